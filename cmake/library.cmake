@@ -1,0 +1,21 @@
+# The library is compiled once, as objects; libexs.so, libexs.a and the unit tests link the same objects.
+file(GLOB_RECURSE EXS_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/event/*.cc)
+
+add_library(exs_objects OBJECT ${EXS_SOURCES})
+target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL Threads::Threads PRIVATE spdlog::spdlog)
+target_compile_options(exs_objects PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+target_compile_definitions(exs_objects PRIVATE EXS_VERSION_TEXT="${PROJECT_VERSION}")
+
+set(EXS_MAP ${PROJECT_SOURCE_DIR}/src/exs.map)
+add_library(exs SHARED)
+target_link_libraries(exs PRIVATE exs_objects spdlog::spdlog)
+target_include_directories(exs INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_options(exs PRIVATE -Wl,--version-script=${EXS_MAP} -Wl,-z,defs,-z,nodelete)
+if(EXS_SANITIZE)
+  target_link_options(exs PRIVATE -Wl,-z,undefs)
+endif()
+set_target_properties(exs PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${EXS_MAP})
+
+add_library(exs_static STATIC)
+target_link_libraries(exs_static PUBLIC exs_objects spdlog::spdlog)
+set_target_properties(exs_static PROPERTIES OUTPUT_NAME exs)

@@ -1,0 +1,21 @@
+# One interface target carries the flags of every target of the house, so none can forget them.
+add_library(exs_flags INTERFACE)
+target_include_directories(exs_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(exs_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Werror
+  $<$<COMPILE_LANGUAGE:CXX>:-Wconversion -Wnon-virtual-dtor -Woverloaded-virtual>)
+target_compile_definitions(exs_flags INTERFACE _GNU_SOURCE $<$<CONFIG:Debug>:EXS_DEBUG>)
+
+if(EXS_SANITIZE)
+  string(REPLACE "," "_" sanitizer_names "${EXS_SANITIZE}")
+  target_compile_options(exs_flags INTERFACE
+    -fsanitize=${EXS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1)
+  target_link_options(exs_flags INTERFACE -fsanitize=${EXS_SANITIZE})
+  target_compile_definitions(exs_flags INTERFACE EXS_SANITIZED_${sanitizer_names})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+find_package(spdlog REQUIRED)

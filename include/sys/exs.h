@@ -1,0 +1,2 @@
+/* Extended Sockets programs include <sys/exs.h>; the interface itself is in <exs/exs.h>. */
+#include <exs/exs.h>

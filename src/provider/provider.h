@@ -1,0 +1,193 @@
+// The provider interface: verbs semantics, as small as the protocol needs. Every provider implements every
+// method; what differs is told by Limits, and callers branch on that, never on a name.
+//
+// Common preconditions and promises
+//  1. Port, Listener and Link methods are called by one thread at a time: the holder of the shard's drive lock.
+//     Provider methods may be called by any thread.
+//  2. Nothing here blocks and nothing calls back: results come only out of Port::poll.
+//  3. Each post_* is all or nothing. On success exactly one Completion with its token follows, also after
+//     close() (then ECANCELED); until then the memory must stay registered, and unchanged for sends and writes.
+//     On error nothing was posted. Posts of one link complete in post order within a kind.
+//  4. The link is reliable and ordered: a message posted after a write arrives after its bytes.
+//  5. Bytes from a peer can only end a link (kDisconnected), never the process.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "src/base/status.h"
+
+namespace exs {
+
+// What a peer may do to exposed memory; a bit set.
+enum class Access : std::uint8_t { kLocal = 0, kRemoteRead = 1, kRemoteWrite = 2, kRemoteReadWrite = 3 };
+
+struct MemoryKey {
+  std::uint32_t value = 0;
+};
+
+// Our memory, as a post names it. Lies inside the region that `key` came from.
+struct LocalSlice {
+  std::byte* address = nullptr;
+  std::size_t length_bytes = 0;
+  MemoryKey key;
+};
+
+// A window into the peer's memory: address and key are what the peer's expose() returned and mean nothing
+// to us; address + n names byte n of the window.
+struct RemoteSlice {
+  std::uint64_t address = 0;
+  std::uint64_t length_bytes = 0;
+  std::uint32_t key = 0;
+};
+
+// Depths a link is made with. The protocol never exceeds them, so EAGAIN from a post is a bug of ours.
+struct LinkDepths {
+  std::uint32_t sends = 0;       // post_send outstanding
+  std::uint32_t receives = 0;    // post_recv outstanding
+  std::uint32_t reads_out = 0;   // ORD: post_read we may have outstanding, at most Limits::read_depth
+  std::uint32_t reads_in = 0;    // IRD: reads of the peer we serve at once, at most Limits::read_depth
+};
+
+struct Limits {
+  std::uint32_t message_bytes = 0;       // longest post_send
+  std::uint32_t private_data_bytes = 0;  // longest private data of a connect or accept
+  std::uint32_t read_depth = 0;          // largest reads_out / reads_in
+  std::uint64_t transfer_bytes = 0;      // longest single post_read or post_write
+};
+
+enum class CompletionKind : std::uint8_t {
+  kSend,          // post_send: the message has left (its memory is free)
+  kReceive,       // post_recv: a message of length_bytes arrived
+  kRead,          // post_read: the data are in our memory
+  kWrite,         // post_write: the data have left (the memory is free)
+  kEstablished,   // connect(): the peer accepted; accept(): the reply has left. private_data() is the peer's
+  kDisconnected,  // last completion of a link: status ok for an orderly end of the peer's stream, else why
+  kRequest,       // listener: next_request() has one more
+};
+
+struct Completion {
+  CompletionKind kind = CompletionKind::kSend;
+  Status status;
+  std::uint32_t length_bytes = 0;  // kReceive only
+  std::uint64_t link = 0;          // link_token (or listener_token) given when the object was made
+  std::uint64_t token = 0;         // of the post; 0 for the last three kinds
+};
+
+// One reliable ordered connection.
+class Link {
+ public:
+  virtual ~Link() = default;  // Any time after close(): completions not yet polled are dropped.
+
+  // Sends `header` (copied) followed by `payload` (by reference until the completion; may be empty) as one
+  // message. Consumes one of the peer's posted receives. EAGAIN: depth. ENOTCONN: closed. EMSGSIZE.
+  virtual Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) = 0;
+  // Offers memory for one message. Receives are used in post order.
+  virtual Status post_recv(LocalSlice into, std::uint64_t token) = 0;
+  // Reads into.length_bytes from the start of `from`. At most LinkDepths::reads_out may be outstanding.
+  virtual Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) = 0;
+  virtual Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) = 0;
+
+  // Opens a window on our memory for this peer alone, in this direction and range alone.
+  virtual Result<RemoteSlice> expose(LocalSlice memory, Access access) = 0;
+  // Shuts the window. After success the provider no longer touches the memory.
+  // EBUSY: the peer is being served from it this moment (it asked, then broke the protocol by releasing it).
+  virtual Status withdraw(std::uint32_t key) = 0;
+
+  // What the peer sent with its connect or accept. Valid while the link lives; empty before kEstablished
+  // on the connecting side.
+  [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
+
+  // No new work. Outstanding posts complete with ECANCELED, windows are shut, what has left stays left. No
+  // kDisconnected follows. From its return the provider touches no memory of the link's posts or windows.
+  virtual void close() noexcept = 0;
+};
+
+// An incoming connection whose peer waits for an answer. Belongs to no port, so any port may accept it.
+// Destroyed unanswered: rejected with empty private data.
+class ConnectionRequest {
+ public:
+  virtual ~ConnectionRequest() = default;
+  [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
+  // The kernel descriptor of the connection; the request closes it unless release_descriptor() took it.
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+  virtual int release_descriptor() noexcept = 0;
+  // The peer is told no, with the reason in `private_data`.
+  virtual void reject(std::span<const std::byte> private_data) noexcept = 0;
+  [[nodiscard]] virtual bool peer_is_gone() const noexcept = 0;
+};
+
+// Incoming connections on one listening descriptor. Destroy to stop listening (the descriptor stays open).
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // The oldest complete request, or nullptr.
+  virtual std::unique_ptr<ConnectionRequest> next_request() = 0;
+};
+
+struct ConnectParameters {
+  std::span<const std::byte> private_data;  // copied
+  LinkDepths depths;
+};
+
+struct ListenParameters {
+  std::uint32_t backlog = 0;                // requests waiting or in handshake; further peers wait in the kernel
+  std::uint64_t handshake_limit_ns = 0;     // from TCP accept to complete request
+};
+
+inline constexpr std::uint64_t kNoDeadline = UINT64_MAX;
+
+// A shard's source of completions. Times are CLOCK_MONOTONIC nanoseconds, given by the caller.
+class Port {
+ public:
+  virtual ~Port() = default;  // after its links, listeners
+
+  // `descriptor`: a TCP socket of the caller, not yet connected, made non-blocking here; borrowed until the
+  // link is destroyed. kEstablished or kDisconnected follows (ECONNREFUSED: rejected, see private_data()).
+  // The caller keeps the time limit: it closes the link when it has waited long enough.
+  virtual Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                                const ConnectParameters& parameters,
+                                                std::uint64_t link_token) = 0;
+  // `descriptor`: a listening TCP socket of the caller; borrowed.
+  virtual Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
+                                                   std::uint64_t listener_token) = 0;
+  // Takes the request's descriptor, borrowed from the caller who must have called release_descriptor().
+  // The reply leaves no earlier than the next flush(): receives posted before that are in place in time.
+  virtual Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
+                                               const ConnectParameters& parameters,
+                                               std::uint64_t link_token) = 0;
+
+  // Starts what was posted since the last flush, in few system calls.
+  virtual void flush() = 0;
+  // Looks at the network: takes in what arrived, goes on with what was held up, ends what is overdue.
+  virtual void progress(std::uint64_t now_ns) = 0;
+  // Takes completions that progress() or flush() produced; returns how many were written.
+  virtual std::size_t poll(std::span<Completion> out) = 0;
+
+  // When progress() has something to do even if nothing arrives.
+  [[nodiscard]] virtual std::uint64_t next_deadline_ns() const noexcept = 0;
+  // Readable (level-triggered) while progress() would find work. Completions already produced do not count:
+  // poll() until empty before sleeping.
+  [[nodiscard]] virtual int wait_fd() const noexcept = 0;
+  // Tells that the calling thread is the shard's engine thread from now on (it alone may enter the ring).
+  virtual void bind_engine_thread() = 0;
+};
+
+// Process-wide.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual Limits limits() const noexcept = 0;
+  // `region` stays mapped until deregister_memory.
+  virtual Result<MemoryKey> register_memory(std::span<std::byte> region, Access access) = 0;
+  virtual void deregister_memory(MemoryKey key) noexcept = 0;
+  virtual Result<std::unique_ptr<Port>> open_port() = 0;
+};
+
+}  // namespace exs
