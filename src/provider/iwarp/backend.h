@@ -1,0 +1,44 @@
+// How a batch of socket calls is carried out: one after another, or through an io_uring in one system call.
+// Every call is non-blocking and finished when perform() returns, so any thread may drive next.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "src/base/status.h"
+#include "src/provider/iwarp/settings.h"
+
+namespace exs::iwarp {
+
+// One recvmsg or sendmsg that must not wait.
+struct IoJob {
+  int descriptor = -1;
+  bool is_send = false;
+  msghdr message{};
+  std::int64_t result = 0;  // bytes, or a negative errno
+};
+
+// Carries out one job by a plain call.
+void run_job(IoJob& job) noexcept;
+
+// Thread: shard, except where stated.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  // How many jobs of one direction gain from being given together.
+  [[nodiscard]] virtual std::size_t batch_max() const noexcept = 0;
+  virtual void perform(std::span<IoJob> jobs) noexcept = 0;
+  // The calling thread is the only one that may use what needs one thread.
+  virtual void bind_engine_thread() = 0;
+};
+
+// Fails when the chosen backend was forced and the kernel refuses it.
+Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice);
+
+}  // namespace exs::iwarp

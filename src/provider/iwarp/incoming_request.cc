@@ -1,0 +1,48 @@
+#include "src/provider/iwarp/incoming_request.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace exs::iwarp {
+
+IncomingRequest::IncomingRequest(int descriptor, std::unique_ptr<MpaCollector> collector)
+    : descriptor_(descriptor), collector_(std::move(collector)), frame_(collector_->frame()) {}
+
+IncomingRequest::~IncomingRequest() {
+  if (descriptor_ < 0) return;
+  if (!answered_) reject({});
+  ::close(descriptor_);
+}
+
+int IncomingRequest::release_descriptor() noexcept {
+  return std::exchange(descriptor_, -1);
+}
+
+void IncomingRequest::reject(std::span<const std::byte> private_data) noexcept {
+  if (descriptor_ < 0 || answered_) return;
+  answered_ = true;
+  send_rejection(descriptor_, frame_, private_data);
+}
+
+bool IncomingRequest::peer_is_gone() const noexcept {
+  if (descriptor_ < 0) return false;
+  std::byte next;
+  const ssize_t bytes = ::recv(descriptor_, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void send_rejection(int descriptor, const MpaFrame& request,
+                    std::span<const std::byte> private_data) noexcept {
+  MpaFrame reply = rejection_of(request);
+  reply.private_data = private_data.first(std::min<std::size_t>(private_data.size(), kUserPrivateMax));
+  const MpaBytes frame = encode_mpa(reply);
+  // A new connection's send buffer is empty, so this leaves whole; if the peer is gone nobody misses it.
+  (void)::send(descriptor, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  ::shutdown(descriptor, SHUT_WR);
+}
+
+}  // namespace exs::iwarp

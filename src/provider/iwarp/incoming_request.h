@@ -1,0 +1,41 @@
+// A connection whose MPA request is complete and waits to be answered.
+#pragma once
+
+#include <memory>
+
+#include "src/provider/iwarp/mpa.h"
+#include "src/provider/provider.h"
+
+namespace exs::iwarp {
+
+// Thread: the owner's; belongs to no port.
+class IncomingRequest final : public ConnectionRequest {
+ public:
+  // Takes `descriptor`. `collector` holds the complete request.
+  IncomingRequest(int descriptor, std::unique_ptr<MpaCollector> collector);
+  ~IncomingRequest() override;
+  IncomingRequest(const IncomingRequest&) = delete;
+  IncomingRequest& operator=(const IncomingRequest&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept override {
+    return frame_.private_data;
+  }
+  [[nodiscard]] int descriptor() const noexcept override { return descriptor_; }
+  int release_descriptor() noexcept override;
+  void reject(std::span<const std::byte> private_data) noexcept override;
+  [[nodiscard]] bool peer_is_gone() const noexcept override;
+
+  [[nodiscard]] const MpaFrame& frame() const noexcept { return frame_; }
+
+ private:
+  int descriptor_;
+  bool answered_ = false;
+  std::unique_ptr<MpaCollector> collector_;
+  MpaFrame frame_;  // its private data lie in the collector
+};
+
+// Tells the peer no and nothing else: the descriptor stays open.
+void send_rejection(int descriptor, const MpaFrame& request,
+                    std::span<const std::byte> private_data) noexcept;
+
+}  // namespace exs::iwarp

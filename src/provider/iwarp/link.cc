@@ -1,0 +1,206 @@
+// The link's posts, windows and end.
+#include "src/provider/iwarp/link.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "src/base/log.h"
+#include "src/provider/iwarp/limits.h"
+
+namespace exs::iwarp {
+namespace {
+
+std::span<std::byte> memory_of(const LocalSlice& slice) {
+  return {slice.address, slice.length_bytes};
+}
+
+}  // namespace
+
+IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& depths, std::uint64_t token,
+                     std::uint64_t secret)
+    : context_(context),
+      descriptor_(descriptor),
+      depths_(depths),
+      token_(token),
+      next_sink_(static_cast<std::uint32_t>(secret)),
+      windows_(secret),
+      receiver_(*this, windows_, reads_),
+      transmitter_(*this, context.chunks, reads_) {}
+
+IwarpLink::~IwarpLink() {
+  if (!is_over()) close();
+  context_.completions.forget(this);
+}
+
+Status IwarpLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
+  if (is_over()) return Status(ENOTCONN);
+  if (header.size() > kMessageBytesMax || payload.length_bytes > kMessageBytesMax - header.size()) {
+    return Status(EMSGSIZE);
+  }
+  if (transmitter_.sends_queued() >= depths_.sends) return Status(EAGAIN);
+  transmitter_.queue_send(header, memory_of(payload), token);
+  mark_to_flush();
+  return {};
+}
+
+Status IwarpLink::post_recv(LocalSlice into, std::uint64_t token) {
+  if (is_over()) return Status(ENOTCONN);
+  if (receiver_.receives().count() >= depths_.receives) return Status(EAGAIN);
+  receiver_.post_receive({memory_of(into), token});
+  return {};
+}
+
+Status IwarpLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) {
+  // Before the handshake is done nobody can know a window of the peer.
+  if (state_ != State::kOpen && state_ != State::kReplying) return Status(ENOTCONN);
+  if (into.length_bytes > kTransferBytesMax) return Status(EMSGSIZE);
+  if (into.length_bytes > from.length_bytes) return Status(EINVAL);
+  if (reads_.limit == 0) return Status(EOPNOTSUPP);
+  if (receiver_.reads().count() >= depths_.reads_out) return Status(EAGAIN);
+  if (++next_sink_ <= 1) next_sink_ = 2;
+  receiver_.post_read({memory_of(into), next_sink_, token});
+  ReadRequest request;
+  request.sink_stag = next_sink_;
+  request.length_bytes = static_cast<std::uint32_t>(into.length_bytes);
+  request.source_stag = from.key;
+  request.source_offset = from.address;
+  transmitter_.queue_read(request, token);
+  mark_to_flush();
+  return {};
+}
+
+Status IwarpLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) {
+  if (is_over()) return Status(ENOTCONN);
+  if (from.length_bytes > kTransferBytesMax) return Status(EMSGSIZE);
+  if (from.length_bytes > to.length_bytes) return Status(EINVAL);
+  transmitter_.queue_write(memory_of(from), to.key, to.address, token);
+  mark_to_flush();
+  return {};
+}
+
+Result<RemoteSlice> IwarpLink::expose(LocalSlice memory, Access access) {
+  if (is_over()) return failure(ENOTCONN);
+  const Result<std::uint32_t> stag = windows_.open(memory_of(memory), access);
+  if (!stag) return failure(stag.error());
+  return RemoteSlice{0, memory.length_bytes, *stag};
+}
+
+Status IwarpLink::withdraw(std::uint32_t key) {
+  if (is_over()) return {};  // every window was shut with the link
+  if (receiver_.writes_into(key)) return Status(EBUSY);
+  return windows_.close(key);
+}
+
+void IwarpLink::message_received(std::uint64_t token, std::uint32_t length_bytes) {
+  complete(CompletionKind::kReceive, {}, token, length_bytes);
+}
+
+void IwarpLink::read_completed(std::uint64_t token) {
+  complete(CompletionKind::kRead, {}, token);
+  if (transmitter_.has_work()) mark_to_send();  // a read may have waited for this one
+}
+
+void IwarpLink::read_requested(const ReadRequest& request, const std::byte* source) {
+  windows_.begin_serving(request.source_stag);
+  transmitter_.queue_response(request, source);
+  mark_to_send();
+}
+
+void IwarpLink::message_left(MessageKind kind, std::uint64_t token) {
+  switch (kind) {
+    case MessageKind::kHandshake:
+      handshake_left_ = true;
+      break;
+    case MessageKind::kSend:
+      complete(CompletionKind::kSend, {}, token);
+      break;
+    case MessageKind::kWrite:
+      complete(CompletionKind::kWrite, {}, token);
+      break;
+    case MessageKind::kReadRequest:
+      break;  // ends when its answer is complete
+    case MessageKind::kReadResponse:
+      windows_.end_serving(static_cast<std::uint32_t>(token));
+      receiver_.read_answered();
+      break;
+  }
+}
+
+void IwarpLink::message_dropped(MessageKind kind, std::uint64_t token) {
+  if (kind == MessageKind::kSend) complete(CompletionKind::kSend, ending_, token);
+  if (kind == MessageKind::kWrite) complete(CompletionKind::kWrite, ending_, token);
+}
+
+void IwarpLink::close() noexcept {
+  if (is_over()) {
+    state_ = State::kClosed;
+    return;
+  }
+  shut(Status(ECANCELED), {});
+  state_ = State::kClosed;
+}
+
+void IwarpLink::end(Status status, std::span<const std::byte> last_words) {
+  if (is_over()) return;
+  // A peer that ends its stream in order still leaves posts behind that cannot be carried out any more.
+  shut(status.ok() ? Status(ECONNRESET) : status, last_words);
+  state_ = State::kEnded;
+  complete(CompletionKind::kDisconnected, status, 0);
+}
+
+void IwarpLink::shut(Status status, std::span<const std::byte> last_words) noexcept {
+  ending_ = status;
+  if (watched_) context_.poller.remove(descriptor_);
+  watched_ = false;
+  context_.forget(this);
+  transmitter_.abandon();
+  if (!last_words.empty()) say_last_words(last_words);
+  transmitter_.clear();
+  while (!receiver_.reads().empty())
+    complete(CompletionKind::kRead, status, receiver_.reads().pop_front().token);
+  while (!receiver_.receives().empty()) {
+    complete(CompletionKind::kReceive, status, receiver_.receives().pop_front().token);
+  }
+  receiver_.stop();
+  windows_.clear();
+  reply_.reset();
+  ::shutdown(descriptor_, SHUT_WR);
+}
+
+void IwarpLink::say_last_words(std::span<const std::byte> frame) noexcept {
+  transmitter_.queue_last_words(frame);
+  iovec entries[Transmitter::kPiecesMax];
+  IoJob job;
+  job.descriptor = descriptor_;
+  job.is_send = true;
+  job.message.msg_iov = entries;
+  job.message.msg_iovlen = transmitter_.gather(entries);
+  run_job(job);
+  ::shutdown(descriptor_, SHUT_WR);
+  // Unread input would turn the coming close into a reset that overtakes these words.
+  constexpr int kDrainCalls = 16;
+  constexpr std::size_t kDrainBytes = 1UL << 20;
+  for (int i = 0; i < kDrainCalls; ++i) {
+    if (::recv(descriptor_, nullptr, kDrainBytes, MSG_DONTWAIT | MSG_TRUNC) <= 0) break;
+  }
+}
+
+void IwarpLink::complete(CompletionKind kind, Status status, std::uint64_t token,
+                         std::uint32_t length_bytes) {
+  context_.completions.push(this, {kind, status, length_bytes, token_, token});
+}
+
+void IwarpLink::mark_to_flush() {
+  if (marked_to_flush_ || state_ == State::kConnecting || state_ == State::kAwaitingReply) return;
+  marked_to_flush_ = true;
+  context_.to_flush.push_back(this);
+}
+
+void IwarpLink::mark_to_send() {
+  if (marked_to_send_) return;
+  marked_to_send_ = true;
+  context_.to_send.push_back(this);
+}
+
+}  // namespace exs::iwarp

@@ -1,0 +1,114 @@
+// One iWARP connection on one TCP socket.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/provider/iwarp/backend.h"
+#include "src/provider/iwarp/mpa.h"
+#include "src/provider/iwarp/port_context.h"
+#include "src/provider/iwarp/receiver.h"
+#include "src/provider/iwarp/transmitter.h"
+#include "src/provider/provider.h"
+
+namespace exs::iwarp {
+
+// Where one receive of a link goes: straight into a posted buffer, then into the port's staging memory.
+struct ReceiveSlot {
+  iovec entries[2];
+  std::span<std::byte> staging;
+  std::size_t direct_bytes = 0;
+  std::size_t offered_bytes = 0;
+};
+
+// The link knows what to send and what bytes mean; the port decides when its socket is touched.
+// Thread: shard.
+class IwarpLink final : public Link, public Pollable, private ReceiverClient, private TransmitterClient {
+ public:
+  IwarpLink(PortContext& context, int descriptor, const LinkDepths& depths, std::uint64_t token,
+            std::uint64_t secret);
+  ~IwarpLink() override;
+
+  // Exactly one of these follows the constructor. On failure the link is good for nothing but destruction.
+  Status start_connect(const sockaddr* peer, socklen_t peer_bytes, std::span<const std::byte> private_data);
+  Status start_accept(const MpaFrame& request, std::span<const std::byte> private_data);
+
+  Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  Status post_recv(LocalSlice into, std::uint64_t token) override;
+  Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
+  Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
+  Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
+  Status withdraw(std::uint32_t key) override;
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
+  void close() noexcept override;
+
+  void ready(std::uint32_t events) override;
+
+  // The port's side. prepare_* is false when there is nothing to do; finish_* says whether more can be done
+  // at once.
+  bool prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::byte> staging);
+  bool finish_receive(const IoJob& job, const ReceiveSlot& slot);
+  bool prepare_send(IoJob& job, std::span<iovec> entries);
+  bool finish_send(const IoJob& job);
+  // The port stops sending for now although more could go: goes on when the socket is writable.
+  void wait_until_writable();
+  void taken_to_flush() noexcept { marked_to_flush_ = false; }
+  void taken_to_send() noexcept { marked_to_send_ = false; }
+
+ private:
+  enum class State : std::uint8_t {
+    kConnecting,     // TCP handshake
+    kAwaitingReply,  // our MPA request is under way
+    kReplying,       // our MPA reply has not left
+    kOpen,
+    kEnded,   // the peer or an error ended it; kDisconnected is queued
+    kClosed,  // close() ended it
+  };
+
+  void message_received(std::uint64_t token, std::uint32_t length_bytes) override;
+  void read_completed(std::uint64_t token) override;
+  void read_requested(const ReadRequest& request, const std::byte* source) override;
+  void message_left(MessageKind kind, std::uint64_t token) override;
+  void message_dropped(MessageKind kind, std::uint64_t token) override;
+
+  [[nodiscard]] bool is_over() const noexcept { return state_ == State::kEnded || state_ == State::kClosed; }
+  void connected();
+  void take_reply(std::size_t bytes);
+  void reply_left();
+  void configure(bool crc, bool peer_is_exs, std::uint32_t reads_out);
+  bool take_bytes(const ReceiveSlot& slot, std::size_t bytes);
+  void stream_ended();
+  void stream_over();
+  void socket_failed(int error, const char* call);
+
+  void end(Status status, std::span<const std::byte> last_words = {});
+  void shut(Status status, std::span<const std::byte> last_words) noexcept;
+  void say_last_words(std::span<const std::byte> frame) noexcept;
+  void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
+  void mark_to_flush();
+  void mark_to_send();
+  [[nodiscard]] std::string peer_name() const;
+
+  PortContext& context_;
+  const int descriptor_;
+  const LinkDepths depths_;
+  const std::uint64_t token_;
+  State state_ = State::kConnecting;
+  bool watched_ = false;  // in the epoll set
+  bool held_up_ = false;  // the socket took less than was offered
+  bool handshake_left_ = false;
+  bool marked_to_flush_ = false;
+  bool marked_to_send_ = false;
+  int send_error_ = 0;       // nothing is sent any more; reading finds the end
+  Status ending_;            // what outstanding posts complete with
+  std::uint32_t next_sink_;  // STag of the next read's sink; matched against the oldest read only
+  ReadBudget reads_;
+  WindowTable windows_;
+  Receiver receiver_;
+  Transmitter transmitter_;
+  std::unique_ptr<MpaCollector> reply_;  // until the reply is complete
+  std::vector<std::byte> private_data_;  // ours until the request has left, then the peer's
+};
+
+}  // namespace exs::iwarp

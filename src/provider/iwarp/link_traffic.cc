@@ -1,0 +1,184 @@
+// What the link does with its socket's bytes once the port lets it.
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.h"
+#include "src/provider/iwarp/link.h"
+#include "src/provider/iwarp/socket.h"
+
+namespace exs::iwarp {
+namespace {
+
+// From here on a second system call costs less than copying the payload.
+constexpr std::size_t kDirectMin = 8192;
+// While much is to come, only headers are taken into staging: what follows them is received in place.
+constexpr std::size_t kStagingBeforeBulk = 4096;
+
+}  // namespace
+
+void IwarpLink::ready(std::uint32_t events) {
+  if (state_ == State::kConnecting) {
+    connected();
+    return;
+  }
+  if (state_ == State::kReplying && (events & (EPOLLERR | EPOLLHUP)) != 0) {
+    socket_failed(ECONNRESET, "sendmsg");
+    return;
+  }
+  if (held_up_ && (events & EPOLLOUT) != 0) {
+    held_up_ = false;
+    context_.poller.change(descriptor_, EPOLLIN, *this);
+    mark_to_send();
+  }
+  if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) context_.to_receive.push_back(this);
+}
+
+bool IwarpLink::prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::byte> staging) {
+  if (state_ != State::kOpen && state_ != State::kAwaitingReply) return false;
+  std::size_t entries = 0;
+  slot.direct_bytes = 0;
+  if (state_ == State::kAwaitingReply) {
+    staging = reply_->room();
+  } else if (const std::span<std::byte> target = receiver_.payload_target();
+             target.size() >= kDirectMin || (!target.empty() && receiver_.bulk_expected())) {
+    slot.entries[entries++] = {target.data(), target.size()};
+    slot.direct_bytes = target.size();
+    staging = staging.first(receiver_.bytes_between_payloads());
+  } else if (receiver_.bulk_expected()) {
+    staging = staging.first(kStagingBeforeBulk);
+  }
+  slot.staging = staging;
+  slot.entries[entries++] = {staging.data(), staging.size()};
+  slot.offered_bytes = slot.direct_bytes + staging.size();
+  job.descriptor = descriptor_;
+  job.is_send = false;
+  job.message = {};
+  job.message.msg_iov = slot.entries;
+  job.message.msg_iovlen = entries;
+  return true;
+}
+
+bool IwarpLink::finish_receive(const IoJob& job, const ReceiveSlot& slot) {
+  if (job.result == -EAGAIN) {
+    context_.hot.cool(this);
+    if (send_error_ != 0) socket_failed(send_error_, "sendmsg");
+    return false;
+  }
+  if (job.result < 0) {
+    socket_failed(static_cast<int>(-job.result), "recvmsg");
+    return false;
+  }
+  if (job.result == 0) {
+    stream_ended();
+    return false;
+  }
+  const auto bytes = static_cast<std::size_t>(job.result);
+  if (state_ == State::kAwaitingReply) {
+    take_reply(bytes);
+    return false;
+  }
+  context_.hot.touch(this);
+  return take_bytes(slot, bytes) && bytes == slot.offered_bytes;
+}
+
+bool IwarpLink::take_bytes(const ReceiveSlot& slot, std::size_t bytes) {
+  const std::size_t placed = std::min(bytes, slot.direct_bytes);
+  if (placed > 0) receiver_.placed(placed);
+  if (!receiver_.consume(slot.staging.first(bytes - placed))) {
+    stream_over();
+    return false;
+  }
+  if (!transmitter_.is_open() && receiver_.fpdu_seen()) {
+    transmitter_.open();
+    if (transmitter_.has_work()) mark_to_send();
+  }
+  return true;
+}
+
+void IwarpLink::stream_ended() {
+  if (state_ == State::kOpen && receiver_.at_fpdu_boundary() && send_error_ == 0) {
+    end({});
+    return;
+  }
+  log(LogLevel::kInfo, "iwarp: %s closed its stream %s: ECONNRESET", peer_name().c_str(),
+      state_ == State::kOpen ? "in the middle of an FPDU" : "before it answered");
+  end(Status(ECONNRESET));
+}
+
+void IwarpLink::stream_over() {
+  if (receiver_.state() == ReceiverState::kTerminated) {
+    const std::span<const std::byte> word = receiver_.terminate_word();
+    log(LogLevel::kWarn, "iwarp: terminate %02x %02x %02x %02x received from %s: EPROTO",
+        static_cast<unsigned>(word[0]), static_cast<unsigned>(word[1]), static_cast<unsigned>(word[2]),
+        static_cast<unsigned>(word[3]), peer_name().c_str());
+    end(Status(EPROTO));
+    return;
+  }
+  const ReceiverFault& fault = receiver_.fault();
+  const TerminateFrame frame =
+      make_terminate(fault.code, receiver_.header().first(fault.header_bytes), receiver_.crc_on());
+  log(LogLevel::kWarn, "iwarp: %s from %s; terminate %u/%u/%u sent: EPROTO", fault.what, peer_name().c_str(),
+      fault.code.layer, fault.code.type, fault.code.code);
+  end(Status(EPROTO), {frame.bytes.data(), frame.length});
+}
+
+void IwarpLink::socket_failed(int error, const char* call) {
+  log(LogLevel::kInfo, "iwarp: %s failed on link to %s: %s", call, peer_name().c_str(), std::strerror(error));
+  end(Status(error == EPIPE ? ECONNRESET : error));
+}
+
+bool IwarpLink::prepare_send(IoJob& job, std::span<iovec> entries) {
+  if (is_over() || state_ == State::kConnecting || held_up_ || send_error_ != 0) return false;
+  const std::size_t count = transmitter_.gather(entries);
+  if (count == 0) return false;
+  job.descriptor = descriptor_;
+  job.is_send = true;
+  job.message = {};
+  job.message.msg_iov = entries.data();
+  job.message.msg_iovlen = count;
+  return true;
+}
+
+bool IwarpLink::finish_send(const IoJob& job) {
+  if (job.result < 0 && job.result != -EAGAIN && job.result != -ENOBUFS && job.result != -ENOMEM) {
+    if (state_ != State::kOpen) {
+      socket_failed(static_cast<int>(-job.result), "sendmsg");
+      return false;
+    }
+    // The peer may have said why before it went: what it sent is read first, then the end is found there.
+    send_error_ = static_cast<int>(-job.result);
+    context_.hot.touch(this);
+    return false;
+  }
+  std::size_t offered = 0;
+  for (std::size_t i = 0; i < job.message.msg_iovlen; ++i) offered += job.message.msg_iov[i].iov_len;
+  const std::size_t sent = job.result > 0 ? static_cast<std::size_t>(job.result) : 0;
+  transmitter_.sent(sent);
+  if (state_ == State::kReplying && handshake_left_) reply_left();
+  if (sent < offered) {
+    wait_until_writable();
+    return false;
+  }
+  return transmitter_.has_work();
+}
+
+void IwarpLink::wait_until_writable() {
+  if (is_over() || held_up_) return;
+  held_up_ = true;
+  if (watched_) {
+    context_.poller.change(descriptor_, EPOLLIN | EPOLLOUT, *this);
+  } else if (context_.poller.add(descriptor_, EPOLLOUT, *this).ok()) {
+    watched_ = true;
+  } else {
+    end(Status(ENOMEM));
+  }
+}
+
+std::string IwarpLink::peer_name() const {
+  return name_of_peer(descriptor_);
+}
+
+}  // namespace exs::iwarp

@@ -1,0 +1,169 @@
+#include "src/provider/iwarp/listener.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.h"
+#include "src/provider/iwarp/socket.h"
+
+namespace exs::iwarp {
+namespace {
+
+constexpr std::uint64_t kDefaultLimitNs = 5'000'000'000;
+constexpr std::uint64_t kStarvedNs = 100'000'000;
+constexpr int kAcceptsPerEvent = 64;
+
+// Errors of accept4 that concern one peer only.
+bool is_peers_error(int error) {
+  return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
+         error == ENOPROTOOPT || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||
+         error == EOPNOTSUPP || error == ENETUNREACH || error == EPERM;
+}
+
+}  // namespace
+
+IwarpListener::IwarpListener(PortContext& context, int descriptor, const ListenParameters& parameters,
+                             std::uint64_t token)
+    : context_(context), descriptor_(descriptor), parameters_(parameters), token_(token) {
+  context_.listeners.push_back(this);
+}
+
+IwarpListener::~IwarpListener() {
+  if (listening_) context_.poller.remove(descriptor_);
+  context_.completions.forget(this);
+  std::erase(context_.listeners, this);
+}
+
+Status IwarpListener::start() {
+  const int flags = ::fcntl(descriptor_, F_GETFL);
+  if (flags < 0 || ::fcntl(descriptor_, F_SETFL, flags | O_NONBLOCK) != 0) return Status(errno);
+  const Status status = context_.poller.add(descriptor_, EPOLLIN, *this);
+  listening_ = status.ok();
+  return status;
+}
+
+std::unique_ptr<ConnectionRequest> IwarpListener::next_request() {
+  if (requests_.empty()) return nullptr;
+  std::unique_ptr<ConnectionRequest> request = requests_.pop_front();
+  pause_or_resume();
+  return request;
+}
+
+bool IwarpListener::is_full() const noexcept {
+  return handshakes_.size() + requests_.count() >= std::max<std::uint32_t>(parameters_.backlog, 1);
+}
+
+// A full listener leaves the epoll set: further peers wait in the kernel and wake nobody.
+void IwarpListener::pause_or_resume() {
+  const bool wanted = !is_full() && starved_until_ns_ == 0;
+  if (wanted == listening_) return;
+  if (listening_) {
+    context_.poller.remove(descriptor_);
+    listening_ = false;
+  } else {
+    listening_ = context_.poller.add(descriptor_, EPOLLIN, *this).ok();
+  }
+}
+
+void IwarpListener::ready(std::uint32_t) {
+  for (int i = 0; i < kAcceptsPerEvent && !is_full() && starved_until_ns_ == 0; ++i) {
+    if (!accept_one()) break;
+  }
+  pause_or_resume();
+}
+
+bool IwarpListener::accept_one() {
+  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (descriptor < 0) {
+    const int error = errno;
+    if (error == EAGAIN) return false;
+    if (is_peers_error(error)) return true;
+    log(LogLevel::kWarn, "iwarp: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
+        std::strerror(error));
+    starved_until_ns_ = context_.now_ns + kStarvedNs;
+    return false;
+  }
+  const std::uint64_t limit_ns =
+      parameters_.handshake_limit_ns != 0 ? parameters_.handshake_limit_ns : kDefaultLimitNs;
+  Handshake& handshake = handshakes_.emplace_back(*this, descriptor, context_.now_ns + limit_ns);
+  handshake.self_ = std::prev(handshakes_.end());
+  if (const Status status = context_.poller.add(descriptor, EPOLLIN, handshake); !status.ok()) {
+    handshakes_.pop_back();
+    return true;
+  }
+  handshake.ready(EPOLLIN);  // most peers have sent their request by now
+  return true;
+}
+
+IwarpListener::Handshake::~Handshake() {
+  if (descriptor_ < 0) return;
+  listener_.context_.poller.remove(descriptor_);
+  ::close(descriptor_);
+}
+
+void IwarpListener::Handshake::ready(std::uint32_t) {
+  const std::span<std::byte> room = collector_->room();
+  const ssize_t bytes = ::recv(descriptor_, room.data(), room.size(), MSG_DONTWAIT);
+  if (bytes < 0) {
+    if (errno != EAGAIN && errno != EINTR) listener_.drop(*this, errno, "recv failed");
+    return;
+  }
+  if (bytes == 0) {
+    listener_.drop(*this, ECONNRESET, "closed before its MPA request was complete");
+    return;
+  }
+  switch (collector_->filled(static_cast<std::size_t>(bytes))) {
+    case MpaCollector::Progress::kMore:
+      return;
+    case MpaCollector::Progress::kBad:
+      listener_.drop(*this, EPROTO, collector_->problem());
+      return;
+    case MpaCollector::Progress::kComplete:
+      listener_.request_complete(*this);
+      return;
+  }
+}
+
+void IwarpListener::request_complete(Handshake& handshake) {
+  const MpaFrame frame = handshake.collector_->frame();
+  if (frame.markers) {
+    send_rejection(handshake.descriptor_, frame, {});
+    drop(handshake, EPROTO, "asks for MPA markers, which are not supported");
+    return;
+  }
+  context_.poller.remove(handshake.descriptor_);
+  const int descriptor = std::exchange(handshake.descriptor_, -1);
+  requests_.push_back(std::make_unique<IncomingRequest>(descriptor, std::move(handshake.collector_)));
+  handshakes_.erase(handshake.self_);
+  context_.completions.push(this, {CompletionKind::kRequest, {}, 0, token_, 0});
+}
+
+void IwarpListener::drop(Handshake& handshake, int error, const char* why) {
+  log(LogLevel::kInfo, "iwarp: incoming connection from %s dropped: %s: %s",
+      name_of_peer(handshake.descriptor_).c_str(), why, std::strerror(error));
+  handshakes_.erase(handshake.self_);
+  pause_or_resume();
+}
+
+void IwarpListener::check_deadlines() {
+  while (!handshakes_.empty() && handshakes_.front().deadline_ns_ <= context_.now_ns) {
+    drop(handshakes_.front(), ETIMEDOUT, "no complete MPA request in time");
+  }
+  if (starved_until_ns_ != 0 && starved_until_ns_ <= context_.now_ns) {
+    starved_until_ns_ = 0;
+    pause_or_resume();
+  }
+}
+
+std::uint64_t IwarpListener::next_deadline_ns() const noexcept {
+  std::uint64_t deadline_ns = handshakes_.empty() ? kNoDeadline : handshakes_.front().deadline_ns_;
+  if (starved_until_ns_ != 0) deadline_ns = std::min(deadline_ns, starved_until_ns_);
+  return deadline_ns;
+}
+
+}  // namespace exs::iwarp

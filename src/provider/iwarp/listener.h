@@ -1,0 +1,67 @@
+// Incoming connections: TCP accept, then the peer's MPA request, within a time limit and a bound on how many.
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "src/base/fifo.h"
+#include "src/provider/iwarp/incoming_request.h"
+#include "src/provider/iwarp/poller.h"
+#include "src/provider/iwarp/port_context.h"
+#include "src/provider/provider.h"
+
+namespace exs::iwarp {
+
+// Thread: shard.
+class IwarpListener final : public Listener, public Pollable {
+ public:
+  IwarpListener(PortContext& context, int descriptor, const ListenParameters& parameters,
+                std::uint64_t token);
+  ~IwarpListener() override;
+  IwarpListener(const IwarpListener&) = delete;
+  IwarpListener& operator=(const IwarpListener&) = delete;
+
+  Status start();
+  std::unique_ptr<ConnectionRequest> next_request() override;
+  void ready(std::uint32_t events) override;
+
+  // Ends handshakes that are overdue, and listens again after the process ran out of descriptors.
+  void check_deadlines();
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
+
+ private:
+  // One peer that has connected and not finished its request.
+  class Handshake final : public Pollable {
+   public:
+    Handshake(IwarpListener& listener, int descriptor, std::uint64_t deadline_ns)
+        : listener_(listener), descriptor_(descriptor), deadline_ns_(deadline_ns) {}
+    ~Handshake() override;
+    Handshake(const Handshake&) = delete;
+    Handshake& operator=(const Handshake&) = delete;
+
+    void ready(std::uint32_t events) override;
+
+    IwarpListener& listener_;
+    int descriptor_;
+    const std::uint64_t deadline_ns_;
+    std::unique_ptr<MpaCollector> collector_ = std::make_unique<MpaCollector>(MpaRole::kRequest);
+    std::list<Handshake>::iterator self_;
+  };
+
+  [[nodiscard]] bool is_full() const noexcept;
+  bool accept_one();
+  void pause_or_resume();
+  void request_complete(Handshake& handshake);
+  void drop(Handshake& handshake, int error, const char* why);
+
+  PortContext& context_;
+  const int descriptor_;
+  const ListenParameters parameters_;
+  const std::uint64_t token_;
+  bool listening_ = false;              // in the epoll set
+  std::uint64_t starved_until_ns_ = 0;  // no descriptors or memory: try again then
+  std::list<Handshake> handshakes_;     // oldest first, so deadlines are in order
+  Fifo<std::unique_ptr<IncomingRequest>> requests_;
+};
+
+}  // namespace exs::iwarp

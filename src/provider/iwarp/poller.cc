@@ -1,0 +1,55 @@
+#include "src/provider/iwarp/poller.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.h"
+
+namespace exs::iwarp {
+
+Result<Poller> Poller::open() {
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0) {
+    const int error = errno;
+    log(LogLevel::kError, "iwarp: epoll_create1 failed: %s", std::strerror(error));
+    return failure(error);
+  }
+  return Poller(epoll);
+}
+
+Poller::~Poller() {
+  if (epoll_ >= 0) ::close(epoll_);
+}
+
+Status Poller::add(int descriptor, std::uint32_t events, Pollable& owner) noexcept {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = &owner;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
+  const int error = errno;
+  log(LogLevel::kError, "iwarp: epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(error));
+  return Status(error);
+}
+
+void Poller::change(int descriptor, std::uint32_t events, Pollable& owner) noexcept {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = &owner;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) != 0) {
+    log(LogLevel::kError, "iwarp: epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(errno));
+  }
+}
+
+void Poller::remove(int descriptor) noexcept {
+  // Fails only if the owner closed the descriptor already, which took it out of the set.
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+std::span<epoll_event> Poller::look(std::span<epoll_event> room) noexcept {
+  const int count = ::epoll_wait(epoll_, room.data(), static_cast<int>(room.size()), 0);
+  return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
+}
+
+}  // namespace exs::iwarp

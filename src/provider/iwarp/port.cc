@@ -1,0 +1,192 @@
+#include "src/provider/iwarp/port.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/provider/iwarp/limits.h"
+#include "src/provider/iwarp/listener.h"
+
+namespace exs::iwarp {
+namespace {
+
+constexpr std::size_t kStagingBytesAlone = 256 * 1024;
+constexpr std::size_t kStagingBytesInBatch = 64 * 1024;
+constexpr std::uint64_t kTurnsPerLook = 8;
+constexpr int kPassesMax = 16;
+constexpr std::size_t kEventsMax = 256;
+
+Status check_parameters(const ConnectParameters& parameters) {
+  if (parameters.private_data.size() > kUserPrivateMax) return Status(EMSGSIZE);
+  if (parameters.depths.reads_out > kReadDepthMax || parameters.depths.reads_in > kReadDepthMax) {
+    return Status(EINVAL);
+  }
+  return {};
+}
+
+Result<std::uint64_t> draw_secret() {
+  std::uint64_t secret = 0;
+  if (::getrandom(&secret, sizeof secret, 0) == sizeof secret) return secret;
+  log(LogLevel::kError, "iwarp: getrandom failed: %s", std::strerror(errno));
+  return failure(EIO);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Port>> IwarpPort::open(const Settings& settings) {
+  Result<std::unique_ptr<Backend>> backend = make_backend(settings.backend);
+  if (!backend) return failure(backend.error());
+  Result<Poller> poller = Poller::open();
+  if (!poller) return failure(poller.error());
+  return std::unique_ptr<Port>(new IwarpPort(std::move(*poller), settings, std::move(*backend)));
+}
+
+IwarpPort::IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<Backend> backend)
+    : context_(std::move(poller), settings),
+      backend_(std::move(backend)),
+      batch_max_(std::min(backend_->batch_max(), kBatchMax)),
+      staging_(std::max(kStagingBytesAlone, batch_max_ * kStagingBytesInBatch)),
+      receive_slots_(std::make_unique<std::array<ReceiveSlot, kBatchMax>>()),
+      send_slots_(batch_max_) {}
+
+IwarpPort::~IwarpPort() = default;
+
+Result<std::unique_ptr<Link>> IwarpPort::connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                                 const ConnectParameters& parameters,
+                                                 std::uint64_t link_token) {
+  if (const Status status = check_parameters(parameters); !status.ok()) return failure(status);
+  const Result<std::uint64_t> secret = draw_secret();
+  if (!secret) return failure(secret.error());
+  auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *secret);
+  if (const Status status = link->start_connect(peer, peer_bytes, parameters.private_data); !status.ok()) {
+    return failure(status);
+  }
+  return link;
+}
+
+Result<std::unique_ptr<Listener>> IwarpPort::listen(int descriptor, const ListenParameters& parameters,
+                                                    std::uint64_t listener_token) {
+  auto listener = std::make_unique<IwarpListener>(context_, descriptor, parameters, listener_token);
+  if (const Status status = listener->start(); !status.ok()) return failure(status);
+  return listener;
+}
+
+Result<std::unique_ptr<Link>> IwarpPort::accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
+                                                const ConnectParameters& parameters,
+                                                std::uint64_t link_token) {
+  if (const Status status = check_parameters(parameters); !status.ok()) return failure(status);
+  const Result<std::uint64_t> secret = draw_secret();
+  if (!secret) return failure(secret.error());
+  // Requests come from our listeners only: the interface names the provider by the port.
+  const MpaFrame& frame = static_cast<IncomingRequest&>(*request).frame();
+  auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *secret);
+  if (const Status status = link->start_accept(frame, parameters.private_data); !status.ok()) {
+    return failure(status);
+  }
+  return link;
+}
+
+void IwarpPort::flush() {
+  if (context_.to_flush.empty()) return;
+  working_.clear();
+  working_.swap(context_.to_flush);
+  for (IwarpLink* link : working_) link->taken_to_flush();
+  send_for(working_);
+}
+
+void IwarpPort::progress(std::uint64_t now_ns) {
+  context_.now_ns = now_ns;
+  const std::span<IwarpLink* const> hot = context_.hot.links();
+  const bool look = hot.empty() || crowded_ || ++turns_ % kTurnsPerLook == 0;
+  working_.assign(hot.begin(), hot.end());
+  receive_from(working_);
+  if (look) look_at_epoll();
+  if (!context_.to_send.empty()) {
+    working_.clear();
+    working_.swap(context_.to_send);
+    for (IwarpLink* link : working_) link->taken_to_send();
+    send_for(working_);
+  }
+  for (std::size_t i = 0; i < context_.listeners.size(); ++i) context_.listeners[i]->check_deadlines();
+}
+
+void IwarpPort::look_at_epoll() {
+  std::array<epoll_event, kEventsMax> room;
+  const std::span<epoll_event> events = context_.poller.look(room);
+  crowded_ = false;
+  for (const epoll_event& event : events) static_cast<Pollable*>(event.data.ptr)->ready(event.events);
+  if (context_.to_receive.empty()) return;
+  working_.clear();
+  working_.swap(context_.to_receive);
+  const std::size_t hot_before = context_.hot.links().size();
+  crowded_ = working_.size() + hot_before > HotLinks::kMax;
+  receive_from(working_);
+}
+
+void IwarpPort::receive_from(std::vector<IwarpLink*>& links) {
+  for (int pass = 0; pass < kPassesMax && !links.empty(); ++pass) {
+    again_.clear();
+    for (std::size_t start = 0; start < links.size(); start += batch_max_) {
+      receive_batch(std::span(links).subspan(start, std::min(batch_max_, links.size() - start)), again_);
+    }
+    links.swap(again_);
+  }
+}
+
+void IwarpPort::receive_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again) {
+  std::array<IoJob, kBatchMax> jobs;
+  std::array<IwarpLink*, kBatchMax> owners;
+  const std::size_t piece = links.size() == 1 ? kStagingBytesAlone : kStagingBytesInBatch;
+  std::size_t count = 0;
+  for (IwarpLink* link : links) {
+    const std::span<std::byte> staging(staging_.data() + count * piece, piece);
+    if (!link->prepare_receive(jobs[count], (*receive_slots_)[count], staging)) continue;
+    owners[count++] = link;
+  }
+  if (count == 0) return;
+  backend_->perform(std::span(jobs).first(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (owners[i]->finish_receive(jobs[i], (*receive_slots_)[i])) again.push_back(owners[i]);
+  }
+}
+
+void IwarpPort::send_for(std::vector<IwarpLink*>& links) {
+  for (int pass = 0; pass < kPassesMax && !links.empty(); ++pass) {
+    again_.clear();
+    for (std::size_t start = 0; start < links.size(); start += batch_max_) {
+      send_batch(std::span(links).subspan(start, std::min(batch_max_, links.size() - start)), again_);
+    }
+    links.swap(again_);
+  }
+  // One busy link must not keep the others waiting: the socket's readiness brings the rest back.
+  for (IwarpLink* link : links) link->wait_until_writable();
+}
+
+void IwarpPort::send_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again) {
+  std::array<IoJob, kBatchMax> jobs;
+  std::array<IwarpLink*, kBatchMax> owners;
+  std::size_t count = 0;
+  for (IwarpLink* link : links) {
+    if (!link->prepare_send(jobs[count], send_slots_[count].entries)) continue;
+    owners[count++] = link;
+  }
+  if (count == 0) return;
+  backend_->perform(std::span(jobs).first(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (owners[i]->finish_send(jobs[i])) again.push_back(owners[i]);
+  }
+}
+
+std::uint64_t IwarpPort::next_deadline_ns() const noexcept {
+  std::uint64_t deadline_ns = kNoDeadline;
+  for (const IwarpListener* listener : context_.listeners) {
+    deadline_ns = std::min(deadline_ns, listener->next_deadline_ns());
+  }
+  return deadline_ns;
+}
+
+}  // namespace exs::iwarp

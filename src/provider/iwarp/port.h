@@ -1,0 +1,65 @@
+// One shard's iWARP traffic: decides which sockets are touched when, and in what batches.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "src/provider/iwarp/backend.h"
+#include "src/provider/iwarp/link.h"
+#include "src/provider/iwarp/port_context.h"
+#include "src/provider/provider.h"
+
+namespace exs::iwarp {
+
+// Thread: shard.
+class IwarpPort final : public Port {
+ public:
+  static Result<std::unique_ptr<Port>> open(const Settings& settings);
+  ~IwarpPort() override;
+
+  Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                        const ConnectParameters& parameters,
+                                        std::uint64_t link_token) override;
+  Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
+                                           std::uint64_t listener_token) override;
+  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
+                                       const ConnectParameters& parameters,
+                                       std::uint64_t link_token) override;
+
+  void flush() override;
+  void progress(std::uint64_t now_ns) override;
+  std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
+  [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
+  void bind_engine_thread() override { backend_->bind_engine_thread(); }
+
+ private:
+  static constexpr std::size_t kBatchMax = 16;
+
+  struct SendSlot {
+    std::array<iovec, Transmitter::kPiecesMax> entries;
+  };
+
+  IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<Backend> backend);
+
+  void look_at_epoll();
+  // Both empty `links` as far as they get in a bounded number of passes.
+  void receive_from(std::vector<IwarpLink*>& links);
+  void send_for(std::vector<IwarpLink*>& links);
+  void receive_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again);
+  void send_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again);
+
+  PortContext context_;
+  std::unique_ptr<Backend> backend_;
+  const std::size_t batch_max_;
+  std::vector<std::byte> staging_;
+  std::unique_ptr<std::array<ReceiveSlot, kBatchMax>> receive_slots_;
+  std::vector<SendSlot> send_slots_;
+  std::uint64_t turns_ = 0;
+  bool crowded_ = false;  // epoll last showed links that are not hot
+  std::vector<IwarpLink*> working_;
+  std::vector<IwarpLink*> again_;
+};
+
+}  // namespace exs::iwarp

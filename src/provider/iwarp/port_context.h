@@ -1,0 +1,58 @@
+// What the links and listeners of one port share, and the lists by which they ask the port for work.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "src/provider/iwarp/chunk_pool.h"
+#include "src/provider/iwarp/completion_queue.h"
+#include "src/provider/iwarp/poller.h"
+#include "src/provider/iwarp/settings.h"
+
+namespace exs::iwarp {
+
+class IwarpLink;
+class IwarpListener;
+
+// Links that moved bytes lately: they are received from without asking epoll first, which saves a spinning
+// thread one system call of two.
+// Thread: shard.
+class HotLinks {
+ public:
+  static constexpr std::size_t kMax = 4;
+
+  void touch(IwarpLink* link) noexcept;
+  std::vector<IwarpListener*> listeners;
+
+  void forget(const IwarpLink* link) noexcept;
+  // One more look found nothing; links that stay silent for long leave the list.
+  void cool(IwarpLink* link) noexcept;
+  [[nodiscard]] std::span<IwarpLink* const> links() const noexcept { return {links_.data(), count_}; }
+
+ private:
+  std::array<IwarpLink*, kMax> links_{};
+  std::array<std::uint32_t, kMax> silence_{};
+  std::size_t count_ = 0;
+};
+
+// Thread: shard.
+struct PortContext {
+  PortContext(Poller&& opened, const Settings& chosen) : settings(chosen), poller(std::move(opened)) {}
+
+  const Settings settings;
+  Poller poller;
+  ChunkPool chunks;
+  CompletionQueue completions;
+  HotLinks hot;
+  std::uint64_t now_ns = 0;          // as progress() was told last
+  std::vector<IwarpLink*> to_flush;  // something was posted since the last flush()
+  std::vector<IwarpLink*> to_send;   // something the link owes by itself: answers, handshakes, held-up sends
+  std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there
+
+  std::vector<IwarpListener*> listeners;
+
+  void forget(const IwarpLink* link) noexcept;
+};
+
+}  // namespace exs::iwarp

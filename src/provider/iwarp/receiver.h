@@ -1,0 +1,146 @@
+// The receiving half of a connection after the handshake: any split of the byte stream in, placed bytes and
+// finished messages out. Knows no socket, so a test can feed it byte by byte.
+//
+// Design notes
+//  1. Every header is checked before one byte of its payload is placed; a message is reported only after the
+//     CRC of its last FPDU. A bad CRC can leave placed bytes behind, but only in memory the peer may write.
+//  2. Between calls nothing of the input is kept but a partial header or trailer.
+//  3. After the first fault, or a Terminate of the peer, all further input is ignored.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "src/base/fifo.h"
+#include "src/provider/iwarp/fpdu.h"
+#include "src/provider/iwarp/read_budget.h"
+#include "src/provider/iwarp/terminate.h"
+#include "src/provider/iwarp/window_table.h"
+
+namespace exs::iwarp {
+
+// Told synchronously, in stream order; must not call back into the receiver, except to take new posts.
+class ReceiverClient {
+ public:
+  virtual ~ReceiverClient() = default;
+  virtual void message_received(std::uint64_t token, std::uint32_t length_bytes) = 0;
+  virtual void read_completed(std::uint64_t token) = 0;
+  // A checked request; `source` is its first byte. The answer is owed until Receiver::read_answered().
+  virtual void read_requested(const ReadRequest& request, const std::byte* source) = 0;
+};
+
+enum class ReceiverState : std::uint8_t { kOpen, kFaulted, kTerminated };
+
+// What the peer did wrong, and what to tell it.
+struct ReceiverFault {
+  TerminateCode code;
+  const char* what = "";
+  std::size_t header_bytes = 0;  // of header() that are worth quoting
+};
+
+struct PostedReceive {
+  std::span<std::byte> memory;
+  std::uint64_t token = 0;
+};
+
+struct PostedRead {
+  std::span<std::byte> memory;
+  std::uint32_t sink_stag = 0;
+  std::uint64_t token = 0;
+};
+
+// Thread: shard.
+class Receiver {
+ public:
+  Receiver(ReceiverClient& client, WindowTable& windows, ReadBudget& reads) noexcept
+      : client_(client), windows_(windows), reads_(reads) {}
+
+  void configure(bool crc, std::uint32_t inbound_reads_max) noexcept;
+
+  void post_receive(const PostedReceive& receive) { receives_.push_back(receive); }
+  // In the order in which the requests go out.
+  void post_read(const PostedRead& read) { posted_reads_.push_back(read); }
+  void read_answered() noexcept { --inbound_reads_; }
+
+  // Takes all of `bytes`. False once the stream is over (state() says how).
+  bool consume(std::span<const std::byte> bytes);
+
+  // Where the payload that comes next belongs, so that it can be received there directly: empty between
+  // payloads. After n bytes of it were filled, call placed(n).
+  [[nodiscard]] std::span<std::byte> payload_target() const noexcept;
+  void placed(std::size_t bytes);
+  // What follows that payload before the next one can start: the trailer and a tagged header.
+  [[nodiscard]] std::size_t bytes_between_payloads() const noexcept;
+  // Whether much payload is to come that is worth receiving directly.
+  [[nodiscard]] bool bulk_expected() const noexcept;
+
+  [[nodiscard]] bool at_fpdu_boundary() const noexcept { return stage_ == Stage::kHeader && collected_ == 0; }
+  [[nodiscard]] bool writes_into(std::uint32_t stag) const noexcept;
+  [[nodiscard]] bool crc_on() const noexcept { return crc_on_; }
+  [[nodiscard]] bool fpdu_seen() const noexcept { return fpdu_seen_; }
+
+  [[nodiscard]] ReceiverState state() const noexcept { return state_; }
+  [[nodiscard]] const ReceiverFault& fault() const noexcept { return fault_; }
+  [[nodiscard]] std::span<const std::byte> header() const noexcept { return header_; }
+  [[nodiscard]] std::span<const std::byte> terminate_word() const noexcept { return terminate_word_; }
+
+  [[nodiscard]] Fifo<PostedReceive>& receives() noexcept { return receives_; }
+  [[nodiscard]] Fifo<PostedRead>& reads() noexcept { return posted_reads_; }
+  // Forgets posts and targets; further input is ignored.
+  void stop() noexcept;
+
+ private:
+  enum class Stage : std::uint8_t { kHeader, kPayload, kTrailer };
+
+  bool take_header(std::span<const std::byte>& bytes);
+  void take_payload(std::span<const std::byte>& bytes);
+  bool take_trailer(std::span<const std::byte>& bytes);
+  // Fills header_ or trailer_ up to `wanted` bytes; true when that many are there.
+  bool collect(std::span<std::byte> into, std::size_t wanted, std::span<const std::byte>& bytes);
+
+  bool check_controls();
+  bool begin_fpdu();
+  bool begin_write(const TaggedHeader& header);
+  bool begin_read_response(const TaggedHeader& header);
+  bool begin_send(const UntaggedHeader& header);
+  bool begin_read_request(const UntaggedHeader& header);
+  bool begin_terminate(const UntaggedHeader& header);
+  bool finish_fpdu();
+  bool finish_read_request();
+  void finish_send();
+  void finish_read_response();
+
+  bool fail(TerminateCode code, const char* what, bool quote_header);
+  void advance_payload(std::size_t bytes);
+
+  ReceiverClient& client_;
+  WindowTable& windows_;
+  ReadBudget& reads_;
+
+  ReceiverState state_ = ReceiverState::kOpen;
+  Stage stage_ = Stage::kHeader;
+  bool crc_on_ = false;
+  bool fpdu_seen_ = false;
+  Opcode opcode_ = Opcode::kWrite;
+  bool last_ = false;
+  std::uint8_t collected_ = 0;      // bytes of header_ or trailer_ that are there
+  std::uint8_t header_wanted_ = 0;  // 0: not known yet
+  std::uint32_t payload_left_ = 0;
+  std::uint32_t payload_bytes_ = 0;
+  std::byte* target_ = nullptr;  // next payload byte; null: the payload is dropped
+  std::uint32_t running_crc_ = 0;
+  std::uint32_t next_message_[kQueues] = {1, 1, 1};
+  std::uint32_t message_bytes_ = 0;  // of the SEND in progress
+  std::uint32_t read_bytes_ = 0;     // of the oldest read, already placed
+  std::uint32_t inbound_reads_ = 0;
+  std::uint32_t inbound_reads_max_ = 0;
+  std::array<std::byte, kHeaderBytesMax> header_{};
+  std::array<std::byte, kTrailerBytesMax> trailer_{};
+  std::array<std::byte, kTerminateWordBytes> terminate_word_{};
+  ReceiverFault fault_;
+  Fifo<PostedReceive> receives_;
+  Fifo<PostedRead> posted_reads_;
+};
+
+}  // namespace exs::iwarp

@@ -1,0 +1,25 @@
+// What can be chosen about the iwarp provider, from the environment or by a test.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "src/provider/iwarp/fpdu.h"
+#include "src/provider/provider.h"
+
+namespace exs::iwarp {
+
+enum class BackendChoice : std::uint8_t { kAutomatic, kEpoll, kUring, kUnknown };
+
+// Thread: immutable value.
+struct Settings {
+  bool want_crc = false;
+  BackendChoice backend = BackendChoice::kAutomatic;
+  bool announce_exs = true;                 // off: shake hands as a foreign iWARP peer would
+  std::uint32_t payload_max = kPayloadMax;  // upper bound of one FPDU's payload
+};
+
+Settings settings_from_environment();
+std::unique_ptr<Provider> make_iwarp_provider(const Settings& settings);
+
+}  // namespace exs::iwarp

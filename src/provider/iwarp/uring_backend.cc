@@ -1,0 +1,106 @@
+#include "src/provider/iwarp/uring_backend.h"
+
+#include <liburing.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.h"
+
+namespace exs::iwarp {
+namespace {
+
+constexpr unsigned kRingEntries = 32;
+constexpr std::int64_t kNoResult = INT64_MIN;
+
+int open_ring(io_uring& ring) {
+  io_uring_params parameters{};
+  parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
+  return io_uring_queue_init_params(kRingEntries, &ring, &parameters);
+}
+
+}  // namespace
+
+UringBackend::UringBackend() = default;
+UringBackend::~UringBackend() {
+  drop_ring();
+}
+
+Status UringBackend::probe() {
+  io_uring ring{};
+  const int outcome = open_ring(ring);
+  if (outcome < 0) return Status(-outcome);
+  io_uring_queue_exit(&ring);
+  return {};
+}
+
+void UringBackend::drop_ring() noexcept {
+  if (ring_ != nullptr) io_uring_queue_exit(ring_.get());
+  ring_.reset();
+}
+
+void UringBackend::bind_engine_thread() {
+  drop_ring();
+  auto ring = std::make_unique<io_uring>();
+  const int outcome = open_ring(*ring);
+  if (outcome < 0) {
+    log(LogLevel::kInfo, "iwarp: io_uring_setup failed: %s; using plain calls", std::strerror(-outcome));
+    return;
+  }
+  ring_ = std::move(ring);
+  engine_ = std::this_thread::get_id();
+}
+
+void UringBackend::perform(std::span<IoJob> jobs) noexcept {
+  if (jobs.size() >= 2 && ring_ != nullptr && std::this_thread::get_id() == engine_) {
+    perform_through_ring(jobs);
+    return;
+  }
+  for (IoJob& job : jobs) run_job(job);
+}
+
+void UringBackend::perform_through_ring(std::span<IoJob> jobs) noexcept {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    IoJob& job = jobs[i];
+    job.result = kNoResult;
+    io_uring_sqe* entry = io_uring_get_sqe(ring_.get());
+    EXS_CHECK(entry != nullptr);  // the ring is empty between batches and larger than one
+    if (job.is_send) {
+      io_uring_prep_sendmsg(entry, job.descriptor, &job.message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } else {
+      io_uring_prep_recvmsg(entry, job.descriptor, &job.message, MSG_DONTWAIT);
+    }
+    io_uring_sqe_set_data64(entry, i);
+  }
+  ++batches_;
+  std::size_t missing = jobs.size();
+  while (missing > 0) {
+    const int outcome = io_uring_submit_and_wait(ring_.get(), static_cast<unsigned>(missing));
+    missing -= reap(jobs);
+    if (outcome >= 0 || outcome == -EINTR) continue;
+    log(LogLevel::kWarn, "iwarp: io_uring_enter failed: %s; using plain calls from now on",
+        std::strerror(-outcome));
+    // What the kernel took in is finished and reaped; what it did not take goes with the ring.
+    drop_ring();
+    for (IoJob& job : jobs) {
+      if (job.result == kNoResult) run_job(job);
+    }
+    return;
+  }
+}
+
+std::size_t UringBackend::reap(std::span<IoJob> jobs) noexcept {
+  std::size_t reaped = 0;
+  io_uring_cqe* completion = nullptr;
+  while (io_uring_peek_cqe(ring_.get(), &completion) == 0) {
+    IoJob& job = jobs[io_uring_cqe_get_data64(completion)];
+    const std::int64_t result = completion->res;
+    io_uring_cqe_seen(ring_.get(), completion);
+    ++reaped;
+    job.result = result;
+    if (result == -EINTR) run_job(job);
+  }
+  return reaped;
+}
+
+}  // namespace exs::iwarp

@@ -1,0 +1,99 @@
+#include "src/provider/iwarp/window_table.h"
+
+#include <utility>
+
+namespace exs::iwarp {
+namespace {
+
+constexpr std::size_t kSlotsMax = 65536;
+
+bool allows(Access granted, Access wanted) {
+  return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
+}  // namespace
+
+WindowTable::WindowTable(std::uint64_t secret)
+    : random_state_(secret), slot_secret_(static_cast<std::uint16_t>(secret >> 48)) {}
+
+std::uint16_t WindowTable::next_draw() {
+  // splitmix64: one multiply-xor chain, seeded from the kernel's random source.
+  random_state_ += 0x9E3779B97F4A7C15;
+  std::uint64_t mixed = random_state_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+  return static_cast<std::uint16_t>(mixed >> 32);
+}
+
+std::uint32_t WindowTable::stag_of(std::size_t slot) const {
+  const auto hidden_slot = static_cast<std::uint32_t>(static_cast<std::uint16_t>(slot) ^ slot_secret_);
+  return hidden_slot << 16 | windows_[slot].draw;
+}
+
+const WindowTable::Window* WindowTable::find_window(std::uint32_t stag) const {
+  const std::size_t slot = static_cast<std::uint16_t>(stag >> 16) ^ slot_secret_;
+  if (slot >= windows_.size()) return nullptr;
+  const Window& window = windows_[slot];
+  if (window.access == Access::kLocal || window.draw != static_cast<std::uint16_t>(stag)) return nullptr;
+  return &window;
+}
+
+Result<std::uint32_t> WindowTable::open(std::span<std::byte> memory, Access access) {
+  if (memory.empty() || access == Access::kLocal) return failure(EINVAL);
+  std::size_t slot = windows_.size();
+  if (!free_slots_.empty()) {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  } else if (slot < kSlotsMax) {
+    windows_.emplace_back();
+    free_slots_.reserve(windows_.size());  // so that close() never allocates
+  } else {
+    return failure(ENOSPC);
+  }
+  Window& window = windows_[slot];
+  const std::uint16_t old_draw = window.draw;
+  // 0 and 1 are no STags: hardware refuses 0, and 1 is what a zero-length ready-to-receive write names.
+  do {
+    window.draw = next_draw();
+  } while (window.draw == old_draw || stag_of(slot) <= 1);
+  window.memory = memory;
+  window.access = access;
+  window.serving = 0;
+  return stag_of(slot);
+}
+
+Status WindowTable::close(std::uint32_t stag) {
+  auto* window = const_cast<Window*>(find_window(stag));
+  if (window == nullptr) return Status(EINVAL);
+  if (window->serving > 0) return Status(EBUSY);
+  window->access = Access::kLocal;
+  window->memory = {};
+  free_slots_.push_back(static_cast<std::uint16_t>(window - windows_.data()));
+  return {};
+}
+
+void WindowTable::clear() noexcept {
+  windows_.clear();
+  free_slots_.clear();
+}
+
+WindowView WindowTable::find(std::uint32_t stag, std::uint64_t offset, std::uint64_t length_bytes,
+                             Access direction) const {
+  const Window* window = find_window(stag);
+  if (window == nullptr) return {nullptr, WindowError::kUnknownKey};
+  if (!allows(window->access, direction)) return {nullptr, WindowError::kDirection};
+  if (offset + length_bytes < offset) return {nullptr, WindowError::kWraps};
+  if (offset + length_bytes > window->memory.size()) return {nullptr, WindowError::kBounds};
+  return {window->memory.data() + offset, WindowError::kNone};
+}
+
+void WindowTable::begin_serving(std::uint32_t stag) {
+  if (auto* window = const_cast<Window*>(find_window(stag))) ++window->serving;
+}
+
+void WindowTable::end_serving(std::uint32_t stag) {
+  auto* window = const_cast<Window*>(find_window(stag));
+  if (window != nullptr && window->serving > 0) --window->serving;
+}
+
+}  // namespace exs::iwarp
