@@ -1,0 +1,94 @@
+// The ring against std::deque, and its edges: growth while wrapped, indexing, moved-out slots.
+#define BOOST_TEST_MODULE base_fifo
+#include "src/base/fifo.h"
+
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <rapidcheck.h>
+
+using exs::Fifo;
+
+BOOST_AUTO_TEST_SUITE(fifo)
+
+BOOST_AUTO_TEST_CASE(new_fifo_is_empty) {
+  const Fifo<int> queue;
+  BOOST_TEST(queue.empty());
+  BOOST_TEST(queue.count() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_in_first_comes_out_first) {
+  Fifo<int> queue;
+  for (int i = 0; i < 100; ++i) BOOST_TEST(queue.push_back(i) == i);
+  BOOST_TEST(queue.count() == 100U);
+  BOOST_TEST(queue.front() == 0);
+  BOOST_TEST(queue.back() == 99);
+  for (int i = 0; i < 100; ++i) BOOST_TEST(queue.pop_front() == i);
+  BOOST_TEST(queue.empty());
+}
+
+BOOST_AUTO_TEST_CASE(growth_keeps_the_order_of_a_wrapped_ring) {
+  Fifo<int> queue;
+  for (int i = 0; i < 8; ++i) queue.push_back(i);  // the first size of the ring
+  for (int i = 0; i < 5; ++i) queue.pop_front();
+  for (int i = 8; i < 13; ++i) queue.push_back(i);  // full, and the head is in the middle
+  queue.push_back(13);
+  // Expect: 5..13 by index and by pop.
+  for (std::size_t i = 0; i < queue.count(); ++i) BOOST_TEST(queue[i] == static_cast<int>(i) + 5);
+  for (int i = 5; i <= 13; ++i) BOOST_TEST(queue.pop_front() == i);
+}
+
+BOOST_AUTO_TEST_CASE(ring_of_its_size_is_used_again) {
+  Fifo<int> queue;
+  const int* const first_slot = &queue.push_back(0);
+  for (int i = 1; i < 8; ++i) queue.push_back(i);
+  for (int i = 0; i < 8; ++i) queue.pop_front();
+  // Expect: eight pushes later the ring is where it was, so nothing was allocated.
+  BOOST_TEST(&queue.push_back(8) == first_slot);
+}
+
+BOOST_AUTO_TEST_CASE(popped_slot_lets_go_of_what_it_held) {
+  const auto object = std::make_shared<int>(7);
+  Fifo<std::shared_ptr<int>> queue;
+  queue.push_back(object);
+  queue.pop_front();
+  BOOST_TEST(object.use_count() == 1);
+  queue.push_back(object);
+  queue.clear();
+  BOOST_TEST(object.use_count() == 1);
+  BOOST_TEST(queue.empty());
+}
+
+BOOST_AUTO_TEST_CASE(elements_that_only_move_are_held) {
+  Fifo<std::unique_ptr<int>> queue;
+  for (int i = 0; i < 20; ++i) queue.push_back(std::make_unique<int>(i));
+  for (int i = 0; i < 20; ++i) BOOST_TEST(*queue.pop_front() == i);
+}
+
+BOOST_AUTO_TEST_CASE(behaves_as_a_deque) {
+  const bool held = rc::check("any sequence of pushes, pops and clears", [](const std::vector<int>& steps) {
+    Fifo<int> queue;
+    std::deque<int> model;
+    for (const int step : steps) {
+      if (step % 31 == 30) {
+        queue.clear();
+        model.clear();
+      } else if (step % 3 != 0 || model.empty()) {
+        queue.push_back(step);
+        model.push_back(step);
+      } else {
+        RC_ASSERT(queue.pop_front() == model.front());
+        model.pop_front();
+      }
+      RC_ASSERT(queue.count() == model.size());
+      RC_ASSERT(queue.empty() == model.empty());
+      for (std::size_t i = 0; i < model.size(); ++i) RC_ASSERT(queue[i] == model[i]);
+    }
+  });
+  BOOST_TEST(held);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
