@@ -1,0 +1,61 @@
+// A listening socket as its shard sees it: requests of peers on one side, posted accepts on the other, matched
+// in order. An accepted connection lives on the home shard of the queue that its accept named.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "event/session.h"
+#include "src/base/fifo.h"
+
+namespace exs {
+
+struct AcceptorOptions {
+  SessionOptions session;  // what accepted connections inherit
+  std::uint32_t backlog = 0;
+};
+
+// Gives an accepted session its place in the descriptor table. Thread: any; must not wait.
+using RegisterSession = std::function<void(const std::shared_ptr<Session>&)>;
+
+class Acceptor final : public CompletionClient, public std::enable_shared_from_this<Acceptor> {
+ public:
+  struct Accept {
+    ControlTarget target;
+    exs_acceptaddr_t* address = nullptr;
+  };
+
+  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, const AcceptorOptions& options,
+           RegisterSession register_session);
+
+  // --- Thread: any ---
+  [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
+
+  // --- Thread: shard ---
+  void post(Accept accept);
+  // Ends open accepts with ECANCELED, then EXS_EVT_CLOSE (when `target` has a queue).
+  void close(const ControlTarget& target);
+  void complete(const Completion& completion) override;
+
+ private:
+  class HandOver;
+
+  Status listen();
+  void match();
+  std::unique_ptr<ConnectionRequest> next_acceptable(proto::Agreement& agreement);
+  void finish(const Accept& accept, int error, int new_socket);
+
+  const std::shared_ptr<Shard> shard_;
+  const std::shared_ptr<KernelDescriptor> descriptor_;
+  const AcceptorOptions options_;
+  const RegisterSession register_session_;
+
+  // Thread: shard
+  std::unique_ptr<Listener> listener_;
+  std::uint64_t token_ = 0;
+  bool closed_ = false;
+  Fifo<Accept> accepts_;
+};
+
+}  // namespace exs

@@ -1,0 +1,119 @@
+#include "event/engine.h"
+
+#include <poll.h>
+#include <sys/timerfd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <system_error>
+
+#include "event/shard.h"
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kTakeOverNs = 1'000'000;
+
+timespec to_timespec(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
+}
+
+}  // namespace
+
+Status Engine::start() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the thread
+  Status status;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    log(LogLevel::kError, "engine thread: %s; raise the limit of processes (ulimit -u)", error.what());
+    status = Status(EAGAIN);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return status;
+}
+
+void Engine::stop() {
+  if (!thread_.joinable()) return;
+  stopping_ = true;
+  wake();
+  thread_.join();
+}
+
+void Engine::set_alarm(std::uint64_t after_ns) {
+  const itimerspec when{{0, 0}, to_timespec(after_ns)};
+  ::timerfd_settime(alarm_fd_.get(), 0, &when, nullptr);
+}
+
+void Engine::clear_alarm() {
+  std::uint64_t expirations = 0;
+  alarm_set_ = false;
+  [[maybe_unused]] const auto taken = ::read(alarm_fd_.get(), &expirations, sizeof expirations);
+}
+
+void Engine::leader_left() {
+  if (parked_ && !alarm_set_.exchange(true)) set_alarm(kTakeOverNs);
+}
+
+void Engine::run() {
+  pthread_setname_np(pthread_self(), "exs-engine");
+  {
+    LockGuard guard(shard_.lock_);
+    shard_.port_->bind_engine_thread();
+  }
+  std::uint64_t seen_drives = 0;
+  while (!stopping_) {
+    const std::uint64_t drives = shard_.waiter_drives_.load(std::memory_order_relaxed);
+    if (shard_.led_) {
+      park();
+    } else if (drives != seen_drives) {
+      stand_by();
+    } else {
+      watch();
+    }
+    seen_drives = drives;
+  }
+}
+
+void Engine::park() {
+  parked_ = true;
+  if (shard_.led_ && !stopping_) {
+    pollfd alarm{alarm_fd_.get(), POLLIN, 0};
+    ::poll(&alarm, 1, -1);
+  }
+  parked_ = false;
+  clear_alarm();
+}
+
+void Engine::stand_by() {
+  const timespec limit = to_timespec(kTakeOverNs);
+  pollfd alarm{alarm_fd_.get(), POLLIN, 0};
+  ::ppoll(&alarm, 1, &limit, nullptr);
+  clear_alarm();
+}
+
+void Engine::watch() {
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t now_ns = monotonic_ns();
+  shard_.lock_.lock();
+  shard_.drive(now_ns);
+  deadline_ns = shard_.next_deadline_ns();
+  shard_.sleeping_until_ns_ = deadline_ns;
+  shard_.release_and_combine();
+
+  pollfd watched[2] = {{shard_.port_->wait_fd(), POLLIN, 0}, {alarm_fd_.get(), POLLIN, 0}};
+  timespec limit{};
+  if (deadline_ns != kNoDeadline) {
+    now_ns = monotonic_ns();
+    limit = to_timespec(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+  }
+  ::ppoll(watched, 2, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
+  if (watched[1].revents != 0) clear_alarm();
+}
+
+}  // namespace exs

@@ -1,0 +1,46 @@
+// A shard's engine thread: guarantees progress when no application thread drives, and uses no processor time
+// when nothing happens. Blocks all signals.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "src/base/status.h"
+#include "src/base/unique_fd.h"
+
+namespace exs {
+
+class Shard;
+
+class Engine {
+ public:
+  explicit Engine(Shard& shard, UniqueFd alarm_fd) : shard_(shard), alarm_fd_(std::move(alarm_fd)) {}
+  ~Engine() { stop(); }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // --- Thread: any, one at a time ---
+  Status start();
+  void stop();
+  // --- Thread: any ---
+  void wake() { set_alarm(1); }  // to look again at once
+  // The leader has left: take over the watch in a millisecond if no one else has by then.
+  void leader_left();
+
+ private:
+  void run();
+  void watch();
+  void park();
+  void stand_by();
+  void set_alarm(std::uint64_t after_ns);
+  void clear_alarm();
+
+  Shard& shard_;
+  const UniqueFd alarm_fd_;  // timerfd
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};   // seq_cst; written by stop(), read by the thread
+  std::atomic<bool> parked_{false};     // seq_cst, pairs with Shard::led_: one of the two sees the other
+  std::atomic<bool> alarm_set_{false};  // a leader set the millisecond alarm and the thread has not seen it yet
+};
+
+}  // namespace exs

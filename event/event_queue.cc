@@ -1,0 +1,173 @@
+#include "event/event_queue.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "event/shard.h"
+
+namespace exs {
+namespace {
+
+void raise_event(int descriptor) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof one);
+}
+
+void lower_event(int descriptor) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto taken = ::read(descriptor, &count, sizeof count);
+}
+
+}  // namespace
+
+EventQueue::EventQueue(std::size_t depth, std::shared_ptr<Shard> home)
+    : home_(std::move(home)), follower_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), depth_(depth) {}
+
+bool EventQueue::reserve() {
+  LockGuard guard(mutex_);
+  if (closed_ || reserved_ >= depth_) return false;
+  ++reserved_;
+  return true;
+}
+
+void EventQueue::cancel_reservation() {
+  LockGuard guard(mutex_);
+  --reserved_;
+}
+
+void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
+  const auto self = shared_from_this();  // who dequeues the event may delete the queue at once
+  bool wake_leader = false;
+  bool wake_followers = false;
+  {
+    LockGuard guard(mutex_);
+    entries_.push_back(Entry{event, std::move(number)});
+    EXS_CHECK(entries_.count() <= reserved_);
+    if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
+    wake_leader = leader_sleeps_ && entries_.count() >= leader_min_;
+    wake_followers = followers_ > 0 && entries_.count() >= follower_min_;
+  }
+  wake_sleepers(wake_leader, wake_followers);
+}
+
+void EventQueue::wake_sleepers(bool leader, bool followers) {
+  if (leader) home_->wake_leader();
+  if (followers) raise_event(follower_fd_.get());
+}
+
+std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max) {
+  std::size_t taken = 0;
+  {
+    LockGuard guard(mutex_);
+    if (entries_.count() < min || entries_.empty()) return 0;
+    taken = std::min(max, entries_.count());
+    for (std::size_t i = 0; i < taken; ++i) {
+      // The number is let go with the entry; when it was the last holder this closes the kernel descriptor.
+      out[i] = entries_.pop_front().event;
+    }
+    reserved_ -= taken;
+    if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
+  }
+  return taken;
+}
+
+bool EventQueue::wants_sleep(std::size_t min) { return !closed_ && entries_.count() < min; }
+
+bool EventQueue::sleep_as_leader(std::size_t min) {
+  LockGuard guard(mutex_);
+  if (!wants_sleep(min)) return false;
+  leader_sleeps_ = true;
+  leader_min_ = min;
+  return true;
+}
+
+void EventQueue::awake_as_leader() {
+  LockGuard guard(mutex_);
+  leader_sleeps_ = false;
+}
+
+bool EventQueue::sleep_as_follower(std::size_t min) {
+  LockGuard guard(mutex_);
+  if (!wants_sleep(min)) return false;
+  lower_event(follower_fd_.get());
+  follower_min_ = followers_ == 0 ? min : std::min(follower_min_, min);
+  ++followers_;
+  return true;
+}
+
+void EventQueue::awake_as_follower() {
+  LockGuard guard(mutex_);
+  --followers_;
+}
+
+Result<int> EventQueue::ready_fd() {
+  LockGuard guard(mutex_);
+  if (!ready_fd_.valid()) {
+    UniqueFd made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!made.valid()) return failure(errno);
+    if (!entries_.empty()) raise_event(made.get());
+    ready_fd_ = std::move(made);
+  }
+  return ready_fd_.get();
+}
+
+bool EventQueue::has_ready_fd() {
+  LockGuard guard(mutex_);
+  return ready_fd_.valid();
+}
+
+Status EventQueue::set_depth(std::size_t depth) {
+  LockGuard guard(mutex_);
+  if (depth < reserved_) return Status(EBUSY);
+  depth_ = depth;
+  return Status();
+}
+
+std::size_t EventQueue::depth() {
+  LockGuard guard(mutex_);
+  return depth_;
+}
+
+std::size_t EventQueue::events() {
+  LockGuard guard(mutex_);
+  return entries_.count();
+}
+
+std::size_t EventQueue::reserved() {
+  LockGuard guard(mutex_);
+  return reserved_;
+}
+
+Status EventQueue::close(bool force) {
+  bool leader = false;
+  {
+    LockGuard guard(mutex_);
+    if (!force && (reserved_ > entries_.count() || visitors_ > 0)) return Status(EBUSY);
+    closed_ = true;
+    reserved_ -= entries_.count();
+    entries_.clear();
+    leader = leader_sleeps_;
+  }
+  wake_sleepers(leader, true);
+  return Status();
+}
+
+bool EventQueue::closed() {
+  LockGuard guard(mutex_);
+  return closed_;
+}
+
+EventQueue::Visit::Visit(EventQueue& queue) : queue_(queue) {
+  LockGuard guard(queue_.mutex_);
+  ++queue_.visitors_;
+}
+
+EventQueue::Visit::~Visit() {
+  LockGuard guard(queue_.mutex_);
+  --queue_.visitors_;
+}
+
+}  // namespace exs

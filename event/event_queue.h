@@ -1,0 +1,105 @@
+// What users dequeue from. A post reserves a slot before anything else happens and keeps it until its event is
+// dequeued, so push() always finds room.
+//
+// Sleepers. A thread that waits for this queue sleeps in one of two places: as leader, on the watch of its
+// home shard, or as follower, on this queue's own descriptor. push() wakes whichever is asleep once enough
+// events are there. A thread announces itself under the mutex and looks at the count in the same critical
+// section, so no wake-up is lost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "event/kernel_descriptor.h"
+#include "exs/exs.h"
+#include "src/base/drive_lock.h"
+#include "src/base/fifo.h"
+#include "src/base/status.h"
+#include "src/base/unique_fd.h"
+
+namespace exs {
+
+class Shard;
+
+// Thread: any.
+class EventQueue : public std::enable_shared_from_this<EventQueue> {
+ public:
+  static constexpr std::uint64_t kDefaultSpinNs = 50'000;  // two wake-ups across cores (shared baseline: 25 us)
+
+  EventQueue(std::size_t depth, std::shared_ptr<Shard> home);
+
+  // False: no slot is free.
+  [[nodiscard]] bool reserve() EXS_EXCLUDES(mutex_);
+  void cancel_reservation() EXS_EXCLUDES(mutex_);
+  // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
+  void push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) EXS_EXCLUDES(mutex_);
+
+  // Takes up to `max` events if at least `min` are there, else none.
+  std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
+
+  // Announces a sleeper that wants `min` events. False: they are here (or the queue is closed), do not sleep.
+  [[nodiscard]] bool sleep_as_leader(std::size_t min) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool sleep_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);
+  void awake_as_leader() EXS_EXCLUDES(mutex_);
+  void awake_as_follower() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] int follower_fd() const noexcept { return follower_fd_.get(); }
+
+  // Readable while events are there. Made by the first call.
+  Result<int> ready_fd() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool has_ready_fd() EXS_EXCLUDES(mutex_);
+
+  Status set_depth(std::size_t depth) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t depth() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t events() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t reserved() EXS_EXCLUDES(mutex_);
+
+  [[nodiscard]] int wait_mode() const noexcept { return wait_mode_.load(std::memory_order_relaxed); }
+  void set_wait_mode(int mode) noexcept { wait_mode_.store(mode, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_.load(std::memory_order_relaxed); }
+  void set_spin_ns(std::uint64_t spin_ns) noexcept { spin_ns_.store(spin_ns, std::memory_order_relaxed); }
+
+  [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
+
+  // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
+  Status close(bool force) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool closed() EXS_EXCLUDES(mutex_);
+  // A thread is inside a wait for this queue while one of these lives.
+  class Visit {
+   public:
+    explicit Visit(EventQueue& queue);
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    EventQueue& queue_;
+  };
+
+ private:
+  struct Entry {
+    exs_event_t event{};
+    std::shared_ptr<KernelDescriptor> number;
+  };
+  [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
+  void wake_sleepers(bool leader, bool followers);
+
+  const std::shared_ptr<Shard> home_;
+  const UniqueFd follower_fd_;
+  std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};   // written by exs_qmodify, read by waiting threads; a hint
+  std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
+
+  Mutex mutex_;
+  Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
+  std::size_t depth_ EXS_GUARDED_BY(mutex_);
+  std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events and operations under way
+  std::size_t visitors_ EXS_GUARDED_BY(mutex_) = 0;
+  std::size_t followers_ EXS_GUARDED_BY(mutex_) = 0;
+  bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
+  std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
+  std::size_t follower_min_ EXS_GUARDED_BY(mutex_) = 0;  // smallest wish of those asleep
+  UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
+  bool closed_ EXS_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace exs

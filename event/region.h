@@ -1,0 +1,65 @@
+// Registered memory: the range, the rights, and how many operations use it now.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "src/provider/provider.h"
+
+namespace exs {
+
+// Thread: immutable after construction, but for the count (any).
+class Region : public std::enable_shared_from_this<Region> {
+ public:
+  Region(std::span<std::byte> range, Access access, MemoryKey key, bool allocated) noexcept
+      : range_(range), access_(access), key_(key), allocated_(allocated) {}
+
+  [[nodiscard]] bool contains(const void* address, std::size_t length_bytes) const noexcept {
+    const auto first = reinterpret_cast<std::uintptr_t>(address);
+    const auto base = reinterpret_cast<std::uintptr_t>(range_.data());
+    return first >= base && first - base <= range_.size() && length_bytes <= range_.size() - (first - base);
+  }
+  [[nodiscard]] std::span<std::byte> range() const noexcept { return range_; }
+  [[nodiscard]] Access access() const noexcept { return access_; }
+  [[nodiscard]] MemoryKey key() const noexcept { return key_; }
+  [[nodiscard]] bool allocated() const noexcept { return allocated_; }
+
+  // An operation begins to use the region. False: it is being deregistered.
+  [[nodiscard]] bool use() noexcept {
+    std::int64_t users = users_.load(std::memory_order_relaxed);
+    while (users >= 0) {
+      if (users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire)) return true;
+    }
+    return false;
+  }
+  void release() noexcept {
+    const auto self = shared_from_this();  // once the count is down, another thread may drop the last reference
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) users_.notify_all();
+  }
+  // False: operations use it. After success no operation can begin.
+  [[nodiscard]] bool retire() noexcept {
+    std::int64_t idle = 0;
+    return users_.compare_exchange_strong(idle, -1, std::memory_order_acq_rel);
+  }
+  // Waits until no operation uses it. False: somebody else retired it.
+  [[nodiscard]] bool retire_when_idle() noexcept {
+    while (!retire()) {
+      const std::int64_t users = users_.load(std::memory_order_acquire);
+      if (users < 0) return false;
+      if (users > 0) users_.wait(users, std::memory_order_acquire);
+    }
+    return true;
+  }
+
+ private:
+  const std::span<std::byte> range_;
+  const Access access_;
+  const MemoryKey key_;
+  const bool allocated_;
+  std::atomic<std::int64_t> users_{0};  // operations under way; -1 once retired
+};
+
+}  // namespace exs

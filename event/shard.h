@@ -1,0 +1,122 @@
+// A shard owns connections, their provider port and their timers. Its state is touched only by the holder of
+// its drive lock.
+//
+// Design notes
+//  1. Posting combines: a thread that finds the lock free carries its command out on the spot; one that finds it
+//     taken queues the command, tries again, and otherwise leaves it to the holder, who looks at the queue after
+//     letting go. So no command is stranded and none waits for the application.
+//  2. Who watches the network while nobody spins: one leader (a thread asleep in a wait for a queue whose
+//     home is here) or else the engine thread. One arriving message wakes one thread.
+//  3. The engine steps back by looking, not by being told: `waiter_drives_` moved since its last look means that
+//     a waiting thread drives, so it stands by for 1 ms; a leader means it parks. A leader that leaves sets the
+//     engine's timer to 1 ms, once for however many times it comes and goes in that millisecond.
+//  4. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to another
+//     shard), so no order between shards is needed.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "event/command_queue.h"
+#include "event/timer_queue.h"
+#include "src/base/drive_lock.h"
+#include "src/base/unique_fd.h"
+#include "src/proto/connection.h"
+#include "src/provider/provider.h"
+
+namespace exs {
+
+std::uint64_t monotonic_ns();
+
+// Receives the completions of one link or listener. Thread: shard.
+class CompletionClient {
+ public:
+  virtual ~CompletionClient() = default;
+  virtual void complete(const Completion& completion) = 0;
+};
+
+class Engine;
+
+// What is left of an ended session; dies after the batch, because it may be what reported the end.
+struct Remains {
+  std::unique_ptr<Link> link;
+  std::unique_ptr<proto::Connection> connection;  // dies before its link
+};
+
+class Shard : public std::enable_shared_from_this<Shard> {
+ public:
+  static Result<std::shared_ptr<Shard>> create(Provider& provider);
+  ~Shard();
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  // --- Thread: any ---
+  void post(const std::shared_ptr<Session>& session, proto::Direction direction, const proto::Operation& operation);
+  void execute(std::unique_ptr<Task> task);
+  // Starts the engine thread if it does not run yet. EAGAIN: no thread to be had.
+  Status start_engine();
+  // Ends the engine thread. Commands that come later still run, on their posters' threads.
+  void stop_engine();
+  // One look at the network by a thread that waits. `counts`: the thread will be back within a moment, so the
+  // engine may stand by.
+  void drive_as_waiter(bool counts);
+  // False: another thread leads.
+  [[nodiscard]] bool try_lead();
+  // Sleeps until something arrives, a timer is due, wake_leader() or `limit_ns`. EINTR: a signal was caught;
+  // `signals`: the mask to sleep with.
+  Status sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals);
+  void stop_leading();
+  void wake_leader();
+  // A thread sleeps on its queue because another one leads. False: nobody leads any more.
+  [[nodiscard]] bool start_following();
+  void stop_following();
+  [[nodiscard]] DriveLock& drive_lock() EXS_ATTRIBUTE(lock_returned(lock_)) { return lock_; }
+
+  // --- Thread: shard ---
+  [[nodiscard]] Port& port();
+  [[nodiscard]] Provider& provider() { return provider_; }
+  // The token names the client in completions until detach(). The shard keeps the client alive meanwhile.
+  std::uint64_t attach(std::shared_ptr<CompletionClient> client);
+  void detach(std::uint64_t token);
+  void bury(Remains remains);
+  void arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client);
+
+ private:
+  friend class Engine;
+  Shard(Provider& provider, std::unique_ptr<Port> port, UniqueFd wake_fd);
+
+  // Takes in what arrived and does what follows from it.
+  void drive(std::uint64_t now_ns) EXS_REQUIRES(lock_);
+  void settle() EXS_REQUIRES(lock_);
+  void run_commands() EXS_REQUIRES(lock_);
+  void run(Command& command) EXS_REQUIRES(lock_);
+  std::uint64_t next_deadline_ns() EXS_REQUIRES(lock_);
+  void release_and_combine() EXS_RELEASE(lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
+  void submit(Command command);
+
+  Provider& provider_;
+  DriveLock lock_;
+  const std::unique_ptr<Port> port_;
+  CommandQueue commands_;
+  const UniqueFd wake_fd_;
+  Mutex engine_mutex_;
+  bool engine_runs_ EXS_GUARDED_BY(engine_mutex_) = false;
+  std::unique_ptr<Engine> engine_;  // set once, by create()
+
+  std::vector<Command> running_ EXS_GUARDED_BY(lock_);
+  TimerQueue timers_ EXS_GUARDED_BY(lock_);
+  std::uint64_t next_token_ EXS_GUARDED_BY(lock_) = 1;
+  std::unordered_map<std::uint64_t, std::shared_ptr<CompletionClient>> clients_ EXS_GUARDED_BY(lock_);
+  std::vector<std::shared_ptr<CompletionClient>> detached_ EXS_GUARDED_BY(lock_);  // die after the batch
+  std::vector<Remains> remains_ EXS_GUARDED_BY(lock_);                              // likewise
+  std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // what the watcher last knew of deadlines
+
+  std::atomic<std::uint64_t> waiter_drives_{0};  // written under the lock, read by the engine: a hint
+  std::atomic<bool> led_{false};                 // seq_cst, pairs with Engine's parked flag
+  std::atomic<int> followers_{0};                // seq_cst, pairs with led_: one of the two sees the other
+};
+
+}  // namespace exs

@@ -1,0 +1,150 @@
+#include "event/wait.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "event/shard.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// How often a spinning thread lets signals in.
+constexpr std::uint64_t kSignalLookNs = 500'000;
+
+// Signals are held back while a wait spins, and let in only by the sleeping system calls, which tell of them.
+// So a signal caught at any moment of the wait ends it, and not only one that hits while the thread sleeps.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    // Faults of the thread itself stay deliverable.
+    for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  [[nodiscard]] const sigset_t& mask() const { return before_; }
+  // Lets signals in for a moment. EINTR: one was caught.
+  [[nodiscard]] Status look() const {
+    const timespec at_once{};
+    return ::ppoll(nullptr, 0, &at_once, &before_) < 0 ? Status(errno) : Status();
+  }
+
+ private:
+  sigset_t before_{};
+};
+
+class Wait {
+ public:
+  Wait(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, std::uint64_t deadline_ns)
+      : queue_(queue), home_(*queue.home()), out_(out), min_(min), max_(max), deadline_ns_(deadline_ns) {}
+
+  Result<std::size_t> run() {
+    // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on watch.
+    counts_ = !queue_.has_ready_fd();
+    if (taken() || (look(), taken())) return count_;
+    if (deadline_ns_ == 0) return whatever_is_there();
+    const HeldSignals signals;
+    Status status = spin(signals);
+    while (status.ok() && count_ == 0 && !expired_) status = sleep(signals.mask());
+    if (count_ > 0) return count_;
+    if (!status.ok()) return failure(status);
+    return whatever_is_there();
+  }
+
+ private:
+  bool taken() {
+    count_ = queue_.take(out_, min_, max_);
+    return count_ > 0;
+  }
+
+  Result<std::size_t> whatever_is_there() {
+    if (queue_.closed()) return failure(EBADF);
+    return queue_.take(out_, 1, max_);
+  }
+
+  void look() { home_.drive_as_waiter(counts_); }
+
+  Status spin(const HeldSignals& signals) {
+    const int mode = queue_.wait_mode();
+    if (mode == EXS_WAIT_NOTIFY) return Status();
+    const std::uint64_t start_ns = monotonic_ns();
+    std::uint64_t end_ns = mode == EXS_WAIT_BUSY_POLL ? kNoDeadline : start_ns + queue_.spin_ns();
+    end_ns = std::min(end_ns, deadline_ns_);
+    std::uint64_t signal_look_ns = start_ns + kSignalLookNs;
+    for (std::uint64_t now_ns = start_ns; now_ns < end_ns; now_ns = monotonic_ns()) {
+      look();
+      if (taken()) return Status();
+      if (now_ns < signal_look_ns) continue;
+      signal_look_ns = now_ns + kSignalLookNs;
+      if (const Status status = signals.look(); !status.ok()) return status;
+      if (queue_.closed()) return Status(EBADF);
+    }
+    return Status();
+  }
+
+  Status sleep(const sigset_t& signals) {
+    const Status status = home_.try_lead() ? lead(signals) : follow(signals);
+    if (!taken() && deadline_ns_ <= monotonic_ns()) expired_ = true;
+    if (queue_.closed()) return Status(EBADF);
+    return status;
+  }
+
+  Status lead(const sigset_t& signals) {
+    Status status;
+    while (status.ok() && queue_.sleep_as_leader(min_)) {
+      status = home_.sleep_as_leader(deadline_ns_, signals);
+      queue_.awake_as_leader();
+      look();
+      if (deadline_ns_ <= monotonic_ns()) break;
+    }
+    home_.stop_leading();
+    return status;
+  }
+
+  Status follow(const sigset_t& signals) {
+    if (!home_.start_following()) return Status();
+    Status status;
+    if (queue_.sleep_as_follower(min_)) {
+      timespec limit{};
+      if (deadline_ns_ != kNoDeadline) {
+        const std::uint64_t now_ns = monotonic_ns();
+        const std::uint64_t left_ns = deadline_ns_ > now_ns ? deadline_ns_ - now_ns : 0;
+        limit = {static_cast<time_t>(left_ns / kNsPerSecond), static_cast<long>(left_ns % kNsPerSecond)};
+      }
+      pollfd watched{queue_.follower_fd(), POLLIN, 0};
+      const int ready = ::ppoll(&watched, 1, deadline_ns_ == kNoDeadline ? nullptr : &limit, &signals);
+      if (ready < 0) status = Status(errno);
+      queue_.awake_as_follower();
+    }
+    home_.stop_following();
+    return status;
+  }
+
+  EventQueue& queue_;
+  Shard& home_;
+  exs_event_t* const out_;
+  const std::size_t min_;
+  const std::size_t max_;
+  const std::uint64_t deadline_ns_;
+  bool counts_ = true;
+  bool expired_ = false;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
+                                    std::uint64_t deadline_ns) {
+  const EventQueue::Visit visit(queue);
+  return Wait(queue, out, min, max, deadline_ns).run();
+}
+
+}  // namespace exs

@@ -1,0 +1,17 @@
+// How a thread waits for events: it looks, drives its queue's home shard, spins as the queue's wait mode says,
+// and sleeps as leader or follower.
+#pragma once
+
+#include <cstdint>
+
+#include "event/event_queue.h"
+
+namespace exs {
+
+// Takes at most `max` events once `min` are there, or whatever is there at `deadline_ns` (CLOCK_MONOTONIC;
+// kNoDeadline: never; 0: look once). EINTR: a signal was caught and fewer than `min` events are there; none
+// was taken. EBADF: the queue was closed meanwhile. Thread: any.
+Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
+                                    std::uint64_t deadline_ns);
+
+}  // namespace exs

@@ -1,0 +1,133 @@
+// exs_close, exs_shutdown.
+#include "src/api/close.h"
+
+#include <algorithm>
+
+#include "event/wait.h"
+#include "src/api/api_call.h"
+#include "src/api/stats.h"
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr int kLingerAtExitMs = 500;
+// How much longer than the linger we wait for the event that the session's own timer promises.
+constexpr std::uint64_t kPatienceNs = 5'000 * kNsPerMs;
+
+class CloseSession final : public Task {
+ public:
+  CloseSession(std::shared_ptr<Session> session, std::uint64_t linger_ns, ControlTarget target)
+      : session_(std::move(session)), linger_ns_(linger_ns), target_(std::move(target)) {}
+  void run(Shard&) override { session_->close(linger_ns_, std::move(target_)); }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  const std::uint64_t linger_ns_;
+  ControlTarget target_;
+};
+
+class CloseAcceptor final : public Task {
+ public:
+  CloseAcceptor(std::shared_ptr<Acceptor> acceptor, ControlTarget target)
+      : acceptor_(std::move(acceptor)), target_(std::move(target)) {}
+  void run(Shard&) override { acceptor_->close(target_); }
+
+ private:
+  const std::shared_ptr<Acceptor> acceptor_;
+  const ControlTarget target_;
+};
+
+class ShutDownSession final : public Task {
+ public:
+  ShutDownSession(std::shared_ptr<Session> session, int how) : session_(std::move(session)), how_(how) {}
+  void run(Shard&) override { session_->shutdown(how_); }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  const int how_;
+};
+
+std::shared_ptr<Shard> shard_of(Socket& socket) {
+  LockGuard guard(socket.mutex);
+  if (socket.acceptor()) return socket.acceptor()->shard();
+  return socket.session() == nullptr ? nullptr : socket.session()->shard();
+}
+
+std::uint64_t linger_ns_of(Socket& socket) {
+  LockGuard guard(socket.mutex);
+  return static_cast<std::uint64_t>(socket.options().linger_ms) * kNsPerMs;
+}
+
+// The caller removed the socket from the table and made sure that it has a shard. EXS_EVT_CLOSE follows.
+void start_close(Socket& socket, std::uint64_t linger_ns, const std::shared_ptr<EventQueue>& queue) {
+  [[maybe_unused]] const bool reserved = queue->reserve();
+  EXS_CHECK(reserved);
+  LockGuard guard(socket.mutex);
+  if (const auto& acceptor = socket.acceptor()) {
+    acceptor->shard()->execute(std::make_unique<CloseAcceptor>(acceptor, ControlTarget{queue, nullptr}));
+    return;
+  }
+  const auto session = socket.shared_session();
+  session->shard()->execute(std::make_unique<CloseSession>(session, linger_ns, ControlTarget{queue, nullptr}));
+}
+
+// Collects one EXS_EVT_CLOSE; a caught signal does not end the wait, the time limit does.
+int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
+  exs_event_t event{};
+  for (;;) {
+    const auto taken = wait_for_events(queue, &event, 1, 1, deadline_ns);
+    if (taken) return *taken == 1 ? event.exs_evt_errno : ETIMEDOUT;
+    if (taken.error() != Status(EINTR)) return taken.error().error();
+  }
+}
+
+}  // namespace
+
+void close_all(Library& library) {
+  std::vector<std::shared_ptr<Socket>> sockets;
+  for (const auto& socket : library.sockets.all()) {
+    if (library.sockets.remove(socket->number()) && shard_of(*socket)) sockets.push_back(socket);
+  }
+  if (sockets.empty()) return;
+  const auto queue = std::make_shared<EventQueue>(sockets.size(), shard_of(*sockets.front()));
+  for (const auto& socket : sockets) {
+    start_close(*socket, std::min(linger_ns_of(*socket), kLingerAtExitMs * kNsPerMs), queue);
+  }
+  const std::uint64_t deadline_ns = monotonic_ns() + kLingerAtExitMs * kNsPerMs + kPatienceNs;
+  for (std::size_t i = 0; i < sockets.size(); ++i) collect_close(*queue, deadline_ns);
+}
+
+}  // namespace exs
+
+using namespace exs;
+
+int exs_close(int number) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.remove(number);
+    if (!socket) return failure(EBADF);
+    const auto shard = shard_of(*socket);
+    if (!shard) return 0;
+    const auto queue = std::make_shared<EventQueue>(1, shard);
+    const std::uint64_t linger_ns = linger_ns_of(*socket);
+    start_close(*socket, linger_ns, queue);
+    const int error = collect_close(*queue, monotonic_ns() + linger_ns + kPatienceNs);
+    if (Session* session = socket->session()) library.add_to_totals(session_stats(*session));
+    if (error != 0) return failure(error);
+    return 0;
+  });
+}
+
+int exs_shutdown(int number, int how) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.find(number);
+    if (!socket) return failure(EBADF);
+    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return failure(EINVAL);
+    const auto session = socket->shared_session();
+    if (!session || session->state() != Session::State::kConnected) return failure(ENOTCONN);
+    if (how != SHUT_RD) session->forbid_sending();
+    session->shard()->execute(std::make_unique<ShutDownSession>(session, how));
+    return 0;
+  });
+}

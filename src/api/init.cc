@@ -1,0 +1,19 @@
+// exs_init, exs_fini.
+#include "src/api/api_call.h"
+
+using namespace exs;
+
+int exs_init(int version) {
+  try {
+    const Status status = Library::begin(version);
+    if (status.ok()) return 0;
+    errno = status.error();
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+  }
+  return -1;
+}
+
+int exs_fini(void) {
+  return api_call([](Library&) -> Result<int> { return api_result(Library::end()); });
+}

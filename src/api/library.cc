@@ -1,0 +1,165 @@
+#include "src/api/library.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "src/api/close.h"
+#include "src/api/memory.h"
+#include "src/api/stats.h"
+#include "src/base/log.h"
+#include "src/provider/registry.h"
+
+namespace exs {
+namespace {
+
+constexpr std::size_t kShardsDefaultMax = 4;
+constexpr std::size_t kShardsMax = 64;
+
+// Leaked on purpose, with everything in it: threads may still be in a call when the process exits.
+struct Process {
+  Mutex mutex;
+  Library* library EXS_GUARDED_BY(mutex) = nullptr;
+  int users EXS_GUARDED_BY(mutex) = 0;
+  std::atomic<Library*> current{nullptr};  // library while users > 0
+  Library* inherited = nullptr;            // the parent's, in a child
+};
+
+Process& process() {
+  static auto* const instance = new Process;
+  return *instance;
+}
+
+// The child keeps nothing of the parent's library: its threads are gone and its locks may be held for ever.
+void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
+  process().inherited = process().library;
+  process().library = nullptr;
+  process().users = 0;
+  process().current = nullptr;
+  process().mutex.unlock();
+}
+
+void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS { process().mutex.lock(); }
+void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS { process().mutex.unlock(); }
+
+std::size_t default_shards() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kShardsDefaultMax);
+}
+
+Result<std::size_t> wished_shards() {
+  const char* wish = std::getenv("EXS_SHARDS");
+  if (wish == nullptr) return default_shards();
+  std::size_t shards = 0;
+  const char* end = wish + std::strlen(wish);
+  const auto parsed = std::from_chars(wish, end, shards);
+  if (parsed.ec == std::errc() && parsed.ptr == end && shards >= 1 && shards <= kShardsMax) return shards;
+  log(LogLevel::kError, "EXS_SHARDS=%s: give a number from 1 to %zu, or leave it unset", wish, kShardsMax);
+  return failure(EINVAL);
+}
+
+}  // namespace
+
+Library* Library::current() { return process().current.load(std::memory_order_acquire); }
+
+Status Library::begin(int version) {
+  if (version != EXS_VERSION1) {
+    log(LogLevel::kError, "exs_init: interface version %d is unknown; this library knows %d", version, EXS_VERSION1);
+    return Status(ENOTSUP);
+  }
+  static const int at_fork = ::pthread_atfork(lock_process, unlock_process, leave_library_to_parent);
+  if (at_fork != 0) return Status(at_fork);
+  Process& self = process();
+  LockGuard guard(self.mutex);
+  if (self.users == 0) {
+    if (self.library == nullptr) self.library = new Library;
+    if (const Status status = self.library->prepare(); !status.ok()) return status;
+    self.current.store(self.library, std::memory_order_release);
+  }
+  ++self.users;
+  return Status();
+}
+
+Status Library::end() {
+  Process& self = process();
+  LockGuard guard(self.mutex);
+  if (self.users == 0) return Status(EPERM);
+  if (--self.users > 0) return Status();
+  self.current.store(nullptr, std::memory_order_release);
+  self.library->shut_down();
+  return Status();
+}
+
+Status Library::prepare() {
+  const auto shards = wished_shards();
+  if (!shards) return shards.error();
+  const char* provider = std::getenv("EXS_PROVIDER");
+  provider_wish_ = provider == nullptr ? "auto" : provider;
+  if (const auto found = find_provider(provider_wish_); !found) return found.error();
+  LockGuard guard(mutex_);
+  shards_max_ = *shards;
+  next_shard_ = 0;
+  totals_ = {};
+  return Status();
+}
+
+Result<std::shared_ptr<Shard>> Library::next_shard() {
+  LockGuard guard(mutex_);
+  const std::size_t index = next_shard_ % shards_max_;
+  if (index >= shards_.size()) {
+    const auto provider = find_provider(provider_wish_);
+    if (!provider) return failure(provider.error());
+    auto made = Shard::create(**provider);
+    if (!made) return failure(made.error());
+    shards_.push_back(std::move(*made));
+  }
+  ++next_shard_;
+  return shards_[index];
+}
+
+void Library::shut_down() {
+  close_all(*this);
+  for (const int handle : queues.handles()) {
+    if (const auto queue = queues.remove(handle)) {
+      [[maybe_unused]] const Status forced = queue->close(true);
+    }
+  }
+  free_all(*this);
+  std::vector<std::shared_ptr<Shard>> ended;
+  {
+    LockGuard guard(mutex_);
+    ended.swap(shards_);
+  }
+  for (const auto& shard : ended) shard->stop_engine();
+}
+
+void Library::remember_allocation(void* address, exs_mhandle_t handle) {
+  LockGuard guard(mutex_);
+  allocations_[address] = handle;
+}
+
+exs_mhandle_t Library::allocation_at(void* address) {
+  LockGuard guard(mutex_);
+  const auto found = allocations_.find(address);
+  return found == allocations_.end() ? EXS_MHANDLE_INVALID : found->second;
+}
+
+void Library::forget_allocation(void* address) {
+  LockGuard guard(mutex_);
+  allocations_.erase(address);
+}
+
+void Library::add_to_totals(const exs_stats_t& stats) {
+  LockGuard guard(mutex_);
+  add_stats(totals_, stats);
+}
+
+exs_stats_t Library::totals() {
+  LockGuard guard(mutex_);
+  return totals_;
+}
+
+}  // namespace exs

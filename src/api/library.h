@@ -1,0 +1,56 @@
+// Everything the C functions work on: the tables, the shards, and whether the library is in use at all.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "event/region.h"
+#include "src/api/descriptor_table.h"
+#include "src/base/handle_table.h"
+
+namespace exs {
+
+// One per process, and a fresh one in a child after fork: the engine threads stay behind in the parent.
+// Never destroyed, so a call that races with the last exs_fini() finds empty tables. Thread: any.
+class Library {
+ public:
+  // Null before exs_init and after the last exs_fini.
+  [[nodiscard]] static Library* current();
+  static Status begin(int version);
+  static Status end();
+
+  DescriptorTable sockets;
+  HandleTable<EventQueue> queues;
+  HandleTable<Region> regions;
+
+  // Shards are given to queues in turn and made when first needed.
+  Result<std::shared_ptr<Shard>> next_shard() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] const std::string& provider_wish() const noexcept { return provider_wish_; }
+
+  // Regions of exs_alloc by address.
+  void remember_allocation(void* address, exs_mhandle_t handle) EXS_EXCLUDES(mutex_);
+  exs_mhandle_t allocation_at(void* address) EXS_EXCLUDES(mutex_);
+  void forget_allocation(void* address) EXS_EXCLUDES(mutex_);
+
+  // Counters of sockets that are gone.
+  void add_to_totals(const exs_stats_t& stats) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] exs_stats_t totals() EXS_EXCLUDES(mutex_);
+
+ private:
+  Library() = default;
+  Status prepare();
+  void shut_down();
+
+  Mutex mutex_;
+  std::string provider_wish_ = "auto";  // written by prepare(), before anyone else can see the library
+  std::vector<std::shared_ptr<Shard>> shards_ EXS_GUARDED_BY(mutex_);
+  std::size_t shards_max_ EXS_GUARDED_BY(mutex_) = 0;
+  std::size_t next_shard_ EXS_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<void*, exs_mhandle_t> allocations_ EXS_GUARDED_BY(mutex_);
+  exs_stats_t totals_ EXS_GUARDED_BY(mutex_){};
+};
+
+}  // namespace exs

@@ -1,0 +1,148 @@
+// exs_mregister, exs_mderegister, exs_alloc, exs_free.
+#include "src/api/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "src/api/api_call.h"
+#include "src/base/log.h"
+#include "src/provider/registry.h"
+
+namespace exs {
+namespace {
+
+constexpr int kRemoteFlags = EXS_MRF_REMOTE_READ | EXS_MRF_REMOTE_WRITE;
+constexpr int kKnownFlags = EXS_MRF_SHARED | EXS_MRF_LOCAL_ONLY | kRemoteFlags;
+
+Result<Access> access_of(int flags) {
+  const bool local_only = (flags & EXS_MRF_LOCAL_ONLY) != 0;
+  if ((flags & ~kKnownFlags) != 0 || (local_only && (flags & kRemoteFlags) != 0)) return failure(EINVAL);
+  if (local_only) return Access::kLocal;
+  switch (flags & kRemoteFlags) {
+    case EXS_MRF_REMOTE_READ: return Access::kRemoteRead;
+    case EXS_MRF_REMOTE_WRITE: return Access::kRemoteWrite;
+    default: return Access::kRemoteReadWrite;
+  }
+}
+
+// mincore() answers ENOMEM for a range with holes, and touches nothing.
+bool is_mapped(const void* address, std::size_t length_bytes) {
+  constexpr std::size_t kPagesPerCall = 16384;
+  const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(address) & ~(page_bytes - 1);
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length_bytes;
+  if (end < first) return false;
+  const std::uintptr_t step_bytes = kPagesPerCall * page_bytes;
+  std::vector<unsigned char> resident(std::min<std::size_t>(kPagesPerCall, (end - first) / page_bytes + 1));
+  for (std::uintptr_t at = first; at < end; at += std::min(step_bytes, end - at)) {
+    if (::mincore(reinterpret_cast<void*>(at), std::min(step_bytes, end - at), resident.data()) != 0) return false;
+  }
+  return true;
+}
+
+Result<int> add_region(Library& library, std::span<std::byte> range, Access access, bool allocated) {
+  const auto provider = find_provider(library.provider_wish());
+  if (!provider) return failure(provider.error());
+  const auto key = (*provider)->register_memory(range, access);
+  if (!key) return failure(key.error());
+  const int handle = library.regions.insert(std::make_shared<Region>(range, access, *key, allocated));
+  if (handle != 0) return handle;
+  (*provider)->deregister_memory(*key);
+  log(LogLevel::kError, "exs_mregister: too many regions; register larger ones, or deregister some");
+  return failure(ENOMEM);
+}
+
+void forget_region(Library& library, int handle, const Region& region) {
+  library.regions.remove(handle);
+  if (const auto provider = find_provider(library.provider_wish())) (*provider)->deregister_memory(region.key());
+}
+
+Status release_allocation(Library& library, void* address) {
+  const exs_mhandle_t handle = library.allocation_at(address);
+  const auto region = library.regions.find(handle);
+  if (!region) return Status(EINVAL);
+  if (!region->retire()) return Status(EBUSY);
+  library.forget_allocation(address);
+  forget_region(library, handle, *region);
+  ::munmap(region->range().data(), region->range().size());
+  return Status();
+}
+
+Result<std::span<std::byte>> map_shared_memory(std::size_t length_bytes) {
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
+  const std::size_t mapped_bytes = (length_bytes + page_bytes - 1) & ~(page_bytes - 1);
+  const UniqueFd memory(::memfd_create("exs", MFD_CLOEXEC));
+  if (!memory.valid()) return failure(errno);
+  if (::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0) return failure(ENOMEM);
+  void* address = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (address == MAP_FAILED) return failure(ENOMEM);
+  return std::span<std::byte>(static_cast<std::byte*>(address), mapped_bytes);
+}
+
+}  // namespace
+
+void free_all(Library& library) {
+  for (const int handle : library.regions.handles()) {
+    const auto region = library.regions.find(handle);
+    if (!region) continue;
+    if (region->allocated()) {
+      [[maybe_unused]] const Status freed = release_allocation(library, region->range().data());
+    } else {
+      forget_region(library, handle, *region);
+    }
+  }
+}
+
+}  // namespace exs
+
+using namespace exs;
+
+exs_mhandle_t exs_mregister(void* address, size_t length, int flags) {
+  return api_call<exs_mhandle_t>(EXS_MHANDLE_INVALID, [&](Library& library) -> Result<int> {
+    const auto access = access_of(flags);
+    if (!access || length == 0) return failure(EINVAL);
+    if (!is_mapped(address, length)) return failure(EFAULT);
+    return add_region(library, {static_cast<std::byte*>(address), length}, *access, false);
+  });
+}
+
+int exs_mderegister(exs_mhandle_t region_handle, int flags) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto region = library.regions.find(region_handle);
+    if (!region || (flags & ~EXS_MRF_WAIT) != 0) return failure(EINVAL);
+    if (region->allocated()) return failure(EBUSY);
+    if ((flags & EXS_MRF_WAIT) != 0) {
+      if (!region->retire_when_idle()) return failure(EINVAL);
+    } else if (!region->retire()) {
+      return failure(EBUSY);
+    }
+    forget_region(library, region_handle, *region);
+    return 0;
+  });
+}
+
+void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
+  return api_call<void*>(nullptr, [&](Library& library) -> Result<void*> {
+    if (length == 0 || region_handle == nullptr) return failure(EINVAL);
+    const auto range = map_shared_memory(length);
+    if (!range) return failure(range.error());
+    const auto handle = add_region(library, *range, Access::kRemoteReadWrite, true);
+    if (!handle) {
+      ::munmap(range->data(), range->size());
+      return failure(handle.error());
+    }
+    library.remember_allocation(range->data(), *handle);
+    *region_handle = *handle;
+    return range->data();
+  });
+}
+
+int exs_free(void* address) {
+  return api_call([&](Library& library) -> Result<int> {
+    return address == nullptr ? Result<int>(0) : api_result(release_allocation(library, address));
+  });
+}

@@ -1,0 +1,159 @@
+// exs_qcreate, exs_qdelete, exs_qdequeue, exs_qwait, exs_qmodify, exs_qstatus, exs_qfd.
+#include <algorithm>
+#include <cstring>
+
+#include "event/wait.h"
+#include "src/api/api_call.h"
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kNsPerMicrosecond = 1'000;
+
+// Saturates: a time limit beyond the clock's range is none.
+std::uint64_t deadline_after(std::uint64_t ns) {
+  const std::uint64_t now_ns = monotonic_ns();
+  return ns > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns;
+}
+
+Result<std::uint64_t> deadline_of(const timeval* timeout) {
+  if (timeout == nullptr) return kNoDeadline;
+  if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return failure(EINVAL);
+  const auto seconds = static_cast<std::uint64_t>(timeout->tv_sec);
+  const std::uint64_t part_ns = static_cast<std::uint64_t>(timeout->tv_usec) * kNsPerMicrosecond;
+  if (seconds == 0 && part_ns == 0) return 0;
+  if (seconds > kNoDeadline / kNsPerSecond - 1) return kNoDeadline;
+  return deadline_after(seconds * kNsPerSecond + part_ns);
+}
+
+Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min, std::int64_t max,
+                    Result<std::uint64_t> deadline_ns) {
+  const auto queue = library.queues.find(handle);
+  if (!queue) return failure(EBADF);
+  if (max == 0) return 0;
+  if (!deadline_ns || max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX) return failure(EINVAL);
+  if (static_cast<std::size_t>(max) > queue->depth()) return failure(EINVAL);
+  if (events == nullptr) return failure(EFAULT);
+  const auto taken = wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
+                                     static_cast<std::size_t>(max), min == 0 ? 0 : *deadline_ns);
+  if (!taken) return failure(taken.error());
+  return static_cast<int>(*taken);
+}
+
+template <typename T>
+Result<T> attribute_value(const void* value, std::size_t length) {
+  if (length != sizeof(T)) return failure(EINVAL);
+  T copy;
+  std::memcpy(&copy, value, sizeof copy);
+  return copy;
+}
+
+Status set_attribute(EventQueue& queue, int attribute, const void* value, std::size_t length) {
+  if (attribute == EXS_QATTR_SPIN_NS) {
+    const auto spin_ns = attribute_value<std::uint64_t>(value, length);
+    if (!spin_ns) return spin_ns.error();
+    queue.set_spin_ns(*spin_ns);
+    return Status();
+  }
+  if (attribute != EXS_QATTR_DEPTH && attribute != EXS_QATTR_WAIT) return Status(EINVAL);
+  const auto wish = attribute_value<int>(value, length);
+  if (!wish) return wish.error();
+  if (attribute == EXS_QATTR_DEPTH) {
+    if (*wish < 1 || *wish > EXS_QDEPTH_MAX) return Status(EINVAL);
+    return queue.set_depth(static_cast<std::size_t>(*wish));
+  }
+  if (*wish < EXS_WAIT_ADAPTIVE || *wish > EXS_WAIT_BUSY_POLL) return Status(EINVAL);
+  queue.set_wait_mode(*wish);
+  return Status();
+}
+
+template <typename T>
+Status put_attribute(T attribute, void* value, std::size_t* length) {
+  if (*length < sizeof attribute) return Status(EINVAL);
+  std::memcpy(value, &attribute, sizeof attribute);
+  *length = sizeof attribute;
+  return Status();
+}
+
+Status get_attribute(EventQueue& queue, int attribute, void* value, std::size_t* length) {
+  switch (attribute) {
+    case EXS_QATTR_DEPTH: return put_attribute(static_cast<int>(queue.depth()), value, length);
+    case EXS_QATTR_EVENTS: return put_attribute(static_cast<int>(queue.events()), value, length);
+    case EXS_QATTR_WAIT: return put_attribute(queue.wait_mode(), value, length);
+    case EXS_QATTR_RESERVED_SLOTS: return put_attribute(static_cast<int>(queue.reserved()), value, length);
+    case EXS_QATTR_SPIN_NS: return put_attribute(queue.spin_ns(), value, length);
+    default: return Status(EINVAL);
+  }
+}
+
+}  // namespace
+}  // namespace exs
+
+using namespace exs;
+
+exs_qhandle_t exs_qcreate(int depth) {
+  return api_call<exs_qhandle_t>(EXS_QHANDLE_INVALID, [&](Library& library) -> Result<int> {
+    if (depth < 1 || depth > EXS_QDEPTH_MAX) return failure(EINVAL);
+    auto home = library.next_shard();
+    if (!home) return failure(home.error());
+    auto queue = std::make_shared<EventQueue>(static_cast<std::size_t>(depth), std::move(*home));
+    if (queue->follower_fd() < 0) return failure(EMFILE);
+    const int handle = library.queues.insert(std::move(queue));
+    if (handle == 0) return failure(ENOMEM);
+    return handle;
+  });
+}
+
+int exs_qdelete(exs_qhandle_t handle) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto queue = library.queues.find(handle);
+    if (!queue) return failure(EBADF);
+    if (const Status status = queue->close(false); !status.ok()) return failure(status);
+    return library.queues.remove(handle) ? Result<int>(0) : failure(EBADF);
+  });
+}
+
+int exs_qdequeue(exs_qhandle_t handle, exs_event_t* events, int count, const struct timeval* timeout) {
+  return api_call([&](Library& library) -> Result<int> {
+    const std::int64_t wide = count;  // -INT_MIN does not fit an int
+    const std::int64_t max = wide < 0 ? -wide : wide;
+    return wait_on(library, handle, events, wide < 0 ? max : 1, max, deadline_of(timeout));
+  });
+}
+
+int exs_qwait(exs_qhandle_t handle, exs_event_t* events, int max, int min, int64_t timeout_ns) {
+  return api_call([&](Library& library) -> Result<int> {
+    std::uint64_t deadline_ns = kNoDeadline;
+    if (timeout_ns == 0) deadline_ns = 0;
+    if (timeout_ns > 0) deadline_ns = deadline_after(static_cast<std::uint64_t>(timeout_ns));
+    return wait_on(library, handle, events, min, max, deadline_ns);
+  });
+}
+
+int exs_qmodify(exs_qhandle_t handle, int attribute, const void* value, size_t length) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto queue = library.queues.find(handle);
+    if (!queue) return failure(EBADF);
+    if (value == nullptr) return failure(EFAULT);
+    return api_result(set_attribute(*queue, attribute, value, length));
+  });
+}
+
+int exs_qstatus(exs_qhandle_t handle, int attribute, void* value, size_t* length) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto queue = library.queues.find(handle);
+    if (!queue) return failure(EBADF);
+    if (value == nullptr || length == nullptr) return failure(EFAULT);
+    return api_result(get_attribute(*queue, attribute, value, length));
+  });
+}
+
+int exs_qfd(exs_qhandle_t handle) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto queue = library.queues.find(handle);
+    if (!queue) return failure(EBADF);
+    return queue->ready_fd();
+  });
+}

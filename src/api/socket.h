@@ -1,0 +1,73 @@
+// What one exs descriptor stands for: options until it connects or listens, then a session or an acceptor.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "event/acceptor.h"
+#include "event/session.h"
+
+namespace exs {
+
+struct SocketOptions {
+  proto::Wishes wishes{.kind = proto::SocketKind::kMessage,
+                       .send_credits = 32,
+                       .receive_credits = 32,
+                       .small_bytes = 1024,
+                       .read_depth = 16};
+  int operations_max = 256;
+  int connect_timeout_ms = 0;  // 0: the default of the role
+  int linger_ms = 5000;
+  std::string provider = "auto";
+
+  static constexpr int kConnectDefaultMs = 10'000;  // both after the peers' own limits, see iWARP (RFC 5044)
+  static constexpr int kListenDefaultMs = 5'000;
+  [[nodiscard]] SessionOptions session(int default_timeout_ms) const;
+};
+
+// Thread: any.
+class Socket {
+ public:
+  Socket(std::shared_ptr<KernelDescriptor> descriptor, int domain, SocketOptions options)
+      : descriptor_(std::move(descriptor)), domain_(domain), options_(std::move(options)) {}
+  // An accepted connection.
+  Socket(std::shared_ptr<Session> session, int domain, SocketOptions options)
+      : Socket(session->descriptor(), domain, std::move(options)) {
+    set_session(std::move(session));
+  }
+
+  [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] int number() const noexcept { return descriptor_->number(); }
+  [[nodiscard]] int domain() const noexcept { return domain_; }
+
+  // Null until exs_connect; then the same for the life of the socket.
+  [[nodiscard]] Session* session() const noexcept { return session_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::shared_ptr<Session> shared_session() const {
+    Session* session = this->session();
+    return session == nullptr ? nullptr : session->shared_from_this();
+  }
+
+  // What exs_connect, exs_listen, exs_accept, exs_fcntl and exs_close do one at a time.
+  Mutex mutex;
+  SocketOptions& options() EXS_REQUIRES(mutex) { return options_; }
+  std::shared_ptr<Acceptor>& acceptor() EXS_REQUIRES(mutex) { return acceptor_; }
+  int& backlog() EXS_REQUIRES(mutex) { return backlog_; }  // 0: not listening
+  void connect_with(std::shared_ptr<Session> session) EXS_REQUIRES(mutex) { set_session(std::move(session)); }
+
+ private:
+  void set_session(std::shared_ptr<Session> session) {
+    owned_session_ = std::move(session);
+    session_.store(owned_session_.get(), std::memory_order_release);
+  }
+
+  const std::shared_ptr<KernelDescriptor> descriptor_;
+  const int domain_;
+  std::atomic<Session*> session_{nullptr};  // written once, after owned_session_
+  std::shared_ptr<Session> owned_session_;
+  SocketOptions options_ EXS_GUARDED_BY(mutex);
+  std::shared_ptr<Acceptor> acceptor_ EXS_GUARDED_BY(mutex);
+  int backlog_ EXS_GUARDED_BY(mutex) = 0;
+};
+
+}  // namespace exs

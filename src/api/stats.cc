@@ -1,0 +1,73 @@
+// exs_getstats.
+#include "src/api/stats.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/api/api_call.h"
+
+namespace exs {
+
+exs_stats_t session_stats(Session& session) {
+  const proto::Counters counters = session.counters();
+  const Session::Ended ended = session.ended();
+  exs_stats_t stats{};
+  stats.struct_bytes = sizeof stats;
+  stats.sends_done = ended.sends;
+  stats.recvs_done = ended.receives;
+  stats.sends_posted = ended.sends + session.open_count(proto::Direction::kSend);
+  stats.recvs_posted = ended.receives + session.open_count(proto::Direction::kReceive);
+  stats.bytes_sent = counters.bytes_sent;
+  stats.bytes_received = counters.bytes_received;
+  stats.adverts_sent = counters.adverts_sent;
+  stats.adverts_received = counters.adverts_received;
+  stats.acks_sent = counters.acks_sent;
+  stats.acks_received = counters.acks_received;
+  stats.immediate_msgs = counters.immediates_sent;
+  stats.immediate_bytes = counters.immediate_bytes;
+  stats.direct_bytes = counters.direct_bytes;
+  stats.copied_bytes = counters.copied_bytes;
+  stats.credit_msgs = counters.credit_messages_sent;
+  stats.credit_stalls = counters.credit_stalls;
+  stats.rdma_reads = counters.reads_posted;
+  stats.ctrl_sends = counters.control_messages_sent;
+  stats.errors = ended.errors;
+  return stats;
+}
+
+// Every member but the first is a 64-bit counter.
+void add_stats(exs_stats_t& sum, const exs_stats_t& part) {
+  constexpr std::size_t kCounters = (sizeof(exs_stats_t) - sizeof(std::size_t)) / sizeof(std::uint64_t);
+  static_assert(offsetof(exs_stats_t, sends_posted) == sizeof(std::size_t));
+  std::uint64_t totals[kCounters];
+  std::uint64_t parts[kCounters];
+  std::memcpy(totals, &sum.sends_posted, sizeof totals);
+  std::memcpy(parts, &part.sends_posted, sizeof parts);
+  for (std::size_t i = 0; i < kCounters; ++i) totals[i] += parts[i];
+  std::memcpy(&sum.sends_posted, totals, sizeof totals);
+}
+
+}  // namespace exs
+
+using namespace exs;
+
+int exs_getstats(int number, exs_stats_t* stats) {
+  return api_call([&](Library& library) -> Result<int> {
+    if (stats == nullptr) return failure(EFAULT);
+    if (stats->struct_bytes < sizeof stats->struct_bytes) return failure(EINVAL);
+    exs_stats_t found{};
+    if (number == -1) {
+      found = library.totals();
+      for (const auto& socket : library.sockets.all()) {
+        if (Session* session = socket->session()) add_stats(found, session_stats(*session));
+      }
+    } else {
+      const auto socket = library.sockets.find(number);
+      if (!socket) return failure(EBADF);
+      if (Session* session = socket->session()) found = session_stats(*session);
+    }
+    found.struct_bytes = std::min(stats->struct_bytes, sizeof found);
+    std::memcpy(stats, &found, found.struct_bytes);
+    return 0;
+  });
+}

@@ -1,0 +1,12 @@
+// Counters, as exs_getstats tells them.
+#pragma once
+
+#include "event/session.h"
+#include "exs/exs.h"
+
+namespace exs {
+
+exs_stats_t session_stats(Session& session);
+void add_stats(exs_stats_t& sum, const exs_stats_t& part);
+
+}  // namespace exs

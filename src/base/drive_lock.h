@@ -1,0 +1,71 @@
+// The lock of a shard (design notes in event/shard.h), and a plain mutex the thread-safety analysis understands.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "src/base/annotations.h"
+#include "src/base/log.h"
+
+namespace exs {
+
+// Whoever holds it may touch the shard. Debug builds know the holder. Thread: any.
+class EXS_CAPABILITY("drive lock") DriveLock {
+ public:
+  void lock() EXS_ACQUIRE() {
+    mutex_.lock();
+    note_holder();
+  }
+  [[nodiscard]] bool try_lock() EXS_TRY_ACQUIRE(true) {
+    if (!mutex_.try_lock()) return false;
+    note_holder();
+    return true;
+  }
+  void unlock() EXS_RELEASE() {
+#ifdef EXS_DEBUG
+    holder_.store({}, std::memory_order_relaxed);
+#endif
+    mutex_.unlock();
+  }
+  void assert_held() const EXS_ASSERT_CAPABILITY(this) {
+#ifdef EXS_DEBUG
+    EXS_CHECK(holder_.load(std::memory_order_relaxed) == std::this_thread::get_id());
+#endif
+  }
+
+ private:
+  void note_holder() {
+#ifdef EXS_DEBUG
+    holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+#endif
+  }
+
+  std::mutex mutex_;
+#ifdef EXS_DEBUG
+  std::atomic<std::thread::id> holder_;  // written by the holder, read by assert_held of any thread: a hint
+#endif
+};
+
+class EXS_CAPABILITY("mutex") Mutex {
+ public:
+  void lock() EXS_ACQUIRE() { mutex_.lock(); }
+  void unlock() EXS_RELEASE() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+template <typename Lockable>
+class EXS_SCOPED_CAPABILITY LockGuard {
+ public:
+  explicit LockGuard(Lockable& lock) EXS_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+  ~LockGuard() EXS_RELEASE() { lock_.unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Lockable& lock_;
+};
+
+}  // namespace exs

@@ -1,0 +1,105 @@
+// Integer handles for objects shared between threads. A handle is an index and a generation, so one that
+// outlived its object finds nothing instead of somebody else's object.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/base/drive_lock.h"
+
+namespace exs {
+
+// Thread: any. find() takes one uncontended lock of its own slot and no lock of the table.
+template <typename T>
+class HandleTable {
+ public:
+  static constexpr int kIndexBits = 16;
+  static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
+  static constexpr std::uint32_t kGenerations = 1U << 14;  // keeps every handle positive
+
+  // A handle > 0, or 0 when the table is full.
+  int insert(std::shared_ptr<T> object) {
+    LockGuard guard(mutex_);
+    std::uint32_t index = 0;
+    if (!free_.empty()) {
+      index = free_.back();
+      free_.pop_back();
+    } else {
+      if (used_ > kIndexMask) return 0;
+      index = used_++;
+      auto& chunk = chunks_[index / kChunkSlots];
+      if (chunk.load(std::memory_order_relaxed) == nullptr) {
+        // Published to find() of other threads, which read slots only after this pointer.
+        chunk.store(owned_.emplace_back(std::make_unique<Chunk>()).get(), std::memory_order_release);
+      }
+    }
+    Slot& slot = *slot_at(index);
+    LockGuard slot_guard(slot.mutex);
+    slot.object = std::move(object);
+    return static_cast<int>((slot.generation << kIndexBits) | index);
+  }
+
+  [[nodiscard]] std::shared_ptr<T> find(int handle) {
+    Slot* slot = slot_of(handle);
+    if (slot == nullptr) return nullptr;
+    LockGuard guard(slot->mutex);
+    return slot->generation == generation_of(handle) ? slot->object : nullptr;
+  }
+
+  // Whoever gets the object back removed it; everybody else gets nullptr.
+  std::shared_ptr<T> remove(int handle) {
+    Slot* slot = slot_of(handle);
+    if (slot == nullptr) return nullptr;
+    std::shared_ptr<T> object;
+    {
+      LockGuard guard(slot->mutex);
+      if (slot->generation != generation_of(handle) || slot->object == nullptr) return nullptr;
+      object = std::move(slot->object);
+      slot->object = nullptr;
+      slot->generation = slot->generation + 1 == kGenerations ? 1 : slot->generation + 1;
+    }
+    LockGuard guard(mutex_);
+    free_.push_back(static_cast<std::uint32_t>(handle) & kIndexMask);
+    return object;
+  }
+
+  [[nodiscard]] std::vector<int> handles() {
+    LockGuard guard(mutex_);
+    std::vector<int> found;
+    for (std::uint32_t index = 0; index < used_; ++index) {
+      Slot& slot = *slot_at(index);
+      LockGuard slot_guard(slot.mutex);
+      if (slot.object) found.push_back(static_cast<int>((slot.generation << kIndexBits) | index));
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::uint32_t kChunkSlots = 256;
+  struct Slot {
+    Mutex mutex;
+    std::uint32_t generation EXS_GUARDED_BY(mutex) = 1;
+    std::shared_ptr<T> object EXS_GUARDED_BY(mutex);
+  };
+  using Chunk = std::array<Slot, kChunkSlots>;
+
+  static std::uint32_t generation_of(int handle) { return static_cast<std::uint32_t>(handle) >> kIndexBits; }
+  Slot* slot_at(std::uint32_t index) {
+    Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : &(*chunk)[index % kChunkSlots];
+  }
+  Slot* slot_of(int handle) {
+    return handle <= 0 ? nullptr : slot_at(static_cast<std::uint32_t>(handle) & kIndexMask);
+  }
+
+  std::array<std::atomic<Chunk*>, (kIndexMask + 1) / kChunkSlots> chunks_{};
+  Mutex mutex_;
+  std::uint32_t used_ EXS_GUARDED_BY(mutex_) = 0;
+  std::vector<std::uint32_t> free_ EXS_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Chunk>> owned_ EXS_GUARDED_BY(mutex_);
+};
+
+}  // namespace exs

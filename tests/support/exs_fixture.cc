@@ -1,0 +1,166 @@
+#include "tests/support/exs_fixture.h"
+
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+namespace exs::test {
+namespace {
+
+// Set-up that fails makes every later line of the test meaningless: say so and stop.
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "test set-up failed: %s: %s\n", what, errno_name(errno).c_str());
+  std::abort();
+}
+
+constexpr std::int64_t kHangLimitNs = std::int64_t{kHangLimitSeconds} * 1'000'000'000;
+
+}  // namespace
+
+std::string errno_name(int error) {
+  const char* name = ::strerrorname_np(error);
+  return name == nullptr ? std::to_string(error) : name;
+}
+
+std::string outcome(int result) { return result >= 0 ? "ok" : errno_name(errno); }
+
+int attribute(exs_qhandle_t queue, int name) {
+  int value = -1;
+  std::size_t length = sizeof value;
+  require(exs_qstatus(queue, name, &value, &length) == 0, "exs_qstatus");
+  return value;
+}
+
+namespace {
+std::size_t entries_of(const char* folder) {
+  using Entries = std::filesystem::directory_iterator;
+  return static_cast<std::size_t>(std::distance(Entries(folder), Entries()));
+}
+}  // namespace
+
+std::size_t open_descriptors() { return entries_of("/proc/self/fd"); }
+std::size_t threads() { return entries_of("/proc/self/task"); }
+
+Library::Library() { require(exs_init(EXS_VERSION) == 0, "exs_init"); }
+Library::~Library() { exs_fini(); }
+
+Queue::Queue(int depth, int wait_mode) : handle_(exs_qcreate(depth)) {
+  require(handle_ != EXS_QHANDLE_INVALID, "exs_qcreate");
+  require(exs_qmodify(handle_, EXS_QATTR_WAIT, &wait_mode, sizeof wait_mode) == 0, "exs_qmodify");
+}
+
+Queue::~Queue() { exs_qdelete(handle_); }
+
+exs_event_t Queue::next() {
+  if (!kept_.empty()) {
+    const exs_event_t event = kept_.front();
+    kept_.erase(kept_.begin());
+    return event;
+  }
+  exs_event_t event{};
+  require(exs_qwait(handle_, &event, 1, 1, kHangLimitNs) == 1, "an event within the limit");
+  return event;
+}
+
+exs_event_t Queue::next_of(int socket, int type) {
+  const auto fits = [&](const exs_event_t& event) {
+    return event.exs_evt_socket == socket && event.exs_evt_type == type;
+  };
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    if (!fits(*it)) continue;
+    const exs_event_t event = *it;
+    kept_.erase(it);
+    return event;
+  }
+  for (;;) {
+    exs_event_t event{};
+    require(exs_qwait(handle_, &event, 1, 1, kHangLimitNs) == 1, exs_evtname(type));
+    if (fits(event)) return event;
+    kept_.push_back(event);
+  }
+}
+
+bool Queue::empty() {
+  int events = 0;
+  std::size_t length = sizeof events;
+  exs_qstatus(handle_, EXS_QATTR_EVENTS, &events, &length);
+  return events == 0 && kept_.empty();
+}
+
+Memory::Memory(std::size_t size_bytes, int flags) : bytes_(size_bytes), handle_(exs_mregister(bytes_.data(), size_bytes, flags)) {
+  require(handle_ != EXS_MHANDLE_INVALID, "exs_mregister");
+}
+
+Memory::~Memory() { exs_mderegister(handle_, 0); }
+
+void Memory::fill(std::uint32_t seed) {
+  std::uint32_t state = seed * 2654435761U + 1;
+  for (std::byte& byte : bytes_) {
+    state = state * 1664525U + 1013904223U;
+    byte = static_cast<std::byte>(state >> 24);
+  }
+}
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+sockaddr* generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
+
+ListeningSocket::ListeningSocket() : number_(exs_socket(AF_INET, SOCK_SEQPACKET, 0)) {
+  require(number_ >= 0, "exs_socket");
+  sockaddr_in address = loopback();
+  require(exs_bind(number_, generic(address), sizeof address) == 0, "exs_bind");
+  require(exs_listen(number_, 128) == 0, "exs_listen");
+}
+
+ListeningSocket::~ListeningSocket() { exs_close(number_); }
+
+sockaddr_in ListeningSocket::address() const {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  require(exs_getsockname(number_, generic(address), &length) == 0, "exs_getsockname");
+  return address;
+}
+
+Pair::Pair(Queue& queue, void (*prepare)(int)) : Pair(queue, queue, prepare) {}
+
+Pair::Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int)) {
+  const int listening = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  left = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  require(listening >= 0 && left >= 0, "exs_socket");
+  if (prepare != nullptr) {
+    prepare(listening);
+    prepare(left);
+  }
+  sockaddr_in address = loopback();
+  socklen_t length = sizeof address;
+  require(exs_bind(listening, generic(address), sizeof address) == 0, "exs_bind");
+  require(exs_listen(listening, 1) == 0, "exs_listen");
+  require(exs_getsockname(listening, generic(address), &length) == 0, "exs_getsockname");
+  require(exs_accept(listening, nullptr, 0, right_queue.handle(), nullptr) == 0, "exs_accept");
+  require(exs_connect(left, generic(address), sizeof address, 0, left_queue.handle(), nullptr) == 0, "exs_connect");
+  const exs_event_t connected = left_queue.next_of(left, EXS_EVT_CONNECT);
+  errno = connected.exs_evt_errno;
+  require(connected.exs_evt_errno == 0, "the connection");
+  right = right_queue.next_of(listening, EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  require(right >= 0, "the accepted socket");
+  exs_close(listening);
+}
+
+Pair::~Pair() {
+  exs_close(left);
+  exs_close(right);
+}
+
+}  // namespace exs::test

@@ -1,0 +1,100 @@
+// What every test of the C API needs: the library begun and ended, a queue, registered memory, and two
+// connected sockets. Waits are bounded by a limit that only a hang reaches.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exs/exs.h"
+
+namespace exs::test {
+
+inline constexpr int kHangLimitSeconds = 60;
+
+// Loads errno names into test output.
+std::string errno_name(int error);
+// What a call that returned `result` said: "ok", or the name of its errno.
+std::string outcome(int result);
+// EXS_QATTR_* that are an int.
+int attribute(exs_qhandle_t queue, int name);
+// How many kernel descriptors this process holds.
+std::size_t open_descriptors();
+// How many threads it has.
+std::size_t threads();
+
+struct Library {
+  Library();
+  ~Library();
+};
+
+// A queue that dies with the test.
+class Queue {
+ public:
+  explicit Queue(int depth = 256, int wait_mode = EXS_WAIT_ADAPTIVE);
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  [[nodiscard]] exs_qhandle_t handle() const { return handle_; }
+  // Waits for exactly one event; fails the test when none comes.
+  exs_event_t next();
+  // The next event of `type` on `socket`; others are kept for later calls.
+  exs_event_t next_of(int socket, int type);
+  // The next event's errno, by name.
+  std::string next_outcome(int socket, int type) { return errno_name(next_of(socket, type).exs_evt_errno); }
+  [[nodiscard]] bool empty();
+
+ private:
+  exs_qhandle_t handle_;
+  std::vector<exs_event_t> kept_;
+};
+
+class Memory {
+ public:
+  explicit Memory(std::size_t size_bytes, int flags = 0);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] std::byte* at(std::size_t offset_bytes = 0) { return bytes_.data() + offset_bytes; }
+  [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
+  [[nodiscard]] exs_mhandle_t handle() const { return handle_; }
+  // Bytes that depend on `seed` and the offset.
+  void fill(std::uint32_t seed);
+
+ private:
+  std::vector<std::byte> bytes_;
+  exs_mhandle_t handle_;
+};
+
+sockaddr_in loopback(std::uint16_t port = 0);
+sockaddr* generic(sockaddr_in& address);
+
+// A socket bound to 127.0.0.1 port 0 and listening.
+class ListeningSocket {
+ public:
+  ListeningSocket();
+  ~ListeningSocket();
+  ListeningSocket(const ListeningSocket&) = delete;
+  ListeningSocket& operator=(const ListeningSocket&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] sockaddr_in address() const;
+
+ private:
+  int number_;
+};
+
+// Two connected sockets: left connected, right was accepted. `prepare` may set options on a socket first.
+struct Pair {
+  explicit Pair(Queue& queue, void (*prepare)(int socket) = nullptr);
+  Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int socket) = nullptr);
+  ~Pair();
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+  int left = -1;
+  int right = -1;
+};
+
+}  // namespace exs::test
