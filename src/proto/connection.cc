@@ -1,0 +1,52 @@
+#include "src/proto/connection.h"
+
+#include "src/proto/endpoint.h"
+
+namespace exs::proto {
+
+class Connection::Implementation final : public Endpoint {
+ public:
+  using Endpoint::Endpoint;
+};
+
+Connection::Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink)
+    : implementation_(std::make_unique<Implementation>(role, agreement, link, sink)) {}
+Connection::~Connection() = default;
+
+Status Connection::start() {
+  return implementation_->start();
+}
+void Connection::post_send(const Operation& operation) {
+  implementation_->post_send(operation);
+}
+void Connection::post_receive(const Operation& operation) {
+  implementation_->post_receive(operation);
+}
+void Connection::handle(const Completion& completion) {
+  implementation_->handle(completion);
+}
+void Connection::shutdown_sending() {
+  implementation_->shutdown_sending();
+}
+void Connection::shutdown_receiving() {
+  implementation_->shutdown_receiving();
+}
+void Connection::close() {
+  implementation_->close();
+}
+void Connection::abort(Status why) {
+  implementation_->abort(why);
+}
+const Counters& Connection::counters() const noexcept {
+  return implementation_->counters();
+}
+const Agreement& Connection::agreement() const noexcept {
+  return implementation_->agreement();
+}
+
+LinkDepths link_depths(const Agreement& agreement) {
+  // The peer's slots mirror ours, so as many messages as we have slots is also the most that can be of use.
+  return {slot_count(agreement), slot_count(agreement), agreement.reads_out, agreement.reads_in};
+}
+
+}  // namespace exs::proto

@@ -1,0 +1,26 @@
+#include "src/proto/credit.h"
+
+#include "src/base/log.h"
+
+namespace exs::proto {
+
+Status Credits::take_back(std::uint32_t returned) {
+  const std::uint32_t spent = send_total_ - available_;
+  if (returned > spent) {
+    log(LogLevel::kWarn, "protocol error: peer returned %u credits, %u were spent", returned, spent);
+    return Status(EPROTO);
+  }
+  available_ += returned;
+  return {};
+}
+
+Status Credits::data_arrived() {
+  if (peer_available_ == 0) {
+    log(LogLevel::kWarn, "protocol error: data message without a credit, all %u are in use", receive_total_);
+    return Status(EPROTO);
+  }
+  --peer_available_;
+  return {};
+}
+
+}  // namespace exs::proto

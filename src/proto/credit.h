@@ -1,0 +1,62 @@
+// Credits: how many data messages may be under way, counted for both directions of one connection.
+//
+// Design notes
+//  1. ADVERT and IMMEDIATE spend one credit. It comes back when the transfer is over: an advert's no earlier
+//     than its ACK, an immediate's once its slot is free again. At every moment, per direction,
+//     available at the sender + data messages in flight + held by the receiver + owed by the receiver +
+//     returns in flight = the number agreed.
+//  2. Owed credits ride on whatever is sent. Only when at least half are owed and nothing else went out does
+//  a
+//     CREDIT message go: otherwise a one-way stream would cost a CREDIT per message. Less than half owed
+//     while the peer has none means that some are held, and they become owed as the application receives. So
+//     the half is always reached and no sender waits for ever.
+//  3. No other message spends a credit: were an ACK or a CREDIT to wait for one, two full sides would wait
+//  for
+//     each other. Their slots are reserved beside those of data messages (slots.h).
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/status.h"
+
+namespace exs::proto {
+
+// Thread: shard.
+class Credits {
+ public:
+  Credits(std::uint32_t send_credits, std::uint32_t receive_credits)
+      : send_total_(send_credits),
+        receive_total_(receive_credits),
+        available_(send_credits),
+        peer_available_(receive_credits) {}
+
+  // Our sends.
+  [[nodiscard]] std::uint32_t available() const noexcept { return available_; }
+  void spend() noexcept { --available_; }
+  // EPROTO: more than were spent.
+  Status take_back(std::uint32_t returned);
+
+  // The peer's sends. EPROTO: it had no credit.
+  Status data_arrived();
+  void owe() noexcept { ++owed_; }
+  [[nodiscard]] std::uint32_t owed() const noexcept { return owed_; }
+  void returned(std::uint32_t credits) noexcept {
+    owed_ -= credits;
+    peer_available_ += credits;
+  }
+  [[nodiscard]] bool return_is_due() const noexcept { return owed_ > 0 && 2 * owed_ >= receive_total_; }
+
+  // What the peer may have under way at most: its credits and those on their way to it.
+  [[nodiscard]] std::uint32_t peer_available() const noexcept { return peer_available_; }
+  [[nodiscard]] std::uint32_t send_total() const noexcept { return send_total_; }
+  [[nodiscard]] std::uint32_t receive_total() const noexcept { return receive_total_; }
+
+ private:
+  const std::uint32_t send_total_;
+  const std::uint32_t receive_total_;
+  std::uint32_t available_;
+  std::uint32_t peer_available_;
+  std::uint32_t owed_ = 0;
+};
+
+}  // namespace exs::proto

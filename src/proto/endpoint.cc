@@ -1,0 +1,227 @@
+#include "src/proto/endpoint.h"
+
+#include "src/base/log.h"
+#include "src/proto/token.h"
+#include "src/wire/codec.h"
+
+namespace exs::proto {
+
+using wire::MessageType;
+
+Endpoint::Endpoint(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning)
+    : role_(role),
+      agreement_(agreement),
+      link_(link),
+      sink_(sink),
+      credits_(agreement.send_credits, agreement.receive_credits),
+      slots_(agreement, link),
+      outbox_(link, credits_, counters_, link_depths(agreement).sends),
+      sends_(link, outbox_, credits_, counters_, agreement_, tuning.first_sequence),
+      receives_(link, slots_, credits_, counters_, agreement.reads_out, tuning.read_chunk_bytes,
+                tuning.first_sequence) {}
+
+Status Endpoint::start() {
+  if (const Status status = slots_.post_all(); !status.ok()) return status;
+  if (role_ == Role::kResponder) {
+    state_ = State::kAwaitingReady;
+    return {};
+  }
+  if (const Status status = outbox_.send(MessageType::kReady); !status.ok()) return status;
+  state_ = State::kOpen;
+  sink_.ready();
+  settle({});
+  return {};
+}
+
+void Endpoint::post_send(const Operation& operation) {
+  sends_.post(operation);
+  settle({});
+}
+
+void Endpoint::post_receive(const Operation& operation) {
+  receives_.post(operation);
+  settle({});
+}
+
+void Endpoint::handle(const Completion& completion) {
+  if (is_over()) return;
+  if (completion.kind == CompletionKind::kDisconnected) return disconnected(completion.status);
+  // Posts are cancelled when the link breaks; why it broke comes with its last completion.
+  if (completion.status.error() == ECANCELED) return lose_link(State::kLosing);
+  settle(completion.status.ok() ? dispatch(completion) : completion.status);
+}
+
+Status Endpoint::dispatch(const Completion& completion) {
+  if (completion.kind == CompletionKind::kSend) outbox_.left();
+  switch (kind_of(completion.token)) {
+    case PostKind::kMessage:
+      return {};
+    case PostKind::kImmediate:
+      sends_.left(id_of(completion.token));
+      return {};
+    case PostKind::kRead:
+      receives_.read_landed();
+      return {};
+    case PostKind::kSlot:
+      return message_arrived(id_of(completion.token), completion.length_bytes);
+  }
+  return {};
+}
+
+Status Endpoint::message_arrived(std::uint64_t slot, std::uint32_t length_bytes) {
+  const Result<wire::Message> message = wire::decode(slots_.message(slot, length_bytes));
+  if (!message) return message.error();
+  const wire::Header& header = message->header;
+  if ((header.type == MessageType::kReady) != (state_ == State::kAwaitingReady)) {
+    log(LogLevel::kWarn, "protocol error: %s (type %u, %u bytes)",
+        header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
+        static_cast<unsigned>(header.type), length_bytes);
+    return Status(EPROTO);
+  }
+  if (const Status status = endings_.check(header, receives_.adverts_held()); !status.ok()) return status;
+  if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
+  if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
+    return receives_.arrived(*message, slot, length_bytes);
+  }
+  if (const Status status = slots_.free(slot); !status.ok()) return status;
+  return take(*message);
+}
+
+Status Endpoint::take(const wire::Message& message) {
+  switch (message.header.type) {
+    case MessageType::kReady:
+      state_ = State::kOpen;
+      sink_.ready();
+      return {};
+    case MessageType::kAck:
+      return sends_.acknowledged(message);
+    case MessageType::kShutdown:
+    case MessageType::kClose:
+    case MessageType::kCloseAck:
+      take_ending(message.header);
+      return {};
+    case MessageType::kCredit:
+    case MessageType::kAdvert:
+    case MessageType::kImmediate:
+      return {};
+  }
+  return {};
+}
+
+void Endpoint::take_ending(const wire::Header& header) {
+  const bool peer_received = endings_.peer_receives();
+  endings_.note(header);
+  if (!endings_.peer_sends()) receives_.peer_ended();
+  if (!peer_received || endings_.peer_receives()) return;
+  sends_.stop(EPIPE);
+  sink_.peer_stopped_receiving();
+}
+
+void Endpoint::shutdown_sending() {
+  sends_.refuse_later(EPIPE);
+  endings_.ask_shutdown_sending();
+  settle({});
+}
+
+void Endpoint::shutdown_receiving() {
+  receives_.stop({0, 0, kEndOfStream});
+  endings_.ask_shutdown_receiving();
+  settle({});
+}
+
+void Endpoint::close() {
+  sends_.refuse_later(EPIPE);
+  receives_.stop({ECANCELED, 0, 0});
+  endings_.ask_close();
+  settle({});
+}
+
+void Endpoint::abort(Status why) {
+  fail(why);
+}
+
+void Endpoint::disconnected(Status status) {
+  // An orderly end proves that the peer had our last message; after a broken one, only what needs no proof is
+  // clean.
+  if (endings_.handshake_complete() && (status.ok() || sends_.idle())) {
+    lose_link(State::kEnded);
+    sends_.all_left();
+    return settle({});
+  }
+  fail(status.ok() ? Status(ECONNRESET) : status);
+}
+
+void Endpoint::settle(Status status) {
+  if (status.ok()) status = advance();
+  if (status.error() == ENOTCONN) {
+    lose_link(State::kLosing);
+    status = advance();
+  }
+  if (!status.ok()) fail(status);
+}
+
+Status Endpoint::advance() {
+  if (const Status status = receives_.match(); !status.ok()) return status;
+  if (link_is_up()) {
+    if (const Status status = receives_.post_reads(); !status.ok()) return status;
+  }
+  receives_.deliver(sink_);
+  if (state_ == State::kOpen) {
+    if (const Status status = receives_.send_acks(outbox_); !status.ok()) return status;
+    if (const Status status = sends_.transmit(); !status.ok()) return status;
+  }
+  sends_.deliver(sink_);
+  if (state_ == State::kOpen) {
+    if (const Status status = send_endings(); !status.ok()) return status;
+    if (endings_.credits_matter()) {
+      if (const Status status = outbox_.return_credits(); !status.ok()) return status;
+    }
+  }
+  finish_close();
+  return {};
+}
+
+Status Endpoint::send_endings() {
+  if (!outbox_.has_room()) return {};
+  MessageType type = MessageType::kShutdown;
+  std::uint8_t flags = 0;
+  if (endings_.close_due(sends_.idle(), receives_.settled())) {
+    type = MessageType::kClose;
+  } else if (endings_.close_answer_due(sends_.adverts_outstanding(), receives_.settled())) {
+    type = MessageType::kCloseAck;
+  } else {
+    flags = endings_.shutdown_due(sends_.all_sent());
+    if (flags == 0) return {};
+  }
+  if (const Status status = outbox_.send(type, flags); !status.ok()) return status;
+  endings_.sent(type, flags);
+  return {};
+}
+
+void Endpoint::finish_close() {
+  if (is_over() || !endings_.close_asked() || !endings_.handshake_complete()) return;
+  if (!sends_.idle() || (!outbox_.all_left() && state_ != State::kEnded)) return;
+  state_ = State::kClosed;
+  slots_.retire();
+  sink_.closed();
+}
+
+void Endpoint::lose_link(State state) {
+  state_ = state;
+  slots_.retire();
+}
+
+void Endpoint::fail(Status why) {
+  if (is_over()) return;
+  state_ = State::kFailed;
+  slots_.retire();
+  link_.close();
+  // Only now is the memory of open operations out of the provider's hands.
+  sends_.fail_all(why.error());
+  receives_.fail_all(why.error());
+  sends_.deliver(sink_);
+  receives_.deliver(sink_);
+  sink_.failed(why);
+}
+
+}  // namespace exs::proto

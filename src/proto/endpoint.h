@@ -1,0 +1,91 @@
+// One end of a connection: joins the mechanisms. Connection is its public face; tests use this one, whose
+// inside can be looked at.
+//
+// Each thing that happens (a post, a completion, a request to end) is one step: take it in, then advance()
+// does whatever has become possible, in a fixed order. So no mechanism needs to call another one.
+#pragma once
+
+#include <cstdint>
+
+#include "src/proto/connection.h"
+#include "src/proto/credit.h"
+#include "src/proto/outbox.h"
+#include "src/proto/receive.h"
+#include "src/proto/send.h"
+#include "src/proto/shutdown.h"
+#include "src/proto/slots.h"
+
+namespace exs::proto {
+
+// Constants that tests make small or strange.
+struct Tuning {
+  std::uint64_t read_chunk_bytes = kReadChunkBytes;
+  std::uint32_t first_sequence = 1;
+};
+
+// Thread: shard.
+class Endpoint {
+ public:
+  Endpoint(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning = {});
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  // See Connection.
+  Status start();
+  void post_send(const Operation& operation);
+  void post_receive(const Operation& operation);
+  void handle(const Completion& completion);
+  void shutdown_sending();
+  void shutdown_receiving();
+  void close();
+  void abort(Status why);
+
+  [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
+  [[nodiscard]] const Credits& credits() const noexcept { return credits_; }
+  [[nodiscard]] std::size_t credits_held() const noexcept { return receives_.credits_held(); }
+
+ private:
+  enum class State : std::uint8_t {
+    kNew,            // start() has not been called
+    kAwaitingReady,  // responder: nothing may be sent yet
+    kOpen,
+    kLosing,  // the link refuses posts; its last completion will tell why
+    kEnded,   // the link went after the peer's close: what arrived can still be received
+    kClosed,  // our close is complete
+    kFailed,
+  };
+
+  [[nodiscard]] bool is_over() const noexcept { return state_ == State::kClosed || state_ == State::kFailed; }
+  [[nodiscard]] bool link_is_up() const noexcept {
+    return state_ == State::kAwaitingReady || state_ == State::kOpen;
+  }
+
+  Status dispatch(const Completion& completion);
+  Status message_arrived(std::uint64_t slot, std::uint32_t length_bytes);
+  Status take(const wire::Message& message);
+  void take_ending(const wire::Header& header);
+  void disconnected(Status status);
+
+  void settle(Status status);
+  Status advance();
+  Status send_endings();
+  void finish_close();
+  void lose_link(State state);
+  void fail(Status why);
+
+  const Role role_;
+  const Agreement agreement_;
+  Link& link_;
+  OutcomeSink& sink_;
+  Counters counters_;
+  Credits credits_;
+  Slots slots_;
+  Outbox outbox_;
+  Sends sends_;
+  Receives receives_;
+  Endings endings_;
+  State state_ = State::kNew;
+};
+
+}  // namespace exs::proto

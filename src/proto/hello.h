@@ -1,0 +1,51 @@
+// The hello: wishes of both ends, exchanged as private data of the connection set-up, and the agreement
+// both ends compute from them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "src/base/status.h"
+
+namespace exs::proto {
+
+enum class SocketKind : std::uint8_t { kMessage = 1, kStream = 2 };
+
+struct Wishes {
+  SocketKind kind = SocketKind::kMessage;
+  std::uint32_t send_credits = 0;     // data messages we would like to have under way
+  std::uint32_t receive_credits = 0;  // data messages we are ready to hold
+  std::uint32_t small_bytes = 0;      // longest immediate message we are ready to send or receive
+  std::uint32_t read_depth = 0;       // reads out and reads in, each
+};
+
+// What holds for one connection, seen from one end.
+struct Agreement {
+  std::uint8_t version = 0;
+  std::uint32_t send_credits = 0;     // data messages we may have under way
+  std::uint32_t receive_credits = 0;  // data messages the peer may have under way
+  std::uint32_t small_bytes = 0;      // longest immediate message, both ways
+  std::uint32_t reads_out = 0;
+  std::uint32_t reads_in = 0;
+};
+
+inline constexpr std::size_t kHelloBytesMax = 48;
+struct Hello {
+  std::array<std::byte, kHelloBytesMax> bytes{};
+  std::size_t length_bytes = 0;
+  [[nodiscard]] std::span<const std::byte> view() const noexcept { return {bytes.data(), length_bytes}; }
+};
+
+Hello make_hello(const Wishes& wishes);
+// EPROTO: not a hello of ours. EPROTONOSUPPORT: no common version. EPROTOTYPE: other socket kind.
+Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hello);
+
+// Private data of a rejection: tells the initiator why. `reason` is an errno value the peer understands:
+// ECONNREFUSED, EPROTONOSUPPORT or EPROTOTYPE.
+Hello make_rejection(int reason);
+// ECONNREFUSED when the bytes say nothing intelligible.
+Status rejection_reason(std::span<const std::byte> private_data);
+
+}  // namespace exs::proto

@@ -1,0 +1,89 @@
+#include "src/proto/shutdown.h"
+
+#include "src/base/log.h"
+
+namespace exs::proto {
+
+using wire::MessageType;
+
+void Endings::ask_shutdown_sending() {
+  if (sending_ == Shutdown::kOpen) sending_ = Shutdown::kAsked;
+}
+
+void Endings::ask_shutdown_receiving() {
+  if (receiving_ == Shutdown::kOpen) receiving_ = Shutdown::kAsked;
+}
+
+// The peer learns at once that we take nothing any more; CLOSE itself may have to wait for our sends.
+void Endings::ask_close() {
+  if (close_ == Close::kOpen) close_ = Close::kAsked;
+  ask_shutdown_receiving();
+}
+
+Status Endings::check(const wire::Header& header, std::size_t adverts_held) const {
+  const char* wrong = nullptr;
+  const bool is_data = header.type == MessageType::kAdvert || header.type == MessageType::kImmediate;
+  if (close_ == Close::kAnswered) {
+    wrong = "message after CLOSE_ACK";
+  } else if (is_data && peer_sending_ended_) {
+    wrong = "data after the end of data";
+  } else if (header.type == MessageType::kCloseAck) {
+    if (close_ != Close::kSent) wrong = "CLOSE_ACK unasked";
+  } else if (peer_close_ != PeerClose::kOpen) {
+    if (header.type != MessageType::kAck) wrong = "message after CLOSE";
+  } else if (header.type == MessageType::kShutdown) {
+    if ((header.flags & wire::kShutdownSending) != 0 && peer_sending_ended_)
+      wrong = "sending shut down twice";
+    if ((header.flags & wire::kShutdownReceiving) != 0 && peer_receiving_ended_)
+      wrong = "receiving shut down twice";
+  } else if (header.type == MessageType::kClose && adverts_held > 0) {
+    wrong = "CLOSE before the adverts were acknowledged";
+  }
+  if (wrong == nullptr) return {};
+  log(LogLevel::kWarn, "protocol error: %s (type %u, sequence %u, %zu adverts held)", wrong,
+      static_cast<unsigned>(header.type), header.sequence, adverts_held);
+  return Status(EPROTO);
+}
+
+void Endings::note(const wire::Header& header) {
+  if (header.type == MessageType::kCloseAck) {
+    close_ = Close::kAnswered;
+    return;
+  }
+  if (header.type == MessageType::kClose) peer_close_ = PeerClose::kCame;
+  const bool is_close = header.type == MessageType::kClose;
+  if (is_close || (header.flags & wire::kShutdownSending) != 0) peer_sending_ended_ = true;
+  if (is_close || (header.flags & wire::kShutdownReceiving) != 0) peer_receiving_ended_ = true;
+}
+
+bool Endings::close_due(bool sends_idle, bool receives_settled) const noexcept {
+  return close_ == Close::kAsked && peer_close_ == PeerClose::kOpen && sends_idle && receives_settled;
+}
+
+bool Endings::close_answer_due(bool adverts_outstanding, bool receives_settled) const noexcept {
+  return peer_close_ == PeerClose::kCame && !adverts_outstanding && receives_settled;
+}
+
+std::uint8_t Endings::shutdown_due(bool all_sent) const noexcept {
+  if (close_ == Close::kSent || close_ == Close::kAnswered || peer_close_ != PeerClose::kOpen) return 0;
+  std::uint8_t flags = 0;
+  if (sending_ == Shutdown::kAsked && all_sent) flags |= wire::kShutdownSending;
+  // Not worth a message once the peer has ended its data.
+  if (receiving_ == Shutdown::kAsked && peer_sends()) flags |= wire::kShutdownReceiving;
+  return flags;
+}
+
+void Endings::sent(MessageType type, std::uint8_t flags) {
+  if (type == MessageType::kClose) close_ = Close::kSent;
+  if (type == MessageType::kCloseAck) peer_close_ = PeerClose::kAnswered;
+  if ((flags & wire::kShutdownSending) != 0) sending_ = Shutdown::kTold;
+  if ((flags & wire::kShutdownReceiving) != 0) receiving_ = Shutdown::kTold;
+}
+
+bool Endings::handshake_complete() const noexcept {
+  if (close_ == Close::kSent) return false;
+  if (close_ == Close::kAnswered) return peer_close_ != PeerClose::kCame;
+  return peer_close_ == PeerClose::kAnswered;
+}
+
+}  // namespace exs::proto

@@ -1,0 +1,62 @@
+// How a connection ends in order: shutdown of either direction, and close with its handshake. Holds what each
+// side has said; says which message may come and which is due.
+//
+// Design notes
+//  1. CLOSE says: all my sends are finished (adverts acknowledged), I receive nothing more, and every
+//  transfer
+//     I was reading is acknowledged. After it come only ACKs that refuse what crossed it, and a CLOSE_ACK.
+//  2. CLOSE_ACK says: none of my adverts waits for an ACK and I send nothing any more. So when it arrives
+//     nothing is under way in either direction, and the link can go without a byte lost.
+//  3. Who has had a CLOSE does not send one (it only answers); CLOSEs that cross are both answered.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/wire/messages.h"
+
+namespace exs::proto {
+
+// Thread: shard.
+class Endings {
+ public:
+  // What we want.
+  void ask_shutdown_sending();
+  void ask_shutdown_receiving();
+  void ask_close();
+  [[nodiscard]] bool close_asked() const noexcept { return close_ != Close::kOpen; }
+
+  // EPROTO: `type` must not come (any more). `adverts_held`: the peer's adverts we have not acknowledged.
+  Status check(const wire::Header& header, std::size_t adverts_held) const;
+  // Takes in a SHUTDOWN, CLOSE or CLOSE_ACK that check() let pass.
+  void note(const wire::Header& header);
+  [[nodiscard]] bool peer_sends() const noexcept { return !peer_sending_ended_; }
+  [[nodiscard]] bool peer_receives() const noexcept { return !peer_receiving_ended_; }
+  [[nodiscard]] bool credits_matter() const noexcept {
+    return peer_sends() && close_ != Close::kSent && close_ != Close::kAnswered;
+  }
+
+  // What is due. The caller sends it and tells so by sent().
+  [[nodiscard]] bool close_due(bool sends_idle, bool receives_settled) const noexcept;
+  [[nodiscard]] bool close_answer_due(bool adverts_outstanding, bool receives_settled) const noexcept;
+  // ShutdownFlags; 0: nothing.
+  [[nodiscard]] std::uint8_t shutdown_due(bool all_sent) const noexcept;
+  void sent(wire::MessageType type, std::uint8_t flags);
+
+  // Nothing will come and nothing must go: the peer may drop the link.
+  [[nodiscard]] bool handshake_complete() const noexcept;
+
+ private:
+  enum class Shutdown : std::uint8_t { kOpen, kAsked, kTold };
+  enum class Close : std::uint8_t { kOpen, kAsked, kSent, kAnswered };
+  enum class PeerClose : std::uint8_t { kOpen, kCame, kAnswered };
+
+  Shutdown sending_ = Shutdown::kOpen;
+  Shutdown receiving_ = Shutdown::kOpen;
+  Close close_ = Close::kOpen;
+  PeerClose peer_close_ = PeerClose::kOpen;
+  bool peer_sending_ended_ = false;  // its SHUTDOWN or CLOSE
+  bool peer_receiving_ended_ = false;
+};
+
+}  // namespace exs::proto

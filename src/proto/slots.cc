@@ -1,0 +1,52 @@
+#include "src/proto/slots.h"
+
+#include <algorithm>
+#include <new>
+
+#include "src/base/log.h"
+#include "src/proto/token.h"
+#include "src/wire/messages.h"
+
+namespace exs::proto {
+
+std::uint32_t slot_count(const Agreement& agreement) {
+  return agreement.receive_credits + agreement.send_credits + kCreditMessagesMax + kOneOffMessagesMax;
+}
+
+std::size_t slot_bytes(const Agreement& agreement) {
+  constexpr std::size_t kAlignment = 8;
+  const std::size_t longest = std::max(wire::kLongestFixedBytes, wire::kHeaderBytes + agreement.small_bytes);
+  return (longest + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+Slots::Slots(const Agreement& agreement, Link& link)
+    : link_(link), count_(slot_count(agreement)), slot_bytes_(slot_bytes(agreement)) {}
+
+Status Slots::post_all() {
+  memory_.reset(new (std::nothrow) std::byte[count_ * slot_bytes_]);
+  if (memory_ == nullptr) return Status(ENOMEM);
+  for (std::uint64_t slot = 0; slot < count_; ++slot) {
+    if (const Status status = post(slot); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status Slots::post(std::uint64_t slot) {
+  return link_.post_recv({memory_.get() + slot * slot_bytes_, slot_bytes_, {}},
+                         make_token(PostKind::kSlot, slot));
+}
+
+std::span<const std::byte> Slots::message(std::uint64_t slot, std::uint32_t length_bytes) const {
+  EXS_CHECK(slot < count_ && length_bytes <= slot_bytes_);
+  return {memory_.get() + slot * slot_bytes_, length_bytes};
+}
+
+Status Slots::free(std::uint64_t slot) {
+  if (retired_) return {};
+  const Status status = post(slot);
+  if (status.error() != ENOTCONN) return status;
+  retire();
+  return {};
+}
+
+}  // namespace exs::proto

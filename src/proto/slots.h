@@ -1,0 +1,58 @@
+// The pre-posted receives of a connection: one piece of memory, cut into equal slots, each big enough for the
+// longest message the peer may send.
+//
+// Design notes
+//  1. Every message of an honest peer finds a slot. At most this many are under way or held at once:
+//     receive_credits data messages, each with a credit;
+//     send_credits ACKs, one per advert of ours that waits for it (a credit comes back with the ACK, not
+//     before); 2 CREDIT messages: each returns at least half of all credits of its direction, and what it
+//     returns is not spent, held or owed until it has been taken in, so a third one under way would return
+//     credits that do not exist. (The half is rounded up; with one credit in all, even a second cannot
+//     exist.) 5 one-off messages: READY, SHUTDOWN for each direction, CLOSE, CLOSE_ACK.
+//  2. A slot is posted again as soon as its message is decoded, before anything that answers it is sent;
+//     only an immediate keeps its slot, until a receive has taken the payload.
+//  3. Nothing here touches slot memory, so an idle connection's slots are address space, not memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "src/proto/hello.h"
+#include "src/provider/provider.h"
+
+namespace exs::proto {
+
+inline constexpr std::uint32_t kCreditMessagesMax = 2;
+inline constexpr std::uint32_t kOneOffMessagesMax = 5;
+
+std::uint32_t slot_count(const Agreement& agreement);
+std::size_t slot_bytes(const Agreement& agreement);
+
+// Thread: shard.
+class Slots {
+ public:
+  Slots(const Agreement& agreement, Link& link);
+
+  // ENOMEM, or what the link said.
+  Status post_all();
+  // `length_bytes` as the completion told.
+  [[nodiscard]] std::span<const std::byte> message(std::uint64_t slot, std::uint32_t length_bytes) const;
+  // The slot's message is no longer needed. A link that broke meanwhile is no error here: the message still
+  // counts, and the link will tell.
+  Status free(std::uint64_t slot);
+  // The link is gone: freed slots are not posted any more, messages in slots stay readable.
+  void retire() noexcept { retired_ = true; }
+
+ private:
+  Status post(std::uint64_t slot);
+
+  Link& link_;
+  const std::uint32_t count_;
+  const std::size_t slot_bytes_;
+  std::unique_ptr<std::byte[]> memory_;
+  bool retired_ = false;
+};
+
+}  // namespace exs::proto

@@ -1,0 +1,105 @@
+// The control messages two exs ends exchange, as plain structs, and where each field lies on the wire.
+// FORMAT.md has the same layout as tables for readers; a test holds the two against each other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace exs::wire {
+
+enum class MessageType : std::uint8_t {
+  kReady = 1,      // first message of the initiator: the responder may send from now on
+  kAdvert = 2,     // data message: a window of the sender's memory, to be read by the receiver
+  kImmediate = 3,  // data message: the payload follows the header
+  kAck = 4,        // answers one advert: the window is no longer needed
+  kCredit = 5,     // returns credits when nothing else goes that way
+  kShutdown = 6,   // end of one or both directions, see ShutdownFlag
+  kClose = 7,
+  kCloseAck = 8,
+};
+
+enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
+
+// Never a raw errno: those differ between systems.
+enum class AckStatus : std::uint32_t { kTaken = 0, kRefused = 1 };
+
+struct Header {
+  MessageType type = MessageType::kReady;
+  std::uint8_t flags = 0;      // kShutdown: ShutdownFlag; else 0
+  std::uint16_t credits = 0;   // returned to the receiver of this message
+  std::uint32_t sequence = 0;  // data messages: their number; kAck: number of the advert; else 0
+};
+
+struct Advert {
+  std::uint64_t address = 0;
+  std::uint64_t length_bytes = 0;
+  std::uint32_t key = 0;
+};
+
+struct Ack {
+  AckStatus status = AckStatus::kTaken;
+  std::uint64_t bytes_taken = 0;
+};
+
+struct Message {
+  Header header;
+  Advert advert;                    // kAdvert only
+  Ack ack;                          // kAck only
+  std::uint32_t payload_bytes = 0;  // kImmediate only: what follows the header
+};
+
+inline constexpr std::size_t kTypeOffset = 0;
+inline constexpr std::size_t kFlagsOffset = 1;
+inline constexpr std::size_t kCreditsOffset = 2;
+inline constexpr std::size_t kSequenceOffset = 4;
+inline constexpr std::size_t kHeaderBytes = 8;
+
+inline constexpr std::size_t kAdvertAddressOffset = 8;
+inline constexpr std::size_t kAdvertLengthOffset = 16;
+inline constexpr std::size_t kAdvertKeyOffset = 24;
+inline constexpr std::size_t kAdvertBytes = 28;
+
+inline constexpr std::size_t kAckStatusOffset = 8;
+inline constexpr std::size_t kAckBytesTakenOffset = 12;
+inline constexpr std::size_t kAckBytes = 20;
+
+inline constexpr std::size_t kLongestFixedBytes = kAdvertBytes;
+
+// The hello, private data of connect and accept.
+inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'}, std::byte{'S'},
+                                                 std::byte{'1'}};
+
+struct HelloFields {
+  std::uint8_t version_min = 0;
+  std::uint8_t version_max = 0;
+  std::uint8_t kind = 0;
+  std::uint16_t send_credits = 0;
+  std::uint16_t receive_credits = 0;
+  std::uint32_t small_bytes = 0;
+  std::uint16_t read_depth = 0;
+};
+
+inline constexpr std::size_t kHelloMagicOffset = 0;
+inline constexpr std::size_t kHelloVersionMinOffset = 4;
+inline constexpr std::size_t kHelloVersionMaxOffset = 5;
+inline constexpr std::size_t kHelloKindOffset = 6;
+inline constexpr std::size_t kHelloReserved1Offset = 7;
+inline constexpr std::size_t kHelloSendCreditsOffset = 8;
+inline constexpr std::size_t kHelloReceiveCreditsOffset = 10;
+inline constexpr std::size_t kHelloSmallBytesOffset = 12;
+inline constexpr std::size_t kHelloReadDepthOffset = 16;
+inline constexpr std::size_t kHelloReserved2Offset = 18;
+inline constexpr std::size_t kHelloBytes = 20;
+
+// Private data of a rejection.
+enum class RejectReason : std::uint32_t { kRefused = 1, kVersion = 2, kKind = 3 };
+
+inline constexpr std::size_t kRejectMagicOffset = 0;
+inline constexpr std::size_t kRejectReasonOffset = 4;
+inline constexpr std::size_t kRejectBytes = 8;
+
+inline constexpr std::uint8_t kVersionMin = 1;
+inline constexpr std::uint8_t kVersionMax = 1;
+
+}  // namespace exs::wire

@@ -1,0 +1,217 @@
+#include "tests/support/fake_link.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace exs::test {
+
+void FakeLink::join(FakeLink& one, FakeLink& other) {
+  one.peer_ = &other;
+  other.peer_ = &one;
+}
+
+Status FakeLink::admit() {
+  ++calls_;
+  if (fail_in_ > 0 && --fail_in_ == 0) return Status(fail_error_);
+  return state_ == State::kOpen ? Status() : Status(ENOTCONN);
+}
+
+void FakeLink::complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes) {
+  Completion completion;
+  completion.kind = kind;
+  completion.status = status;
+  completion.token = token;
+  completion.length_bytes = length_bytes;
+  completions_.push_back(completion);
+}
+
+Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
+  if (const Status status = admit(); !status.ok()) return status;
+  if (sends_.size() == depths_.sends) violate("more sends than the depth");
+  Bytes message(header.begin(), header.end());
+  Bytes copy;
+  if (payload.length_bytes > 0) copy.assign(payload.address, payload.address + payload.length_bytes);
+  message.insert(message.end(), copy.begin(), copy.end());
+  sent_.push_back(message);
+  sends_.push_back({std::move(copy), payload, token, ++sends_posted_});
+  if (peer_->state_ == State::kOpen && !peer_closed_) peer_->inject(std::move(message));
+  return {};
+}
+
+Status FakeLink::post_recv(LocalSlice into, std::uint64_t token) {
+  if (const Status status = admit(); !status.ok()) return status;
+  if (receives_.size() == depths_.receives) violate("more receives than the depth");
+  receives_.push_back({into, token});
+  return {};
+}
+
+Status FakeLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) {
+  if (const Status status = admit(); !status.ok()) return status;
+  if (reads_.size() == depths_.reads_out) violate("more reads than the depth");
+  if (into.length_bytes == 0 || into.length_bytes != from.length_bytes) violate("read of an odd length");
+  reads_.push_back({into, from, token, false});
+  return {};
+}
+
+Status FakeLink::post_write(LocalSlice, RemoteSlice, std::uint64_t) {
+  violate("unexpected write");
+  return Status(ENOTCONN);
+}
+
+// Addresses and keys mean nothing to the peer, so they are no pointers here.
+Result<RemoteSlice> FakeLink::expose(LocalSlice memory, Access access) {
+  if (const Status status = admit(); !status.ok()) return failure(status);
+  if (memory.length_bytes == 0) return failure(EINVAL);
+  const std::uint32_t key = next_key_++;
+  const std::uint64_t address = std::uint64_t{key} << 32 | 0x11;
+  windows_[key] = {memory, address, access, 0};
+  return RemoteSlice{address, memory.length_bytes, key};
+}
+
+Status FakeLink::withdraw(std::uint32_t key) {
+  if (const Status status = admit(); !status.ok()) return status;
+  const auto found = windows_.find(key);
+  if (found == windows_.end()) {
+    violate("withdrawal of a window that is not open");
+    return Status(ENOENT);
+  }
+  if (found->second.readers > 0) return Status(EBUSY);
+  windows_.erase(found);
+  return {};
+}
+
+// What has completed has left and still arrives; the rest never does.
+void FakeLink::close() noexcept {
+  if (state_ == State::kClosed) return;
+  const bool was_open = state_ == State::kOpen;
+  state_ = State::kClosed;
+  if (was_open) {
+    const std::size_t unleft = std::min(sends_.size(), peer_->incoming_.size());
+    for (std::size_t i = 0; i < unleft; ++i) {
+      peer_->incoming_.pop_back();
+      peer_->unpolled_.pop_back();
+    }
+    peer_->peer_closed_ = true;
+  }
+  cancel_posts();
+  windows_.clear();
+}
+
+void FakeLink::cancel_posts() {
+  for (const Send& send : sends_) {
+    // Delivered means left, whether or not the completion was out yet.
+    const bool left = send.number <= delivered_to_peer_;
+    complete(CompletionKind::kSend, left ? Status() : Status(ECANCELED), send.token);
+  }
+  for (const Receive& receive : receives_)
+    complete(CompletionKind::kReceive, Status(ECANCELED), receive.token);
+  for (const Read& read : reads_) {
+    complete(CompletionKind::kRead, Status(ECANCELED), read.token);
+    if (!read.begun) continue;
+    if (Window* window = peer_->window_for(read.from)) --window->readers;
+  }
+  sends_.clear();
+  receives_.clear();
+  reads_.clear();
+}
+
+bool FakeLink::deliver_message() {
+  if (state_ != State::kOpen || incoming_.empty()) return false;
+  const Bytes message = std::move(incoming_.front());
+  incoming_.pop_front();
+  ++peer_->delivered_to_peer_;
+  if (receives_.empty()) {
+    violate("message without a posted receive");
+    break_off(Status(ECONNRESET));
+    return true;
+  }
+  const Receive receive = receives_.front();
+  receives_.pop_front();
+  if (message.size() > receive.into.length_bytes) {
+    violate("message longer than its receive");
+    break_off(Status(ECONNRESET));
+    return true;
+  }
+  if (!message.empty()) std::memcpy(receive.into.address, message.data(), message.size());
+  complete(CompletionKind::kReceive, {}, receive.token, static_cast<std::uint32_t>(message.size()));
+  return true;
+}
+
+bool FakeLink::finish_send() {
+  if (state_ != State::kOpen || sends_.empty()) return false;
+  const Send& send = sends_.front();
+  if (!std::equal(send.payload.begin(), send.payload.end(), send.memory.address)) {
+    violate("memory changed under a send");
+  }
+  complete(CompletionKind::kSend, {}, send.token);
+  sends_.pop_front();
+  return true;
+}
+
+FakeLink::Window* FakeLink::window_for(const RemoteSlice& slice) {
+  const auto found = windows_.find(slice.key);
+  if (found == windows_.end()) return nullptr;
+  Window& window = found->second;
+  if ((static_cast<unsigned>(window.access) & static_cast<unsigned>(Access::kRemoteRead)) == 0)
+    return nullptr;
+  if (slice.address < window.address || slice.length_bytes > window.memory.length_bytes) return nullptr;
+  if (slice.address - window.address > window.memory.length_bytes - slice.length_bytes) return nullptr;
+  return &window;
+}
+
+bool FakeLink::begin_read() {
+  if (state_ != State::kOpen || peer_->state_ != State::kOpen) return false;
+  const auto next = std::find_if(reads_.begin(), reads_.end(), [](const Read& read) { return !read.begun; });
+  if (next == reads_.end()) return false;
+  if (static_cast<std::uint32_t>(next - reads_.begin()) >= peer_->depths_.reads_in)
+    violate("more reads than reads_in");
+  Window* window = peer_->window_for(next->from);
+  if (window == nullptr) {
+    violate("read outside every window");
+    break_off(Status(EACCES));
+    return true;
+  }
+  next->begun = true;
+  ++window->readers;
+  return true;
+}
+
+bool FakeLink::finish_read() {
+  if (state_ != State::kOpen || peer_->state_ != State::kOpen || reads_.empty() || !reads_.front().begun)
+    return false;
+  const Read read = reads_.front();
+  reads_.pop_front();
+  Window* window = peer_->window_for(read.from);
+  --window->readers;
+  std::memcpy(read.into.address, window->memory.address + (read.from.address - window->address),
+              read.into.length_bytes);
+  complete(CompletionKind::kRead, {}, read.token);
+  return true;
+}
+
+bool FakeLink::deliver_end() {
+  if (state_ != State::kOpen || !peer_closed_ || !incoming_.empty()) return false;
+  break_off({});
+  return true;
+}
+
+void FakeLink::break_off(Status why) {
+  if (state_ != State::kOpen) return;
+  cancel_posts();
+  state_ = State::kEnded;
+  windows_.clear();
+  incoming_.clear();
+  complete(CompletionKind::kDisconnected, why, 0);
+}
+
+std::optional<Completion> FakeLink::poll() {
+  if (completions_.empty()) return std::nullopt;
+  const Completion completion = completions_.front();
+  completions_.pop_front();
+  if (completion.kind == CompletionKind::kReceive && completion.status.ok() && !unpolled_.empty()) {
+    unpolled_.pop_front();
+  }
+  return completion;
+}
+
+}  // namespace exs::test

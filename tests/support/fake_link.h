@@ -1,0 +1,115 @@
+// Two links joined in memory. Nothing moves by itself: the test says which message is delivered, which send
+// completes, which read is served, so every interleaving can be produced. What the engine must never do
+// (reads outside a window, depths exceeded, a message without a posted receive, memory changed under a send)
+// is recorded as a violation.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/provider/provider.h"
+
+namespace exs::test {
+
+using Bytes = std::vector<std::byte>;
+
+class FakeLink final : public Link {
+ public:
+  FakeLink(std::vector<std::string>& violations, const LinkDepths& depths)
+      : violations_(violations), depths_(depths) {}
+  static void join(FakeLink& one, FakeLink& other);
+
+  Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  Status post_recv(LocalSlice into, std::uint64_t token) override;
+  Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
+  Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
+  Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
+  Status withdraw(std::uint32_t key) override;
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
+  void close() noexcept override;
+
+  // --- The schedule. Each returns false when there is nothing of its kind to do. ---
+  bool deliver_message();  // the oldest message under way to this end lands in a posted receive
+  bool finish_send();      // our oldest send completes
+  bool begin_read();       // the peer begins to serve our oldest read: its window is busy
+  bool finish_read();      // the data of the oldest begun read land here
+  bool deliver_end();      // the peer closed its link: once its messages are delivered, this link ends
+  std::optional<Completion> poll();
+  // Everything under way is lost; this link ends with `why` (the other does when told so).
+  void break_off(Status why);
+
+  // --- What tests look at and forge ---
+  // As if the peer had sent it.
+  void inject(Bytes message) {
+    incoming_.push_back(message);
+    unpolled_.push_back(std::move(message));
+  }
+  // All messages this end has posted.
+  [[nodiscard]] const std::vector<Bytes>& sent() const { return sent_; }
+  // Sent by the peer and not yet taken out of poll().
+  [[nodiscard]] const std::deque<Bytes>& unpolled() const { return unpolled_; }
+  [[nodiscard]] bool is_open() const { return state_ == State::kOpen; }
+  [[nodiscard]] std::size_t windows() const { return windows_.size(); }
+  [[nodiscard]] std::size_t receives_posted() const { return receives_.size(); }
+  [[nodiscard]] std::size_t reads_outstanding() const { return reads_.size(); }
+  // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none.
+  void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
+  // Failing posts or not, how often those were called.
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+
+ private:
+  enum class State { kOpen, kEnded, kClosed };
+  struct Receive {
+    LocalSlice into;
+    std::uint64_t token;
+  };
+  struct Send {
+    Bytes payload;  // as it was when posted
+    LocalSlice memory;
+    std::uint64_t token;
+    std::uint64_t number;
+  };
+  struct Read {
+    LocalSlice into;
+    RemoteSlice from;
+    std::uint64_t token;
+    bool begun;
+  };
+  struct Window {
+    LocalSlice memory;
+    std::uint64_t address;
+    Access access;
+    unsigned readers;
+  };
+
+  Status admit();
+  void violate(const std::string& what) { violations_.push_back(what); }
+  void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
+  void cancel_posts();
+  Window* window_for(const RemoteSlice& slice);
+
+  std::vector<std::string>& violations_;
+  const LinkDepths depths_;
+  FakeLink* peer_ = nullptr;
+  State state_ = State::kOpen;
+  std::deque<Receive> receives_;
+  std::deque<Send> sends_;
+  std::uint64_t sends_posted_ = 0;
+  std::uint64_t delivered_to_peer_ = 0;
+  std::deque<Bytes> incoming_;
+  std::deque<Bytes> unpolled_;
+  bool peer_closed_ = false;
+  std::deque<Read> reads_;
+  std::map<std::uint32_t, Window> windows_;
+  std::uint32_t next_key_ = 1;
+  std::deque<Completion> completions_;
+  std::vector<Bytes> sent_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t fail_in_ = 0;
+  int fail_error_ = 0;
+};
+
+}  // namespace exs::test
