@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include <boost/test/unit_test.hpp>
 #include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
 
 namespace {
 
@@ -29,7 +29,8 @@ bool holds_for_all_values() {
                      const std::size_t at = odd ? 1 : 2;
                      exs::store_be(memory.data() + at, value);
                      const auto expected = most_significant_first(value);
-                     for (std::size_t i = 0; i < expected.size(); ++i) RC_ASSERT(memory[at + i] == expected[i]);
+                     for (std::size_t i = 0; i < expected.size(); ++i)
+                       RC_ASSERT(memory[at + i] == expected[i]);
                      RC_ASSERT(memory[at - 1] == kUntouched);
                      RC_ASSERT(memory[at + expected.size()] == kUntouched);
                      RC_ASSERT(exs::load_be<Integer>(memory.data() + at) == value);
@@ -49,9 +50,17 @@ BOOST_AUTO_TEST_CASE(known_values) {
   static_assert(exs::to_network_order<std::uint8_t>(0xFE) == 0xFE);
 }
 
-BOOST_AUTO_TEST_CASE(one_byte) { BOOST_TEST(holds_for_all_values<std::uint8_t>()); }
-BOOST_AUTO_TEST_CASE(two_bytes) { BOOST_TEST(holds_for_all_values<std::uint16_t>()); }
-BOOST_AUTO_TEST_CASE(four_bytes) { BOOST_TEST(holds_for_all_values<std::uint32_t>()); }
-BOOST_AUTO_TEST_CASE(eight_bytes) { BOOST_TEST(holds_for_all_values<std::uint64_t>()); }
+BOOST_AUTO_TEST_CASE(one_byte) {
+  BOOST_TEST(holds_for_all_values<std::uint8_t>());
+}
+BOOST_AUTO_TEST_CASE(two_bytes) {
+  BOOST_TEST(holds_for_all_values<std::uint16_t>());
+}
+BOOST_AUTO_TEST_CASE(four_bytes) {
+  BOOST_TEST(holds_for_all_values<std::uint32_t>());
+}
+BOOST_AUTO_TEST_CASE(eight_bytes) {
+  BOOST_TEST(holds_for_all_values<std::uint64_t>());
+}
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include <boost/test/unit_test.hpp>
 #include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
 
 using exs::Fifo;
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <thread>
 
-#include <boost/test/unit_test.hpp>
 #include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
 
 using exs::HandleTable;
 
@@ -32,7 +32,8 @@ BOOST_AUTO_TEST_CASE(stale_handle_never_finds_the_next_object_of_its_slot) {
   // More objects through the same slot than there are generations: only the very same number may come again.
   for (std::uint32_t i = 0; i < HandleTable<int>::kGenerations - 2; ++i) {
     const int next = table.insert(std::make_shared<int>(2));
-    if (next == first || table.find(first) != nullptr || next <= 0) BOOST_FAIL("handle came again after " << i);
+    if (next == first || table.find(first) != nullptr || next <= 0)
+      BOOST_FAIL("handle came again after " << i);
     table.remove(next);
   }
 }
@@ -40,8 +41,8 @@ BOOST_AUTO_TEST_CASE(stale_handle_never_finds_the_next_object_of_its_slot) {
 BOOST_AUTO_TEST_CASE(numbers_never_given_out_find_nothing) {
   HandleTable<int> table;
   const int handle = table.insert(std::make_shared<int>(1));
-  for (const int number : {0, -1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max(), handle + 1,
-                           handle ^ (1 << 20), 1 << 15}) {
+  for (const int number : {0, -1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max(),
+                           handle + 1, handle ^ (1 << 20), 1 << 15}) {
     BOOST_TEST(table.find(number) == nullptr);
     BOOST_TEST(table.remove(number) == nullptr);
   }
@@ -59,24 +60,25 @@ BOOST_AUTO_TEST_CASE(full_table_says_so_and_recovers) {
 }
 
 BOOST_AUTO_TEST_CASE(behaves_as_a_map) {
-  const bool held = rc::check("any sequence of inserts and removals", [](const std::vector<std::uint8_t>& steps) {
-    HandleTable<int> table;
-    std::map<int, std::shared_ptr<int>> model;
-    for (const std::uint8_t step : steps) {
-      if (step < 160 || model.empty()) {
-        const auto object = std::make_shared<int>(step);
-        const int handle = table.insert(object);
-        RC_ASSERT(handle > 0);
-        RC_ASSERT(model.emplace(handle, object).second);
-      } else {
-        const auto victim = std::next(model.begin(), step % static_cast<std::ptrdiff_t>(model.size()));
-        RC_ASSERT(table.remove(victim->first) == victim->second);
-        model.erase(victim);
-      }
-      for (const auto& [handle, object] : model) RC_ASSERT(table.find(handle) == object);
-      RC_ASSERT(table.handles().size() == model.size());
-    }
-  });
+  const bool held =
+      rc::check("any sequence of inserts and removals", [](const std::vector<std::uint8_t>& steps) {
+        HandleTable<int> table;
+        std::map<int, std::shared_ptr<int>> model;
+        for (const std::uint8_t step : steps) {
+          if (step < 160 || model.empty()) {
+            const auto object = std::make_shared<int>(step);
+            const int handle = table.insert(object);
+            RC_ASSERT(handle > 0);
+            RC_ASSERT(model.emplace(handle, object).second);
+          } else {
+            const auto victim = std::next(model.begin(), step % static_cast<std::ptrdiff_t>(model.size()));
+            RC_ASSERT(table.remove(victim->first) == victim->second);
+            model.erase(victim);
+          }
+          for (const auto& [handle, object] : model) RC_ASSERT(table.find(handle) == object);
+          RC_ASSERT(table.handles().size() == model.size());
+        }
+      });
   BOOST_TEST(held);
 }
 

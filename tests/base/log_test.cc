@@ -75,7 +75,9 @@ int levels_heard(const char* level) {
 
 BOOST_AUTO_TEST_SUITE(logging)
 
-BOOST_AUTO_TEST_CASE(warnings_and_errors_are_heard_by_default) { BOOST_TEST(levels_heard(nullptr) == 2); }
+BOOST_AUTO_TEST_CASE(warnings_and_errors_are_heard_by_default) {
+  BOOST_TEST(levels_heard(nullptr) == 2);
+}
 
 BOOST_AUTO_TEST_CASE(environment_chooses_the_level) {
   BOOST_TEST(levels_heard("debug") == 4);
@@ -86,7 +88,8 @@ BOOST_AUTO_TEST_CASE(environment_chooses_the_level) {
 }
 
 BOOST_AUTO_TEST_CASE(line_says_who_and_how_bad_and_ends) {
-  const std::string text = child_says("warn", [] { log(LogLevel::kWarn, "link %d to %s", 7, "10.0.0.2:9000"); }).text;
+  const std::string text =
+      child_says("warn", [] { log(LogLevel::kWarn, "link %d to %s", 7, "10.0.0.2:9000"); }).text;
   BOOST_TEST(text.find(" exs warning: link 7 to 10.0.0.2:9000\n") != std::string::npos);
 }
 

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""exs.h is valid C11 and C++11 to C++20, by either name, and keeps its sizes and flag bits.
+
+    header.py C-COMPILER C++-COMPILER
+"""
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wundef", "-Werror"]
+
+# Included twice: the guard holds. The asserts are those a program may rely on.
+SOURCE = """
+#include <{header}>
+#include <{header}>
+#if defined(__cplusplus)
+#define HOLDS(condition) static_assert(condition, #condition)
+#else
+#define HOLDS(condition) _Static_assert(condition, #condition)
+#endif
+HOLDS(sizeof(exs_event_t) == 64 || sizeof(void *) != 8);
+HOLDS(sizeof(exs_mhandle_t) == sizeof(int) && sizeof(exs_qhandle_t) == sizeof(int));
+HOLDS(EXS_VERSION == EXS_VERSION1);
+HOLDS(EXS_MHANDLE_INVALID != EXS_MHANDLE_UNREGISTERED);
+HOLDS((MSG_WAITALL & EXS_NO_IMMEDIATE) == 0);
+/* The shapes that a known ES-API client uses. */
+int use(int socket, char *memory);
+int use(int socket, char *memory) {{
+  exs_event_t events[4];
+  exs_mhandle_t region = exs_mregister((void *)memory, (size_t)64, 0);
+  exs_qhandle_t queue = exs_qcreate(128);
+  if (exs_init(EXS_VERSION) == -1 || region == EXS_MHANDLE_INVALID || queue == EXS_QHANDLE_INVALID) return -1;
+  if (exs_send(socket, memory, 64, 0, queue, (exs_ahandle_t)-1, region) == -1) return -1;
+  return exs_qdequeue(queue, events, -(3 >> 1), NULL);
+}}
+"""
+
+# Every MSG_* flag that <sys/socket.h> of this system has, as the preprocessor and the compiler know them.
+FLAGS = """
+#define _GNU_SOURCE
+#include <sys/socket.h>
+#include <exs/exs.h>
+{checks}
+int main(void) {{ return 0; }}
+"""
+
+
+def compile_source(source, command):
+    done = subprocess.run([*command, f"-I{ROOT}/include", "-fsyntax-only", "-"], input=source, capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}:\n{done.stderr}")
+
+
+def message_flags(c_compiler):
+    done = subprocess.run([c_compiler, "-x", "c", "-D_GNU_SOURCE", "-dM", "-E", "-"], input="#include <sys/socket.h>\n",
+                          capture_output=True, text=True, check=True)
+    return sorted({line.split()[1] for line in done.stdout.splitlines() if line.startswith("#define MSG_")})
+
+
+def main():
+    c_compiler, cxx_compiler = sys.argv[1:]
+    variants = [[c_compiler, "-x", "c", "-std=c11"]]
+    variants += [[cxx_compiler, "-x", "c++", f"-std=c++{year}"] for year in (11, 17, 20)]
+    for header in ("exs/exs.h", "sys/exs.h"):
+        for variant in variants:
+            compile_source(SOURCE.format(header=header), [*variant, *STRICT])
+            print(f"<{header}> {' '.join(variant)}: compiles")
+    flags = message_flags(c_compiler)
+    if not flags:
+        raise SystemExit("no MSG_ flags found: the check checks nothing")
+    checks = [f'_Static_assert((((unsigned){flag}) & (unsigned)EXS_NO_IMMEDIATE) == 0, "{flag}");' for flag in flags]
+    compile_source(FLAGS.format(checks="\n".join(checks)), [c_compiler, "-x", "c", "-std=c11"])
+    print(f"EXS_NO_IMMEDIATE shares no bit with {len(flags)} MSG_ flags")
+
+
+if __name__ == "__main__":
+    main()

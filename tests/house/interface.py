@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""exs.h, src/exs.map, the symbols of libexs.so and the manual say the same.
+
+    interface.py functions LIBRARY   one set of functions in all four
+    interface.py pages               pages render without warnings; their errors are those of the header
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MAN = ROOT / "man"
+
+# Convention 7 of the header: these work before exs_init(), so EPERM is none of their errors.
+WORK_BEFORE_INIT = {"exs_init", "exs_evtname", "exs_version_string"}
+SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "EVENTS", "THREAD SAFETY", "NOTES", "SOURCE",
+            "EXAMPLE", "SEE ALSO"]
+REQUIRED = ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "THREAD SAFETY", "SOURCE", "SEE ALSO"]
+
+ERRNO = re.compile(r"(?<!with )\bE[A-Z0-9]{3,}\b")  # "ends with ECANCELED" tells an effect, not an error of the call
+
+
+class Function:
+    def __init__(self, prototype, comment):
+        self.prototype = " ".join(prototype.split())
+        self.name = re.search(r"\b(exs_\w+)\(", self.prototype).group(1)
+        self.comment = " ".join(re.sub(r"^ ?\*", "", line) for line in comment.splitlines())
+        self.comment = " ".join(self.comment.split())
+
+
+def header_functions():
+    text = (ROOT / "include/exs/exs.h").read_text()
+    pattern = re.compile(r"(?:/\*((?:(?!\*/).)*)\*/\n)?^EXS_API ([^;]+;)", re.DOTALL | re.MULTILINE)
+    return {f.name: f for f in (Function(m[2], m[1] or "") for m in pattern.finditer(text))}
+
+
+def header_errors(function, functions):
+    """(errno values of the call, errno values of its event) as the comment in the header has them, or None."""
+    if not function.comment:
+        return None
+    call, _, event = function.comment.partition("Event errors:")
+    errors = set(ERRNO.findall(call))
+    event_errors = set(ERRNO.findall(event))
+    same_as = re.search(r"[Ee]rrors as (exs_\w+)", function.comment)
+    if same_as:
+        other_errors, other_event_errors = header_errors(functions[same_as[1]], functions)
+        errors |= other_errors
+        event_errors |= other_event_errors
+    if function.name not in WORK_BEFORE_INIT:
+        errors.add("EPERM")
+    return errors, event_errors
+
+
+def sections_of(page):
+    parts = re.split(r"^\.SH (.*)$", page, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def tagged_errors(section):
+    tags = re.findall(r"^\.TP\n(\.BR? .*)$", section, flags=re.MULTILINE)
+    return set(re.findall(r"\bE[A-Z0-9]{3,}\b", " ".join(tags)))
+
+
+def complain_unless_equal(what, left_name, left, right_name, right):
+    for item in sorted(left - right):
+        yield f"{what} {item}: in {left_name}, not in {right_name}"
+    for item in sorted(right - left):
+        yield f"{what} {item}: in {right_name}, not in {left_name}"
+
+
+def check_functions(library):
+    header = set(header_functions())
+    text = (ROOT / "src/exs.map").read_text()
+    version = re.match(r"\s*(\w[\w.]*)\s*\{", text)[1]
+    mapped = set(re.findall(r"^\s*(exs_\w+);", text, flags=re.MULTILINE))
+    pages = {path.stem for path in MAN.glob("*.3")}
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    defined = [line.split() for line in listing.splitlines()]
+    # The version itself is an absolute symbol of type A; every function is NAME@@VERSION of type T.
+    symbols = {name for *_, kind, name in defined if not (kind == "A" and name.startswith(version))}
+    expected = {f"{name}@@{version}" for name in header}
+    yield from complain_unless_equal("function", "exs.h", header, "src/exs.map", mapped)
+    yield from complain_unless_equal("function", "exs.h", header, "man/*.3", pages)
+    yield from complain_unless_equal("symbol", "exs.h", expected, library, symbols)
+    print(f"{len(header)} functions in exs.h, {len(mapped)} in exs.map, {len(pages)} pages, {len(symbols)} symbols")
+
+
+def render_warnings(path):
+    for command in (["groff", "-man", "-Tutf8", "-ww", "-z", str(path)], ["man", "--warnings", "-l", str(path)]):
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0 or done.stderr:
+            yield f"{path.name}: {command[0]}: {done.stderr.strip() or 'failed'}"
+
+
+def synopsis_prototype(synopsis):
+    text = re.sub(r"^\.(nf|fi|PP)\b.*$|^\.B #include.*$", "", synopsis, flags=re.MULTILINE)
+    text = re.sub(r"^\.BI? ", "", text, flags=re.MULTILINE)
+    # .BI joins its arguments without the blanks between them; only quoted ones keep theirs.
+    joined = ["".join(quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', line)) if '"' in line else line
+              for line in text.splitlines()]
+    return " ".join(" ".join(joined).split())
+
+
+def page_complaints(name, page, function, functions):
+    sections = sections_of(page)
+    titles = list(sections)
+    if not page.splitlines()[1].startswith(f".TH {name} 3 "):
+        yield "its .TH line names another page"
+    for title in REQUIRED:
+        if title not in sections:
+            yield f"has no section {title}"
+    if titles != [title for title in SECTIONS if title in titles]:
+        yield f"sections are unknown or out of order: {', '.join(titles)}"
+    if not sections["NAME"].strip().startswith(name + " \\- "):
+        yield "NAME does not begin with the function"
+    written = synopsis_prototype(sections["SYNOPSIS"])
+    if re.sub(r"\s", "", written) != re.sub(r"\s", "", function.prototype):
+        yield f"SYNOPSIS is\n    {written}\n  but exs.h has\n    {function.prototype}"
+    expected = header_errors(function, functions)
+    if expected is None:  # the header leaves the function to its page
+        return
+    yield from complain_unless_equal("error", "exs.h", expected[0], "ERRORS", tagged_errors(sections["ERRORS"]))
+    if expected[1]:
+        yield from complain_unless_equal("event error", "exs.h", expected[1], "EVENTS",
+                                         tagged_errors(sections.get("EVENTS", "")))
+
+
+def check_pages():
+    functions = header_functions()
+    paths = sorted(MAN.glob("*.[1-8]"))
+    known = {f"{path.stem} ({path.suffix[1:]})" for path in paths}
+    for path in paths:
+        page = path.read_text()
+        yield from render_warnings(path)
+        for reference in re.findall(r"^\.BR (exs[\w-]*) \((\d)\)", page, flags=re.MULTILINE):
+            if "{} ({})".format(*reference) not in known:
+                yield "{}: refers to {}({}), which is not there".format(path.name, *reference)
+        if path.suffix == ".3" and path.stem in functions:
+            for complaint in page_complaints(path.stem, page, functions[path.stem], functions):
+                yield f"{path.name}: {complaint}"
+    print(f"{len(paths)} pages, {len(functions)} functions")
+
+
+def main():
+    checks = {"functions": check_functions, "pages": check_pages}
+    complaints = list(checks[sys.argv[1]](*sys.argv[2:]))
+    print("\n".join(complaints))
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

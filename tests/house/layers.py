@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Includes obey the layer table of src/README.md: each folder includes only those named for it here."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
+MAY_INCLUDE = {
+    "src/base": ["src/base/"],
+    "src/wire": ["src/base/", "src/wire/"],
+    "src/provider": ["src/base/", "src/provider/provider.h"],
+    "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
+    "event": ["src/base/", "src/provider/provider.h", "src/proto/", "event/", "exs/exs.h"],
+    "src/api": ["src/", "event/", "exs/exs.h"],
+    "examples": ["exs/exs.h", "sys/exs.h"],
+    "perf": ["exs/exs.h", "sys/exs.h", "perf/"],
+    "include/exs": [],
+    "include/sys": ["exs/exs.h"],
+}
+# The registry is where the providers' names meet, and may see the front header of each.
+EXCEPTIONS = {
+    "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
+}
+# Headers of others -> the only places that may include them.
+ONLY_IN = {
+    r"spdlog/": ["src/base/log.cc"],
+    r"fmt/": [],
+    r"liburing": ["src/provider/iwarp/"],
+    r"isa-l": ["src/provider/iwarp/"],
+    r"infiniband/|rdma/": ["src/provider/verbs/"],
+}
+# A layer that is a pure state machine sees no thread, lock, clock or socket.
+PURE = ["src/wire/", "src/proto/"]
+IMPURE = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|atomic|future|chrono|ctime|time\.h|sys/time\.h"
+                    r"|sys/socket\.h|netinet/.*|sys/epoll\.h|poll\.h|unistd\.h|pthread\.h"
+                    r"|src/base/(drive_lock|handle_table|unique_fd)\.h)$")
+PUBLIC_HEADER = {"stddef.h", "stdint.h", "sys/socket.h", "sys/time.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
+
+
+def folder_rule(name):
+    parts = pathlib.PurePosixPath(name).parts
+    if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
+        return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "include") else parts[0]
+    rule = list(MAY_INCLUDE.get(folder, []))
+    for prefix, _ in EXCEPTIONS.items():
+        if name.startswith(prefix):
+            rule.append(prefix)
+    return rule
+
+
+def is_ours(header):
+    return re.match(r"(src|event|exs|perf|tests|examples|include)/|sys/exs\.h$", header) is not None
+
+
+def complaints_about(name, text):
+    exceptions = [pattern for prefix, patterns in EXCEPTIONS.items() if name.startswith(prefix) for pattern in patterns]
+    for style, header in INCLUDE.findall(text):
+        if style == '"' and not is_ours(header):
+            yield f'includes "{header}": name it from the root of the repository'
+        elif is_ours(header):
+            allowed = any(header.startswith(prefix) for prefix in folder_rule(name))
+            if not allowed and not any(re.fullmatch(pattern, header) for pattern in exceptions):
+                yield f"includes {header}, which its layer may not see"
+        for pattern, places in ONLY_IN.items():
+            if re.match(pattern, header) and not any(name.startswith(place) for place in places):
+                yield f"includes {header}, which belongs to {', '.join(places) or 'nobody'}"
+        if any(name.startswith(prefix) for prefix in PURE) and IMPURE.match(header):
+            yield f"includes {header}: this layer is a pure state machine"
+        if name == "include/exs/exs.h" and header not in PUBLIC_HEADER:
+            yield f"includes {header}: the public header keeps to {', '.join(sorted(PUBLIC_HEADER))}"
+    if name.endswith(".h") and not name.startswith("include/") and "#pragma once" not in text:
+        yield "lacks #pragma once"
+
+
+def main():
+    files = [path for folder in ("src", "event", "include", "perf", "examples")
+             for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".cc", ".c")]
+    found = [f"{name}: {complaint}"
+             for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)
+             for complaint in complaints_about(name, path.read_text())]
+    print("\n".join(found + [f"{len(files)} files, {len(found)} breaches of the layer table"]))
+    return 1 if found or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
