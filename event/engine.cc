@@ -68,15 +68,15 @@ void Engine::run() {
   }
   std::uint64_t seen_drives = 0;
   while (!stopping_) {
-    const std::uint64_t drives = shard_.waiter_drives_.load(std::memory_order_relaxed);
     if (shard_.led_) {
       park();
-    } else if (drives != seen_drives) {
+    } else if (shard_.waiter_drives_.load(std::memory_order_relaxed) != seen_drives) {
       stand_by();
+      // The alarm went off, so nobody has driven for half a millisecond at least.
+      seen_drives = shard_.waiter_drives_.load(std::memory_order_relaxed);
     } else {
       watch();
     }
-    seen_drives = drives;
   }
 }
 
@@ -91,10 +91,18 @@ void Engine::park() {
 }
 
 void Engine::stand_by() {
-  const timespec limit = to_timespec(kTakeOverNs);
+  set_alarm(kTakeOverNs);
+  standing_by_ = true;
   pollfd alarm{alarm_fd_.get(), POLLIN, 0};
-  ::ppoll(&alarm, 1, &limit, nullptr);
+  if (!stopping_) ::poll(&alarm, 1, -1);
+  standing_by_ = false;
   clear_alarm();
+}
+
+void Engine::waiter_drives(std::uint64_t now_ns) {
+  if (!standing_by_.load(std::memory_order_relaxed) || now_ns - pushed_ns_ < kTakeOverNs / 2) return;
+  pushed_ns_ = now_ns;
+  set_alarm(kTakeOverNs);
 }
 
 void Engine::watch() {

@@ -26,6 +26,9 @@ class Engine {
   void wake() { set_alarm(1); }  // to look again at once
   // The leader has left: take over the watch in a millisecond if no one else has by then.
   void leader_left();
+  // --- Thread: shard ---
+  // A waiting thread drives: an engine that stands by may go on doing so.
+  void waiter_drives(std::uint64_t now_ns);
 
  private:
   void run();
@@ -40,6 +43,8 @@ class Engine {
   std::thread thread_;
   std::atomic<bool> stopping_{false};   // seq_cst; written by stop(), read by the thread
   std::atomic<bool> parked_{false};     // seq_cst, pairs with Shard::led_: one of the two sees the other
+  std::atomic<bool> standing_by_{false};  // a hint: the alarm wakes the thread in any case
+  std::uint64_t pushed_ns_ = 0;           // Thread: shard; when a driving thread last pushed the alarm on
   std::atomic<bool> alarm_set_{false};  // a leader set the millisecond alarm and the thread has not seen it yet
 };
 

@@ -149,10 +149,13 @@ std::uint64_t Shard::next_deadline_ns() {
   return std::min(timers_.next_deadline_ns(), port_->next_deadline_ns());
 }
 
-void Shard::drive_as_waiter(bool counts) {
+void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts) {
   if (!lock_.try_lock()) return;
-  if (counts) waiter_drives_.fetch_add(1, std::memory_order_relaxed);
-  drive(monotonic_ns());
+  if (counts) {
+    waiter_drives_.store(waiter_drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    engine_->waiter_drives(now_ns);
+  }
+  drive(now_ns);
   release_and_combine();
 }
 

@@ -8,8 +8,9 @@
 //  2. Who watches the network while nobody spins: one leader (a thread asleep in a wait for a queue whose
 //     home is here) or else the engine thread. One arriving message wakes one thread.
 //  3. The engine steps back by looking, not by being told: `waiter_drives_` moved since its last look means that
-//     a waiting thread drives, so it stands by for 1 ms; a leader means it parks. A leader that leaves sets the
-//     engine's timer to 1 ms, once for however many times it comes and goes in that millisecond.
+//     a waiting thread drives, so it stands by until its alarm, 1 ms ahead; the driving threads push the alarm
+//     on, one system call each half millisecond. A leader means that the engine parks; a leader that leaves sets
+//     the alarm, once for however many times it comes and goes in that millisecond.
 //  4. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to another
 //     shard), so no order between shards is needed.
 #pragma once
@@ -62,7 +63,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void stop_engine();
   // One look at the network by a thread that waits. `counts`: the thread will be back within a moment, so the
   // engine may stand by.
-  void drive_as_waiter(bool counts);
+  void drive_as_waiter(std::uint64_t now_ns, bool counts);
   // False: another thread leads.
   [[nodiscard]] bool try_lead();
   // Sleeps until something arrives, a timer is due, wake_leader() or `limit_ns`. EINTR: a signal was caught;

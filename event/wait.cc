@@ -49,7 +49,7 @@ class Wait {
   Result<std::size_t> run() {
     // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on watch.
     counts_ = !queue_.has_ready_fd();
-    if (taken() || (look(), taken())) return count_;
+    if (taken() || (look(monotonic_ns()), taken())) return count_;
     if (deadline_ns_ == 0) return whatever_is_there();
     const HeldSignals signals;
     Status status = spin(signals);
@@ -70,7 +70,7 @@ class Wait {
     return queue_.take(out_, 1, max_);
   }
 
-  void look() { home_.drive_as_waiter(counts_); }
+  void look(std::uint64_t now_ns) { home_.drive_as_waiter(now_ns, counts_); }
 
   Status spin(const HeldSignals& signals) {
     const int mode = queue_.wait_mode();
@@ -80,7 +80,7 @@ class Wait {
     end_ns = std::min(end_ns, deadline_ns_);
     std::uint64_t signal_look_ns = start_ns + kSignalLookNs;
     for (std::uint64_t now_ns = start_ns; now_ns < end_ns; now_ns = monotonic_ns()) {
-      look();
+      look(now_ns);
       if (taken()) return Status();
       if (now_ns < signal_look_ns) continue;
       signal_look_ns = now_ns + kSignalLookNs;
@@ -102,8 +102,9 @@ class Wait {
     while (status.ok() && queue_.sleep_as_leader(min_)) {
       status = home_.sleep_as_leader(deadline_ns_, signals);
       queue_.awake_as_leader();
-      look();
-      if (deadline_ns_ <= monotonic_ns()) break;
+      const std::uint64_t now_ns = monotonic_ns();
+      look(now_ns);
+      if (deadline_ns_ <= now_ns) break;
     }
     home_.stop_leading();
     return status;
