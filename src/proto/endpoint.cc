@@ -17,7 +17,7 @@ Endpoint::Endpoint(Role role, const Agreement& agreement, Link& link, OutcomeSin
       slots_(agreement, link),
       outbox_(link, credits_, counters_, link_depths(agreement).sends),
       sends_(link, outbox_, credits_, counters_, agreement_, tuning.first_sequence),
-      receives_(link, slots_, credits_, counters_, agreement.reads_out, tuning.read_chunk_bytes,
+      receives_(link, slots_, credits_, counters_, agreement_, tuning.read_chunk_bytes,
                 tuning.first_sequence) {}
 
 Status Endpoint::start() {

@@ -8,12 +8,13 @@
 
 namespace exs::proto {
 
-Receives::Receives(Link& link, Slots& slots, Credits& credits, Counters& counters, std::uint32_t reads_out,
+Receives::Receives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
                    std::uint64_t chunk_bytes, std::uint32_t first_sequence)
     : slots_(slots),
       credits_(credits),
       counters_(counters),
-      reads_(link, counters, reads_out, chunk_bytes),
+      small_bytes_(agreement.small_bytes),
+      reads_(link, counters, agreement.reads_out, chunk_bytes),
       next_sequence_(first_sequence) {}
 
 void Receives::post(const Operation& operation) {
@@ -25,6 +26,11 @@ Status Receives::arrived(const wire::Message& message, std::uint64_t slot, std::
   const std::uint32_t sequence = message.header.sequence;
   if (sequence != next_sequence_) {
     log(LogLevel::kWarn, "protocol error: data message %u came, expected %u", sequence, next_sequence_);
+    return Status(EPROTO);
+  }
+  if (message.payload_bytes > small_bytes_) {
+    log(LogLevel::kWarn, "protocol error: immediate of %u bytes, %u agreed", message.payload_bytes,
+        small_bytes_);
     return Status(EPROTO);
   }
   if (const Status status = credits_.data_arrived(); !status.ok()) return status;

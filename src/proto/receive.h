@@ -17,7 +17,7 @@ namespace exs::proto {
 // Thread: shard.
 class Receives {
  public:
-  Receives(Link& link, Slots& slots, Credits& credits, Counters& counters, std::uint32_t reads_out,
+  Receives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
            std::uint64_t chunk_bytes, std::uint32_t first_sequence);
 
   void post(const Operation& operation);
@@ -81,6 +81,7 @@ class Receives {
   Slots& slots_;
   Credits& credits_;
   Counters& counters_;
+  const std::uint32_t small_bytes_;
   RdmaReads reads_;
   State state_ = State::kOpen;
   Outcome stop_outcome_;

@@ -1,0 +1,143 @@
+#define BOOST_TEST_MODULE hello
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include "src/proto/connection.h"
+#include "src/proto/hello.h"
+#include "src/wire/messages.h"
+
+using namespace exs;
+using namespace exs::proto;
+
+namespace {
+
+Wishes wishes_of(std::uint32_t send, std::uint32_t receive, std::uint32_t small_bytes,
+                 std::uint32_t read_depth) {
+  return {SocketKind::kMessage, send, receive, small_bytes, read_depth};
+}
+
+const Wishes kOurs = wishes_of(16, 32, 1024, 8);
+
+std::vector<std::byte> bytes_of(const Hello& hello) {
+  return {hello.view().begin(), hello.view().end()};
+}
+
+int error_of(const Wishes& ours, std::span<const std::byte> bytes) {
+  const auto agreement = agree(ours, bytes);
+  return agreement ? 0 : agreement.error().error();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_hello_starts_with_the_magic_and_fits_private_data) {
+  const Hello hello = make_hello(kOurs);
+  BOOST_TEST(std::memcmp(hello.bytes.data(), "EXS1", 4) == 0);
+  BOOST_TEST(hello.length_bytes <= kHelloBytesMax);
+}
+
+BOOST_AUTO_TEST_CASE(both_ends_compute_the_same_agreement) {
+  const Wishes peer = wishes_of(20, 10, 4096, 4);
+  const auto here = agree(kOurs, make_hello(peer).view());
+  const auto there = agree(peer, make_hello(kOurs).view());
+  BOOST_REQUIRE(here.has_value());
+  BOOST_REQUIRE(there.has_value());
+  // Expect: the lesser of what one wants to send and the other is ready to hold.
+  BOOST_TEST(here->send_credits == 10U);
+  BOOST_TEST(here->receive_credits == 20U);
+  BOOST_TEST(there->send_credits == here->receive_credits);
+  BOOST_TEST(there->receive_credits == here->send_credits);
+  BOOST_TEST(here->small_bytes == 1024U);
+  BOOST_TEST(there->small_bytes == 1024U);
+  BOOST_TEST(here->reads_out == 4U);
+  BOOST_TEST(here->reads_in == there->reads_out);
+  BOOST_TEST(here->version == 1);
+}
+
+BOOST_AUTO_TEST_CASE(wishes_beyond_the_wire_are_brought_into_range) {
+  const Wishes greedy = wishes_of(0, 1'000'000, 0, 0);
+  const auto agreement = agree(greedy, make_hello(greedy).view());
+  BOOST_REQUIRE(agreement.has_value());
+  // Expect: at least one credit and one read, at most what 16 bits hold.
+  BOOST_TEST(agreement->send_credits == 1U);
+  BOOST_TEST(agreement->receive_credits == 1U);
+  BOOST_TEST(agreement->reads_out == 1U);
+  BOOST_TEST(agreement->small_bytes == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_hello_cut_anywhere_is_refused) {
+  const auto whole = bytes_of(make_hello(kOurs));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    BOOST_TEST(error_of(kOurs, std::span(whole).first(length)) == EPROTO);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(padding_with_zeros_is_accepted_and_any_other_is_not) {
+  auto bytes = bytes_of(make_hello(kOurs));
+  bytes.resize(56);
+  BOOST_TEST(error_of(kOurs, bytes) == 0);
+  bytes.back() = std::byte{1};
+  BOOST_TEST(error_of(kOurs, bytes) == EPROTO);
+}
+
+BOOST_AUTO_TEST_CASE(every_field_is_checked) {
+  const auto whole = bytes_of(make_hello(kOurs));
+  const auto with = [&whole](std::size_t offset, unsigned value) {
+    auto bytes = whole;
+    bytes[offset] = static_cast<std::byte>(value);
+    return error_of(kOurs, bytes);
+  };
+  BOOST_TEST(with(wire::kHelloMagicOffset, 'X') == EPROTO);
+  BOOST_TEST(with(wire::kHelloVersionMinOffset, 0) == EPROTO);
+  BOOST_TEST(with(wire::kHelloVersionMinOffset, 2) == EPROTO);  // above version_max
+  BOOST_TEST(with(wire::kHelloVersionMaxOffset, 0) == EPROTO);
+  BOOST_TEST(with(wire::kHelloKindOffset, 2) == EPROTOTYPE);
+  BOOST_TEST(with(wire::kHelloKindOffset, 0) == EPROTOTYPE);
+  BOOST_TEST(with(wire::kHelloReserved1Offset, 1) == EPROTO);
+  BOOST_TEST(with(wire::kHelloReserved2Offset, 1) == EPROTO);
+  BOOST_TEST(with(wire::kHelloSendCreditsOffset + 1, 0) == EPROTO);
+  BOOST_TEST(with(wire::kHelloReceiveCreditsOffset + 1, 0) == EPROTO);
+  BOOST_TEST(with(wire::kHelloReadDepthOffset + 1, 0) == EPROTO);
+}
+
+BOOST_AUTO_TEST_CASE(the_highest_common_version_is_taken) {
+  auto bytes = bytes_of(make_hello(kOurs));
+  bytes[wire::kHelloVersionMaxOffset] = std::byte{9};
+  bytes[wire::kHelloReserved1Offset] = std::byte{0x55};
+  bytes.push_back(std::byte{0x55});
+  // Expect: a newer peer that still speaks ours is fine, whatever it put where ours has nothing.
+  const auto agreement = agree(kOurs, bytes);
+  BOOST_REQUIRE(agreement.has_value());
+  BOOST_TEST(agreement->version == wire::kVersionMax);
+  bytes[wire::kHelloVersionMinOffset] = std::byte{2};
+  BOOST_TEST(error_of(kOurs, bytes) == EPROTONOSUPPORT);
+}
+
+BOOST_AUTO_TEST_CASE(a_rejection_tells_its_reason) {
+  for (const int reason : {ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE}) {
+    BOOST_TEST(rejection_reason(make_rejection(reason).view()).error() == reason);
+  }
+  // Expect: anything else is a plain refusal.
+  BOOST_TEST(rejection_reason(make_rejection(EIO).view()).error() == ECONNREFUSED);
+  BOOST_TEST(rejection_reason({}).error() == ECONNREFUSED);
+  BOOST_TEST(rejection_reason(make_hello(kOurs).view()).error() == ECONNREFUSED);
+  auto unknown = bytes_of(make_rejection(EPROTOTYPE));
+  unknown[wire::kRejectReasonOffset] = std::byte{1};
+  BOOST_TEST(rejection_reason(unknown).error() == ECONNREFUSED);
+  // Expect: a rejection is no hello.
+  BOOST_TEST(error_of(kOurs, make_rejection(EPROTOTYPE).view()) == EPROTO);
+}
+
+BOOST_AUTO_TEST_CASE(the_depths_leave_room_for_every_message) {
+  Agreement agreement;
+  agreement.send_credits = 5;
+  agreement.receive_credits = 7;
+  agreement.reads_out = 3;
+  agreement.reads_in = 2;
+  const LinkDepths depths = link_depths(agreement);
+  BOOST_TEST(depths.receives == 5U + 7U + 2U + 5U);
+  BOOST_TEST(depths.sends == depths.receives);
+  BOOST_TEST(depths.reads_out == 3U);
+  BOOST_TEST(depths.reads_in == 2U);
+}

@@ -1,0 +1,174 @@
+#define BOOST_TEST_MODULE codec
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include <rapidcheck.h>
+
+#include "src/wire/codec.h"
+#include "tests/proto/property.h"
+
+using namespace exs;
+using namespace exs::wire;
+using exs::test::PropertyDefaults;
+
+BOOST_TEST_GLOBAL_FIXTURE(PropertyDefaults);
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes encoded(const Message& message, std::size_t payload_bytes = 0) {
+  FixedBytes room;
+  const auto fixed = encode(message, room);
+  Bytes bytes(fixed.begin(), fixed.end());
+  bytes.resize(bytes.size() + payload_bytes, std::byte{0xab});
+  return bytes;
+}
+
+Message sample(MessageType type) {
+  Message message;
+  message.header = {type, 0, 0x0102, 0};
+  switch (type) {
+    case MessageType::kAdvert:
+      message.header.sequence = 0x03040506;
+      message.advert = {0x1112131415161718, 0x21222324, 0x31323334};
+      break;
+    case MessageType::kImmediate:
+      message.header.sequence = 7;
+      break;
+    case MessageType::kAck:
+      message.header.sequence = 8;
+      message.ack = {AckStatus::kTaken, 0x4142434445464748};
+      break;
+    case MessageType::kShutdown:
+      message.header.flags = kShutdownSending | kShutdownReceiving;
+      break;
+    default:
+      break;
+  }
+  return message;
+}
+
+std::vector<MessageType> all_types() {
+  std::vector<MessageType> types;
+  for (unsigned type = 1; type <= 8; ++type) types.push_back(static_cast<MessageType>(type));
+  return types;
+}
+
+bool same(const Message& a, const Message& b) {
+  return a.header.type == b.header.type && a.header.flags == b.header.flags &&
+         a.header.credits == b.header.credits && a.header.sequence == b.header.sequence &&
+         a.advert.address == b.advert.address && a.advert.length_bytes == b.advert.length_bytes &&
+         a.advert.key == b.advert.key && a.ack.status == b.ack.status &&
+         a.ack.bytes_taken == b.ack.bytes_taken && a.payload_bytes == b.payload_bytes;
+}
+
+void expect_malformed(const Bytes& bytes, const std::string& what) {
+  // Expect: EPROTO and nothing else, whatever the bytes.
+  const auto decoded = decode(bytes);
+  BOOST_TEST(!decoded.has_value(), what);
+  if (!decoded) BOOST_TEST(decoded.error().error() == EPROTO, what);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(every_message_comes_back_as_it_was) {
+  for (const MessageType type : all_types()) {
+    const auto decoded = decode(encoded(sample(type)));
+    BOOST_REQUIRE(decoded.has_value());
+    BOOST_TEST(same(*decoded, sample(type)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_advert_has_its_bytes_where_the_format_says) {
+  const Bytes bytes = encoded(sample(MessageType::kAdvert));
+  const unsigned char expected[] = {2,    0,    1, 2, 3, 4, 5,    6,    0x11, 0x12, 0x13, 0x14, 0x15, 0x16,
+                                    0x17, 0x18, 0, 0, 0, 0, 0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34};
+  BOOST_REQUIRE(bytes.size() == sizeof expected);
+  BOOST_TEST(std::memcmp(bytes.data(), expected, sizeof expected) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_immediate_carries_any_payload_even_none) {
+  for (const std::size_t payload_bytes : {0, 1, 4096}) {
+    const auto decoded = decode(encoded(sample(MessageType::kImmediate), payload_bytes));
+    BOOST_REQUIRE(decoded.has_value());
+    BOOST_TEST(decoded->payload_bytes == payload_bytes);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_message_cut_anywhere_is_malformed) {
+  for (const MessageType type : all_types()) {
+    const Bytes whole = encoded(sample(type));
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+      expect_malformed(
+          cut, "type " + std::to_string(static_cast<int>(type)) + " cut to " + std::to_string(length));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_message_with_a_tail_is_malformed_unless_it_is_an_immediate) {
+  for (const MessageType type : all_types()) {
+    if (type != MessageType::kImmediate) expect_malformed(encoded(sample(type), 1), "tail");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_type_is_malformed) {
+  for (const unsigned type : {0U, 9U, 0x80U, 0xffU}) {
+    for (const std::size_t length : {kHeaderBytes, kAckBytes, kAdvertBytes}) {
+      Bytes bytes(length, std::byte{0});
+      bytes[kTypeOffset] = static_cast<std::byte>(type);
+      expect_malformed(bytes, "type " + std::to_string(type));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_field_that_must_be_zero_is_malformed_when_set) {
+  for (const MessageType type : all_types()) {
+    Message message = sample(type);
+    message.header.flags = type == MessageType::kShutdown ? 4 : 1;
+    expect_malformed(encoded(message), "flags");
+    message = sample(type);
+    if (message.header.sequence != 0) continue;
+    message.header.sequence = 1;
+    expect_malformed(encoded(message), "sequence");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(messages_that_say_nothing_or_nonsense_are_malformed) {
+  Message shutdown = sample(MessageType::kShutdown);
+  shutdown.header.flags = 0;
+  expect_malformed(encoded(shutdown), "shutdown of nothing");
+  Message credit = sample(MessageType::kCredit);
+  credit.header.credits = 0;
+  expect_malformed(encoded(credit), "credit message without credits");
+  Message refused = sample(MessageType::kAck);
+  refused.ack.status = AckStatus::kRefused;
+  expect_malformed(encoded(refused), "refused but taken");
+  Message ack = sample(MessageType::kAck);
+  ack.ack.status = static_cast<AckStatus>(2);
+  expect_malformed(encoded(ack), "status");
+  Message advert = sample(MessageType::kAdvert);
+  advert.advert = {UINT64_MAX - 9, 10, 0};
+  expect_malformed(encoded(advert), "window wraps");
+  advert.advert = {UINT64_MAX - 10, 10, 0};
+  // Expect: a window that ends just below 2^64 is legal.
+  BOOST_TEST(decode(encoded(advert)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(no_bytes_harm_the_decoder_and_what_it_accepts_is_canonical) {
+  const bool held = rc::check("decode of random bytes", [] {
+    auto raw = *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
+    if (!raw.empty()) raw[0] = *rc::gen::inRange<std::uint8_t>(0, 10);
+    Bytes bytes(raw.size());
+    if (!raw.empty()) std::memcpy(bytes.data(), raw.data(), raw.size());
+    const auto decoded = decode(bytes);
+    if (!decoded) return;
+    const Bytes again = encoded(*decoded);
+    RC_ASSERT(again.size() + decoded->payload_bytes == bytes.size());
+    RC_ASSERT(std::equal(again.begin(), again.end(), bytes.begin()));
+  });
+  BOOST_TEST(held);
+}

@@ -1,0 +1,141 @@
+#define BOOST_TEST_MODULE format
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/wire/messages.h"
+
+using namespace exs::wire;
+
+namespace {
+
+struct Row {
+  std::size_t offset, length;
+};
+using Fields = std::map<std::string, Row>;
+
+// FORMAT.md by section: the rows `| offset | length | field |` in order, the sum it states, and the raw
+// lines.
+struct Section {
+  Fields fields;
+  std::vector<std::string> order;
+  std::size_t stated_bytes = 0;
+  std::string text;
+};
+
+std::string repository_path(const std::string& path) {
+  const std::string here = __FILE__;
+  return here.substr(0, here.rfind("tests/wire/")) + path;
+}
+
+std::map<std::string, Section> read_format() {
+  std::ifstream file(repository_path("src/wire/FORMAT.md"));
+  BOOST_REQUIRE(file.is_open());
+  std::map<std::string, Section> sections;
+  Section* section = &sections[""];
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) section = &sections[line.substr(3)];
+    section->text += line + "\n";
+    Row row{};
+    char field[32] = {};
+    if (std::sscanf(line.c_str(), "| %zu | %zu | %31[a-z_0-9] |", &row.offset, &row.length, field) == 3) {
+      section->order.emplace_back(field);
+      section->fields[field] = row;
+    }
+    std::sscanf(line.c_str(), "The fields are %zu bytes", &section->stated_bytes);
+  }
+  return sections;
+}
+
+struct Expected {
+  std::string field;
+  std::size_t offset;
+};
+
+// The table is exactly `expected`, without gap or overlap, and ends where `total` says.
+void check(const std::string& name, const std::vector<Expected>& expected, std::size_t total) {
+  const auto sections = read_format();
+  BOOST_REQUIRE_MESSAGE(sections.contains(name), "no section " << name);
+  const Section& section = sections.at(name);
+  BOOST_TEST(section.order.size() == expected.size());
+  BOOST_TEST(section.stated_bytes == total);
+  std::size_t next = 0;
+  for (const auto& [field, offset] : expected) {
+    BOOST_REQUIRE_MESSAGE(section.fields.contains(field), name << " has no row " << field);
+    const Row& row = section.fields.at(field);
+    BOOST_TEST(row.offset == offset, name << "." << field);
+    BOOST_TEST(row.offset == next, name << "." << field << " leaves a gap");
+    next = row.offset + row.length;
+  }
+  BOOST_TEST(next == total, name);
+}
+
+void check_line(const std::string& section, const std::string& line) {
+  BOOST_TEST((read_format()[section].text.find(line) != std::string::npos), section << ": " << line);
+}
+
+std::string type_row(MessageType type, const std::string& name, std::size_t bytes) {
+  return "| " + std::to_string(static_cast<unsigned>(type)) + " | " + name + " | " + std::to_string(bytes);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_hello_is_laid_out_as_documented) {
+  check("Hello",
+        {{"magic", kHelloMagicOffset},
+         {"version_min", kHelloVersionMinOffset},
+         {"version_max", kHelloVersionMaxOffset},
+         {"kind", kHelloKindOffset},
+         {"reserved1", kHelloReserved1Offset},
+         {"send_credits", kHelloSendCreditsOffset},
+         {"receive_credits", kHelloReceiveCreditsOffset},
+         {"small_bytes", kHelloSmallBytesOffset},
+         {"read_depth", kHelloReadDepthOffset},
+         {"reserved2", kHelloReserved2Offset}},
+        kHelloBytes);
+  BOOST_TEST(kHelloBytes <= 48U);
+}
+
+BOOST_AUTO_TEST_CASE(the_rejection_is_laid_out_as_documented) {
+  check("Rejection", {{"magic", kRejectMagicOffset}, {"reason", kRejectReasonOffset}}, kRejectBytes);
+}
+
+BOOST_AUTO_TEST_CASE(the_messages_are_laid_out_as_documented) {
+  check("Header",
+        {{"type", kTypeOffset},
+         {"flags", kFlagsOffset},
+         {"credits", kCreditsOffset},
+         {"sequence", kSequenceOffset}},
+        kHeaderBytes);
+  check("ADVERT",
+        {{"header", 0},
+         {"address", kAdvertAddressOffset},
+         {"length", kAdvertLengthOffset},
+         {"key", kAdvertKeyOffset}},
+        kAdvertBytes);
+  check("ACK", {{"header", 0}, {"status", kAckStatusOffset}, {"bytes_taken", kAckBytesTakenOffset}},
+        kAckBytes);
+}
+
+BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
+  check_line("Header", type_row(MessageType::kReady, "READY", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kAdvert, "ADVERT", kAdvertBytes));
+  check_line("Header", type_row(MessageType::kImmediate, "IMMEDIATE", kHeaderBytes) + " + payload");
+  check_line("Header", type_row(MessageType::kAck, "ACK", kAckBytes));
+  check_line("Header", type_row(MessageType::kCredit, "CREDIT", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kShutdown, "SHUTDOWN", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kClose, "CLOSE", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kCloseAck, "CLOSE_ACK", kHeaderBytes));
+  check_line("SHUTDOWN", "| " + std::to_string(kShutdownSending) + " | SENDING |");
+  check_line("SHUTDOWN", "| " + std::to_string(kShutdownReceiving) + " | RECEIVING |");
+  check_line("ACK", std::to_string(static_cast<unsigned>(AckStatus::kTaken)) + " taken");
+  check_line("ACK", std::to_string(static_cast<unsigned>(AckStatus::kRefused)) + " refused");
+  check_line("Rejection",
+             std::to_string(static_cast<unsigned>(RejectReason::kRefused)) + " refused, " +
+                 std::to_string(static_cast<unsigned>(RejectReason::kVersion)) + " no common version, " +
+                 std::to_string(static_cast<unsigned>(RejectReason::kKind)) + " other socket kind");
+}
