@@ -50,7 +50,6 @@ IwarpPort::IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<
       backend_(std::move(backend)),
       batch_max_(std::min(backend_->batch_max(), kBatchMax)),
       staging_(std::max(kStagingBytesAlone, batch_max_ * kStagingBytesInBatch)),
-      receive_slots_(std::make_unique<std::array<ReceiveSlot, kBatchMax>>()),
       send_slots_(batch_max_) {}
 
 IwarpPort::~IwarpPort() = default;
@@ -138,19 +137,17 @@ void IwarpPort::receive_from(std::vector<IwarpLink*>& links) {
 }
 
 void IwarpPort::receive_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again) {
-  std::array<IoJob, kBatchMax> jobs;
-  std::array<IwarpLink*, kBatchMax> owners;
   const std::size_t piece = links.size() == 1 ? kStagingBytesAlone : kStagingBytesInBatch;
   std::size_t count = 0;
   for (IwarpLink* link : links) {
     const std::span<std::byte> staging(staging_.data() + count * piece, piece);
-    if (!link->prepare_receive(jobs[count], (*receive_slots_)[count], staging)) continue;
-    owners[count++] = link;
+    if (!link->prepare_receive(jobs_[count], receive_slots_[count], staging)) continue;
+    owners_[count++] = link;
   }
   if (count == 0) return;
-  backend_->perform(std::span(jobs).first(count));
+  backend_->perform(std::span(jobs_).first(count));
   for (std::size_t i = 0; i < count; ++i) {
-    if (owners[i]->finish_receive(jobs[i], (*receive_slots_)[i])) again.push_back(owners[i]);
+    if (owners_[i]->finish_receive(jobs_[i], receive_slots_[i])) again.push_back(owners_[i]);
   }
 }
 
@@ -167,17 +164,15 @@ void IwarpPort::send_for(std::vector<IwarpLink*>& links) {
 }
 
 void IwarpPort::send_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again) {
-  std::array<IoJob, kBatchMax> jobs;
-  std::array<IwarpLink*, kBatchMax> owners;
   std::size_t count = 0;
   for (IwarpLink* link : links) {
-    if (!link->prepare_send(jobs[count], send_slots_[count].entries)) continue;
-    owners[count++] = link;
+    if (!link->prepare_send(jobs_[count], send_slots_[count].entries)) continue;
+    owners_[count++] = link;
   }
   if (count == 0) return;
-  backend_->perform(std::span(jobs).first(count));
+  backend_->perform(std::span(jobs_).first(count));
   for (std::size_t i = 0; i < count; ++i) {
-    if (owners[i]->finish_send(jobs[i])) again.push_back(owners[i]);
+    if (owners_[i]->finish_send(jobs_[i])) again.push_back(owners_[i]);
   }
 }
 

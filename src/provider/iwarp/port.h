@@ -54,7 +54,9 @@ class IwarpPort final : public Port {
   std::unique_ptr<Backend> backend_;
   const std::size_t batch_max_;
   std::vector<std::byte> staging_;
-  std::unique_ptr<std::array<ReceiveSlot, kBatchMax>> receive_slots_;
+  std::array<IoJob, kBatchMax> jobs_;  // the batch at hand, as are the slots
+  std::array<IwarpLink*, kBatchMax> owners_{};
+  std::array<ReceiveSlot, kBatchMax> receive_slots_;
   std::vector<SendSlot> send_slots_;
   std::uint64_t turns_ = 0;
   bool crowded_ = false;  // epoll last showed links that are not hot

@@ -1,0 +1,75 @@
+// The table of windows: keys, directions, bounds.
+#define BOOST_TEST_MODULE window_test
+#include <rapidcheck.h>
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "src/provider/iwarp/window_table.h"
+
+using namespace exs;
+using namespace exs::iwarp;
+
+BOOST_AUTO_TEST_SUITE(window_test)
+
+BOOST_AUTO_TEST_CASE(only_the_range_in_the_direction_is_found) {
+  const bool held = rc::check("find", [](std::uint64_t secret) {
+    WindowTable table(secret);
+    std::byte memory[64];
+    const auto access = static_cast<Access>(*rc::gen::inRange(1, 4));
+    const auto direction = static_cast<Access>(*rc::gen::inRange(1, 3));
+    const std::uint32_t stag = *table.open(memory, access);
+    const auto offset =
+        *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 70), rc::gen::arbitrary<std::uint64_t>());
+    const auto length =
+        *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(1, 70), rc::gen::just(~std::uint64_t{0}));
+    const WindowView view = table.find(stag, offset, length, direction);
+    const bool allowed = (static_cast<unsigned>(access) & static_cast<unsigned>(direction)) != 0;
+    const bool inside = offset < 64 && length <= 64 - offset;
+    RC_ASSERT((view.error == WindowError::kNone) == (allowed && inside));
+    if (view.error == WindowError::kNone) RC_ASSERT(view.start == memory + offset);
+  });
+  BOOST_TEST(held);
+}
+
+BOOST_AUTO_TEST_CASE(keys_are_distinct_and_a_slot_never_repeats_its_last_key) {
+  WindowTable table(0);
+  std::byte memory[8];
+  std::set<std::uint32_t> keys;
+  for (int i = 0; i < 1000; ++i) keys.insert(*table.open(memory, Access::kRemoteRead));
+  BOOST_TEST(keys.size() == 1000U);
+  BOOST_TEST(*keys.begin() > 1U);
+  std::uint32_t last = *keys.begin();
+  for (int i = 0; i < 100'000; ++i) {
+    BOOST_REQUIRE(table.close(last).ok());
+    const std::uint32_t next = *table.open(memory, Access::kRemoteRead);
+    BOOST_REQUIRE(next != last);
+    BOOST_REQUIRE(next > 1U);
+    BOOST_REQUIRE((table.find(last, 0, 1, Access::kRemoteRead).error == WindowError::kUnknownKey));
+    last = next;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_table_has_an_end) {
+  WindowTable table(99);
+  std::byte memory[8];
+  std::uint32_t key = 0;
+  for (int i = 0; i < 65536; ++i) key = *table.open(memory, Access::kRemoteRead);
+  BOOST_TEST(table.open(memory, Access::kRemoteRead).error().error() == ENOSPC);
+  BOOST_TEST(table.close(key).ok());
+  BOOST_TEST(table.open(memory, Access::kRemoteRead).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(served_windows_stay_open) {
+  WindowTable table(5);
+  std::byte memory[8];
+  const std::uint32_t key = *table.open(memory, Access::kRemoteRead);
+  table.begin_serving(key);
+  table.begin_serving(key);
+  table.end_serving(key);
+  BOOST_TEST(table.close(key).error() == EBUSY);
+  table.end_serving(key);
+  BOOST_TEST(table.close(key).ok());
+  BOOST_TEST(table.close(key).error() == EINVAL);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
