@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kTakeOverNs = 1'000'000;
+constexpr std::uint64_t kPushNs = 800'000;  // setting a timer costs microseconds in a virtual machine
 
 timespec to_timespec(std::uint64_t ns) {
   return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
@@ -50,10 +51,11 @@ void Engine::set_alarm(std::uint64_t after_ns) {
   ::timerfd_settime(alarm_fd_.get(), 0, &when, nullptr);
 }
 
+// The flag last: while it is up no leader sets the alarm, so it must not outlive an alarm that was read away.
 void Engine::clear_alarm() {
   std::uint64_t expirations = 0;
-  alarm_set_ = false;
   [[maybe_unused]] const auto taken = ::read(alarm_fd_.get(), &expirations, sizeof expirations);
+  alarm_set_ = false;
 }
 
 void Engine::leader_left() {
@@ -72,7 +74,7 @@ void Engine::run() {
       park();
     } else if (shard_.waiter_drives_.load(std::memory_order_relaxed) != seen_drives) {
       stand_by();
-      // The alarm went off, so nobody has driven for half a millisecond at least.
+      // The alarm went off, so nobody has driven for a while.
       seen_drives = shard_.waiter_drives_.load(std::memory_order_relaxed);
     } else {
       watch();
@@ -100,7 +102,7 @@ void Engine::stand_by() {
 }
 
 void Engine::waiter_drives(std::uint64_t now_ns) {
-  if (!standing_by_.load(std::memory_order_relaxed) || now_ns - pushed_ns_ < kTakeOverNs / 2) return;
+  if (!standing_by_.load(std::memory_order_relaxed) || now_ns - pushed_ns_ < kPushNs) return;
   pushed_ns_ = now_ns;
   set_alarm(kTakeOverNs);
 }

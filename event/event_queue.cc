@@ -48,7 +48,7 @@ void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor
     EXS_CHECK(entries_.count() <= reserved_);
     if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
     wake_leader = leader_sleeps_ && entries_.count() >= leader_min_;
-    wake_followers = followers_ > 0 && entries_.count() >= follower_min_;
+    wake_followers = followers_are_due();
   }
   wake_sleepers(wake_leader, wake_followers);
 }
@@ -76,6 +76,11 @@ std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max)
 
 bool EventQueue::wants_sleep(std::size_t min) { return !closed_ && entries_.count() < min; }
 
+bool EventQueue::followers_are_due() {
+  return std::any_of(follower_mins_.begin(), follower_mins_.end(),
+                     [this](std::size_t min) EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
+}
+
 bool EventQueue::sleep_as_leader(std::size_t min) {
   LockGuard guard(mutex_);
   if (!wants_sleep(min)) return false;
@@ -92,15 +97,15 @@ void EventQueue::awake_as_leader() {
 bool EventQueue::sleep_as_follower(std::size_t min) {
   LockGuard guard(mutex_);
   if (!wants_sleep(min)) return false;
-  lower_event(follower_fd_.get());
-  follower_min_ = followers_ == 0 ? min : std::min(follower_min_, min);
-  ++followers_;
+  // The wake-up of another follower that has not come round yet must stay.
+  if (!followers_are_due()) lower_event(follower_fd_.get());
+  follower_mins_.push_back(min);
   return true;
 }
 
-void EventQueue::awake_as_follower() {
+void EventQueue::awake_as_follower(std::size_t min) {
   LockGuard guard(mutex_);
-  --followers_;
+  follower_mins_.erase(std::find(follower_mins_.begin(), follower_mins_.end(), min));
 }
 
 Result<int> EventQueue::ready_fd() {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "event/kernel_descriptor.h"
 #include "exs/exs.h"
@@ -42,7 +43,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] bool sleep_as_leader(std::size_t min) EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool sleep_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);
   void awake_as_leader() EXS_EXCLUDES(mutex_);
-  void awake_as_follower() EXS_EXCLUDES(mutex_);
+  void awake_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);  // `min` as it was announced
   [[nodiscard]] int follower_fd() const noexcept { return follower_fd_.get(); }
 
   // Readable while events are there. Made by the first call.
@@ -82,6 +83,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     std::shared_ptr<KernelDescriptor> number;
   };
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool followers_are_due() EXS_REQUIRES(mutex_);
   void wake_sleepers(bool leader, bool followers);
 
   const std::shared_ptr<Shard> home_;
@@ -94,10 +96,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::size_t depth_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events and operations under way
   std::size_t visitors_ EXS_GUARDED_BY(mutex_) = 0;
-  std::size_t followers_ EXS_GUARDED_BY(mutex_) = 0;
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
-  std::size_t follower_min_ EXS_GUARDED_BY(mutex_) = 0;  // smallest wish of those asleep
+  std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // the wishes of those asleep
   UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
   bool closed_ EXS_GUARDED_BY(mutex_) = false;
 };

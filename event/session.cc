@@ -92,7 +92,7 @@ void Session::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Contro
   const ConnectParameters parameters{hello.view(), proto::link_depths(widest(options_.wishes))};
   auto link = shard_->port().connect(descriptor_->number(), reinterpret_cast<const sockaddr*>(&peer), peer_bytes,
                                      parameters, token_);
-  if (!link) return refuse_connect(link.error());
+  if (!link) return end(link.error());
   link_ = std::move(*link);
   arm(options_.connect_limit_ns);
 }
@@ -128,30 +128,24 @@ void Session::complete(const Completion& completion) {
   if (completion.kind != CompletionKind::kDisconnected) return;
   Status why = completion.status.ok() ? Status(ECONNRESET) : completion.status;
   if (why == Status(ECONNREFUSED) && !link_->private_data().empty()) why = proto::rejection_reason(link_->private_data());
-  refuse_connect(why);
+  end(why);
 }
 
 void Session::established() {
   const auto agreement = proto::agree(options_.wishes, link_->private_data());
-  if (!agreement) return refuse_connect(agreement.error());
+  if (!agreement) return end(agreement.error());
   connection_ = std::make_unique<proto::Connection>(proto::Role::kInitiator, *agreement, *link_, *this);
-  if (const Status status = connection_->start(); !status.ok()) refuse_connect(status);
+  if (const Status status = connection_->start(); !status.ok()) end(status);
 }
 
 // Connecting side: our first message is on its way. Accepting side: the peer's is here.
 void Session::ready() {
+  if (state() == State::kClosing) return;  // the deadline is that of the close
   deadline_ns_ = kNoDeadline;
   if (state() != State::kConnecting) return;
   small_bytes_ = connection_->agreement().small_bytes;
   state_ = State::kConnected;
   push_control(connect_target_, EXS_EVT_CONNECT, 0);
-  connect_target_ = {};
-}
-
-void Session::refuse_connect(Status why) {
-  end(why);
-  if (!connect_target_.queue) return;
-  push_control(connect_target_, EXS_EVT_CONNECT, why.error());
   connect_target_ = {};
 }
 
@@ -163,7 +157,7 @@ void Session::shutdown(int how) {
 
 void Session::close(std::uint64_t linger_ns, ControlTarget target) {
   close_targets_.push_back(std::move(target));
-  if (state() == State::kEnded || !connection_) return refuse_connect(Status(ECANCELED));
+  if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
   state_ = State::kClosing;
   arm(linger_ns);
@@ -174,7 +168,7 @@ void Session::abort(Status why) {
   if (connection_ && link_) {
     connection_->abort(why);
   } else {
-    refuse_connect(why);
+    end(why);
   }
 }
 
@@ -217,10 +211,7 @@ void Session::completed(proto::Direction direction, const proto::Operation& oper
 
 void Session::closed() { end(Status()); }
 
-void Session::failed(Status why) {
-  if (state() == State::kConnecting) return refuse_connect(why);
-  end(why);
-}
+void Session::failed(Status why) { end(why); }
 
 void Session::push_control(const ControlTarget& target, int type, int error) {
   exs_event_t event{};
@@ -232,7 +223,8 @@ void Session::push_control(const ControlTarget& target, int type, int error) {
 }
 
 // The link and the protocol engine may be what called us: they die with the shard's batch, not here.
-void Session::end(Status close_result) {
+// A close is told last: it says that every other event is in its queue.
+void Session::end(Status why) {
   if (state() != State::kEnded) {
     state_ = State::kEnded;
     sending_ended_ = true;
@@ -246,8 +238,10 @@ void Session::end(Status close_result) {
     shard_->bury({std::move(link_), std::move(connection_)});
     shard_->detach(token_);
   }
+  if (connect_target_.queue) push_control(connect_target_, EXS_EVT_CONNECT, why.error());
+  connect_target_ = {};
   // Other errors have been told by the events of the operations they ended.
-  const int error = close_result == Status(ETIMEDOUT) ? ETIMEDOUT : 0;
+  const int error = why == Status(ETIMEDOUT) ? ETIMEDOUT : 0;
   for (const ControlTarget& target : close_targets_) push_control(target, EXS_EVT_CLOSE, error);
   close_targets_.clear();
 }

@@ -84,10 +84,9 @@ class Session final : public CompletionClient,
   void failed(Status why) override;
 
   void established();
-  void refuse_connect(Status why);
   void push_control(const ControlTarget& target, int type, int error);
   void arm(std::uint64_t after_ns);
-  void end(Status close_result);
+  void end(Status why);
   std::atomic<std::uint32_t>& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "event/engine.h"
@@ -15,7 +14,6 @@
 namespace exs {
 namespace {
 
-constexpr std::size_t kCompletionsPerPoll = 64;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 }  // namespace
@@ -131,14 +129,13 @@ void Shard::drive(std::uint64_t now_ns) {
 
 // Until nothing follows from anything any more. Ends, because no new input is taken from the network here.
 void Shard::settle() {
-  std::array<Completion, kCompletionsPerPoll> completions;
   for (;;) {
     port_->flush();
-    const std::size_t count = port_->poll(completions);
+    const std::size_t count = port_->poll(completions_);
     if (count == 0) break;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto client = clients_.find(completions[i].link);
-      if (client != clients_.end()) client->second->complete(completions[i]);
+      const auto client = clients_.find(completions_[i].link);
+      if (client != clients_.end()) client->second->complete(completions_[i]);
     }
   }
   remains_.clear();
@@ -235,7 +232,7 @@ void Shard::arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> clie
   lock_.assert_held();
   timers_.arm(deadline_ns, std::move(client));
   if (deadline_ns >= sleeping_until_ns_) return;
-  // Whoever watches sleeps too long now.
+  sleeping_until_ns_ = deadline_ns;  // whoever watches sleeps too long, and is told so once
   if (led_) wake_leader();
   engine_->wake();
 }

@@ -9,12 +9,13 @@
 //     home is here) or else the engine thread. One arriving message wakes one thread.
 //  3. The engine steps back by looking, not by being told: `waiter_drives_` moved since its last look means that
 //     a waiting thread drives, so it stands by until its alarm, 1 ms ahead; the driving threads push the alarm
-//     on, one system call each half millisecond. A leader means that the engine parks; a leader that leaves sets
+//     on, about once a millisecond. A leader means that the engine parks; a leader that leaves sets
 //     the alarm, once for however many times it comes and goes in that millisecond.
 //  4. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to another
 //     shard), so no order between shards is needed.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -108,6 +109,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::unique_ptr<Engine> engine_;  // set once, by create()
 
   std::vector<Command> running_ EXS_GUARDED_BY(lock_);
+  std::array<Completion, 64> completions_ EXS_GUARDED_BY(lock_);  // here, because clearing it each time shows
   TimerQueue timers_ EXS_GUARDED_BY(lock_);
   std::uint64_t next_token_ EXS_GUARDED_BY(lock_) = 1;
   std::unordered_map<std::uint64_t, std::shared_ptr<CompletionClient>> clients_ EXS_GUARDED_BY(lock_);
