@@ -30,7 +30,6 @@ IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& dep
 
 IwarpLink::~IwarpLink() {
   if (!is_over()) close();
-  context_.completions.forget(this);
 }
 
 Status IwarpLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
@@ -188,7 +187,7 @@ void IwarpLink::say_last_words(std::span<const std::byte> frame) noexcept {
 
 void IwarpLink::complete(CompletionKind kind, Status status, std::uint64_t token,
                          std::uint32_t length_bytes) {
-  context_.completions.push(this, {kind, status, length_bytes, token_, token});
+  context_.completions.push(*completions_, {kind, status, length_bytes, token_, token});
 }
 
 void IwarpLink::mark_to_flush() {

@@ -91,6 +91,7 @@ class IwarpLink final : public Link, public Pollable, private ReceiverClient, pr
   [[nodiscard]] std::string peer_name() const;
 
   PortContext& context_;
+  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
   const int descriptor_;
   const LinkDepths depths_;
   const std::uint64_t token_;

@@ -86,6 +86,7 @@ void IwarpLink::take_reply(std::size_t bytes) {
   const MpaFrame reply = reply_->frame();
   private_data_.assign(reply.private_data.begin(), reply.private_data.end());
   if (reply.rejected) {
+    log(LogLevel::kInfo, "iwarp: %s rejected the connection: ECONNREFUSED", peer_name().c_str());
     end(Status(ECONNREFUSED));
     return;
   }

@@ -35,7 +35,6 @@ IwarpListener::IwarpListener(PortContext& context, int descriptor, const ListenP
 
 IwarpListener::~IwarpListener() {
   if (listening_) context_.poller.remove(descriptor_);
-  context_.completions.forget(this);
   std::erase(context_.listeners, this);
 }
 
@@ -140,7 +139,7 @@ void IwarpListener::request_complete(Handshake& handshake) {
   const int descriptor = std::exchange(handshake.descriptor_, -1);
   requests_.push_back(std::make_unique<IncomingRequest>(descriptor, std::move(handshake.collector_)));
   handshakes_.erase(handshake.self_);
-  context_.completions.push(this, {CompletionKind::kRequest, {}, 0, token_, 0});
+  context_.completions.push(*completions_, {CompletionKind::kRequest, {}, 0, token_, 0});
 }
 
 void IwarpListener::drop(Handshake& handshake, int error, const char* why) {

@@ -55,6 +55,7 @@ class IwarpListener final : public Listener, public Pollable {
   void drop(Handshake& handshake, int error, const char* why);
 
   PortContext& context_;
+  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
   const int descriptor_;
   const ListenParameters parameters_;
   const std::uint64_t token_;

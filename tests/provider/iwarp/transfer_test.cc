@@ -143,4 +143,31 @@ BOOST_DATA_TEST_CASE(both_directions_at_once, kVariants, number) {
   BOOST_TEST((server_sink == client_memory));
 }
 
+// Small socket buffers cut sends and receives at odd places.
+BOOST_DATA_TEST_CASE(narrow_sockets_lose_nothing, kVariants, number) {
+  LinkPair pair(variant(number));
+  const int narrow = 5000;
+  for (const int socket : {pair.client_socket.get(), pair.listening.socket.get()}) {
+    BOOST_REQUIRE(::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &narrow, sizeof narrow) == 0);
+    BOOST_REQUIRE(::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &narrow, sizeof narrow) == 0);
+  }
+  pair.join();
+  pair.first_message();
+  std::vector<std::byte> source = pattern(300'001);
+  std::vector<std::byte> sink(source.size());
+  std::vector<std::byte> target(source.size());
+  std::vector<std::byte> room(30'000);
+  const Result<RemoteSlice> readable = pair.server->expose(slice_of(source), Access::kRemoteRead);
+  const Result<RemoteSlice> writable = pair.server->expose(slice_of(target), Access::kRemoteWrite);
+  BOOST_REQUIRE(pair.server->post_recv(slice_of(room), 1).ok());
+  BOOST_REQUIRE(pair.client->post_read(slice_of(sink), *readable, 2).ok());
+  BOOST_REQUIRE(pair.client->post_write(slice_of(source), *writable, 3).ok());
+  BOOST_REQUIRE(pair.client->post_send(bytes_of("head"), {source.data(), room.size() - 4, {}}, 4).ok());
+  BOOST_TEST(pair.client_gets(CompletionKind::kRead).status.ok());
+  BOOST_TEST(pair.server_gets(CompletionKind::kReceive).length_bytes == room.size());
+  BOOST_TEST((sink == source));
+  BOOST_TEST((target == source));
+  BOOST_TEST((std::equal(room.begin() + 4, room.end(), source.begin())));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
