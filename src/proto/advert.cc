@@ -49,8 +49,7 @@ Result<std::uint64_t> Adverts::acknowledged(const wire::Message& message) {
       log(LogLevel::kWarn, "protocol error: ACK of %u while the peer still reads", sequence);
       return failure(EPROTO);
     }
-    // ENOTCONN: the link broke meanwhile, and all windows with it.
-    if (!status.ok() && status.error() != ENOTCONN) return failure(status);
+    if (!status.ok()) return failure(status);
   }
   return outstanding_.pop_front().operation_id;
 }

@@ -12,7 +12,13 @@ void FakeLink::join(FakeLink& one, FakeLink& other) {
 
 Status FakeLink::admit() {
   ++calls_;
-  if (fail_in_ > 0 && --fail_in_ == 0) return Status(fail_error_);
+  if (fail_in_ > 0 && --fail_in_ == 0) {
+    if (fail_error_ == ENOTCONN) {
+      break_off(Status(ECONNRESET));
+      peer_->peer_closed_ = true;  // it notices in its own time
+    }
+    return Status(fail_error_);
+  }
   return state_ == State::kOpen ? Status() : Status(ENOTCONN);
 }
 
@@ -157,6 +163,11 @@ FakeLink::Window* FakeLink::window_for(const RemoteSlice& slice) {
   if (slice.address < window.address || slice.length_bytes > window.memory.length_bytes) return nullptr;
   if (slice.address - window.address > window.memory.length_bytes - slice.length_bytes) return nullptr;
   return &window;
+}
+
+bool FakeLink::exposes(const std::byte* memory) const {
+  return std::any_of(windows_.begin(), windows_.end(),
+                     [memory](const auto& entry) { return entry.second.memory.address == memory; });
 }
 
 bool FakeLink::begin_read() {

@@ -53,9 +53,12 @@ class FakeLink final : public Link {
   [[nodiscard]] const std::deque<Bytes>& unpolled() const { return unpolled_; }
   [[nodiscard]] bool is_open() const { return state_ == State::kOpen; }
   [[nodiscard]] std::size_t windows() const { return windows_.size(); }
+  // Whether a window on this memory is open.
+  [[nodiscard]] bool exposes(const std::byte* memory) const;
   [[nodiscard]] std::size_t receives_posted() const { return receives_.size(); }
   [[nodiscard]] std::size_t reads_outstanding() const { return reads_.size(); }
-  // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none.
+  // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN: because
+  // the link breaks there.
   void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
   // Failing posts or not, how often those were called.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
