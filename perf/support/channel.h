@@ -1,0 +1,52 @@
+// One connection as both ends of a measurement see it: a socket, its queue, and room for the control
+// messages.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "perf/support/endpoint.h"
+#include "perf/support/job.h"
+
+namespace perf {
+
+// How long one end waits for the other to do anything at all.
+inline constexpr std::int64_t kClientPatienceNs = 10'000'000'000;
+inline constexpr std::int64_t kServerPatienceNs = 30'000'000'000;
+
+class Channel {
+ public:
+  // The queue outlives the channel.
+  Channel(Socket socket, Queue& queue)
+      : queue_(queue), control_(2 * kHalfBytes, MemoryKind::plain), socket_(std::move(socket)) {}
+
+  // Sends a control message and waits until the memory is free again.
+  void send_control(std::span<const std::byte> message);
+  // The result is valid until the next call. Throws Failure, also at the end of the peer's sending.
+  std::span<const std::byte> receive_control(const std::string& what);
+  // Posts a control message; its event is left to the caller.
+  void post_control(std::span<const std::byte> message);
+  // Makes the buffers of this connection, once.
+  Slots& make_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
+  [[nodiscard]] Slots& slots() { return *slots_; }
+  // Makes room for `count` operations in each direction.
+  void allow_operations(std::uint32_t count);
+
+  [[nodiscard]] const Socket& socket() const { return socket_; }
+  [[nodiscard]] Queue& queue() const { return queue_; }
+
+ private:
+  static constexpr std::size_t kHalfBytes = 256;
+
+  Queue& queue_;
+  Memory control_;
+  std::optional<Slots> slots_;
+  Socket socket_;  // last: it is closed before the memory goes
+};
+
+// The flags of exs_send for this kind.
+int send_flags(Kind kind);
+
+}  // namespace perf

@@ -1,0 +1,166 @@
+#include "perf/support/control.h"
+
+#include <endian.h>
+
+#include <cstring>
+
+#include "perf/support/failure.h"
+
+namespace perf {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x65787354;  // "exsT"
+
+class Writer {
+ public:
+  explicit Writer(std::span<std::byte> out) : out_(out) {}
+  void u8(std::uint8_t value) { raw(&value, sizeof value); }
+  void u16(std::uint16_t value) { value = htobe16(value), raw(&value, sizeof value); }
+  void u32(std::uint32_t value) { value = htobe32(value), raw(&value, sizeof value); }
+  void u64(std::uint64_t value) { value = htobe64(value), raw(&value, sizeof value); }
+
+ private:
+  void raw(const void* from, std::size_t length) {
+    std::memcpy(&out_[at_], from, length);
+    at_ += length;
+  }
+  std::span<std::byte> out_;
+  std::size_t at_ = 0;
+};
+
+// The caller has checked the length of the message.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> in) : in_(in) {}
+  std::uint8_t u8() { return raw<std::uint8_t>(); }
+  std::uint16_t u16() { return be16toh(raw<std::uint16_t>()); }
+  std::uint32_t u32() { return be32toh(raw<std::uint32_t>()); }
+  std::uint64_t u64() { return be64toh(raw<std::uint64_t>()); }
+
+ private:
+  template <typename T>
+  T raw() {
+    T value{};
+    std::memcpy(&value, &in_[at_], sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+  std::span<const std::byte> in_;
+  std::size_t at_ = 0;
+};
+
+bool in_range(const Job& job) {
+  return job.kind <= Kind::immediate && job.wait <= Wait::busy && job.memory <= MemoryKind::alloc &&
+         job.depth >= 1 && job.depth <= kDepthMax && job.size_bytes >= 1 && job.size_bytes <= kSizeMaxBytes;
+}
+
+}  // namespace
+
+std::string sentence_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::accepted:
+      return "accepted";
+    case Verdict::malformed:
+      return "malformed request";
+    case Verdict::other_version:
+      return "the other end speaks another version of the control messages";
+    case Verdict::other_tool:
+      return "the server is that of the other tool: exs-blast and exs-ping do not mix";
+    case Verdict::too_large:
+      return "the buffers would take more than 1 GiB";
+    case Verdict::no_memory:
+      return "the server has no memory for the buffers";
+  }
+  return "unknown verdict " + std::to_string(static_cast<unsigned>(verdict));
+}
+
+std::array<std::byte, kRequestBytes> encode_request(const Job& job) {
+  std::array<std::byte, kRequestBytes> out{};
+  Writer writer(out);
+  writer.u32(kMagic);
+  writer.u16(kControlVersion);
+  for (const auto value : {static_cast<std::uint8_t>(job.tool), static_cast<std::uint8_t>(job.kind),
+                           static_cast<std::uint8_t>(job.wait), static_cast<std::uint8_t>(job.memory),
+                           static_cast<std::uint8_t>(job.verify), std::uint8_t{0}}) {
+    writer.u8(value);
+  }
+  writer.u32(job.depth);
+  writer.u32(job.warmup_messages);
+  writer.u32(0);
+  writer.u64(job.size_bytes);
+  return out;
+}
+
+Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job& job) {
+  if (message.size() < kAnswerBytes) return Verdict::malformed;
+  Reader reader(message);
+  if (reader.u32() != kMagic) return Verdict::malformed;
+  if (reader.u16() != kControlVersion) return Verdict::other_version;
+  if (message.size() != kRequestBytes) return Verdict::malformed;
+  Job asked;
+  const std::uint8_t tool = reader.u8();
+  asked.tool = expected;
+  asked.kind = static_cast<Kind>(reader.u8());
+  asked.wait = static_cast<Wait>(reader.u8());
+  asked.memory = static_cast<MemoryKind>(reader.u8());
+  const std::uint8_t verify = reader.u8();
+  asked.verify = verify == 1;
+  const std::uint8_t zero = reader.u8();
+  asked.depth = reader.u32();
+  asked.warmup_messages = reader.u32();
+  const std::uint32_t zeros = reader.u32();
+  asked.size_bytes = reader.u64();
+  if (verify > 1 || zero != 0 || zeros != 0 || !in_range(asked)) return Verdict::malformed;
+  if (tool != static_cast<std::uint8_t>(expected)) return Verdict::other_tool;
+  if (asked.size_bytes * server_buffers(asked) > kBuffersMaxBytes) return Verdict::too_large;
+  job = asked;
+  return Verdict::accepted;
+}
+
+std::array<std::byte, kAnswerBytes> encode_answer(Verdict verdict) {
+  std::array<std::byte, kAnswerBytes> out{};
+  Writer writer(out);
+  writer.u32(kMagic);
+  writer.u16(kControlVersion);
+  writer.u16(static_cast<std::uint16_t>(verdict));
+  return out;
+}
+
+Verdict decode_answer(std::span<const std::byte> message) {
+  Reader reader(message);
+  if (message.size() != kAnswerBytes || reader.u32() != kMagic)
+    throw Failure("the peer is no server of this tool");
+  if (reader.u16() != kControlVersion) return Verdict::other_version;
+  return static_cast<Verdict>(reader.u16());
+}
+
+std::array<std::byte, kResultsBytes> encode_results(const PeerResults& results) {
+  std::array<std::byte, kResultsBytes> out{};
+  Writer writer(out);
+  writer.u32(kMagic);
+  writer.u16(kControlVersion);
+  writer.u16(0);
+  for (const std::uint64_t value :
+       {results.messages, results.bytes, results.cpu_ns, results.wall_ns, results.wrong_messages,
+        results.first_wrong_message, results.first_wrong_offset}) {
+    writer.u64(value);
+  }
+  return out;
+}
+
+PeerResults decode_results(std::span<const std::byte> message) {
+  Reader reader(message);
+  if (message.size() != kResultsBytes || reader.u32() != kMagic || reader.u16() != kControlVersion ||
+      reader.u16() != 0) {
+    throw Failure("the server's results are malformed");
+  }
+  PeerResults results;
+  for (std::uint64_t* field :
+       {&results.messages, &results.bytes, &results.cpu_ns, &results.wall_ns, &results.wrong_messages,
+        &results.first_wrong_message, &results.first_wrong_offset}) {
+    *field = reader.u64();
+  }
+  return results;
+}
+
+}  // namespace perf

@@ -1,0 +1,50 @@
+// The three control messages of a connection, in network byte order. The client opens with a request, the
+// server answers, and at the end, when the client has shut down its sending, the server tells its results.
+//
+//   request  offset 0 magic "exsT"  4 u16 version  6 u8 tool  7 u8 kind  8 u8 wait  9 u8 memory  10 u8 verify
+//            11 zero  12 u32 depth  16 u32 warm-up messages  20 zero (4)  24 u64 size in bytes
+//   answer   0 magic  4 u16 version  6 u16 verdict
+//   results  0 magic  4 u16 version  6 zero (2)  8 u64 messages  16 u64 bytes  24 u64 processor ns  32 u64
+//   wall ns
+//            40 u64 wrong messages  48 u64 first wrong message  56 u64 offset in it
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "perf/support/job.h"
+
+namespace perf {
+
+inline constexpr std::uint16_t kControlVersion = 1;
+inline constexpr std::size_t kRequestBytes = 32;
+inline constexpr std::size_t kAnswerBytes = 8;
+inline constexpr std::size_t kResultsBytes = 64;
+inline constexpr std::size_t kControlMaxBytes = 64;
+
+enum class Verdict : std::uint16_t {
+  accepted = 0,
+  malformed = 1,  // not a request at all, or a field out of range
+  other_version = 2,
+  other_tool = 3,
+  too_large = 4,  // the buffers
+  no_memory = 5,
+};
+std::string sentence_of(Verdict verdict);
+
+std::array<std::byte, kRequestBytes> encode_request(const Job& job);
+// Writes `job` only if it accepts.
+Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job& job);
+
+std::array<std::byte, kAnswerBytes> encode_answer(Verdict verdict);
+// Throws Failure if this is no answer.
+Verdict decode_answer(std::span<const std::byte> message);
+
+std::array<std::byte, kResultsBytes> encode_results(const PeerResults& results);
+// Throws Failure if these are no results.
+PeerResults decode_results(std::span<const std::byte> message);
+
+}  // namespace perf

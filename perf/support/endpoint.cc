@@ -1,0 +1,173 @@
+#include "perf/support/endpoint.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "perf/support/failure.h"
+
+namespace perf {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+// The library's defaults, below which no wish goes: control messages are small messages too.
+constexpr std::size_t kSmallMaxDefaultBytes = 1024;
+constexpr std::uint32_t kCreditsDefault = 32;
+// What a connection may ask for: with the largest small maximum 32 MiB at each end.
+constexpr std::uint32_t kCreditsMax = 1024;
+
+int mode_of(Wait wait) {
+  switch (wait) {
+    case Wait::adaptive:
+      return EXS_WAIT_ADAPTIVE;
+    case Wait::notify:
+      return EXS_WAIT_NOTIFY;
+    case Wait::busy:
+      return EXS_WAIT_BUSY_POLL;
+  }
+  return EXS_WAIT_ADAPTIVE;
+}
+
+std::byte* map_pages(std::size_t length) {
+  void* pages = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) fail("cannot map " + std::to_string(length) + " bytes", errno);
+  return static_cast<std::byte*>(pages);
+}
+
+}  // namespace
+
+Library::Library() {
+  if (exs_init(EXS_VERSION) == -1) fail("exs_init", errno);
+}
+
+Library::~Library() {
+  exs_fini();
+}
+
+Queue::Queue(int depth, Wait wait) : handle_(exs_qcreate(depth)) {
+  if (handle_ == EXS_QHANDLE_INVALID)
+    fail("cannot create a queue of " + std::to_string(depth) + " events", errno);
+  wait_like(wait);
+}
+
+Queue::~Queue() {
+  exs_qdelete(handle_);
+}
+
+void Queue::wait_like(Wait wait) {
+  const int mode = mode_of(wait);
+  if (exs_qmodify(handle_, EXS_QATTR_WAIT, &mode, sizeof mode) == -1) fail("cannot set the wait mode", errno);
+}
+
+std::size_t Queue::take(std::span<exs_event_t> out, std::int64_t timeout_ns) {
+  const int taken = exs_qwait(handle_, out.data(), static_cast<int>(out.size()), 1, timeout_ns);
+  if (taken >= 0) return static_cast<std::size_t>(taken);
+  if (errno == EINTR) return 0;
+  fail("cannot wait for events", errno);
+}
+
+exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeout_ns) {
+  exs_event_t event{};
+  int taken = -1;
+  do {
+    taken = exs_qwait(handle_, &event, 1, 1, timeout_ns);
+  } while (taken == -1 && errno == EINTR);
+  if (taken == -1) fail(what, errno);
+  if (taken == 0) fail(what, ETIMEDOUT);
+  if (event.exs_evt_errno != 0) fail(what, event.exs_evt_errno);
+  if (event.exs_evt_type != type) throw Failure(what + ": unexpected " + exs_evtname(event.exs_evt_type));
+  return event;
+}
+
+Memory::Memory(std::size_t length, MemoryKind kind) : kind_(kind) {
+  if (kind == MemoryKind::alloc) {
+    auto* address = static_cast<std::byte*>(exs_alloc(length, &region_));
+    if (address == nullptr) fail("exs_alloc of " + std::to_string(length) + " bytes", errno);
+    bytes_ = {address, length};
+    return;
+  }
+  bytes_ = {map_pages(length), length};
+  region_ = exs_mregister(bytes_.data(), length, 0);
+  if (region_ != EXS_MHANDLE_INVALID) return;
+  const int error = errno;
+  munmap(bytes_.data(), length);
+  fail("cannot register " + std::to_string(length) + " bytes", error);
+}
+
+// Sockets go first, so no operation uses the memory any more.
+Memory::~Memory() {
+  if (kind_ == MemoryKind::alloc) {
+    exs_free(bytes_.data());
+    return;
+  }
+  exs_mderegister(region_, 0);
+  munmap(bytes_.data(), bytes_.size());
+}
+
+Slots::Slots(std::size_t size_bytes, std::size_t count, MemoryKind kind)
+    : size_bytes_(size_bytes),
+      stride_((size_bytes + kAlignment - 1) / kAlignment * kAlignment),
+      count_(count),
+      memory_(stride_ * count, kind) {}
+
+std::span<std::byte> Slots::slot(std::uint64_t message) const {
+  return memory_.bytes().subspan(static_cast<std::size_t>(message % count_) * stride_, size_bytes_);
+}
+
+void Slots::touch() {
+  std::memset(memory_.bytes().data(), 0x5a, memory_.bytes().size());
+}
+
+void Socket::close() {
+  if (descriptor_ == -1) return;
+  exs_close(descriptor_);
+  descriptor_ = -1;
+}
+
+Wishes wishes_of_server(const std::string& provider) {
+  return {provider, EXS_SMALL_MAX, static_cast<int>(kCreditsMax)};
+}
+
+Wishes wishes_of_client(const std::string& provider, const Job& job) {
+  const std::size_t small_max_bytes = job.kind == Kind::immediate
+                                          ? std::max<std::size_t>(job.size_bytes, kSmallMaxDefaultBytes)
+                                          : kSmallMaxDefaultBytes;
+  return {provider, small_max_bytes,
+          static_cast<int>(std::clamp(2 * job.depth, kCreditsDefault, kCreditsMax))};
+}
+
+bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
+              exs_mhandle_t region) {
+  if (exs_send(socket.descriptor(), message.data(), message.size(), flags, queue.handle(), nullptr, region) ==
+      0) {
+    return true;
+  }
+  if (errno == EAGAIN) return false;
+  fail("exs_send", errno);
+}
+
+bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {
+  if (exs_recv(socket.descriptor(), buffer.data(), buffer.size(), 0, queue.handle(), nullptr, region) == 0) {
+    return true;
+  }
+  if (errno == EAGAIN) return false;
+  fail("exs_recv", errno);
+}
+
+void send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
+          exs_mhandle_t region) {
+  if (!try_send(socket, message, flags, queue, region)) fail("exs_send", EAGAIN);
+}
+
+void recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {
+  if (!try_recv(socket, buffer, queue, region)) fail("exs_recv", EAGAIN);
+}
+
+std::span<const std::byte> received(const exs_event_t& event) {
+  const exs_evt_xfer_t& transfer = event.exs_evt_union.exs_evt_xfer;
+  return {static_cast<const std::byte*>(transfer.exs_evt_buf), transfer.exs_evt_length};
+}
+
+}  // namespace perf

@@ -1,0 +1,47 @@
+// The command line, which exs-blast and exs-ping share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "perf/support/job.h"
+
+namespace perf {
+
+// What sets one tool apart from the other on the command line.
+struct ToolTraits {
+  const char* name;
+  const char* summary;
+  ToolId id;
+  std::uint16_t default_port;
+  std::uint64_t default_size_bytes;
+  std::uint32_t default_depth;
+  bool depth_is_an_option;
+};
+
+enum class Role : std::uint8_t { client, server, self };
+
+struct Options {
+  Role role = Role::client;
+  std::string host;
+  std::string bind_address;  // empty: any for a server, loopback for --self
+  std::uint16_t port = 0;
+  std::string provider = "auto";
+  Job job;
+  Limit limit;
+  bool sweep = false;
+  bool json = false;
+  bool pin = true;
+};
+
+// Thrown when --help or --version was all that was asked, or when the command line is wrong and has been
+// answered.
+struct Exit {
+  int status;
+};
+
+Options parse_options(const ToolTraits& tool, int argc, const char* const* argv);
+// By size: enough to settle, and no more than about 64 MiB.
+std::uint32_t warmup_messages_for(std::uint64_t size_bytes, std::uint64_t count);
+
+}  // namespace perf

@@ -1,0 +1,31 @@
+#include "perf/support/progress.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "perf/support/clock.h"
+#include "perf/support/units.h"
+
+namespace perf {
+
+Progress::Progress(const Limit& limit)
+    : limit_(limit), on_terminal_(isatty(STDERR_FILENO) == 1), next_ns_(now_ns() + 2 * kNsPerSecond) {}
+
+Progress::~Progress() {
+  if (printed_) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::print(std::uint64_t start_ns, std::uint64_t at_ns, std::uint64_t messages) {
+  next_ns_ = at_ns + kNsPerSecond;
+  printed_ = true;
+  const double seconds = static_cast<double>(at_ns - start_ns) / static_cast<double>(kNsPerSecond);
+  const std::string goal =
+      limit_.count > 0
+          ? text("%.0f %%", 100 * static_cast<double>(messages) / static_cast<double>(limit_.count))
+          : text("of %.0f s", static_cast<double>(limit_.time_ns) / static_cast<double>(kNsPerSecond));
+  std::fprintf(stderr, "\r%.0f s (%s), %s messages\033[K", seconds, goal.c_str(),
+               count_text(static_cast<double>(messages)).c_str());
+}
+
+}  // namespace perf

@@ -1,0 +1,134 @@
+#include "perf/support/report.h"
+
+#include <exs/exs.h>
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "perf/support/units.h"
+
+namespace perf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double to_tenths(double value) {
+  return std::round(value * 10) / 10;
+}
+
+double per_second(double amount, double seconds) {
+  return seconds > 0 ? amount / seconds : 0;
+}
+
+double bytes_of(const Measurement& measured) {
+  return static_cast<double>(measured.messages) * static_cast<double>(measured.job.size_bytes);
+}
+
+// A round trip in ns, one way in us, to the nanosecond.
+double one_way_us(double round_trip_ns) {
+  return std::round(round_trip_ns / 2) / 1000;
+}
+double one_way_us(std::uint64_t round_trip_ns) {
+  return one_way_us(static_cast<double>(round_trip_ns));
+}
+
+Json latencies(const Histogram& round_trips) {
+  return {{"min", one_way_us(round_trips.min_ns())},
+          {"p50", one_way_us(round_trips.percentile_ns(0.5))},
+          {"p99", one_way_us(round_trips.percentile_ns(0.99))},
+          {"p999", one_way_us(round_trips.percentile_ns(0.999))},
+          {"max", one_way_us(round_trips.max_ns())},
+          {"mean", one_way_us(round_trips.mean_ns())}};
+}
+
+Json object_of(const ToolTraits& tool, const Measurement& measured) {
+  const Job& job = measured.job;
+  Json out{{"tool", tool.name},
+           {"version", exs_version_string()},
+           {"provider", measured.provider},
+           {"kind", name_of(job.kind)},
+           {"wait", name_of(job.wait)},
+           {"memory", name_of(job.memory)},
+           {"pinned", measured.pinned},
+           {"size_bytes", job.size_bytes},
+           {"depth", job.depth},
+           {"messages", measured.messages},
+           {"seconds", measured.seconds}};
+  out["bytes_per_second"] = std::round(per_second(bytes_of(measured), measured.seconds));
+  out["messages_per_second"] =
+      to_tenths(per_second(static_cast<double>(measured.messages), measured.seconds));
+  if (measured.round_trips) out["one_way_us"] = latencies(*measured.round_trips);
+  out["sender_cpu_percent"] = to_tenths(measured.sender_cpu_percent);
+  out["receiver_cpu_percent"] = to_tenths(measured.receiver_cpu_percent);
+  out["verified"] = measured.verified ? Json(*measured.verified) : Json(nullptr);
+  return out;
+}
+
+std::string verdict_of(const Measurement& measured) {
+  if (!measured.verified) return "-";
+  return *measured.verified ? "yes" : "NO";
+}
+
+}  // namespace
+
+Report::Report(const ToolTraits& tool, bool json, bool sweep) : tool_(tool), json_(json), sweep_(sweep) {}
+
+void Report::add(const Measurement& measured) {
+  measurements_.push_back(measured);
+  if (json_) return;
+  if (!head_printed_) print_head(measured);
+  head_printed_ = true;
+  print_row(measured);
+}
+
+void Report::finish() {
+  if (!json_) return;
+  if (!sweep_) {
+    for (const Measurement& measured : measurements_) std::puts(object_of(tool_, measured).dump(2).c_str());
+    return;
+  }
+  Json all{{"tool", tool_.name}, {"version", exs_version_string()}, {"sweep", Json::array()}};
+  for (const Measurement& measured : measurements_) all["sweep"].push_back(object_of(tool_, measured));
+  std::puts(all.dump(2).c_str());
+}
+
+void Report::print_head(const Measurement& measured) {
+  std::printf("%s %s: provider %s, wait %s, memory %s, %s\n", tool_.name, exs_version_string(),
+              measured.provider.c_str(), name_of(measured.job.wait), name_of(measured.job.memory),
+              measured.pinned ? "each end pinned to a core" : "not pinned");
+  if (measured.round_trips) {
+    std::printf("%-10s %9s %9s %53s %8s %9s\n", "", "", "", "one way, us                    ", "sender",
+                "receiver");
+    std::printf("%-10s %9s %9s %8s %8s %8s %8s %8s %8s %8s %9s %8s\n", "kind", "size", "messages", "min",
+                "p50", "p99", "p99.9", "max", "mean", "CPU %", "CPU %", "verified");
+  } else {
+    std::printf("%-68s %10s %9s\n", "", "sender", "receiver");
+    std::printf("%-10s %9s %6s %9s %8s %11s %11s %8s %9s %8s\n", "kind", "size", "depth", "messages",
+                "seconds", "throughput", "messages/s", "CPU %", "CPU %", "verified");
+  }
+}
+
+void Report::print_row(const Measurement& measured) const {
+  const Job& job = measured.job;
+  const std::string size = size_text(job.size_bytes);
+  const std::string messages = count_text(static_cast<double>(measured.messages));
+  if (measured.round_trips) {
+    const Histogram& times = *measured.round_trips;
+    std::printf("%-10s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8.0f %9.0f %8s\n", name_of(job.kind),
+                size.c_str(), messages.c_str(), one_way_us(times.min_ns()),
+                one_way_us(times.percentile_ns(0.5)), one_way_us(times.percentile_ns(0.99)),
+                one_way_us(times.percentile_ns(0.999)), one_way_us(times.max_ns()),
+                one_way_us(times.mean_ns()), measured.sender_cpu_percent, measured.receiver_cpu_percent,
+                verdict_of(measured).c_str());
+  } else {
+    std::printf("%-10s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(),
+                job.depth, messages.c_str(), measured.seconds,
+                rate_text(per_second(bytes_of(measured), measured.seconds)).c_str(),
+                count_text(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
+                measured.sender_cpu_percent, measured.receiver_cpu_percent, verdict_of(measured).c_str());
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace perf

@@ -1,0 +1,237 @@
+// The server of either tool: one thread, with a queue of its own, for each client.
+//
+// Design notes
+//  1. A thread and a queue per client give each client the wait mode it asked for, and let nothing that one
+//  client
+//     needs (buffers, verification, a slow end) delay another. The library puts each queue on a shard in
+//     turn.
+//  2. The accept names the queue of the session to come, so the connection lives where its queue is driven.
+//  3. Signals are blocked everywhere and taken by sigwait in the main thread. It ends the sessions by
+//  shutting
+//     their sockets down; a session takes itself off the list before it closes its socket, so a number on the
+//     list never means somebody else's socket.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "perf/support/control.h"
+#include "perf/support/failure.h"
+#include "perf/support/tool.h"
+#include "perf/support/units.h"
+
+namespace perf {
+namespace {
+
+constexpr int kQueueDepth = static_cast<int>(2 * (kDepthMax + kSpareOperations));
+constexpr std::size_t kSessionsMax = 256;
+
+class Server {
+ public:
+  Server(const Tool& tool, const ServerSettings& settings)
+      : tool_(tool),
+        settings_(settings),
+        listener_(listen_on(settings.address, settings.port, wishes_of_server(settings.provider))) {}
+
+  void start();
+  void stop();
+  void print_summary() const;
+  [[nodiscard]] const Socket& listener() const { return listener_; }
+
+ private:
+  struct Session {
+    std::unique_ptr<Queue> queue;
+    std::atomic<bool> done{
+        false};  // written last by the session's thread, read by the acceptor: may be joined
+    std::thread thread;
+  };
+
+  void accept_all();
+  void serve(Session& session, int descriptor);
+  void serve_job(Channel& channel, const std::string& peer);
+  void join_finished();
+  void say(const std::string& peer, const std::string& line) const;
+
+  const Tool& tool_;
+  const ServerSettings settings_;
+  Socket listener_;
+  std::thread acceptor_;
+  std::list<Session> sessions_;  // the acceptor's; after it has ended, stop()'s
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::set<int> open_;
+  bool stopping_ = false;
+  std::uint64_t served_ = 0;
+  std::uint64_t failed_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+void Server::start() {
+  acceptor_ = std::thread([this] { accept_all(); });
+}
+
+void Server::accept_all() {
+  for (;;) {
+    join_finished();
+    Session& session = sessions_.emplace_back();
+    try {
+      session.queue = std::make_unique<Queue>(kQueueDepth, Wait::notify);
+      if (exs_accept(listener_.descriptor(), nullptr, 0, session.queue->handle(), nullptr) == -1)
+        fail("exs_accept", errno);
+      exs_event_t event{};
+      while (session.queue->take({&event, 1}, -1) == 0) continue;
+      if (event.exs_evt_errno == ECANCELED) return;
+      if (event.exs_evt_errno != 0) fail("cannot accept a client", event.exs_evt_errno);
+      const int descriptor = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+      session.thread = std::thread([this, &session, descriptor] { serve(session, descriptor); });
+    } catch (const Failure& failure) {
+      const std::lock_guard guard(mutex_);
+      if (stopping_) return;
+      std::fprintf(stderr, "%s: %s\n", tool_.traits.name, failure.what());
+      session.done = true;
+    }
+  }
+}
+
+// A server at its limit waits for the oldest session, and further clients wait in the backlog.
+void Server::join_finished() {
+  if (sessions_.size() >= kSessionsMax && sessions_.front().thread.joinable())
+    sessions_.front().thread.join();
+  std::erase_if(sessions_, [](Session& session) {
+    if (!session.done) return false;
+    if (session.thread.joinable()) session.thread.join();
+    return true;
+  });
+}
+
+void Server::serve(Session& session, int descriptor) {
+  Socket socket(descriptor);
+  const std::string peer = peer_name(socket);
+  {
+    const std::lock_guard guard(mutex_);
+    open_.insert(descriptor);
+  }
+  bool served = false;
+  {
+    std::unique_ptr<Channel> channel;
+    try {
+      channel = std::make_unique<Channel>(std::move(socket), *session.queue);
+      serve_job(*channel, peer);
+      served = true;
+    } catch (const std::exception& error) {
+      say(peer, error.what());
+    }
+    const std::lock_guard guard(mutex_);
+    open_.erase(descriptor);
+    served ? ++served_ : ++failed_;
+  }
+  session.queue.reset();
+  session.done = true;
+}
+
+void Server::serve_job(Channel& channel, const std::string& peer) {
+  Job job;
+  const Verdict verdict = decode_request(channel.receive_control("no request"), tool_.traits.id, job);
+  if (verdict != Verdict::accepted) {
+    channel.send_control(encode_answer(verdict));
+    throw Failure("refused: " + sentence_of(verdict));
+  }
+  channel.allow_operations(job.depth + kSpareOperations);
+  try {
+    channel.make_slots(job.size_bytes, server_buffers(job), job.memory);
+  } catch (const Failure&) {
+    channel.send_control(encode_answer(Verdict::no_memory));
+    throw;
+  }
+  const PeerResults results = tool_.serve(channel, job);
+  channel.send_control(encode_results(results));
+  {
+    const std::lock_guard guard(mutex_);
+    messages_ += results.messages;
+    bytes_ += results.bytes;
+  }
+  const double seconds = static_cast<double>(results.wall_ns) / static_cast<double>(kNsPerSecond);
+  say(peer, text("%s messages of %s, %s, wait %s%s",
+                 count_text(static_cast<double>(results.messages)).c_str(), size_text(job.size_bytes).c_str(),
+                 rate_text(seconds > 0 ? static_cast<double>(results.bytes) / seconds : 0).c_str(),
+                 name_of(job.wait),
+                 results.wrong_messages > 0 ? ", DAMAGED"
+                 : job.verify               ? ", verified"
+                                            : ""));
+}
+
+void Server::say(const std::string& peer, const std::string& line) const {
+  if (settings_.quiet) return;
+  const std::lock_guard guard(mutex_);
+  std::printf("%s: %s\n", peer.c_str(), line.c_str());
+  std::fflush(stdout);
+}
+
+void Server::stop() {
+  {
+    const std::lock_guard guard(mutex_);
+    stopping_ = true;
+  }
+  listener_.close();
+  acceptor_.join();
+  {
+    const std::lock_guard guard(mutex_);
+    for (const int descriptor : open_) exs_shutdown(descriptor, SHUT_RDWR);
+  }
+  for (Session& session : sessions_) {
+    if (session.thread.joinable()) session.thread.join();
+  }
+}
+
+void Server::print_summary() const {
+  if (settings_.quiet) return;
+  const std::lock_guard guard(mutex_);
+  std::printf("served %llu clients, %llu failed, %llu messages, %llu bytes\n",
+              static_cast<unsigned long long>(served_), static_cast<unsigned long long>(failed_),
+              static_cast<unsigned long long>(messages_), static_cast<unsigned long long>(bytes_));
+}
+
+void announce(const ServerSettings& settings, const Server& server) {
+  if (settings.port_out == -1) {
+    std::printf("listening on %s\n", local_name(server.listener()).c_str());
+    std::fflush(stdout);
+    return;
+  }
+  const std::uint16_t port = local_port(server.listener());
+  if (write(settings.port_out, &port, sizeof port) != static_cast<ssize_t>(sizeof port))
+    fail("cannot tell the port", errno);
+  close(settings.port_out);
+}
+
+}  // namespace
+
+int run_server(const Tool& tool, const ServerSettings& settings) {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  const Library library;
+  Server server(tool, settings);
+  server.start();
+  announce(settings, server);
+  // A terminal sends SIGINT to both ends of --self; the client ends first and then stops its twin by SIGTERM.
+  int signal = 0;
+  do {
+    sigwait(&stop, &signal);
+  } while (settings.port_out != -1 && signal == SIGINT);
+  server.stop();
+  server.print_summary();
+  return 0;
+}
+
+}  // namespace perf

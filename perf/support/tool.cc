@@ -1,0 +1,148 @@
+#include "perf/support/tool.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "perf/support/control.h"
+#include "perf/support/failure.h"
+#include "perf/support/interrupt.h"
+#include "perf/support/report.h"
+#include "perf/support/units.h"
+
+namespace perf {
+namespace {
+
+constexpr int kExitInterrupted = 130;
+constexpr std::uint64_t kSweepMaxBytes = std::uint64_t{16} << 20U;
+
+void ask(Channel& channel, const Job& job) {
+  channel.send_control(encode_request(job));
+  const Verdict verdict = decode_answer(channel.receive_control("no answer from the server"));
+  if (verdict != Verdict::accepted) throw Failure("the server refuses: " + sentence_of(verdict));
+}
+
+void check_small_max(const Socket& socket, const Job& job) {
+  std::size_t agreed_bytes = 0;
+  if (exs_fcntl(socket.descriptor(), EXS_F_GET_SMALL_MAX, &agreed_bytes) == -1)
+    fail("cannot ask for the small maximum", errno);
+  if (job.kind == Kind::immediate && job.size_bytes > agreed_bytes) {
+    throw Failure("the server takes immediate messages of at most " + std::to_string(agreed_bytes) +
+                  " bytes");
+  }
+}
+
+Measurement merge(const Job& job, const Driven& driven) {
+  Measurement out;
+  out.job = job;
+  out.interrupted = interrupted();
+  out.messages = driven.messages;
+  out.seconds = static_cast<double>(driven.watch.wall_ns()) / static_cast<double>(kNsPerSecond);
+  out.sender_cpu_percent = cpu_percent(driven.watch.cpu_ns(), driven.watch.wall_ns());
+  out.receiver_cpu_percent = cpu_percent(driven.peer.cpu_ns, driven.peer.wall_ns);
+  out.round_trips = driven.round_trips;
+  if (driven.peer.messages != driven.messages || driven.peer.bytes != driven.messages * job.size_bytes) {
+    throw Failure(text("the server received %llu of %llu messages",
+                       static_cast<unsigned long long>(driven.peer.messages),
+                       static_cast<unsigned long long>(driven.messages)));
+  }
+  if (!job.verify) return out;
+  out.fault = driven.fault;
+  if (driven.peer.wrong_messages > 0) {
+    out.fault =
+        text("the server received %llu damaged messages; the first is message %llu, from byte %llu on",
+             static_cast<unsigned long long>(driven.peer.wrong_messages),
+             static_cast<unsigned long long>(driven.peer.first_wrong_message),
+             static_cast<unsigned long long>(driven.peer.first_wrong_offset));
+  }
+  out.verified = out.fault.empty();
+  return out;
+}
+
+std::vector<Job> jobs_of(const Options& options) {
+  std::vector<Job> jobs;
+  if (!options.sweep) return {options.job};
+  const std::uint64_t largest = options.job.kind == Kind::immediate ? EXS_SMALL_MAX : kSweepMaxBytes;
+  for (std::uint64_t size_bytes = 1; size_bytes <= largest; size_bytes *= 4) {
+    jobs.push_back(options.job);
+    jobs.back().size_bytes = size_bytes;
+  }
+  if (jobs.back().size_bytes != largest) {
+    jobs.push_back(options.job);
+    jobs.back().size_bytes = largest;
+  }
+  return jobs;
+}
+
+int run_client(const Tool& tool, const Options& options, const std::string& host, std::uint16_t port,
+               bool pinned) {
+  const Library library;
+  Report report(tool.traits, options.json, options.sweep);
+  int status = 0;
+  catch_interrupts();
+  for (const Job& job : jobs_of(options)) {
+    Measurement measured = measure(tool, options, job, host, port);
+    measured.pinned = pinned;
+    report.add(measured);
+    if (measured.interrupted) status = kExitInterrupted;
+    if (measured.verified == false) {
+      std::fprintf(stderr, "%s: verification failed: %s\n", tool.traits.name, measured.fault.c_str());
+      status = 1;
+    }
+    if (status != 0) break;
+  }
+  report.finish();
+  return status;
+}
+
+int run_role(const Tool& tool, const Options& options) {
+  switch (options.role) {
+    case Role::client:
+      return run_client(tool, options, options.host, options.port, false);
+    case Role::server: {
+      return run_server(tool, {options.bind_address, options.port, options.provider, options.json, -1});
+    }
+    case Role::self: {
+      const TwinServer twin(tool, options);
+      const std::string host = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+      return run_client(tool, options, host, twin.port(), twin.pinned());
+    }
+  }
+  return 2;
+}
+
+}  // namespace
+
+Measurement measure(const Tool& tool, const Options& options, const Job& wanted, const std::string& host,
+                    std::uint16_t port) {
+  Job job = wanted;
+  if (tool.traits.id == ToolId::ping)
+    job.warmup_messages = warmup_messages_for(job.size_bytes, options.limit.count);
+  Queue queue(static_cast<int>(2 * (job.depth + kSpareOperations) + kEventBatch), job.wait);
+  Channel channel(connect_to(host, port, wishes_of_client(options.provider, job), queue), queue);
+  channel.allow_operations(job.depth + kSpareOperations);
+  check_small_max(channel.socket(), job);
+  ask(channel, job);
+  const std::string provider = provider_of(channel.socket());
+  Progress progress(options.limit);
+  const Driven driven = tool.drive(channel, job, options.limit, progress);
+  Measurement out = merge(job, driven);
+  out.provider = provider;
+  return out;
+}
+
+int run(const Tool& tool, int argc, const char* const* argv) {
+  try {
+    return run_role(tool, parse_options(tool.traits, argc, argv));
+  } catch (const Exit& exit) {
+    return exit.status;
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "%s: %s (see --help)\n", tool.traits.name, error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", tool.traits.name, error.what());
+    return 1;
+  }
+}
+
+}  // namespace perf

@@ -1,0 +1,69 @@
+// What exs-blast and exs-ping have in common, given what each does with a connection: roles, control
+// exchange, two processes on one machine, sweep, report, exit status.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "perf/support/channel.h"
+#include "perf/support/clock.h"
+#include "perf/support/options.h"
+#include "perf/support/progress.h"
+#include "perf/support/twin.h"
+
+namespace perf {
+
+// Operations that a connection may have open in each direction beyond its depth.
+inline constexpr std::uint32_t kSpareOperations = 16;
+
+// What the client's end of a measurement found.
+struct Driven {
+  std::uint64_t messages = 0;
+  Stopwatch watch;
+  std::optional<Histogram> round_trips;
+  PeerResults peer;
+  std::string fault;  // of verification at this end
+};
+
+struct Tool {
+  ToolTraits traits;
+  // The server's end, with server_buffers() slots made: answers, and works until the client's sending ends.
+  // Throws Failure.
+  PeerResults (*serve)(Channel&, const Job&);
+  // The client's end, from the answer to the server's results. Throws Failure.
+  Driven (*drive)(Channel&, const Job&, const Limit&, Progress&);
+};
+
+// All of main().
+int run(const Tool& tool, int argc, const char* const* argv);
+
+// Connects, measures once, closes.
+Measurement measure(const Tool& tool, const Options& options, const Job& job, const std::string& host,
+                    std::uint16_t port);
+
+struct ServerSettings {
+  std::string address;
+  std::uint16_t port = 0;
+  std::string provider;
+  bool quiet = false;
+  int port_out = -1;  // where the port goes, as two bytes; -1: into the first line of output
+};
+// Serves until SIGINT or SIGTERM; as one end of --self, until SIGTERM. Returns the exit status.
+int run_server(const Tool& tool, const ServerSettings& settings);
+
+// The server's end on this machine, in a process of its own, for --self.
+class TwinServer {
+ public:
+  // Before exs_init and before any thread: it forks.
+  TwinServer(const Tool& tool, const Options& options);
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] bool pinned() const { return pinned_; }
+
+ private:
+  std::unique_ptr<Twin> twin_;
+  std::uint16_t port_ = 0;
+  bool pinned_ = false;
+};
+
+}  // namespace perf

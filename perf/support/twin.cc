@@ -1,0 +1,70 @@
+#include "perf/support/twin.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "perf/support/failure.h"
+#include "perf/support/tool.h"
+
+namespace perf {
+
+bool pin_to(unsigned index) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return false;
+  for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || index-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  return false;
+}
+
+Twin::Twin(const std::function<int()>& body) : process_(fork()) {
+  if (process_ == -1) fail("cannot start the other end", errno);
+  if (process_ > 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  int status = 1;
+  try {
+    status = body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "server's end: %s\n", error.what());
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+Twin::~Twin() {
+  kill(process_, SIGTERM);
+  while (waitpid(process_, nullptr, 0) == -1 && errno == EINTR) continue;
+}
+
+TwinServer::TwinServer(const Tool& tool, const Options& options) : pinned_(false) {
+  int ends[2];
+  if (pipe(ends) != 0) fail("pipe", errno);
+  ServerSettings settings;
+  settings.address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  settings.provider = options.provider;
+  settings.quiet = true;
+  settings.port_out = ends[1];
+  twin_ = std::make_unique<Twin>([&] {
+    close(ends[0]);
+    if (options.pin) pin_to(1);
+    return run_server(tool, settings);
+  });
+  close(ends[1]);
+  const bool told = read(ends[0], &port_, sizeof port_) == static_cast<ssize_t>(sizeof port_);
+  close(ends[0]);
+  if (!told) throw Exit{1};  // it has said why
+  if (options.pin) pinned_ = pin_to(0);
+}
+
+}  // namespace perf

@@ -1,0 +1,25 @@
+// Two processes on one machine, each with a core of its own where there are two.
+#pragma once
+
+#include <functional>
+
+namespace perf {
+
+// Pins this process to the core with this index among those it may use. False: there are fewer than two.
+bool pin_to(unsigned index);
+
+// A child process made by fork: call before any thread exists. It ends when its parent does.
+class Twin {
+ public:
+  // The child runs `body` and exits with what it returns.
+  explicit Twin(const std::function<int()>& body);
+  // Ends the child with SIGTERM, if it still runs, and waits for it.
+  ~Twin();
+  Twin(const Twin&) = delete;
+  Twin& operator=(const Twin&) = delete;
+
+ private:
+  int process_;
+};
+
+}  // namespace perf
