@@ -109,7 +109,7 @@ class IwarpLink final : public Link, public Pollable, private ReceiverClient, pr
   Receiver receiver_;
   Transmitter transmitter_;
   std::unique_ptr<MpaCollector> reply_;  // until the reply is complete
-  std::vector<std::byte> private_data_;  // ours until the request has left, then the peer's
+  std::vector<std::byte> private_data_;  // the peer's
 };
 
 }  // namespace exs::iwarp

@@ -38,12 +38,18 @@ bool is_argument_error(int error) {
 Status IwarpLink::start_connect(const sockaddr* peer, socklen_t peer_bytes,
                                 std::span<const std::byte> private_data) {
   if (const Status status = make_ready_for_traffic(descriptor_); !status.ok()) return status;
-  private_data_.assign(private_data.begin(), private_data.end());
+  MpaFrame request;
+  request.crc = context_.settings.want_crc;
+  request.inbound_reads = static_cast<std::uint16_t>(depths_.reads_in);
+  request.outbound_reads = static_cast<std::uint16_t>(depths_.reads_out);
+  request.is_exs = context_.settings.announce_exs;
+  request.private_data = private_data;
+  const MpaBytes frame = encode_mpa(request);
+  transmitter_.queue_handshake({frame.bytes.data(), frame.length});
   state_ = State::kConnecting;
   if (::connect(descriptor_, peer, peer_bytes) != 0 && errno != EINPROGRESS) {
     const int error = errno;
     if (is_argument_error(error)) return Status(error);
-    private_data_.clear();
     socket_failed(error, "connect");
     return {};
   }
@@ -56,19 +62,10 @@ void IwarpLink::connected() {
   int error = 0;
   socklen_t error_bytes = sizeof error;
   if (::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) error = errno;
-  MpaFrame request;
-  request.crc = context_.settings.want_crc;
-  request.inbound_reads = static_cast<std::uint16_t>(depths_.reads_in);
-  request.outbound_reads = static_cast<std::uint16_t>(depths_.reads_out);
-  request.is_exs = context_.settings.announce_exs;
-  request.private_data = private_data_;
-  const MpaBytes frame = encode_mpa(request);
-  private_data_.clear();
   if (error != 0) {
     socket_failed(error, "connect");
     return;
   }
-  transmitter_.queue_handshake({frame.bytes.data(), frame.length});
   reply_ = std::make_unique<MpaCollector>(MpaRole::kReply);
   state_ = State::kAwaitingReply;
   context_.poller.change(descriptor_, EPOLLIN, *this);
