@@ -3,6 +3,7 @@
 
     interface.py functions LIBRARY   one set of functions in all four
     interface.py pages               pages render without warnings; their errors are those of the header
+    interface.py options PROGRAM     the page of a program has the options that it answers to --help with
 """
 import pathlib
 import re
@@ -142,8 +143,18 @@ def check_pages():
     print(f"{len(paths)} pages, {len(functions)} functions")
 
 
+def check_options(program):
+    name = pathlib.Path(program).name
+    answer = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
+    told = set(re.findall(r"^\s+(?:-\w,)?(--[\w-]+)", answer, flags=re.MULTILINE))
+    section = sections_of((MAN / f"{name}.1").read_text())["OPTIONS"].replace("\\-", "-")
+    written = set(re.findall(r"--[\w-]+", " ".join(re.findall(r"^\.TP\n(.*)$", section, flags=re.MULTILINE))))
+    yield from complain_unless_equal("option", f"{name} --help", told, f"man/{name}.1", written)
+    print(f"{name}: {len(told)} options in --help, {len(written)} in the page")
+
+
 def main():
-    checks = {"functions": check_functions, "pages": check_pages}
+    checks = {"functions": check_functions, "pages": check_pages, "options": check_options}
     complaints = list(checks[sys.argv[1]](*sys.argv[2:]))
     print("\n".join(complaints))
     return 1 if complaints else 0
