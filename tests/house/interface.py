@@ -2,7 +2,8 @@
 """exs.h, src/exs.map, the symbols of libexs.so and the manual say the same.
 
     interface.py functions LIBRARY   one set of functions in all four
-    interface.py pages               pages render without warnings; their errors are those of the header
+    interface.py pages               pages render without warnings; errors, constants and prototypes are those of the
+                                     header, environment variables those of the code
     interface.py options PROGRAM     the page of a program has the options that it answers to --help with
 """
 import pathlib
@@ -127,6 +128,22 @@ def page_complaints(name, page, function, functions):
                                          tagged_errors(sections.get("EVENTS", "")))
 
 
+def constants_in(text):
+    return set(re.findall(r"\bEXS_[A-Z0-9_]*[A-Z0-9]\b(?!_)", text))
+
+
+def check_constants(pages):
+    code = re.sub(r"/\*.*?\*/", "", (ROOT / "include/exs/exs.h").read_text(), flags=re.DOTALL)
+    defined = constants_in(code) - {"EXS_H", "EXS_API"}
+    sources = [path.read_text() for folder in ("src", "event") for path in (ROOT / folder).rglob("*.cc")]
+    environment = set(re.findall(r'getenv\("(EXS_\w+)"\)', "\n".join(sources)))
+    yield from complain_unless_equal("constant", "the code", defined | environment, "the pages",
+                                     constants_in("\n".join(pages)))
+    overview = sections_of((MAN / "exs.7").read_text())["ENVIRONMENT"]
+    described = set(re.findall(r"^\.TP\n\.B (EXS_\w+)$", overview, flags=re.MULTILINE))
+    yield from complain_unless_equal("variable", "the code", environment, "ENVIRONMENT of exs.7", described)
+
+
 def check_pages():
     functions = header_functions()
     paths = sorted(MAN.glob("*.[1-8]"))
@@ -140,6 +157,7 @@ def check_pages():
         if path.suffix == ".3" and path.stem in functions:
             for complaint in page_complaints(path.stem, page, functions[path.stem], functions):
                 yield f"{path.name}: {complaint}"
+    yield from check_constants([path.read_text() for path in paths])
     print(f"{len(paths)} pages, {len(functions)} functions")
 
 
