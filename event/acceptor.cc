@@ -30,7 +30,8 @@ class Acceptor::HandOver final : public Task {
 
   void run(Shard& shard) override {
     auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(request_->release_descriptor()));
-    auto session = std::make_shared<Session>(shard.shared_from_this(), descriptor, acceptor_->options_.session);
+    auto session =
+        std::make_shared<Session>(shard.shared_from_this(), descriptor, acceptor_->options_.session);
     if (accept_.address != nullptr) fill_address(*accept_.address, descriptor->number());
     const Status status = session->accept(std::move(request_), agreement_);
     if (status.ok()) acceptor_->register_session_(session);
@@ -63,8 +64,8 @@ void Acceptor::post(Accept accept) {
 Status Acceptor::listen() {
   token_ = shard_->attach(shared_from_this());
   auto listener = shard_->port().listen(
-      descriptor_->number(), {.backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns},
-      token_);
+      descriptor_->number(),
+      {.backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns}, token_);
   if (!listener) {
     shard_->detach(token_);
     return listener.error();
@@ -84,7 +85,8 @@ void Acceptor::match() {
     if (!request) return;
     Accept accept = accepts_.pop_front();
     const std::shared_ptr<Shard> destination = accept.target.queue->home();
-    auto hand_over = std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(request), agreement);
+    auto hand_over =
+        std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(request), agreement);
     if (destination == shard_) {
       hand_over->run(*destination);
     } else {
@@ -101,8 +103,8 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(proto::Agreement& a
       agreement = *agreed;
       return request;
     }
-    log(LogLevel::kWarn, "socket %d: refused a peer whose hello does not fit: errno %d", descriptor_->number(),
-        agreed.error().error());
+    log(LogLevel::kWarn, "socket %d: refused a peer whose hello does not fit: errno %d",
+        descriptor_->number(), agreed.error().error());
     request->reject(proto::make_rejection(agreed.error().error()).view());
   }
   return nullptr;
@@ -114,7 +116,8 @@ void Acceptor::finish(const Accept& accept, int error, int new_socket) {
   event.exs_evt_errno = error;
   event.exs_evt_socket = descriptor_->number();
   event.exs_evt_ahandle = accept.target.handle;
-  event.exs_evt_union.exs_evt_accept = {.exs_evt_addr = accept.address, .exs_evt_newsocket = new_socket, .exs_evt_rsvd = 0};
+  event.exs_evt_union.exs_evt_accept = {
+      .exs_evt_addr = accept.address, .exs_evt_newsocket = new_socket, .exs_evt_rsvd = 0};
   accept.target.queue->push(event, descriptor_);
 }
 

@@ -1,5 +1,5 @@
-// A listening socket as its shard sees it: requests of peers on one side, posted accepts on the other, matched
-// in order. An accepted connection lives on the home shard of the queue that its accept named.
+// A listening socket as its shard sees it: requests of peers on one side, posted accepts on the other,
+// matched in order. An accepted connection lives on the home shard of the queue that its accept named.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
     exs_acceptaddr_t* address = nullptr;
   };
 
-  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, const AcceptorOptions& options,
-           RegisterSession register_session);
+  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+           const AcceptorOptions& options, RegisterSession register_session);
 
   // --- Thread: any ---
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }

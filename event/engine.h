@@ -41,11 +41,12 @@ class Engine {
   Shard& shard_;
   const UniqueFd alarm_fd_;  // timerfd
   std::thread thread_;
-  std::atomic<bool> stopping_{false};   // seq_cst; written by stop(), read by the thread
-  std::atomic<bool> parked_{false};     // seq_cst, pairs with Shard::led_: one of the two sees the other
+  std::atomic<bool> stopping_{false};     // seq_cst; written by stop(), read by the thread
+  std::atomic<bool> parked_{false};       // seq_cst, pairs with Shard::led_: one of the two sees the other
   std::atomic<bool> standing_by_{false};  // a hint: the alarm wakes the thread in any case
   std::uint64_t pushed_ns_ = 0;           // Thread: shard; when a driving thread last pushed the alarm on
-  std::atomic<bool> alarm_set_{false};  // a leader set the millisecond alarm and the thread has not seen it yet
+  std::atomic<bool> alarm_set_{
+      false};  // a leader set the millisecond alarm and the thread has not seen it yet
 };
 
 }  // namespace exs

@@ -74,11 +74,14 @@ std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max)
   return taken;
 }
 
-bool EventQueue::wants_sleep(std::size_t min) { return !closed_ && entries_.count() < min; }
+bool EventQueue::wants_sleep(std::size_t min) {
+  return !closed_ && entries_.count() < min;
+}
 
 bool EventQueue::followers_are_due() {
   return std::any_of(follower_mins_.begin(), follower_mins_.end(),
-                     [this](std::size_t min) EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
+                     [this](std::size_t min)
+                         EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
 }
 
 bool EventQueue::sleep_as_leader(std::size_t min) {

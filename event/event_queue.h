@@ -1,5 +1,5 @@
-// What users dequeue from. A post reserves a slot before anything else happens and keeps it until its event is
-// dequeued, so push() always finds room.
+// What users dequeue from. A post reserves a slot before anything else happens and keeps it until its event
+// is dequeued, so push() always finds room.
 //
 // Sleepers. A thread that waits for this queue sleeps in one of two places: as leader, on the watch of its
 // home shard, or as follower, on this queue's own descriptor. push() wakes whichever is asleep once enough
@@ -26,7 +26,8 @@ class Shard;
 // Thread: any.
 class EventQueue : public std::enable_shared_from_this<EventQueue> {
  public:
-  static constexpr std::uint64_t kDefaultSpinNs = 50'000;  // two wake-ups across cores (shared baseline: 25 us)
+  static constexpr std::uint64_t kDefaultSpinNs =
+      50'000;  // two wake-ups across cores (shared baseline: 25 us)
 
   EventQueue(std::size_t depth, std::shared_ptr<Shard> home);
 
@@ -88,7 +89,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   const std::shared_ptr<Shard> home_;
   const UniqueFd follower_fd_;
-  std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};   // written by exs_qmodify, read by waiting threads; a hint
+  std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
 
   Mutex mutex_;

@@ -36,7 +36,8 @@ class Region : public std::enable_shared_from_this<Region> {
     return false;
   }
   void release() noexcept {
-    const auto self = shared_from_this();  // once the count is down, another thread may drop the last reference
+    const auto self =
+        shared_from_this();  // once the count is down, another thread may drop the last reference
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) users_.notify_all();
   }
   // False: operations use it. After success no operation can begin.

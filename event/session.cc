@@ -43,7 +43,8 @@ Session::~Session() = default;
 
 Status Session::admit(proto::Direction direction) {
   const State state = this->state();
-  if (direction == proto::Direction::kSend && sending_ended_ && state != State::kIdle && state != State::kConnecting) {
+  if (direction == proto::Direction::kSend && sending_ended_ && state != State::kIdle &&
+      state != State::kConnecting) {
     return Status(EPIPE);
   }
   if (state != State::kConnected) return Status(ENOTCONN);
@@ -55,7 +56,9 @@ Status Session::admit(proto::Direction direction) {
   return Status();
 }
 
-void Session::withdraw(proto::Direction direction) { open_operations(direction).fetch_sub(1); }
+void Session::withdraw(proto::Direction direction) {
+  open_operations(direction).fetch_sub(1);
+}
 
 proto::Counters Session::counters() {
   LockGuard guard(shard_->drive_lock());
@@ -76,7 +79,8 @@ proto::Agreement Session::agreement() {
 
 void Session::start(proto::Direction direction, const proto::Operation& operation) {
   if (!connection_) {  // ended between admit() and here
-    completed(direction, operation, {.error = state() == State::kEnded ? ECONNRESET : ENOTCONN, .length_bytes = 0, .flags = 0});
+    completed(direction, operation,
+              {.error = state() == State::kEnded ? ECONNRESET : ENOTCONN, .length_bytes = 0, .flags = 0});
   } else if (direction == proto::Direction::kSend) {
     connection_->post_send(operation);
   } else {
@@ -90,8 +94,8 @@ void Session::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Contro
   token_ = shard_->attach(shared_from_this());
   const proto::Hello hello = proto::make_hello(options_.wishes);
   const ConnectParameters parameters{hello.view(), proto::link_depths(widest(options_.wishes))};
-  auto link = shard_->port().connect(descriptor_->number(), reinterpret_cast<const sockaddr*>(&peer), peer_bytes,
-                                     parameters, token_);
+  auto link = shard_->port().connect(descriptor_->number(), reinterpret_cast<const sockaddr*>(&peer),
+                                     peer_bytes, parameters, token_);
   if (!link) return end(link.error());
   link_ = std::move(*link);
   arm(options_.connect_limit_ns);
@@ -127,7 +131,8 @@ void Session::complete(const Completion& completion) {
   if (completion.kind == CompletionKind::kEstablished) return established();
   if (completion.kind != CompletionKind::kDisconnected) return;
   Status why = completion.status.ok() ? Status(ECONNRESET) : completion.status;
-  if (why == Status(ECONNREFUSED) && !link_->private_data().empty()) why = proto::rejection_reason(link_->private_data());
+  if (why == Status(ECONNREFUSED) && !link_->private_data().empty())
+    why = proto::rejection_reason(link_->private_data());
   end(why);
 }
 
@@ -187,7 +192,8 @@ void Session::timer_fired(std::uint64_t now_ns) {
 
 // ---------------------------------------------------------------- proto::OutcomeSink
 
-void Session::completed(proto::Direction direction, const proto::Operation& operation, const proto::Outcome& outcome) {
+void Session::completed(proto::Direction direction, const proto::Operation& operation,
+                        const proto::Outcome& outcome) {
   auto* queue = static_cast<EventQueue*>(operation.tag.queue);
   exs_event_t event{};
   event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_SEND : EXS_EVT_RECV;
@@ -209,9 +215,13 @@ void Session::completed(proto::Direction direction, const proto::Operation& oper
   queue->push(event, descriptor_);
 }
 
-void Session::closed() { end(Status()); }
+void Session::closed() {
+  end(Status());
+}
 
-void Session::failed(Status why) { end(why); }
+void Session::failed(Status why) {
+  end(why);
+}
 
 void Session::push_control(const ControlTarget& target, int type, int error) {
   exs_event_t event{};

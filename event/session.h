@@ -1,5 +1,6 @@
-// One connection as the shard sees it: the provider's link, the protocol engine on top of it, its time limits,
-// and the events it owes. Created by a connect or for an accepted request; lives until closed or failed.
+// One connection as the shard sees it: the provider's link, the protocol engine on top of it, its time
+// limits, and the events it owes. Created by a connect or for an accepted request; lives until closed or
+// failed.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,8 @@ struct ControlTarget {
 
 struct SessionOptions {
   proto::Wishes wishes;
-  std::uint64_t connect_limit_ns = 0;   // whole connect; accepted: until the peer's first message
-  std::uint32_t operations_max = 0;     // posted operations a direction
+  std::uint64_t connect_limit_ns = 0;  // whole connect; accepted: until the peer's first message
+  std::uint32_t operations_max = 0;    // posted operations a direction
 };
 
 class Session final : public CompletionClient,
@@ -33,7 +34,8 @@ class Session final : public CompletionClient,
  public:
   enum class State : std::uint8_t { kIdle, kConnecting, kConnected, kClosing, kEnded };
 
-  Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, const SessionOptions& options);
+  Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+          const SessionOptions& options);
   ~Session() override;
 
   // --- Thread: any ---
@@ -77,7 +79,8 @@ class Session final : public CompletionClient,
 
  private:
   // proto::OutcomeSink
-  void completed(proto::Direction direction, const proto::Operation& operation, const proto::Outcome& outcome) override;
+  void completed(proto::Direction direction, const proto::Operation& operation,
+                 const proto::Outcome& outcome) override;
   void ready() override;
   void peer_stopped_receiving() override { sending_ended_ = true; }
   void closed() override;

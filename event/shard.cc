@@ -158,7 +158,9 @@ void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts) {
 
 // ---------------------------------------------------------------- leading
 
-bool Shard::try_lead() { return !led_.exchange(true); }
+bool Shard::try_lead() {
+  return !led_.exchange(true);
+}
 
 Status Shard::sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals) {
   lock_.lock();
@@ -199,7 +201,9 @@ bool Shard::start_following() {
   return false;
 }
 
-void Shard::stop_following() { --followers_; }
+void Shard::stop_following() {
+  --followers_;
+}
 
 void Shard::wake_leader() {
   const std::uint64_t one = 1;

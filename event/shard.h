@@ -2,16 +2,19 @@
 // its drive lock.
 //
 // Design notes
-//  1. Posting combines: a thread that finds the lock free carries its command out on the spot; one that finds it
-//     taken queues the command, tries again, and otherwise leaves it to the holder, who looks at the queue after
-//     letting go. So no command is stranded and none waits for the application.
+//  1. Posting combines: a thread that finds the lock free carries its command out on the spot; one that finds
+//  it
+//     taken queues the command, tries again, and otherwise leaves it to the holder, who looks at the queue
+//     after letting go. So no command is stranded and none waits for the application.
 //  2. Who watches the network while nobody spins: one leader (a thread asleep in a wait for a queue whose
 //     home is here) or else the engine thread. One arriving message wakes one thread.
-//  3. The engine steps back by looking, not by being told: `waiter_drives_` moved since its last look means that
-//     a waiting thread drives, so it stands by until its alarm, 1 ms ahead; the driving threads push the alarm
-//     on, about once a millisecond. A leader means that the engine parks; a leader that leaves sets
-//     the alarm, once for however many times it comes and goes in that millisecond.
-//  4. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to another
+//  3. The engine steps back by looking, not by being told: `waiter_drives_` moved since its last look means
+//  that
+//     a waiting thread drives, so it stands by until its alarm, 1 ms ahead; the driving threads push the
+//     alarm on, about once a millisecond. A leader means that the engine parks; a leader that leaves sets the
+//     alarm, once for however many times it comes and goes in that millisecond.
+//  4. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
+//  another
 //     shard), so no order between shards is needed.
 #pragma once
 
@@ -56,7 +59,8 @@ class Shard : public std::enable_shared_from_this<Shard> {
   Shard& operator=(const Shard&) = delete;
 
   // --- Thread: any ---
-  void post(const std::shared_ptr<Session>& session, proto::Direction direction, const proto::Operation& operation);
+  void post(const std::shared_ptr<Session>& session, proto::Direction direction,
+            const proto::Operation& operation);
   void execute(std::unique_ptr<Task> task);
   // Starts the engine thread if it does not run yet. EAGAIN: no thread to be had.
   Status start_engine();
@@ -114,7 +118,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::uint64_t next_token_ EXS_GUARDED_BY(lock_) = 1;
   std::unordered_map<std::uint64_t, std::shared_ptr<CompletionClient>> clients_ EXS_GUARDED_BY(lock_);
   std::vector<std::shared_ptr<CompletionClient>> detached_ EXS_GUARDED_BY(lock_);  // die after the batch
-  std::vector<Remains> remains_ EXS_GUARDED_BY(lock_);                              // likewise
+  std::vector<Remains> remains_ EXS_GUARDED_BY(lock_);                             // likewise
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // what the watcher last knew of deadlines
 
   std::atomic<std::uint64_t> waiter_drives_{0};  // written under the lock, read by the engine: a hint

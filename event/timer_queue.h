@@ -1,5 +1,5 @@
-// Deadlines of a shard's sessions, soonest first. A timer is never cancelled: whoever armed it sees by its own
-// state, when it fires, that it no longer matters.
+// Deadlines of a shard's sessions, soonest first. A timer is never cancelled: whoever armed it sees by its
+// own state, when it fires, that it no longer matters.
 #pragma once
 
 #include <cstdint>

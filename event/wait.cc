@@ -27,7 +27,8 @@ class HeldSignals {
     sigset_t all;
     sigfillset(&all);
     // Faults of the thread itself stay deliverable.
-    for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF}) sigdelset(&all, fault);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF})
+      sigdelset(&all, fault);
     pthread_sigmask(SIG_BLOCK, &all, &before_);
   }
   ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -51,7 +52,8 @@ class Wait {
       : queue_(queue), home_(*queue.home()), out_(out), min_(min), max_(max), deadline_ns_(deadline_ns) {}
 
   Result<std::size_t> run() {
-    // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on watch.
+    // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on
+    // watch.
     counts_ = !queue_.has_ready_fd();
     if (taken() || (look(monotonic_ns()), taken())) return count_;
     if (deadline_ns_ == 0) return whatever_is_there();

@@ -1,5 +1,5 @@
-// How a thread waits for events: it looks, drives its queue's home shard, spins as the queue's wait mode says,
-// and sleeps as leader or follower.
+// How a thread waits for events: it looks, drives its queue's home shard, spins as the queue's wait mode
+// says, and sleeps as leader or follower.
 #pragma once
 
 #include <cstdint>

@@ -48,11 +48,11 @@ EXS_API int exs_init(int version);
  * and registration. EPERM not initialised. exs extension. */
 EXS_API int exs_fini(void);
 /* exs_version_string - "0.1.0" and the like, static. exs extension. */
-EXS_API const char *exs_version_string(void);
+EXS_API const char* exs_version_string(void);
 
-typedef int exs_mhandle_t;    /* registered memory */
-typedef int exs_qhandle_t;    /* event queue */
-typedef void *exs_ahandle_t;  /* the caller's, returned untouched in the event */
+typedef int exs_mhandle_t;   /* registered memory */
+typedef int exs_qhandle_t;   /* event queue */
+typedef void* exs_ahandle_t; /* the caller's, returned untouched in the event */
 
 #define EXS_MHANDLE_INVALID (-1)
 #define EXS_MHANDLE_UNREGISTERED 0
@@ -69,15 +69,15 @@ typedef void *exs_ahandle_t;  /* the caller's, returned untouched in the event *
 /* exs_mregister - register `length` bytes at `address` for use in transfers. flags 0: all rights.
  * EINVAL empty range, unknown flags, or LOCAL_ONLY with a REMOTE flag; EFAULT not mapped; ENOMEM too many
  * regions. Source: ES-API. */
-EXS_API exs_mhandle_t exs_mregister(void *address, size_t length, int flags);
+EXS_API exs_mhandle_t exs_mregister(void* address, size_t length, int flags);
 /* exs_mderegister - EINVAL no such region or flags; EBUSY an operation uses it (without EXS_MRF_WAIT), or it
  * came from exs_alloc. Source: ES-API (arguments from memory). */
 EXS_API int exs_mderegister(exs_mhandle_t region, int flags);
 /* exs_alloc - page-aligned, zeroed, memfd-backed memory, registered with all rights; the handle goes to
  * `*region`. EINVAL length 0 or region NULL; ENOMEM. exs extension. */
-EXS_API void *exs_alloc(size_t length, exs_mhandle_t *region);
+EXS_API void* exs_alloc(size_t length, exs_mhandle_t* region);
 /* exs_free - EINVAL not from exs_alloc; EBUSY an operation uses it. NULL is fine. exs extension. */
-EXS_API int exs_free(void *address);
+EXS_API int exs_free(void* address);
 
 /* ---------------------------------------------------------------- events */
 
@@ -95,7 +95,7 @@ enum {
   EXS_EVT_RECVTIMEOUT = 10,
   EXS_EVT_SHUTDOWN = 11,
   EXS_EVT_CLOSE = 12,
-  EXS_EVT_PEER_READ = 64,  /* exs extensions from here */
+  EXS_EVT_PEER_READ = 64, /* exs extensions from here */
   EXS_EVT_PEER_WRITE = 65,
   EXS_EVT_USER = 66
 };
@@ -108,21 +108,21 @@ enum {
 #define EXS_EVF_IMMEDIATE 0x0020 /* data travelled inside the advertisement */
 
 typedef struct exs_acceptaddr { /* must live until the event */
-  struct sockaddr *addr;        /* may be NULL */
+  struct sockaddr* addr;        /* may be NULL */
   socklen_t addrlen;            /* in: room; out: real length */
 } exs_acceptaddr_t;
 
-typedef struct exs_evt_xfer {   /* SEND, RECV */
-  void *exs_evt_buf;            /* as posted */
-  size_t exs_evt_bufsize;       /* length asked for */
-  size_t exs_evt_length;        /* bytes really moved */
-  uint64_t exs_evt_offset;      /* 0 for sends and receives without an offset */
+typedef struct exs_evt_xfer { /* SEND, RECV */
+  void* exs_evt_buf;          /* as posted */
+  size_t exs_evt_bufsize;     /* length asked for */
+  size_t exs_evt_length;      /* bytes really moved */
+  uint64_t exs_evt_offset;    /* 0 for sends and receives without an offset */
   exs_mhandle_t exs_evt_mhandle;
   uint32_t exs_evt_rsvd;
 } exs_evt_xfer_t;
 
 typedef struct exs_evt_accept {   /* ACCEPT */
-  exs_acceptaddr_t *exs_evt_addr; /* as passed, filled in */
+  exs_acceptaddr_t* exs_evt_addr; /* as passed, filled in */
   int exs_evt_newsocket;          /* -1 on error */
   int exs_evt_rsvd;
 } exs_evt_accept_t;
@@ -141,7 +141,7 @@ typedef struct exs_event { /* 64 bytes on LP64 */
 } exs_event_t;
 
 /* exs_evtname - "EXS_EVT_SEND" and the like; "unknown" for no event type; never NULL. exs extension. */
-EXS_API const char *exs_evtname(int type);
+EXS_API const char* exs_evtname(int type);
 
 /* ---------------------------------------------------------------- event queues */
 
@@ -149,11 +149,11 @@ EXS_API const char *exs_evtname(int type);
 #define EXS_QDEPTH_MAX 1048576 /* deepest queue */
 
 enum { /* attributes for exs_qmodify and exs_qstatus; each value is an int unless told otherwise */
-  EXS_QATTR_DEPTH = 1,  /* slots */
-  EXS_QATTR_EVENTS = 3, /* status only: events waiting to be dequeued */
-  EXS_QATTR_WAIT = 4,   /* EXS_WAIT_* */
-  EXS_QATTR_RESERVED_SLOTS = 64, /* status only: slots taken, by events and by operations under way */
-  EXS_QATTR_SPIN_NS = 66         /* uint64_t: how long ADAPTIVE looks before it sleeps */
+       EXS_QATTR_DEPTH = 1,           /* slots */
+       EXS_QATTR_EVENTS = 3,          /* status only: events waiting to be dequeued */
+       EXS_QATTR_WAIT = 4,            /* EXS_WAIT_* */
+       EXS_QATTR_RESERVED_SLOTS = 64, /* status only: slots taken, by events and by operations under way */
+       EXS_QATTR_SPIN_NS = 66         /* uint64_t: how long ADAPTIVE looks before it sleeps */
 };
 enum { EXS_WAIT_ADAPTIVE = 0, EXS_WAIT_NOTIFY = 1, EXS_WAIT_BUSY_POLL = 2 };
 
@@ -169,16 +169,16 @@ EXS_API int exs_qdelete(exs_qhandle_t queue);
  *   timeout NULL: for ever; zero: look once. After the timeout: whatever is there.
  * Returns the number taken. EBADF; EFAULT events NULL; EINVAL |count| above EXS_EVTVEC_MAX or the depth, or
  * bad timeout; EINTR a signal was caught, no event is lost. Source: ES-API. */
-EXS_API int exs_qdequeue(exs_qhandle_t queue, exs_event_t *events, int count, const struct timeval *timeout);
+EXS_API int exs_qdequeue(exs_qhandle_t queue, exs_event_t* events, int count, const struct timeval* timeout);
 /* exs_qwait - wait for at least `min` events, take at most `max`; timeout_ns < 0: for ever. Errors as
  * exs_qdequeue. exs extension. */
-EXS_API int exs_qwait(exs_qhandle_t queue, exs_event_t *events, int max, int min, int64_t timeout_ns);
+EXS_API int exs_qwait(exs_qhandle_t queue, exs_event_t* events, int max, int min, int64_t timeout_ns);
 /* exs_qmodify - set an attribute from `*value` of `length` bytes. EBADF; EINVAL attribute, value or length;
  * EBUSY depth below the slots taken; EFAULT; ENOMEM. Source: ES-API (arguments from memory). */
-EXS_API int exs_qmodify(exs_qhandle_t queue, int attribute, const void *value, size_t length);
+EXS_API int exs_qmodify(exs_qhandle_t queue, int attribute, const void* value, size_t length);
 /* exs_qstatus - get an attribute; `*length` is the room, then the length. EBADF; EINVAL; EFAULT. exs
  * extension. */
-EXS_API int exs_qstatus(exs_qhandle_t queue, int attribute, void *value, size_t *length);
+EXS_API int exs_qstatus(exs_qhandle_t queue, int attribute, void* value, size_t* length);
 /* exs_qfd - a descriptor that is readable (level-triggered) while the queue holds events, for poll and epoll.
  * Belongs to the queue: never read, write or close it. EBADF; EMFILE, ENFILE, ENOMEM. exs extension. */
 EXS_API int exs_qfd(exs_qhandle_t queue);
@@ -190,32 +190,36 @@ EXS_API int exs_qfd(exs_qhandle_t queue);
 EXS_API int exs_socket(int domain, int type, int protocol);
 /* exs_bind - EBADF; EINVAL already bound or connected, or bad length; EADDRINUSE, EADDRNOTAVAIL, EACCES,
  * EAFNOSUPPORT; EFAULT. After UNH-EXS. */
-EXS_API int exs_bind(int socket, const struct sockaddr *address, socklen_t length);
+EXS_API int exs_bind(int socket, const struct sockaddr* address, socklen_t length);
 /* exs_listen - backlog: peers that may wait for an exs_accept. EBADF; EINVAL connected; EADDRINUSE. */
 EXS_API int exs_listen(int socket, int backlog);
 /* exs_accept - EXS_EVT_ACCEPT when a peer has connected; flags 0. `address` may be NULL.
  * EBADF; EINVAL not listening, flags; EAGAIN no slot. Source: ES-API (arguments ours). */
-EXS_API int exs_accept(int socket, exs_acceptaddr_t *address, int flags, exs_qhandle_t queue, exs_ahandle_t handle);
+EXS_API int exs_accept(int socket, exs_acceptaddr_t* address, int flags, exs_qhandle_t queue,
+                       exs_ahandle_t handle);
 /* exs_connect - EXS_EVT_CONNECT when the peer has accepted; flags 0.
  * EBADF; EISCONN; EALREADY; EINVAL listening, flags, length; EAFNOSUPPORT; EFAULT; EAGAIN no slot.
  * Event errors: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ECONNRESET, EPROTO (the peer does not
  * speak exs), EPROTONOSUPPORT, EPROTOTYPE, ECANCELED. Source: ES-API (arguments ours). */
-EXS_API int exs_connect(int socket, const struct sockaddr *address, socklen_t length, int flags,
+EXS_API int exs_connect(int socket, const struct sockaddr* address, socklen_t length, int flags,
                         exs_qhandle_t queue, exs_ahandle_t handle);
 /* exs_shutdown - SHUT_WR: the peer's receives see the end after what was sent; SHUT_RD: ours end, the peer's
  * sends fail with EPIPE; SHUT_RDWR. EBADF; ENOTCONN; EINVAL. */
 EXS_API int exs_shutdown(int socket, int how);
 /* exs_close - lets sends finish for at most EXS_SO_LINGER_MS, ends every other operation with ECANCELED,
  * shakes hands with the peer, and returns when all events of the socket are in their queues. The number is
- * not used again while such an event waits. EBADF; ETIMEDOUT the peer did not answer (the socket is closed). */
+ * not used again while such an event waits. EBADF; ETIMEDOUT the peer did not answer (the socket is closed).
+ */
 EXS_API int exs_close(int socket);
-EXS_API int exs_getsockname(int socket, struct sockaddr *address, socklen_t *length);
-EXS_API int exs_getpeername(int socket, struct sockaddr *address, socklen_t *length);
+EXS_API int exs_getsockname(int socket, struct sockaddr* address, socklen_t* length);
+EXS_API int exs_getpeername(int socket, struct sockaddr* address, socklen_t* length);
 
 /* ---------------------------------------------------------------- transfers */
 
 /* Flag bits that no MSG_* flag of Linux uses. */
-#define EXS_NO_IMMEDIATE 0x10000000 /* never inside the advertisement: completion means the data are there */
+#define EXS_NO_IMMEDIATE                                                            \
+  0x10000000 /* never inside the advertisement: completion means the data are there \
+              */
 
 /* exs_send - send one message of `length` bytes (0 is legal) that lies inside `region`. flags: 0 or
  * EXS_NO_IMMEDIATE. EXS_EVT_SEND says that the memory is the caller's again: for a message up to the
@@ -224,11 +228,11 @@ EXS_API int exs_getpeername(int socket, struct sockaddr *address, socklen_t *len
  * EOPNOTSUPP flags, or an unregistered region; EFAULT range not inside the region; EACCES region lacks the
  * right; EAGAIN no slot, or the socket's limit. Event errors: EPIPE, ECONNRESET, ECANCELED, EPROTO.
  * Source: ES-API. */
-EXS_API int exs_send(int socket, const void *buffer, size_t length, int flags, exs_qhandle_t queue,
+EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 /* exs_recv - receive one message. flags 0 or MSG_WAITALL. A longer message is cut: EXS_EVF_TRUNC. At the end
  * of the peer's sending: length 0 and EXS_EVF_EOF. Errors as exs_send. Source: ES-API (by symmetry). */
-EXS_API int exs_recv(int socket, void *buffer, size_t length, int flags, exs_qhandle_t queue,
+EXS_API int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 
 /* ---------------------------------------------------------------- tuning and state */
@@ -236,16 +240,16 @@ EXS_API int exs_recv(int socket, void *buffer, size_t length, int flags, exs_qha
 /* Wishes may be set before connect or listen (later: EISCONN); accepted sockets inherit them. After the
  * connection is up the GET commands give the negotiated value. */
 enum {
-  EXS_F_GET_SMALL_MAX = 16, /* size_t *: longest immediate message, 0..EXS_SMALL_MAX */
-  EXS_F_SET_SMALL_MAX = 17, /* size_t */
+  EXS_F_GET_SMALL_MAX = 16,    /* size_t *: longest immediate message, 0..EXS_SMALL_MAX */
+  EXS_F_SET_SMALL_MAX = 17,    /* size_t */
   EXS_F_GET_SEND_CREDITS = 18, /* int *: messages under way towards the peer, 1..EXS_CREDITS_MAX */
   EXS_F_SET_SEND_CREDITS = 19, /* int */
   EXS_F_GET_RECV_CREDITS = 20, /* int *: messages the peer may have under way towards us */
   EXS_F_SET_RECV_CREDITS = 21, /* int */
-  EXS_F_GET_MAX_OPS = 36,      /* int *: posted operations a direction, 1..EXS_OPS_MAX; settable at any time */
-  EXS_F_SET_MAX_OPS = 37,      /* int */
-  EXS_F_GET_PROVIDER = 64,     /* const char **: name of the provider in use, or the wish */
-  EXS_F_SET_PROVIDER = 65,     /* const char *: "auto", "iwarp" */
+  EXS_F_GET_MAX_OPS = 36,  /* int *: posted operations a direction, 1..EXS_OPS_MAX; settable at any time */
+  EXS_F_SET_MAX_OPS = 37,  /* int */
+  EXS_F_GET_PROVIDER = 64, /* const char **: name of the provider in use, or the wish */
+  EXS_F_SET_PROVIDER = 65, /* const char *: "auto", "iwarp" */
   EXS_F_GET_CONNECT_TIMEOUT_MS = 66, /* int *: whole connect; on a listening socket each incoming handshake */
   EXS_F_SET_CONNECT_TIMEOUT_MS = 67, /* int, 1.. */
   EXS_F_GET_LINGER_MS = 68,          /* int *: how long exs_close lets sends finish */
@@ -272,7 +276,7 @@ typedef struct exs_stats { /* set struct_bytes first; the library fills what fit
 } exs_stats_t;
 /* exs_getstats - counters of one socket, or with -1 of the process. EBADF; EFAULT; EINVAL struct_bytes.
  * exs extension. */
-EXS_API int exs_getstats(int socket, exs_stats_t *stats);
+EXS_API int exs_getstats(int socket, exs_stats_t* stats);
 
 #ifdef __cplusplus
 }

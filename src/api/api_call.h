@@ -9,8 +9,8 @@
 
 namespace exs {
 
-// Runs body(library) -> Result<T> and turns its error into errno and `failed`. Anything thrown but bad_alloc is
-// our bug and terminates.
+// Runs body(library) -> Result<T> and turns its error into errno and `failed`. Anything thrown but bad_alloc
+// is our bug and terminates.
 template <typename T, typename Body>
 T api_call(T failed, Body&& body) noexcept {
   Library* library = Library::current();

@@ -70,7 +70,8 @@ void start_close(Socket& socket, std::uint64_t linger_ns, const std::shared_ptr<
     return;
   }
   const auto session = socket.shared_session();
-  session->shard()->execute(std::make_unique<CloseSession>(session, linger_ns, ControlTarget{queue, nullptr}));
+  session->shard()->execute(
+      std::make_unique<CloseSession>(session, linger_ns, ControlTarget{queue, nullptr}));
 }
 
 // Collects one EXS_EVT_CLOSE; a caught signal does not end the wait, the time limit does.

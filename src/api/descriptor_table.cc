@@ -25,7 +25,9 @@ Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
   if (published.load(std::memory_order_acquire) == nullptr) {
     auto made = std::make_unique<Chunk>();
     Chunk* none = nullptr;
-    if (published.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel)) made.release();
+    if (published.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel)) {
+      static_cast<void>(made.release());
+    }
   }
   Slot& place = *slot(number);
   LockGuard guard(place.mutex);

@@ -76,8 +76,9 @@ Status run_command(Socket& socket, int command, va_list arguments) EXS_REQUIRES(
   proto::Wishes& wishes = options.wishes;
   switch (command) {
     case EXS_F_GET_SMALL_MAX:
-      return put<std::size_t>(va_arg(arguments, std::size_t*),
-                              is_connected(socket) ? socket.session()->agreement().small_bytes : wishes.small_bytes);
+      return put<std::size_t>(va_arg(arguments, std::size_t*), is_connected(socket)
+                                                                   ? socket.session()->agreement().small_bytes
+                                                                   : wishes.small_bytes);
     case EXS_F_SET_SMALL_MAX:
       return set_wish<std::uint32_t, std::size_t>(socket, va_arg(arguments, std::size_t), 0, EXS_SMALL_MAX,
                                                   wishes.small_bytes);

@@ -43,8 +43,12 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.unlock();
 }
 
-void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS { process().mutex.lock(); }
-void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS { process().mutex.unlock(); }
+void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
+  process().mutex.lock();
+}
+void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
+  process().mutex.unlock();
+}
 
 std::size_t default_shards() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kShardsDefaultMax);
@@ -63,11 +67,14 @@ Result<std::size_t> wished_shards() {
 
 }  // namespace
 
-Library* Library::current() { return process().current.load(std::memory_order_acquire); }
+Library* Library::current() {
+  return process().current.load(std::memory_order_acquire);
+}
 
 Status Library::begin(int version) {
   if (version != EXS_VERSION1) {
-    log(LogLevel::kError, "exs_init: interface version %d is unknown; this library knows %d", version, EXS_VERSION1);
+    log(LogLevel::kError, "exs_init: interface version %d is unknown; this library knows %d", version,
+        EXS_VERSION1);
     return Status(ENOTSUP);
   }
   static const int at_fork = ::pthread_atfork(lock_process, unlock_process, leave_library_to_parent);

@@ -29,16 +29,20 @@ Result<Access> access_of(int flags) {
 }
 
 // mincore() answers ENOMEM for a range with holes, and touches nothing.
-bool is_mapped(const void* address, std::size_t length_bytes) {
+bool is_mapped(void* address, std::size_t length_bytes) {
   constexpr std::size_t kPagesPerCall = 16384;
-  const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(address) & ~(page_bytes - 1);
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length_bytes;
-  if (end < first) return false;
-  const std::uintptr_t step_bytes = kPagesPerCall * page_bytes;
-  std::vector<unsigned char> resident(std::min<std::size_t>(kPagesPerCall, (end - first) / page_bytes + 1));
-  for (std::uintptr_t at = first; at < end; at += std::min(step_bytes, end - at)) {
-    if (::mincore(reinterpret_cast<void*>(at), std::min(step_bytes, end - at), resident.data()) != 0) return false;
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  if (length_bytes > UINTPTR_MAX - start) return false;
+  const std::size_t into_page_bytes = start % page_bytes;
+  std::byte* at = static_cast<std::byte*>(address) - into_page_bytes;
+  std::size_t left_bytes = length_bytes + into_page_bytes;
+  std::vector<unsigned char> resident(std::min(kPagesPerCall, left_bytes / page_bytes + 1));
+  while (left_bytes > 0) {
+    const std::size_t step_bytes = std::min(left_bytes, kPagesPerCall * page_bytes);
+    if (::mincore(at, step_bytes, resident.data()) != 0) return false;
+    at += step_bytes;
+    left_bytes -= step_bytes;
   }
   return true;
 }
@@ -57,7 +61,8 @@ Result<int> add_region(Library& library, std::span<std::byte> range, Access acce
 
 void forget_region(Library& library, int handle, const Region& region) {
   library.regions.remove(handle);
-  if (const auto provider = find_provider(library.provider_wish())) (*provider)->deregister_memory(region.key());
+  if (const auto provider = find_provider(library.provider_wish()))
+    (*provider)->deregister_memory(region.key());
 }
 
 Status release_allocation(Library& library, void* address) {

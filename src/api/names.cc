@@ -23,4 +23,6 @@ const char* exs_evtname(int type) {
   }
 }
 
-const char* exs_version_string(void) { return EXS_VERSION_TEXT; }
+const char* exs_version_string(void) {
+  return EXS_VERSION_TEXT;
+}

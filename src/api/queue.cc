@@ -28,18 +28,24 @@ Result<std::uint64_t> deadline_of(const timeval* timeout) {
   return deadline_after(seconds * kNsPerSecond + part_ns);
 }
 
-Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min, std::int64_t max,
-                    Result<std::uint64_t> deadline_ns) {
+Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min,
+                    std::int64_t max, Result<std::uint64_t> deadline_ns) {
   const auto queue = library.queues.find(handle);
   if (!queue) return failure(EBADF);
+  if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX) return failure(EINVAL);
   if (max == 0) return 0;
-  if (!deadline_ns || max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX) return failure(EINVAL);
+  if (!deadline_ns) return failure(EINVAL);
   if (static_cast<std::size_t>(max) > queue->depth()) return failure(EINVAL);
   if (events == nullptr) return failure(EFAULT);
   const auto taken = wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
                                      static_cast<std::size_t>(max), min == 0 ? 0 : *deadline_ns);
   if (!taken) return failure(taken.error());
   return static_cast<int>(*taken);
+}
+
+// A program that makes a queue need not know that it holds descriptors.
+Status without_descriptors(Status why) {
+  return why == Status(EMFILE) || why == Status(ENFILE) ? Status(ENOMEM) : why;
 }
 
 template <typename T>
@@ -97,9 +103,9 @@ exs_qhandle_t exs_qcreate(int depth) {
   return api_call<exs_qhandle_t>(EXS_QHANDLE_INVALID, [&](Library& library) -> Result<int> {
     if (depth < 1 || depth > EXS_QDEPTH_MAX) return failure(EINVAL);
     auto home = library.next_shard();
-    if (!home) return failure(home.error());
+    if (!home) return failure(without_descriptors(home.error()));
     auto queue = std::make_shared<EventQueue>(static_cast<std::size_t>(depth), std::move(*home));
-    if (queue->follower_fd() < 0) return failure(EMFILE);
+    if (queue->follower_fd() < 0) return failure(ENOMEM);
     const int handle = library.queues.insert(std::move(queue));
     if (handle == 0) return failure(ENOMEM);
     return handle;
@@ -119,7 +125,7 @@ int exs_qdequeue(exs_qhandle_t handle, exs_event_t* events, int count, const str
   return api_call([&](Library& library) -> Result<int> {
     const std::int64_t wide = count;  // -INT_MIN does not fit an int
     const std::int64_t max = wide < 0 ? -wide : wide;
-    return wait_on(library, handle, events, wide < 0 ? max : 1, max, deadline_of(timeout));
+    return wait_on(library, handle, events, wide > 0 ? 1 : max, max, deadline_of(timeout));
   });
 }
 

@@ -53,7 +53,9 @@ Status check_address(const Socket& socket, const sockaddr* address, socklen_t le
   return length < needed ? Status(EINVAL) : Status();
 }
 
-Status kernel_result(int result) { return result == 0 ? Status() : Status(errno); }
+Status kernel_result(int result) {
+  return result == 0 ? Status() : Status(errno);
+}
 
 Status connect_socket(Library& library, Socket& socket, const sockaddr* address, socklen_t length,
                       exs_qhandle_t queue, exs_ahandle_t ahandle) {
@@ -104,7 +106,8 @@ Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, ex
 
 using KernelNameCall = int (*)(int, sockaddr*, socklen_t*);
 
-Result<int> name_of(Library& library, int number, sockaddr* address, socklen_t* length, KernelNameCall kernel_call) {
+Result<int> name_of(Library& library, int number, sockaddr* address, socklen_t* length,
+                    KernelNameCall kernel_call) {
   const auto socket = library.sockets.find(number);
   if (!socket) return failure(EBADF);
   if (address == nullptr || length == nullptr) return failure(EFAULT);

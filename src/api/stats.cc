@@ -54,7 +54,8 @@ using namespace exs;
 int exs_getstats(int number, exs_stats_t* stats) {
   return api_call([&](Library& library) -> Result<int> {
     if (stats == nullptr) return failure(EFAULT);
-    if (stats->struct_bytes < sizeof stats->struct_bytes) return failure(EINVAL);
+    if (stats->struct_bytes < offsetof(exs_stats_t, sends_done))
+      return failure(EINVAL);  // itself and one counter
     exs_stats_t found{};
     if (number == -1) {
       found = library.totals();

@@ -15,12 +15,15 @@ struct Transfer {
   exs_mhandle_t region;
 };
 
-Status check_memory(const Transfer& transfer, const Region& region, Session& session, proto::Direction direction) {
-  if (transfer.length_bytes > 0 && !region.contains(transfer.buffer, transfer.length_bytes)) return Status(EFAULT);
+Status check_memory(const Transfer& transfer, const Region& region, Session& session,
+                    proto::Direction direction) {
+  if (transfer.length_bytes > 0 && !region.contains(transfer.buffer, transfer.length_bytes))
+    return Status(EFAULT);
   if (direction == proto::Direction::kReceive) return Status();
   // Only a message that travels inside its advertisement does without the peer reading our memory.
   const bool exposed = transfer.never_immediate || transfer.length_bytes > session.small_bytes();
-  const bool readable = (static_cast<unsigned>(region.access()) & static_cast<unsigned>(Access::kRemoteRead)) != 0;
+  const bool readable =
+      (static_cast<unsigned>(region.access()) & static_cast<unsigned>(Access::kRemoteRead)) != 0;
   return exposed && !readable ? Status(EACCES) : Status();
 }
 
@@ -52,10 +55,9 @@ Status post(Library& library, const Transfer& transfer, proto::Direction directi
   if (const Status status = check_memory(transfer, *region, *session, direction); !status.ok()) return status;
   if (const Status status = claim(*session, direction, *queue, *region); !status.ok()) return status;
   // Queue and region stay until the event: neither can be deleted while its count says that we use it.
-  session->post(direction,
-                {.memory = {transfer.buffer, transfer.length_bytes, region->key()},
-                 .never_immediate = transfer.never_immediate,
-                 .tag = {queue.get(), region.get(), transfer.handle, transfer.region}});
+  session->post(direction, {.memory = {transfer.buffer, transfer.length_bytes, region->key()},
+                            .never_immediate = transfer.never_immediate,
+                            .tag = {queue.get(), region.get(), transfer.handle, transfer.region}});
   return Status();
 }
 
@@ -64,12 +66,13 @@ Status post(Library& library, const Transfer& transfer, proto::Direction directi
 
 using namespace exs;
 
-int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue, exs_ahandle_t handle,
-             exs_mhandle_t region) {
+int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
+             exs_ahandle_t handle, exs_mhandle_t region) {
   return api_call([&](Library& library) -> Result<int> {
     if ((flags & ~EXS_NO_IMMEDIATE) != 0) return failure(EOPNOTSUPP);
     auto* bytes = static_cast<std::byte*>(const_cast<void*>(buffer));  // only ever read
-    return api_result(post(library, {socket, bytes, length, (flags & EXS_NO_IMMEDIATE) != 0, queue, handle, region},
+    return api_result(post(library,
+                           {socket, bytes, length, (flags & EXS_NO_IMMEDIATE) != 0, queue, handle, region},
                            proto::Direction::kSend));
   });
 }
@@ -78,7 +81,8 @@ int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t q
              exs_mhandle_t region) {
   return api_call([&](Library& library) -> Result<int> {
     if ((flags & ~MSG_WAITALL) != 0) return failure(EOPNOTSUPP);
-    return api_result(post(library, {socket, static_cast<std::byte*>(buffer), length, false, queue, handle, region},
+    return api_result(post(library,
+                           {socket, static_cast<std::byte*>(buffer), length, false, queue, handle, region},
                            proto::Direction::kReceive));
   });
 }

@@ -1,4 +1,5 @@
-// The lock of a shard (design notes in event/shard.h), and a plain mutex the thread-safety analysis understands.
+// The lock of a shard (design notes in event/shard.h), and a plain mutex the thread-safety analysis
+// understands.
 #pragma once
 
 #include <atomic>

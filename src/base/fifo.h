@@ -1,4 +1,5 @@
-// A first-in first-out queue in one growing ring: indexable from the head, no allocation once it has its size.
+// A first-in first-out queue in one growing ring: indexable from the head, no allocation once it has its
+// size.
 #pragma once
 
 #include <cstddef>

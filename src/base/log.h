@@ -1,5 +1,5 @@
-// One log line where an error is decided. Written to standard error; EXS_LOG=off|error|warn|info|debug chooses
-// the level (default warn). Thread: any.
+// One log line where an error is decided. Written to standard error; EXS_LOG=off|error|warn|info|debug
+// chooses the level (default warn). Thread: any.
 #pragma once
 
 namespace exs {

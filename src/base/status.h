@@ -26,7 +26,11 @@ template <typename T>
 using Result = tl::expected<T, Status>;
 
 // `return failure(ENOMEM);` from a function that returns Result<T>.
-inline tl::unexpected<Status> failure(int error_number) { return tl::unexpected<Status>(Status(error_number)); }
-inline tl::unexpected<Status> failure(Status status) { return tl::unexpected<Status>(status); }
+inline tl::unexpected<Status> failure(int error_number) {
+  return tl::unexpected<Status>(Status(error_number));
+}
+inline tl::unexpected<Status> failure(Status status) {
+  return tl::unexpected<Status>(status);
+}
 
 }  // namespace exs

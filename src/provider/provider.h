@@ -2,12 +2,13 @@
 // method; what differs is told by Limits, and callers branch on that, never on a name.
 //
 // Common preconditions and promises
-//  1. Port, Listener and Link methods are called by one thread at a time: the holder of the shard's drive lock.
+//  1. Port, Listener and Link methods are called by one thread at a time: the holder of the shard's drive
+//  lock.
 //     Provider methods may be called by any thread.
 //  2. Nothing here blocks and nothing calls back: results come only out of Port::poll.
 //  3. Each post_* is all or nothing. On success exactly one Completion with its token follows, also after
-//     close() (then ECANCELED); until then the memory must stay registered, and unchanged for sends and writes.
-//     On error nothing was posted. Posts of one link complete in post order within a kind.
+//     close() (then ECANCELED); until then the memory must stay registered, and unchanged for sends and
+//     writes. On error nothing was posted. Posts of one link complete in post order within a kind.
 //  4. The link is reliable and ordered: a message posted after a write arrives after its bytes.
 //  5. Bytes from a peer can only end a link (kDisconnected), never the process.
 #pragma once
@@ -48,10 +49,10 @@ struct RemoteSlice {
 
 // Depths a link is made with. The protocol never exceeds them, so EAGAIN from a post is a bug of ours.
 struct LinkDepths {
-  std::uint32_t sends = 0;       // post_send outstanding
-  std::uint32_t receives = 0;    // post_recv outstanding
-  std::uint32_t reads_out = 0;   // ORD: post_read we may have outstanding, at most Limits::read_depth
-  std::uint32_t reads_in = 0;    // IRD: reads of the peer we serve at once, at most Limits::read_depth
+  std::uint32_t sends = 0;      // post_send outstanding
+  std::uint32_t receives = 0;   // post_recv outstanding
+  std::uint32_t reads_out = 0;  // ORD: post_read we may have outstanding, at most Limits::read_depth
+  std::uint32_t reads_in = 0;   // IRD: reads of the peer we serve at once, at most Limits::read_depth
 };
 
 struct Limits {
@@ -136,8 +137,8 @@ struct ConnectParameters {
 };
 
 struct ListenParameters {
-  std::uint32_t backlog = 0;                // requests waiting or in handshake; further peers wait in the kernel
-  std::uint64_t handshake_limit_ns = 0;     // from TCP accept to complete request
+  std::uint32_t backlog = 0;             // requests waiting or in handshake; further peers wait in the kernel
+  std::uint64_t handshake_limit_ns = 0;  // from TCP accept to complete request
 };
 
 inline constexpr std::uint64_t kNoDeadline = UINT64_MAX;

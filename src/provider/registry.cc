@@ -8,7 +8,8 @@ namespace exs {
 Result<Provider*> find_provider(std::string_view name) {
   static Provider* const iwarp = iwarp::make_iwarp_provider().release();
   if (name == "auto" || name == iwarp->name()) return iwarp;
-  log(LogLevel::kError, "provider \"%.*s\" is not in this build; it has: iwarp (choose \"iwarp\" or \"auto\")",
+  log(LogLevel::kError,
+      "provider \"%.*s\" is not in this build; it has: iwarp (choose \"iwarp\" or \"auto\")",
       static_cast<int>(name.size()), name.data());
   return failure(ENOTSUP);
 }
