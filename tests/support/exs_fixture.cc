@@ -1,13 +1,17 @@
 #include "tests/support/exs_fixture.h"
 
 #include <arpa/inet.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace exs::test {
 namespace {
@@ -28,7 +32,9 @@ std::string errno_name(int error) {
   return name == nullptr ? std::to_string(error) : name;
 }
 
-std::string outcome(int result) { return result >= 0 ? "ok" : errno_name(errno); }
+std::string outcome(int result) {
+  return result >= 0 ? "ok" : errno_name(errno);
+}
 
 int attribute(exs_qhandle_t queue, int name) {
   int value = -1;
@@ -44,18 +50,28 @@ std::size_t entries_of(const char* folder) {
 }
 }  // namespace
 
-std::size_t open_descriptors() { return entries_of("/proc/self/fd"); }
-std::size_t threads() { return entries_of("/proc/self/task"); }
+std::size_t open_descriptors() {
+  return entries_of("/proc/self/fd");
+}
+std::size_t threads() {
+  return entries_of("/proc/self/task");
+}
 
-Library::Library() { require(exs_init(EXS_VERSION) == 0, "exs_init"); }
-Library::~Library() { exs_fini(); }
+Library::Library() {
+  require(exs_init(EXS_VERSION) == 0, "exs_init");
+}
+Library::~Library() {
+  exs_fini();
+}
 
 Queue::Queue(int depth, int wait_mode) : handle_(exs_qcreate(depth)) {
   require(handle_ != EXS_QHANDLE_INVALID, "exs_qcreate");
   require(exs_qmodify(handle_, EXS_QATTR_WAIT, &wait_mode, sizeof wait_mode) == 0, "exs_qmodify");
 }
 
-Queue::~Queue() { exs_qdelete(handle_); }
+Queue::~Queue() {
+  exs_qdelete(handle_);
+}
 
 exs_event_t Queue::next() {
   if (!kept_.empty()) {
@@ -93,11 +109,14 @@ bool Queue::empty() {
   return events == 0 && kept_.empty();
 }
 
-Memory::Memory(std::size_t size_bytes, int flags) : bytes_(size_bytes), handle_(exs_mregister(bytes_.data(), size_bytes, flags)) {
+Memory::Memory(std::size_t size_bytes, int flags)
+    : bytes_(size_bytes), handle_(exs_mregister(bytes_.data(), size_bytes, flags)) {
   require(handle_ != EXS_MHANDLE_INVALID, "exs_mregister");
 }
 
-Memory::~Memory() { exs_mderegister(handle_, 0); }
+Memory::~Memory() {
+  exs_mderegister(handle_, 0);
+}
 
 void Memory::fill(std::uint32_t seed) {
   std::uint32_t state = seed * 2654435761U + 1;
@@ -105,6 +124,29 @@ void Memory::fill(std::uint32_t seed) {
     state = state * 1664525U + 1013904223U;
     byte = static_cast<std::byte>(state >> 24);
   }
+}
+
+WaitingThread::WaitingThread(std::function<void()> body)
+    : thread_([this, body = std::move(body)] {
+        id_ = ::gettid();
+        id_.notify_one();
+        body();
+      }) {
+  id_.wait(0);
+}
+
+void WaitingThread::await_sleep() const {
+  const std::string path = "/proc/self/task/" + std::to_string(id_) + "/syscall";
+  for (;;) {
+    std::string call;
+    std::ifstream(path) >> call;
+    if (call == std::to_string(SYS_ppoll)) return;
+    std::this_thread::yield();
+  }
+}
+
+void WaitingThread::join() {
+  if (thread_.joinable()) thread_.join();
 }
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -115,7 +157,9 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-sockaddr* generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
+sockaddr* generic(sockaddr_in& address) {
+  return reinterpret_cast<sockaddr*>(&address);
+}
 
 ListeningSocket::ListeningSocket() : number_(exs_socket(AF_INET, SOCK_SEQPACKET, 0)) {
   require(number_ >= 0, "exs_socket");
@@ -124,7 +168,9 @@ ListeningSocket::ListeningSocket() : number_(exs_socket(AF_INET, SOCK_SEQPACKET,
   require(exs_listen(number_, 128) == 0, "exs_listen");
 }
 
-ListeningSocket::~ListeningSocket() { exs_close(number_); }
+ListeningSocket::~ListeningSocket() {
+  exs_close(number_);
+}
 
 sockaddr_in ListeningSocket::address() const {
   sockaddr_in address{};
@@ -149,7 +195,8 @@ Pair::Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int)) {
   require(exs_listen(listening, 1) == 0, "exs_listen");
   require(exs_getsockname(listening, generic(address), &length) == 0, "exs_getsockname");
   require(exs_accept(listening, nullptr, 0, right_queue.handle(), nullptr) == 0, "exs_accept");
-  require(exs_connect(left, generic(address), sizeof address, 0, left_queue.handle(), nullptr) == 0, "exs_connect");
+  require(exs_connect(left, generic(address), sizeof address, 0, left_queue.handle(), nullptr) == 0,
+          "exs_connect");
   const exs_event_t connected = left_queue.next_of(left, EXS_EVT_CONNECT);
   errno = connected.exs_evt_errno;
   require(connected.exs_evt_errno == 0, "the connection");

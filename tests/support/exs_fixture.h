@@ -3,10 +3,14 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <signal.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "exs/exs.h"
@@ -67,6 +71,23 @@ class Memory {
  private:
   std::vector<std::byte> bytes_;
   exs_mhandle_t handle_;
+};
+
+// A thread that is to sleep in exs_qwait, exs_qdequeue or exs_close.
+class WaitingThread {
+ public:
+  explicit WaitingThread(std::function<void()> body);
+  ~WaitingThread() { join(); }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+  // Returns once the kernel says that the thread sleeps in ppoll.
+  void await_sleep() const;
+  void interrupt(int signal) { ::pthread_kill(thread_.native_handle(), signal); }
+  void join();
+
+ private:
+  std::atomic<int> id_{0};
+  std::thread thread_;
 };
 
 sockaddr_in loopback(std::uint16_t port = 0);

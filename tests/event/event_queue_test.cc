@@ -1,0 +1,183 @@
+// EventQueue: slots, events, sleepers.
+#define BOOST_TEST_MODULE event_queue_test
+#include <boost/test/unit_test.hpp>
+
+#include <poll.h>
+
+#include <fcntl.h>
+
+#include "event/event_queue.h"
+#include "tests/event/fake_port.h"
+
+namespace exs::test {
+namespace {
+
+bool readable(int descriptor) {
+  pollfd watched{descriptor, POLLIN, 0};
+  return ::poll(&watched, 1, 0) == 1;
+}
+
+struct Fixture : ShardFixture {
+  std::shared_ptr<EventQueue> queue = std::make_shared<EventQueue>(4, shard);
+  exs_event_t out[8] = {};
+
+  void push(int type = EXS_EVT_USER) {
+    exs_event_t event{};
+    event.exs_evt_type = type;
+    queue->push(event, nullptr);
+  }
+  void reserve(int slots) {
+    for (int i = 0; i < slots; ++i) BOOST_REQUIRE(queue->reserve());
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(event_queue_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_slot_is_taken_from_reservation_to_take) {
+  reserve(4);
+  BOOST_TEST(!queue->reserve());
+  push();
+  BOOST_TEST(!queue->reserve());
+  BOOST_TEST(queue->events() == 1U);
+  BOOST_TEST(queue->reserved() == 4U);
+  BOOST_TEST(queue->take(out, 1, 8) == 1U);
+  BOOST_TEST(queue->reserve());
+  queue->cancel_reservation();
+  BOOST_TEST(queue->reserved() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(take_keeps_order_and_respects_both_limits) {
+  reserve(4);
+  for (const int type : {1, 2, 3}) push(type);
+  BOOST_TEST(queue->take(out, 4, 8) == 0U);
+  BOOST_TEST(queue->take(out, 2, 2) == 2U);
+  BOOST_TEST(out[0].exs_evt_type == 1);
+  BOOST_TEST(out[1].exs_evt_type == 2);
+  BOOST_TEST(queue->take(out, 1, 8) == 1U);
+  BOOST_TEST(out[0].exs_evt_type == 3);
+  BOOST_TEST(queue->take(out, 0, 8) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(depth_follows_the_slots_taken) {
+  reserve(3);
+  BOOST_TEST((queue->set_depth(2) == Status(EBUSY)));
+  BOOST_TEST(queue->set_depth(3).ok());
+  BOOST_TEST(!queue->reserve());
+  BOOST_TEST(queue->set_depth(4).ok());
+  BOOST_TEST(queue->reserve());
+}
+
+BOOST_AUTO_TEST_CASE(an_event_holds_its_descriptor_number) {
+  auto number = std::make_shared<KernelDescriptor>(UniqueFd(::eventfd(0, EFD_CLOEXEC)));
+  const int descriptor = number->number();
+  reserve(1);
+  queue->push({}, std::move(number));
+  BOOST_TEST(::fcntl(descriptor, F_GETFD) >= 0);
+  BOOST_TEST(queue->take(out, 1, 1) == 1U);
+  BOOST_TEST(::fcntl(descriptor, F_GETFD) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(the_ready_descriptor_follows_the_events) {
+  reserve(4);
+  push();
+  const int descriptor = *queue->ready_fd();
+  BOOST_TEST(*queue->ready_fd() == descriptor);
+  BOOST_TEST(readable(descriptor));
+  push();
+  BOOST_TEST(queue->take(out, 1, 1) == 1U);
+  BOOST_TEST(readable(descriptor));
+  BOOST_TEST(queue->take(out, 1, 1) == 1U);
+  BOOST_TEST(!readable(descriptor));
+  push();
+  BOOST_TEST(readable(descriptor));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_goes_to_sleep_when_enough_is_there) {
+  reserve(2);
+  push();
+  BOOST_TEST(!queue->sleep_as_follower(1));
+  BOOST_TEST(!queue->sleep_as_leader(1));
+  BOOST_TEST(queue->sleep_as_leader(2));
+  queue->awake_as_leader();
+}
+
+BOOST_AUTO_TEST_CASE(a_follower_is_woken_when_its_wish_is_met_and_not_before) {
+  reserve(3);
+  BOOST_TEST(queue->sleep_as_follower(2));
+  push();
+  BOOST_TEST(!readable(queue->follower_fd()));
+  push();
+  BOOST_TEST(readable(queue->follower_fd()));
+  queue->awake_as_follower(2);
+}
+
+BOOST_AUTO_TEST_CASE(a_wake_up_of_the_past_does_not_wake_the_next_sleeper) {
+  reserve(1);
+  BOOST_TEST(queue->sleep_as_follower(1));
+  push();
+  queue->awake_as_follower(1);
+  BOOST_TEST(queue->take(out, 1, 1) == 1U);
+  BOOST_TEST(queue->sleep_as_follower(1));
+  BOOST_TEST(!readable(queue->follower_fd()));
+  queue->awake_as_follower(1);
+}
+
+BOOST_AUTO_TEST_CASE(a_modest_follower_is_woken_although_a_greedy_one_goes_to_sleep) {
+  reserve(2);
+  BOOST_TEST(queue->sleep_as_follower(1));
+  push();
+  BOOST_TEST(queue->sleep_as_follower(5));  // before the first one has come round to look
+  BOOST_TEST(readable(queue->follower_fd()));
+  queue->awake_as_follower(1);
+  queue->awake_as_follower(5);
+}
+
+BOOST_AUTO_TEST_CASE(the_wish_of_a_follower_that_left_wakes_nobody) {
+  reserve(2);
+  BOOST_TEST(queue->sleep_as_follower(1));
+  BOOST_TEST(queue->sleep_as_follower(3));
+  queue->awake_as_follower(1);
+  push();
+  BOOST_TEST(!readable(queue->follower_fd()));
+  queue->awake_as_follower(3);
+}
+
+BOOST_AUTO_TEST_CASE(close_is_refused_while_anything_is_under_way) {
+  reserve(2);
+  push();
+  BOOST_TEST((queue->close(false) == Status(EBUSY)));
+  queue->cancel_reservation();
+  {
+    const EventQueue::Visit visit(*queue);
+    BOOST_TEST((queue->close(false) == Status(EBUSY)));
+    BOOST_TEST(!queue->closed());
+  }
+  BOOST_TEST(queue->close(false).ok());
+  BOOST_TEST(queue->closed());
+  BOOST_TEST(queue->events() == 0U);
+  BOOST_TEST(!queue->reserve());
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_close_wakes_who_sleeps) {
+  BOOST_TEST(queue->sleep_as_follower(1));
+  BOOST_TEST(queue->close(true).ok());
+  BOOST_TEST(readable(queue->follower_fd()));
+  queue->awake_as_follower(1);
+  BOOST_TEST(!queue->sleep_as_follower(1));
+  BOOST_TEST(!queue->sleep_as_leader(1));
+}
+
+BOOST_AUTO_TEST_CASE(an_event_may_be_pushed_after_a_forced_close) {
+  reserve(2);
+  push();
+  BOOST_TEST(queue->close(true).ok());
+  BOOST_TEST(queue->reserved() == 1U);
+  push();
+  BOOST_TEST(queue->reserved() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test

@@ -1,0 +1,112 @@
+// A provider whose one port does nothing but count: what shards, queues and engines are tested on.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "event/shard.h"
+#include "src/base/unique_fd.h"
+#include "src/provider/provider.h"
+
+namespace exs::test {
+
+// Thread: what the shard calls, its holder; the rest, any.
+class FakePort final : public Port {
+ public:
+  Result<std::unique_ptr<Link>> connect(int, const sockaddr*, socklen_t, const ConnectParameters&,
+                                        std::uint64_t) override {
+    return failure(ENETUNREACH);
+  }
+  Result<std::unique_ptr<Listener>> listen(int, const ListenParameters&, std::uint64_t) override {
+    return failure(EMFILE);
+  }
+  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest>, int, const ConnectParameters&,
+                                       std::uint64_t) override {
+    return failure(ENOMEM);
+  }
+  void flush() override { ++flushes; }
+  void progress(std::uint64_t) override {
+    ++looks;
+    std::lock_guard guard(mutex_);
+    if (arrived_.empty()) return;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto taken = ::read(arrival_.get(), &count, sizeof count);
+    std::move(arrived_.begin(), arrived_.end(), std::back_inserter(ready_));
+    arrived_.clear();
+  }
+  std::size_t poll(std::span<Completion> out) override {
+    std::size_t count = 0;
+    for (; count < out.size() && !ready_.empty(); ++count) {
+      out[count] = ready_.front();
+      ready_.pop_front();
+    }
+    return count;
+  }
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return deadline_ns; }
+  [[nodiscard]] int wait_fd() const noexcept override { return arrival_.get(); }
+  void bind_engine_thread() override { engine = std::this_thread::get_id(); }
+
+  // The network brings a completion: progress() will find it.
+  void bring(const Completion& completion) {
+    std::lock_guard guard(mutex_);
+    arrived_.push_back(completion);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(arrival_.get(), &one, sizeof one);
+  }
+
+  std::atomic<int> flushes{0};
+  std::atomic<int> looks{0};
+  std::atomic<std::thread::id> engine{};
+  std::atomic<std::uint64_t> deadline_ns{kNoDeadline};
+
+ private:
+  const UniqueFd arrival_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::mutex mutex_;
+  std::deque<Completion> arrived_;
+  std::deque<Completion> ready_;
+};
+
+class FakeProvider final : public Provider {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "fake"; }
+  [[nodiscard]] Limits limits() const noexcept override { return {}; }
+  Result<MemoryKey> register_memory(std::span<std::byte>, Access) override { return MemoryKey{1}; }
+  void deregister_memory(MemoryKey) noexcept override {}
+  Result<std::unique_ptr<Port>> open_port() override {
+    auto made = std::make_unique<FakePort>();
+    port = made.get();
+    return made;
+  }
+
+  FakePort* port = nullptr;  // the last one opened
+};
+
+// A task from a lambda.
+class Call final : public Task {
+ public:
+  explicit Call(std::function<void(Shard&)> body) : body_(std::move(body)) {}
+  void run(Shard& shard) override { body_(shard); }
+
+ private:
+  const std::function<void(Shard&)> body_;
+};
+
+struct ShardFixture {
+  FakeProvider provider;
+  std::shared_ptr<Shard> shard = std::move(*Shard::create(provider));
+  FakePort& port = *provider.port;
+
+  // As a thread that waits and spins.
+  void drive() { shard->drive_as_waiter(monotonic_ns(), true); }
+  void execute(std::function<void(Shard&)> body) { shard->execute(std::make_unique<Call>(std::move(body))); }
+};
+
+}  // namespace exs::test

@@ -1,0 +1,68 @@
+// Region: bounds, uses, and the end of a region.
+#define BOOST_TEST_MODULE region_test
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "event/region.h"
+
+namespace exs::test {
+namespace {
+
+struct Fixture {
+  std::byte bytes[16] = {};
+  std::shared_ptr<Region> region =
+      std::make_shared<Region>(std::span(bytes).subspan(4, 8), Access::kRemoteRead, MemoryKey{1}, false);
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(region_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_range_lies_inside_to_the_last_byte) {
+  BOOST_TEST(region->contains(bytes + 4, 8));
+  BOOST_TEST(region->contains(bytes + 11, 1));
+  BOOST_TEST(region->contains(bytes + 12, 0));
+  BOOST_TEST(!region->contains(bytes + 3, 1));
+  BOOST_TEST(!region->contains(bytes + 4, 9));
+  BOOST_TEST(!region->contains(bytes + 12, 1));
+  BOOST_TEST(!region->contains(bytes + 5, SIZE_MAX));
+  BOOST_TEST(!region->contains(nullptr, 1));
+  BOOST_TEST(!region->contains(nullptr, SIZE_MAX));
+}
+
+BOOST_AUTO_TEST_CASE(a_region_in_use_does_not_retire_and_a_retired_one_is_not_used) {
+  BOOST_TEST(region->use());
+  BOOST_TEST(region->use());
+  BOOST_TEST(!region->retire());
+  region->release();
+  BOOST_TEST(!region->retire());
+  region->release();
+  BOOST_TEST(region->retire());
+  BOOST_TEST(!region->use());
+  BOOST_TEST(!region->retire());
+  BOOST_TEST(!region->retire_when_idle());
+}
+
+BOOST_AUTO_TEST_CASE(of_all_who_wait_for_idleness_one_retires_it) {
+  constexpr int kUses = 100;
+  for (int i = 0; i < kUses; ++i) BOOST_REQUIRE(region->use());
+  std::atomic<int> retired{0};
+  std::vector<std::thread> waiting;
+  for (int i = 0; i < 3; ++i) {
+    waiting.emplace_back([&] {
+      if (region->retire_when_idle()) ++retired;
+    });
+  }
+  for (int i = 0; i < kUses; ++i) region->release();
+  for (std::thread& thread : waiting) thread.join();
+  BOOST_TEST(retired == 1);
+  BOOST_TEST(!region->use());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test

@@ -1,0 +1,173 @@
+// wait_for_events: who sleeps where, who wakes whom, across queues and shards.
+#define BOOST_TEST_MODULE wait_test
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <vector>
+
+#include "event/wait.h"
+#include "tests/event/fake_port.h"
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+struct Fixture : ShardFixture {
+  Fixture() { BOOST_REQUIRE(shard->start_engine().ok()); }
+
+  std::shared_ptr<EventQueue> make_queue(int mode = EXS_WAIT_NOTIFY) {
+    auto queue = std::make_shared<EventQueue>(1000, shard);
+    queue->set_wait_mode(mode);
+    return queue;
+  }
+  static void push(EventQueue& queue) {
+    BOOST_REQUIRE(queue.reserve());
+    queue.push({}, nullptr);
+  }
+};
+
+// A thread that takes `min` events.
+struct Taker {
+  Taker(EventQueue& queue, std::size_t min)
+      : thread([this, &queue, min] {
+          std::vector<exs_event_t> events(min);
+          const auto result = wait_for_events(queue, events.data(), min, min, kNoDeadline);
+          taken = result ? *result : 0;
+          error = result ? 0 : result.error().error();
+        }) {}
+  std::size_t taken = 0;
+  int error = 0;
+  WaitingThread thread;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(wait_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_sleeping_leader_is_woken_by_a_push_in_every_mode) {
+  for (const int mode : {EXS_WAIT_NOTIFY, EXS_WAIT_ADAPTIVE}) {
+    const auto queue = make_queue(mode);
+    Taker taker(*queue, 1);
+    taker.thread.await_sleep();
+    push(*queue);
+    taker.thread.join();
+    BOOST_TEST(taker.taken == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(leader_and_follower_of_one_queue_are_both_served) {
+  const auto queue = make_queue();
+  Taker first(*queue, 1);
+  first.thread.await_sleep();
+  Taker second(*queue, 1);
+  second.thread.await_sleep();
+  push(*queue);
+  push(*queue);
+  first.thread.join();
+  second.thread.join();
+  BOOST_TEST(first.taken + second.taken == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_follower_goes_on_when_its_leader_has_left) {
+  const auto led = make_queue();
+  const auto followed = make_queue();
+  Taker leader(*led, 1);
+  leader.thread.await_sleep();
+  Taker follower(*followed, 2);
+  follower.thread.await_sleep();
+  push(*led);
+  leader.thread.join();
+  push(*followed);
+  push(*followed);
+  follower.thread.join();
+  BOOST_TEST(follower.taken == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(threads_with_different_wishes_on_one_queue_are_all_served) {
+  const auto leaders = make_queue();
+  Taker leader(*leaders, 1);  // so that everyone else follows
+  leader.thread.await_sleep();
+  for (int round = 0; round < 50; ++round) {
+    const auto queue = make_queue();
+    Taker modest(*queue, 1);
+    Taker greedy(*queue, 3);
+    for (int i = 0; i < 4; ++i) push(*queue);
+    modest.thread.join();
+    greedy.thread.join();
+    BOOST_TEST(modest.taken == 1U);
+    BOOST_TEST(greedy.taken == 3U);
+  }
+  push(*leaders);
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_take_every_event_once) {
+  constexpr int kThreads = 4;
+  constexpr int kEvents = 2000;
+  for (const int mode : {EXS_WAIT_NOTIFY, EXS_WAIT_ADAPTIVE, EXS_WAIT_BUSY_POLL}) {
+    const auto queue = make_queue(mode);
+    std::atomic<int> taken{0};
+    std::vector<std::thread> takers;
+    for (int i = 0; i < kThreads; ++i) {
+      takers.emplace_back([&] {
+        exs_event_t event{};
+        for (;;) {
+          const auto result = wait_for_events(*queue, &event, 1, 1, kNoDeadline);
+          if (!result || event.exs_evt_type == EXS_EVT_CLOSE) return;
+          ++taken;
+        }
+      });
+    }
+    for (int i = 0; i < kEvents; ++i) {
+      while (!queue->reserve()) std::this_thread::yield();
+      queue->push({}, nullptr);
+    }
+    exs_event_t end{};
+    end.exs_evt_type = EXS_EVT_CLOSE;
+    for (int i = 0; i < kThreads; ++i) {
+      while (!queue->reserve()) std::this_thread::yield();
+      queue->push(end, nullptr);
+    }
+    for (std::thread& taker : takers) taker.join();
+    BOOST_TEST(taken == kEvents);
+    BOOST_TEST(queue->reserved() == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_queue_closed_by_force_ends_every_wait) {
+  for (const int mode : {EXS_WAIT_NOTIFY, EXS_WAIT_BUSY_POLL}) {
+    const auto queue = make_queue(mode);
+    Taker first(*queue, 1);
+    Taker second(*queue, 1);
+    if (mode == EXS_WAIT_NOTIFY) {
+      first.thread.await_sleep();
+      second.thread.await_sleep();
+    }
+    BOOST_TEST(queue->close(true).ok());
+    first.thread.join();
+    second.thread.join();
+    BOOST_TEST(errno_name(first.error) == "EBADF");
+    BOOST_TEST(errno_name(second.error) == "EBADF");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_of_no_time_looks_at_the_network_once) {
+  const auto queue = make_queue();
+  exs_event_t event{};
+  shard->stop_engine();
+  const int before = port.looks;
+  const auto result = wait_for_events(*queue, &event, 1, 1, 0);
+  BOOST_TEST((result && *result == 0));
+  BOOST_TEST(port.looks == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_whose_time_is_over_gives_what_is_there) {
+  const auto queue = make_queue();
+  push(*queue);
+  exs_event_t events[3];
+  const auto result = wait_for_events(*queue, events, 3, 3, monotonic_ns() + 1000);
+  BOOST_TEST((result && *result == 1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
