@@ -1,0 +1,191 @@
+// exs_init and exs_fini, and what works without them.
+#define BOOST_TEST_MODULE init_test
+#include <boost/test/unit_test.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+const std::string kEnotsup = errno_name(ENOTSUP);  // EOPNOTSUPP has the same number
+
+// Every call that needs the library, each with arguments that would be fine, or refused for another reason.
+void expect_eperm_of_every_call() {
+  char bytes[64] = {};
+  exs_mhandle_t region = 7;
+  exs_event_t event{};
+  int value = 0;
+  std::size_t length = sizeof value;
+  sockaddr_in address = loopback();
+  socklen_t address_bytes = sizeof address;
+  exs_stats_t stats{};
+  stats.struct_bytes = sizeof stats;
+  BOOST_TEST(outcome(exs_mregister(bytes, sizeof bytes, 0)) == "EPERM");
+  BOOST_TEST(outcome(exs_mderegister(1, 0)) == "EPERM");
+  errno = 0;
+  BOOST_TEST(exs_alloc(64, &region) == nullptr);
+  BOOST_TEST(errno_name(errno) == "EPERM");
+  BOOST_TEST(region == 7);
+  BOOST_TEST(outcome(exs_free(bytes)) == "EPERM");
+  BOOST_TEST(outcome(exs_qcreate(1)) == "EPERM");
+  BOOST_TEST(outcome(exs_qdelete(1)) == "EPERM");
+  BOOST_TEST(outcome(exs_qdequeue(1, &event, 1, nullptr)) == "EPERM");
+  BOOST_TEST(outcome(exs_qwait(1, &event, 1, 1, -1)) == "EPERM");
+  BOOST_TEST(outcome(exs_qmodify(1, EXS_QATTR_DEPTH, &value, sizeof value)) == "EPERM");
+  BOOST_TEST(outcome(exs_qstatus(1, EXS_QATTR_DEPTH, &value, &length)) == "EPERM");
+  BOOST_TEST(outcome(exs_qfd(1)) == "EPERM");
+  BOOST_TEST(outcome(exs_socket(AF_INET, SOCK_SEQPACKET, 0)) == "EPERM");
+  BOOST_TEST(outcome(exs_bind(0, generic(address), sizeof address)) == "EPERM");
+  BOOST_TEST(outcome(exs_listen(0, 1)) == "EPERM");
+  BOOST_TEST(outcome(exs_accept(0, nullptr, 0, 1, nullptr)) == "EPERM");
+  BOOST_TEST(outcome(exs_connect(0, generic(address), sizeof address, 0, 1, nullptr)) == "EPERM");
+  BOOST_TEST(outcome(exs_shutdown(0, SHUT_WR)) == "EPERM");
+  BOOST_TEST(outcome(exs_close(0)) == "EPERM");
+  BOOST_TEST(outcome(exs_getsockname(0, generic(address), &address_bytes)) == "EPERM");
+  BOOST_TEST(outcome(exs_getpeername(0, generic(address), &address_bytes)) == "EPERM");
+  BOOST_TEST(outcome(exs_send(0, bytes, 1, 0, 1, nullptr, 1)) == "EPERM");
+  BOOST_TEST(outcome(exs_recv(0, bytes, 1, 0, 1, nullptr, 1)) == "EPERM");
+  BOOST_TEST(outcome(exs_fcntl(0, EXS_F_GET_MAX_OPS, &value)) == "EPERM");
+  BOOST_TEST(outcome(exs_getstats(-1, &stats)) == "EPERM");
+  BOOST_TEST(outcome(exs_fini()) == "EPERM");
+}
+
+// Sets an environment variable for one scope.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~Environment() {
+    if (before_.empty()) {
+      ::unsetenv(name_);
+    } else {
+      ::setenv(name_, before_.c_str(), 1);
+    }
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(init_test)
+
+BOOST_AUTO_TEST_CASE(every_call_is_refused_before_the_first_init) {
+  expect_eperm_of_every_call();
+}
+
+BOOST_AUTO_TEST_CASE(names_and_version_need_no_library) {
+  BOOST_TEST(exs_evtname(EXS_EVT_NONE) == std::string("EXS_EVT_NONE"));
+  BOOST_TEST(exs_evtname(EXS_EVT_SEND) == std::string("EXS_EVT_SEND"));
+  BOOST_TEST(exs_evtname(EXS_EVT_USER) == std::string("EXS_EVT_USER"));
+  for (const int type : {-1, 13, 63, 67, 1 << 30}) BOOST_TEST(exs_evtname(type) == std::string("unknown"));
+  int numbers[3] = {-1, -1, -1};
+  BOOST_TEST(std::sscanf(exs_version_string(), "%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(every_defined_event_type_has_its_own_name) {
+  int named = 0;
+  for (int type = 0; type <= 66; ++type) {
+    if (std::strcmp(exs_evtname(type), "unknown") != 0) ++named;
+  }
+  BOOST_TEST(named == 16);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_version_is_refused_and_changes_nothing) {
+  for (const int version : {0, 2, -1, 1 << 30}) BOOST_TEST(outcome(exs_init(version)) == kEnotsup);
+  BOOST_TEST(outcome(exs_fini()) == "EPERM");
+}
+
+BOOST_AUTO_TEST_CASE(init_is_counted_and_the_last_fini_ends_everything) {
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  BOOST_TEST(outcome(exs_init(99)) == kEnotsup);
+  const exs_qhandle_t queue = exs_qcreate(4);
+  BOOST_TEST(queue > 0);
+  BOOST_TEST(exs_fini() == 0);
+  BOOST_TEST(attribute(queue, EXS_QATTR_DEPTH) == 4);
+  BOOST_TEST(exs_fini() == 0);
+  expect_eperm_of_every_call();
+}
+
+BOOST_AUTO_TEST_CASE(init_starts_no_thread_and_opens_nothing) {
+  const std::size_t descriptors_before = open_descriptors();
+  const std::size_t threads_before = threads();
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  BOOST_TEST(open_descriptors() == descriptors_before);
+  BOOST_TEST(threads() == threads_before);
+  BOOST_TEST(exs_fini() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(fini_closes_what_was_left_open) {
+  const std::size_t threads_before = threads();
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);  // a first round, so that lasting one-time set-up is done
+  BOOST_TEST(exs_qcreate(1) > 0);
+  BOOST_TEST(exs_fini() == 0);
+  const std::size_t descriptors_before = open_descriptors();
+  for (int round = 0; round < 3; ++round) {
+    BOOST_TEST(exs_init(EXS_VERSION) == 0);
+    const exs_qhandle_t queue = exs_qcreate(16);
+    const int listening = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    const int connecting = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    exs_mhandle_t region = 0;
+    BOOST_TEST(exs_alloc(5000, &region) != nullptr);
+    sockaddr_in address = loopback();
+    socklen_t length = sizeof address;
+    BOOST_TEST(exs_bind(listening, generic(address), length) == 0);
+    BOOST_TEST(exs_listen(listening, 4) == 0);
+    BOOST_TEST(exs_getsockname(listening, generic(address), &length) == 0);
+    BOOST_TEST(exs_accept(listening, nullptr, 0, queue, nullptr) == 0);
+    BOOST_TEST(exs_accept(listening, nullptr, 0, queue, nullptr) == 0);
+    BOOST_TEST(exs_connect(connecting, generic(address), length, 0, queue, nullptr) == 0);
+    exs_event_t events[2];
+    BOOST_TEST(exs_qwait(queue, events, 2, 2, -1) == 2);
+    BOOST_TEST(exs_fini() == 0);
+    BOOST_TEST(open_descriptors() == descriptors_before);
+    BOOST_TEST(threads() == threads_before);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(handles_of_an_earlier_round_stay_dead) {
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  const exs_qhandle_t queue = exs_qcreate(4);
+  const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  char byte = 0;
+  const exs_mhandle_t region = exs_mregister(&byte, 1, 0);
+  BOOST_TEST(exs_fini() == 0);
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  exs_event_t event{};
+  BOOST_TEST(outcome(exs_qwait(queue, &event, 1, 1, 0)) == "EBADF");
+  BOOST_TEST(outcome(exs_mderegister(region, 0)) == "EINVAL");
+  BOOST_TEST(outcome(exs_close(socket)) == "EBADF");
+  BOOST_TEST(exs_fini() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_environment_is_told_by_init) {
+  for (const char* shards : {"", "0", "65", "two", "2x", "-1"}) {
+    const Environment setting("EXS_SHARDS", shards);
+    BOOST_TEST(outcome(exs_init(EXS_VERSION)) == "EINVAL");
+  }
+  {
+    const Environment setting("EXS_PROVIDER", "carrier-pigeon");
+    BOOST_TEST(outcome(exs_init(EXS_VERSION)) == kEnotsup);
+  }
+  BOOST_TEST(outcome(exs_fini()) == "EPERM");
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  BOOST_TEST(exs_fini() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
