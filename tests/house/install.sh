@@ -21,6 +21,9 @@ for page in "$source"/man/*.[1-8]; do
   name=${page##*/}
   [[ -e $prefix/share/man/man${name##*.}/$name ]] || fail "manual page $name is not there"
 done
+for program in "$prefix"/bin/*; do
+  [[ ! -e $program || -e $prefix/share/man/man1/${program##*/}.1 ]] || fail "${program##*/} has no manual page"
+done
 if grep -rIl -e "$build" -e "$work/first" "$prefix"; then fail "the files above name the place they were made in"; fi
 
 cat >"$work/use.c" <<'PROGRAM'

@@ -151,7 +151,7 @@ def check_pages():
     for path in paths:
         page = path.read_text()
         yield from render_warnings(path)
-        for reference in re.findall(r"^\.BR (exs[\w-]*) \((\d)\)", page, flags=re.MULTILINE):
+        for reference in re.findall(r"^\.BR ((?:exs|tcp-)[\w-]*) \((\d)\)", page, flags=re.MULTILINE):
             if "{} ({})".format(*reference) not in known:
                 yield "{}: refers to {}({}), which is not there".format(path.name, *reference)
         if path.suffix == ".3" and path.stem in functions:
