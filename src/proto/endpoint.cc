@@ -54,16 +54,10 @@ void Endpoint::handle(const Completion& completion) {
 Status Endpoint::dispatch(const Completion& completion) {
   if (completion.kind == CompletionKind::kSend) outbox_.left();
   switch (kind_of(completion.token)) {
-    case PostKind::kMessage:
-      return {};
-    case PostKind::kImmediate:
-      sends_.left(id_of(completion.token));
-      return {};
-    case PostKind::kRead:
-      receives_.read_landed();
-      return {};
-    case PostKind::kSlot:
-      return message_arrived(id_of(completion.token), completion.length_bytes);
+    case PostKind::kMessage: return {};
+    case PostKind::kImmediate: sends_.left(id_of(completion.token)); return {};
+    case PostKind::kRead: receives_.read_landed(); return {};
+    case PostKind::kSlot: return message_arrived(id_of(completion.token), completion.length_bytes);
   }
   return {};
 }
@@ -93,17 +87,13 @@ Status Endpoint::take(const wire::Message& message) {
       state_ = State::kOpen;
       sink_.ready();
       return {};
-    case MessageType::kAck:
-      return sends_.acknowledged(message);
+    case MessageType::kAck: return sends_.acknowledged(message);
     case MessageType::kShutdown:
     case MessageType::kClose:
-    case MessageType::kCloseAck:
-      take_ending(message.header);
-      return {};
+    case MessageType::kCloseAck: take_ending(message.header); return {};
     case MessageType::kCredit:
     case MessageType::kAdvert:
-    case MessageType::kImmediate:
-      return {};
+    case MessageType::kImmediate: return {};
   }
   return {};
 }

@@ -11,17 +11,14 @@ namespace {
 // Room for the fixed part of a message; 0 for an unknown type.
 std::size_t fixed_bytes(MessageType type) {
   switch (type) {
-    case MessageType::kAdvert:
-      return kAdvertBytes;
-    case MessageType::kAck:
-      return kAckBytes;
+    case MessageType::kAdvert: return kAdvertBytes;
+    case MessageType::kAck: return kAckBytes;
     case MessageType::kReady:
     case MessageType::kImmediate:
     case MessageType::kCredit:
     case MessageType::kShutdown:
     case MessageType::kClose:
-    case MessageType::kCloseAck:
-      return kHeaderBytes;
+    case MessageType::kCloseAck: return kHeaderBytes;
   }
   return 0;
 }

@@ -89,18 +89,12 @@ struct EndpointPair {
   bool step(unsigned kind) {
     End& end = kind % 2 == 0 ? initiator : responder;
     switch (kind / 2) {
-      case 0:
-        return end.handle_one();
-      case 1:
-        return end.link.deliver_message();
-      case 2:
-        return end.link.finish_send();
-      case 3:
-        return end.link.begin_read();
-      case 4:
-        return end.link.finish_read();
-      default:
-        return end.link.deliver_end();
+      case 0: return end.handle_one();
+      case 1: return end.link.deliver_message();
+      case 2: return end.link.finish_send();
+      case 3: return end.link.begin_read();
+      case 4: return end.link.finish_read();
+      default: return end.link.deliver_end();
     }
   }
   // Lets everything happen that can, in a fixed order.

@@ -278,3 +278,68 @@ BOOST_AUTO_TEST_CASE(a_flood_of_credit_messages_never_runs_out_of_slots) {
   BOOST_TEST(forged.well());
   BOOST_TEST(forged.end.sends.size() == 100U);
 }
+
+BOOST_AUTO_TEST_CASE(an_immediate_whose_completion_was_lost_has_left_when_the_close_was_orderly) {
+  auto forged = Forged::ready();
+  Bytes memory(10);
+  forged->end.send(memory);
+  forged->hear(plain(MessageType::kClose));
+  BOOST_TEST((forged->said().back().header.type == MessageType::kCloseAck));
+  // Expect: the peer ends its stream because it had our CLOSE_ACK, so also what we sent before it.
+  forged->end.link.break_off({});
+  forged->drain();
+  BOOST_TEST(forged->end.sends.at(0).outcome.error == 0);
+  BOOST_TEST(forged->end.failures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_immediate_whose_completion_was_lost_is_in_doubt_when_the_link_broke) {
+  auto forged = Forged::ready();
+  Bytes memory(10);
+  forged->end.send(memory);
+  forged->hear(plain(MessageType::kClose));
+  forged->end.link.break_off(Status(ECONNRESET));
+  forged->drain();
+  BOOST_TEST(forged->end.sends.at(0).outcome.error == ECONNRESET);
+  BOOST_TEST((forged->end.failures == std::vector<int>{ECONNRESET}));
+}
+
+BOOST_AUTO_TEST_CASE(CLOSE_waits_for_the_reads_under_way_and_their_ACK) {
+  auto forged = Forged::ready();
+  Bytes window(100, std::byte{7}), into(100);
+  const auto exposed = forged->peer.expose({window.data(), 100, {}}, Access::kRemoteRead);
+  BOOST_REQUIRE(exposed.has_value());
+  forged->end.receive(into);
+  forged->hear(advert(1, *exposed));
+  forged->end.endpoint.close();
+  // Expect: meanwhile the peer is told that no more will be taken.
+  BOOST_TEST(forged->said().size() == 1U);
+  BOOST_TEST((forged->said()[0].header.type == MessageType::kShutdown));
+  forged->run();
+  const auto said = forged->said(1);
+  BOOST_REQUIRE(said.size() == 2);
+  BOOST_TEST((said[0].header.type == MessageType::kAck));
+  BOOST_TEST((said[1].header.type == MessageType::kClose));
+  BOOST_TEST((into == window));
+}
+
+BOOST_AUTO_TEST_CASE(an_adverts_credit_comes_back_with_its_ACK_and_not_before) {
+  auto forged = Forged::ready(agreement_of(3, 33, 2));
+  Bytes window(64, std::byte{7}), into(64), memory(4);
+  const auto exposed = forged->peer.expose({window.data(), 64, {}}, Access::kRemoteRead);
+  BOOST_REQUIRE(exposed.has_value());
+  for (std::uint32_t sequence = 1; sequence <= 3; ++sequence) {
+    forged->end.receive(into);
+    forged->hear(advert(sequence, *exposed));
+  }
+  forged->end.send(memory);
+  forged->run();
+  // Expect: the message that went meanwhile returns nothing, each ACK returns its own.
+  const auto said = forged->said();
+  BOOST_REQUIRE(said.size() == 4);
+  BOOST_TEST(said[0].header.credits == 0);
+  for (std::size_t i = 1; i < 4; ++i) {
+    BOOST_TEST((said[i].header.type == MessageType::kAck));
+    BOOST_TEST(said[i].header.sequence == i);
+    BOOST_TEST(said[i].header.credits == 1);
+  }
+}

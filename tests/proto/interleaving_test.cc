@@ -22,7 +22,7 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 std::ostream& operator<<(std::ostream& out, const Decision& decision) {
   static const char* const names[] = {
       "step",  "send",  "normal send", "receive", "shutdown sending", "shutdown receiving",
-      "close", "abort", "break"};
+      "close", "abort", "break",       "starve"};
   return out << names[decision.kind] << "@" << decision.end << ":" << decision.number;
 }
 
@@ -52,8 +52,13 @@ rc::Gen<Decision> decision_of(rc::Gen<Decision::Kind> kinds) {
 }
 
 rc::Gen<Decision> transfers() {
-  return decision_of(rc::gen::weightedElement<Decision::Kind>(
-      {{12, Decision::kStep}, {2, Decision::kSend}, {1, Decision::kNormalSend}, {3, Decision::kReceive}}));
+  return decision_of(rc::gen::weightedElement<Decision::Kind>({
+      {18, Decision::kStep},
+      {2, Decision::kSend},
+      {1, Decision::kNormalSend},
+      {3, Decision::kReceive},
+      {1, Decision::kStarve},
+  }));
 }
 
 rc::Gen<Decision> endings() {

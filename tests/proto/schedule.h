@@ -34,12 +34,13 @@ struct Decision {
     kShutdownReceiving,
     kClose,
     kAbort,
-    kBreak
+    kBreak,
+    kStarve,  // the end takes in no completions for a while; the link goes on
   };
   Kind kind = kStep;
   unsigned end = 0;  // 0 initiator, 1 responder
-  unsigned number =
-      0;  // kStep: which of the things that can happen; posts: bytes; kBreak: 0 orderly, else broken
+  // kStep: which of the things that can happen; posts: bytes; kBreak: 0 orderly, else broken; kStarve: steps
+  unsigned number = 0;
 };
 
 // An operation of the test, and what came of it.
@@ -100,6 +101,7 @@ struct ScheduledEnd final : OutcomeSink {
   std::unique_ptr<Endpoint> endpoint;
   std::deque<Posted> sends, receives;
   std::size_t sends_ended = 0, receives_ended = 0;
+  unsigned starved_steps = 0;
   int stopped_count = 0, closed_count = 0, failed_count = 0;
 };
 
@@ -126,6 +128,8 @@ class Schedule {
     ScheduledEnd& end = ends_[decision.end];
     if (decision.kind == Decision::kStep) {
       step(decision.number);
+    } else if (decision.kind == Decision::kStarve) {
+      end.starved_steps = decision.number;
     } else if (end.is_over()) {
       return;
     } else if (decision.kind <= Decision::kReceive) {
@@ -160,6 +164,7 @@ class Schedule {
   }
   void run() {
     // Every step uses up something that was posted, so a schedule that does not come to rest is wrong.
+    for (ScheduledEnd& end : ends_) end.starved_steps = 0;
     for (int steps = 0; step(static_cast<unsigned>(steps)); ++steps) {
       check();
       if (steps > 100'000) return note("does not come to rest");
@@ -240,6 +245,7 @@ class Schedule {
     ScheduledEnd& end = ends_[kind % 2];
     switch (kind / 2) {
       case 0: {
+        if (end.starved_steps > 0) return --end.starved_steps, false;
         const auto completion = end.link->poll();
         if (!completion) return false;
         end.endpoint->handle(*completion);
@@ -247,16 +253,11 @@ class Schedule {
         if (end.closed_count > 0) end.link->close();
         return true;
       }
-      case 1:
-        return end.link->deliver_message();
-      case 2:
-        return end.link->finish_send();
-      case 3:
-        return end.link->begin_read();
-      case 4:
-        return end.link->finish_read();
-      default:
-        return end.link->deliver_end();
+      case 1: return end.link->deliver_message();
+      case 2: return end.link->finish_send();
+      case 3: return end.link->begin_read();
+      case 4: return end.link->finish_read();
+      default: return end.link->deliver_end();
     }
   }
 

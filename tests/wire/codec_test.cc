@@ -35,18 +35,13 @@ Message sample(MessageType type) {
       message.header.sequence = 0x03040506;
       message.advert = {0x1112131415161718, 0x21222324, 0x31323334};
       break;
-    case MessageType::kImmediate:
-      message.header.sequence = 7;
-      break;
+    case MessageType::kImmediate: message.header.sequence = 7; break;
     case MessageType::kAck:
       message.header.sequence = 8;
       message.ack = {AckStatus::kTaken, 0x4142434445464748};
       break;
-    case MessageType::kShutdown:
-      message.header.flags = kShutdownSending | kShutdownReceiving;
-      break;
-    default:
-      break;
+    case MessageType::kShutdown: message.header.flags = kShutdownSending | kShutdownReceiving; break;
+    default: break;
   }
   return message;
 }
