@@ -8,7 +8,7 @@ namespace exs::test {
 
 struct PropertyDefaults {
   PropertyDefaults() {
-    setenv("RC_PARAMS", "seed=20250131 max_success=1500 max_size=60", 0);
+    setenv("RC_PARAMS", "seed=20250131 max_success=3000 max_size=100", 0);
     setenv("EXS_LOG", "off", 0);
   }
 };
