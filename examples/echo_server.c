@@ -1,0 +1,144 @@
+/* An asynchronous echo server: many clients, one thread, one event queue.
+ *
+ * Each client has one operation under way: a receive, or the send that returns what came. So its buffer is
+ * never in two operations at once, and all there is to know about a client is which of the two it is. */
+#include <errno.h>
+#include <exs/exs.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { QUEUE_DEPTH = 65536, BATCH = 64, MESSAGE_MAX = 65536, LINGER_MS = 1000 };
+
+struct client {
+  int socket;
+  char* buffer;
+  exs_mhandle_t region;
+  int receiving;      /* what is under way or to be posted: a receive, else a send */
+  size_t reply_bytes; /* of that send */
+  struct client* next_stalled;
+};
+
+static volatile sig_atomic_t stopped;
+static exs_qhandle_t queue;
+static struct client* stalled; /* their posts met EAGAIN and are tried again after each batch of events */
+static unsigned long served, failed, echoed;
+
+static void stop(int signal_number) {
+  stopped = signal_number;
+}
+
+static int check(int result, const char* what) {
+  if (result != -1) return result;
+  perror(what);
+  exit(1);
+}
+
+/* Nothing of the client is under way when this is called, so its memory is ours. */
+static void drop(struct client* client, unsigned long* counter) {
+  ++*counter;
+  exs_close(client->socket);
+  exs_mderegister(client->region, 0);
+  free(client->buffer);
+  free(client);
+}
+
+static void post(struct client* c) {
+  int result = c->receiving ? exs_recv(c->socket, c->buffer, MESSAGE_MAX, 0, queue, c, c->region)
+                            : exs_send(c->socket, c->buffer, c->reply_bytes, 0, queue, c, c->region);
+  if (result == 0) return;
+  if (errno != EAGAIN) {
+    drop(c, &failed);
+    return;
+  }
+  c->next_stalled = stalled; /* the queue is full: take events first */
+  stalled = c;
+}
+
+static void post_stalled(void) {
+  struct client* list = stalled;
+  stalled = NULL;
+  while (list != NULL) {
+    struct client* client = list;
+    list = client->next_stalled;
+    post(client);
+  }
+}
+
+static void handle_accept(int listener, const exs_event_t* event) {
+  check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept"); /* one is always posted */
+  if (event->exs_evt_errno != 0) {
+    fprintf(stderr, "a client could not connect: %s\n", strerror(event->exs_evt_errno));
+    return;
+  }
+  struct client* client = calloc(1, sizeof *client);
+  check(client != NULL && (client->buffer = malloc(MESSAGE_MAX)) != NULL ? 0 : -1, "a client's buffer");
+  client->socket = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  client->receiving = 1;
+  client->region = check(exs_mregister(client->buffer, MESSAGE_MAX, 0), "exs_mregister");
+  post(client);
+}
+
+static void handle_transfer(struct client* client, const exs_event_t* event) {
+  if (event->exs_evt_flags & EXS_EVF_EOF) {
+    drop(client, &served);
+  } else if (event->exs_evt_errno != 0 || event->exs_evt_flags & EXS_EVF_TRUNC) {
+    drop(client, &failed); /* the connection broke, or the message was longer than our buffer */
+  } else {
+    if (client->receiving) client->reply_bytes = event->exs_evt_union.exs_evt_xfer.exs_evt_length;
+    if (!client->receiving) echoed++;
+    client->receiving = !client->receiving;
+    post(client);
+  }
+}
+
+static int listen_on(int port) {
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  socklen_t length = sizeof address;
+  address.sin_port = htons((unsigned short)port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
+  /* exs_close waits for the peer; one that is silent must not hold up the others for long. */
+  check(exs_fcntl(listener, EXS_F_SET_LINGER_MS, (int)LINGER_MS), "exs_fcntl");
+  check(exs_bind(listener, (struct sockaddr*)&address, length), "exs_bind");
+  check(exs_listen(listener, 1024), "exs_listen");
+  check(exs_getsockname(listener, (struct sockaddr*)&address, &length), "exs_getsockname");
+  printf("listening on port %d\n", ntohs(address.sin_port));
+  fflush(stdout);
+  return listener;
+}
+
+int main(int argc, char** argv) {
+  int option, port = 7777;
+  while ((option = getopt(argc, argv, "p:")) != -1) {
+    if (option != 'p') return fprintf(stderr, "usage: echo_server [-p PORT]; port 0: any free one\n"), 2;
+    port = atoi(optarg);
+  }
+  struct rlimit files; /* each connection is a descriptor */
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+    files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);
+  struct sigaction action = {.sa_handler = stop}; /* without SA_RESTART: it ends exs_qdequeue */
+  sigaction(SIGINT, &action, NULL);
+
+  check(exs_init(EXS_VERSION), "exs_init");
+  queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
+  int listener = listen_on(port);
+  check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
+  while (!stopped) {
+    exs_event_t events[BATCH];
+    int count = exs_qdequeue(queue, events, BATCH, NULL);
+    if (count == -1 && errno != EINTR) check(count, "exs_qdequeue");
+    for (int i = 0; i < count; i++) {
+      if (events[i].exs_evt_type == EXS_EVT_ACCEPT) handle_accept(listener, &events[i]);
+      if (events[i].exs_evt_type != EXS_EVT_ACCEPT) handle_transfer(events[i].exs_evt_ahandle, &events[i]);
+    }
+    post_stalled();
+  }
+  exs_fini(); /* closes all sockets and frees all registrations */
+  printf("%lu clients served, %lu failed, %lu messages echoed\n", served, failed, echoed);
+  return 0;
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Fifty clients at once, twice; then SIGINT must end the server with its summary.
+#   run-echo_server.sh PATH-OF-ECHO_SERVER
+set -euo pipefail
+client=$(dirname "$1")/echo_client
+
+exec {output}< <(exec "$1" -p 0)
+server=$!
+trap 'kill "$server" 2>/dev/null || true' EXIT
+read -r line <&"$output"
+port=${line##* }
+
+"$client" -p "$port" -c 50 -m 20 -s 512
+"$client" -p "$port" -c 50 -m 5 -s 40000
+
+kill -INT "$server"
+read -r summary <&"$output"
+wait "$server"
+echo "server: $summary"
+[[ $summary == "100 clients served, 0 failed, 1250 messages echoed" ]]

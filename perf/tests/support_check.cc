@@ -1,0 +1,121 @@
+// Checks the parts of the tools that figures rest on: percentiles, the byte pattern, sizes, control messages.
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "perf/support/control.h"
+#include "perf/support/failure.h"
+#include "perf/support/histogram.h"
+#include "perf/support/pattern.h"
+#include "perf/support/units.h"
+
+namespace {
+
+int failures = 0;
+
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  std::printf("FAILED: %s\n", what.c_str());
+  ++failures;
+}
+
+bool close_to(std::uint64_t value, double right) {
+  return std::abs(static_cast<double>(value) - right) <= 0.004 * right + 1;
+}
+
+void percentiles_are_within_half_a_percent() {
+  for (const std::uint64_t unit : {std::uint64_t{1}, std::uint64_t{37}, std::uint64_t{1'000'003}}) {
+    perf::Histogram histogram;
+    for (std::uint64_t i = 1; i <= 10000; ++i) histogram.record(i * unit);
+    const auto scale = static_cast<double>(unit);
+    expect(close_to(histogram.percentile_ns(0.5), 5000 * scale), "median");
+    expect(close_to(histogram.percentile_ns(0.99), 9900 * scale), "p99");
+    expect(close_to(histogram.percentile_ns(0.999), 9990 * scale), "p999");
+    expect(histogram.min_ns() == unit && histogram.max_ns() == 10000 * unit, "extremes are exact");
+    expect(close_to(static_cast<std::uint64_t>(histogram.mean_ns()), 5000.5 * scale), "mean");
+  }
+  perf::Histogram largest;
+  largest.record(UINT64_MAX);
+  largest.record(0);
+  expect(close_to(largest.percentile_ns(1), 0x1p64) && largest.percentile_ns(0.5) == 0,
+         "the whole range of 64 bits fits");
+  expect(perf::Histogram().percentile_ns(0.5) == 0, "no samples");
+}
+
+void every_flipped_bit_is_found() {
+  for (const std::size_t length : {1U, 7U, 8U, 9U, 64U, 1000U}) {
+    std::vector<std::byte> message(length);
+    perf::fill_pattern(message, 42);
+    expect(!perf::first_wrong_byte(message, 42), "an intact message is right");
+    for (std::size_t bit = 0; bit < 8 * length; ++bit) {
+      message[bit / 8] ^= std::byte{1} << (bit % 8);
+      expect(perf::first_wrong_byte(message, 42) == bit / 8, "flipped bit " + std::to_string(bit));
+      message[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+  }
+}
+
+void neighbours_have_other_bytes() {
+  std::vector<std::byte> message(4096);
+  perf::fill_pattern(message, 7);
+  expect(perf::first_wrong_byte(message, 8).has_value(), "the next message");
+  expect(perf::first_wrong_byte(message, 6).has_value(), "the previous message");
+  expect(perf::first_wrong_byte(std::span(message).subspan(8), 7).has_value(), "shifted by a word");
+}
+
+template <typename Exception, typename Function>
+bool throws(Function function) {
+  try {
+    function();
+  } catch (const Exception&) {
+    return true;
+  }
+  return false;
+}
+
+void sizes_are_read_and_written() {
+  expect(
+      perf::parse_size("64") == 64 && perf::parse_size("64K") == 65536 && perf::parse_size("1M") == 1048576,
+      "sizes");
+  expect(perf::parse_size("2g") == 2147483648 && perf::parse_size("4KiB") == 4096, "other spellings");
+  for (const char* word : {"", "K", "1Q", "-1", "1.5K", "99999999999G", "12KK"}) {
+    expect(throws<perf::UsageError>([&] { perf::parse_size(word); }), "no size: " + std::string(word));
+  }
+  expect(
+      perf::size_text(1) == "1 B" && perf::size_text(65536) == "64 KiB" && perf::size_text(1500) == "1500 B",
+      "text");
+  expect(perf::rate_text(4.213e9) == "4.21 GB/s" && perf::rate_text(999.9e6) == "1.00 GB/s", "rates");
+}
+
+void control_messages_survive_the_wire() {
+  perf::Job job;
+  job.tool = perf::ToolId::ping;
+  job.kind = perf::Kind::immediate;
+  job.wait = perf::Wait::busy;
+  job.memory = perf::MemoryKind::alloc;
+  job.verify = true;
+  job.warmup_messages = 1000;
+  job.size_bytes = 30000;
+  perf::Job decoded;
+  expect(
+      perf::decode_request(perf::encode_request(job), perf::ToolId::ping, decoded) == perf::Verdict::accepted,
+      "request");
+  expect(perf::encode_request(decoded) == perf::encode_request(job), "all fields of a request");
+  perf::PeerResults results{1, 2, 3, 4, 5, 6, 7};
+  const perf::PeerResults back = perf::decode_results(perf::encode_results(results));
+  expect(back.messages == 1 && back.cpu_ns == 3 && back.first_wrong_offset == 7, "results");
+  expect(throws<perf::Failure>([] { perf::decode_results({}); }), "no results");
+  expect(throws<perf::Failure>([] { perf::decode_answer({}); }), "no answer");
+}
+
+}  // namespace
+
+int main() {
+  percentiles_are_within_half_a_percent();
+  every_flipped_bit_is_found();
+  neighbours_have_other_bytes();
+  sizes_are_read_and_written();
+  control_messages_survive_the_wire();
+  return failures == 0 ? 0 : 1;
+}

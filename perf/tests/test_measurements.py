@@ -1,0 +1,107 @@
+"""Measurements of both ends on one machine: all keys are there, every byte is right, and a wrong one is found."""
+import unittest
+
+from tools import ToolsTest, run
+
+COMMON = {
+    "tool": str,
+    "version": str,
+    "provider": str,
+    "kind": str,
+    "size_bytes": int,
+    "depth": int,
+    "messages": int,
+    "seconds": float,
+    "bytes_per_second": (int, float),
+    "messages_per_second": (int, float),
+    "sender_cpu_percent": (int, float),
+    "receiver_cpu_percent": (int, float),
+}
+ONE_WAY = ["min", "p50", "p99", "p999", "max"]
+
+
+class Measurements(ToolsTest):
+    def assert_complete(self, result, messages):
+        for key, kind in COMMON.items():
+            self.assertIsInstance(result[key], kind, key)
+        self.assertIn("verified", result)
+        self.assertEqual(result["messages"], messages)
+        self.assertGreater(result["messages_per_second"], 0)
+        self.assertAlmostEqual(
+            result["bytes_per_second"], messages * result["size_bytes"] / result["seconds"], delta=result["bytes_per_second"] / 100
+        )
+
+    def assert_latencies(self, result):
+        times = result["one_way_us"]
+        self.assertEqual([times[key] for key in ONE_WAY], sorted(times[key] for key in ONE_WAY))
+        self.assertTrue(0 < times["min"] <= times["mean"] <= times["max"])
+
+    def test_blast_of_both_kinds_is_complete_and_verified(self):
+        for kind, size, size_bytes in (("normal", "64K", 65536), ("normal", "1", 1), ("immediate", "16K", 16384)):
+            for wait in ("busy", "adaptive", "notify"):
+                with self.subTest(kind=kind, size=size, wait=wait):
+                    result = self.measure(
+                        "exs-blast", "--self", "--kind", kind, "--size", size, "--wait", wait, "--count", "300", "--verify"
+                    )
+                    self.assert_complete(result, 300)
+                    self.assertEqual((result["kind"], result["size_bytes"], result["depth"]), (kind, size_bytes, 8))
+                    self.assertIs(result["verified"], True)
+
+    def test_ping_of_both_kinds_is_complete_and_verified(self):
+        for kind in ("normal", "immediate"):
+            for wait in ("busy", "adaptive", "notify"):
+                with self.subTest(kind=kind, wait=wait):
+                    result = self.measure("exs-ping", "--self", "--kind", kind, "--wait", wait, "--count", "300", "--verify")
+                    self.assert_complete(result, 300)
+                    self.assert_latencies(result)
+                    self.assertIs(result["verified"], True)
+
+    def test_without_verify_nothing_is_claimed(self):
+        self.assertIsNone(self.measure("exs-blast", "--self", "--count", "10")["verified"])
+
+    def test_depth_beyond_the_credits_and_the_librarys_memory(self):
+        result = self.measure("exs-blast", "--self", "--depth", "600", "--size", "2K", "--count", "5000", "--memory", "alloc", "--verify")
+        self.assert_complete(result, 5000)
+        self.assertIs(result["verified"], True)
+
+    def test_a_flipped_bit_is_found(self):
+        for command in (("exs-blast", "--kind", "normal"), ("exs-blast", "--kind", "immediate", "--size", "1K"), ("exs-ping",)):
+            with self.subTest(command=command):
+                done = run(*command, "--self", "--count", "50", "--verify", "--flip", "33", "--json")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn('"verified": false', done.stdout)
+                self.assert_one_line(done.stderr, "verification failed", "message 33,")
+
+    def test_time_limits_a_measurement(self):
+        result = self.measure("exs-ping", "--self", "--time", "0.2")
+        self.assertGreaterEqual(result["seconds"], 0.2)
+        self.assertGreater(result["messages"], 0)
+
+    def test_sweep(self):
+        sweep = self.measure("exs-blast", "--self", "--sweep", "--count", "5", "--verify")["sweep"]
+        self.assertEqual([result["size_bytes"] for result in sweep], [4**n for n in range(13)])
+        for result in sweep:
+            self.assert_complete(result, 5)
+            self.assertIs(result["verified"], True)
+        sweep = self.measure("exs-ping", "--self", "--kind", "immediate", "--sweep", "--count", "5")["sweep"]
+        self.assertEqual([result["size_bytes"] for result in sweep], [4**n for n in range(8)] + [32768])
+
+    def test_tables_have_units(self):
+        table = self.succeed("exs-blast", "--self", "--sweep", "--count", "2")
+        for part in ("B/s", "CPU %", "16 MiB", "provider"):
+            self.assertIn(part, table)
+        self.assertIn("one way, us", self.succeed("exs-ping", "--self", "--count", "10"))
+
+    def test_tcp_baseline_has_the_same_keys(self):
+        for wait in ("busy", "notify"):
+            with self.subTest(wait=wait):
+                result = self.measure("tcp-baseline", "--mode", "blast", "--size", "64K", "--count", "100", "--wait", wait)
+                self.assert_complete(result, 100)
+                self.assertEqual((result["tool"], result["provider"]), ("tcp-baseline", "tcp"))
+                result = self.measure("tcp-baseline", "--mode", "ping", "--count", "100", "--wait", wait)
+                self.assert_complete(result, 100)
+                self.assert_latencies(result)
+
+
+if __name__ == "__main__":
+    unittest.main()

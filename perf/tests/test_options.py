@@ -1,0 +1,66 @@
+"""Command lines that make no sense end with one clear line, and those that ask for help get it."""
+import unittest
+
+from tools import ToolsTest, run
+
+USAGE_ERRORS = [
+    ("exs-blast", "--bogus"),
+    ("exs-blast",),
+    ("exs-blast", "--self", "127.0.0.1"),
+    ("exs-blast", "-s", "--self"),
+    ("exs-blast", "--self", "--size", "0"),
+    ("exs-blast", "--self", "--size", "12Q"),
+    ("exs-blast", "--self", "--size", "2G"),
+    ("exs-blast", "--self", "--size", "1G", "--depth", "2"),
+    ("exs-blast", "--self", "--depth", "0"),
+    ("exs-blast", "--self", "--kind", "rapid"),
+    ("exs-blast", "--self", "--kind", "immediate", "--size", "64K"),
+    ("exs-blast", "--self", "--wait", "never"),
+    ("exs-blast", "--self", "--memory", "none"),
+    ("exs-blast", "--self", "--time", "0"),
+    ("exs-blast", "--self", "--time", "1", "--count", "1"),
+    ("exs-blast", "--self", "--count", "0"),
+    ("exs-blast", "--self", "--flip", "1"),
+    ("exs-blast", "127.0.0.1", "--port", "0"),
+    ("exs-blast", "127.0.0.1", "--port", "70000"),
+    ("exs-blast", "127.0.0.1", "--bind", "127.0.0.1"),
+    ("exs-ping", "--self", "--depth", "2"),
+    ("tcp-baseline", "--mode", "other"),
+    ("tcp-baseline", "--size", "0"),
+]
+
+
+class Options(ToolsTest):
+    def test_usage_errors(self):
+        for command in USAGE_ERRORS:
+            with self.subTest(command=command):
+                done = run(*command)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stdout, "")
+                self.assert_one_line(done.stderr, command[0] + ": ")
+
+    def test_help_and_version(self):
+        for tool in ("exs-blast", "exs-ping", "tcp-baseline"):
+            with self.subTest(tool=tool):
+                self.assertIn("--json", self.succeed(tool, "--help"))
+                self.assertRegex(self.succeed(tool, "--version"), rf"^{tool} \d+\.\d+\.\d+\n$")
+        self.assertIn("pinned to a core", self.succeed("exs-blast", "--help"))
+
+    def test_nobody_listens(self):
+        done = run("exs-ping", "127.0.0.1", "--port", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot connect to 127.0.0.1:1 (is the server running there?): Connection refused", done.stderr)
+
+    def test_a_host_without_an_address(self):
+        done = run("exs-ping", "no.such.host.invalid")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no.such.host.invalid", done.stderr)
+
+    def test_a_provider_that_is_not_there(self):
+        done = run("exs-blast", "--self", "--provider", "carrier-pigeon", "--count", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("carrier-pigeon", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
