@@ -46,9 +46,9 @@ void Endpoint::post_receive(const Operation& operation) {
 void Endpoint::handle(const Completion& completion) {
   if (is_over()) return;
   if (completion.kind == CompletionKind::kDisconnected) return disconnected(completion.status);
-  // Posts are cancelled when the link breaks; why it broke comes with its last completion.
-  if (completion.status.error() == ECANCELED) return lose_link(State::kLosing);
-  settle(completion.status.ok() ? dispatch(completion) : completion.status);
+  // Posts fail when the link goes; why it went, and whether in order, comes with its last completion.
+  if (!completion.status.ok()) return lose_link(State::kLosing);
+  settle(dispatch(completion));
 }
 
 Status Endpoint::dispatch(const Completion& completion) {

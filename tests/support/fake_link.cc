@@ -99,20 +99,19 @@ void FakeLink::close() noexcept {
     }
     peer_->peer_closed_ = true;
   }
-  cancel_posts();
+  end_posts(Status(ECANCELED));
   windows_.clear();
 }
 
-void FakeLink::cancel_posts() {
+void FakeLink::end_posts(Status why) {
   for (const Send& send : sends_) {
     // Delivered means left, whether or not the completion was out yet.
     const bool left = send.number <= delivered_to_peer_;
-    complete(CompletionKind::kSend, left ? Status() : Status(ECANCELED), send.token);
+    complete(CompletionKind::kSend, left ? Status() : why, send.token);
   }
-  for (const Receive& receive : receives_)
-    complete(CompletionKind::kReceive, Status(ECANCELED), receive.token);
+  for (const Receive& receive : receives_) complete(CompletionKind::kReceive, why, receive.token);
   for (const Read& read : reads_) {
-    complete(CompletionKind::kRead, Status(ECANCELED), read.token);
+    complete(CompletionKind::kRead, why, read.token);
     if (!read.begun) continue;
     if (Window* window = peer_->window_for(read.from)) --window->readers;
   }
@@ -208,7 +207,7 @@ bool FakeLink::deliver_end() {
 
 void FakeLink::break_off(Status why) {
   if (state_ != State::kOpen) return;
-  cancel_posts();
+  end_posts(why.ok() ? Status(ECONNRESET) : why);  // as a provider does: what it says of posts explains nothing
   state_ = State::kEnded;
   windows_.clear();
   incoming_.clear();

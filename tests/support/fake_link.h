@@ -91,7 +91,7 @@ class FakeLink final : public Link {
   Status admit();
   void violate(const std::string& what) { violations_.push_back(what); }
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
-  void cancel_posts();
+  void end_posts(Status why);
   Window* window_for(const RemoteSlice& slice);
 
   std::vector<std::string>& violations_;
