@@ -61,18 +61,21 @@ void Session::withdraw(proto::Direction direction) {
 }
 
 proto::Counters Session::counters() {
-  LockGuard guard(shard_->drive_lock());
-  return connection_ ? connection_->counters() : last_counters_;
+  proto::Counters counters;
+  shard_->inspect([&] { counters = connection_ ? connection_->counters() : last_counters_; });
+  return counters;
 }
 
 Session::Ended Session::ended() {
-  LockGuard guard(shard_->drive_lock());
-  return ended_;
+  Ended ended;
+  shard_->inspect([&] { ended = ended_; });
+  return ended;
 }
 
 proto::Agreement Session::agreement() {
-  LockGuard guard(shard_->drive_lock());
-  return connection_ ? connection_->agreement() : last_agreement_;
+  proto::Agreement agreement;
+  shard_->inspect([&] { agreement = connection_ ? connection_->agreement() : last_agreement_; });
+  return agreement;
 }
 
 // ---------------------------------------------------------------- the life of a connection

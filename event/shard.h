@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "event/command_queue.h"
@@ -79,7 +80,13 @@ class Shard : public std::enable_shared_from_this<Shard> {
   // A thread sleeps on its queue because another one leads. False: nobody leads any more.
   [[nodiscard]] bool start_following();
   void stop_following();
-  [[nodiscard]] DriveLock& drive_lock() EXS_ATTRIBUTE(lock_returned(lock_)) { return lock_; }
+  // Runs `look` with the drive lock held, and what others left meanwhile after it.
+  template <typename Look>
+  void inspect(Look&& look) {
+    lock_.lock();
+    std::forward<Look>(look)();
+    release_and_combine();
+  }
 
   // --- Thread: shard ---
   [[nodiscard]] Port& port();

@@ -83,6 +83,16 @@ BOOST_AUTO_TEST_CASE(a_task_posted_while_the_lock_is_taken_is_run_by_its_holder)
   BOOST_TEST((ran_on == holder_id));
 }
 
+BOOST_AUTO_TEST_CASE(a_task_posted_while_somebody_only_looks_is_run_as_well) {
+  bool ran = false;
+  shard->inspect([&] {
+    std::thread poster([&] { execute([&](Shard&) { ran = true; }); });
+    poster.join();
+    BOOST_TEST(!ran);
+  });
+  BOOST_TEST(ran);
+}
+
 BOOST_AUTO_TEST_CASE(no_task_of_many_threads_is_stranded) {
   constexpr int kThreads = 4;
   constexpr int kEach = 3000;
