@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE interrupt_test
 #include <boost/test/unit_test.hpp>
 
+#include <poll.h>
 #include <sys/time.h>
 
 #include <atomic>
@@ -125,6 +126,7 @@ BOOST_AUTO_TEST_CASE(a_threshold_half_reached_keeps_its_events) {
   for (const int mode : kModes) {
     set_mode(mode);
     message();
+    while (attribute(queue.handle(), EXS_QATTR_EVENTS) < 1) std::this_thread::yield();
     std::string result;
     {
       const RepeatingAlarm alarm;
@@ -188,6 +190,15 @@ BOOST_AUTO_TEST_CASE(an_interrupted_wait_leaves_the_callers_signal_mask_as_it_wa
   ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
   for (int signal = 1; signal < 32; ++signal) {
     BOOST_TEST(::sigismember(&before, signal) == ::sigismember(&after, signal));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_library_itself_interrupts_no_wait_of_the_threads_that_call_it) {
+  for (int round = 0; round < 10; ++round) {
+    BOOST_REQUIRE_EQUAL(exs_fini(), 0);
+    BOOST_REQUIRE_EQUAL(exs_init(EXS_VERSION), 0);
+    BOOST_REQUIRE(exs_qcreate(1) > 0);
+    for (int i = 0; i < 20; ++i) BOOST_REQUIRE_EQUAL(::poll(nullptr, 0, 1), 0);
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+#include <thread>
 
 #include "src/base/log.h"
 
@@ -26,12 +28,20 @@ UringBackend::~UringBackend() {
   drop_ring();
 }
 
+// On a thread of its own: the kernel takes a ring apart later and interrupts the thread that made it once
+// more, whose poll(2) would then end with EINTR although no signal came.
 Status UringBackend::probe() {
-  io_uring ring{};
-  const int outcome = open_ring(ring);
-  if (outcome < 0) return Status(-outcome);
-  io_uring_queue_exit(&ring);
-  return {};
+  int outcome = 0;
+  try {
+    std::thread([&outcome] {
+      io_uring ring{};
+      outcome = open_ring(ring);
+      if (outcome >= 0) io_uring_queue_exit(&ring);
+    }).join();
+  } catch (const std::system_error&) {
+    outcome = -EAGAIN;
+  }
+  return outcome < 0 ? Status(-outcome) : Status();
 }
 
 void UringBackend::drop_ring() noexcept {
