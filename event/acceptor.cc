@@ -103,8 +103,10 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(proto::Agreement& a
       agreement = *agreed;
       return request;
     }
-    log(LogLevel::kWarn, "socket %d: refused a peer whose hello does not fit: errno %d",
-        descriptor_->number(), agreed.error().error());
+    if (agreed.error() != Status(EPROTO)) {  // malformed: told by who read it
+      log(LogLevel::kWarn, "socket %d: refused a peer whose hello does not fit: errno %d",
+          descriptor_->number(), agreed.error().error());
+    }
     request->reject(proto::make_rejection(agreed.error().error()).view());
   }
   return nullptr;

@@ -44,15 +44,43 @@ int attribute(exs_qhandle_t queue, int name) {
 }
 
 namespace {
+
+using Entries = std::filesystem::directory_iterator;
+
 std::size_t entries_of(const char* folder) {
-  using Entries = std::filesystem::directory_iterator;
   return static_cast<std::size_t>(std::distance(Entries(folder), Entries()));
 }
+
+std::string first_word(const std::filesystem::path& path) {
+  std::string word;
+  std::ifstream(path) >> word;
+  return word;
+}
+
+bool sleeps_in_poll(const std::filesystem::path& task) {
+  const std::string call = first_word(task / "syscall");
+  return call == std::to_string(SYS_ppoll) || call == std::to_string(SYS_poll);
+}
+
 }  // namespace
 
 std::size_t open_descriptors() {
   return entries_of("/proc/self/fd");
 }
+void await_engines() {
+  for (;;) {
+    int engines = 0;
+    int asleep = 0;
+    for (const auto& task : Entries("/proc/self/task")) {
+      if (first_word(task.path() / "comm") != "exs-engine") continue;
+      ++engines;
+      if (sleeps_in_poll(task.path())) ++asleep;
+    }
+    if (engines > 0 && asleep == engines) return;
+    std::this_thread::yield();
+  }
+}
+
 std::size_t threads() {
   return entries_of("/proc/self/task");
 }
@@ -136,13 +164,8 @@ WaitingThread::WaitingThread(std::function<void()> body)
 }
 
 void WaitingThread::await_sleep() const {
-  const std::string path = "/proc/self/task/" + std::to_string(id_) + "/syscall";
-  for (;;) {
-    std::string call;
-    std::ifstream(path) >> call;
-    if (call == std::to_string(SYS_ppoll)) return;
-    std::this_thread::yield();
-  }
+  const std::string path = "/proc/self/task/" + std::to_string(id_);
+  while (!sleeps_in_poll(path)) std::this_thread::yield();
 }
 
 void WaitingThread::join() {

@@ -29,6 +29,8 @@ int attribute(exs_qhandle_t queue, int name);
 std::size_t open_descriptors();
 // How many threads it has.
 std::size_t threads();
+// Returns once an engine thread is there and every one sleeps, so has opened what it opens for itself.
+void await_engines();
 
 struct Library {
   Library();

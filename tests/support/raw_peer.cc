@@ -74,6 +74,7 @@ Bytes RawPeer::receive(std::size_t count) {
   std::size_t filled = 0;
   while (filled < count) {
     const ssize_t got = ::recv(connection_.get(), bytes.data() + filled, count - filled, 0);
+    if (got < 0 && errno == EINTR) continue;
     require(got >= 0 || errno == ECONNRESET, "bytes or the end of the stream within the limit");
     if (got <= 0) break;
     filled += static_cast<std::size_t>(got);

@@ -1,0 +1,169 @@
+// Peers that never get as far as a connection: they cost one log line, no descriptor, and nobody else
+// anything.
+#define BOOST_TEST_MODULE hostile_handshake_test
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <vector>
+
+#include "src/provider/iwarp/mpa.h"
+#include "tests/api/hostile_server.h"
+
+namespace exs::test {
+namespace {
+
+struct Server : HostileServer {
+  Server() : HostileServer(100) {}
+
+  // `attack` is dropped by the server; an accept is posted and stays for the next client.
+  template <typename Attack>
+  void expect_dropped(Attack attack) {
+    post_accept();
+    const std::size_t descriptors = open_descriptors();
+    {
+      const CapturedLog log;
+      RawPeer peer(address);
+      attack(peer);
+      peer.await_end();
+      BOOST_TEST(log.lines() == 1U);
+    }
+    await_descriptors(descriptors);
+    // The accept that was there before serves the good client; the one it posts is left over.
+    serve_a_good_client();
+  }
+};
+
+iwarp::MpaBytes request_frame(bool markers) {
+  iwarp::MpaFrame frame;
+  frame.markers = markers;
+  frame.is_exs = true;
+  return iwarp::encode_mpa(frame);
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(hostile_handshake_test, Server)
+
+BOOST_AUTO_TEST_CASE(garbage_instead_of_a_request) {
+  expect_dropped([](RawPeer& peer) { peer.send(bytes_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")); });
+}
+
+BOOST_AUTO_TEST_CASE(one_wrong_byte) {
+  expect_dropped([](RawPeer& peer) { peer.send(bytes_of("X")); });
+}
+
+BOOST_AUTO_TEST_CASE(nothing_at_all) {
+  expect_dropped([](RawPeer&) {});
+}
+
+BOOST_AUTO_TEST_CASE(nothing_and_then_the_end) {
+  expect_dropped([](RawPeer& peer) { peer.end_sending(); });
+}
+
+BOOST_AUTO_TEST_CASE(half_a_request_and_silence) {
+  expect_dropped([](RawPeer& peer) { peer.send(bytes_of("MPA ID R")); });
+}
+
+BOOST_AUTO_TEST_CASE(half_a_request_and_the_end) {
+  expect_dropped([](RawPeer& peer) {
+    peer.send(bytes_of("MPA ID Req Frame"));
+    peer.end_sending();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_drips_is_not_given_more_time) {
+  expect_dropped([](RawPeer& peer) {
+    const Bytes key = bytes_of("MPA ID Req Frame");
+    for (std::size_t i = 0; i < key.size(); ++i) peer.send(std::span(key).subspan(i, 1));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(private_data_longer_than_any) {
+  expect_dropped([](RawPeer& peer) {
+    Bytes bytes = bytes_of("MPA ID Req Frame");
+    for (const int byte : {0x10, 2, 0xff, 0xff}) bytes.push_back(static_cast<std::byte>(byte));
+    bytes.resize(2000);
+    peer.send(bytes);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_revision) {
+  expect_dropped([](RawPeer& peer) {
+    Bytes bytes = bytes_of("MPA ID Req Frame");
+    for (const int byte : {0x10, 3, 0, 0}) bytes.push_back(static_cast<std::byte>(byte));
+    peer.send(bytes);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_follow_the_request) {
+  expect_dropped([](RawPeer& peer) {
+    const iwarp::MpaBytes frame = request_frame(false);
+    Bytes bytes(frame.bytes.begin(), frame.bytes.begin() + static_cast<std::ptrdiff_t>(frame.length));
+    bytes.resize(bytes.size() + 40);
+    peer.send(bytes);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(markers_are_asked_for) {
+  expect_dropped([](RawPeer& peer) {
+    const iwarp::MpaBytes frame = request_frame(true);
+    peer.send(std::span(frame.bytes).first(frame.length));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_is_no_hello_of_ours) {
+  expect_dropped([](RawPeer& peer) { peer.request_with({}); });
+}
+
+BOOST_AUTO_TEST_CASE(a_hello_of_garbage) {
+  expect_dropped([](RawPeer& peer) { peer.request_with(bytes_of("EXS1 but not really, no")); });
+}
+
+BOOST_AUTO_TEST_CASE(a_hello_of_another_version) {
+  expect_dropped([](RawPeer& peer) {
+    wire::HelloFields hello = honest_hello();
+    hello.version_min = hello.version_max = 7;
+    peer.request(hello);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_good_request_whose_peer_is_gone_before_it_is_accepted) {
+  const std::size_t descriptors = open_descriptors();
+  RawPeer peer(address);
+  peer.request(honest_hello());
+  peer.reset();
+  serve_a_good_client();
+  await_descriptors(descriptors);
+}
+
+BOOST_AUTO_TEST_CASE(more_silent_peers_than_the_backlog_delay_a_good_one_and_no_more) {
+  constexpr int kPeers = 40;
+  const std::size_t descriptors = open_descriptors();
+  std::vector<UniqueFd> peers;
+  for (int i = 0; i < kPeers; ++i) {
+    UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int result = ::connect(peer.get(), generic(address), sizeof address);
+    BOOST_TEST((result == 0 || errno == EINPROGRESS));
+    peers.push_back(std::move(peer));
+  }
+  serve_a_good_client();
+  peers.clear();
+  serve_a_good_client();
+  await_descriptors(descriptors);
+}
+
+BOOST_AUTO_TEST_CASE(peers_that_hang_up_at_once_leave_nothing_behind) {
+  const std::size_t descriptors = open_descriptors();
+  for (int i = 0; i < 100; ++i) {
+    RawPeer peer(address);
+    if (i % 2 == 0) peer.reset();
+  }
+  serve_a_good_client();
+  await_descriptors(descriptors);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
