@@ -35,8 +35,7 @@ struct Fixture {
     for (int look = 0; look < 20; ++look) BOOST_REQUIRE_EQUAL(exs_qwait(queue.handle(), &none, 1, 0, 0), 0);
   }
   exs_event_t receive() {
-    BOOST_REQUIRE_EQUAL(
-        exs_recv(pair.right, sink.at(), 1024, 0, queue.handle(), nullptr, sink.handle()), 0);
+    BOOST_REQUIRE_EQUAL(exs_recv(pair.right, sink.at(), 1024, 0, queue.handle(), nullptr, sink.handle()), 0);
     return queue.next_of(pair.right, EXS_EVT_RECV);
   }
 };

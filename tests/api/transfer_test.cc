@@ -18,8 +18,8 @@ struct Fixture {
   Pair pair{queue};
 
   int send(std::size_t length_bytes, int flags = 0, int socket = -1) {
-    return exs_send(socket < 0 ? pair.left : socket, source.at(), length_bytes, flags, queue.handle(), nullptr,
-                    source.handle());
+    return exs_send(socket < 0 ? pair.left : socket, source.at(), length_bytes, flags, queue.handle(),
+                    nullptr, source.handle());
   }
   int receive(std::size_t length_bytes, int socket = -1) {
     return exs_recv(socket < 0 ? pair.right : socket, sink.at(), length_bytes, 0, queue.handle(), nullptr,
@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(many_more_sends_than_credits_all_arrive_in_order) {
   constexpr int kMessages = 200;
   for (int i = 0; i < kMessages; ++i) {
     source.at(static_cast<std::size_t>(i))[0] = static_cast<std::byte>(i);
-    BOOST_REQUIRE_EQUAL(exs_send(pair.left, source.at(static_cast<std::size_t>(i)), 1, i % 3 == 0 ? EXS_NO_IMMEDIATE : 0,
-                                 queue.handle(), nullptr, source.handle()),
+    BOOST_REQUIRE_EQUAL(exs_send(pair.left, source.at(static_cast<std::size_t>(i)), 1,
+                                 i % 3 == 0 ? EXS_NO_IMMEDIATE : 0, queue.handle(), nullptr, source.handle()),
                         0);
     exs_event_t event{};
     while (exs_qwait(queue.handle(), &event, 1, 0, 0) == 1) BOOST_TEST(event.exs_evt_errno == 0);

@@ -1,0 +1,207 @@
+// Peers that are killed in the middle of transfers: every operation ends, nothing is left behind.
+#define BOOST_TEST_MODULE killed_peer_test
+#include <boost/test/unit_test.hpp>
+
+#include <arpa/inet.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+constexpr std::size_t kMessageBytes = 1 << 18;
+constexpr int kOpen = 8;
+
+// Passes the port of a listening socket from one process to the other.
+class PortPipe {
+ public:
+  PortPipe() { BOOST_REQUIRE_EQUAL(::pipe(ends_.data()), 0); }
+  ~PortPipe() {
+    for (const int end : ends_) ::close(end);
+  }
+  PortPipe(const PortPipe&) = delete;
+  PortPipe& operator=(const PortPipe&) = delete;
+  void tell(std::uint16_t port) const {
+    if (::write(ends_[1], &port, sizeof port) != sizeof port) std::abort();
+  }
+  [[nodiscard]] std::uint16_t hear() const {
+    std::uint16_t port = 0;
+    if (::read(ends_[0], &port, sizeof port) != sizeof port) std::abort();
+    return port;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+// A process of its own, made before this one has threads.
+class Child {
+ public:
+  template <typename Body>
+  explicit Child(Body body) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    body();
+    ::_exit(0);
+  }
+  ~Child() { kill(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) != pid_) {
+    }
+    pid_ = 0;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+int post(bool send, int socket, Queue& queue, Memory& memory) {
+  return send ? exs_send(socket, memory.at(), kMessageBytes, 0, queue.handle(), nullptr, memory.handle())
+              : exs_recv(socket, memory.at(), kMessageBytes, 0, queue.handle(), nullptr, memory.handle());
+}
+
+// Sends and receives as fast as it can until it is killed.
+void exchange_for_ever(int socket, Queue& queue, Memory& memory) {
+  for (int i = 0; i < kOpen; ++i) {
+    if (post(true, socket, queue, memory) != 0 || post(false, socket, queue, memory) != 0) return;
+  }
+  for (;;) {
+    const exs_event_t event = queue.next();
+    if (event.exs_evt_errno != 0 || post(event.exs_evt_type == EXS_EVT_SEND, socket, queue, memory) != 0)
+      return;
+  }
+}
+
+void client(const PortPipe& pipe) {
+  sockaddr_in address = loopback(ntohs(pipe.hear()));
+  const Library library;
+  Queue queue;
+  Memory memory(kMessageBytes);
+  const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr);
+  if (queue.next_of(socket, EXS_EVT_CONNECT).exs_evt_errno == 0) exchange_for_ever(socket, queue, memory);
+}
+
+void server(const PortPipe& pipe) {
+  const Library library;
+  Queue queue;
+  Memory memory(kMessageBytes);
+  const ListeningSocket listening;
+  exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr);
+  pipe.tell(listening.address().sin_port);
+  exchange_for_ever(
+      queue.next_of(listening.number(), EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket, queue,
+      memory);
+}
+
+// Exchanges some messages with the peer, kills it, and sees every operation end.
+void outlive(Child& child, int socket, Queue& queue) {
+  Memory memory(kMessageBytes);
+  int open = 0;
+  for (int i = 0; i < kOpen; ++i) {
+    BOOST_REQUIRE_EQUAL(post(true, socket, queue, memory), 0);
+    BOOST_REQUIRE_EQUAL(post(false, socket, queue, memory), 0);
+    open += 2;
+  }
+  for (int i = 0; i < 50; ++i) {
+    const exs_event_t event = queue.next();
+    BOOST_REQUIRE_EQUAL(errno_name(event.exs_evt_errno), "0");
+    BOOST_REQUIRE_EQUAL(post(event.exs_evt_type == EXS_EVT_SEND, socket, queue, memory), 0);
+  }
+  child.kill();
+  bool sends_broken = false;
+  bool receives_broken = false;
+  for (; open > 0; --open) {
+    const exs_event_t event = queue.next();
+    bool& broken = event.exs_evt_type == EXS_EVT_SEND ? sends_broken : receives_broken;
+    const std::string error = errno_name(event.exs_evt_errno);
+    // What was done before the kill may still be told; after the first error of a direction there is no
+    // success.
+    BOOST_TEST((error == "ECONNRESET" || (error == "0" && !broken)));
+    broken = broken || error != "0";
+  }
+  BOOST_TEST(receives_broken);
+  BOOST_TEST(outcome(post(true, socket, queue, memory)) == "EPIPE");
+  BOOST_TEST(outcome(post(false, socket, queue, memory)) == "ENOTCONN");
+  BOOST_TEST(outcome(exs_close(socket)) == "ok");
+  BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 0);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(killed_peer_test)
+
+BOOST_AUTO_TEST_CASE(a_server_outlives_its_client) {
+  const PortPipe pipe;
+  Child child([&] { client(pipe); });
+  const Library library;
+  Queue queue;
+  const ListeningSocket listening;
+  const Pair good(queue);
+  await_engines();
+  const std::size_t descriptors = open_descriptors();
+  BOOST_REQUIRE_EQUAL(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr), 0);
+  pipe.tell(listening.address().sin_port);
+  const int socket =
+      queue.next_of(listening.number(), EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  outlive(child, socket, queue);
+  while (open_descriptors() != descriptors) std::this_thread::yield();
+  Memory memory(64);
+  BOOST_REQUIRE_EQUAL(exs_recv(good.right, memory.at(), 64, 0, queue.handle(), nullptr, memory.handle()), 0);
+  BOOST_REQUIRE_EQUAL(exs_send(good.left, memory.at(), 64, 0, queue.handle(), nullptr, memory.handle()), 0);
+  BOOST_TEST(queue.next_outcome(good.right, EXS_EVT_RECV) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(a_client_outlives_its_server) {
+  const PortPipe pipe;
+  Child child([&] { server(pipe); });
+  sockaddr_in address = loopback(ntohs(pipe.hear()));
+  const Library library;
+  Queue queue;
+  const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  BOOST_REQUIRE_EQUAL(exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr), 0);
+  BOOST_REQUIRE_EQUAL(queue.next_outcome(socket, EXS_EVT_CONNECT), "0");
+  outlive(child, socket, queue);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_killed_before_it_said_anything_frees_the_server) {
+  const PortPipe pipe;
+  Child child([&] {
+    sockaddr_in address = loopback(ntohs(pipe.hear()));
+    const Library library;
+    Queue queue;
+    const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr);
+    queue.next_of(socket, EXS_EVT_CONNECT);
+    ::pause();
+  });
+  const Library library;
+  Queue queue;
+  Memory memory(64);
+  const ListeningSocket listening;
+  BOOST_REQUIRE_EQUAL(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr), 0);
+  pipe.tell(listening.address().sin_port);
+  const int socket =
+      queue.next_of(listening.number(), EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  BOOST_REQUIRE_EQUAL(exs_recv(socket, memory.at(), 64, 0, queue.handle(), nullptr, memory.handle()), 0);
+  child.kill();
+  BOOST_TEST(queue.next_outcome(socket, EXS_EVT_RECV) == "ECONNRESET");
+  BOOST_TEST(outcome(exs_close(socket)) == "ok");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test

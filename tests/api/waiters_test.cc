@@ -1,0 +1,216 @@
+// Threads that wait: several on one queue, on several queues of one shard, and woken across shards.
+#define BOOST_TEST_MODULE waiters_test
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+// Fixtures begin with one of these, so that the library sees the number of shards.
+template <int kShards>
+struct Shards {
+  Shards() { ::setenv("EXS_SHARDS", std::to_string(kShards).c_str(), 1); }
+  ~Shards() { ::unsetenv("EXS_SHARDS"); }
+};
+
+template <int kShards>
+struct Fixture : Shards<kShards> {
+  Library library;
+  Memory memory{4096};
+
+  int send(int socket, Queue& queue, std::uintptr_t number = 0) {
+    return exs_send(socket, memory.at(), 8, 0, queue.handle(), reinterpret_cast<exs_ahandle_t>(number),
+                    memory.handle());
+  }
+  int receive(int socket, Queue& queue, std::uintptr_t number = 0) {
+    return exs_recv(socket, memory.at(64), 8, 0, queue.handle(), reinterpret_cast<exs_ahandle_t>(number),
+                    memory.handle());
+  }
+};
+
+const int kModes[] = {EXS_WAIT_ADAPTIVE, EXS_WAIT_NOTIFY, EXS_WAIT_BUSY_POLL};
+
+// Many threads take `events` events of one queue; gives the handles they saw.
+std::multiset<std::uintptr_t> take_with_threads(Queue& queue, int thread_count, int events,
+                                                const std::function<void()>& produce) {
+  std::mutex mutex;
+  std::multiset<std::uintptr_t> seen;
+  std::atomic<int> left{events};
+  std::vector<std::thread> takers;
+  for (int i = 0; i < thread_count; ++i) {
+    takers.emplace_back([&] {
+      exs_event_t event{};
+      while (left.load() > 0) {
+        // The last events may go to others, so nobody waits for ever.
+        if (exs_qwait(queue.handle(), &event, 1, 1, 10'000'000) != 1) continue;
+        --left;
+        const std::lock_guard guard(mutex);
+        seen.insert(reinterpret_cast<std::uintptr_t>(event.exs_evt_ahandle));
+      }
+    });
+  }
+  produce();
+  for (std::thread& taker : takers) taker.join();
+  return seen;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(waiters_test)
+
+BOOST_FIXTURE_TEST_CASE(each_event_goes_to_one_of_many_threads, Fixture<1>) {
+  constexpr int kMessages = 400;
+  Queue sending(1000);
+  for (const int mode : kModes) {
+    Queue queue(1000, mode);
+    const Pair pair(sending);
+    BOOST_REQUIRE_EQUAL(exs_fcntl(pair.right, EXS_F_SET_MAX_OPS, 1000), 0);
+    const auto seen = take_with_threads(queue, 3, kMessages, [&] {
+      for (std::uintptr_t i = 0; i < kMessages; ++i) {
+        BOOST_REQUIRE_EQUAL(receive(pair.right, queue, i), 0);
+        BOOST_REQUIRE_EQUAL(send(pair.left, sending), 0);
+        BOOST_REQUIRE_EQUAL(sending.next_outcome(pair.left, EXS_EVT_SEND), "0");
+      }
+    });
+    BOOST_TEST(seen.size() == static_cast<std::size_t>(kMessages));
+    BOOST_TEST((std::set<std::uintptr_t>(seen.begin(), seen.end()).size()) == seen.size());
+  }
+}
+
+// Two threads play ping-pong, each asleep on its queue while the other one works.
+template <typename F>
+void ping_pong(F& fixture, int mode) {
+  constexpr int kRounds = 200;
+  Queue left_queue(64, mode);
+  Queue right_queue(64, mode);
+  const Pair pair(left_queue, right_queue);
+  std::atomic<bool> good{true};
+  std::thread echo([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      if (fixture.receive(pair.right, right_queue) != 0) good = false;
+      if (right_queue.next_of(pair.right, EXS_EVT_RECV).exs_evt_errno != 0) good = false;
+      if (fixture.send(pair.right, right_queue) != 0) good = false;
+    }
+    for (int i = 0; i < kRounds; ++i) right_queue.next_of(pair.right, EXS_EVT_SEND);
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    BOOST_REQUIRE_EQUAL(fixture.receive(pair.left, left_queue), 0);
+    BOOST_REQUIRE_EQUAL(fixture.send(pair.left, left_queue), 0);
+    BOOST_REQUIRE_EQUAL(left_queue.next_outcome(pair.left, EXS_EVT_RECV), "0");
+    BOOST_REQUIRE_EQUAL(left_queue.next_outcome(pair.left, EXS_EVT_SEND), "0");
+  }
+  echo.join();
+  BOOST_TEST(good);
+}
+
+BOOST_FIXTURE_TEST_CASE(two_queues_of_one_shard_wake_each_their_own_thread, Fixture<1>) {
+  for (const int mode : kModes) ping_pong(*this, mode);
+}
+
+BOOST_FIXTURE_TEST_CASE(two_queues_of_two_shards_wake_each_their_own_thread, Fixture<2>) {
+  for (const int mode : kModes) ping_pong(*this, mode);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_queue_is_woken_by_a_connection_of_another_shard, Fixture<2>) {
+  for (const int mode : kModes) {
+    Queue first(64, mode);   // the connection's shard
+    Queue second(64, mode);  // the other one
+    const Pair pair(first);
+    for (int i = 0; i < 50; ++i) {
+      int taken = 0;
+      exs_event_t event{};
+      BOOST_REQUIRE_EQUAL(receive(pair.right, second), 0);
+      WaitingThread waiting([&] { taken = exs_qwait(second.handle(), &event, 1, 1, -1); });
+      if (mode != EXS_WAIT_BUSY_POLL) waiting.await_sleep();
+      BOOST_REQUIRE_EQUAL(send(pair.left, first), 0);
+      waiting.join();
+      BOOST_TEST(taken == 1);
+      BOOST_TEST(event.exs_evt_socket == pair.right);
+      BOOST_TEST(first.next_outcome(pair.left, EXS_EVT_SEND) == "0");
+    }
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_follower_gets_its_event_while_the_leader_gets_none, Fixture<1>) {
+  Queue quiet(64, EXS_WAIT_NOTIFY);
+  Queue busy(64, EXS_WAIT_NOTIFY);
+  Queue sending;
+  const Pair pair(sending);
+  exs_event_t events[2];
+  WaitingThread leader([&] { exs_qwait(quiet.handle(), &events[0], 1, 1, -1); });
+  leader.await_sleep();
+  for (int i = 0; i < 50; ++i) {
+    BOOST_REQUIRE_EQUAL(receive(pair.right, busy), 0);
+    int taken = 0;
+    WaitingThread follower([&] { taken = exs_qwait(busy.handle(), &events[1], 1, 1, -1); });
+    follower.await_sleep();
+    BOOST_REQUIRE_EQUAL(send(pair.left, sending), 0);
+    follower.join();
+    BOOST_TEST(taken == 1);
+    BOOST_TEST(sending.next_outcome(pair.left, EXS_EVT_SEND) == "0");
+  }
+  BOOST_REQUIRE_EQUAL(receive(pair.right, quiet), 0);
+  BOOST_REQUIRE_EQUAL(send(pair.left, sending), 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(accepted_connections_live_on_the_shard_of_the_queue_of_the_accept, Fixture<4>) {
+  constexpr int kConnections = 12;
+  const ListeningSocket listening;
+  sockaddr_in address = listening.address();
+  Queue connecting;
+  std::vector<std::unique_ptr<Queue>> queues;
+  for (int i = 0; i < 4; ++i) queues.push_back(std::make_unique<Queue>());
+  for (int i = 0; i < kConnections; ++i) {
+    Queue& queue = *queues[static_cast<std::size_t>(i) % queues.size()];
+    const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    BOOST_REQUIRE_EQUAL(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr), 0);
+    BOOST_REQUIRE_EQUAL(
+        exs_connect(socket, generic(address), sizeof address, 0, connecting.handle(), nullptr), 0);
+    BOOST_TEST(connecting.next_outcome(socket, EXS_EVT_CONNECT) == "0");
+    const int accepted =
+        queue.next_of(listening.number(), EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+    BOOST_REQUIRE_EQUAL(receive(accepted, queue), 0);
+    BOOST_REQUIRE_EQUAL(send(socket, connecting), 0);
+    BOOST_TEST(queue.next_outcome(accepted, EXS_EVT_RECV) == "0");
+    BOOST_TEST(exs_close(socket) == 0);
+    BOOST_TEST(exs_close(accepted) == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fini_ends_the_waits_of_other_threads) {
+  for (const int mode : {EXS_WAIT_ADAPTIVE, EXS_WAIT_NOTIFY}) {
+    BOOST_REQUIRE_EQUAL(exs_init(EXS_VERSION), 0);
+    const exs_qhandle_t queue = exs_qcreate(4);
+    BOOST_REQUIRE_EQUAL(exs_qmodify(queue, EXS_QATTR_WAIT, &mode, sizeof mode), 0);
+    std::string results[2];
+    const auto wait = [&](std::string& result) {
+      exs_event_t event{};
+      result = outcome(exs_qwait(queue, &event, 1, 1, -1));
+    };
+    WaitingThread leader([&] { wait(results[0]); });
+    leader.await_sleep();
+    WaitingThread follower([&] { wait(results[1]); });
+    follower.await_sleep();
+    BOOST_REQUIRE_EQUAL(exs_fini(), 0);
+    leader.join();
+    follower.join();
+    BOOST_TEST(results[0] == "EBADF");
+    BOOST_TEST(results[1] == "EBADF");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
