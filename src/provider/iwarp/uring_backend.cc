@@ -29,7 +29,7 @@ UringBackend::~UringBackend() {
 }
 
 // On a thread of its own: the kernel takes a ring apart later and interrupts the thread that made it once
-// more, whose poll(2) would then end with EINTR although no signal came.
+// more, whose epoll_wait(2) would then end with EINTR although no signal came.
 Status UringBackend::probe() {
   int outcome = 0;
   try {
