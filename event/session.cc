@@ -168,6 +168,7 @@ void Session::close(std::uint64_t linger_ns, ControlTarget target) {
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
   state_ = State::kClosing;
+  if (linger_ns == 0) return abort(Status(ECANCELED));
   arm(linger_ns);
   connection_->close();
 }
@@ -188,9 +189,10 @@ void Session::arm(std::uint64_t after_ns) {
 void Session::timer_fired(std::uint64_t now_ns) {
   if (now_ns < deadline_ns_) return;
   deadline_ns_ = kNoDeadline;
+  close_overdue_ = state() == State::kClosing;
   log(LogLevel::kWarn, "socket %d: %s took longer than its limit", descriptor_->number(),
-      state() == State::kClosing ? "close" : "connection set-up");
-  abort(Status(ETIMEDOUT));
+      close_overdue_ ? "close" : "connection set-up");
+  abort(Status(close_overdue_ ? ECANCELED : ETIMEDOUT));
 }
 
 // ---------------------------------------------------------------- proto::OutcomeSink
@@ -254,7 +256,7 @@ void Session::end(Status why) {
   if (connect_target_.queue) push_control(connect_target_, EXS_EVT_CONNECT, why.error());
   connect_target_ = {};
   // Other errors have been told by the events of the operations they ended.
-  const int error = why == Status(ETIMEDOUT) ? ETIMEDOUT : 0;
+  const int error = close_overdue_ ? ETIMEDOUT : 0;
   for (const ControlTarget& target : close_targets_) push_control(target, EXS_EVT_CLOSE, error);
   close_targets_.clear();
 }

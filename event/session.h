@@ -117,6 +117,7 @@ class Session final : public CompletionClient,
   std::uint64_t deadline_ns_ = kNoDeadline;
   ControlTarget connect_target_;
   std::vector<ControlTarget> close_targets_;
+  bool close_overdue_ = false;
 };
 
 }  // namespace exs

@@ -11,7 +11,8 @@
  *     tells that no slot (or no place on the socket) is free; dequeue and try again.
  *  4. Memory named by a post belongs to the library from return until its event is in the queue, also on
  *     error and close. The same memory may be in several sends at once.
- *  5. Every function may be called from any thread. Only exs_qdequeue, exs_qwait and exs_close wait.
+ *  5. Every function may be called from any thread. Only exs_qdequeue, exs_qwait, exs_close, exs_fini and
+ *     exs_mderegister with EXS_MRF_WAIT wait.
  *  6. Events of one socket and direction are queued in post order.
  *  7. Before exs_init() every call fails with EPERM, except exs_evtname() and exs_version_string().
  *  8. Handles carry a generation: a stale one gives EINVAL (queues: EBADF), never somebody else's object.
@@ -42,7 +43,8 @@ extern "C" {
 #define EXS_VERSION EXS_VERSION1
 
 /* exs_init - start using the library. Counted: each successful call is undone by one exs_fini().
- * Starts no thread and opens nothing. ENOTSUP version unknown. Source: ES-API. */
+ * Starts no thread and opens nothing. ENOTSUP version, or provider in EXS_PROVIDER, unknown; EINVAL bad
+ * EXS_SHARDS; ENOMEM. Source: ES-API. */
 EXS_API int exs_init(int version);
 /* exs_fini - the last one closes every descriptor, ends every thread of the library and frees every queue
  * and registration. EPERM not initialised. exs extension. */
@@ -157,7 +159,8 @@ enum { /* attributes for exs_qmodify and exs_qstatus; each value is an int unles
 };
 enum { EXS_WAIT_ADAPTIVE = 0, EXS_WAIT_NOTIFY = 1, EXS_WAIT_BUSY_POLL = 2 };
 
-/* exs_qcreate - a queue of `depth` slots, 1..EXS_QDEPTH_MAX. EINVAL; ENOMEM. Source: ES-API. */
+/* exs_qcreate - a queue of `depth` slots, 1..EXS_QDEPTH_MAX. EINVAL depth, or bad EXS_IWARP_BACKEND; ENOSYS,
+ * EPERM the kernel refuses that backend; ENOMEM memory or descriptors. Source: ES-API. */
 EXS_API exs_qhandle_t exs_qcreate(int depth);
 /* exs_qdelete - EBADF; EBUSY while operations name it or a thread waits on it. Events still in it are
  * dropped. Source: ES-API (name from memory). */
@@ -206,32 +209,35 @@ EXS_API int exs_connect(int socket, const struct sockaddr* address, socklen_t le
 /* exs_shutdown - SHUT_WR: the peer's receives see the end after what was sent; SHUT_RD: ours end, the peer's
  * sends fail with EPIPE; SHUT_RDWR. EBADF; ENOTCONN; EINVAL. */
 EXS_API int exs_shutdown(int socket, int how);
-/* exs_close - lets sends finish for at most EXS_SO_LINGER_MS, ends every other operation with ECANCELED,
- * shakes hands with the peer, and returns when all events of the socket are in their queues. The number is
- * not used again while such an event waits. EBADF; ETIMEDOUT the peer did not answer (the socket is closed).
- */
+/* exs_close - ends every operation but sends with ECANCELED, lets sends finish and shakes hands with the peer,
+ * all within the linger time (EXS_F_SET_LINGER_MS; 0: breaks off at once), and returns when all events of the
+ * socket are in their queues. The number is not used again while such an event waits. EBADF; ETIMEDOUT the
+ * peer took longer (the socket is closed). */
 EXS_API int exs_close(int socket);
+/* exs_getsockname - our address; `*length` is the room, then the real length. EBADF; EFAULT; EINVAL.
+ * After UNH-EXS. */
 EXS_API int exs_getsockname(int socket, struct sockaddr* address, socklen_t* length);
+/* exs_getpeername - the peer's address, likewise. EBADF; EFAULT; EINVAL; ENOTCONN. After UNH-EXS. */
 EXS_API int exs_getpeername(int socket, struct sockaddr* address, socklen_t* length);
 
 /* ---------------------------------------------------------------- transfers */
 
 /* Flag bits that no MSG_* flag of Linux uses. */
-#define EXS_NO_IMMEDIATE                                                            \
-  0x10000000 /* never inside the advertisement: completion means the data are there \
-              */
+#define EXS_NO_IMMEDIATE 0x10000000 /* not inside the advertisement: completion means the data are there */
 
 /* exs_send - send one message of `length` bytes (0 is legal) that lies inside `region`. flags: 0 or
  * EXS_NO_IMMEDIATE. EXS_EVT_SEND says that the memory is the caller's again: for a message up to the
  * negotiated small-packet maximum that it has left, for a longer one that it is in the peer's memory.
  * EBADF socket or queue; ENOTCONN; EPIPE sending is shut down, here or by the peer; EINVAL region;
  * EOPNOTSUPP flags, or an unregistered region; EFAULT range not inside the region; EACCES region lacks the
- * right; EAGAIN no slot, or the socket's limit. Event errors: EPIPE, ECONNRESET, ECANCELED, EPROTO.
- * Source: ES-API. */
+ * right; EAGAIN no slot, or the socket's limit. Event errors: EPIPE, ECONNRESET, ECANCELED, EPROTO,
+ * ETIMEDOUT (the peer fell silent while the connection was set up). Source: ES-API. */
 EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 /* exs_recv - receive one message. flags 0 or MSG_WAITALL. A longer message is cut: EXS_EVF_TRUNC. At the end
- * of the peer's sending: length 0 and EXS_EVF_EOF. Errors as exs_send. Source: ES-API (by symmetry). */
+ * of the peer's sending: length 0 and EXS_EVF_EOF. EBADF socket or queue; ENOTCONN; EINVAL region; EOPNOTSUPP
+ * flags, or an unregistered region; EFAULT range not inside the region; EAGAIN no slot, or the socket's limit.
+ * Event errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT. Source: ES-API (by symmetry). */
 EXS_API int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 

@@ -81,7 +81,7 @@ Result<std::span<std::byte>> map_shared_memory(std::size_t length_bytes) {
   if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
   const std::size_t mapped_bytes = (length_bytes + page_bytes - 1) & ~(page_bytes - 1);
   const UniqueFd memory(::memfd_create("exs", MFD_CLOEXEC));
-  if (!memory.valid()) return failure(errno);
+  if (!memory.valid()) return failure(ENOMEM);
   if (::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0) return failure(ENOMEM);
   void* address = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) return failure(ENOMEM);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -15,9 +16,12 @@ namespace {
 spdlog::logger& logger() {
   static spdlog::logger* const instance = [] {
     auto* made = new spdlog::logger("exs", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    const char* wanted = std::getenv("EXS_LOG");
-    made->set_level(wanted != nullptr ? spdlog::level::from_str(wanted) : spdlog::level::warn);
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
+    const std::string wanted = std::getenv("EXS_LOG") == nullptr ? "warn" : std::getenv("EXS_LOG");
+    const auto level = spdlog::level::from_str(wanted);  // off for what it does not know
+    const bool known = level != spdlog::level::off || wanted == "off";
+    made->set_level(known ? level : spdlog::level::warn);
+    if (!known) made->warn("EXS_LOG={}: give off, error, warn, info or debug; warn it is", wanted);
     return made;
   }();
   return *instance;
