@@ -58,18 +58,13 @@ bool in_range(const Job& job) {
 
 std::string sentence_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::accepted:
-      return "accepted";
-    case Verdict::malformed:
-      return "malformed request";
-    case Verdict::other_version:
-      return "the other end speaks another version of the control messages";
+    case Verdict::accepted: return "accepted";
+    case Verdict::malformed: return "malformed request";
+    case Verdict::other_version: return "the other end speaks another version of the control messages";
     case Verdict::other_tool:
       return "the server is that of the other tool: exs-blast and exs-ping do not mix";
-    case Verdict::too_large:
-      return "the buffers would take more than 1 GiB";
-    case Verdict::no_memory:
-      return "the server has no memory for the buffers";
+    case Verdict::too_large: return "the buffers would take more than 1 GiB";
+    case Verdict::no_memory: return "the server has no memory for the buffers";
   }
   return "unknown verdict " + std::to_string(static_cast<unsigned>(verdict));
 }

@@ -20,12 +20,9 @@ constexpr std::uint32_t kCreditsMax = 1024;
 
 int mode_of(Wait wait) {
   switch (wait) {
-    case Wait::adaptive:
-      return EXS_WAIT_ADAPTIVE;
-    case Wait::notify:
-      return EXS_WAIT_NOTIFY;
-    case Wait::busy:
-      return EXS_WAIT_BUSY_POLL;
+    case Wait::adaptive: return EXS_WAIT_ADAPTIVE;
+    case Wait::notify: return EXS_WAIT_NOTIFY;
+    case Wait::busy: return EXS_WAIT_BUSY_POLL;
   }
   return EXS_WAIT_ADAPTIVE;
 }
@@ -145,7 +142,7 @@ bool try_send(const Socket& socket, std::span<const std::byte> message, int flag
     return true;
   }
   if (errno == EAGAIN) return false;
-  fail("exs_send", errno);
+  fail(errno == EPIPE || errno == ENOTCONN ? "the other end has ended the connection" : "exs_send", errno);
 }
 
 bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {

@@ -14,12 +14,9 @@ const char* name_of(Kind kind) {
 
 const char* name_of(Wait wait) {
   switch (wait) {
-    case Wait::adaptive:
-      return "adaptive";
-    case Wait::notify:
-      return "notify";
-    case Wait::busy:
-      return "busy";
+    case Wait::adaptive: return "adaptive";
+    case Wait::notify: return "notify";
+    case Wait::busy: return "busy";
   }
   return "unknown";
 }

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <list>
@@ -83,6 +84,7 @@ void Server::accept_all() {
   for (;;) {
     join_finished();
     Session& session = sessions_.emplace_back();
+    bool may_last = false;
     try {
       session.queue = std::make_unique<Queue>(kQueueDepth, Wait::notify);
       if (exs_accept(listener_.descriptor(), nullptr, 0, session.queue->handle(), nullptr) == -1)
@@ -98,7 +100,10 @@ void Server::accept_all() {
       if (stopping_) return;
       std::fprintf(stderr, "%s: %s\n", tool_.traits.name, failure.what());
       session.done = true;
+      may_last = true;
     }
+    // No descriptors left, say. Does not fill the terminal with it.
+    if (may_last) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 
@@ -118,6 +123,7 @@ void Server::serve(Session& session, int descriptor) {
   const std::string peer = peer_name(socket);
   {
     const std::lock_guard guard(mutex_);
+    if (stopping_) return;
     open_.insert(descriptor);
   }
   bool served = false;

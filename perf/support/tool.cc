@@ -97,15 +97,16 @@ int run_client(const Tool& tool, const Options& options, const std::string& host
 
 int run_role(const Tool& tool, const Options& options) {
   switch (options.role) {
-    case Role::client:
-      return run_client(tool, options, options.host, options.port, false);
+    case Role::client: return run_client(tool, options, options.host, options.port, false);
     case Role::server: {
       return run_server(tool, {options.bind_address, options.port, options.provider, options.json, -1});
     }
     case Role::self: {
-      const TwinServer twin(tool, options);
+      TwinServer twin(tool, options);
       const std::string host = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
-      return run_client(tool, options, host, twin.port(), twin.pinned());
+      const int status = run_client(tool, options, host, twin.port(), twin.pinned());
+      if (!twin.end()) throw Failure("the server's end did not end well");
+      return status;
     }
   }
   return 2;

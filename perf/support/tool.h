@@ -59,6 +59,8 @@ class TwinServer {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] bool pinned() const { return pinned_; }
+  // Stops the server. False: it did not end well.
+  [[nodiscard]] bool end() { return twin_->end() == 0; }
 
  private:
   std::unique_ptr<Twin> twin_;

@@ -42,9 +42,14 @@ Twin::Twin(const std::function<int()>& body) : process_(fork()) {
   _exit(status);
 }
 
-Twin::~Twin() {
+int Twin::end() {
+  if (process_ == -1) return status_;
   kill(process_, SIGTERM);
-  while (waitpid(process_, nullptr, 0) == -1 && errno == EINTR) continue;
+  int status = 0;
+  while (waitpid(process_, &status, 0) == -1 && errno == EINTR) continue;
+  process_ = -1;
+  status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return status_;
 }
 
 TwinServer::TwinServer(const Tool& tool, const Options& options) : pinned_(false) {

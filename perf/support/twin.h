@@ -13,13 +13,17 @@ class Twin {
  public:
   // The child runs `body` and exits with what it returns.
   explicit Twin(const std::function<int()>& body);
-  // Ends the child with SIGTERM, if it still runs, and waits for it.
-  ~Twin();
+  ~Twin() { end(); }
   Twin(const Twin&) = delete;
   Twin& operator=(const Twin&) = delete;
 
+  // Ends the child with SIGTERM, if it still runs, and waits for it. Returns its exit status, or -1 if a
+  // signal ended it.
+  int end();
+
  private:
   int process_;
+  int status_ = 0;
 };
 
 }  // namespace perf
