@@ -36,9 +36,24 @@ class Acceptor::HandOver final : public Task {
     const Status status = session->accept(std::move(request_), agreement_);
     if (status.ok()) acceptor_->register_session_(session);
     acceptor_->finish(accept_, status.error(), status.ok() ? descriptor->number() : -1);
+    if (&shard != acceptor_->shard_.get())
+      acceptor_->shard_->execute(std::make_unique<HandedOver>(acceptor_));
   }
 
  private:
+  // Back on the acceptor's shard: the event of this accept is in its queue.
+  class HandedOver final : public Task {
+   public:
+    explicit HandedOver(std::shared_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)) {}
+    void run(Shard&) override {
+      --acceptor_->handing_over_;
+      acceptor_->finish_close();
+    }
+
+   private:
+    const std::shared_ptr<Acceptor> acceptor_;
+  };
+
   const std::shared_ptr<Acceptor> acceptor_;
   const Accept accept_;
   std::unique_ptr<ConnectionRequest> request_;
@@ -90,6 +105,7 @@ void Acceptor::match() {
     if (destination == shard_) {
       hand_over->run(*destination);
     } else {
+      ++handing_over_;
       destination->execute(std::move(hand_over));
     }
   }
@@ -130,12 +146,21 @@ void Acceptor::close(const ControlTarget& target) {
     listener_.reset();
     shard_->detach(token_);
   }
-  if (!target.queue) return;
-  exs_event_t event{};
-  event.exs_evt_type = EXS_EVT_CLOSE;
-  event.exs_evt_socket = descriptor_->number();
-  event.exs_evt_ahandle = target.handle;
-  target.queue->push(event, descriptor_);
+  if (target.queue) close_targets_.push_back(target);
+  finish_close();
+}
+
+// The close is told last: every other event is in its queue by then.
+void Acceptor::finish_close() {
+  if (handing_over_ > 0) return;
+  for (const ControlTarget& target : close_targets_) {
+    exs_event_t event{};
+    event.exs_evt_type = EXS_EVT_CLOSE;
+    event.exs_evt_socket = descriptor_->number();
+    event.exs_evt_ahandle = target.handle;
+    target.queue->push(event, descriptor_);
+  }
+  close_targets_.clear();
 }
 
 }  // namespace exs

@@ -2,9 +2,11 @@
 // matched in order. An accepted connection lives on the home shard of the queue that its accept named.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "event/session.h"
 #include "src/base/fifo.h"
@@ -45,6 +47,7 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
   void match();
   std::unique_ptr<ConnectionRequest> next_acceptable(proto::Agreement& agreement);
   void finish(const Accept& accept, int error, int new_socket);
+  void finish_close();
 
   const std::shared_ptr<Shard> shard_;
   const std::shared_ptr<KernelDescriptor> descriptor_;
@@ -56,6 +59,8 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
   std::uint64_t token_ = 0;
   bool closed_ = false;
   Fifo<Accept> accepts_;
+  std::size_t handing_over_ = 0;  // accepts on their way to other shards
+  std::vector<ControlTarget> close_targets_;
 };
 
 }  // namespace exs

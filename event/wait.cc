@@ -19,6 +19,10 @@ constexpr std::uint64_t kSignalLookNs = 500'000;
 // 4.1); a signal caught in this moment counts as caught before the call, as with any blocking call.
 constexpr std::uint64_t kBriefSpinNs = 20'000;
 
+// How long a follower sleeps that nobody can wake: a process out of descriptors still closes sockets, with a
+// queue that got none.
+constexpr std::uint64_t kBlindSleepNs = 1'000'000;
+
 // Signals are held back while a wait spins, and let in only by the sleeping system calls, which tell of them.
 // So a signal caught at any moment of the wait ends it, and not only one that hits while the thread sleeps.
 class HeldSignals {
@@ -137,14 +141,14 @@ class Wait {
     if (!home_.start_following()) return Status();
     Status status;
     if (queue_.sleep_as_follower(min_)) {
-      timespec limit{};
-      if (deadline_ns_ != kNoDeadline) {
-        const std::uint64_t now_ns = monotonic_ns();
-        const std::uint64_t left_ns = deadline_ns_ > now_ns ? deadline_ns_ - now_ns : 0;
-        limit = {static_cast<time_t>(left_ns / kNsPerSecond), static_cast<long>(left_ns % kNsPerSecond)};
-      }
+      const std::uint64_t now_ns = monotonic_ns();
+      std::uint64_t until_ns = deadline_ns_;
+      if (queue_.follower_fd() < 0) until_ns = std::min(until_ns, now_ns + kBlindSleepNs);
+      const std::uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+      const timespec limit = {static_cast<time_t>(left_ns / kNsPerSecond),
+                              static_cast<long>(left_ns % kNsPerSecond)};
       pollfd watched{queue_.follower_fd(), POLLIN, 0};
-      const int ready = ::ppoll(&watched, 1, deadline_ns_ == kNoDeadline ? nullptr : &limit, &signals);
+      const int ready = ::ppoll(&watched, 1, until_ns == kNoDeadline ? nullptr : &limit, &signals);
       if (ready < 0) status = Status(errno);
       queue_.awake_as_follower(min_);
     }

@@ -2,8 +2,11 @@
 #define BOOST_TEST_MODULE waiters_test
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "tests/support/exs_fixture.h"
+#include "tests/support/raw_peer.h"
 
 namespace exs::test {
 namespace {
@@ -187,6 +191,62 @@ BOOST_FIXTURE_TEST_CASE(accepted_connections_live_on_the_shard_of_the_queue_of_t
     BOOST_TEST(exs_close(socket) == 0);
     BOOST_TEST(exs_close(accepted) == 0);
   }
+}
+
+BOOST_FIXTURE_TEST_CASE(an_accept_for_another_shard_has_its_event_before_its_listener_is_closed, Fixture<2>) {
+  Queue first;
+  Queue second;
+  std::atomic<bool> over{false};
+  const Pair busy(second);
+  // Keeps the second shard's lock busy, so that accepts that are handed over often have to wait there.
+  std::thread hammer([&] {
+    exs_stats_t stats{};
+    stats.struct_bytes = sizeof stats;
+    while (!over) exs_getstats(busy.left, &stats);
+  });
+  for (int round = 0; round < 200; ++round) {
+    const int listening = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    sockaddr_in address = loopback();
+    socklen_t length = sizeof address;
+    BOOST_REQUIRE_EQUAL(exs_bind(listening, generic(address), length), 0);
+    BOOST_REQUIRE_EQUAL(exs_listen(listening, 4), 0);
+    BOOST_REQUIRE_EQUAL(exs_getsockname(listening, generic(address), &length), 0);
+    // The first accept decides where the listener lives, the second where its connection goes.
+    BOOST_REQUIRE_EQUAL(exs_accept(listening, nullptr, 0, first.handle(), nullptr), 0);
+    BOOST_REQUIRE_EQUAL(exs_accept(listening, nullptr, 0, second.handle(), nullptr), 0);
+    RawPeer peers[] = {RawPeer(address), RawPeer(address)};
+    for (RawPeer& peer : peers) peer.request(honest_hello());
+    const exs_event_t accepted = first.next_of(listening, EXS_EVT_ACCEPT);
+    BOOST_REQUIRE_EQUAL(exs_close(listening), 0);
+    BOOST_REQUIRE_EQUAL(attribute(second.handle(), EXS_QATTR_EVENTS), 1);
+    const exs_event_t other = second.next_of(listening, EXS_EVT_ACCEPT);
+    for (RawPeer& peer : peers) peer.reset();
+    for (const exs_event_t& event : {accepted, other}) {
+      const int socket = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+      if (socket >= 0) BOOST_REQUIRE_EQUAL(outcome(exs_close(socket)), "ok");
+    }
+  }
+  over = true;
+  hammer.join();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_process_out_of_descriptors_can_close, Fixture<1>) {
+  Queue quiet(4, EXS_WAIT_NOTIFY);
+  Queue queue;
+  const Pair pair(queue);
+  BOOST_REQUIRE_EQUAL(receive(pair.right, quiet), 0);
+  WaitingThread leader([&] { quiet.next(); });
+  leader.await_sleep();
+  // The close waits as a follower, and its queue gets no descriptor to be woken by. Only a hang takes this
+  // long.
+  BOOST_REQUIRE_EQUAL(exs_fcntl(pair.left, EXS_F_SET_LINGER_MS, INT_MAX), 0);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const int result = exs_close(pair.left);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  BOOST_TEST(result == 0);
 }
 
 BOOST_AUTO_TEST_CASE(fini_ends_the_waits_of_other_threads) {
