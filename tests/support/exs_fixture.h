@@ -19,6 +19,14 @@ namespace exs::test {
 
 inline constexpr int kHangLimitSeconds = 60;
 
+// For the few cases that sanitizers cannot bear: their allocators do not survive a fork of a busy process, and
+// some of their checks need a descriptor when none is left.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 // Loads errno names into test output.
 std::string errno_name(int error);
 // What a call that returned `result` said: "ok", or the name of its errno.
