@@ -118,13 +118,9 @@ Result<int> EventQueue::ready_fd() {
     if (!made.valid()) return failure(errno);
     if (!entries_.empty()) raise_event(made.get());
     ready_fd_ = std::move(made);
+    has_ready_fd_ = true;
   }
   return ready_fd_.get();
-}
-
-bool EventQueue::has_ready_fd() {
-  LockGuard guard(mutex_);
-  return ready_fd_.valid();
 }
 
 Status EventQueue::set_depth(std::size_t depth) {
@@ -132,11 +128,6 @@ Status EventQueue::set_depth(std::size_t depth) {
   if (depth < reserved_) return Status(EBUSY);
   depth_ = depth;
   return Status();
-}
-
-std::size_t EventQueue::depth() {
-  LockGuard guard(mutex_);
-  return depth_;
 }
 
 std::size_t EventQueue::events() {
@@ -166,16 +157,6 @@ Status EventQueue::close(bool force) {
 bool EventQueue::closed() {
   LockGuard guard(mutex_);
   return closed_;
-}
-
-EventQueue::Visit::Visit(EventQueue& queue) : queue_(queue) {
-  LockGuard guard(queue_.mutex_);
-  ++queue_.visitors_;
-}
-
-EventQueue::Visit::~Visit() {
-  LockGuard guard(queue_.mutex_);
-  --queue_.visitors_;
 }
 
 }  // namespace exs

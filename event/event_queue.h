@@ -49,10 +49,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   // Readable while events are there. Made by the first call.
   Result<int> ready_fd() EXS_EXCLUDES(mutex_);
-  [[nodiscard]] bool has_ready_fd() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool has_ready_fd() const noexcept { return has_ready_fd_.load(std::memory_order_relaxed); }
 
   Status set_depth(std::size_t depth) EXS_EXCLUDES(mutex_);
-  [[nodiscard]] std::size_t depth() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t depth() const noexcept { return depth_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t events() EXS_EXCLUDES(mutex_);
   [[nodiscard]] std::size_t reserved() EXS_EXCLUDES(mutex_);
 
@@ -69,8 +69,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   // A thread is inside a wait for this queue while one of these lives.
   class Visit {
    public:
-    explicit Visit(EventQueue& queue);
-    ~Visit();
+    explicit Visit(EventQueue& queue) : queue_(queue) { ++queue_.visitors_; }
+    ~Visit() { --queue_.visitors_; }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
 
@@ -91,12 +91,14 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
+  // Written under the mutex, read without: by checks that are as good a moment later.
+  std::atomic<std::size_t> depth_;
+  std::atomic<bool> has_ready_fd_{false};
+  std::atomic<int> visitors_{0};  // close() may miss one that comes in: it finds the queue closed
 
   Mutex mutex_;
   Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
-  std::size_t depth_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events and operations under way
-  std::size_t visitors_ EXS_GUARDED_BY(mutex_) = 0;
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
   std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // the wishes of those asleep
