@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(starting_twice_gives_one_engine_and_stopping_ends_it) {
   BOOST_TEST(shard->start_engine().ok());
   shard->stop_engine();
   shard->stop_engine();
-  BOOST_TEST(threads() == 1U);
+  await_no_engines();
 }
 
 BOOST_AUTO_TEST_CASE(commands_still_run_after_the_engine_has_ended) {
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(an_engine_parked_behind_a_leader_can_be_stopped) {
   drive();
   shard->stop_engine();
   shard->stop_leading();
-  BOOST_TEST(threads() == 1U);
+  await_no_engines();
 }
 
 BOOST_AUTO_TEST_CASE(the_engine_blocks_every_signal) {

@@ -57,6 +57,13 @@ std::string first_word(const std::filesystem::path& path) {
   return word;
 }
 
+template <typename Visit>
+void for_each_engine(Visit visit) {
+  for (const auto& task : Entries("/proc/self/task")) {
+    if (first_word(task.path() / "comm") == "exs-engine") visit(task.path());
+  }
+}
+
 bool sleeps_in_poll(const std::filesystem::path& task) {
   const std::string call = first_word(task / "syscall");
   return call == std::to_string(SYS_ppoll) || call == std::to_string(SYS_poll);
@@ -67,22 +74,27 @@ bool sleeps_in_poll(const std::filesystem::path& task) {
 std::size_t open_descriptors() {
   return entries_of("/proc/self/fd");
 }
+
 void await_engines() {
   for (;;) {
     int engines = 0;
     int asleep = 0;
-    for (const auto& task : Entries("/proc/self/task")) {
-      if (first_word(task.path() / "comm") != "exs-engine") continue;
+    for_each_engine([&](const std::filesystem::path& task) {
       ++engines;
-      if (sleeps_in_poll(task.path())) ++asleep;
-    }
+      if (sleeps_in_poll(task)) ++asleep;
+    });
     if (engines > 0 && asleep == engines) return;
     std::this_thread::yield();
   }
 }
 
-std::size_t threads() {
-  return entries_of("/proc/self/task");
+void await_no_engines() {
+  for (;;) {
+    int engines = 0;
+    for_each_engine([&](const std::filesystem::path&) { ++engines; });
+    if (engines == 0) return;
+    std::this_thread::yield();
+  }
 }
 
 Library::Library() {

@@ -19,12 +19,17 @@ namespace exs::test {
 
 inline constexpr int kHangLimitSeconds = 60;
 
-// For the few cases that sanitizers cannot bear: their allocators do not survive a fork of a busy process, and
-// some of their checks need a descriptor when none is left.
+// For the few cases that sanitizers cannot bear: their allocators do not survive a fork of a busy process,
+// and some of their checks need a descriptor when none is left.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
+#endif
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitized = true;
+#else
+inline constexpr bool kThreadSanitized = false;
 #endif
 
 // Loads errno names into test output.
@@ -35,8 +40,8 @@ std::string outcome(int result);
 int attribute(exs_qhandle_t queue, int name);
 // How many kernel descriptors this process holds.
 std::size_t open_descriptors();
-// How many threads it has.
-std::size_t threads();
+// Returns once no engine thread is left; one that has been joined is listed for a moment longer.
+void await_no_engines();
 // Returns once an engine thread is there and every one sleeps, so has opened what it opens for itself.
 void await_engines();
 
