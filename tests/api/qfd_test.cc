@@ -130,6 +130,7 @@ BOOST_AUTO_TEST_CASE(a_loop_survives_a_thread_that_steals_events) {
 
 BOOST_AUTO_TEST_CASE(deleting_the_queue_closes_the_descriptor) {
   const exs_qhandle_t other = exs_qcreate(1);
+  await_engines();
   const std::size_t before = open_descriptors();
   BOOST_TEST(exs_qfd(other) >= 0);
   BOOST_TEST(open_descriptors() == before + 1);
