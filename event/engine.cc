@@ -31,6 +31,7 @@ Status Engine::start() {
   Status status;
   try {
     thread_ = std::thread([this] { run(); });
+    bound_.wait(false);
   } catch (const std::system_error& error) {
     log(LogLevel::kError, "engine thread: %s; raise the limit of processes (ulimit -u)", error.what());
     status = Status(EAGAIN);
@@ -68,6 +69,8 @@ void Engine::run() {
     LockGuard guard(shard_.lock_);
     shard_.port_->bind_engine_thread();
   }
+  bound_ = true;
+  bound_.notify_all();
   std::uint64_t seen_drives = 0;
   while (!stopping_) {
     if (shard_.led_) {

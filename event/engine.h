@@ -41,6 +41,7 @@ class Engine {
   Shard& shard_;
   const UniqueFd alarm_fd_;  // timerfd
   std::thread thread_;
+  std::atomic<bool> bound_{false};        // what the port opens for the thread is open when start() returns
   std::atomic<bool> stopping_{false};     // seq_cst; written by stop(), read by the thread
   std::atomic<bool> parked_{false};       // seq_cst, pairs with Shard::led_: one of the two sees the other
   std::atomic<bool> standing_by_{false};  // a hint: the alarm wakes the thread in any case

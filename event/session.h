@@ -76,6 +76,9 @@ class Session final : public CompletionClient,
 
   void complete(const Completion& completion) override;
   void timer_fired(std::uint64_t now_ns) override;
+  [[nodiscard]] bool still_wants(std::uint64_t deadline_ns) const override {
+    return deadline_ns == deadline_ns_;
+  }
 
  private:
   // proto::OutcomeSink

@@ -1,5 +1,5 @@
-// Deadlines of a shard's sessions, soonest first. A timer is never cancelled: whoever armed it sees by its
-// own state, when it fires, that it no longer matters.
+// Deadlines of a shard's sessions, soonest first. A timer is not cancelled: its client says when asked that
+// it no longer matters, and it is dropped as soon as it is the next one.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ class TimerClient {
   virtual ~TimerClient() = default;
   // Thread: shard. May be late, never early.
   virtual void timer_fired(std::uint64_t now_ns) = 0;
+  [[nodiscard]] virtual bool still_wants(std::uint64_t /*deadline_ns*/) const { return true; }
 };
 
 // Thread: shard.
@@ -24,8 +25,14 @@ class TimerQueue {
   void arm(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client) {
     timers_.push(Timer{deadline_ns, std::move(client)});
   }
-  [[nodiscard]] std::uint64_t next_deadline_ns() const {
-    return timers_.empty() ? kNoDeadline : timers_.top().deadline_ns;
+  // kNoDeadline: nobody waits for anything, so idle connections wake no one.
+  [[nodiscard]] std::uint64_t next_deadline_ns() {
+    while (!timers_.empty()) {
+      const auto client = timers_.top().client.lock();
+      if (client && client->still_wants(timers_.top().deadline_ns)) return timers_.top().deadline_ns;
+      timers_.pop();
+    }
+    return kNoDeadline;
   }
   void fire(std::uint64_t now_ns) {
     while (next_deadline_ns() <= now_ns) {

@@ -209,10 +209,10 @@ EXS_API int exs_connect(int socket, const struct sockaddr* address, socklen_t le
 /* exs_shutdown - SHUT_WR: the peer's receives see the end after what was sent; SHUT_RD: ours end, the peer's
  * sends fail with EPIPE; SHUT_RDWR. EBADF; ENOTCONN; EINVAL. */
 EXS_API int exs_shutdown(int socket, int how);
-/* exs_close - ends every operation but sends with ECANCELED, lets sends finish and shakes hands with the peer,
- * all within the linger time (EXS_F_SET_LINGER_MS; 0: breaks off at once), and returns when all events of the
- * socket are in their queues. The number is not used again while such an event waits. EBADF; ETIMEDOUT the
- * peer took longer (the socket is closed). */
+/* exs_close - ends every operation but sends with ECANCELED, lets sends finish and shakes hands with the
+ * peer, all within the linger time (EXS_F_SET_LINGER_MS; 0: breaks off at once), and returns when all events
+ * of the socket are in their queues. The number is not used again while such an event waits. EBADF; ETIMEDOUT
+ * the peer took longer (the socket is closed). */
 EXS_API int exs_close(int socket);
 /* exs_getsockname - our address; `*length` is the room, then the real length. EBADF; EFAULT; EINVAL.
  * After UNH-EXS. */
@@ -236,8 +236,8 @@ EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, e
                      exs_ahandle_t handle, exs_mhandle_t region);
 /* exs_recv - receive one message. flags 0 or MSG_WAITALL. A longer message is cut: EXS_EVF_TRUNC. At the end
  * of the peer's sending: length 0 and EXS_EVF_EOF. EBADF socket or queue; ENOTCONN; EINVAL region; EOPNOTSUPP
- * flags, or an unregistered region; EFAULT range not inside the region; EAGAIN no slot, or the socket's limit.
- * Event errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT. Source: ES-API (by symmetry). */
+ * flags, or an unregistered region; EFAULT range not inside the region; EAGAIN no slot, or the socket's
+ * limit. Event errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT. Source: ES-API (by symmetry). */
 EXS_API int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 

@@ -41,6 +41,11 @@ class CapturedLog {
     text.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
     return text;
   }
+  // The peer may see its end before the line is written; ctest bounds the wait.
+  [[nodiscard]] std::size_t lines_once_there() const {
+    while (lines() == 0) std::this_thread::yield();
+    return lines();
+  }
   [[nodiscard]] std::size_t lines() const {
     const std::string text = this->text();
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));

@@ -47,6 +47,20 @@ BOOST_AUTO_TEST_CASE(timers_fire_when_due_and_not_before) {
   BOOST_TEST(early->fired.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_deadline_its_client_gave_up_wakes_no_one) {
+  struct Fickle final : Client {
+    bool still_wants(std::uint64_t /*deadline_ns*/) const override { return wants; }
+    bool wants = true;
+  };
+  TimerQueue timers;
+  const auto fickle = std::make_shared<Fickle>();
+  timers.arm(100, fickle);
+  fickle->wants = false;
+  BOOST_TEST(timers.next_deadline_ns() == kNoDeadline);
+  timers.fire(100);
+  BOOST_TEST(fickle->fired.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_client_that_died_is_passed_over) {
   TimerQueue timers;
   auto dead = std::make_shared<Client>();

@@ -207,7 +207,8 @@ bool FakeLink::deliver_end() {
 
 void FakeLink::break_off(Status why) {
   if (state_ != State::kOpen) return;
-  end_posts(why.ok() ? Status(ECONNRESET) : why);  // as a provider does: what it says of posts explains nothing
+  end_posts(why.ok() ? Status(ECONNRESET)
+                     : why);  // as a provider does: what it says of posts explains nothing
   state_ = State::kEnded;
   windows_.clear();
   incoming_.clear();

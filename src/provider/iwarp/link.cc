@@ -108,17 +108,10 @@ void IwarpLink::read_requested(const ReadRequest& request, const std::byte* sour
 
 void IwarpLink::message_left(MessageKind kind, std::uint64_t token) {
   switch (kind) {
-    case MessageKind::kHandshake:
-      handshake_left_ = true;
-      break;
-    case MessageKind::kSend:
-      complete(CompletionKind::kSend, {}, token);
-      break;
-    case MessageKind::kWrite:
-      complete(CompletionKind::kWrite, {}, token);
-      break;
-    case MessageKind::kReadRequest:
-      break;  // ends when its answer is complete
+    case MessageKind::kHandshake: handshake_left_ = true; break;
+    case MessageKind::kSend: complete(CompletionKind::kSend, {}, token); break;
+    case MessageKind::kWrite: complete(CompletionKind::kWrite, {}, token); break;
+    case MessageKind::kReadRequest: break;  // ends when its answer is complete
     case MessageKind::kReadResponse:
       windows_.end_serving(static_cast<std::uint32_t>(token));
       receiver_.read_answered();

@@ -117,14 +117,9 @@ void IwarpListener::Handshake::ready(std::uint32_t) {
     return;
   }
   switch (collector_->filled(static_cast<std::size_t>(bytes))) {
-    case MpaCollector::Progress::kMore:
-      return;
-    case MpaCollector::Progress::kBad:
-      listener_.drop(*this, EPROTO, collector_->problem());
-      return;
-    case MpaCollector::Progress::kComplete:
-      listener_.request_complete(*this);
-      return;
+    case MpaCollector::Progress::kMore: return;
+    case MpaCollector::Progress::kBad: listener_.drop(*this, EPROTO, collector_->problem()); return;
+    case MpaCollector::Progress::kComplete: listener_.request_complete(*this); return;
   }
 }
 

@@ -14,8 +14,8 @@
 namespace exs::iwarp {
 namespace {
 
-constexpr std::size_t kStagingBytesAlone = 256 * 1024;
-constexpr std::size_t kStagingBytesInBatch = 64 * 1024;
+constexpr std::size_t kStagingBytesAlone = std::size_t{256} * 1024;
+constexpr std::size_t kStagingBytesInBatch = std::size_t{64} * 1024;
 constexpr std::uint64_t kTurnsPerLook = 16;
 constexpr int kPassesMax = 16;
 constexpr std::size_t kEventsMax = 256;

@@ -24,9 +24,7 @@ bool Receiver::consume(std::span<const std::byte> bytes) {
       case Stage::kHeader:
         if (!take_header(bytes)) return state_ == ReceiverState::kOpen;
         break;
-      case Stage::kPayload:
-        take_payload(bytes);
-        break;
+      case Stage::kPayload: take_payload(bytes); break;
       case Stage::kTrailer:
         if (!take_trailer(bytes)) return state_ == ReceiverState::kOpen;
         break;

@@ -9,27 +9,19 @@ constexpr std::uint8_t kOurRdmapVersion = 1;
 
 TerminateCode code_of_write(WindowError error) {
   switch (error) {
-    case WindowError::kDirection:
-      return kAccessDenied;
-    case WindowError::kBounds:
-      return kTaggedBounds;
-    case WindowError::kWraps:
-      return kTaggedOffsetWraps;
-    default:
-      return kTaggedBadStag;
+    case WindowError::kDirection: return kAccessDenied;
+    case WindowError::kBounds: return kTaggedBounds;
+    case WindowError::kWraps: return kTaggedOffsetWraps;
+    default: return kTaggedBadStag;
   }
 }
 
 TerminateCode code_of_read(WindowError error) {
   switch (error) {
-    case WindowError::kDirection:
-      return kAccessDenied;
-    case WindowError::kBounds:
-      return kReadBounds;
-    case WindowError::kWraps:
-      return kReadOffsetWraps;
-    default:
-      return kReadBadStag;
+    case WindowError::kDirection: return kAccessDenied;
+    case WindowError::kBounds: return kReadBounds;
+    case WindowError::kWraps: return kReadOffsetWraps;
+    default: return kReadBadStag;
   }
 }
 
@@ -125,19 +117,11 @@ bool Receiver::begin_terminate(const UntaggedHeader& header) {
 
 bool Receiver::finish_fpdu() {
   switch (opcode_) {
-    case Opcode::kWrite:
-      return true;
-    case Opcode::kReadResponse:
-      finish_read_response();
-      return true;
-    case Opcode::kReadRequest:
-      return finish_read_request();
-    case Opcode::kTerminate:
-      state_ = ReceiverState::kTerminated;
-      return false;
-    default:
-      finish_send();
-      return true;
+    case Opcode::kWrite: return true;
+    case Opcode::kReadResponse: finish_read_response(); return true;
+    case Opcode::kReadRequest: return finish_read_request();
+    case Opcode::kTerminate: state_ = ReceiverState::kTerminated; return false;
+    default: finish_send(); return true;
   }
 }
 

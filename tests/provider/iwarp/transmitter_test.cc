@@ -56,9 +56,7 @@ struct Rig {
         transmitter.queue_send(std::span(source).first(size / 3), std::span(source).subspan(size / 3),
                                posted);
         return;
-      case 1:
-        transmitter.queue_write(source, peer.write_stag, 1000 - size, posted);
-        return;
+      case 1: transmitter.queue_write(source, peer.write_stag, 1000 - size, posted); return;
       default:
         if (++reads > 2) {
           --posted;
