@@ -17,7 +17,8 @@ spdlog::logger& logger() {
   static spdlog::logger* const instance = [] {
     auto* made = new spdlog::logger("exs", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-    const std::string wanted = std::getenv("EXS_LOG") == nullptr ? "warn" : std::getenv("EXS_LOG");
+    const char* wish = std::getenv("EXS_LOG");
+    const std::string wanted = wish == nullptr ? "warn" : wish;
     const auto level = spdlog::level::from_str(wanted);  // off for what it does not know
     const bool known = level != spdlog::level::off || wanted == "off";
     made->set_level(known ? level : spdlog::level::warn);

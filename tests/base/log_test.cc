@@ -87,6 +87,13 @@ BOOST_AUTO_TEST_CASE(environment_chooses_the_level) {
   BOOST_TEST(levels_heard("off") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_level_nobody_knows_is_told_and_taken_as_warn) {
+  const std::string text = child_says("loud", say_one_of_each).text;
+  BOOST_TEST(text.find("EXS_LOG=loud") != std::string::npos);
+  BOOST_TEST(text.find("a-warn-line") != std::string::npos);
+  BOOST_TEST(text.find("an-info-line") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(line_says_who_and_how_bad_and_ends) {
   const std::string text =
       child_says("warn", [] { log(LogLevel::kWarn, "link %d to %s", 7, "10.0.0.2:9000"); }).text;
