@@ -26,8 +26,8 @@ class Shard;
 // Thread: any.
 class EventQueue : public std::enable_shared_from_this<EventQueue> {
  public:
-  static constexpr std::uint64_t kDefaultSpinNs =
-      50'000;  // two wake-ups across cores (shared baseline: 25 us)
+  // Two wake-ups across cores, of some 25 us each on a small virtual machine.
+  static constexpr std::uint64_t kDefaultSpinNs = 50'000;
 
   EventQueue(std::size_t depth, std::shared_ptr<Shard> home);
 

@@ -32,7 +32,6 @@ Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
   Slot& place = *slot(number);
   LockGuard guard(place.mutex);
   place.socket = socket;
-  ++place.generation;
   return Status();
 }
 
@@ -61,13 +60,6 @@ std::vector<std::shared_ptr<Socket>> DescriptorTable::all() {
     }
   }
   return found;
-}
-
-std::uint64_t DescriptorTable::generation(int number) {
-  Slot* place = slot(number);
-  if (place == nullptr) return 0;
-  LockGuard guard(place->mutex);
-  return place->generation;
 }
 
 }  // namespace exs

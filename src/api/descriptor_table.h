@@ -25,15 +25,12 @@ class DescriptorTable {
   // Whoever gets the socket back removed it; everybody else gets nullptr.
   std::shared_ptr<Socket> remove(int number);
   [[nodiscard]] std::vector<std::shared_ptr<Socket>> all();
-  // How many sockets the number has stood for.
-  [[nodiscard]] std::uint64_t generation(int number);
 
  private:
   static constexpr int kChunkSlots = 1024;
   struct Slot {
     Mutex mutex;
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
-    std::uint64_t generation EXS_GUARDED_BY(mutex) = 0;
   };
   using Chunk = std::array<Slot, kChunkSlots>;
   Slot* slot(int number);
