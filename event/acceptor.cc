@@ -31,7 +31,7 @@ class Acceptor::HandOver final : public Task {
   void run(Shard& shard) override {
     auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(request_->release_descriptor()));
     auto session =
-        std::make_shared<Session>(shard.shared_from_this(), descriptor, acceptor_->options_.session);
+        std::make_shared<LinkSession>(shard.shared_from_this(), descriptor, acceptor_->options_.session);
     if (accept_.address != nullptr) fill_address(*accept_.address, descriptor->number());
     const Status status = session->accept(std::move(request_), agreement_);
     if (status.ok()) acceptor_->register_session_(session);

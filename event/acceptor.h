@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "event/session.h"
+#include "event/link_session.h"
 #include "src/base/fifo.h"
 
 namespace exs {

@@ -42,7 +42,7 @@ class CloseAcceptor final : public Task {
 class ShutDownSession final : public Task {
  public:
   ShutDownSession(std::shared_ptr<Session> session, int how) : session_(std::move(session)), how_(how) {}
-  void run(Shard&) override { session_->shutdown(how_); }
+  void run(Shard&) override { session_->shutdown(how_, {}); }
 
  private:
   const std::shared_ptr<Session> session_;

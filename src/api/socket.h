@@ -6,7 +6,6 @@
 #include <string>
 
 #include "event/acceptor.h"
-#include "event/session.h"
 
 namespace exs {
 

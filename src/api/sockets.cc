@@ -13,14 +13,15 @@ namespace {
 
 class Connect final : public Task {
  public:
-  Connect(std::shared_ptr<Session> session, const sockaddr* peer, socklen_t peer_bytes, ControlTarget target)
+  Connect(std::shared_ptr<LinkSession> session, const sockaddr* peer, socklen_t peer_bytes,
+          ControlTarget target)
       : session_(std::move(session)), peer_bytes_(peer_bytes), target_(std::move(target)) {
     std::memcpy(&peer_, peer, peer_bytes);
   }
   void run(Shard&) override { session_->connect(peer_, peer_bytes_, std::move(target_)); }
 
  private:
-  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<LinkSession> session_;
   sockaddr_storage peer_{};
   const socklen_t peer_bytes_;
   ControlTarget target_;
@@ -70,8 +71,8 @@ Status connect_socket(Library& library, Socket& socket, const sockaddr* address,
   auto target = target_of(library, queue, ahandle);
   if (!target) return target.error();
   const auto shard = target->queue->home();
-  auto session = std::make_shared<Session>(shard, socket.descriptor(),
-                                           socket.options().session(SocketOptions::kConnectDefaultMs));
+  auto session = std::make_shared<LinkSession>(shard, socket.descriptor(),
+                                               socket.options().session(SocketOptions::kConnectDefaultMs));
   socket.connect_with(session);
   shard->execute(std::make_unique<Connect>(std::move(session), address, length, std::move(*target)));
   return Status();

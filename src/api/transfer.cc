@@ -55,9 +55,14 @@ Status post(Library& library, const Transfer& transfer, proto::Direction directi
   if (const Status status = check_memory(transfer, *region, *session, direction); !status.ok()) return status;
   if (const Status status = claim(*session, direction, *queue, *region); !status.ok()) return status;
   // Queue and region stay until the event: neither can be deleted while its count says that we use it.
-  session->post(direction, {.memory = {transfer.buffer, transfer.length_bytes, region->key()},
-                            .never_immediate = transfer.never_immediate,
-                            .tag = {queue.get(), region.get(), transfer.handle, transfer.region}});
+  proto::Operation operation;
+  operation.memory = {transfer.buffer, transfer.length_bytes, region->key()};
+  operation.never_immediate = transfer.never_immediate;
+  operation.tag.queue = queue.get();
+  operation.tag.region = region.get();
+  operation.tag.handle = transfer.handle;
+  operation.tag.memory_handle = transfer.region;
+  session->post(direction, operation);
   return Status();
 }
 

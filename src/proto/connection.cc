@@ -25,6 +25,33 @@ void Connection::post_receive(const Operation& operation) {
 void Connection::handle(const Completion& completion) {
   implementation_->handle(completion);
 }
+void Connection::flush() {
+  implementation_->flush();
+}
+bool Connection::combines() const noexcept {
+  return implementation_->combines();
+}
+Cancelled Connection::cancel(Direction direction, const Selection& selection, int error) {
+  return implementation_->cancel(direction, selection, error);
+}
+void Connection::set_nodelay(bool nodelay) {
+  implementation_->set_nodelay(nodelay);
+}
+void Connection::probe() {
+  implementation_->probe();
+}
+Readiness Connection::readiness() const noexcept {
+  return implementation_->readiness();
+}
+bool Connection::stalled() const noexcept {
+  return implementation_->stalled();
+}
+std::uint64_t Connection::oldest_post_ns(Direction direction) const noexcept {
+  return implementation_->oldest_post_ns(direction);
+}
+bool Connection::shutdown_told() const noexcept {
+  return implementation_->shutdown_told();
+}
 void Connection::shutdown_sending() {
   implementation_->shutdown_sending();
 }

@@ -25,6 +25,8 @@ class OutcomeSink {
  public:
   virtual ~OutcomeSink() = default;
   virtual void completed(Direction direction, const Operation& operation, const Outcome& outcome) = 0;
+  // The peer has used our persistent operation, which asked to be told. It stays posted.
+  virtual void used(Direction direction, const Operation& operation, const Usage& usage) = 0;
   // Accepting side: the initiator's first message is here. Connecting side: ready as soon as started.
   virtual void ready() = 0;
   // The peer will accept no more data (its close, or its shutdown of receiving): later sends end in EPIPE.
@@ -44,6 +46,15 @@ struct Counters {
   std::uint64_t copied_bytes = 0, direct_bytes = 0;
   std::uint64_t credit_messages_sent = 0, credit_stalls = 0;
   std::uint64_t reads_posted = 0, control_messages_sent = 0;
+  std::uint64_t writes_posted = 0, notices_sent = 0, notices_received = 0;
+  std::uint64_t combined_sends = 0;
+};
+
+// What a caller may want to know between steps.
+struct Readiness {
+  bool receive = false;     // a receive posted now would end without anything more from the peer
+  bool send = false;        // a send posted now would go out
+  bool peer_ended = false;  // the peer sends no more data
 };
 
 enum class Role : std::uint8_t { kInitiator, kResponder };
@@ -66,6 +77,17 @@ class Connection {
   // Every completion of the link except kEstablished. After a batch of these the caller calls Port::flush().
   void handle(const Completion& completion);
 
+  // Starts what `more` or the combining of a stream's small sends holds back.
+  void flush();
+  // Something waits only for more sends to share its message: flush() must come within a moment.
+  [[nodiscard]] bool combines() const noexcept;
+  // Ends the operations that the peer has not begun with, each with `error`, not necessarily in their turn.
+  Cancelled cancel(Direction direction, const Selection& selection, int error);
+  // A stream sends each small send by itself, at once.
+  void set_nodelay(bool nodelay);
+  // Asks the peer for a sign of life. Every completion of a receive is one.
+  void probe();
+
   // End of our sending direction, after what was posted: the peer's receives see end of stream.
   void shutdown_sending();
   // No more receiving: open and later receives end with end of stream, the peer's sends with EPIPE.
@@ -76,6 +98,13 @@ class Connection {
   void abort(Status why);
 
   [[nodiscard]] const Counters& counters() const noexcept;
+  [[nodiscard]] Readiness readiness() const noexcept;
+  // A send waits for a credit.
+  [[nodiscard]] bool stalled() const noexcept;
+  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none that was told when.
+  [[nodiscard]] std::uint64_t oldest_post_ns(Direction direction) const noexcept;
+  // SHUTDOWN of what was asked has been sent, or needs no telling any more.
+  [[nodiscard]] bool shutdown_told() const noexcept;
   [[nodiscard]] const Agreement& agreement() const noexcept;
 
  private:

@@ -1,12 +1,29 @@
 #include "src/proto/endpoint.h"
 
 #include "src/base/log.h"
+#include "src/proto/message_receive.h"
+#include "src/proto/message_send.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
 namespace exs::proto {
 
 using wire::MessageType;
+
+namespace {
+
+std::unique_ptr<SendSide> make_sends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
+                                     const Agreement& agreement, const Tuning& tuning) {
+  return std::make_unique<MessageSends>(link, outbox, credits, counters, agreement, tuning.first_sequence);
+}
+
+std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& credits, Counters& counters,
+                                           const Agreement& agreement, const Tuning& tuning) {
+  return std::make_unique<MessageReceives>(link, slots, credits, counters, agreement, tuning.read_chunk_bytes,
+                                           tuning.first_sequence);
+}
+
+}  // namespace
 
 Endpoint::Endpoint(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning)
     : role_(role),
@@ -16,9 +33,8 @@ Endpoint::Endpoint(Role role, const Agreement& agreement, Link& link, OutcomeSin
       credits_(agreement.send_credits, agreement.receive_credits),
       slots_(agreement, link),
       outbox_(link, credits_, counters_, link_depths(agreement).sends),
-      sends_(link, outbox_, credits_, counters_, agreement_, tuning.first_sequence),
-      receives_(link, slots_, credits_, counters_, agreement_, tuning.read_chunk_bytes,
-                tuning.first_sequence) {}
+      sends_(make_sends(link, outbox_, credits_, counters_, agreement_, tuning)),
+      receives_(make_receives(link, slots_, credits_, counters_, agreement_, tuning)) {}
 
 Status Endpoint::start() {
   if (const Status status = slots_.post_all(); !status.ok()) return status;
@@ -34,12 +50,12 @@ Status Endpoint::start() {
 }
 
 void Endpoint::post_send(const Operation& operation) {
-  sends_.post(operation);
+  sends_->post(operation);
   settle({});
 }
 
 void Endpoint::post_receive(const Operation& operation) {
-  receives_.post(operation);
+  receives_->post(operation);
   settle({});
 }
 
@@ -55,8 +71,9 @@ Status Endpoint::dispatch(const Completion& completion) {
   if (completion.kind == CompletionKind::kSend) outbox_.left();
   switch (kind_of(completion.token)) {
     case PostKind::kMessage: return {};
-    case PostKind::kImmediate: sends_.left(id_of(completion.token)); return {};
-    case PostKind::kRead: receives_.read_landed(); return {};
+    case PostKind::kImmediate: sends_->left(id_of(completion.token)); return {};
+    case PostKind::kRead: receives_->read_landed(); return {};
+    case PostKind::kWrite: sends_->written(id_of(completion.token)); return {};
     case PostKind::kSlot: return message_arrived(id_of(completion.token), completion.length_bytes);
   }
   return {};
@@ -72,10 +89,10 @@ Status Endpoint::message_arrived(std::uint64_t slot, std::uint32_t length_bytes)
         static_cast<unsigned>(header.type), length_bytes);
     return Status(EPROTO);
   }
-  if (const Status status = endings_.check(header, receives_.adverts_held()); !status.ok()) return status;
+  if (const Status status = endings_.check(header, receives_->adverts_held()); !status.ok()) return status;
   if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
   if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
-    return receives_.arrived(*message, slot, length_bytes);
+    return receives_->arrived(*message, slot, length_bytes);
   }
   if (const Status status = slots_.free(slot); !status.ok()) return status;
   return take(*message);
@@ -87,7 +104,7 @@ Status Endpoint::take(const wire::Message& message) {
       state_ = State::kOpen;
       sink_.ready();
       return {};
-    case MessageType::kAck: return sends_.acknowledged(message);
+    case MessageType::kAck: return sends_->acknowledged(message);
     case MessageType::kShutdown:
     case MessageType::kClose:
     case MessageType::kCloseAck: take_ending(message.header); return {};
@@ -101,27 +118,54 @@ Status Endpoint::take(const wire::Message& message) {
 void Endpoint::take_ending(const wire::Header& header) {
   const bool peer_received = endings_.peer_receives();
   endings_.note(header);
-  if (!endings_.peer_sends()) receives_.peer_ended();
+  if (!endings_.peer_sends()) receives_->peer_ended();
   if (!peer_received || endings_.peer_receives()) return;
-  sends_.stop(EPIPE);
+  sends_->stop(EPIPE);
   sink_.peer_stopped_receiving();
 }
 
+void Endpoint::flush() {
+  sends_->flush();
+  settle({});
+}
+
+Cancelled Endpoint::cancel(Direction direction, const Selection& selection, int error) {
+  const Cancelled cancelled =
+      direction == Direction::kSend ? sends_->cancel(selection, error) : receives_->cancel(selection, error);
+  settle({});
+  return cancelled;
+}
+
+void Endpoint::set_nodelay(bool /*nodelay*/) {}
+
+void Endpoint::probe() {}
+
+Readiness Endpoint::readiness() const noexcept {
+  const bool can_send = state_ == State::kOpen && sends_->all_sent() && credits_.available() > 0;
+  return {receives_->has_data(), can_send, !endings_.peer_sends()};
+}
+
+std::uint64_t Endpoint::oldest_post_ns(Direction direction) const noexcept {
+  return direction == Direction::kSend ? sends_->oldest_post_ns() : receives_->oldest_post_ns();
+}
+
 void Endpoint::shutdown_sending() {
-  sends_.refuse_later(EPIPE);
+  sends_->flush();
+  sends_->refuse_later(EPIPE);
   endings_.ask_shutdown_sending();
   settle({});
 }
 
 void Endpoint::shutdown_receiving() {
-  receives_.stop({0, 0, kEndOfStream});
+  receives_->stop({0, 0, kEndOfStream});
   endings_.ask_shutdown_receiving();
   settle({});
 }
 
 void Endpoint::close() {
-  sends_.refuse_later(EPIPE);
-  receives_.stop({ECANCELED, 0, 0});
+  sends_->flush();
+  sends_->refuse_later(EPIPE);
+  receives_->stop({ECANCELED, 0, 0});
   endings_.ask_close();
   settle({});
 }
@@ -133,9 +177,9 @@ void Endpoint::abort(Status why) {
 void Endpoint::disconnected(Status status) {
   // An orderly end proves that the peer had our last message; after a broken one, only what needs no proof is
   // clean.
-  if (endings_.handshake_complete() && (status.ok() || sends_.idle())) {
+  if (endings_.handshake_complete() && (status.ok() || sends_->idle())) {
     lose_link(State::kEnded);
-    sends_.all_left();
+    sends_->all_left();
     return settle({});
   }
   fail(status.ok() ? Status(ECONNRESET) : status);
@@ -151,16 +195,16 @@ void Endpoint::settle(Status status) {
 }
 
 Status Endpoint::advance() {
-  if (const Status status = receives_.match(); !status.ok()) return status;
+  if (const Status status = receives_->match(); !status.ok()) return status;
   if (link_is_up()) {
-    if (const Status status = receives_.post_reads(); !status.ok()) return status;
+    if (const Status status = receives_->post_reads(); !status.ok()) return status;
   }
-  receives_.deliver(sink_);
+  receives_->deliver(sink_);
   if (state_ == State::kOpen) {
-    if (const Status status = receives_.send_acks(outbox_); !status.ok()) return status;
-    if (const Status status = sends_.transmit(); !status.ok()) return status;
+    if (const Status status = receives_->send_answers(outbox_); !status.ok()) return status;
+    if (const Status status = sends_->transmit(); !status.ok()) return status;
   }
-  sends_.deliver(sink_);
+  sends_->deliver(sink_);
   if (state_ == State::kOpen) {
     if (const Status status = send_endings(); !status.ok()) return status;
     if (endings_.credits_matter()) {
@@ -175,12 +219,12 @@ Status Endpoint::send_endings() {
   if (!outbox_.has_room()) return {};
   MessageType type = MessageType::kShutdown;
   std::uint8_t flags = 0;
-  if (endings_.close_due(sends_.idle(), receives_.settled())) {
+  if (endings_.close_due(sends_->idle(), receives_->settled())) {
     type = MessageType::kClose;
-  } else if (endings_.close_answer_due(sends_.adverts_outstanding(), receives_.settled())) {
+  } else if (endings_.close_answer_due(sends_->adverts_outstanding(), receives_->settled())) {
     type = MessageType::kCloseAck;
   } else {
-    flags = endings_.shutdown_due(sends_.all_sent());
+    flags = endings_.shutdown_due(sends_->all_sent());
     if (flags == 0) return {};
   }
   if (const Status status = outbox_.send(type, flags); !status.ok()) return status;
@@ -190,7 +234,7 @@ Status Endpoint::send_endings() {
 
 void Endpoint::finish_close() {
   if (is_over() || !endings_.close_asked() || !endings_.handshake_complete()) return;
-  if (!sends_.idle() || (!outbox_.all_left() && state_ != State::kEnded)) return;
+  if (!sends_->idle() || (!outbox_.all_left() && state_ != State::kEnded)) return;
   state_ = State::kClosed;
   slots_.retire();
   sink_.closed();
@@ -207,10 +251,10 @@ void Endpoint::fail(Status why) {
   slots_.retire();
   link_.close();
   // Only now is the memory of open operations out of the provider's hands.
-  sends_.fail_all(why.error());
-  receives_.fail_all(why.error());
-  sends_.deliver(sink_);
-  receives_.deliver(sink_);
+  sends_->fail_all(why.error());
+  receives_->fail_all(why.error());
+  sends_->deliver(sink_);
+  receives_->deliver(sink_);
   sink_.failed(why);
 }
 

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "src/proto/connection.h"
 #include "src/proto/credit.h"
 #include "src/proto/outbox.h"
-#include "src/proto/receive.h"
-#include "src/proto/send.h"
+#include "src/proto/rdma_read.h"
+#include "src/proto/receive_side.h"
+#include "src/proto/send_side.h"
 #include "src/proto/shutdown.h"
 #include "src/proto/slots.h"
 
@@ -35,6 +37,11 @@ class Endpoint {
   void post_send(const Operation& operation);
   void post_receive(const Operation& operation);
   void handle(const Completion& completion);
+  void flush();
+  [[nodiscard]] bool combines() const noexcept { return sends_->combines(); }
+  Cancelled cancel(Direction direction, const Selection& selection, int error);
+  void set_nodelay(bool nodelay);
+  void probe();
   void shutdown_sending();
   void shutdown_receiving();
   void close();
@@ -43,7 +50,11 @@ class Endpoint {
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] const Credits& credits() const noexcept { return credits_; }
-  [[nodiscard]] std::size_t credits_held() const noexcept { return receives_.credits_held(); }
+  [[nodiscard]] std::size_t credits_held() const noexcept { return receives_->credits_held(); }
+  [[nodiscard]] Readiness readiness() const noexcept;
+  [[nodiscard]] bool stalled() const noexcept { return sends_->stalled(); }
+  [[nodiscard]] std::uint64_t oldest_post_ns(Direction direction) const noexcept;
+  [[nodiscard]] bool shutdown_told() const noexcept { return endings_.shutdown_told(); }
 
  private:
   enum class State : std::uint8_t {
@@ -82,8 +93,8 @@ class Endpoint {
   Credits credits_;
   Slots slots_;
   Outbox outbox_;
-  Sends sends_;
-  Receives receives_;
+  const std::unique_ptr<SendSide> sends_;
+  const std::unique_ptr<ReceiveSide> receives_;
   Endings endings_;
   State state_ = State::kNew;
 };

@@ -46,6 +46,7 @@ Result<Agreement> agree(const Wishes& wishes, std::span<const std::byte> peer_he
 
   Agreement agreement;
   agreement.version = version;
+  agreement.kind = wishes.kind;
   agreement.send_credits = std::min(ours.send_credits, peer.receive_credits);
   agreement.receive_credits = std::min(ours.receive_credits, peer.send_credits);
   agreement.small_bytes = std::min(ours.small_bytes, peer.small_bytes);

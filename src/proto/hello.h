@@ -24,6 +24,7 @@ struct Wishes {
 // What holds for one connection, seen from one end.
 struct Agreement {
   std::uint8_t version = 0;
+  SocketKind kind = SocketKind::kMessage;
   std::uint32_t send_credits = 0;     // data messages we may have under way
   std::uint32_t receive_credits = 0;  // data messages the peer may have under way
   std::uint32_t small_bytes = 0;      // longest immediate message, both ways

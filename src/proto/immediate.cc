@@ -1,8 +1,6 @@
 #include "src/proto/immediate.h"
 
-#include <algorithm>
-#include <cstring>
-
+#include "src/proto/pieces.h"
 #include "src/proto/token.h"
 #include "src/wire/messages.h"
 
@@ -20,16 +18,13 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
   return outbox.send(message, operation.memory, make_token(PostKind::kImmediate, operation_id));
 }
 
-Outcome take_immediate(std::span<const std::byte> message, const LocalSlice& into) {
+Outcome take_immediate(std::span<const std::byte> message, const Operation& receive) {
   const std::span<const std::byte> payload = message.subspan(wire::kHeaderBytes);
-  const std::size_t taken = std::min(payload.size(), into.length_bytes);
+  const std::size_t taken = Pieces(receive).fill_from(payload);
   Outcome outcome;
   outcome.length_bytes = taken;
   outcome.flags = kImmediate | kEndOfMessage;
-  if (taken > 0) {
-    std::memcpy(into.address, payload.data(), taken);
-    outcome.flags |= kCopied;
-  }
+  if (taken > 0) outcome.flags |= kCopied;
   if (taken < payload.size()) outcome.flags |= kTruncated;
   return outcome;
 }

@@ -17,6 +17,6 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
                       std::uint64_t operation_id);
 
 // The receive's outcome. `message`: header and payload.
-Outcome take_immediate(std::span<const std::byte> message, const LocalSlice& into);
+Outcome take_immediate(std::span<const std::byte> message, const Operation& receive);
 
 }  // namespace exs::proto

@@ -2,22 +2,36 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "src/provider/provider.h"
 
 namespace exs::proto {
 
-// What whoever posted the operation needs to find again when it ends. Never looked at by the engine.
+// What whoever posted the operation needs to find again when it ends. Never looked at by the engine, but for
+// the handle, which a cancel may name.
 struct OperationTag {
   void* queue = nullptr;
-  void* region = nullptr;
+  void* region = nullptr;      // of operations with one piece of registered memory
+  void* attachment = nullptr;  // what other operations hold on to
   void* handle = nullptr;
   std::int32_t memory_handle = 0;
+  std::uint8_t event_type = 0;  // 0: the plain one of the direction
+  bool no_event = false;
 };
 
 struct Operation {
-  LocalSlice memory;             // owned by the engine until the outcome
+  LocalSlice memory;  // owned by the engine until the outcome
+  std::span<const LocalSlice>
+      vector;                    // several pieces: they lie outside, `memory` has their sum as its length
+  std::uint64_t offset = 0;      // at_offset: in the peer's persistent memory
+  std::uint64_t posted_ns = 0;   // when, if somebody may ask; else 0
   bool never_immediate = false;  // sends: completion must mean that the data are in the peer's memory
+  bool persistent = false;       // stays posted; the peer drives
+  bool notify = false;           // persistent: tell each time the peer used it
+  bool at_offset = false;        // drives the peer's persistent operation at `offset`
+  bool wait_all = false;         // receives of a stream: not before the memory is full
+  bool more = false;             // sends: not before the next send without it, or flush()
   OperationTag tag;
 };
 
@@ -36,6 +50,32 @@ struct Outcome {
   int error = 0;  // errno value
   std::uint64_t length_bytes = 0;
   std::uint32_t flags = 0;
+};
+
+// How the peer used a persistent operation since this was last told.
+struct Usage {
+  std::uint64_t bytes = 0;
+  std::uint32_t transfers = 0;
+  std::uint64_t last_offset = 0;
+};
+
+// Which operations a cancel means.
+struct Selection {
+  bool any_handle = true;
+  void* handle = nullptr;
+  std::uint64_t posted_until_ns =
+      UINT64_MAX;  // those posted later are spared; less than this spares persistent ones
+
+  [[nodiscard]] bool matches(const Operation& operation) const noexcept {
+    if (!any_handle && operation.tag.handle != handle) return false;
+    if (posted_until_ns == UINT64_MAX) return true;
+    return !operation.persistent && operation.posted_ns <= posted_until_ns;
+  }
+};
+
+struct Cancelled {
+  std::uint32_t matched = 0;
+  std::uint32_t begun = 0;  // of those: the peer has begun with them, so they end when it has ended them
 };
 
 }  // namespace exs::proto

@@ -6,8 +6,9 @@
 
 namespace exs::proto {
 
-void RdmaReads::add(std::uint64_t transfer_id, const LocalSlice& into, const RemoteSlice& from) {
-  waiting_.push_back({transfer_id, into, from});
+void RdmaReads::add(std::uint64_t transfer_id, const LocalSlice& into, const RemoteSlice& from,
+                    bool ends_transfer) {
+  waiting_.push_back({transfer_id, ends_transfer, into, from});
 }
 
 Status RdmaReads::post() {
@@ -23,9 +24,9 @@ Status RdmaReads::post() {
     next.into.address += bytes;
     next.into.length_bytes -= bytes;
     next.from.address += bytes;
-    const bool ends_transfer = next.into.length_bytes == 0;
-    in_flight_.push_back({next.transfer_id, ends_transfer});
-    if (ends_transfer) waiting_.pop_front();
+    const bool ends_piece = next.into.length_bytes == 0;
+    in_flight_.push_back({next.transfer_id, ends_piece && next.ends_transfer});
+    if (ends_piece) waiting_.pop_front();
   }
   return {};
 }

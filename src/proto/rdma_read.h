@@ -19,8 +19,9 @@ class RdmaReads {
   RdmaReads(Link& link, Counters& counters, std::uint32_t reads_out, std::uint64_t chunk_bytes)
       : link_(link), counters_(counters), reads_out_(reads_out), chunk_bytes_(chunk_bytes) {}
 
-  // Queues a transfer of into.length_bytes > 0. `transfer_id`: given back by landed().
-  void add(std::uint64_t transfer_id, const LocalSlice& into, const RemoteSlice& from);
+  // Queues a piece of a transfer, into.length_bytes > 0, from the start of `from`. `transfer_id`: given back
+  // by landed() when the piece that `ends_transfer` is in our memory.
+  void add(std::uint64_t transfer_id, const LocalSlice& into, const RemoteSlice& from, bool ends_transfer);
   // Posts chunks while the link takes them.
   Status post();
   // The oldest chunk is in our memory. The transfer's id when that was its last.
@@ -31,6 +32,7 @@ class RdmaReads {
  private:
   struct Waiting {
     std::uint64_t transfer_id = 0;
+    bool ends_transfer = false;
     LocalSlice into;  // what is still to be posted
     RemoteSlice from;
   };

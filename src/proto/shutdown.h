@@ -24,6 +24,10 @@ class Endings {
   void ask_shutdown_sending();
   void ask_shutdown_receiving();
   void ask_close();
+  [[nodiscard]] bool shutdown_told() const noexcept {
+    return close_asked() ||
+           (sending_ != Shutdown::kAsked && (receiving_ != Shutdown::kAsked || !peer_sends()));
+  }
   [[nodiscard]] bool close_asked() const noexcept { return close_ != Close::kOpen; }
 
   // EPROTO: `type` must not come (any more). `adverts_held`: the peer's adverts we have not acknowledged.

@@ -10,6 +10,7 @@ enum class PostKind : std::uint8_t {
   kImmediate,  // id: the send operation
   kSlot,       // id: the slot
   kRead,       // id: the transfer
+  kWrite,      // id: the send operation
 };
 
 constexpr std::uint64_t make_token(PostKind kind, std::uint64_t id) {

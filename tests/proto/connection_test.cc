@@ -275,6 +275,7 @@ BOOST_AUTO_TEST_CASE(the_public_face_does_what_its_inside_does) {
     void completed(Direction, const Operation&, const Outcome& outcome) override {
       errors.push_back(outcome.error);
     }
+    void used(Direction, const Operation&, const Usage&) override {}
     void ready() override {}
     void peer_stopped_receiving() override {}
     void closed() override {}
@@ -285,8 +286,10 @@ BOOST_AUTO_TEST_CASE(the_public_face_does_what_its_inside_does) {
   Connection connection(Role::kInitiator, kUsual, link, sink);
   BOOST_TEST(connection.start().ok());
   Bytes memory(64);
-  connection.post_send({{memory.data(), 64, {}}, false, {}});
-  connection.post_receive({{memory.data(), 64, {}}, false, {}});
+  Operation operation;
+  operation.memory = {memory.data(), 64, {}};
+  connection.post_send(operation);
+  connection.post_receive(operation);
   BOOST_TEST(connection.counters().adverts_sent == 1U);
   BOOST_TEST(connection.agreement().small_bytes == 32U);
   connection.abort(Status(ETIMEDOUT));

@@ -29,6 +29,9 @@ struct End final : OutcomeSink {
     (direction == Direction::kSend ? sends : receives).push_back({direction, operation, outcome});
     if (!failures.empty() || closed_count > 0) late = true;
   }
+  void used(Direction, const Operation& operation, const Usage& usage) override {
+    uses.push_back({operation, usage});
+  }
   void ready() override { ++ready_count; }
   void peer_stopped_receiving() override { ++peer_stopped_count; }
   void closed() override { ++closed_count; }
@@ -53,6 +56,11 @@ struct End final : OutcomeSink {
 
   FakeLink link;
   Endpoint endpoint;
+  struct Used {
+    Operation operation;
+    Usage usage;
+  };
+  std::vector<Used> uses;
   std::vector<Ended> sends;
   std::vector<Ended> receives;
   int ready_count = 0;

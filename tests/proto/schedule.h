@@ -73,6 +73,7 @@ struct ScheduledEnd final : OutcomeSink {
       ended.at_outcome = ended.memory;
     }
   }
+  void used(Direction, const Operation&, const Usage&) override {}
   void ready() override {}
   void peer_stopped_receiving() override {
     if (++stopped_count > 1) wrong("told twice that the peer stopped receiving");

@@ -9,43 +9,41 @@
 #include "src/proto/connection.h"
 #include "src/proto/outbox.h"
 #include "src/proto/rdma_read.h"
+#include "src/proto/receive_side.h"
 #include "src/proto/slots.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {
 
 // Thread: shard.
-class Receives {
+class MessageReceives final : public ReceiveSide {
  public:
-  Receives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
-           std::uint64_t chunk_bytes, std::uint32_t first_sequence);
+  MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
+                  std::uint64_t chunk_bytes, std::uint32_t first_sequence);
 
-  void post(const Operation& operation);
-  // A data message of the peer in its slot. EPROTO: no credit, wrong sequence, longer than agreed.
-  Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes);
-  // The oldest RDMA READ is done.
-  void read_landed();
+  void post(const Operation& operation) override;
+  Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
+  Status told(const wire::Message& message) override;
+  void read_landed() override;
+  void peer_ended() override;
+  void stop(const Outcome& outcome) override;
+  void revoke() override {}
+  void fail_all(int error) override;
+  Cancelled cancel(const Selection& selection, int error) override;
+  Status match() override;
+  Status post_reads() override { return reads_.post(); }
+  void deliver(OutcomeSink& sink) override;
+  Status send_answers(Outbox& outbox) override;
 
-  // The peer sends no more data: what is here is still delivered, then receives see end of stream.
-  void peer_ended();
-  // No more receiving: open and later receives end with `outcome`, adverts that wait or come are refused,
-  // immediates dropped. Transfers under way go on.
-  void stop(const Outcome& outcome);
-  void fail_all(int error);
-
-  // Matches what is here and starts what follows.
-  Status match();
-  Status post_reads() { return reads_.post(); }
-  // Gives the outcomes that are due and makes their ACKs.
-  void deliver(OutcomeSink& sink);
-  Status send_acks(Outbox& outbox);
-
-  // Nothing under way and nothing left to tell the peer. Messages may wait for receives.
-  [[nodiscard]] bool settled() const noexcept { return transfers_.empty() && acks_.empty(); }
-  // Adverts of the peer that have had no ACK yet.
-  [[nodiscard]] std::size_t adverts_held() const noexcept { return adverts_held_; }
-  // Credits of the peer that messages here still use.
-  [[nodiscard]] std::size_t credits_held() const noexcept { return adverts_held_ + immediates_held_; }
+  [[nodiscard]] bool settled() const noexcept override { return transfers_.empty() && acks_.empty(); }
+  [[nodiscard]] std::size_t adverts_held() const noexcept override { return adverts_held_; }
+  [[nodiscard]] std::size_t credits_held() const noexcept override {
+    return adverts_held_ + immediates_held_;
+  }
+  [[nodiscard]] bool has_data() const noexcept override {
+    return !waiting_.empty() || state_ != State::kOpen;
+  }
+  [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
   enum class State : std::uint8_t { kOpen, kPeerEnded, kStopped };

@@ -1,15 +1,17 @@
-#include "src/proto/receive.h"
+#include "src/proto/message_receive.h"
 
 #include <algorithm>
 
 #include "src/base/log.h"
 #include "src/proto/immediate.h"
+#include "src/proto/pieces.h"
 #include "src/proto/token.h"
 
 namespace exs::proto {
 
-Receives::Receives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
-                   std::uint64_t chunk_bytes, std::uint32_t first_sequence)
+MessageReceives::MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters,
+                                 const Agreement& agreement, std::uint64_t chunk_bytes,
+                                 std::uint32_t first_sequence)
     : slots_(slots),
       credits_(credits),
       counters_(counters),
@@ -17,12 +19,13 @@ Receives::Receives(Link& link, Slots& slots, Credits& credits, Counters& counter
       reads_(link, counters, agreement.reads_out, chunk_bytes),
       next_sequence_(first_sequence) {}
 
-void Receives::post(const Operation& operation) {
+void MessageReceives::post(const Operation& operation) {
   open_.push_back(operation);
   if (state_ == State::kStopped) end_open_receives(stop_outcome_);
 }
 
-Status Receives::arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) {
+Status MessageReceives::arrived(const wire::Message& message, std::uint64_t slot,
+                                std::uint32_t message_bytes) {
   const std::uint32_t sequence = message.header.sequence;
   if (sequence != next_sequence_) {
     log(LogLevel::kWarn, "protocol error: data message %u came, expected %u", sequence, next_sequence_);
@@ -47,7 +50,7 @@ Status Receives::arrived(const wire::Message& message, std::uint64_t slot, std::
   return slots_.free(slot);
 }
 
-Status Receives::match() {
+Status MessageReceives::match() {
   if (state_ == State::kStopped) return refuse_waiting();
   while (!open_.empty() && !waiting_.empty()) {
     const Operation operation = open_.pop_front();
@@ -62,7 +65,7 @@ Status Receives::match() {
   return {};
 }
 
-void Receives::start_advert(const Operation& operation, const Incoming& incoming) {
+void MessageReceives::start_advert(const Operation& operation, const Incoming& incoming) {
   const std::uint64_t offered = incoming.window.length_bytes;
   const std::uint64_t taken = std::min<std::uint64_t>(offered, operation.memory.length_bytes);
   Outcome outcome{0, taken, kEndOfMessage};
@@ -70,47 +73,88 @@ void Receives::start_advert(const Operation& operation, const Incoming& incoming
   const std::uint64_t id = first_id_ + transfers_.count();
   transfers_.push_back({true, taken == 0, Source::kAdvert, incoming.sequence, operation, outcome});
   if (taken == 0) return;
-  LocalSlice into = operation.memory;
-  into.length_bytes = taken;
-  reads_.add(id, into, incoming.window);
+  Pieces into(operation);
+  RemoteSlice from = incoming.window;
+  for (std::uint64_t left = taken; left > 0;) {
+    const LocalSlice piece = into.next(left);
+    left -= piece.length_bytes;
+    reads_.add(id, piece, from, left == 0);
+    from.address += piece.length_bytes;
+  }
 }
 
-Status Receives::start_immediate(const Operation& operation, const Incoming& incoming) {
+Status MessageReceives::start_immediate(const Operation& operation, const Incoming& incoming) {
   const auto message = slots_.message(incoming.slot, incoming.message_bytes);
-  const Outcome outcome = take_immediate(message, operation.memory);
+  const Outcome outcome = take_immediate(message, operation);
   transfers_.push_back({true, true, Source::kImmediate, incoming.sequence, operation, outcome});
   return free_immediate(incoming);
 }
 
 // The credit comes back with the slot, whatever became of the payload.
-Status Receives::free_immediate(const Incoming& incoming) {
+Status MessageReceives::free_immediate(const Incoming& incoming) {
   if (const Status status = slots_.free(incoming.slot); !status.ok()) return status;
   --immediates_held_;
   credits_.owe();
   return {};
 }
 
-void Receives::read_landed() {
+void MessageReceives::read_landed() {
   if (const auto id = reads_.landed()) transfers_[*id - first_id_].finished = true;
 }
 
-void Receives::peer_ended() {
+Status MessageReceives::told(const wire::Message&) {
+  return Status(EPROTO);
+}
+
+Cancelled MessageReceives::cancel(const Selection& selection, int error) {
+  Cancelled cancelled;
+  for (std::size_t i = 0; i < transfers_.count(); ++i) {
+    const Transfer& transfer = transfers_[i];
+    if (!transfer.has_operation || transfer.finished || !selection.matches(transfer.operation)) continue;
+    ++cancelled.matched;
+    ++cancelled.begun;
+  }
+  for (std::size_t left = open_.count(); left > 0; --left) {
+    const Operation operation = open_.pop_front();
+    if (!selection.matches(operation)) {
+      open_.push_back(operation);
+      continue;
+    }
+    ++cancelled.matched;
+    transfers_.push_back({true, true, Source::kNothing, 0, operation, {error, 0, 0}});
+  }
+  return cancelled;
+}
+
+std::uint64_t MessageReceives::oldest_post_ns() const noexcept {
+  for (std::size_t i = 0; i < transfers_.count(); ++i) {
+    const Operation& operation = transfers_[i].operation;
+    if (transfers_[i].has_operation && !operation.persistent && operation.posted_ns != 0)
+      return operation.posted_ns;
+  }
+  for (std::size_t i = 0; i < open_.count(); ++i) {
+    if (!open_[i].persistent && open_[i].posted_ns != 0) return open_[i].posted_ns;
+  }
+  return UINT64_MAX;
+}
+
+void MessageReceives::peer_ended() {
   if (state_ == State::kOpen) state_ = State::kPeerEnded;
 }
 
-void Receives::stop(const Outcome& outcome) {
+void MessageReceives::stop(const Outcome& outcome) {
   if (state_ == State::kStopped) return;
   state_ = State::kStopped;
   stop_outcome_ = outcome;
   end_open_receives(outcome);
 }
 
-void Receives::end_open_receives(const Outcome& outcome) {
+void MessageReceives::end_open_receives(const Outcome& outcome) {
   while (!open_.empty()) transfers_.push_back({true, true, Source::kNothing, 0, open_.pop_front(), outcome});
 }
 
 // Refused adverts take their turn behind the transfers under way, because ACKs go in the order of adverts.
-Status Receives::refuse_waiting() {
+Status MessageReceives::refuse_waiting() {
   while (!waiting_.empty()) {
     const Incoming incoming = waiting_.pop_front();
     if (incoming.source == Source::kAdvert) {
@@ -122,7 +166,7 @@ Status Receives::refuse_waiting() {
   return {};
 }
 
-void Receives::fail_all(int error) {
+void MessageReceives::fail_all(int error) {
   const Outcome outcome{error, 0, 0};
   for (std::size_t i = 0; i < transfers_.count(); ++i) {
     transfers_[i].finished = true;
@@ -135,7 +179,7 @@ void Receives::fail_all(int error) {
   end_open_receives(outcome);
 }
 
-void Receives::deliver(OutcomeSink& sink) {
+void MessageReceives::deliver(OutcomeSink& sink) {
   while (!transfers_.empty() && transfers_.front().finished) {
     const Transfer ended = transfers_.pop_front();
     ++first_id_;
@@ -149,7 +193,7 @@ void Receives::deliver(OutcomeSink& sink) {
   }
 }
 
-void Receives::count(const Transfer& ended) {
+void MessageReceives::count(const Transfer& ended) {
   if (ended.source == Source::kNothing) return;
   const std::uint64_t bytes = ended.outcome.length_bytes;
   ++counters_.receives_done;
@@ -157,7 +201,7 @@ void Receives::count(const Transfer& ended) {
   (ended.source == Source::kAdvert ? counters_.direct_bytes : counters_.copied_bytes) += bytes;
 }
 
-Status Receives::send_acks(Outbox& outbox) {
+Status MessageReceives::send_answers(Outbox& outbox) {
   while (!acks_.empty() && outbox.has_room()) {
     wire::Message message;
     message.header.type = wire::MessageType::kAck;

@@ -1,0 +1,207 @@
+#include "event/link_session.h"
+
+#include <sys/socket.h>
+
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+// The most that any peer can make of our wishes: what a link must be ready for before the peer has spoken.
+proto::Agreement widest(const proto::Wishes& wishes) {
+  return {.version = 0,
+          .send_credits = wishes.send_credits,
+          .receive_credits = wishes.receive_credits,
+          .small_bytes = wishes.small_bytes,
+          .reads_out = wishes.read_depth,
+          .reads_in = wishes.read_depth};
+}
+
+}  // namespace
+
+LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+                         const SessionOptions& options)
+    : Session(std::move(shard), std::move(descriptor), options.operations_max), options_(options) {}
+
+LinkSession::~LinkSession() = default;
+
+proto::Counters LinkSession::counters() {
+  proto::Counters counters;
+  shard()->inspect([&] { counters = connection_ ? connection_->counters() : last_counters_; });
+  return counters;
+}
+
+proto::Agreement LinkSession::agreement() {
+  proto::Agreement agreement;
+  shard()->inspect([&] { agreement = connection_ ? connection_->agreement() : last_agreement_; });
+  return agreement;
+}
+
+// ---------------------------------------------------------------- the life of a connection
+
+void LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
+  if (!connection_) {  // ended between admit() and here
+    end_operation(direction, operation,
+                  {.error = state() == State::kEnded ? ECONNRESET : ENOTCONN, .length_bytes = 0, .flags = 0});
+  } else if (direction == proto::Direction::kSend) {
+    connection_->post_send(operation);
+  } else {
+    connection_->post_receive(operation);
+  }
+}
+
+void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target) {
+  connect_target_ = std::move(target);
+  set_state(State::kConnecting);
+  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
+  const proto::Hello hello = proto::make_hello(options_.wishes);
+  const ConnectParameters parameters{hello.view(), proto::link_depths(widest(options_.wishes))};
+  auto link = shard()->port().connect(descriptor()->number(), reinterpret_cast<const sockaddr*>(&peer),
+                                      peer_bytes, parameters, token_);
+  if (!link) return end(link.error());
+  link_ = std::move(*link);
+  arm(options_.connect_limit_ns);
+}
+
+Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement) {
+  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
+  const proto::Hello hello = proto::make_hello(options_.wishes);
+  const ConnectParameters parameters{hello.view(), proto::link_depths(agreement)};
+  auto link = shard()->port().accept(std::move(request), descriptor()->number(), parameters, token_);
+  if (!link) {
+    end(link.error());
+    return link.error();
+  }
+  link_ = std::move(*link);
+  connection_ = std::make_unique<proto::Connection>(proto::Role::kResponder, agreement, *link_, *this);
+  if (const Status status = connection_->start(); !status.ok()) {
+    end(status);
+    return status;
+  }
+  set_small_bytes(agreement.small_bytes);
+  set_state(State::kConnected);
+  arm(options_.connect_limit_ns);  // until the peer's first message
+  return Status();
+}
+
+void LinkSession::complete(const Completion& completion) {
+  if (!link_) return;
+  if (connection_) {
+    if (completion.kind != CompletionKind::kEstablished) connection_->handle(completion);
+    return;
+  }
+  if (completion.kind == CompletionKind::kEstablished) return established();
+  if (completion.kind != CompletionKind::kDisconnected) return;
+  Status why = completion.status.ok() ? Status(ECONNRESET) : completion.status;
+  if (why == Status(ECONNREFUSED) && !link_->private_data().empty())
+    why = proto::rejection_reason(link_->private_data());
+  end(why);
+}
+
+void LinkSession::established() {
+  const auto agreement = proto::agree(options_.wishes, link_->private_data());
+  if (!agreement) return end(agreement.error());
+  connection_ = std::make_unique<proto::Connection>(proto::Role::kInitiator, *agreement, *link_, *this);
+  if (const Status status = connection_->start(); !status.ok()) end(status);
+}
+
+// Connecting side: our first message is on its way. Accepting side: the peer's is here.
+void LinkSession::ready() {
+  if (state() == State::kClosing) return;  // the deadline is that of the close
+  deadline_ns_ = kNoDeadline;
+  if (state() != State::kConnecting) return;
+  set_small_bytes(connection_->agreement().small_bytes);
+  set_state(State::kConnected);
+  push_control(connect_target_, EXS_EVT_CONNECT, 0);
+  connect_target_ = {};
+}
+
+void LinkSession::shutdown(int how, ControlTarget /*target*/) {
+  if (!connection_) return;
+  if (how != SHUT_RD) connection_->shutdown_sending();
+  if (how != SHUT_WR) connection_->shutdown_receiving();
+}
+
+void LinkSession::flush() {
+  if (connection_) connection_->flush();
+}
+
+proto::Cancelled LinkSession::cancel_transfers(proto::Direction direction, const proto::Selection& selection,
+                                               int error) {
+  return connection_ ? connection_->cancel(direction, selection, error) : proto::Cancelled{};
+}
+
+proto::Readiness LinkSession::readiness() const {
+  return connection_ ? connection_->readiness() : proto::Readiness{};
+}
+
+void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
+  close_targets_.push_back(std::move(target));
+  if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
+  if (state() == State::kClosing) return;
+  set_state(State::kClosing);
+  if (linger_ns == 0) return abort(Status(ECANCELED));
+  arm(linger_ns);
+  connection_->close();
+}
+
+void LinkSession::abort(Status why) {
+  if (connection_ && link_) {
+    connection_->abort(why);
+  } else {
+    end(why);
+  }
+}
+
+void LinkSession::arm(std::uint64_t after_ns) {
+  deadline_ns_ = monotonic_ns() + after_ns;
+  shard()->arm_timer(deadline_ns_, weak_from_this());
+}
+
+void LinkSession::timer_fired(std::uint64_t now_ns) {
+  if (now_ns < deadline_ns_) return;
+  deadline_ns_ = kNoDeadline;
+  close_overdue_ = state() == State::kClosing;
+  log(LogLevel::kWarn, "socket %d: %s took longer than its limit", descriptor()->number(),
+      close_overdue_ ? "close" : "connection set-up");
+  abort(Status(close_overdue_ ? ECANCELED : ETIMEDOUT));
+}
+
+// ---------------------------------------------------------------- proto::OutcomeSink
+
+void LinkSession::used(proto::Direction /*direction*/, const proto::Operation& /*operation*/,
+                       const proto::Usage& /*usage*/) {}
+
+void LinkSession::closed() {
+  end(Status());
+}
+
+void LinkSession::failed(Status why) {
+  end(why);
+}
+
+// The link and the protocol engine may be what called us: they die with the shard's batch, not here.
+// A close is told last: it says that every other event is in its queue.
+void LinkSession::end(Status why) {
+  if (state() != State::kEnded) {
+    set_state(State::kEnded);
+    forbid_sending();
+    deadline_ns_ = kNoDeadline;
+    if (link_) link_->close();
+    if (connection_) {
+      last_counters_ = connection_->counters();
+      last_agreement_ = connection_->agreement();
+    }
+    ::shutdown(descriptor()->number(), SHUT_RDWR);
+    shard()->bury({std::move(link_), std::move(connection_)});
+    shard()->detach(token_);
+  }
+  if (connect_target_.queue) push_control(connect_target_, EXS_EVT_CONNECT, why.error());
+  connect_target_ = {};
+  // Other errors have been told by the events of the operations they ended.
+  const int error = close_overdue_ ? ETIMEDOUT : 0;
+  for (const ControlTarget& target : close_targets_) push_control(target, EXS_EVT_CLOSE, error);
+  close_targets_.clear();
+}
+
+}  // namespace exs

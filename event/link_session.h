@@ -1,0 +1,78 @@
+// A session that speaks the exs protocol: the provider's link, the protocol engine on top of it and its time
+// limits. Created by a connect or for an accepted request; lives until closed or failed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "event/session.h"
+
+namespace exs {
+
+struct SessionOptions {
+  proto::Wishes wishes;
+  std::uint64_t connect_limit_ns = 0;  // whole connect; accepted: until the peer's first message
+  std::uint32_t operations_max = 0;    // posted operations a direction
+};
+
+class LinkSession final : public Session, public CompletionClient, public proto::OutcomeSink {
+ public:
+  LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+              const SessionOptions& options);
+  ~LinkSession() override;
+
+  // --- Thread: any ---
+  [[nodiscard]] proto::Counters counters() override;
+  [[nodiscard]] proto::Agreement agreement() override;
+
+  // --- Thread: shard ---
+  void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
+  // ENOTCONN and the like: the request could not be accepted; nothing happened.
+  Status accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement);
+  void start(proto::Direction direction, const proto::Operation& operation) override;
+  void shutdown(int how, ControlTarget target) override;
+  void close(std::uint64_t linger_ns, ControlTarget target) override;
+  void abort(Status why) override;
+  void flush() override;
+  proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
+                                    int error) override;
+  [[nodiscard]] proto::Readiness readiness() const override;
+
+  void complete(const Completion& completion) override;
+  void timer_fired(std::uint64_t now_ns) override;
+  [[nodiscard]] bool still_wants(std::uint64_t deadline_ns) const override {
+    return deadline_ns == deadline_ns_;
+  }
+
+ private:
+  // proto::OutcomeSink
+  void completed(proto::Direction direction, const proto::Operation& operation,
+                 const proto::Outcome& outcome) override {
+    end_operation(direction, operation, outcome);
+  }
+  void used(proto::Direction direction, const proto::Operation& operation,
+            const proto::Usage& usage) override;
+  void ready() override;
+  void peer_stopped_receiving() override { forbid_sending(); }
+  void closed() override;
+  void failed(Status why) override;
+
+  void established();
+  void arm(std::uint64_t after_ns);
+  void end(Status why);
+
+  const SessionOptions options_;
+
+  // Thread: shard
+  std::uint64_t token_ = 0;
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<proto::Connection> connection_;
+  proto::Counters last_counters_;
+  proto::Agreement last_agreement_;
+  std::uint64_t deadline_ns_ = kNoDeadline;
+  ControlTarget connect_target_;
+  std::vector<ControlTarget> close_targets_;
+  bool close_overdue_ = false;
+};
+
+}  // namespace exs

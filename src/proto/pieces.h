@@ -1,0 +1,65 @@
+// A walk through the memory of an operation, whether it is one piece or several.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "src/proto/operation.h"
+
+namespace exs::proto {
+
+// Holds on to the vector of the operation, not to the operation.
+class Pieces {
+ public:
+  Pieces() = default;
+  explicit Pieces(const Operation& operation)
+      : current_(operation.vector.empty() ? operation.memory : LocalSlice{}),
+        rest_(operation.vector),
+        left_bytes_(operation.memory.length_bytes) {}
+
+  [[nodiscard]] std::uint64_t left_bytes() const noexcept { return left_bytes_; }
+
+  // The next bytes that lie in one piece, at most `most_bytes`; empty at the end (only there, if most_bytes >
+  // 0).
+  LocalSlice next(std::uint64_t most_bytes) {
+    while (current_.length_bytes == 0 && !rest_.empty()) {
+      current_ = rest_.front();
+      rest_ = rest_.subspan(1);
+    }
+    LocalSlice taken = current_;
+    taken.length_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(current_.length_bytes, most_bytes));
+    current_.address += taken.length_bytes;
+    current_.length_bytes -= taken.length_bytes;
+    left_bytes_ -= taken.length_bytes;
+    return taken;
+  }
+
+  // Copy as many bytes as both have; how many.
+  std::size_t fill_from(std::span<const std::byte> bytes) {
+    std::size_t copied = 0;
+    while (copied < bytes.size() && left_bytes_ > 0) {
+      const LocalSlice piece = next(bytes.size() - copied);
+      std::memcpy(piece.address, bytes.data() + copied, piece.length_bytes);
+      copied += piece.length_bytes;
+    }
+    return copied;
+  }
+  std::size_t drain_into(std::span<std::byte> bytes) {
+    std::size_t copied = 0;
+    while (copied < bytes.size() && left_bytes_ > 0) {
+      const LocalSlice piece = next(bytes.size() - copied);
+      std::memcpy(bytes.data() + copied, piece.address, piece.length_bytes);
+      copied += piece.length_bytes;
+    }
+    return copied;
+  }
+
+ private:
+  LocalSlice current_;
+  std::span<const LocalSlice> rest_;
+  std::uint64_t left_bytes_ = 0;
+};
+
+}  // namespace exs::proto
