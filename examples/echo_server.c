@@ -103,7 +103,8 @@ static int listen_on(int port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
   /* exs_close waits for the peer; one that is silent must not hold up the others for long. */
-  check(exs_fcntl(listener, EXS_F_SET_LINGER_MS, (int)LINGER_MS), "exs_fcntl");
+  check(exs_setsockopt(listener, SOL_EXS, EXS_SO_LINGER_MS, &(int){LINGER_MS}, sizeof(int)),
+        "exs_setsockopt");
   check(exs_bind(listener, (struct sockaddr*)&address, length), "exs_bind");
   check(exs_listen(listener, 1024), "exs_listen");
   check(exs_getsockname(listener, (struct sockaddr*)&address, &length), "exs_getsockname");

@@ -430,14 +430,8 @@ enum {
   EXS_F_SET_SEND_CREDITS = 19, /* int */
   EXS_F_GET_RECV_CREDITS = 20, /* int *: messages the peer may have under way towards us */
   EXS_F_SET_RECV_CREDITS = 21, /* int */
-  EXS_F_GET_MAX_OPS = 36,  /* int *: posted operations a direction, 1..EXS_OPS_MAX; settable at any time */
-  EXS_F_SET_MAX_OPS = 37,  /* int */
-  EXS_F_GET_PROVIDER = 64, /* const char **: name of the provider in use, or the wish */
-  EXS_F_SET_PROVIDER = 65, /* const char *: "auto", "iwarp" */
-  EXS_F_GET_CONNECT_TIMEOUT_MS = 66, /* int *: whole connect; on a listening socket each incoming handshake */
-  EXS_F_SET_CONNECT_TIMEOUT_MS = 67, /* int, 1.. */
-  EXS_F_GET_LINGER_MS = 68,          /* int *: how long exs_close lets sends finish */
-  EXS_F_SET_LINGER_MS = 69           /* int, 0..; settable at any time */
+  EXS_F_GET_MAX_OPS = 36, /* int *: posted operations a direction, 1..EXS_OPS_MAX; settable at any time */
+  EXS_F_SET_MAX_OPS = 37  /* int */
 };
 #define EXS_SMALL_MAX 32768
 #define EXS_CREDITS_MAX 4096

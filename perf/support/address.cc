@@ -46,7 +46,8 @@ Socket open_socket(int family, const Wishes& wishes) {
   Socket socket(exs_socket(family, SOCK_SEQPACKET, 0));
   if (socket.descriptor() == -1) fail("cannot open a socket", errno);
   const int descriptor = socket.descriptor();
-  if (exs_fcntl(descriptor, EXS_F_SET_PROVIDER, wishes.provider.c_str()) == -1) {
+  if (exs_setsockopt(descriptor, SOL_EXS, EXS_SO_PROVIDER, wishes.provider.data(),
+                     static_cast<socklen_t>(wishes.provider.size())) == -1) {
     if (errno == ENOTSUP)
       throw Failure("provider " + wishes.provider + ": not in this build of exs; try auto");
     fail("provider " + wishes.provider, errno);
@@ -110,8 +111,9 @@ std::uint16_t local_port(const Socket& socket) {
 }
 
 std::string provider_of(const Socket& socket) {
-  const char* name = nullptr;
-  if (exs_fcntl(socket.descriptor(), EXS_F_GET_PROVIDER, &name) == -1)
+  char name[64];
+  socklen_t length = sizeof name;
+  if (exs_getsockopt(socket.descriptor(), SOL_EXS, EXS_SO_PROVIDER, name, &length) == -1)
     fail("cannot ask for the provider", errno);
   return name;
 }

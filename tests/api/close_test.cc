@@ -29,7 +29,7 @@ struct Fixture {
     return exs_recv(socket, sink.at(), length_bytes, 0, queue.handle(), nullptr, sink.handle());
   }
   void linger(int socket, int milliseconds) {
-    BOOST_REQUIRE_EQUAL(exs_fcntl(socket, EXS_F_SET_LINGER_MS, milliseconds), 0);
+    BOOST_REQUIRE_EQUAL(set_option(socket, EXS_SO_LINGER_MS, milliseconds), 0);
   }
 };
 

@@ -25,7 +25,7 @@ struct Fixture {
   }
   std::string event() { return queue.next_outcome(socket, EXS_EVT_CONNECT); }
   void limit(int milliseconds) {
-    BOOST_REQUIRE_EQUAL(exs_fcntl(socket, EXS_F_SET_CONNECT_TIMEOUT_MS, milliseconds), 0);
+    BOOST_REQUIRE_EQUAL(set_option(socket, EXS_SO_CONNECT_TIMEOUT_MS, milliseconds), 0);
   }
 };
 

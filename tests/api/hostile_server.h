@@ -66,7 +66,7 @@ struct HostileServer {
   explicit HostileServer(int handshake_ms = 10'000, int backlog = 16) {
     ::setenv("EXS_LOG", "info", 1);
     socklen_t length = sizeof address;
-    exs_fcntl(listening, EXS_F_SET_CONNECT_TIMEOUT_MS, handshake_ms);
+    set_option(listening, EXS_SO_CONNECT_TIMEOUT_MS, handshake_ms);
     exs_bind(listening, generic(address), length);
     exs_listen(listening, backlog);
     BOOST_REQUIRE_EQUAL(exs_getsockname(listening, generic(address), &length), 0);

@@ -1,4 +1,4 @@
-// exs_fcntl: limits, defaults, inheritance, and what two ends agree on.
+// exs_fcntl and the socket options: limits, defaults, inheritance, and what two ends agree on.
 #define BOOST_TEST_MODULE options_test
 #include <boost/test/unit_test.hpp>
 
@@ -22,8 +22,18 @@ const IntOption kIntOptions[] = {
     {EXS_F_GET_SEND_CREDITS, EXS_F_SET_SEND_CREDITS, 1, EXS_CREDITS_MAX, 32},
     {EXS_F_GET_RECV_CREDITS, EXS_F_SET_RECV_CREDITS, 1, EXS_CREDITS_MAX, 32},
     {EXS_F_GET_MAX_OPS, EXS_F_SET_MAX_OPS, 1, EXS_OPS_MAX, 256},
-    {EXS_F_GET_CONNECT_TIMEOUT_MS, EXS_F_SET_CONNECT_TIMEOUT_MS, 1, INT_MAX, 10'000},
-    {EXS_F_GET_LINGER_MS, EXS_F_SET_LINGER_MS, 0, INT_MAX, 5000},
+};
+
+struct SocketOption {
+  int name;
+  int lowest;
+  int highest;
+  int preset;
+};
+const SocketOption kSocketOptions[] = {
+    {SO_ASYNC_RECV_ORDERED, 0, 1, 1},
+    {EXS_SO_CONNECT_TIMEOUT_MS, 1, INT_MAX, 10'000},
+    {EXS_SO_LINGER_MS, 0, INT_MAX, 5000},
 };
 
 int get(int socket, int command) {
@@ -38,9 +48,24 @@ std::size_t small_max(int socket) {
   return value;
 }
 
+int get_option(int socket, int option) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  BOOST_REQUIRE_EQUAL(exs_getsockopt(socket, SOL_EXS, option, &value, &length), 0);
+  BOOST_REQUIRE_EQUAL(length, sizeof value);
+  return value;
+}
+
+std::string set_provider(int socket, const std::string& name) {
+  return outcome(
+      exs_setsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, name.data(), static_cast<socklen_t>(name.size())));
+}
+
 std::string provider(int socket) {
-  const char* name = nullptr;
-  BOOST_REQUIRE_EQUAL(exs_fcntl(socket, EXS_F_GET_PROVIDER, &name), 0);
+  char name[16];
+  socklen_t length = sizeof name;
+  BOOST_REQUIRE_EQUAL(exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, name, &length), 0);
+  BOOST_REQUIRE_EQUAL(name[length - 1], '\0');
   return name;
 }
 
@@ -72,6 +97,60 @@ BOOST_AUTO_TEST_CASE(each_number_has_its_default_and_keeps_its_limits) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(each_socket_option_has_its_default_and_keeps_its_limits) {
+  for (const SocketOption& option : kSocketOptions) {
+    BOOST_TEST(get_option(socket, option.name) == option.preset);
+    BOOST_TEST(outcome(set_option(socket, option.name, option.lowest - 1)) == "EINVAL");
+    BOOST_TEST(outcome(set_option(socket, option.name, INT_MIN)) == "EINVAL");
+    if (option.highest < INT_MAX)
+      BOOST_TEST(outcome(set_option(socket, option.name, option.highest + 1)) == "EINVAL");
+    BOOST_TEST(get_option(socket, option.name) == option.preset);
+    for (const int value : {option.lowest, option.highest, option.lowest + 1}) {
+      if (value > option.highest) continue;
+      BOOST_TEST(outcome(set_option(socket, option.name, value)) == "ok");
+      BOOST_TEST(get_option(socket, option.name) == value);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_arguments_of_socket_options_are_checked) {
+  int value = 7;
+  socklen_t length = sizeof value;
+  BOOST_TEST(outcome(exs_setsockopt(-1, SOL_EXS, EXS_SO_LINGER_MS, &value, length)) == "EBADF");
+  BOOST_TEST(outcome(exs_getsockopt(-1, SOL_EXS, EXS_SO_LINGER_MS, &value, &length)) == "EBADF");
+  BOOST_TEST(outcome(exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, nullptr, length)) == "EFAULT");
+  BOOST_TEST(outcome(exs_getsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, nullptr, &length)) == "EFAULT");
+  BOOST_TEST(outcome(exs_getsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &value, nullptr)) == "EFAULT");
+  for (const int option : {0, 1, SO_ASYNC_RECV_ORDERED - 1, 0x4600}) {
+    BOOST_TEST(outcome(exs_setsockopt(socket, SOL_EXS, option, &value, length)) == "ENOPROTOOPT");
+    BOOST_TEST(outcome(exs_getsockopt(socket, SOL_EXS, option, &value, &length)) == "ENOPROTOOPT");
+  }
+  for (const socklen_t wrong : {0U, 3U, 5U, 8U}) {
+    std::uint64_t wide = 7;
+    BOOST_TEST(outcome(exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &wide, wrong)) == "EINVAL");
+  }
+  length = 3;
+  BOOST_TEST(outcome(exs_getsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &value, &length)) == "EINVAL");
+  BOOST_TEST(value == 7);
+  BOOST_TEST(length == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(other_levels_are_the_kernel_sockets) {
+  int value = 1;
+  socklen_t length = sizeof value;
+  BOOST_TEST(outcome(exs_setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &value, length)) == "ok");
+  value = 0;
+  BOOST_TEST(outcome(exs_getsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &value, &length)) == "ok");
+  BOOST_TEST(value == 1);
+  BOOST_TEST(outcome(exs_setsockopt(socket, SOL_SOCKET, 0x7777, &value, length)) == "ENOPROTOOPT");
+  // The type is the exs socket's; SO_ASYNC_* work at both levels.
+  BOOST_TEST(outcome(exs_getsockopt(socket, SOL_SOCKET, SO_TYPE, &value, &length)) == "ok");
+  BOOST_TEST(value == SOCK_SEQPACKET);
+  value = 0;
+  BOOST_TEST(outcome(exs_setsockopt(socket, SOL_SOCKET, SO_ASYNC_RECV_ORDERED, &value, length)) == "ok");
+  BOOST_TEST(get_option(socket, SO_ASYNC_RECV_ORDERED) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(the_small_packet_maximum_keeps_its_limits) {
   BOOST_TEST(small_max(socket) == 1024U);
   for (const std::size_t value : {std::size_t{EXS_SMALL_MAX} + 1, SIZE_MAX, std::size_t{1} << 32}) {
@@ -85,20 +164,24 @@ BOOST_AUTO_TEST_CASE(the_small_packet_maximum_keeps_its_limits) {
 }
 
 BOOST_AUTO_TEST_CASE(unknown_commands_are_refused) {
-  for (const int command : {0, 15, 22, 35, 63, 70, -1}) {
+  for (const int command : {0, 15, 22, 35, 38, 64, 69, -1}) {
     BOOST_TEST(outcome(exs_fcntl(socket, command, 1)) == "EINVAL");
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_provider_is_a_wish_until_the_connection_is_up) {
   BOOST_TEST(provider(socket) == "auto");
-  BOOST_TEST(outcome(exs_fcntl(socket, EXS_F_SET_PROVIDER, "iwarp")) == "ok");
+  BOOST_TEST(set_provider(socket, "iwarp") == "ok");
   BOOST_TEST(provider(socket) == "iwarp");
-  BOOST_TEST(outcome(exs_fcntl(socket, EXS_F_SET_PROVIDER, "verbs")) == errno_name(ENOTSUP));
-  BOOST_TEST(outcome(exs_fcntl(socket, EXS_F_SET_PROVIDER, "")) == errno_name(ENOTSUP));
-  BOOST_TEST(outcome(exs_fcntl(socket, EXS_F_SET_PROVIDER, nullptr)) == "EFAULT");
-  BOOST_TEST(outcome(exs_fcntl(socket, EXS_F_GET_PROVIDER, nullptr)) == "EFAULT");
+  BOOST_TEST(set_provider(socket, std::string("auto\0", 5)) == "ok");
+  BOOST_TEST(provider(socket) == "auto");
+  BOOST_TEST(set_provider(socket, "iwarp") == "ok");
+  BOOST_TEST(set_provider(socket, "verbs") == errno_name(ENOTSUP));
+  BOOST_TEST(set_provider(socket, "") == errno_name(ENOTSUP));
   BOOST_TEST(provider(socket) == "iwarp");
+  char room[5];
+  socklen_t length = sizeof room;
+  BOOST_TEST(outcome(exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, room, &length)) == "EINVAL");
   const Pair pair(queue);
   BOOST_TEST(provider(pair.left) == "iwarp");
   BOOST_TEST(provider(pair.right) == "iwarp");
@@ -126,32 +209,34 @@ BOOST_AUTO_TEST_CASE(both_ends_agree_on_the_lesser_wish) {
 BOOST_AUTO_TEST_CASE(accepted_sockets_inherit_from_the_listening_one) {
   const Pair pair(queue, [](int number) {
     BOOST_REQUIRE_EQUAL(exs_fcntl(number, EXS_F_SET_MAX_OPS, 7), 0);
-    BOOST_REQUIRE_EQUAL(exs_fcntl(number, EXS_F_SET_LINGER_MS, 1234), 0);
+    BOOST_REQUIRE_EQUAL(set_option(number, EXS_SO_LINGER_MS, 1234), 0);
   });
   BOOST_TEST(get(pair.right, EXS_F_GET_MAX_OPS) == 7);
-  BOOST_TEST(get(pair.right, EXS_F_GET_LINGER_MS) == 1234);
+  BOOST_TEST(get_option(pair.right, EXS_SO_LINGER_MS) == 1234);
 }
 
 BOOST_AUTO_TEST_CASE(wishes_come_too_late_once_the_socket_connects_or_listens) {
   const Pair pair(queue);
   const ListeningSocket listening;
   for (const int number : {pair.left, pair.right, listening.number()}) {
-    for (const int command : {EXS_F_SET_SEND_CREDITS, EXS_F_SET_RECV_CREDITS, EXS_F_SET_CONNECT_TIMEOUT_MS}) {
+    for (const int command : {EXS_F_SET_SEND_CREDITS, EXS_F_SET_RECV_CREDITS}) {
       BOOST_TEST(outcome(exs_fcntl(number, command, 1)) == "EISCONN");
       BOOST_TEST(outcome(exs_fcntl(number, command, 0)) == "EINVAL");
     }
     BOOST_TEST(outcome(exs_fcntl(number, EXS_F_SET_SMALL_MAX, std::size_t{1})) == "EISCONN");
-    BOOST_TEST(outcome(exs_fcntl(number, EXS_F_SET_PROVIDER, "iwarp")) == "EISCONN");
+    BOOST_TEST(outcome(set_option(number, EXS_SO_CONNECT_TIMEOUT_MS, 1)) == "EISCONN");
+    BOOST_TEST(outcome(set_option(number, EXS_SO_CONNECT_TIMEOUT_MS, 0)) == "EINVAL");
+    BOOST_TEST(set_provider(number, "iwarp") == "EISCONN");
     BOOST_TEST(outcome(exs_fcntl(number, EXS_F_SET_MAX_OPS, 9)) == "ok");
-    BOOST_TEST(outcome(exs_fcntl(number, EXS_F_SET_LINGER_MS, 9)) == "ok");
+    BOOST_TEST(outcome(set_option(number, EXS_SO_LINGER_MS, 9)) == "ok");
     BOOST_TEST(get(number, EXS_F_GET_MAX_OPS) == 9);
-    BOOST_TEST(get(number, EXS_F_GET_LINGER_MS) == 9);
+    BOOST_TEST(get_option(number, EXS_SO_LINGER_MS) == 9);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_listening_socket_waits_half_as_long_by_default) {
   const ListeningSocket listening;
-  BOOST_TEST(get(listening.number(), EXS_F_GET_CONNECT_TIMEOUT_MS) == 5000);
+  BOOST_TEST(get_option(listening.number(), EXS_SO_CONNECT_TIMEOUT_MS) == 5000);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_agreed_can_be_asked_after_the_peer_has_gone) {

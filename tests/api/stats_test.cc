@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_send_without_a_credit_is_a_stall) {
     BOOST_REQUIRE_EQUAL(exs_send(pair.left, source.at(), 1, 0, queue.handle(), nullptr, source.handle()), 0);
   }
   while (stats_of(pair.left).credit_stalls == 0) std::this_thread::yield();
-  BOOST_REQUIRE_EQUAL(exs_fcntl(pair.left, EXS_F_SET_LINGER_MS, 0), 0);
+  BOOST_REQUIRE_EQUAL(set_option(pair.left, EXS_SO_LINGER_MS, 0), 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_process_totals_are_the_sum_of_the_sockets_open_and_closed) {

@@ -92,7 +92,7 @@ class Stress {
 
   static int socket_with_short_linger(int linger_ms) {
     const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-    exs_fcntl(socket, EXS_F_SET_LINGER_MS, linger_ms);
+    set_option(socket, EXS_SO_LINGER_MS, linger_ms);
     return socket;
   }
 
@@ -158,7 +158,7 @@ class Stress {
       Sockets fresh{};
       connect(control, fresh);
       const std::size_t manner = below(random, 4);
-      if (manner == 0) exs_fcntl(left, EXS_F_SET_LINGER_MS, 0);
+      if (manner == 0) set_option(left, EXS_SO_LINGER_MS, 0);
       if (manner == 1) exs_shutdown(right, static_cast<int>(below(random, 3)));
       std::thread other([&] { close(manner == 2 ? right : left); });
       close(manner == 2 ? left : right);

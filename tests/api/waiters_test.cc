@@ -239,7 +239,7 @@ BOOST_FIXTURE_TEST_CASE(a_process_out_of_descriptors_can_close, Fixture<1>) {
   leader.await_sleep();
   // The close waits as a follower, and its queue gets no descriptor to be woken by. Only a hang takes this
   // long.
-  BOOST_REQUIRE_EQUAL(exs_fcntl(pair.left, EXS_F_SET_LINGER_MS, INT_MAX), 0);
+  BOOST_REQUIRE_EQUAL(set_option(pair.left, EXS_SO_LINGER_MS, INT_MAX), 0);
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
   const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};

@@ -36,6 +36,10 @@ inline constexpr bool kThreadSanitized = false;
 std::string errno_name(int error);
 // What a call that returned `result` said: "ok", or the name of its errno.
 std::string outcome(int result);
+// Socket options of level SOL_EXS that are an int.
+inline int set_option(int socket, int option, int value) {
+  return exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
+}
 // EXS_QATTR_* that are an int.
 int attribute(exs_qhandle_t queue, int name);
 // How many kernel descriptors this process holds.

@@ -1,0 +1,170 @@
+// exs_setsockopt, exs_getsockopt: the options of level SOL_EXS; other levels are the kernel socket's.
+#include "src/api/options.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <string_view>
+
+#include "src/api/api_call.h"
+#include "src/provider/registry.h"
+
+namespace exs {
+
+bool is_connected(const Socket& socket) {
+  const Session* session = socket.session();
+  return session != nullptr && session->state() != Session::State::kIdle &&
+         session->state() != Session::State::kConnecting;
+}
+
+bool too_late(Socket& socket) {
+  return socket.session() != nullptr || socket.backlog() > 0;
+}
+
+namespace {
+
+// The value of a set, as it came; room for the value of a get.
+struct Given {
+  const void* value;
+  socklen_t length;
+
+  template <typename T>
+  [[nodiscard]] Result<T> as() const {
+    if (length != sizeof(T)) return failure(EINVAL);
+    T copy;
+    std::memcpy(&copy, value, sizeof copy);
+    return copy;
+  }
+};
+
+struct Room {
+  void* value;
+  socklen_t* length;
+
+  template <typename T>
+  Status put(const T& found) const {
+    if (*length < sizeof found) return Status(EINVAL);
+    std::memcpy(value, &found, sizeof found);
+    *length = sizeof found;
+    return Status();
+  }
+  Status put_text(std::string_view text) const {
+    if (*length <= text.size()) return Status(EINVAL);
+    std::memcpy(value, text.data(), text.size());
+    static_cast<char*>(value)[text.size()] = '\0';
+    *length = static_cast<socklen_t>(text.size() + 1);
+    return Status();
+  }
+};
+
+struct Range {
+  int lowest;
+  int highest;
+};
+
+Result<int> number_within(const Given& given, Range range) {
+  const auto wish = given.as<int>();
+  if (wish && (*wish < range.lowest || *wish > range.highest)) return failure(EINVAL);
+  return wish;
+}
+
+Status set_number(const Given& given, Range range, int& option) {
+  const auto wish = number_within(given, range);
+  if (wish) option = *wish;
+  return wish ? Status() : wish.error();
+}
+
+Status set_connect_timeout(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
+  const auto wish = number_within(given, {1, INT_MAX});
+  if (!wish) return wish.error();
+  if (too_late(socket)) return Status(EISCONN);
+  socket.options().connect_timeout_ms = *wish;
+  return Status();
+}
+
+// With or without its terminating zero.
+Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
+  std::string_view name(static_cast<const char*>(given.value), given.length);
+  name = name.substr(0, name.find('\0'));
+  if (const auto found = find_provider(name); !found) return found.error();
+  if (too_late(socket)) return Status(EISCONN);
+  socket.options().provider = name;
+  return Status();
+}
+
+Status get_provider(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
+  const auto found = find_provider(socket.options().provider);
+  if (is_connected(socket) && found) return room.put_text((*found)->name());
+  return room.put_text(socket.options().provider);
+}
+
+int connect_timeout_ms(Socket& socket) EXS_REQUIRES(socket.mutex) {
+  if (socket.options().connect_timeout_ms > 0) return socket.options().connect_timeout_ms;
+  return socket.backlog() > 0 ? SocketOptions::kListenDefaultMs : SocketOptions::kConnectDefaultMs;
+}
+
+Status set_option(Socket& socket, int option, const Given& given) EXS_REQUIRES(socket.mutex) {
+  SocketOptions& options = socket.options();
+  switch (option) {
+    case SO_ASYNC_RECV_ORDERED: return set_number(given, {0, 1}, options.receives_ordered);
+    case EXS_SO_CONNECT_TIMEOUT_MS: return set_connect_timeout(socket, given);
+    case EXS_SO_LINGER_MS: return set_number(given, {0, INT_MAX}, options.linger_ms);
+    case EXS_SO_PROVIDER: return set_provider(socket, given);
+    default: return Status(ENOPROTOOPT);
+  }
+}
+
+Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(socket.mutex) {
+  const SocketOptions& options = socket.options();
+  switch (option) {
+    case SO_ASYNC_RECV_ORDERED: return room.put(options.receives_ordered);
+    case EXS_SO_CONNECT_TIMEOUT_MS: return room.put(connect_timeout_ms(socket));
+    case EXS_SO_LINGER_MS: return room.put(options.linger_ms);
+    case EXS_SO_PROVIDER: return get_provider(socket, room);
+    default: return Status(ENOPROTOOPT);
+  }
+}
+
+// ES-API has its options at SOL_SOCKET.
+bool is_ours(int level, int option) {
+  return level == SOL_EXS ||
+         (level == SOL_SOCKET && option >= SO_ASYNC_RECV_ORDERED && option <= SO_ASYNC_RECV_TIMEOUT);
+}
+
+Status kernel_result(int result) {
+  return result == 0 ? Status() : Status(errno);
+}
+
+}  // namespace
+}  // namespace exs
+
+using namespace exs;
+
+int exs_setsockopt(int number, int level, int option, const void* value, socklen_t length) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.find(number);
+    if (!socket) return failure(EBADF);
+    if (!is_ours(level, option)) {
+      return api_result(kernel_result(::setsockopt(number, level, option, value, length)));
+    }
+    if (value == nullptr) return failure(EFAULT);
+    LockGuard guard(socket->mutex);
+    return api_result(set_option(*socket, option, {value, length}));
+  });
+}
+
+int exs_getsockopt(int number, int level, int option, void* value, socklen_t* length) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.find(number);
+    if (!socket) return failure(EBADF);
+    if (value == nullptr || length == nullptr) return failure(EFAULT);
+    LockGuard guard(socket->mutex);
+    const Room room{value, length};
+    if (is_ours(level, option)) return api_result(get_option(*socket, option, room));
+    if (level == SOL_SOCKET && option == SO_TYPE) {  // the kernel's is the one that carries us
+      const bool messages = socket->options().wishes.kind == proto::SocketKind::kMessage;
+      return api_result(room.put<int>(messages ? SOCK_SEQPACKET : SOCK_STREAM));
+    }
+    return api_result(kernel_result(::getsockopt(number, level, option, value, length)));
+  });
+}
