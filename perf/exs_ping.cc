@@ -1,263 +1,29 @@
-// exs-ping: latency. One message under way; the server sends each message back from where it arrived.
-//
-// Receives complete on the channel's queue, the only one that is waited on. Sends complete on a second queue
-// that is emptied now and then, so their events wake nobody and are not on the measured path.
-#include <algorithm>
+// exs-ping: latency. One operation under way at a time; how each kind goes is in ping/.
 #include <array>
-#include <cerrno>
-#include <optional>
 
-#include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/interrupt.h"
-#include "perf/support/pattern.h"
+#include "perf/ping/methods.h"
 #include "perf/support/tool.h"
-#include "perf/support/units.h"
 
-namespace ping {
 namespace {
 
-using perf::Channel;
-using perf::Job;
+using perf::Kind;
 
-constexpr std::uint32_t kReceivesPosted = 2;
-
-// One end's sends, at most as many under way as there are buffers for them.
-class Sends {
- public:
-  Sends(Channel& channel, int flags, std::uint32_t buffers)
-      : channel_(channel), flags_(flags), buffers_(buffers), queue_(perf::kEventBatch, perf::Wait::notify) {}
-
-  void post(std::span<const std::byte> message) {
-    perf::send(channel_.socket(), message, flags_, queue_, channel_.slots().region());
-    ++posted_;
-  }
-
-  // Until the memory of the send before `buffers` sends is free.
-  void make_room() { settle(buffers_ - 1); }
-  // Until at most `open` sends are under way.
-  void settle(std::uint64_t open) {
-    if (posted_ - done_ <= open) return;
-    take(0);
-    while (posted_ - done_ > open) {
-      if (!take(perf::kClientPatienceNs) && !perf::interrupted())
-        throw perf::Failure("a send did not end within 10 s");
-    }
-  }
-
- private:
-  bool take(std::int64_t timeout_ns) {
-    std::array<exs_event_t, perf::kEventBatch> events;
-    const std::size_t taken = queue_.take(events, timeout_ns);
-    for (std::size_t i = 0; i < taken; ++i, ++done_) {
-      if (events[i].exs_evt_errno != 0) perf::fail("the connection broke", events[i].exs_evt_errno);
-    }
-    return taken > 0;
-  }
-
-  Channel& channel_;
-  const int flags_;
-  const std::uint32_t buffers_;
-  perf::Queue queue_;
-  std::uint64_t posted_ = 0;
-  std::uint64_t done_ = 0;
-};
-
-// The next receive's event; nullopt: a signal came. Other events on this queue are of control messages.
-std::optional<exs_event_t> next_receive(Channel& channel, std::int64_t patience_ns, std::uint64_t messages) {
-  exs_event_t event{};
-  const std::uint64_t start_ns = perf::now_ns();
-  do {
-    if (channel.queue().take({&event, 1}, patience_ns) == 0) {
-      if (perf::now_ns() - start_ns < static_cast<std::uint64_t>(patience_ns)) return std::nullopt;
-      throw perf::Failure("nothing came from the other end for " +
-                          std::to_string(patience_ns / 1'000'000'000) + " s");
-    }
-    if (event.exs_evt_errno != 0) {
-      perf::fail(
-          perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(messages)),
-          event.exs_evt_errno);
-    }
-  } while (event.exs_evt_type != EXS_EVT_RECV);
-  return event;
-}
-
-void check_length(const exs_event_t& event, const Job& job) {
-  if (event.exs_evt_union.exs_evt_xfer.exs_evt_length == job.size_bytes &&
-      (event.exs_evt_flags & EXS_EVF_TRUNC) == 0)
-    return;
-  throw perf::Failure("a message has not the length that was agreed");
-}
-
-class Client {
- public:
-  // The first half of the slots is sent from, the second half received into.
-  Client(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
-      : channel_(channel),
-        job_(job),
-        limit_(limit),
-        progress_(progress),
-        half_(perf::server_buffers(job)),
-        slots_(channel.make_slots(std::max(job.size_bytes, std::uint64_t{perf::kControlMaxBytes}), 2 * half_,
-                                  job.memory)),
-        sends_(channel, perf::send_flags(job.kind), half_) {}
-
-  perf::Driven run() {
-    driven_.round_trips.emplace();
-    post_receive();
-    for (std::uint64_t n = 0; wants(n); ++n) {
-      if (n == job_.warmup_messages) driven_.watch.start();
-      round_trip(n);
-    }
-    if (driven_.watch.start_ns() == 0) driven_.watch.start();
-    driven_.watch.stop();
-    exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
-    std::optional<exs_event_t> event;
-    while (!event) event = next_receive(channel_, perf::kClientPatienceNs, received_);
-    if ((event->exs_evt_flags & EXS_EVF_EOF) != 0) throw perf::Failure("no results from the server");
-    driven_.peer = perf::decode_results(perf::received(*event));
-    sends_.settle(0);
-    return driven_;
-  }
-
- private:
-  bool wants(std::uint64_t n) const {
-    if (perf::interrupted()) return false;
-    if (limit_.count > 0) return n < limit_.count + job_.warmup_messages;
-    return n <= job_.warmup_messages || now_ns_ - driven_.watch.start_ns() < limit_.time_ns;
-  }
-
-  void post_receive() {
-    perf::recv(channel_.socket(), slots_.slot(half_ + posted_ % half_), channel_.queue(), slots_.region());
-    ++posted_;
-  }
-
-  void round_trip(std::uint64_t n) {
-    sends_.make_room();
-    const auto message = slots_.slot(n % half_).first(job_.size_bytes);
-    if (job_.verify) perf::fill_pattern(message, n);
-    if (limit_.flip_message == n) message[message.size() / 2] ^= std::byte{1};
-    const std::uint64_t start_ns = perf::now_ns();
-    sends_.post(message);
-    // The receive for the round after this one: posted while the message travels.
-    post_receive();
-    std::optional<exs_event_t> event;
-    while (!event) event = next_receive(channel_, perf::kClientPatienceNs, received_);
-    now_ns_ = perf::now_ns();
-    if ((event->exs_evt_flags & EXS_EVF_EOF) != 0)
-      throw perf::Failure("the server has closed the connection");
-    check_length(*event, job_);
-    ++received_;
-    if (job_.verify) verify(*event, n);
-    if (n < job_.warmup_messages) return;
-    driven_.round_trips->record(now_ns_ - start_ns);
-    ++driven_.messages;
-    progress_.update(driven_.watch.start_ns(), now_ns_, driven_.messages);
-  }
-
-  void verify(const exs_event_t& event, std::uint64_t n) {
-    const auto wrong = perf::first_wrong_byte(perf::received(event), n);
-    if (!wrong || !driven_.fault.empty()) return;
-    driven_.fault = perf::text("message %llu came back damaged, from byte %llu on",
-                               static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong));
-  }
-
-  Channel& channel_;
-  const Job& job_;
-  const perf::Limit& limit_;
-  perf::Progress& progress_;
-  const std::uint32_t half_;
-  const perf::Slots& slots_;
-  Sends sends_;
-  perf::Driven driven_;
-  std::uint64_t posted_ = 0;
-  std::uint64_t received_ = 0;
-  std::uint64_t now_ns_ = 0;
-};
-
-class Echoer {
- public:
-  Echoer(Channel& channel, const Job& job)
-      : channel_(channel),
-        job_(job),
-        slots_(channel.slots()),
-        sends_(channel, perf::send_flags(job.kind), perf::server_buffers(job) - kReceivesPosted) {}
-
-  perf::PeerResults run() {
-    for (std::uint32_t i = 0; i < kReceivesPosted; ++i) post_receive();
-    channel_.queue().wait_like(job_.wait);
-    channel_.post_control(perf::encode_answer(perf::Verdict::accepted));
-    while (!ended_) echo();
-    watch_.stop();
-    // Both directions end in order: every receive has its event before the results are sent.
-    while (done_ < posted_) echo();
-    sends_.settle(0);
-    results_.cpu_ns = watch_.cpu_ns();
-    results_.wall_ns = watch_.wall_ns();
-    return results_;
-  }
-
- private:
-  void post_receive() {
-    perf::recv(channel_.socket(), slots_.slot(posted_), channel_.queue(), slots_.region());
-    ++posted_;
-  }
-
-  void echo() {
-    const auto event = next_receive(channel_, perf::kServerPatienceNs, messages_);
-    if (!event) return;
-    ++done_;
-    if (messages_ == job_.warmup_messages && !ended_) watch_.start();
-    if ((event->exs_evt_flags & EXS_EVF_EOF) != 0) {
-      ended_ = true;
-      return;
-    }
-    check_length(*event, job_);
-    const auto message = slots_.slot(messages_);
-    sends_.post(message);
-    if (job_.verify) verify(message);
-    if (messages_++ >= job_.warmup_messages) {
-      ++results_.messages;
-      results_.bytes += job_.size_bytes;
-    }
-    sends_.make_room();
-    post_receive();
-  }
-
-  void verify(std::span<const std::byte> message) {
-    const auto wrong = perf::first_wrong_byte(message, messages_);
-    if (!wrong || results_.wrong_messages++ > 0) return;
-    results_.first_wrong_message = messages_;
-    results_.first_wrong_offset = *wrong;
-  }
-
-  Channel& channel_;
-  const Job& job_;
-  const perf::Slots& slots_;
-  Sends sends_;
-  perf::Stopwatch watch_;
-  perf::PeerResults results_;
-  std::uint64_t posted_ = 0;
-  std::uint64_t done_ = 0;
-  std::uint64_t messages_ = 0;  // with the warm-up
-  bool ended_ = false;
+constexpr std::array kMethods{
+    perf::Method{Kind::normal, ping::echo_messages, ping::send_there_and_back},
+    perf::Method{Kind::immediate, ping::echo_messages, ping::send_there_and_back},
 };
 
 }  // namespace
-}  // namespace ping
 
 int main(int argc, char** argv) {
   const perf::Tool tool{
-      .traits = {.name = "exs-ping",
-                 .summary = "exs-ping: time of a message one way (half a round trip), between two processes",
-                 .id = perf::ToolId::ping,
-                 .default_port = 7472,
-                 .default_size_bytes = 64,
-                 .default_depth = 1,
-                 .depth_is_an_option = false},
-      .serve = [](perf::Channel& channel, const perf::Job& job) { return ping::Echoer(channel, job).run(); },
-      .drive = [](perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
-                  perf::Progress& progress) { return ping::Client(channel, job, limit, progress).run(); },
-  };
+      .name = "exs-ping",
+      .summary = "exs-ping: time of a transfer one way (half a round trip), between two processes",
+      .id = perf::ToolId::ping,
+      .default_port = 7472,
+      .default_size_bytes = 64,
+      .default_depth = 1,
+      .depth_is_an_option = false,
+      .methods = kMethods};
   return perf::run(tool, argc, argv);
 }

@@ -258,10 +258,10 @@ Settings parse(int argc, const char* const* argv) {
 }
 
 int run(int argc, const char* const* argv) {
-  constexpr perf::ToolTraits kTraits{"tcp-baseline", "", perf::ToolId::blast, 0, 0, 1, false};
+  constexpr perf::Tool kTool{"tcp-baseline", "", perf::ToolId::blast, 0, 0, 1, false, {}};
   try {
     const Settings settings = parse(argc, argv);
-    perf::Report report(kTraits, settings.json, false);
+    perf::Report report(kTool, settings.json, false);
     report.add(measure(settings));
     report.finish();
     return 0;

@@ -42,8 +42,8 @@ std::string printable(const sockaddr_storage& address, socklen_t length) {
   return has_colons ? "[" + std::string(host) + "]:" + port : std::string(host) + ":" + port;
 }
 
-Socket open_socket(int family, const Wishes& wishes) {
-  Socket socket(exs_socket(family, SOCK_SEQPACKET, 0));
+Socket open_socket(int family, int type, const Wishes& wishes) {
+  Socket socket(exs_socket(family, type, 0));
   if (socket.descriptor() == -1) fail("cannot open a socket", errno);
   const int descriptor = socket.descriptor();
   if (exs_setsockopt(descriptor, SOL_EXS, EXS_SO_PROVIDER, wishes.provider.data(),
@@ -60,12 +60,28 @@ Socket open_socket(int family, const Wishes& wishes) {
   return socket;
 }
 
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+
+  sockaddr* generic() { return reinterpret_cast<sockaddr*>(&storage); }
+  // sin_port and sin6_port lie at the same place.
+  in_port_t& port() { return reinterpret_cast<sockaddr_in*>(&storage)->sin_port; }
+};
+
+Address address_of(const Socket& socket, int (*ask)(int, sockaddr*, socklen_t*)) {
+  Address address;
+  if (ask(socket.descriptor(), address.generic(), &address.length) == -1)
+    fail("cannot ask for an address", errno);
+  return address;
+}
+
 }  // namespace
 
 Socket listen_on(const std::string& address, std::uint16_t port, const Wishes& wishes) {
   const AddressList list = resolve(address, port, AI_PASSIVE);
   const std::string name = (address.empty() ? "any address" : address) + ", port " + std::to_string(port);
-  Socket socket = open_socket(list->ai_family, wishes);
+  Socket socket = open_socket(list->ai_family, SOCK_SEQPACKET, wishes);
   if (exs_bind(socket.descriptor(), list->ai_addr, list->ai_addrlen) == -1)
     fail("cannot serve on " + name, errno);
   if (exs_listen(socket.descriptor(), kBacklog) == -1) fail("cannot listen on " + name, errno);
@@ -75,11 +91,33 @@ Socket listen_on(const std::string& address, std::uint16_t port, const Wishes& w
 Socket connect_to(const std::string& host, std::uint16_t port, const Wishes& wishes, Queue& queue) {
   const AddressList list = resolve(host, port, 0);
   const std::string name = host + ":" + std::to_string(port);
-  Socket socket = open_socket(list->ai_family, wishes);
+  Socket socket = open_socket(list->ai_family, SOCK_SEQPACKET, wishes);
   const std::string what = "cannot connect to " + name + " (is the server running there?)";
   if (exs_connect(socket.descriptor(), list->ai_addr, list->ai_addrlen, 0, queue.handle(), nullptr) == -1) {
     fail(what, errno);
   }
+  queue.expect(EXS_EVT_CONNECT, what, kConnectPatienceNs);
+  return socket;
+}
+
+Socket listen_beside(const Socket& connection, int socket_type, const Wishes& wishes) {
+  Address address = address_of(connection, exs_getsockname);
+  address.port() = 0;
+  Socket socket = open_socket(address.storage.ss_family, socket_type, wishes);
+  if (exs_bind(socket.descriptor(), address.generic(), address.length) == -1)
+    fail("cannot serve on another port", errno);
+  if (exs_listen(socket.descriptor(), kBacklog) == -1) fail("cannot listen on another port", errno);
+  return socket;
+}
+
+Socket connect_beside(const Socket& connection, std::uint16_t port, int socket_type, const Wishes& wishes,
+                      Queue& queue) {
+  Address address = address_of(connection, exs_getpeername);
+  address.port() = htons(port);
+  Socket socket = open_socket(address.storage.ss_family, socket_type, wishes);
+  const std::string what = "cannot connect to port " + std::to_string(port) + " of the server";
+  if (exs_connect(socket.descriptor(), address.generic(), address.length, 0, queue.handle(), nullptr) == -1)
+    fail(what, errno);
   queue.expect(EXS_EVT_CONNECT, what, kConnectPatienceNs);
   return socket;
 }
@@ -101,13 +139,7 @@ std::string peer_name(const Socket& socket) {
 }
 
 std::uint16_t local_port(const Socket& socket) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  if (exs_getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) == -1) {
-    fail("cannot ask for the port", errno);
-  }
-  if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
-  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+  return ntohs(address_of(socket, exs_getsockname).port());
 }
 
 std::string provider_of(const Socket& socket) {

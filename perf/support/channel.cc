@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "perf/support/control.h"
 #include "perf/support/failure.h"
 
 namespace perf {
@@ -32,14 +33,31 @@ Slots& Channel::make_slots(std::size_t size_bytes, std::size_t count, MemoryKind
   return *slots_;
 }
 
-void Channel::allow_operations(std::uint32_t count) {
-  if (exs_fcntl(socket_.descriptor(), EXS_F_SET_MAX_OPS, static_cast<int>(count)) == -1) {
-    fail("cannot make room for " + std::to_string(count) + " operations", errno);
+void Channel::accept_data(std::uint32_t count, int socket_type, const Wishes& wishes) {
+  const Socket listener = listen_beside(socket_, socket_type, wishes);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (exs_accept(listener.descriptor(), nullptr, 0, queue_.handle(), nullptr) == -1)
+      fail("exs_accept", errno);
+  }
+  send_control(encode_answer({Verdict::connect, local_port(listener)}));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const exs_event_t event = queue_.expect(EXS_EVT_ACCEPT, "the client does not connect", kClientPatienceNs);
+    data_.emplace_back(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
   }
 }
 
-int send_flags(Kind kind) {
-  return kind == Kind::normal ? EXS_NO_IMMEDIATE : 0;
+void Channel::connect_data(std::uint16_t port, std::uint32_t count, int socket_type, const Wishes& wishes) {
+  for (std::uint32_t i = 0; i < count; ++i)
+    data_.push_back(connect_beside(socket_, port, socket_type, wishes, queue_));
+}
+
+void Channel::allow_operations(std::uint32_t count) {
+  const auto allow = [count](const Socket& socket) {
+    if (exs_fcntl(socket.descriptor(), EXS_F_SET_MAX_OPS, static_cast<int>(count)) == 0) return;
+    fail("cannot make room for " + std::to_string(count) + " operations", errno);
+  };
+  allow(socket_);
+  std::ranges::for_each(data_, allow);
 }
 
 }  // namespace perf

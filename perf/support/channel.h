@@ -1,11 +1,12 @@
-// One connection as both ends of a measurement see it: a socket, its queue, and room for the control
-// messages.
+// The connections of a measurement as both ends see them: the one with the control messages, room for those,
+// the connections beside it that some kinds have, and one queue for all.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "perf/support/endpoint.h"
 #include "perf/support/job.h"
@@ -31,7 +32,13 @@ class Channel {
   // Makes the buffers of this connection, once.
   Slots& make_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
   [[nodiscard]] Slots& slots() { return *slots_; }
-  // Makes room for `count` operations in each direction.
+  // The connections that carry the data beside this one: the server picks a port and answers with it, and the
+  // client connects to it, one after the other.
+  void accept_data(std::uint32_t count, int socket_type, const Wishes& wishes);
+  void connect_data(std::uint16_t port, std::uint32_t count, int socket_type, const Wishes& wishes);
+  [[nodiscard]] std::span<const Socket> data() const { return data_; }
+  void close_data() { data_.clear(); }
+  // Makes room for `count` operations in each direction of each connection.
   void allow_operations(std::uint32_t count);
 
   [[nodiscard]] const Socket& socket() const { return socket_; }
@@ -43,10 +50,9 @@ class Channel {
   Queue& queue_;
   Memory control_;
   std::optional<Slots> slots_;
-  Socket socket_;  // last: it is closed before the memory goes
+  // Last: they are closed before the memory goes.
+  Socket socket_;
+  std::vector<Socket> data_;
 };
-
-// The flags of exs_send for this kind.
-int send_flags(Kind kind);
 
 }  // namespace perf

@@ -10,6 +10,7 @@ namespace perf {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x65787354;  // "exsT"
+constexpr std::size_t kHeadBytes = 6;         // magic and version
 
 class Writer {
  public:
@@ -50,8 +51,10 @@ class Reader {
 };
 
 bool in_range(const Job& job) {
-  return job.kind <= Kind::immediate && job.wait <= Wait::busy && job.memory <= MemoryKind::alloc &&
-         job.depth >= 1 && job.depth <= kDepthMax && job.size_bytes >= 1 && job.size_bytes <= kSizeMaxBytes;
+  return is_kind(static_cast<std::uint8_t>(job.kind)) && job.wait <= Wait::busy &&
+         job.memory <= MemoryKind::alloc && job.depth >= 1 && job.depth <= traits_of(job.kind).depth_max &&
+         job.size_bytes >= traits_of(job.kind).size_min_bytes &&
+         job.size_bytes <= traits_of(job.kind).size_max_bytes;
 }
 
 }  // namespace
@@ -65,6 +68,8 @@ std::string sentence_of(Verdict verdict) {
       return "the server is that of the other tool: exs-blast and exs-ping do not mix";
     case Verdict::too_large: return "the buffers would take more than 1 GiB";
     case Verdict::no_memory: return "the server has no memory for the buffers";
+    case Verdict::connect: return "it asks for further connections";
+    case Verdict::other_kind: return "it does not know this kind";
   }
   return "unknown verdict " + std::to_string(static_cast<unsigned>(verdict));
 }
@@ -87,7 +92,7 @@ std::array<std::byte, kRequestBytes> encode_request(const Job& job) {
 }
 
 Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job& job) {
-  if (message.size() < kAnswerBytes) return Verdict::malformed;
+  if (message.size() < kHeadBytes) return Verdict::malformed;
   Reader reader(message);
   if (reader.u32() != kMagic) return Verdict::malformed;
   if (reader.u16() != kControlVersion) return Verdict::other_version;
@@ -107,26 +112,31 @@ Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job&
   asked.size_bytes = reader.u64();
   if (verify > 1 || zero != 0 || zeros != 0 || !in_range(asked)) return Verdict::malformed;
   if (tool != static_cast<std::uint8_t>(expected)) return Verdict::other_tool;
-  if (asked.size_bytes * server_buffers(asked) > kBuffersMaxBytes) return Verdict::too_large;
+  if (buffers_bytes(asked) > kBuffersMaxBytes) return Verdict::too_large;
   job = asked;
   return Verdict::accepted;
 }
 
-std::array<std::byte, kAnswerBytes> encode_answer(Verdict verdict) {
+std::array<std::byte, kAnswerBytes> encode_answer(const Answer& answer) {
   std::array<std::byte, kAnswerBytes> out{};
   Writer writer(out);
   writer.u32(kMagic);
   writer.u16(kControlVersion);
-  writer.u16(static_cast<std::uint16_t>(verdict));
+  writer.u16(static_cast<std::uint16_t>(answer.verdict));
+  writer.u16(answer.port);
   return out;
 }
 
-Verdict decode_answer(std::span<const std::byte> message) {
+Answer decode_answer(std::span<const std::byte> message) {
   Reader reader(message);
-  if (message.size() != kAnswerBytes || reader.u32() != kMagic)
+  if (message.size() < kHeadBytes || reader.u32() != kMagic)
     throw Failure("the peer is no server of this tool");
-  if (reader.u16() != kControlVersion) return Verdict::other_version;
-  return static_cast<Verdict>(reader.u16());
+  if (reader.u16() != kControlVersion) return {Verdict::other_version};
+  if (message.size() != kAnswerBytes) throw Failure("the server's answer is malformed");
+  Answer answer;
+  answer.verdict = static_cast<Verdict>(reader.u16());
+  answer.port = reader.u16();
+  return answer;
 }
 
 std::array<std::byte, kResultsBytes> encode_results(const PeerResults& results) {

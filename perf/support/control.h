@@ -1,9 +1,11 @@
 // The three control messages of a connection, in network byte order. The client opens with a request, the
 // server answers, and at the end, when the client has shut down its sending, the server tells its results.
+// For kinds that have connections of their own the server first answers with the port to make them to, and
+// accepts once they are there.
 //
 //   request  offset 0 magic "exsT"  4 u16 version  6 u8 tool  7 u8 kind  8 u8 wait  9 u8 memory  10 u8 verify
 //            11 zero  12 u32 depth  16 u32 warm-up messages  20 zero (4)  24 u64 size in bytes
-//   answer   0 magic  4 u16 version  6 u16 verdict
+//   answer   0 magic  4 u16 version  6 u16 verdict  8 u16 port  10 zero (6)
 //   results  0 magic  4 u16 version  6 zero (2)  8 u64 messages  16 u64 bytes  24 u64 processor ns  32 u64
 //   wall ns
 //            40 u64 wrong messages  48 u64 first wrong message  56 u64 offset in it
@@ -19,9 +21,9 @@
 
 namespace perf {
 
-inline constexpr std::uint16_t kControlVersion = 1;
+inline constexpr std::uint16_t kControlVersion = 2;
 inline constexpr std::size_t kRequestBytes = 32;
-inline constexpr std::size_t kAnswerBytes = 8;
+inline constexpr std::size_t kAnswerBytes = 16;
 inline constexpr std::size_t kResultsBytes = 64;
 inline constexpr std::size_t kControlMaxBytes = 64;
 
@@ -32,6 +34,12 @@ enum class Verdict : std::uint16_t {
   other_tool = 3,
   too_large = 4,  // the buffers
   no_memory = 5,
+  connect = 6,  // so far accepted: connect to the port, and wait for another answer
+  other_kind = 7,
+};
+struct Answer {
+  Verdict verdict = Verdict::accepted;
+  std::uint16_t port = 0;
 };
 std::string sentence_of(Verdict verdict);
 
@@ -39,9 +47,9 @@ std::array<std::byte, kRequestBytes> encode_request(const Job& job);
 // Writes `job` only if it accepts.
 Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job& job);
 
-std::array<std::byte, kAnswerBytes> encode_answer(Verdict verdict);
+std::array<std::byte, kAnswerBytes> encode_answer(const Answer& answer);
 // Throws Failure if this is no answer.
-Verdict decode_answer(std::span<const std::byte> message);
+Answer decode_answer(std::span<const std::byte> message);
 
 std::array<std::byte, kResultsBytes> encode_results(const PeerResults& results);
 // Throws Failure if these are no results.

@@ -128,7 +128,7 @@ Wishes wishes_of_server(const std::string& provider) {
 }
 
 Wishes wishes_of_client(const std::string& provider, const Job& job) {
-  const std::size_t small_max_bytes = job.kind == Kind::immediate
+  const std::size_t small_max_bytes = traits_of(job.kind).in_small_max
                                           ? std::max<std::size_t>(job.size_bytes, kSmallMaxDefaultBytes)
                                           : kSmallMaxDefaultBytes;
   return {provider, small_max_bytes,

@@ -107,6 +107,10 @@ Wishes wishes_of_client(const std::string& provider, const Job& job);
 
 Socket listen_on(const std::string& address, std::uint16_t port, const Wishes& wishes);
 Socket connect_to(const std::string& host, std::uint16_t port, const Wishes& wishes, Queue& queue);
+// On the address of a connection's end, on a free port; and from its other end to there.
+Socket listen_beside(const Socket& connection, int socket_type, const Wishes& wishes);
+Socket connect_beside(const Socket& connection, std::uint16_t port, int socket_type, const Wishes& wishes,
+                      Queue& queue);
 // "127.0.0.1:7471".
 std::string local_name(const Socket& socket);
 std::string peer_name(const Socket& socket);

@@ -1,15 +1,27 @@
 #include "perf/support/job.h"
 
+#include <algorithm>
+
 namespace perf {
 
 std::uint32_t server_buffers(const Job& job) {
   // A ping has one message under way; the others are on the way back or wait to be filled.
   constexpr std::uint32_t kPingBuffers = 8;
+  if (job.kind == Kind::persistent) return 1;
   return job.tool == ToolId::ping ? kPingBuffers : job.depth;
 }
 
-const char* name_of(Kind kind) {
-  return kind == Kind::normal ? "normal" : "immediate";
+std::uint64_t buffers_bytes(const Job& job) {
+  return job.size_bytes * std::max(server_buffers(job), job.depth);
+}
+
+std::uint32_t data_connections(const Job& job) {
+  switch (traits_of(job.kind).connections) {
+    case Connections::none: return 0;
+    case Connections::one: return 1;
+    case Connections::one_per_buffer: return job.depth;
+  }
+  return 0;
 }
 
 const char* name_of(Wait wait) {

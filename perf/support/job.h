@@ -6,16 +6,14 @@
 #include <string>
 
 #include "perf/support/histogram.h"
+#include "perf/support/kind.h"
 
 namespace perf {
 
 enum class ToolId : std::uint8_t { blast = 1, ping = 2 };
-enum class Kind : std::uint8_t { normal = 0, immediate = 1 };
 enum class Wait : std::uint8_t { adaptive = 0, notify = 1, busy = 2 };
 enum class MemoryKind : std::uint8_t { plain = 0, alloc = 1 };
 
-inline constexpr std::uint32_t kDepthMax = 4096;
-inline constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{1} << 30U;
 // What the buffers of one end may take.
 inline constexpr std::uint64_t kBuffersMaxBytes = std::uint64_t{1} << 30U;
 
@@ -31,8 +29,13 @@ struct Job {
   std::uint64_t size_bytes = 0;
 };
 
-// Buffers that the server's end takes; the client's takes no more than twice as many.
+// Buffers that the server's end takes.
 std::uint32_t server_buffers(const Job& job);
+// What the buffers of the server's end, or those of a depth, take, whichever are more: the client's end takes
+// no more than twice as much.
+std::uint64_t buffers_bytes(const Job& job);
+// Connections of the measurement beside the one with the control messages.
+std::uint32_t data_connections(const Job& job);
 
 // When the sender stops, which the server need not know.
 struct Limit {
@@ -67,7 +70,6 @@ struct Measurement {
   std::optional<Histogram> round_trips;
 };
 
-const char* name_of(Kind kind);
 const char* name_of(Wait wait);
 const char* name_of(MemoryKind memory);
 

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <vector>
 
 #include "perf/support/clock.h"
@@ -21,13 +20,13 @@ constexpr double kMaxSeconds = 86400;
 
 // An option whose value is one of a few words.
 template <typename Enum>
-void add_choice(CLI::App& app, const char* name, Enum& target, std::initializer_list<Enum> values,
+void add_choice(CLI::App& app, const char* name, Enum& target, const std::vector<Enum>& values,
                 const std::string& description) {
   std::vector<std::string> words;
   for (const Enum value : values) words.emplace_back(name_of(value));
   app.add_option_function<std::string>(
          name,
-         [&target, choices = std::vector<Enum>(values)](const std::string& word) {
+         [&target, choices = values](const std::string& word) {
            for (const Enum value : choices) {
              if (word == name_of(value)) target = value;
            }
@@ -42,18 +41,42 @@ void add_choice(CLI::App& app, const char* name, Enum& target, std::initializer_
           ""));
 }
 
+std::vector<Kind> kinds_of(const Tool& tool) {
+  std::vector<Kind> kinds;
+  for (const Method& method : tool.methods) kinds.push_back(method.kind);
+  return kinds;
+}
+
+std::string kinds_text(const Tool& tool) {
+  std::string text;
+  for (const Kind kind : kinds_of(tool))
+    text += traits_of(kind).name + std::string(": ") + traits_of(kind).summary + "; ";
+  return text + "default normal";
+}
+
+std::string depth_text(const Tool& tool) {
+  std::string text = "Messages under way at a time; default " + std::to_string(tool.default_depth);
+  for (const Kind kind : kinds_of(tool)) {
+    const KindTraits& traits = traits_of(kind);
+    if (traits.depth_default == 0) continue;
+    text += ", with --kind " + std::string(traits.name) + " " + std::to_string(traits.depth_default);
+  }
+  return text;
+}
+
 // As typed, before the parts are checked against each other.
 struct Words {
   bool server = false;
   bool self = false;
   std::string size;
+  std::uint32_t depth = 0;
   double seconds = 0;
   std::uint64_t count = 0;
   std::uint64_t flip_message = 0;
   bool no_pin = false;
 };
 
-void add_options(CLI::App& app, const ToolTraits& tool, Options& options, Words& words) {
+void add_options(CLI::App& app, const Tool& tool, Options& options, Words& words) {
   app.add_option("HOST", options.host, "Server to measure against; -s and --self go without");
   app.add_flag("-s,--server", words.server, "Serve clients until SIGINT; each client brings its own options");
   app.add_flag("--self", words.self,
@@ -63,16 +86,12 @@ void add_options(CLI::App& app, const ToolTraits& tool, Options& options, Words&
       ->capture_default_str();
   app.add_option("--bind", options.bind_address, "Address to serve on; default: any, with --self 127.0.0.1");
   app.add_option("--provider", options.provider, "auto, iwarp, shm, verbs or sim")->capture_default_str();
-  add_choice(app, "--kind", options.job.kind, {Kind::normal, Kind::immediate},
-             "normal: the peer reads the message; immediate: it travels inside its advertisement, up to 32K. "
-             "Default normal");
+  add_choice(app, "--kind", options.job.kind, kinds_of(tool), kinds_text(tool));
   app.add_option("--size", words.size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30")
       ->type_name("SIZE")
       ->capture_default_str();
   if (tool.depth_is_an_option) {
-    app.add_option("--depth", options.job.depth, "Messages under way at a time")
-        ->check(CLI::Range(std::uint32_t{1}, kDepthMax))
-        ->capture_default_str();
+    app.add_option("--depth", words.depth, depth_text(tool))->check(CLI::Range(std::uint32_t{1}, kDepthMax));
   }
   auto* time =
       app.add_option("--time", words.seconds, "Seconds to measure; default 2, with --sweep 1 for each size")
@@ -106,18 +125,22 @@ void check_role(const Words& words, Options& options) {
 
 void check_job(const Options& options) {
   const Job& job = options.job;
+  const KindTraits& kind = traits_of(job.kind);
   if (job.size_bytes < 1 || job.size_bytes > kSizeMaxBytes) throw UsageError("--size must be 1 to 1G");
-  if (job.size_bytes * server_buffers(job) > kBuffersMaxBytes) {
-    throw UsageError(text("%u buffers of this size take more than 1 GiB", server_buffers(job)));
+  if (!options.sweep && (job.size_bytes < kind.size_min_bytes || job.size_bytes > kind.size_max_bytes)) {
+    throw UsageError(text("--kind %s carries %s to %s a message, not %s", kind.name,
+                          size_text(kind.size_min_bytes).c_str(), size_text(kind.size_max_bytes).c_str(),
+                          size_text(job.size_bytes).c_str()));
   }
-  if (job.kind == Kind::immediate && job.size_bytes > EXS_SMALL_MAX && !options.sweep) {
-    throw UsageError("--kind immediate carries at most " + size_text(EXS_SMALL_MAX) + " a message, not " +
-                     size_text(job.size_bytes) + ": use --kind normal");
-  }
+  if (job.depth > kind.depth_max)
+    throw UsageError(text("--kind %s has a --depth of at most %u", kind.name, kind.depth_max));
+  if (buffers_bytes(job) > kBuffersMaxBytes)
+    throw UsageError(
+        text("%u buffers of this size take more than 1 GiB", std::max(server_buffers(job), job.depth)));
   if (options.limit.flip_message && !job.verify) throw UsageError("--flip needs --verify");
 }
 
-std::string version_line(const ToolTraits& tool) {
+std::string version_line(const Tool& tool) {
   return std::string(tool.name) + " " + exs_version_string();
 }
 
@@ -130,12 +153,11 @@ std::uint32_t warmup_messages_for(std::uint64_t size_bytes, std::uint64_t count)
   return static_cast<std::uint32_t>(messages);
 }
 
-Options parse_options(const ToolTraits& tool, int argc, const char* const* argv) {
+Options parse_options(const Tool& tool, int argc, const char* const* argv) {
   Options options;
   Words words;
   options.port = tool.default_port;
   options.job.tool = tool.id;
-  options.job.depth = tool.default_depth;
   words.size = std::to_string(tool.default_size_bytes);
   if (tool.default_size_bytes % 1024 == 0) words.size = std::to_string(tool.default_size_bytes / 1024) + "K";
 
@@ -152,6 +174,10 @@ Options parse_options(const ToolTraits& tool, int argc, const char* const* argv)
   }
   options.pin = !words.no_pin;
   options.job.size_bytes = parse_size(words.size);
+  const KindTraits& kind = traits_of(options.job.kind);
+  options.job.depth = words.depth != 0                                     ? words.depth
+                      : tool.depth_is_an_option && kind.depth_default != 0 ? kind.depth_default
+                                                                           : tool.default_depth;
   options.limit.count = words.count;
   if (words.seconds == 0) words.seconds = options.sweep ? kDefaultSweepSeconds : kDefaultSeconds;
   options.limit.time_ns =

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
-#include "perf/support/job.h"
+#include "perf/support/method.h"
 
 namespace perf {
 
-// What sets one tool apart from the other on the command line.
-struct ToolTraits {
+// What sets one tool apart from the other.
+struct Tool {
   const char* name;
   const char* summary;
   ToolId id;
@@ -17,6 +18,7 @@ struct ToolTraits {
   std::uint64_t default_size_bytes;
   std::uint32_t default_depth;
   bool depth_is_an_option;
+  std::span<const Method> methods;  // one for each kind of the tool
 };
 
 enum class Role : std::uint8_t { client, server, self };
@@ -40,7 +42,7 @@ struct Exit {
   int status;
 };
 
-Options parse_options(const ToolTraits& tool, int argc, const char* const* argv);
+Options parse_options(const Tool& tool, int argc, const char* const* argv);
 // By size: enough to settle, and no more than about 64 MiB.
 std::uint32_t warmup_messages_for(std::uint64_t size_bytes, std::uint64_t count);
 

@@ -42,7 +42,7 @@ Json latencies(const Histogram& round_trips) {
           {"mean", one_way_us(round_trips.mean_ns())}};
 }
 
-Json object_of(const ToolTraits& tool, const Measurement& measured) {
+Json object_of(const Tool& tool, const Measurement& measured) {
   const Job& job = measured.job;
   Json out{{"tool", tool.name},
            {"version", exs_version_string()},
@@ -72,7 +72,7 @@ std::string verdict_of(const Measurement& measured) {
 
 }  // namespace
 
-Report::Report(const ToolTraits& tool, bool json, bool sweep) : tool_(tool), json_(json), sweep_(sweep) {}
+Report::Report(const Tool& tool, bool json, bool sweep) : tool_(tool), json_(json), sweep_(sweep) {}
 
 void Report::add(const Measurement& measured) {
   measurements_.push_back(measured);

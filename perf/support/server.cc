@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -98,7 +99,7 @@ void Server::accept_all() {
     } catch (const Failure& failure) {
       const std::lock_guard guard(mutex_);
       if (stopping_) return;
-      std::fprintf(stderr, "%s: %s\n", tool_.traits.name, failure.what());
+      std::fprintf(stderr, "%s: %s\n", tool_.name, failure.what());
       session.done = true;
       may_last = true;
     }
@@ -146,19 +147,24 @@ void Server::serve(Session& session, int descriptor) {
 
 void Server::serve_job(Channel& channel, const std::string& peer) {
   Job job;
-  const Verdict verdict = decode_request(channel.receive_control("no request"), tool_.traits.id, job);
+  Verdict verdict = decode_request(channel.receive_control("no request"), tool_.id, job);
+  const auto method = std::ranges::find(tool_.methods, job.kind, &Method::kind);
+  if (verdict == Verdict::accepted && method == tool_.methods.end()) verdict = Verdict::other_kind;
   if (verdict != Verdict::accepted) {
-    channel.send_control(encode_answer(verdict));
+    channel.send_control(encode_answer({verdict}));
     throw Failure("refused: " + sentence_of(verdict));
   }
-  channel.allow_operations(job.depth + kSpareOperations);
   try {
     channel.make_slots(job.size_bytes, server_buffers(job), job.memory);
   } catch (const Failure&) {
-    channel.send_control(encode_answer(Verdict::no_memory));
+    channel.send_control(encode_answer({Verdict::no_memory}));
     throw;
   }
-  const PeerResults results = tool_.serve(channel, job);
+  if (const std::uint32_t count = data_connections(job); count > 0) {
+    channel.accept_data(count, traits_of(job.kind).socket_type, wishes_of_server(settings_.provider));
+  }
+  channel.allow_operations(job.depth + kSpareOperations);
+  const PeerResults results = method->serve(channel, job);
   channel.send_control(encode_results(results));
   {
     const std::lock_guard guard(mutex_);

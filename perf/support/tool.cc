@@ -1,5 +1,6 @@
 #include "perf/support/tool.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <vector>
@@ -14,22 +15,32 @@ namespace perf {
 namespace {
 
 constexpr int kExitInterrupted = 130;
-constexpr std::uint64_t kSweepMaxBytes = std::uint64_t{16} << 20U;
 
-void ask(Channel& channel, const Job& job) {
+void ask(Channel& channel, const Job& job, const Wishes& wishes) {
   channel.send_control(encode_request(job));
-  const Verdict verdict = decode_answer(channel.receive_control("no answer from the server"));
-  if (verdict != Verdict::accepted) throw Failure("the server refuses: " + sentence_of(verdict));
+  Answer answer = decode_answer(channel.receive_control("no answer from the server"));
+  if (answer.verdict == Verdict::connect) {
+    channel.connect_data(answer.port, data_connections(job), traits_of(job.kind).socket_type, wishes);
+    answer = decode_answer(channel.receive_control("no second answer from the server"));
+  }
+  if (answer.verdict != Verdict::accepted)
+    throw Failure("the server refuses: " + sentence_of(answer.verdict));
 }
 
 void check_small_max(const Socket& socket, const Job& job) {
   std::size_t agreed_bytes = 0;
   if (exs_fcntl(socket.descriptor(), EXS_F_GET_SMALL_MAX, &agreed_bytes) == -1)
     fail("cannot ask for the small maximum", errno);
-  if (job.kind == Kind::immediate && job.size_bytes > agreed_bytes) {
+  if (traits_of(job.kind).in_small_max && job.size_bytes > agreed_bytes) {
     throw Failure("the server takes immediate messages of at most " + std::to_string(agreed_bytes) +
                   " bytes");
   }
+}
+
+const Method& method_of(const Tool& tool, Kind kind) {
+  const auto method = std::ranges::find(tool.methods, kind, &Method::kind);
+  if (method == tool.methods.end()) throw UsageError(std::string("no --kind ") + name_of(kind));
+  return *method;
 }
 
 Measurement merge(const Job& job, const Driven& driven) {
@@ -62,8 +73,9 @@ Measurement merge(const Job& job, const Driven& driven) {
 std::vector<Job> jobs_of(const Options& options) {
   std::vector<Job> jobs;
   if (!options.sweep) return {options.job};
-  const std::uint64_t largest = options.job.kind == Kind::immediate ? EXS_SMALL_MAX : kSweepMaxBytes;
-  for (std::uint64_t size_bytes = 1; size_bytes <= largest; size_bytes *= 4) {
+  const KindTraits& kind = traits_of(options.job.kind);
+  const std::uint64_t largest = kind.sweep_max_bytes;
+  for (std::uint64_t size_bytes = kind.size_min_bytes; size_bytes <= largest; size_bytes *= 4) {
     jobs.push_back(options.job);
     jobs.back().size_bytes = size_bytes;
   }
@@ -77,7 +89,7 @@ std::vector<Job> jobs_of(const Options& options) {
 int run_client(const Tool& tool, const Options& options, const std::string& host, std::uint16_t port,
                bool pinned) {
   const Library library;
-  Report report(tool.traits, options.json, options.sweep);
+  Report report(tool, options.json, options.sweep);
   int status = 0;
   catch_interrupts();
   for (const Job& job : jobs_of(options)) {
@@ -86,7 +98,7 @@ int run_client(const Tool& tool, const Options& options, const std::string& host
     report.add(measured);
     if (measured.interrupted) status = kExitInterrupted;
     if (measured.verified == false) {
-      std::fprintf(stderr, "%s: verification failed: %s\n", tool.traits.name, measured.fault.c_str());
+      std::fprintf(stderr, "%s: verification failed: %s\n", tool.name, measured.fault.c_str());
       status = 1;
     }
     if (status != 0) break;
@@ -117,16 +129,16 @@ int run_role(const Tool& tool, const Options& options) {
 Measurement measure(const Tool& tool, const Options& options, const Job& wanted, const std::string& host,
                     std::uint16_t port) {
   Job job = wanted;
-  if (tool.traits.id == ToolId::ping)
-    job.warmup_messages = warmup_messages_for(job.size_bytes, options.limit.count);
+  if (tool.id == ToolId::ping) job.warmup_messages = warmup_messages_for(job.size_bytes, options.limit.count);
   Queue queue(static_cast<int>(2 * (job.depth + kSpareOperations) + kEventBatch), job.wait);
-  Channel channel(connect_to(host, port, wishes_of_client(options.provider, job), queue), queue);
-  channel.allow_operations(job.depth + kSpareOperations);
+  const Wishes wishes = wishes_of_client(options.provider, job);
+  Channel channel(connect_to(host, port, wishes, queue), queue);
   check_small_max(channel.socket(), job);
-  ask(channel, job);
+  ask(channel, job, wishes);
+  channel.allow_operations(job.depth + kSpareOperations);
   const std::string provider = provider_of(channel.socket());
   Progress progress(options.limit);
-  const Driven driven = tool.drive(channel, job, options.limit, progress);
+  const Driven driven = method_of(tool, job.kind).drive(channel, job, options.limit, progress);
   Measurement out = merge(job, driven);
   out.provider = provider;
   return out;
@@ -134,14 +146,14 @@ Measurement measure(const Tool& tool, const Options& options, const Job& wanted,
 
 int run(const Tool& tool, int argc, const char* const* argv) {
   try {
-    return run_role(tool, parse_options(tool.traits, argc, argv));
+    return run_role(tool, parse_options(tool, argc, argv));
   } catch (const Exit& exit) {
     return exit.status;
   } catch (const UsageError& error) {
-    std::fprintf(stderr, "%s: %s (see --help)\n", tool.traits.name, error.what());
+    std::fprintf(stderr, "%s: %s (see --help)\n", tool.name, error.what());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", tool.traits.name, error.what());
+    std::fprintf(stderr, "%s: %s\n", tool.name, error.what());
     return 1;
   }
 }

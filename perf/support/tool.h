@@ -5,34 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "perf/support/channel.h"
-#include "perf/support/clock.h"
 #include "perf/support/options.h"
-#include "perf/support/progress.h"
 #include "perf/support/twin.h"
 
 namespace perf {
 
 // Operations that a connection may have open in each direction beyond its depth.
 inline constexpr std::uint32_t kSpareOperations = 16;
-
-// What the client's end of a measurement found.
-struct Driven {
-  std::uint64_t messages = 0;
-  Stopwatch watch;
-  std::optional<Histogram> round_trips;
-  PeerResults peer;
-  std::string fault;  // of verification at this end
-};
-
-struct Tool {
-  ToolTraits traits;
-  // The server's end, with server_buffers() slots made: answers, and works until the client's sending ends.
-  // Throws Failure.
-  PeerResults (*serve)(Channel&, const Job&);
-  // The client's end, from the answer to the server's results. Throws Failure.
-  Driven (*drive)(Channel&, const Job&, const Limit&, Progress&);
-};
 
 // All of main().
 int run(const Tool& tool, int argc, const char* const* argv);

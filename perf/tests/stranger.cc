@@ -57,7 +57,7 @@ bool refused(const Case& tried, std::uint16_t port) {
   perf::Channel channel(perf::connect_to("127.0.0.1", port, perf::wishes_of_client("auto", {}), queue),
                         queue);
   channel.send_control(tried.message);
-  const Verdict verdict = perf::decode_answer(channel.receive_control("no answer"));
+  const Verdict verdict = perf::decode_answer(channel.receive_control("no answer")).verdict;
   std::printf("%s: %s\n", tried.what, perf::sentence_of(verdict).c_str());
   return verdict == tried.expected;
 }

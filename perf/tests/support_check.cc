@@ -102,6 +102,9 @@ void control_messages_survive_the_wire() {
       perf::decode_request(perf::encode_request(job), perf::ToolId::ping, decoded) == perf::Verdict::accepted,
       "request");
   expect(perf::encode_request(decoded) == perf::encode_request(job), "all fields of a request");
+  const perf::Answer answer =
+      perf::decode_answer(perf::encode_answer({.verdict = perf::Verdict::connect, .port = 7471}));
+  expect(answer.verdict == perf::Verdict::connect && answer.port == 7471, "answer");
   perf::PeerResults results{1, 2, 3, 4, 5, 6, 7};
   const perf::PeerResults back = perf::decode_results(perf::encode_results(results));
   expect(back.messages == 1 && back.cpu_ns == 3 && back.first_wrong_offset == 7, "results");

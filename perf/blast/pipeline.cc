@@ -1,0 +1,79 @@
+#include "perf/blast/pipeline.h"
+
+#include "perf/support/control.h"
+#include "perf/support/failure.h"
+#include "perf/support/interrupt.h"
+#include "perf/support/units.h"
+
+namespace blast {
+
+perf::Driven Pipeline::run() {
+  driven_.watch.start();
+  start_ns_ = now_ns_ = progress_ns_ = driven_.watch.start_ns();
+  while (wants_more() || done_ < posted_) {
+    post_some();
+    collect();
+  }
+  driven_.messages = done_;
+  driven_.peer = end();
+  driven_.watch.stop();
+  return driven_;
+}
+
+void Pipeline::finish(std::uint64_t /*n*/, const exs_event_t& /*event*/) {}
+
+void Pipeline::handle_other(const exs_event_t& event) {
+  throw perf::Failure(std::string("unexpected ") + exs_evtname(event.exs_evt_type));
+}
+
+perf::PeerResults Pipeline::end() {
+  exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
+  return perf::decode_results(channel_.receive_control("no results from the server"));
+}
+
+void Pipeline::report(const std::string& fault) {
+  if (driven_.fault.empty()) driven_.fault = fault;
+}
+
+bool Pipeline::wants_more() const {
+  if (perf::interrupted()) return false;
+  if (limit_.count > 0) return posted_ < limit_.count;
+  return now_ns_ - start_ns_ < limit_.time_ns;
+}
+
+void Pipeline::post_some() {
+  for (; posted_ - done_ < job_.depth && wants_more(); ++posted_) {
+    if (!post(posted_)) return;
+  }
+}
+
+void Pipeline::collect() {
+  if (posted_ == done_ && !wants_more()) return;
+  const std::size_t taken = channel_.queue().take(events_, perf::kClientPatienceNs);
+  now_ns_ = perf::now_ns();
+  if (taken > 0) progress_ns_ = now_ns_;
+  if (now_ns_ - progress_ns_ >= static_cast<std::uint64_t>(perf::kClientPatienceNs))
+    throw perf::Failure("the server is stuck: nothing happened for 10 s");
+  for (std::size_t i = 0; i < taken; ++i) {
+    check(events_[i]);
+    if (events_[i].exs_evt_socket == socket_.descriptor()) {
+      finish(done_++, events_[i]);
+    } else {
+      handle_other(events_[i]);
+    }
+  }
+  progress_.update(start_ns_, now_ns_, done_);
+}
+
+void Pipeline::check(const exs_event_t& event) const {
+  if (event.exs_evt_errno != 0) {
+    perf::fail(perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
+               event.exs_evt_errno);
+  }
+  if (event.exs_evt_socket == socket_.descriptor() &&
+      event.exs_evt_union.exs_evt_xfer.exs_evt_length != job_.size_bytes) {
+    throw perf::Failure("only a part of a message was moved");
+  }
+}
+
+}  // namespace blast

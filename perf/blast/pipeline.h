@@ -1,0 +1,58 @@
+// The client's end of a blast: operations on one connection, `depth` of them under way at a time.
+#pragma once
+
+#include <array>
+
+#include "perf/support/method.h"
+
+namespace blast {
+
+class Pipeline {
+ public:
+  Pipeline(perf::Channel& channel, const perf::Socket& socket, const perf::Job& job, const perf::Limit& limit,
+           perf::Progress& progress)
+      : channel_(channel), socket_(socket), job_(job), limit_(limit), progress_(progress) {}
+  virtual ~Pipeline() = default;
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  perf::Driven run();
+
+ protected:
+  // Posts operation `n`. False: there is no room for it yet.
+  virtual bool post(std::uint64_t n) = 0;
+  // Operation `n` has ended with all its bytes.
+  virtual void finish(std::uint64_t n, const exs_event_t& event);
+  // An event of another connection, without an error.
+  virtual void handle_other(const exs_event_t& event);
+  // All operations have ended: the server is told, and answers with its results.
+  virtual perf::PeerResults end();
+
+  [[nodiscard]] perf::Channel& channel() const { return channel_; }
+  [[nodiscard]] const perf::Socket& socket() const { return socket_; }
+  [[nodiscard]] const perf::Job& job() const { return job_; }
+  [[nodiscard]] const perf::Limit& limit() const { return limit_; }
+  // Only the first one is kept.
+  void report(const std::string& fault);
+
+ private:
+  [[nodiscard]] bool wants_more() const;
+  void post_some();
+  void collect();
+  void check(const exs_event_t& event) const;
+
+  perf::Channel& channel_;
+  const perf::Socket& socket_;
+  const perf::Job& job_;
+  const perf::Limit& limit_;
+  perf::Progress& progress_;
+  perf::Driven driven_;
+  std::array<exs_event_t, perf::kEventBatch> events_{};
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t progress_ns_ = 0;  // when events came last
+  std::uint64_t posted_ = 0;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace blast

@@ -1,0 +1,13 @@
+// The two ends of each kind that exs-ping measures.
+#pragma once
+
+#include "perf/support/method.h"
+
+namespace ping {
+
+// Normal and immediate sends, there and back.
+perf::PeerResults echo_messages(perf::Channel& channel, const perf::Job& job);
+perf::Driven send_there_and_back(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                                 perf::Progress& progress);
+
+}  // namespace ping

@@ -1,0 +1,32 @@
+// How one tool measures one kind: what each end does with its connections.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "perf/support/channel.h"
+#include "perf/support/clock.h"
+#include "perf/support/job.h"
+#include "perf/support/progress.h"
+
+namespace perf {
+
+// What the client's end of a measurement found.
+struct Driven {
+  std::uint64_t messages = 0;
+  Stopwatch watch;
+  std::optional<Histogram> round_trips;
+  PeerResults peer;
+  std::string fault;  // of verification at this end
+};
+
+struct Method {
+  Kind kind;
+  // The server's end, with server_buffers() slots and the connections of the kind made: gets ready, answers,
+  // and works until the client's sending ends. Throws Failure.
+  PeerResults (*serve)(Channel&, const Job&);
+  // The client's end, from the answer to the server's results. Throws Failure.
+  Driven (*drive)(Channel&, const Job&, const Limit&, Progress&);
+};
+
+}  // namespace perf
