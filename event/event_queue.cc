@@ -84,6 +84,11 @@ bool EventQueue::followers_are_due() {
                          EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
 }
 
+bool EventQueue::is_due(std::size_t min) {
+  LockGuard guard(mutex_);
+  return !wants_sleep(min);
+}
+
 bool EventQueue::sleep_as_leader(std::size_t min) {
   LockGuard guard(mutex_);
   if (!wants_sleep(min)) return false;

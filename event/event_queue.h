@@ -40,6 +40,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   // Takes up to `max` events if at least `min` are there, else none.
   std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
 
+  // At least `min` events are there, or none will come: the queue is closed.
+  [[nodiscard]] bool is_due(std::size_t min) EXS_EXCLUDES(mutex_);
+
   // Announces a sleeper that wants `min` events. False: they are here (or the queue is closed), do not sleep.
   [[nodiscard]] bool sleep_as_leader(std::size_t min) EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool sleep_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);

@@ -121,6 +121,7 @@ void Shard::run(Command& command) {
 void Shard::drive(std::uint64_t now_ns) {
   run_commands();
   port_->progress(now_ns);
+  arrivals_.store(port_->arrivals(), std::memory_order_relaxed);
   settle();
   if (timers_.next_deadline_ns() > now_ns) return;
   timers_.fire(now_ns);

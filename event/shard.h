@@ -72,6 +72,8 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void drive_as_waiter(std::uint64_t now_ns, bool counts);
   // False: another thread leads.
   [[nodiscard]] bool try_lead();
+  // Moves whenever something came from the network.
+  [[nodiscard]] std::uint64_t arrivals() const { return arrivals_.load(std::memory_order_relaxed); }
   // Sleeps until something arrives, a timer is due, wake_leader() or `limit_ns`. EINTR: a signal was caught;
   // `signals`: the mask to sleep with.
   Status sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals);
@@ -129,6 +131,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // what the watcher last knew of deadlines
 
   std::atomic<std::uint64_t> waiter_drives_{0};  // written under the lock, read by the engine: a hint
+  std::atomic<std::uint64_t> arrivals_{0};       // likewise, read by waiting threads
   std::atomic<bool> led_{false};                 // seq_cst, pairs with Engine's parked flag
   std::atomic<int> followers_{0};                // seq_cst, pairs with led_: one of the two sees the other
 };

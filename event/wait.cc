@@ -64,7 +64,7 @@ class Wait {
     if (spin_briefly()) return count_;
     const HeldSignals signals;
     Status status = spin(signals);
-    while (status.ok() && count_ == 0 && !expired_) status = sleep(signals.mask());
+    while (status.ok() && count_ == 0 && !expired_) status = sleep(signals);
     if (count_ > 0) return count_;
     if (!status.ok()) return failure(status);
     return whatever_is_there();
@@ -117,21 +117,43 @@ class Wait {
     return Status();
   }
 
-  Status sleep(const sigset_t& signals) {
-    const Status status = home_.try_lead() ? lead(signals) : follow(signals);
+  Status sleep(const HeldSignals& signals) {
+    const Status status = home_.try_lead() ? lead(signals) : follow(signals.mask());
     if (!taken() && deadline_ns_ <= monotonic_ns()) expired_ = true;
     if (queue_.closed()) return Status(EBADF);
     return status;
   }
 
-  Status lead(const sigset_t& signals) {
+  // What wakes a leader need not be an event for it: reads that its process serves come one after the other,
+  // too, and a wake-up for each would make every one of them slow.
+  Status spin_while_busy(const HeldSignals& signals, std::uint64_t now_ns) {
+    std::uint64_t seen = arrivals_;
+    std::uint64_t end_ns = now_ns;
+    std::uint64_t signal_look_ns = now_ns + kSignalLookNs;
+    for (; !queue_.is_due(min_); now_ns = monotonic_ns()) {
+      if (home_.arrivals() != seen) {
+        seen = home_.arrivals();
+        end_ns = spin_end(now_ns);
+      }
+      if (now_ns >= std::min(end_ns, deadline_ns_)) break;
+      look(now_ns);
+      if (now_ns < signal_look_ns) continue;
+      signal_look_ns = now_ns + kSignalLookNs;
+      if (const Status status = signals.look(); !status.ok()) return status;
+    }
+    return Status();
+  }
+
+  Status lead(const HeldSignals& signals) {
     Status status;
     while (status.ok() && queue_.sleep_as_leader(min_)) {
-      status = home_.sleep_as_leader(deadline_ns_, signals);
+      arrivals_ = home_.arrivals();
+      status = home_.sleep_as_leader(deadline_ns_, signals.mask());
       queue_.awake_as_leader();
       const std::uint64_t now_ns = monotonic_ns();
       look(now_ns);
       if (deadline_ns_ <= now_ns) break;
+      if (status.ok()) status = spin_while_busy(signals, now_ns);
     }
     home_.stop_leading();
     return status;
@@ -163,6 +185,7 @@ class Wait {
   const std::size_t max_;
   const std::uint64_t deadline_ns_;
   std::uint64_t spin_end_ns_ = 0;
+  std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
   bool counts_ = true;
   bool expired_ = false;
   std::size_t count_ = 0;

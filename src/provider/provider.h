@@ -167,6 +167,9 @@ class Port {
   virtual void flush() = 0;
   // Looks at the network: takes in what arrived, goes on with what was held up, ends what is overdue.
   virtual void progress(std::uint64_t now_ns) = 0;
+  // Goes up whenever progress() took in something of a peer, also what produced no completion (a served
+  // read).
+  [[nodiscard]] virtual std::uint64_t arrivals() const noexcept = 0;
   // Takes completions that progress() or flush() produced; returns how many were written.
   virtual std::size_t poll(std::span<Completion> out) = 0;
 

@@ -37,11 +37,13 @@ class FakePort final : public Port {
     ++looks;
     std::lock_guard guard(mutex_);
     if (arrived_.empty()) return;
+    ++arrivals_;
     std::uint64_t count = 0;
     [[maybe_unused]] const auto taken = ::read(arrival_.get(), &count, sizeof count);
     std::move(arrived_.begin(), arrived_.end(), std::back_inserter(ready_));
     arrived_.clear();
   }
+  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<Completion> out) override {
     std::size_t count = 0;
     for (; count < out.size() && !ready_.empty(); ++count) {
@@ -68,6 +70,7 @@ class FakePort final : public Port {
   std::atomic<std::uint64_t> deadline_ns{kNoDeadline};
 
  private:
+  std::uint64_t arrivals_ = 0;  // Thread: shard
   const UniqueFd arrival_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex_;
   std::deque<Completion> arrived_;

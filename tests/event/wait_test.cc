@@ -55,6 +55,34 @@ BOOST_AUTO_TEST_CASE(a_sleeping_leader_is_woken_by_a_push_in_every_mode) {
   }
 }
 
+// What arrives may be a read that is served without any event: the next one finds the leader awake.
+BOOST_AUTO_TEST_CASE(an_adaptive_leader_spins_after_an_arrival_that_brings_no_event) {
+  const auto queue = make_queue(EXS_WAIT_ADAPTIVE);
+  queue->set_spin_ns(0);
+  Taker taker(*queue, 1);
+  taker.thread.await_sleep();
+  queue->set_spin_ns(kNoDeadline / 2);
+  port.bring({});
+  const int looks = port.looks;
+  while (port.looks < looks + 1000) std::this_thread::yield();
+  push(*queue);
+  taker.thread.join();
+  BOOST_TEST(taker.taken == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_notified_leader_sleeps_again_after_an_arrival_that_brings_no_event) {
+  const auto queue = make_queue(EXS_WAIT_NOTIFY);
+  Taker taker(*queue, 1);
+  taker.thread.await_sleep();
+  const int looks = port.looks;
+  port.bring({});
+  while (port.looks == looks) std::this_thread::yield();
+  taker.thread.await_sleep();
+  push(*queue);
+  taker.thread.join();
+  BOOST_TEST(taker.taken == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(leader_and_follower_of_one_queue_are_both_served) {
   const auto queue = make_queue();
   Taker first(*queue, 1);

@@ -76,6 +76,7 @@ bool IwarpLink::finish_receive(const IoJob& job, const ReceiveSlot& slot) {
     return false;
   }
   const auto bytes = static_cast<std::size_t>(job.result);
+  ++context_.arrivals;
   if (state_ == State::kAwaitingReply) {
     take_reply(bytes);
     return false;

@@ -29,6 +29,7 @@ class IwarpPort final : public Port {
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
+  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }

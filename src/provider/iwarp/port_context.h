@@ -46,6 +46,7 @@ struct PortContext {
   CompletionQueue completions;
   HotLinks hot;
   std::uint64_t now_ns = 0;          // as progress() was told last
+  std::uint64_t arrivals = 0;        // receives that brought bytes
   std::vector<IwarpLink*> to_flush;  // something was posted since the last flush()
   std::vector<IwarpLink*> to_send;   // something the link owes by itself: answers, handshakes, held-up sends
   std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there
