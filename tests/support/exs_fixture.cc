@@ -216,9 +216,11 @@ sockaddr_in ListeningSocket::address() const {
 
 Pair::Pair(Queue& queue, void (*prepare)(int)) : Pair(queue, queue, prepare) {}
 
-Pair::Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int)) {
-  const int listening = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-  left = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+Pair::Pair(Queue& queue, int type) : Pair(queue, queue, nullptr, type) {}
+
+Pair::Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int), int type) {
+  const int listening = exs_socket(AF_INET, type, 0);
+  left = exs_socket(AF_INET, type, 0);
   require(listening >= 0 && left >= 0, "exs_socket");
   if (prepare != nullptr) {
     prepare(listening);

@@ -129,7 +129,9 @@ class ListeningSocket {
 // Two connected sockets: left connected, right was accepted. `prepare` may set options on a socket first.
 struct Pair {
   explicit Pair(Queue& queue, void (*prepare)(int socket) = nullptr);
-  Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int socket) = nullptr);
+  Pair(Queue& queue, int type);
+  Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int socket) = nullptr,
+       int type = SOCK_SEQPACKET);
   ~Pair();
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
