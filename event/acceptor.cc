@@ -65,13 +65,12 @@ Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescripto
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       options_(options),
-      register_session_(std::move(register_session)) {}
+      register_session_(std::move(register_session)),
+      polls_(descriptor_) {}
 
 void Acceptor::post(Accept accept) {
   if (closed_) return finish(accept, ECANCELED, -1);
-  if (!listener_) {
-    if (const Status status = listen(); !status.ok()) return finish(accept, status.error(), -1);
-  }
+  if (const Status status = listen_once(); !status.ok()) return finish(accept, status.error(), -1);
   accepts_.push_back(std::move(accept));
   match();
 }
@@ -90,18 +89,48 @@ Status Acceptor::listen() {
 }
 
 void Acceptor::complete(const Completion& completion) {
-  if (completion.kind == CompletionKind::kRequest) match();
+  if (completion.kind != CompletionKind::kRequest) return;
+  match();
+  answer_polls();
+}
+
+void Acceptor::poll(ControlTarget target, std::uint32_t events) {
+  polls_.add(std::move(target), events);
+  if (closed_) return polls_.cancel_all();
+  if (!listen_once().ok()) return polls_.answer(EXS_POLLERR);
+  answer_polls();
+}
+
+void Acceptor::answer_polls() {
+  if (polls_.asks_for(EXS_POLLIN) && hold_request()) polls_.answer(EXS_POLLIN);
+}
+
+bool Acceptor::hold_request() {
+  if (!held_ || held_->peer_is_gone()) held_ = next_acceptable(held_agreement_);
+  return held_ != nullptr;
+}
+
+std::uint32_t Acceptor::cancel(const proto::Selection& selection) {
+  std::uint32_t cancelled = polls_.cancel(selection);
+  for (std::size_t left = accepts_.count(); left > 0; --left) {
+    Accept accept = accepts_.pop_front();
+    if (selection.names(accept.target.handle)) {
+      ++cancelled;
+      finish(accept, ECANCELED, -1);
+    } else {
+      accepts_.push_back(std::move(accept));
+    }
+  }
+  return cancelled;
 }
 
 void Acceptor::match() {
   while (!closed_ && !accepts_.empty()) {
-    proto::Agreement agreement;
-    auto request = next_acceptable(agreement);
-    if (!request) return;
+    if (!hold_request()) return;
     Accept accept = accepts_.pop_front();
     const std::shared_ptr<Shard> destination = accept.target.queue->home();
     auto hand_over =
-        std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(request), agreement);
+        std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(held_), held_agreement_);
     if (destination == shard_) {
       hand_over->run(*destination);
     } else {
@@ -129,11 +158,7 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(proto::Agreement& a
 }
 
 void Acceptor::finish(const Accept& accept, int error, int new_socket) {
-  exs_event_t event{};
-  event.exs_evt_type = EXS_EVT_ACCEPT;
-  event.exs_evt_errno = error;
-  event.exs_evt_socket = descriptor_->number();
-  event.exs_evt_ahandle = accept.target.handle;
+  exs_event_t event = control_event(accept.target, *descriptor_, EXS_EVT_ACCEPT, error);
   event.exs_evt_union.exs_evt_accept = {
       .exs_evt_addr = accept.address, .exs_evt_newsocket = new_socket, .exs_evt_rsvd = 0};
   accept.target.queue->push(event, descriptor_);
@@ -142,6 +167,8 @@ void Acceptor::finish(const Accept& accept, int error, int new_socket) {
 void Acceptor::close(const ControlTarget& target) {
   closed_ = true;
   while (!accepts_.empty()) finish(accepts_.pop_front(), ECANCELED, -1);
+  polls_.cancel_all();
+  held_.reset();
   if (listener_) {
     listener_.reset();
     shard_->detach(token_);
@@ -154,11 +181,7 @@ void Acceptor::close(const ControlTarget& target) {
 void Acceptor::finish_close() {
   if (handing_over_ > 0) return;
   for (const ControlTarget& target : close_targets_) {
-    exs_event_t event{};
-    event.exs_evt_type = EXS_EVT_CLOSE;
-    event.exs_evt_socket = descriptor_->number();
-    event.exs_evt_ahandle = target.handle;
-    target.queue->push(event, descriptor_);
+    target.queue->push(control_event(target, *descriptor_, EXS_EVT_CLOSE, 0), descriptor_);
   }
   close_targets_.clear();
 }

@@ -36,7 +36,11 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
 
   // --- Thread: shard ---
   void post(Accept accept);
-  // Ends open accepts with ECANCELED, then EXS_EVT_CLOSE (when `target` has a queue).
+  // EXS_EVT_POLL follows when a peer waits for an accept.
+  void poll(ControlTarget target, std::uint32_t events);
+  // Cancels open accepts and polls; how many match.
+  std::uint32_t cancel(const proto::Selection& selection);
+  // Ends open accepts and polls with ECANCELED, then EXS_EVT_CLOSE (when `target` has a queue).
   void close(const ControlTarget& target);
   void complete(const Completion& completion) override;
 
@@ -44,7 +48,10 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
   class HandOver;
 
   Status listen();
+  Status listen_once() { return listener_ ? Status() : listen(); }
   void match();
+  void answer_polls();
+  bool hold_request();
   std::unique_ptr<ConnectionRequest> next_acceptable(proto::Agreement& agreement);
   void finish(const Accept& accept, int error, int new_socket);
   void finish_close();
@@ -59,6 +66,9 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
   std::uint64_t token_ = 0;
   bool closed_ = false;
   Fifo<Accept> accepts_;
+  std::unique_ptr<ConnectionRequest> held_;  // the next request to be accepted, if a poll looked for one
+  proto::Agreement held_agreement_;
+  OpenPolls polls_;
   std::size_t handing_over_ = 0;  // accepts on their way to other shards
   std::vector<ControlTarget> close_targets_;
 };

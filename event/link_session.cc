@@ -25,10 +25,8 @@ LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDes
 
 LinkSession::~LinkSession() = default;
 
-proto::Counters LinkSession::counters() {
-  proto::Counters counters;
-  shard()->inspect([&] { counters = connection_ ? connection_->counters() : last_counters_; });
-  return counters;
+proto::Counters LinkSession::counters() const {
+  return connection_ ? connection_->counters() : last_counters_;
 }
 
 proto::Agreement LinkSession::agreement() {
@@ -85,6 +83,11 @@ Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const pro
 }
 
 void LinkSession::complete(const Completion& completion) {
+  take(completion);
+  stepped();
+}
+
+void LinkSession::take(const Completion& completion) {
   if (!link_) return;
   if (connection_) {
     if (completion.kind != CompletionKind::kEstablished) connection_->handle(completion);
@@ -116,10 +119,41 @@ void LinkSession::ready() {
   connect_target_ = {};
 }
 
-void LinkSession::shutdown(int how, ControlTarget /*target*/) {
-  if (!connection_) return;
+// What a step may have changed, beside the outcomes that the connection tells by itself.
+void LinkSession::stepped() {
+  if (connection_) {
+    note_stall(connection_->stalled());
+    if (!shutdown_targets_.empty() && connection_->shutdown_told()) tell_shutdowns(0);
+  }
+  Session::stepped();
+}
+
+void LinkSession::shutdown(int how, ControlTarget target) {
+  if (target.queue) shutdown_targets_.push_back(std::move(target));
+  if (!connection_) return tell_shutdowns(ECONNRESET);
   if (how != SHUT_RD) connection_->shutdown_sending();
-  if (how != SHUT_WR) connection_->shutdown_receiving();
+  if (connection_ && how != SHUT_WR) connection_->shutdown_receiving();
+  stepped();
+}
+
+void LinkSession::tell_shutdowns(int error) {
+  for (const ControlTarget& target : shutdown_targets_) push_control(target, EXS_EVT_SHUTDOWN, error);
+  shutdown_targets_.clear();
+}
+
+// A shutdown goes on: its event says that nobody waited for it. The connect ends with its session.
+std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
+  auto cancelled =
+      static_cast<std::uint32_t>(std::erase_if(shutdown_targets_, [&](const ControlTarget& target) {
+        const bool named = selection.names(target.handle);
+        if (named) push_control(target, EXS_EVT_SHUTDOWN, ECANCELED);
+        return named;
+      }));
+  if (connect_target_.queue && selection.names(connect_target_.handle)) {
+    ++cancelled;
+    abort(Status(ECANCELED));
+  }
+  return cancelled;
 }
 
 void LinkSession::flush() {
@@ -137,6 +171,7 @@ proto::Readiness LinkSession::readiness() const {
 
 void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   close_targets_.push_back(std::move(target));
+  cancel_polls();
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
   set_state(State::kClosing);
@@ -188,6 +223,7 @@ void LinkSession::end(Status why) {
     forbid_sending();
     deadline_ns_ = kNoDeadline;
     if (link_) link_->close();
+    note_stall(false);
     if (connection_) {
       last_counters_ = connection_->counters();
       last_agreement_ = connection_->agreement();
@@ -198,9 +234,11 @@ void LinkSession::end(Status why) {
   }
   if (connect_target_.queue) push_control(connect_target_, EXS_EVT_CONNECT, why.error());
   connect_target_ = {};
+  tell_shutdowns(why.error());
+  Session::stepped();  // polls hear of it
   // Other errors have been told by the events of the operations they ended.
   const int error = close_overdue_ ? ETIMEDOUT : 0;
-  for (const ControlTarget& target : close_targets_) push_control(target, EXS_EVT_CLOSE, error);
+  for (const ControlTarget& target : close_targets_) push_closed(target, error);
   close_targets_.clear();
 }
 

@@ -22,7 +22,6 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   ~LinkSession() override;
 
   // --- Thread: any ---
-  [[nodiscard]] proto::Counters counters() override;
   [[nodiscard]] proto::Agreement agreement() override;
 
   // --- Thread: shard ---
@@ -37,6 +36,7 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                     int error) override;
   [[nodiscard]] proto::Readiness readiness() const override;
+  [[nodiscard]] proto::Counters counters() const override;
 
   void complete(const Completion& completion) override;
   void timer_fired(std::uint64_t now_ns) override;
@@ -45,6 +45,11 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   }
 
  private:
+  void stepped() override;
+  std::uint32_t cancel_control(const proto::Selection& selection) override;
+  void tell_shutdowns(int error);
+  void take(const Completion& completion);
+
   // proto::OutcomeSink
   void completed(proto::Direction direction, const proto::Operation& operation,
                  const proto::Outcome& outcome) override {
@@ -71,6 +76,7 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   proto::Agreement last_agreement_;
   std::uint64_t deadline_ns_ = kNoDeadline;
   ControlTarget connect_target_;
+  std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;
   bool close_overdue_ = false;
 };

@@ -19,7 +19,10 @@ constexpr std::uint32_t event_flags(std::uint32_t outcome_flags) {
 
 Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                  std::uint32_t operations_max)
-    : shard_(std::move(shard)), descriptor_(std::move(descriptor)), operations_max_(operations_max) {}
+    : shard_(std::move(shard)),
+      descriptor_(std::move(descriptor)),
+      operations_max_(operations_max),
+      polls_(descriptor_) {}
 
 Status Session::admit(proto::Direction direction) {
   const State state = this->state();
@@ -40,10 +43,42 @@ void Session::withdraw(proto::Direction direction) {
   open_operations(direction).fetch_sub(1);
 }
 
-Session::Ended Session::ended() {
-  Ended ended;
-  shard_->inspect([&] { ended = ended_; });
-  return ended;
+void Session::poll(ControlTarget target, std::uint32_t events) {
+  polls_.add(std::move(target), events);
+  answer_polls();
+}
+
+void Session::answer_polls() {
+  if (const std::uint32_t ready = revents(); ready != 0) polls_.answer(ready);
+}
+
+std::uint32_t Session::revents() const {
+  if (state() == State::kEnded) return EXS_POLLERR | EXS_POLLHUP;
+  const proto::Readiness ready = readiness();
+  std::uint32_t revents = 0;
+  if (ready.receive) revents |= EXS_POLLIN;
+  if (ready.send || sending_ended_) revents |= EXS_POLLOUT;
+  if (ready.peer_ended && ready.peer_stopped) revents |= EXS_POLLHUP;
+  return revents;
+}
+
+std::uint32_t Session::cancel(const proto::Selection& selection) {
+  const std::uint32_t matched = cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched +
+                                cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched +
+                                polls_.cancel(selection) + cancel_control(selection);
+  stepped();
+  return matched;
+}
+
+void Session::note_stall(bool stalled) {
+  if (stalled == (stalled_since_ns_ != 0)) return;
+  const std::uint64_t now_ns = monotonic_ns();
+  if (!stalled) stalled_ns_ += now_ns - stalled_since_ns_;
+  stalled_since_ns_ = stalled ? now_ns : 0;
+}
+
+std::uint64_t Session::stalled_ns() const {
+  return stalled_since_ns_ == 0 ? stalled_ns_ : stalled_ns_ + (monotonic_ns() - stalled_since_ns_);
 }
 
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
@@ -62,7 +97,7 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
                                       .exs_evt_mhandle = operation.tag.memory_handle,
                                       .exs_evt_count = 0};
   ++(direction == proto::Direction::kSend ? ended_.sends : ended_.receives);
-  if (outcome.error != 0) ++ended_.errors;
+  if (outcome.error != 0) count_error(outcome.error);
   // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
   static_cast<Region*>(operation.tag.region)->release();
   withdraw(direction);
@@ -70,12 +105,18 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
 }
 
 void Session::push_control(const ControlTarget& target, int type, int error) {
-  exs_event_t event{};
-  event.exs_evt_type = type;
-  event.exs_evt_errno = error;
-  event.exs_evt_socket = descriptor_->number();
-  event.exs_evt_ahandle = target.handle;
-  target.queue->push(event, descriptor_);
+  target.queue->push(control_event(target, *descriptor_, type, error), descriptor_);
+}
+
+void Session::push_closed(const ControlTarget& target, int error) {
+  if (farewell_) std::exchange(farewell_, {})(*this);
+  if (target.queue) push_control(target, EXS_EVT_CLOSE, error);
+}
+
+void Session::count_error(int error) {
+  ++ended_.errors;
+  if (error == ECANCELED) ++ended_.cancelled;
+  if (error == ETIMEDOUT) ++ended_.timed_out;
 }
 
 }  // namespace exs

@@ -4,22 +4,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
-#include "event/event_queue.h"
-#include "event/kernel_descriptor.h"
+#include "event/control_target.h"
+#include "event/open_polls.h"
 #include "event/shard.h"
 #include "src/proto/connection.h"
 
 namespace exs {
-
-// Where the one event of a control operation goes. A slot of `queue` is reserved for it; null: nobody wants
-// one.
-struct ControlTarget {
-  std::shared_ptr<EventQueue> queue;
-  exs_ahandle_t handle = nullptr;
-};
 
 class Session : public TimerClient, public std::enable_shared_from_this<Session> {
  public:
@@ -43,17 +37,34 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   void forbid_sending() { sending_ended_ = true; }
   // Longest immediate message, once connected.
   [[nodiscard]] std::size_t small_bytes() const noexcept { return small_bytes_; }
-  [[nodiscard]] std::uint32_t open_count(proto::Direction direction) { return open_operations(direction); }
-  struct Ended {
-    std::uint64_t sends = 0, receives = 0, errors = 0;
-  };
-  // Operations that have had their event, and how many of those told an error. Takes the drive lock, as the
-  // next two.
-  [[nodiscard]] Ended ended();
-  [[nodiscard]] virtual proto::Counters counters() = 0;
+  [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
+    return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
+  }
+  // Takes the drive lock.
   [[nodiscard]] virtual proto::Agreement agreement() = 0;
 
   // --- Thread: shard ---
+  // Starts the operation and sees to what follows.
+  void carry_out(proto::Direction direction, const proto::Operation& operation) {
+    start(direction, operation);
+    stepped();
+  }
+  // EXS_EVT_POLL follows: now, or after the step that makes the socket ready for one of `events`.
+  void poll(ControlTarget target, std::uint32_t events);
+  // Cancels what is under way in either direction, and polls; how many match.
+  std::uint32_t cancel(const proto::Selection& selection);
+  // Is called once, just before a close is told.
+  void set_farewell(std::function<void(Session&)> farewell) { farewell_ = std::move(farewell); }
+
+  // Operations that have had their event, and how many of those told an error.
+  struct Ended {
+    std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;
+  };
+  [[nodiscard]] const Ended& ended() const noexcept { return ended_; }
+  [[nodiscard]] virtual proto::Counters counters() const = 0;
+  // How long sends have waited for credits.
+  [[nodiscard]] std::uint64_t stalled_ns() const;
+
   virtual void start(proto::Direction direction, const proto::Operation& operation) = 0;
   // EXS_EVT_SHUTDOWN follows, when `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
@@ -69,10 +80,21 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   [[nodiscard]] virtual proto::Readiness readiness() const = 0;
 
  protected:
+  // After every step (an operation, a completion, a request): tells those who asked what it has changed.
+  virtual void stepped() {
+    if (!polls_.empty()) answer_polls();
+  }
+  // Ends the control operations that the selection names; how many.
+  virtual std::uint32_t cancel_control(const proto::Selection& /*selection*/) { return 0; }
+  void cancel_polls() { polls_.cancel_all(); }
+  void note_stall(bool stalled);
+
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
   void push_control(const ControlTarget& target, int type, int error);
+  // EXS_EVT_CLOSE, the last event. Nothing when `target` has no queue.
+  void push_closed(const ControlTarget& target, int error);
   void set_state(State state) { state_ = state; }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
 
@@ -80,6 +102,10 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   std::atomic<std::uint32_t>& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
+
+  void answer_polls();
+  void count_error(int error);
+  [[nodiscard]] std::uint32_t revents() const;
 
   const std::shared_ptr<Shard> shard_;
   const std::shared_ptr<KernelDescriptor> descriptor_;
@@ -93,7 +119,12 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   std::atomic<std::uint32_t> open_sends_{0};
   std::atomic<std::uint32_t> open_receives_{0};
 
-  Ended ended_;  // Thread: shard
+  // Thread: shard
+  Ended ended_;
+  OpenPolls polls_;
+  std::function<void(Session&)> farewell_;
+  std::uint64_t stalled_since_ns_ = 0;  // 0: no send waits for a credit
+  std::uint64_t stalled_ns_ = 0;
 };
 
 }  // namespace exs

@@ -72,7 +72,7 @@ void Shard::post(const std::shared_ptr<Session>& session, proto::Direction direc
     return;
   }
   run_commands();
-  session->start(direction, operation);
+  session->carry_out(direction, operation);
   settle();
   release_and_combine();
 }
@@ -110,7 +110,7 @@ void Shard::run_commands() {
 
 void Shard::run(Command& command) {
   if (command.session) {
-    command.session->start(command.direction, command.operation);
+    command.session->carry_out(command.direction, command.operation);
   } else {
     command.task->run(*this);
   }

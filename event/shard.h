@@ -89,6 +89,15 @@ class Shard : public std::enable_shared_from_this<Shard> {
     std::forward<Look>(look)();
     release_and_combine();
   }
+  // Waits for the drive lock, then does `step` and what follows from it, after all that was posted before.
+  template <typename Step>
+  void carry_out(Step&& step) {
+    lock_.lock();
+    run_commands();
+    std::forward<Step>(step)();
+    settle();
+    release_and_combine();
+  }
 
   // --- Thread: shard ---
   [[nodiscard]] Port& port();

@@ -398,7 +398,7 @@ EXS_API ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mha
 /* ---------------------------------------------------------------- poll, cancel */
 
 #define EXS_POLLIN 0x0001  /* a receive would end at once: data, or the end; listening: a peer waits */
-#define EXS_POLLOUT 0x0004 /* a send would be accepted and go out */
+#define EXS_POLLOUT 0x0004 /* a send would go out, or fail, at once */
 #define EXS_POLLERR 0x0008 /* always told: the connection broke */
 #define EXS_POLLHUP 0x0010 /* always told: the peer has closed */
 typedef struct exs_pollfd {
@@ -483,10 +483,11 @@ typedef struct exs_stats { /* set struct_bytes first; the library fills what fit
   uint64_t credit_msgs, credit_stalls;
   uint64_t rdma_reads, ctrl_sends;
   uint64_t errors;
-  uint64_t credit_stall_ns, rdma_writes;
+  uint64_t credit_stall_ns; /* how long sends have waited for credits */
+  uint64_t rdma_writes;
   uint64_t notices_sent, notices_received;
-  uint64_t combined_sends; /* of a stream: small sends that shared a message */
-  uint64_t cancelled, timeouts;
+  uint64_t combined_sends;      /* of a stream: small sends that shared a message */
+  uint64_t cancelled, timeouts; /* operations that ended with ECANCELED, with ETIMEDOUT */
 } exs_stats_t;
 /* exs_getstats - counters of one socket, or with -1 of the process. EBADF; EFAULT; EINVAL struct_bytes.
  * exs extension. */

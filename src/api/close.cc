@@ -1,10 +1,11 @@
-// exs_close, exs_shutdown.
+// exs_close, exs_shutdown, and their asynchronous forms.
 #include "src/api/close.h"
 
 #include <algorithm>
 
 #include "event/wait.h"
 #include "src/api/api_call.h"
+#include "src/api/control.h"
 #include "src/api/stats.h"
 #include "src/base/log.h"
 
@@ -18,11 +19,17 @@ constexpr std::uint64_t kPatienceNs = 5'000 * kNsPerMs;
 
 class CloseSession final : public Task {
  public:
-  CloseSession(std::shared_ptr<Session> session, std::uint64_t linger_ns, ControlTarget target)
-      : session_(std::move(session)), linger_ns_(linger_ns), target_(std::move(target)) {}
-  void run(Shard&) override { session_->close(linger_ns_, std::move(target_)); }
+  CloseSession(Library& library, std::shared_ptr<Session> session, std::uint64_t linger_ns,
+               ControlTarget target)
+      : library_(library), session_(std::move(session)), linger_ns_(linger_ns), target_(std::move(target)) {}
+  void run(Shard&) override {
+    session_->set_farewell(
+        [&library = library_](const Session& session) { library.add_to_totals(stats_on_shard(session)); });
+    session_->close(linger_ns_, std::move(target_));
+  }
 
  private:
+  Library& library_;
   const std::shared_ptr<Session> session_;
   const std::uint64_t linger_ns_;
   ControlTarget target_;
@@ -41,12 +48,14 @@ class CloseAcceptor final : public Task {
 
 class ShutDownSession final : public Task {
  public:
-  ShutDownSession(std::shared_ptr<Session> session, int how) : session_(std::move(session)), how_(how) {}
-  void run(Shard&) override { session_->shutdown(how_, {}); }
+  ShutDownSession(std::shared_ptr<Session> session, int how, ControlTarget target)
+      : session_(std::move(session)), how_(how), target_(std::move(target)) {}
+  void run(Shard&) override { session_->shutdown(how_, std::move(target_)); }
 
  private:
   const std::shared_ptr<Session> session_;
   const int how_;
+  ControlTarget target_;
 };
 
 std::shared_ptr<Shard> shard_of(Socket& socket) {
@@ -60,18 +69,22 @@ std::uint64_t linger_ns_of(Socket& socket) {
   return static_cast<std::uint64_t>(socket.options().linger_ms) * kNsPerMs;
 }
 
-// The caller removed the socket from the table and made sure that it has a shard. EXS_EVT_CLOSE follows.
-void start_close(Socket& socket, std::uint64_t linger_ns, const std::shared_ptr<EventQueue>& queue) {
-  [[maybe_unused]] const bool reserved = queue->reserve();
-  EXS_CHECK(reserved);
+// The caller removed the socket from the table. EXS_EVT_CLOSE follows.
+void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, ControlTarget target) {
   LockGuard guard(socket.mutex);
   if (const auto& acceptor = socket.acceptor()) {
-    acceptor->shard()->execute(std::make_unique<CloseAcceptor>(acceptor, ControlTarget{queue, nullptr}));
-    return;
+    acceptor->shard()->execute(std::make_unique<CloseAcceptor>(acceptor, std::move(target)));
+  } else if (const auto session = socket.shared_session()) {
+    session->shard()->execute(std::make_unique<CloseSession>(library, session, linger_ns, std::move(target)));
+  } else {
+    target.queue->push(control_event(target, *socket.descriptor(), EXS_EVT_CLOSE, 0), socket.descriptor());
   }
-  const auto session = socket.shared_session();
-  session->shard()->execute(
-      std::make_unique<CloseSession>(session, linger_ns, ControlTarget{queue, nullptr}));
+}
+
+ControlTarget place_on(const std::shared_ptr<EventQueue>& queue) {
+  [[maybe_unused]] const bool reserved = queue->reserve();
+  EXS_CHECK(reserved);
+  return {queue, nullptr};
 }
 
 // Collects one EXS_EVT_CLOSE; a caught signal does not end the wait, the time limit does.
@@ -84,6 +97,19 @@ int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
   }
 }
 
+Status shut_down(Library& library, int number, int how, const std::function<Result<ControlTarget>()>& claim) {
+  const auto socket = library.sockets.find(number);
+  if (!socket) return Status(EBADF);
+  if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return Status(EINVAL);
+  const auto session = socket->shared_session();
+  if (!session || session->state() != Session::State::kConnected) return Status(ENOTCONN);
+  auto target = claim();
+  if (!target) return target.error();
+  if (how != SHUT_RD) session->forbid_sending();
+  session->shard()->execute(std::make_unique<ShutDownSession>(session, how, std::move(*target)));
+  return Status();
+}
+
 }  // namespace
 
 void close_all(Library& library) {
@@ -94,7 +120,8 @@ void close_all(Library& library) {
   if (sockets.empty()) return;
   const auto queue = std::make_shared<EventQueue>(sockets.size(), shard_of(*sockets.front()));
   for (const auto& socket : sockets) {
-    start_close(*socket, std::min(linger_ns_of(*socket), kLingerAtExitMs * kNsPerMs), queue);
+    const std::uint64_t linger_ns = std::min(linger_ns_of(*socket), kLingerAtExitMs * kNsPerMs);
+    start_close(library, *socket, linger_ns, place_on(queue));
   }
   const std::uint64_t deadline_ns = monotonic_ns() + kLingerAtExitMs * kNsPerMs + kPatienceNs;
   for (std::size_t i = 0; i < sockets.size(); ++i) collect_close(*queue, deadline_ns);
@@ -112,23 +139,37 @@ int exs_close(int number) {
     if (!shard) return 0;
     const auto queue = std::make_shared<EventQueue>(1, shard);
     const std::uint64_t linger_ns = linger_ns_of(*socket);
-    start_close(*socket, linger_ns, queue);
+    start_close(library, *socket, linger_ns, place_on(queue));
     const int error = collect_close(*queue, monotonic_ns() + linger_ns + kPatienceNs);
-    if (Session* session = socket->session()) library.add_to_totals(session_stats(*session));
     if (error != 0) return failure(error);
     return 0;
   });
 }
 
-int exs_shutdown(int number, int how) {
+int exs_close_async(int number, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
-    if (!socket) return failure(EBADF);
-    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return failure(EINVAL);
-    const auto session = socket->shared_session();
-    if (!session || session->state() != Session::State::kConnected) return failure(ENOTCONN);
-    if (how != SHUT_RD) session->forbid_sending();
-    session->shard()->execute(std::make_unique<ShutDownSession>(session, how));
+    if (!library.sockets.find(number)) return failure(EBADF);
+    if (flags != 0) return failure(EINVAL);
+    auto target = claim_target(library, queue, handle);
+    if (!target) return failure(target.error());
+    const auto socket = library.sockets.remove(number);
+    if (!socket) {  // another thread was faster
+      target->queue->cancel_reservation();
+      return failure(EBADF);
+    }
+    start_close(library, *socket, linger_ns_of(*socket), std::move(*target));
     return 0;
+  });
+}
+
+int exs_shutdown(int number, int how) {
+  return api_call([&](Library& library) {
+    return api_result(shut_down(library, number, how, [] { return ControlTarget{}; }));
+  });
+}
+
+int exs_shutdown_async(int number, int how, exs_qhandle_t queue, exs_ahandle_t handle) {
+  return api_call([&](Library& library) {
+    return api_result(shut_down(library, number, how, [&] { return claim_target(library, queue, handle); }));
   });
 }

@@ -1,4 +1,5 @@
-// exs_qcreate, exs_qdelete, exs_qdequeue, exs_qwait, exs_qmodify, exs_qstatus, exs_qfd.
+// exs_qcreate, exs_qdelete, exs_qdequeue, exs_qwait, exs_qmodify, exs_qstatus, exs_qfd,
+// exs_qpost.
 #include <algorithm>
 #include <cstring>
 
@@ -161,5 +162,21 @@ int exs_qfd(exs_qhandle_t handle) {
     const auto queue = library.queues.find(handle);
     if (!queue) return failure(EBADF);
     return queue->ready_fd();
+  });
+}
+
+int exs_qpost(exs_qhandle_t handle, exs_ahandle_t ahandle, const uint64_t user[5]) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto queue = library.queues.find(handle);
+    if (!queue) return failure(EBADF);
+    if (!queue->reserve()) return failure(EAGAIN);
+    exs_event_t event{};
+    event.exs_evt_type = EXS_EVT_USER;
+    event.exs_evt_socket = -1;
+    event.exs_evt_ahandle = ahandle;
+    if (user != nullptr)
+      std::memcpy(event.exs_evt_union.exs_evt_user, user, sizeof event.exs_evt_union.exs_evt_user);
+    queue->push(event, nullptr);
+    return 0;
   });
 }

@@ -1,11 +1,14 @@
-// exs_socket, exs_bind, exs_listen, exs_connect, exs_accept, exs_getsockname, exs_getpeername.
+// exs_socket, exs_bind, exs_listen, exs_connect, exs_accept and their synchronous forms, exs_getsockname,
+// exs_getpeername.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "src/api/api_call.h"
+#include "src/api/control.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -38,14 +41,6 @@ class PostAccept final : public Task {
   Acceptor::Accept accept_;
 };
 
-Result<ControlTarget> target_of(Library& library, exs_qhandle_t handle, exs_ahandle_t ahandle) {
-  auto queue = library.queues.find(handle);
-  if (!queue) return failure(EBADF);
-  if (const Status status = queue->home()->start_engine(); !status.ok()) return failure(status);
-  if (!queue->reserve()) return failure(EAGAIN);
-  return ControlTarget{std::move(queue), ahandle};
-}
-
 Status check_address(const Socket& socket, const sockaddr* address, socklen_t length) {
   if (address == nullptr) return Status(EFAULT);
   if (length < sizeof(sa_family_t) || length > sizeof(sockaddr_storage)) return Status(EINVAL);
@@ -58,8 +53,14 @@ Status kernel_result(int result) {
   return result == 0 ? Status() : Status(errno);
 }
 
-Status connect_socket(Library& library, Socket& socket, const sockaddr* address, socklen_t length,
-                      exs_qhandle_t queue, exs_ahandle_t ahandle) {
+// How a connect or an accept gets the place for its event, once everything else is in order.
+using Claim = std::function<Result<ControlTarget>()>;
+
+Claim claim_of(Library& library, exs_qhandle_t queue, exs_ahandle_t ahandle) {
+  return [&library, queue, ahandle] { return claim_target(library, queue, ahandle); };
+}
+
+Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length, const Claim& claim) {
   LockGuard guard(socket.mutex);
   if (socket.backlog() > 0) return Status(EINVAL);
   if (Session* session = socket.session()) {
@@ -68,7 +69,7 @@ Status connect_socket(Library& library, Socket& socket, const sockaddr* address,
     return Status(under_way ? EALREADY : EISCONN);
   }
   if (const Status status = check_address(socket, address, length); !status.ok()) return status;
-  auto target = target_of(library, queue, ahandle);
+  auto target = claim();
   if (!target) return target.error();
   const auto shard = target->queue->home();
   auto session = std::make_shared<LinkSession>(shard, socket.descriptor(),
@@ -78,31 +79,29 @@ Status connect_socket(Library& library, Socket& socket, const sockaddr* address,
   return Status();
 }
 
-// Accepted sockets inherit the listener's options.
-RegisterSession registrar(Library& library, int domain, const SocketOptions& options) {
-  return [&library, domain, options](const std::shared_ptr<Session>& session) {
-    const auto socket = std::make_shared<Socket>(session, domain, options);
-    if (const Status status = library.sockets.insert(socket); !status.ok()) session->abort(status);
-  };
-}
-
-Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, exs_qhandle_t queue,
-                 exs_ahandle_t ahandle) {
+Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, const Claim& claim) {
   LockGuard guard(socket.mutex);
   if (socket.backlog() == 0) return Status(EINVAL);
-  auto target = target_of(library, queue, ahandle);
+  auto target = claim();
   if (!target) return target.error();
-  auto& acceptor = socket.acceptor();
-  if (!acceptor) {
-    acceptor = std::make_shared<Acceptor>(
-        target->queue->home(), socket.descriptor(),
-        AcceptorOptions{.session = socket.options().session(SocketOptions::kListenDefaultMs),
-                        .backlog = static_cast<std::uint32_t>(socket.backlog())},
-        registrar(library, socket.domain(), socket.options()));
-  }
+  const auto acceptor = acceptor_of(library, socket, target->queue->home());
   acceptor->shard()->execute(
       std::make_unique<PostAccept>(acceptor, Acceptor::Accept{std::move(*target), address}));
   return Status();
+}
+
+// Waits for the event of what was just posted. A caught signal cancels it: EINTR, unless it was done already.
+exs_event_t outcome_of(Socket& socket, const PrivateQueue& queue, const ControlTarget& target) {
+  bool interrupted = false;
+  exs_event_t event = queue.await([&] {
+    interrupted = true;
+    proto::Selection selection;
+    selection.any_handle = false;
+    selection.handle = target.handle;
+    cancel_on(socket, selection);
+  });
+  if (interrupted && event.exs_evt_errno == ECANCELED) event.exs_evt_errno = EINTR;
+  return event;
 }
 
 using KernelNameCall = int (*)(int, sockaddr*, socklen_t*);
@@ -166,7 +165,7 @@ int exs_connect(int number, const struct sockaddr* address, socklen_t length, in
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
     if (flags != 0) return failure(EINVAL);
-    return api_result(connect_socket(library, *socket, address, length, queue, handle));
+    return api_result(connect_socket(*socket, address, length, claim_of(library, queue, handle)));
   });
 }
 
@@ -175,7 +174,38 @@ int exs_accept(int number, exs_acceptaddr_t* address, int flags, exs_qhandle_t q
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
     if (flags != 0) return failure(EINVAL);
-    return api_result(accept_on(library, *socket, address, queue, handle));
+    return api_result(accept_on(library, *socket, address, claim_of(library, queue, handle)));
+  });
+}
+
+int exs_connect_sync(int number, const struct sockaddr* address, socklen_t length) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.find(number);
+    if (!socket) return failure(EBADF);
+    const auto queue = PrivateQueue::create(library);
+    if (!queue) return failure(queue.error());
+    const ControlTarget target = queue->target();
+    const Status status = connect_socket(*socket, address, length, [&] { return target; });
+    if (!status.ok()) return failure(status);
+    return api_result(Status(outcome_of(*socket, *queue, target).exs_evt_errno));
+  });
+}
+
+int exs_accept_sync(int number, struct sockaddr* address, socklen_t* length) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.find(number);
+    if (!socket) return failure(EBADF);
+    if (address != nullptr && length == nullptr) return failure(EFAULT);
+    const auto queue = PrivateQueue::create(library);
+    if (!queue) return failure(queue.error());
+    const ControlTarget target = queue->target();
+    exs_acceptaddr_t peer{address, address == nullptr ? 0 : *length};
+    const Status status = accept_on(library, *socket, &peer, [&] { return target; });
+    if (!status.ok()) return failure(status);
+    const exs_event_t event = outcome_of(*socket, *queue, target);
+    if (event.exs_evt_errno != 0) return failure(event.exs_evt_errno);
+    if (address != nullptr) *length = peer.addrlen;
+    return event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
   });
 }
 

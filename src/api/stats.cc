@@ -9,8 +9,14 @@
 namespace exs {
 
 exs_stats_t session_stats(Session& session) {
+  exs_stats_t stats{};
+  session.shard()->inspect([&] { stats = stats_on_shard(session); });
+  return stats;
+}
+
+exs_stats_t stats_on_shard(const Session& session) {
   const proto::Counters counters = session.counters();
-  const Session::Ended ended = session.ended();
+  const Session::Ended& ended = session.ended();
   exs_stats_t stats{};
   stats.struct_bytes = sizeof stats;
   stats.sends_done = ended.sends;
@@ -32,6 +38,13 @@ exs_stats_t session_stats(Session& session) {
   stats.rdma_reads = counters.reads_posted;
   stats.ctrl_sends = counters.control_messages_sent;
   stats.errors = ended.errors;
+  stats.credit_stall_ns = session.stalled_ns();
+  stats.rdma_writes = counters.writes_posted;
+  stats.notices_sent = counters.notices_sent;
+  stats.notices_received = counters.notices_received;
+  stats.combined_sends = counters.combined_sends;
+  stats.cancelled = ended.cancelled;
+  stats.timeouts = ended.timed_out;
   return stats;
 }
 

@@ -7,6 +7,8 @@
 namespace exs {
 
 exs_stats_t session_stats(Session& session);
+// Thread: shard.
+exs_stats_t stats_on_shard(const Session& session);
 void add_stats(exs_stats_t& sum, const exs_stats_t& part);
 
 }  // namespace exs

@@ -18,6 +18,7 @@ class HandleTable {
  public:
   static constexpr int kIndexBits = 16;
   static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
+  static constexpr std::uint32_t kMost = kIndexMask + 1;
   static constexpr std::uint32_t kGenerations = 1U << 14;  // keeps every handle positive
 
   // A handle > 0, or 0 when the table is full.

@@ -52,9 +52,10 @@ struct Counters {
 
 // What a caller may want to know between steps.
 struct Readiness {
-  bool receive = false;     // a receive posted now would end without anything more from the peer
-  bool send = false;        // a send posted now would go out
-  bool peer_ended = false;  // the peer sends no more data
+  bool receive = false;       // a receive posted now would end without anything more from the peer
+  bool send = false;          // a send posted now would go out
+  bool peer_ended = false;    // the peer sends no more data
+  bool peer_stopped = false;  // the peer takes no more data
 };
 
 enum class Role : std::uint8_t { kInitiator, kResponder };

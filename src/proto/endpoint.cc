@@ -142,7 +142,7 @@ void Endpoint::probe() {}
 
 Readiness Endpoint::readiness() const noexcept {
   const bool can_send = state_ == State::kOpen && sends_->all_sent() && credits_.available() > 0;
-  return {receives_->has_data(), can_send, !endings_.peer_sends()};
+  return {receives_->has_data(), can_send, !endings_.peer_sends(), !endings_.peer_receives()};
 }
 
 std::uint64_t Endpoint::oldest_post_ns(Direction direction) const noexcept {

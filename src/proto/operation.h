@@ -64,12 +64,13 @@ struct Selection {
   bool any_handle = true;
   void* handle = nullptr;
   std::uint64_t posted_until_ns =
-      UINT64_MAX;  // those posted later are spared; less than this spares persistent ones
+      UINT64_MAX;  // else spares those posted later, persistent ones and those not told when
 
+  [[nodiscard]] bool names(const void* other) const noexcept { return any_handle || other == handle; }
   [[nodiscard]] bool matches(const Operation& operation) const noexcept {
-    if (!any_handle && operation.tag.handle != handle) return false;
+    if (!names(operation.tag.handle)) return false;
     if (posted_until_ns == UINT64_MAX) return true;
-    return !operation.persistent && operation.posted_ns <= posted_until_ns;
+    return !operation.persistent && operation.posted_ns != 0 && operation.posted_ns <= posted_until_ns;
   }
 };
 

@@ -14,4 +14,8 @@ Result<Provider*> find_provider(std::string_view name) {
   return failure(ENOTSUP);
 }
 
+std::string_view provider_names() noexcept {
+  return "iwarp";
+}
+
 }  // namespace exs

@@ -1,0 +1,25 @@
+// exs_cancel.
+#include "src/api/api_call.h"
+#include "src/api/control.h"
+
+using namespace exs;
+
+int exs_cancel(int number, exs_ahandle_t handle, int flags) {
+  return api_call([&](Library& library) -> Result<int> {
+    constexpr int kKnown = EXS_CAF_FILDES | EXS_CAF_AHANDLE;
+    if (flags == 0 || (flags & ~kKnown) != 0) return failure(EINVAL);
+    proto::Selection selection;
+    selection.any_handle = (flags & EXS_CAF_AHANDLE) == 0;
+    selection.handle = handle;
+    std::uint32_t matched = 0;
+    if ((flags & EXS_CAF_FILDES) != 0) {
+      const auto socket = library.sockets.find(number);
+      if (!socket) return failure(EBADF);
+      matched = cancel_on(*socket, selection);
+    } else {
+      for (const auto& socket : library.sockets.all()) matched += cancel_on(*socket, selection);
+    }
+    if (matched == 0) return failure(ENOENT);
+    return static_cast<int>(matched);
+  });
+}

@@ -1,0 +1,64 @@
+// exs_poll.
+#include "src/api/api_call.h"
+#include "src/api/control.h"
+
+namespace exs {
+namespace {
+
+// `Polled`: a session or an acceptor.
+template <typename Polled>
+class PostPoll final : public Task {
+ public:
+  PostPoll(std::shared_ptr<Polled> polled, ControlTarget target, std::uint32_t events)
+      : polled_(std::move(polled)), target_(std::move(target)), events_(events) {}
+  void run(Shard&) override { polled_->poll(std::move(target_), events_); }
+
+ private:
+  const std::shared_ptr<Polled> polled_;
+  ControlTarget target_;
+  const std::uint32_t events_;
+};
+
+template <typename Polled>
+Status post(std::shared_ptr<Polled> polled, Result<ControlTarget> target, std::uint32_t events) {
+  if (!target) return target.error();
+  const auto shard = polled->shard();
+  shard->execute(std::make_unique<PostPoll<Polled>>(std::move(polled), std::move(*target), events));
+  return Status();
+}
+
+Status poll_one(Library& library, const exs_pollfd_t& entry, exs_qhandle_t queue) {
+  const auto socket = library.sockets.find(entry.pfd_socket);
+  if (!socket) return Status(EBADF);
+  if ((entry.pfd_events & ~std::uint32_t{EXS_POLLIN | EXS_POLLOUT}) != 0) return Status(EINVAL);
+  LockGuard guard(socket->mutex);
+  if (const auto session = socket->shared_session()) {
+    const auto state = session->state();
+    if (state == Session::State::kIdle || state == Session::State::kConnecting) return Status(ENOTCONN);
+    return post(session, claim_target(library, queue, entry.pfd_ahandle), entry.pfd_events);
+  }
+  if (socket->backlog() == 0) return Status(ENOTCONN);
+  auto target = claim_target(library, queue, entry.pfd_ahandle);
+  if (!target) return target.error();
+  const auto acceptor = acceptor_of(library, *socket, target->queue->home());
+  return post(acceptor, std::move(target), entry.pfd_events);
+}
+
+}  // namespace
+}  // namespace exs
+
+using namespace exs;
+
+int exs_poll(const exs_pollfd_t* entries, int count, int flags, exs_qhandle_t queue) {
+  return api_call([&](Library& library) -> Result<int> {
+    if (flags != 0 || count <= 0) return failure(EINVAL);
+    if (entries == nullptr) return failure(EFAULT);
+    for (int accepted = 0; accepted < count; ++accepted) {
+      const Status status = poll_one(library, entries[accepted], queue);
+      if (status.ok()) continue;
+      if (accepted == 0) return failure(status);
+      return accepted;
+    }
+    return count;
+  });
+}
