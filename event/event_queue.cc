@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "event/notice.h"
 #include "event/shard.h"
 
 namespace exs {
@@ -40,23 +41,56 @@ void EventQueue::cancel_reservation() {
 
 void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
   const auto self = shared_from_this();  // who dequeues the event may delete the queue at once
-  bool wake_leader = false;
-  bool wake_followers = false;
+  Sleepers due;
   {
     LockGuard guard(mutex_);
-    entries_.push_back(Entry{event, std::move(number)});
-    EXS_CHECK(entries_.count() <= reserved_);
-    if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
-    wake_leader = leader_sleeps_ && entries_.count() >= leader_min_;
-    wake_followers = followers_are_due();
+    due = add(Entry{event, std::move(number), nullptr});
   }
-  wake_sleepers(wake_leader, wake_followers);
+  wake(due);
 }
 
-void EventQueue::wake_sleepers(bool leader, bool followers) {
-  if (leader) home_->wake_leader();
-  if (followers) raise_event(follower_fd_.get());
+EventQueue::Sleepers EventQueue::add(Entry entry) {
+  entries_.push_back(std::move(entry));
+  EXS_CHECK(entries_.count() <= reserved_);
+  if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
+  return {leader_sleeps_ && entries_.count() >= leader_min_, followers_are_due()};
 }
+
+void EventQueue::wake(const Sleepers& sleepers) {
+  if (sleepers.leader) home_->wake_leader();
+  if (sleepers.followers) raise_event(follower_fd_.get());
+}
+
+// ---------------------------------------------------------------- notices
+
+bool EventQueue::reserve_for_notice() {
+  LockGuard guard(mutex_);
+  if (closed_ || reserved_ >= depth_) return false;
+  ++reserved_;
+  ++notices_;
+  return true;
+}
+
+void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
+  const auto self = shared_from_this();
+  Sleepers due;
+  {
+    LockGuard guard(mutex_);
+    notice.add(usage);
+    if (std::exchange(notice.waits_, true)) return;
+    due = add(Entry{{}, notice.shared_from_this(), &notice});
+  }
+  wake(due);
+}
+
+void EventQueue::end_notice(Notice& notice) {
+  LockGuard guard(mutex_);
+  notice.ended_ = true;
+  --notices_;
+  if (!notice.waits_) --reserved_;
+}
+
+// ---------------------------------------------------------------- taking
 
 std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max) {
   std::size_t taken = 0;
@@ -64,14 +98,18 @@ std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max)
     LockGuard guard(mutex_);
     if (entries_.count() < min || entries_.empty()) return 0;
     taken = std::min(max, entries_.count());
-    for (std::size_t i = 0; i < taken; ++i) {
-      // The number is let go with the entry; when it was the last holder this closes the kernel descriptor.
-      out[i] = entries_.pop_front().event;
-    }
-    reserved_ -= taken;
+    for (std::size_t i = 0; i < taken; ++i) out[i] = take_front();
     if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
   }
   return taken;
+}
+
+exs_event_t EventQueue::take_front() {
+  // The number is let go with the entry; when it was the last holder this closes the kernel descriptor.
+  const Entry entry = entries_.pop_front();
+  Notice* const notice = entry.notice;
+  if (notice == nullptr || notice->ended_) --reserved_;
+  return notice == nullptr ? entry.event : notice->take();
 }
 
 bool EventQueue::wants_sleep(std::size_t min) {
@@ -149,13 +187,12 @@ Status EventQueue::close(bool force) {
   bool leader = false;
   {
     LockGuard guard(mutex_);
-    if (!force && (reserved_ > entries_.count() || visitors_ > 0)) return Status(EBUSY);
+    if (!force && (reserved_ > entries_.count() || notices_ > 0 || visitors_ > 0)) return Status(EBUSY);
     closed_ = true;
-    reserved_ -= entries_.count();
-    entries_.clear();
+    while (!entries_.empty()) take_front();
     leader = leader_sleeps_;
   }
-  wake_sleepers(leader, true);
+  wake({leader, true});
   return Status();
 }
 

@@ -18,9 +18,11 @@
 #include "src/base/fifo.h"
 #include "src/base/status.h"
 #include "src/base/unique_fd.h"
+#include "src/proto/operation.h"
 
 namespace exs {
 
+class Notice;
 class Shard;
 
 // Thread: any.
@@ -36,6 +38,11 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void cancel_reservation() EXS_EXCLUDES(mutex_);
   // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
   void push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) EXS_EXCLUDES(mutex_);
+
+  // For Notice: it holds its slot also while no event of it waits.
+  [[nodiscard]] bool reserve_for_notice() EXS_EXCLUDES(mutex_);
+  void tell(Notice& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
+  void end_notice(Notice& notice) EXS_EXCLUDES(mutex_);
 
   // Takes up to `max` events if at least `min` are there, else none.
   std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
@@ -84,11 +91,20 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
  private:
   struct Entry {
     exs_event_t event{};
-    std::shared_ptr<KernelDescriptor> number;
+    std::shared_ptr<void> held;  // the descriptor number in the event, or the notice
+    Notice* notice = nullptr;    // the event is made when it is taken
   };
+  struct Sleepers {
+    bool leader = false;
+    bool followers = false;
+  };
+  // Which sleepers are to be woken, once the mutex is free.
+  [[nodiscard]] Sleepers add(Entry entry) EXS_REQUIRES(mutex_);
+  // Removes the event at the front and frees its slot, unless a notice keeps it.
+  exs_event_t take_front() EXS_REQUIRES(mutex_);
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool followers_are_due() EXS_REQUIRES(mutex_);
-  void wake_sleepers(bool leader, bool followers);
+  void wake(const Sleepers& sleepers);
 
   const std::shared_ptr<Shard> home_;
   const UniqueFd follower_fd_;
@@ -101,7 +117,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   Mutex mutex_;
   Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
-  std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events and operations under way
+  std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, operations under way and notices
+  std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // that have not ended
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
   std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // the wishes of those asleep
