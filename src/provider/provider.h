@@ -70,14 +70,15 @@ enum class CompletionKind : std::uint8_t {
   kEstablished,   // connect(): the peer accepted; accept(): the reply has left. private_data() is the peer's
   kDisconnected,  // last completion of a link: status ok for an orderly end of the peer's stream, else why
   kRequest,       // listener: next_request() has one more
+  kReadiness,     // watch(): length_bytes is the set of epoll events that came
 };
 
 struct Completion {
   CompletionKind kind = CompletionKind::kSend;
   Status status;
-  std::uint32_t length_bytes = 0;  // kReceive only
-  std::uint64_t link = 0;          // link_token (or listener_token) given when the object was made
-  std::uint64_t token = 0;         // of the post; 0 for the last three kinds
+  std::uint32_t length_bytes = 0;  // kReceive, kReadiness
+  std::uint64_t link = 0;          // the link, listener or watch token given at the start
+  std::uint64_t token = 0;         // of the post; 0 for the last four kinds
 };
 
 // One reliable ordered connection.
@@ -162,6 +163,14 @@ class Port {
   virtual Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
                                                const ConnectParameters& parameters,
                                                std::uint64_t link_token) = 0;
+
+  // Watches a descriptor that no link or listener uses, once: as soon as any of `events` (EPOLL*), an error
+  // or a hang-up is there, a kReadiness completion follows, then nothing until the next watch(), which also
+  // may change the events. The descriptor is the caller's, who may close it, and use its number again, at any
+  // time: a completion for a socket that is gone may still come, or may not.
+  virtual Status watch(int descriptor, std::uint32_t events, std::uint64_t watch_token) = 0;
+  // `descriptor` still is what was given to watch().
+  virtual void unwatch(int descriptor) = 0;
 
   // Starts what was posted since the last flush, in few system calls.
   virtual void flush() = 0;

@@ -32,6 +32,8 @@ class FakePort final : public Port {
                                        std::uint64_t) override {
     return failure(ENOMEM);
   }
+  Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOSPC); }
+  void unwatch(int) override {}
   void flush() override { ++flushes; }
   void progress(std::uint64_t) override {
     ++looks;

@@ -8,6 +8,13 @@
 #include "src/base/log.h"
 
 namespace exs::iwarp {
+namespace {
+
+// Owners are aligned, so their addresses never have it.
+constexpr std::uint64_t kWatchBit = 1;
+static_assert(alignof(Pollable) > kWatchBit);
+
+}  // namespace
 
 Result<Poller> Poller::open() {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
@@ -45,6 +52,20 @@ void Poller::change(int descriptor, std::uint32_t events, Pollable& owner) noexc
 void Poller::remove(int descriptor) noexcept {
   // Fails only if the owner closed the descriptor already, which took it out of the set.
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+Status Poller::watch(int descriptor, std::uint32_t events, std::uint64_t token) noexcept {
+  epoll_event event{};
+  event.events = events | EPOLLONESHOT;
+  event.data.u64 = token << 1 | kWatchBit;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) == 0) return {};
+  if (errno == ENOENT && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
+  return Status(errno);
+}
+
+std::optional<std::uint64_t> Poller::watch_token(const epoll_event& event) noexcept {
+  if ((event.data.u64 & kWatchBit) == 0) return std::nullopt;
+  return event.data.u64 >> 1;
 }
 
 std::span<epoll_event> Poller::look(std::span<epoll_event> room) noexcept {

@@ -117,7 +117,14 @@ void IwarpPort::look_at_epoll() {
   std::array<epoll_event, kEventsMax> room;
   const std::span<epoll_event> events = context_.poller.look(room);
   crowded_ = false;
-  for (const epoll_event& event : events) static_cast<Pollable*>(event.data.ptr)->ready(event.events);
+  for (const epoll_event& event : events) {
+    if (const auto token = Poller::watch_token(event)) {
+      ++context_.arrivals;
+      context_.completions.push(*watches_, {CompletionKind::kReadiness, {}, event.events, *token, 0});
+    } else {
+      static_cast<Pollable*>(event.data.ptr)->ready(event.events);
+    }
+  }
   if (context_.to_receive.empty()) return;
   working_.clear();
   working_.swap(context_.to_receive);

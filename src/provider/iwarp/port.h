@@ -27,6 +27,11 @@ class IwarpPort final : public Port {
                                        const ConnectParameters& parameters,
                                        std::uint64_t link_token) override;
 
+  Status watch(int descriptor, std::uint32_t events, std::uint64_t watch_token) override {
+    return context_.poller.watch(descriptor, events, watch_token);
+  }
+  void unwatch(int descriptor) override { context_.poller.remove(descriptor); }
+
   void flush() override;
   void progress(std::uint64_t now_ns) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
@@ -52,6 +57,7 @@ class IwarpPort final : public Port {
   void send_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again);
 
   PortContext context_;
+  const CompletionQueue::SourceHandle watches_ = CompletionQueue::make_source();
   std::unique_ptr<Backend> backend_;
   const std::size_t batch_max_;
   std::vector<std::byte> staging_;

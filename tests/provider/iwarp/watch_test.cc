@@ -1,0 +1,89 @@
+// Readiness of sockets that belong to no link: told once for each watch(), with a token, and harmless when
+// the socket is gone.
+#define BOOST_TEST_MODULE watch_test
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/provider/iwarp/port_driver.h"
+
+using namespace exs;
+using namespace exs::iwarp;
+using namespace exs::iwarp::test;
+
+namespace {
+
+constexpr std::uint64_t kToken = 7;
+
+struct Fixture {
+  Fixture() {
+    int ends[2];
+    require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair");
+    near_end = Socket(ends[0]);
+    far_end = Socket(ends[1]);
+  }
+  Status watch(std::uint32_t events) { return driver.port->watch(near_end.get(), events, kToken); }
+  Completion next() { return await(drivers, driver, CompletionKind::kReadiness, kToken); }
+  bool silent() {
+    driver.turn();
+    return driver.seen.empty();
+  }
+  void speak() { require(::send(far_end.get(), "x", 1, 0) == 1, "send"); }
+
+  PortDriver driver{Settings{}};
+  PortDriver* drivers[1] = {&driver};
+  Socket near_end, far_end;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(watch_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(tells_once_until_asked_again) {
+  BOOST_TEST(watch(EPOLLIN).ok());
+  BOOST_TEST(silent());
+  speak();
+  BOOST_TEST(next().length_bytes == EPOLLIN);
+  BOOST_TEST(silent());
+  BOOST_TEST(watch(EPOLLIN).ok());
+  BOOST_TEST(next().length_bytes == EPOLLIN);
+}
+
+BOOST_AUTO_TEST_CASE(new_events_replace_the_old) {
+  BOOST_TEST(watch(EPOLLIN).ok());
+  BOOST_TEST(watch(EPOLLOUT).ok());
+  speak();
+  BOOST_TEST(next().length_bytes == EPOLLOUT);
+}
+
+BOOST_AUTO_TEST_CASE(hang_up_is_told_unasked) {
+  BOOST_TEST(watch(EPOLLIN).ok());
+  far_end.close();
+  BOOST_TEST((next().length_bytes & EPOLLHUP) != 0U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_after_unwatch) {
+  BOOST_TEST(watch(EPOLLIN).ok());
+  driver.port->unwatch(near_end.get());
+  speak();
+  BOOST_TEST(silent());
+}
+
+// The entry outlives the number as long as somebody else holds the socket, and tells at most once more.
+BOOST_AUTO_TEST_CASE(a_socket_closed_behind_the_port) {
+  const Socket held(::dup(near_end.get()));
+  BOOST_TEST(watch(EPOLLIN).ok());
+  near_end.close();
+  BOOST_TEST(watch(EPOLLIN).error() == EBADF);
+  speak();
+  BOOST_TEST(next().length_bytes == EPOLLIN);
+  BOOST_TEST(silent());
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_watched_is_refused) {
+  const Socket file(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+  BOOST_TEST(!driver.port->watch(file.get(), EPOLLIN, kToken).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
