@@ -29,13 +29,15 @@ class Acceptor::HandOver final : public Task {
         agreement_(agreement) {}
 
   void run(Shard& shard) override {
-    auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(request_->release_descriptor()));
-    auto session =
-        std::make_shared<LinkSession>(shard.shared_from_this(), descriptor, acceptor_->options_.session);
-    if (accept_.address != nullptr) fill_address(*accept_.address, descriptor->number());
-    const Status status = session->accept(std::move(request_), agreement_);
-    if (status.ok()) acceptor_->register_session_(session);
-    acceptor_->finish(accept_, status.error(), status.ok() ? descriptor->number() : -1);
+    const auto session = acceptor_->establish(shard, std::move(request_), agreement_);
+    if (session) {
+      const int number = (*session)->descriptor()->number();
+      if (accept_.address != nullptr) fill_address(*accept_.address, number);
+      acceptor_->register_session_(*session);
+      acceptor_->finish(accept_, 0, number);
+    } else {
+      acceptor_->finish(accept_, session.error().error(), -1);
+    }
     if (&shard != acceptor_->shard_.get())
       acceptor_->shard_->execute(std::make_unique<HandedOver>(acceptor_));
   }
@@ -77,15 +79,30 @@ void Acceptor::post(Accept accept) {
 
 Status Acceptor::listen() {
   token_ = shard_->attach(shared_from_this());
-  auto listener = shard_->port().listen(
-      descriptor_->number(),
-      {.backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns}, token_);
+  auto listener = open_listener();
   if (!listener) {
     shard_->detach(token_);
     return listener.error();
   }
   listener_ = std::move(*listener);
   return Status();
+}
+
+Result<std::unique_ptr<Listener>> Acceptor::open_listener() {
+  return shard_->port().listen(
+      descriptor_->number(),
+      {.backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns}, token_);
+}
+
+Result<std::shared_ptr<Session>> Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                                                     const proto::Agreement& agreement) {
+  auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(request->release_descriptor()));
+  auto session =
+      std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
+  if (const Status status = session->accept(std::move(request), agreement); !status.ok()) {
+    return failure(status);
+  }
+  return session;
 }
 
 void Acceptor::complete(const Completion& completion) {
@@ -106,7 +123,7 @@ void Acceptor::answer_polls() {
 }
 
 bool Acceptor::hold_request() {
-  if (!held_ || held_->peer_is_gone()) held_ = next_acceptable(held_agreement_);
+  if (!held_ || held_->peer_is_gone()) held_ = next_acceptable(*listener_, held_agreement_);
   return held_ != nullptr;
 }
 
@@ -140,8 +157,9 @@ void Acceptor::match() {
   }
 }
 
-std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(proto::Agreement& agreement) {
-  while (auto request = listener_->next_request()) {
+std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(Listener& listener,
+                                                             proto::Agreement& agreement) {
+  while (auto request = listener.next_request()) {
     if (request->peer_is_gone()) continue;
     const auto agreed = proto::agree(options_.session.wishes, request->private_data());
     if (agreed) {
@@ -164,9 +182,13 @@ void Acceptor::finish(const Accept& accept, int error, int new_socket) {
   accept.target.queue->push(event, descriptor_);
 }
 
+void Acceptor::fail_accepts(int error) {
+  while (!accepts_.empty()) finish(accepts_.pop_front(), error, -1);
+}
+
 void Acceptor::close(const ControlTarget& target) {
   closed_ = true;
-  while (!accepts_.empty()) finish(accepts_.pop_front(), ECANCELED, -1);
+  fail_accepts(ECANCELED);
   polls_.cancel_all();
   held_.reset();
   if (listener_) {

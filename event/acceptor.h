@@ -21,7 +21,7 @@ struct AcceptorOptions {
 // Gives an accepted session its place in the descriptor table. Thread: any; must not wait.
 using RegisterSession = std::function<void(const std::shared_ptr<Session>&)>;
 
-class Acceptor final : public CompletionClient, public std::enable_shared_from_this<Acceptor> {
+class Acceptor : public CompletionClient, public std::enable_shared_from_this<Acceptor> {
  public:
   struct Accept {
     ControlTarget target;
@@ -44,15 +44,27 @@ class Acceptor final : public CompletionClient, public std::enable_shared_from_t
   void close(const ControlTarget& target);
   void complete(const Completion& completion) override;
 
+ protected:
+  [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
+  void match();
+  void fail_accepts(int error);
+
  private:
   class HandOver;
 
+  // Where requests come from, which of them fit, and what becomes of those. Thread: shard (the last: the
+  // shard the connection is to live on).
+  virtual Result<std::unique_ptr<Listener>> open_listener();
+  virtual std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener, proto::Agreement& agreement);
+  virtual Result<std::shared_ptr<Session>> establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                                                     const proto::Agreement& agreement);
+
   Status listen();
   Status listen_once() { return listener_ ? Status() : listen(); }
-  void match();
   void answer_polls();
   bool hold_request();
-  std::unique_ptr<ConnectionRequest> next_acceptable(proto::Agreement& agreement);
   void finish(const Accept& accept, int error, int new_socket);
   void finish_close();
 
