@@ -1,10 +1,12 @@
 // A first-in first-out queue in one growing ring: indexable from the head, no allocation once it has its
-// size.
+// size. It starts small, because a connection has many and uses most of them one entry at a time.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "src/base/log.h"
 
@@ -14,13 +16,21 @@ namespace exs {
 template <typename T>
 class Fifo {
  public:
+  Fifo() = default;
+  Fifo(Fifo&& other) noexcept { swap(other); }
+  Fifo& operator=(Fifo&& other) noexcept {
+    Fifo taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   // References stay good until the next push_back.
   T& push_back(T value) {
-    if (count_ == slots_.size()) grow();
-    T& slot = slots_[(head_ + count_) & (slots_.size() - 1)];
+    if (count_ == capacity_) grow();
+    T& slot = slots_[place(count_)];
     slot = std::move(value);
     ++count_;
     return slot;
@@ -28,16 +38,17 @@ class Fifo {
 
   [[nodiscard]] T& operator[](std::size_t index) {
     EXS_CHECK(index < count_);
-    return slots_[(head_ + index) & (slots_.size() - 1)];
+    return slots_[place(static_cast<std::uint32_t>(index))];
   }
   [[nodiscard]] const T& operator[](std::size_t index) const { return const_cast<Fifo&>(*this)[index]; }
   [[nodiscard]] T& front() { return (*this)[0]; }
   [[nodiscard]] T& back() { return (*this)[count_ - 1]; }
 
   T pop_front() {
-    T value = std::move(front());
-    slots_[head_] = T{};
-    head_ = (head_ + 1) & (slots_.size() - 1);
+    T& slot = front();
+    T value = std::move(slot);
+    if constexpr (!std::is_trivially_destructible_v<T>) slot = T{};  // lets go of what it held
+    head_ = place(1);
     --count_;
     return value;
   }
@@ -47,16 +58,34 @@ class Fifo {
   }
 
  private:
+  static constexpr std::uint32_t kFirstCapacity = 2;
+
+  [[nodiscard]] std::uint32_t place(std::uint32_t index) const noexcept {
+    return (head_ + index) & (capacity_ - 1);
+  }
+
   void grow() {
-    std::vector<T> larger(slots_.empty() ? 8 : slots_.size() * 2);
-    for (std::size_t i = 0; i < count_; ++i) larger[i] = std::move((*this)[i]);
-    slots_ = std::move(larger);
+    constexpr std::uint32_t kCapacityMax = 1U << 31;
+    EXS_CHECK(capacity_ < kCapacityMax);
+    const std::uint32_t larger = capacity_ == 0 ? kFirstCapacity : capacity_ * 2;
+    auto slots = std::make_unique<T[]>(larger);
+    for (std::uint32_t i = 0; i < count_; ++i) slots[i] = std::move(slots_[place(i)]);
+    slots_ = std::move(slots);
+    capacity_ = larger;
     head_ = 0;
   }
 
-  std::vector<T> slots_;  // size is zero or a power of two
-  std::size_t head_ = 0;
-  std::size_t count_ = 0;
+  void swap(Fifo& other) noexcept {
+    std::swap(slots_, other.slots_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(head_, other.head_);
+    std::swap(count_, other.count_);
+  }
+
+  std::unique_ptr<T[]> slots_;
+  std::uint32_t capacity_ = 0;  // zero or a power of two
+  std::uint32_t head_ = 0;
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace exs

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(what_goes_in_first_comes_out_first) {
 
 BOOST_AUTO_TEST_CASE(growth_keeps_the_order_of_a_wrapped_ring) {
   Fifo<int> queue;
-  for (int i = 0; i < 8; ++i) queue.push_back(i);  // the first size of the ring
+  for (int i = 0; i < 8; ++i) queue.push_back(i);  // a size of the ring
   for (int i = 0; i < 5; ++i) queue.pop_front();
   for (int i = 8; i < 13; ++i) queue.push_back(i);  // full, and the head is in the middle
   queue.push_back(13);
@@ -43,11 +43,58 @@ BOOST_AUTO_TEST_CASE(growth_keeps_the_order_of_a_wrapped_ring) {
 
 BOOST_AUTO_TEST_CASE(ring_of_its_size_is_used_again) {
   Fifo<int> queue;
-  const int* const first_slot = &queue.push_back(0);
-  for (int i = 1; i < 8; ++i) queue.push_back(i);
+  for (int i = 0; i < 8; ++i) queue.push_back(i);
+  const int* const first_slot = &queue.front();
   for (int i = 0; i < 8; ++i) queue.pop_front();
   // Expect: eight pushes later the ring is where it was, so nothing was allocated.
-  BOOST_TEST(&queue.push_back(8) == first_slot);
+  for (int i = 0; i < 100; ++i) {
+    int* const slot = &queue.push_back(i);
+    BOOST_TEST((slot == first_slot + i % 8));
+    queue.pop_front();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_of_few_entries_is_small) {
+  struct Counted {
+    Counted() { ++living(); }
+    Counted(const Counted&) { ++living(); }
+    Counted& operator=(const Counted&) = default;
+    ~Counted() { --living(); }
+    static int& living() {
+      static int count = 0;
+      return count;
+    }
+  };
+  {
+    Fifo<Counted> queue;
+    BOOST_TEST(Counted::living() == 0);
+    for (int i = 0; i < 100; ++i) {
+      queue.push_back({});
+      BOOST_TEST(Counted::living() == 2);
+      queue.push_back({});
+      queue.pop_front();
+      queue.pop_front();
+      BOOST_TEST(Counted::living() == 2);
+    }
+    for (int i = 0; i < 9; ++i) queue.push_back({});
+    BOOST_TEST(Counted::living() == 16);
+  }
+  BOOST_TEST(Counted::living() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_moved_fifo_is_empty_and_usable) {
+  Fifo<int> from;
+  for (int i = 0; i < 5; ++i) from.push_back(i);
+  Fifo<int> to(std::move(from));
+  BOOST_TEST(from.empty());  // NOLINT(bugprone-use-after-move)
+  BOOST_TEST(to.count() == 5U);
+  from.push_back(7);
+  to = std::move(from);
+  BOOST_TEST(from.empty());  // NOLINT(bugprone-use-after-move)
+  BOOST_TEST(to.count() == 1U);
+  BOOST_TEST(to.pop_front() == 7);
+  from.push_back(8);
+  BOOST_TEST(from.front() == 8);
 }
 
 BOOST_AUTO_TEST_CASE(popped_slot_lets_go_of_what_it_held) {
