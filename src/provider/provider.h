@@ -8,7 +8,8 @@
 //  2. Nothing here blocks and nothing calls back: results come only out of Port::poll.
 //  3. Each post_* is all or nothing. On success exactly one Completion with its token follows, also after
 //     close() (then ECANCELED); until then the memory must stay registered, and unchanged for sends and
-//     writes. On error nothing was posted. Posts of one link complete in post order within a kind.
+//     writes. On error nothing was posted. Posts of one link complete in post order within a kind;
+//     receives complete in the order of the messages.
 //  4. The link is reliable and ordered: a message posted after a write arrives after its bytes.
 //  5. Bytes from a peer can only end a link (kDisconnected), never the process.
 #pragma once
@@ -89,7 +90,8 @@ class Link {
   // Sends `header` (copied) followed by `payload` (by reference until the completion; may be empty) as one
   // message. Consumes one of the peer's posted receives. EAGAIN: depth. ENOTCONN: closed. EMSGSIZE.
   virtual Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) = 0;
-  // Offers memory for one message. Receives are used in post order.
+  // Offers memory for one message, of any length that may come: which posted receive takes the next one is
+  // the provider's choice.
   virtual Status post_recv(LocalSlice into, std::uint64_t token) = 0;
   // Reads into.length_bytes from the start of `from`. At most LinkDepths::reads_out may be outstanding.
   virtual Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) = 0;

@@ -130,8 +130,10 @@ bool FakeLink::deliver_message() {
     break_off(Status(ECONNRESET));
     return true;
   }
-  const Receive receive = receives_.front();
-  receives_.pop_front();
+  // Which one is the provider's choice: the oldest and the newest in turn.
+  const bool newest = peer_->delivered_to_peer_ % 2 == 0;
+  const Receive receive = newest ? receives_.back() : receives_.front();
+  newest ? receives_.pop_back() : receives_.pop_front();
   if (message.size() > receive.into.length_bytes) {
     violate("message longer than its receive");
     break_off(Status(ECONNRESET));

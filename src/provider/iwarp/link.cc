@@ -26,7 +26,9 @@ IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& dep
       next_sink_(static_cast<std::uint32_t>(secret)),
       windows_(secret),
       receiver_(*this, windows_, reads_),
-      transmitter_(*this, context.chunks, reads_) {}
+      transmitter_(*this, context.chunks, reads_) {
+  receiver_.expect_receives(depths.receives);
+}
 
 IwarpLink::~IwarpLink() {
   if (!is_over()) close();
@@ -45,7 +47,7 @@ Status IwarpLink::post_send(std::span<const std::byte> header, LocalSlice payloa
 
 Status IwarpLink::post_recv(LocalSlice into, std::uint64_t token) {
   if (is_over()) return Status(ENOTCONN);
-  if (receiver_.receives().count() >= depths_.receives) return Status(EAGAIN);
+  if (receiver_.receives_posted() >= depths_.receives) return Status(EAGAIN);
   receiver_.post_receive({memory_of(into), token});
   return {};
 }
@@ -151,8 +153,8 @@ void IwarpLink::shut(Status status, std::span<const std::byte> last_words) noexc
   transmitter_.clear();
   while (!receiver_.reads().empty())
     complete(CompletionKind::kRead, status, receiver_.reads().pop_front().token);
-  while (!receiver_.receives().empty()) {
-    complete(CompletionKind::kReceive, status, receiver_.receives().pop_front().token);
+  for (const PostedReceive& receive : receiver_.take_receives()) {
+    complete(CompletionKind::kReceive, status, receive.token);
   }
   receiver_.stop();
   windows_.clear();

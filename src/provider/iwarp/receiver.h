@@ -6,11 +6,15 @@
 //     CRC of its last FPDU. A bad CRC can leave placed bytes behind, but only in memory the peer may write.
 //  2. Between calls nothing of the input is kept but a partial header or trailer.
 //  3. After the first fault, or a Terminate of the peer, all further input is ignored.
+//  4. The receive posted last takes the next message: its memory is warm in the cache, and a connection
+//     touches no more memory than it had messages waiting at once, however many receives it has posted.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "src/base/fifo.h"
 #include "src/provider/iwarp/fpdu.h"
@@ -58,6 +62,8 @@ class Receiver {
 
   void configure(bool crc, std::uint32_t inbound_reads_max) noexcept;
 
+  // How many receives will be posted at most: more cost an allocation.
+  void expect_receives(std::size_t count) { receives_.reserve(count); }
   void post_receive(const PostedReceive& receive) { receives_.push_back(receive); }
   // In the order in which the requests go out.
   void post_read(const PostedRead& read) { posted_reads_.push_back(read); }
@@ -85,7 +91,12 @@ class Receiver {
   [[nodiscard]] std::span<const std::byte> header() const noexcept { return header_; }
   [[nodiscard]] std::span<const std::byte> terminate_word() const noexcept { return terminate_word_; }
 
-  [[nodiscard]] Fifo<PostedReceive>& receives() noexcept { return receives_; }
+  // With the one that is being filled.
+  [[nodiscard]] std::size_t receives_posted() const noexcept {
+    return receives_.size() + (filling_.has_value() ? 1 : 0);
+  }
+  // Takes them away, the oldest first; the one that is being filled comes last.
+  std::vector<PostedReceive> take_receives();
   [[nodiscard]] Fifo<PostedRead>& reads() noexcept { return posted_reads_; }
   // Forgets posts and targets; further input is ignored.
   void stop() noexcept;
@@ -139,7 +150,8 @@ class Receiver {
   std::array<std::byte, kTrailerBytesMax> trailer_{};
   std::array<std::byte, kTerminateWordBytes> terminate_word_{};
   ReceiverFault fault_;
-  Fifo<PostedReceive> receives_;
+  std::vector<PostedReceive> receives_;   // a stack
+  std::optional<PostedReceive> filling_;  // by the SEND in progress
   Fifo<PostedRead> posted_reads_;
 };
 

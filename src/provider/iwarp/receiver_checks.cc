@@ -91,10 +91,14 @@ bool Receiver::begin_send(const UntaggedHeader& header) {
   if (opcode_ == Opcode::kSendInvalidate || opcode_ == Opcode::kSendSolicitedInvalidate) {
     return fail(kCannotInvalidate, "no window may be invalidated by the peer", true);
   }
-  if (receives_.empty()) return fail(kNoReceive, "message without a posted receive", true);
+  if (!filling_) {
+    if (receives_.empty()) return fail(kNoReceive, "message without a posted receive", true);
+    filling_ = receives_.back();
+    receives_.pop_back();
+  }
   if (header.message_offset != message_bytes_)
     return fail(kBadMessageOffset, "message offset out of order", true);
-  const std::span<std::byte> memory = receives_.front().memory;
+  const std::span<std::byte> memory = filling_->memory;
   if (header.payload_bytes > memory.size() - message_bytes_) {
     return fail(kMessageTooLong, "message longer than its receive", true);
   }
@@ -131,7 +135,9 @@ void Receiver::finish_send() {
   const std::uint32_t length_bytes = message_bytes_;
   message_bytes_ = 0;
   ++next_message_[kSendQueue];
-  client_.message_received(receives_.pop_front().token, length_bytes);
+  const std::uint64_t token = filling_->token;
+  filling_.reset();
+  client_.message_received(token, length_bytes);
 }
 
 void Receiver::finish_read_response() {

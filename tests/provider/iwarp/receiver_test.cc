@@ -125,7 +125,7 @@ const std::vector<Wrong>& wrongs() {
        [](ReceiverRig& r) { return read_request_fpdu(1, 4, 1, r.read_stag, 0, 0x01); }},
       {"send with no receive posted", kNoReceive, 20,
        [](ReceiverRig& r) {
-         r.receiver.receives().clear();
+         r.receiver.take_receives();
          return send_fpdu(1, {});
        }},
       {"send longer than its receive", kMessageTooLong, 20, [](auto&) { return send_fpdu(1, counted(101)); }},
@@ -269,8 +269,52 @@ BOOST_AUTO_TEST_CASE(nothing_is_reported_before_the_last_byte) {
   BOOST_TEST(!rig.receiver.fpdu_seen());
   BOOST_TEST(!rig.receiver.at_fpdu_boundary());
   BOOST_TEST(rig.receiver.consume(std::span(message).last(1)));
-  BOOST_TEST(rig.told == "message 0 50\n");
+  BOOST_TEST(rig.told == "message 3 50\n");
   BOOST_TEST(rig.receiver.fpdu_seen());
+}
+
+BOOST_AUTO_TEST_CASE(the_receive_posted_last_is_used_first) {
+  ReceiverRig rig(false);
+  // One message at a time, its receive posted again: only one of the four rooms is ever touched.
+  for (std::uint32_t number = 1; number <= 100; ++number) {
+    BOOST_REQUIRE(rig.receiver.consume(send_fpdu(number, counted(100))));
+    BOOST_TEST(rig.told == "message 3 100\n");
+    BOOST_TEST(rig.receiver.receives_posted() == 3U);
+    rig.told.clear();
+    rig.receiver.post_receive({rig.rooms[3], 3});
+  }
+  for (std::size_t room = 0; room < 3; ++room) BOOST_TEST((rig.rooms[room] == Bytes(100)));
+  BOOST_TEST((rig.rooms[3] == counted(100)));
+  // Four at once use each room, and none twice.
+  for (std::uint32_t number = 101; number <= 104; ++number) {
+    BOOST_REQUIRE(rig.receiver.consume(send_fpdu(number, counted(number - 100))));
+  }
+  BOOST_TEST(rig.told == "message 3 1\nmessage 2 2\nmessage 1 3\nmessage 0 4\n");
+  BOOST_TEST(!rig.receiver.consume(send_fpdu(105, counted(1))));
+  BOOST_TEST((rig.receiver.fault().code == kNoReceive));
+}
+
+BOOST_AUTO_TEST_CASE(a_receive_posted_amid_a_message_waits_for_the_next_one) {
+  ReceiverRig rig(false);
+  Bytes late(100);
+  BOOST_REQUIRE(rig.receiver.consume(untagged_fpdu(untagged(0x01, 0x43, 0, 1), counted(8))));
+  BOOST_TEST(rig.receiver.receives_posted() == 4U);
+  rig.receiver.post_receive({late, 9});
+  BOOST_REQUIRE(rig.receiver.consume(untagged_fpdu(untagged(0x41, 0x43, 0, 1, 8), counted(4))));
+  BOOST_REQUIRE(rig.receiver.consume(send_fpdu(2, counted(5))));
+  BOOST_TEST(rig.told == "message 3 12\nmessage 9 5\n");
+}
+
+// Also a first segment without a byte.
+BOOST_AUTO_TEST_CASE(receives_are_given_back_with_the_one_in_use) {
+  for (const std::size_t bytes : {0, 8}) {
+    ReceiverRig rig(false);
+    BOOST_REQUIRE(rig.receiver.consume(untagged_fpdu(untagged(0x01, 0x43, 0, 1), counted(bytes))));
+    std::vector<std::uint64_t> tokens;
+    for (const PostedReceive& receive : rig.receiver.take_receives()) tokens.push_back(receive.token);
+    BOOST_TEST(tokens == (std::vector<std::uint64_t>{0, 1, 2, 3}), boost::test_tools::per_element());
+    BOOST_TEST(rig.receiver.receives_posted() == 0U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(each_fault_has_its_terminate_and_stops_the_stream) {
