@@ -1,7 +1,8 @@
 #include "src/proto/slots.h"
 
 #include <algorithm>
-#include <new>
+#include <cstring>
+#include <utility>
 
 #include "src/base/log.h"
 #include "src/proto/token.h"
@@ -23,8 +24,14 @@ Slots::Slots(const Agreement& agreement, Link& link)
     : link_(link), count_(slot_count(agreement)), slot_bytes_(slot_bytes(agreement)) {}
 
 Status Slots::post_all() {
-  memory_.reset(new (std::nothrow) std::byte[count_ * slot_bytes_]);
-  if (memory_ == nullptr) return Status(ENOMEM);
+  Result<Pages> memory = Pages::map(count_ * slot_bytes_);
+  if (!memory) {
+    log(LogLevel::kError,
+        "no memory for the %u receive slots of a connection: %s (limits of the process, vm.max_map_count?)",
+        count_, std::strerror(memory.error().error()));
+    return memory.error();
+  }
+  memory_ = std::move(*memory);
   for (std::uint64_t slot = 0; slot < count_; ++slot) {
     if (const Status status = post(slot); !status.ok()) return status;
   }
@@ -32,13 +39,13 @@ Status Slots::post_all() {
 }
 
 Status Slots::post(std::uint64_t slot) {
-  return link_.post_recv({memory_.get() + slot * slot_bytes_, slot_bytes_, {}},
+  return link_.post_recv({memory_.start() + slot * slot_bytes_, slot_bytes_, {}},
                          make_token(PostKind::kSlot, slot));
 }
 
 std::span<const std::byte> Slots::message(std::uint64_t slot, std::uint32_t length_bytes) const {
   EXS_CHECK(slot < count_ && length_bytes <= slot_bytes_);
-  return {memory_.get() + slot * slot_bytes_, length_bytes};
+  return {memory_.start() + slot * slot_bytes_, length_bytes};
 }
 
 Status Slots::free(std::uint64_t slot) {

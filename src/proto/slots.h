@@ -11,14 +11,15 @@
 //     exist.) 5 one-off messages: READY, SHUTDOWN for each direction, CLOSE, CLOSE_ACK.
 //  2. A slot is posted again as soon as its message is decoded, before anything that answers it is sent;
 //     only an immediate keeps its slot, until a receive has taken the payload.
-//  3. Nothing here touches slot memory, so an idle connection's slots are address space, not memory.
+//  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space but
+//     for as many as have held a message at the same time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "src/base/pages.h"
 #include "src/proto/hello.h"
 #include "src/provider/provider.h"
 
@@ -51,7 +52,7 @@ class Slots {
   Link& link_;
   const std::uint32_t count_;
   const std::size_t slot_bytes_;
-  std::unique_ptr<std::byte[]> memory_;
+  Pages memory_;
   bool retired_ = false;
 };
 
