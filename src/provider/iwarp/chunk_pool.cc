@@ -5,31 +5,43 @@
 namespace exs::iwarp {
 namespace {
 
-constexpr std::size_t kSpareMax = 64;  // 1 MiB a port is kept for the next burst
+// 1 MiB a port is kept for the next burst, and half of that in small chunks.
+constexpr std::size_t kSpareMax = 64;
+constexpr std::size_t kSpareSmallMax = 512;
 
 }  // namespace
 
 ChunkPool::~ChunkPool() = default;
 
 Chunk* ChunkPool::take(std::size_t bytes_at_least) {
-  if (bytes_at_least > kChunkBytes || spare_.empty()) {
-    return new Chunk(std::max(bytes_at_least, kChunkBytes));
+  const bool small = bytes_at_least <= kSmallChunkBytes;
+  Spare& spare = small ? spare_small_ : spare_;
+  if (bytes_at_least > kChunkBytes || spare.empty()) {
+    return new Chunk(std::max(bytes_at_least, small ? kSmallChunkBytes : kChunkBytes));
   }
-  Chunk* chunk = spare_.back().release();
-  spare_.pop_back();
+  Chunk* chunk = spare.back().release();
+  spare.pop_back();
   return chunk;
 }
 
 void ChunkPool::give_back(Chunk* chunk) noexcept {
   chunk->used = 0;
   std::unique_ptr<Chunk> owned(chunk);
-  if (owned->capacity != kChunkBytes || spare_.size() >= kSpareMax) return;
-  spare_.reserve(kSpareMax);
-  spare_.push_back(std::move(owned));
+  if (owned->capacity > kChunkBytes) return;
+  const bool small = owned->capacity == kSmallChunkBytes;
+  Spare& spare = small ? spare_small_ : spare_;
+  const std::size_t most = small ? kSpareSmallMax : kSpareMax;
+  if (spare.size() >= most) return;
+  spare.reserve(most);
+  spare.push_back(std::move(owned));
 }
 
 FrameArena::Piece FrameArena::allocate(std::size_t bytes) {
-  if (tail_ == nullptr || tail_->capacity - tail_->used < bytes) tail_ = pool_.take(bytes);
+  if (tail_ == nullptr) {
+    tail_ = pool_.take(bytes);
+  } else if (tail_->capacity - tail_->used < bytes) {
+    tail_ = pool_.take(std::max(bytes, ChunkPool::kChunkBytes));
+  }
   Piece piece{tail_->storage.get() + tail_->used, tail_};
   tail_->used += bytes;
   ++tail_->live;

@@ -1,5 +1,6 @@
 // Memory for frame headers and small copied payloads that wait for the socket. A link holds chunks only while
-// something of it waits, so thousands of idle links cost nothing here.
+// something of it waits, so thousands of idle links cost nothing here; and one small chunk for its first few
+// messages, so thousands that answer at the same time cost little.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +22,21 @@ struct Chunk {
 class ChunkPool {
  public:
   static constexpr std::size_t kChunkBytes = 16384;
+  static constexpr std::size_t kSmallChunkBytes = 1024;
 
   ~ChunkPool();
+  // Of either size, or larger if `bytes_at_least` is.
   Chunk* take(std::size_t bytes_at_least);
   void give_back(Chunk* chunk) noexcept;
 
  private:
-  std::vector<std::unique_ptr<Chunk>> spare_;
+  using Spare = std::vector<std::unique_ptr<Chunk>>;
+  Spare spare_;
+  Spare spare_small_;
 };
 
-// Allocates from the tail of one chunk after the other; each piece is released on its own, in any order.
-// Thread: shard.
+// Allocates from the tail of one chunk after the other, the first one small; each piece is released on its
+// own, in any order. Thread: shard.
 class FrameArena {
  public:
   explicit FrameArena(ChunkPool& pool) noexcept : pool_(pool) {}
