@@ -142,10 +142,10 @@ std::uint16_t local_port(const Socket& socket) {
   return ntohs(address_of(socket, exs_getsockname).port());
 }
 
-std::string provider_of(const Socket& socket) {
+std::string provider_of(int descriptor) {
   char name[64];
   socklen_t length = sizeof name;
-  if (exs_getsockopt(socket.descriptor(), SOL_EXS, EXS_SO_PROVIDER, name, &length) == -1)
+  if (exs_getsockopt(descriptor, SOL_EXS, EXS_SO_PROVIDER, name, &length) == -1)
     fail("cannot ask for the provider", errno);
   return name;
 }

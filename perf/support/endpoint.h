@@ -116,7 +116,7 @@ std::string local_name(const Socket& socket);
 std::string peer_name(const Socket& socket);
 std::uint16_t local_port(const Socket& socket);
 
-std::string provider_of(const Socket& socket);
+std::string provider_of(int descriptor);
 
 // False: EAGAIN, take events and try again. Other errors throw.
 bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,

@@ -136,7 +136,7 @@ Measurement measure(const Tool& tool, const Options& options, const Job& wanted,
   check_small_max(channel.socket(), job);
   ask(channel, job, wishes);
   channel.allow_operations(job.depth + kSpareOperations);
-  const std::string provider = provider_of(channel.socket());
+  const std::string provider = provider_of(channel.socket().descriptor());
   Progress progress(options.limit);
   const Driven driven = method_of(tool, job.kind).drive(channel, job, options.limit, progress);
   Measurement out = merge(job, driven);

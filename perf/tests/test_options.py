@@ -25,6 +25,10 @@ USAGE_ERRORS = [
     ("exs-blast", "127.0.0.1", "--port", "70000"),
     ("exs-blast", "127.0.0.1", "--bind", "127.0.0.1"),
     ("exs-ping", "--self", "--depth", "2"),
+    ("exs-crowd", "--connections", "0"),
+    ("exs-crowd", "--connections", "3", "--processes", "4"),
+    ("exs-crowd", "--size", "65537"),
+    ("exs-crowd", "127.0.0.1"),
     ("tcp-baseline", "--mode", "other"),
     ("tcp-baseline", "--size", "0"),
 ]
@@ -40,7 +44,7 @@ class Options(ToolsTest):
                 self.assert_one_line(done.stderr, command[0] + ": ")
 
     def test_help_and_version(self):
-        for tool in ("exs-blast", "exs-ping", "tcp-baseline"):
+        for tool in ("exs-blast", "exs-ping", "exs-crowd", "tcp-baseline"):
             with self.subTest(tool=tool):
                 self.assertIn("--json", self.succeed(tool, "--help"))
                 self.assertRegex(self.succeed(tool, "--version"), rf"^{tool} \d+\.\d+\.\d+\n$")
