@@ -3,6 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +22,13 @@ void raise_event(int descriptor) {
 void lower_event(int descriptor) {
   std::uint64_t count = 0;
   [[maybe_unused]] const auto taken = ::read(descriptor, &count, sizeof count);
+}
+
+// Fails when the process has too many signals waiting, and then it will look anyway.
+void send(const exs_signal_t& signal) {
+  sigval value{};
+  value.sival_ptr = signal.exs_sig_value;
+  [[maybe_unused]] const int sent = ::sigqueue(::getpid(), signal.exs_sig_signo, value);
 }
 
 }  // namespace
@@ -41,24 +50,27 @@ void EventQueue::cancel_reservation() {
 
 void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
   const auto self = shared_from_this();  // who dequeues the event may delete the queue at once
-  Sleepers due;
+  Listeners due;
   {
     LockGuard guard(mutex_);
     due = add(Entry{event, std::move(number), nullptr});
   }
-  wake(due);
+  tell(due);
 }
 
-EventQueue::Sleepers EventQueue::add(Entry entry) {
+EventQueue::Listeners EventQueue::add(Entry entry) {
   entries_.push_back(std::move(entry));
   EXS_CHECK(entries_.count() <= reserved_);
   if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
-  return {leader_sleeps_ && entries_.count() >= leader_min_, followers_are_due()};
+  Listeners due{leader_sleeps_ && entries_.count() >= leader_min_, followers_are_due(), {}};
+  if (entries_.count() == 1) due.signal = signal_;
+  return due;
 }
 
-void EventQueue::wake(const Sleepers& sleepers) {
-  if (sleepers.leader) home_->wake_leader();
-  if (sleepers.followers) raise_event(follower_fd_.get());
+void EventQueue::tell(const Listeners& listeners) {
+  if (listeners.leader) home_->wake_leader();
+  if (listeners.followers) raise_event(follower_fd_.get());
+  if (listeners.signal.exs_sig_control == EXS_SIG_ENABLE) send(listeners.signal);
 }
 
 // ---------------------------------------------------------------- notices
@@ -73,14 +85,14 @@ bool EventQueue::reserve_for_notice() {
 
 void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
   const auto self = shared_from_this();
-  Sleepers due;
+  Listeners due;
   {
     LockGuard guard(mutex_);
     notice.add(usage);
     if (std::exchange(notice.waits_, true)) return;
     due = add(Entry{{}, notice.shared_from_this(), &notice});
   }
-  wake(due);
+  tell(due);
 }
 
 void EventQueue::end_notice(Notice& notice) {
@@ -166,6 +178,16 @@ Result<int> EventQueue::ready_fd() {
   return ready_fd_.get();
 }
 
+void EventQueue::set_signal(const exs_signal_t& signal) {
+  LockGuard guard(mutex_);
+  signal_ = signal;
+}
+
+exs_signal_t EventQueue::signal() {
+  LockGuard guard(mutex_);
+  return signal_;
+}
+
 Status EventQueue::set_depth(std::size_t depth) {
   LockGuard guard(mutex_);
   if (depth < reserved_) return Status(EBUSY);
@@ -192,7 +214,7 @@ Status EventQueue::close(bool force) {
     while (!entries_.empty()) take_front();
     leader = leader_sleeps_;
   }
-  wake({leader, true});
+  tell({leader, true, {}});
   return Status();
 }
 

@@ -71,6 +71,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_.load(std::memory_order_relaxed); }
   void set_spin_ns(std::uint64_t spin_ns) noexcept { spin_ns_.store(spin_ns, std::memory_order_relaxed); }
 
+  // Sent to the process whenever the queue stops being empty.
+  void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] exs_signal_t signal() EXS_EXCLUDES(mutex_);
+
   [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
 
   // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
@@ -94,17 +98,18 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     std::shared_ptr<void> held;  // the descriptor number in the event, or the notice
     Notice* notice = nullptr;    // the event is made when it is taken
   };
-  struct Sleepers {
+  // Who is to hear of it, once the mutex is free.
+  struct Listeners {
     bool leader = false;
     bool followers = false;
+    exs_signal_t signal{};
   };
-  // Which sleepers are to be woken, once the mutex is free.
-  [[nodiscard]] Sleepers add(Entry entry) EXS_REQUIRES(mutex_);
+  [[nodiscard]] Listeners add(Entry entry) EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   exs_event_t take_front() EXS_REQUIRES(mutex_);
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool followers_are_due() EXS_REQUIRES(mutex_);
-  void wake(const Sleepers& sleepers);
+  void tell(const Listeners& listeners);
 
   const std::shared_ptr<Shard> home_;
   const UniqueFd follower_fd_;
@@ -123,6 +128,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
   std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // the wishes of those asleep
   UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
+  exs_signal_t signal_ EXS_GUARDED_BY(mutex_){};
   bool closed_ EXS_GUARDED_BY(mutex_) = false;
 };
 

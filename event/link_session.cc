@@ -79,6 +79,7 @@ Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const pro
   set_small_bytes(agreement.small_bytes);
   set_state(State::kConnected);
   arm(options_.connect_limit_ns);  // until the peer's first message
+  set_keepalive(options_.keepalive_ns);
   return Status();
 }
 
@@ -89,6 +90,7 @@ void LinkSession::complete(const Completion& completion) {
 
 void LinkSession::take(const Completion& completion) {
   if (!link_) return;
+  if (completion.kind == CompletionKind::kReceive || completion.kind == CompletionKind::kRead) heard_ = true;
   if (connection_) {
     if (completion.kind != CompletionKind::kEstablished) connection_->handle(completion);
     return;
@@ -115,6 +117,7 @@ void LinkSession::ready() {
   if (state() != State::kConnecting) return;
   set_small_bytes(connection_->agreement().small_bytes);
   set_state(State::kConnected);
+  set_keepalive(options_.keepalive_ns);
   push_control(connect_target_, EXS_EVT_CONNECT, 0);
   connect_target_ = {};
 }
@@ -154,6 +157,29 @@ std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
     abort(Status(ECANCELED));
   }
   return cancelled;
+}
+
+// A write that has left proves nothing: the kernel takes it, whether or not the peer lives.
+void LinkSession::set_keepalive(std::uint64_t period_ns) {
+  keepalive_ns_ = period_ns;
+  heard_ = true;
+  silent_periods_ = 0;
+  keepalive_due_.drop();
+  if (period_ns == 0 || state() != State::kConnected) return;
+  keepalive_due_.set(*shard(), monotonic_ns() + period_ns, shared_from_this());
+}
+
+void LinkSession::look_for_signs_of_life(std::uint64_t now_ns) {
+  if (state() != State::kConnected) return;  // a close has its own limit
+  silent_periods_ = heard_ ? 0 : silent_periods_ + 1;
+  heard_ = false;
+  if (silent_periods_ > 1) {
+    log(LogLevel::kWarn, "socket %d: the peer has been silent for two keep-alive periods: ETIMEDOUT",
+        descriptor()->number());
+    return abort(Status(ETIMEDOUT));
+  }
+  keepalive_due_.set(*shard(), now_ns + keepalive_ns_, shared_from_this());
+  if (silent_periods_ == 1) connection_->probe();
 }
 
 void LinkSession::flush() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "event/deadline.h"
 #include "event/session.h"
 
 namespace exs {
@@ -13,6 +14,7 @@ struct SessionOptions {
   proto::Wishes wishes;
   std::uint64_t connect_limit_ns = 0;  // whole connect; accepted: until the peer's first message
   std::uint32_t operations_max = 0;    // posted operations a direction
+  std::uint64_t keepalive_ns = 0;      // 0: off
 };
 
 class LinkSession final : public Session, public CompletionClient, public proto::OutcomeSink {
@@ -33,6 +35,7 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   void close(std::uint64_t linger_ns, ControlTarget target) override;
   void abort(Status why) override;
   void flush() override;
+  void set_keepalive(std::uint64_t period_ns) override;
   proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                     int error) override;
   [[nodiscard]] proto::Readiness readiness() const override;
@@ -48,6 +51,7 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   void stepped() override;
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void tell_shutdowns(int error);
+  void look_for_signs_of_life(std::uint64_t now_ns);
   void take(const Completion& completion);
 
   // proto::OutcomeSink
@@ -75,6 +79,10 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   std::uint64_t deadline_ns_ = kNoDeadline;
+  std::uint64_t keepalive_ns_ = 0;
+  Deadline keepalive_due_{[this](std::uint64_t now_ns) { look_for_signs_of_life(now_ns); }};
+  bool heard_ = false;  // from the peer, in this period
+  int silent_periods_ = 0;
   ControlTarget connect_target_;
   std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;

@@ -56,6 +56,9 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   // Is called once, just before a close is told.
   void set_farewell(std::function<void(Session&)> farewell) { farewell_ = std::move(farewell); }
 
+  // 0: off. A peer that is silent for so long is asked for a sign of life, for twice as long given up.
+  virtual void set_keepalive(std::uint64_t period_ns) = 0;
+
   // Operations that have had their event, and how many of those told an error.
   struct Ended {
     std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;

@@ -23,6 +23,8 @@ bool too_late(Socket& socket) {
 
 namespace {
 
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
 // The value of a set, as it came; room for the value of a get.
 struct Given {
   const void* value;
@@ -82,6 +84,16 @@ Status set_connect_timeout(Socket& socket, const Given& given) EXS_REQUIRES(sock
   return Status();
 }
 
+Status set_keepalive(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
+  if (const Status status = set_number(given, {0, INT_MAX}, socket.options().keepalive_ms); !status.ok())
+    return status;
+  const auto session = socket.shared_session();
+  if (!session) return Status();
+  const std::uint64_t period_ns = static_cast<std::uint64_t>(socket.options().keepalive_ms) * kNsPerMs;
+  session->shard()->carry_out([&] { session->set_keepalive(period_ns); });
+  return Status();
+}
+
 // With or without its terminating zero.
 Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   std::string_view name(static_cast<const char*>(given.value), given.length);
@@ -107,6 +119,7 @@ Status set_option(Socket& socket, int option, const Given& given) EXS_REQUIRES(s
   SocketOptions& options = socket.options();
   switch (option) {
     case SO_ASYNC_RECV_ORDERED: return set_number(given, {0, 1}, options.receives_ordered);
+    case EXS_SO_KEEPALIVE_MS: return set_keepalive(socket, given);
     case EXS_SO_CONNECT_TIMEOUT_MS: return set_connect_timeout(socket, given);
     case EXS_SO_LINGER_MS: return set_number(given, {0, INT_MAX}, options.linger_ms);
     case EXS_SO_PROVIDER: return set_provider(socket, given);
@@ -118,6 +131,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
   const SocketOptions& options = socket.options();
   switch (option) {
     case SO_ASYNC_RECV_ORDERED: return room.put(options.receives_ordered);
+    case EXS_SO_KEEPALIVE_MS: return room.put(options.keepalive_ms);
     case EXS_SO_CONNECT_TIMEOUT_MS: return room.put(connect_timeout_ms(socket));
     case EXS_SO_LINGER_MS: return room.put(options.linger_ms);
     case EXS_SO_PROVIDER: return get_provider(socket, room);

@@ -1,6 +1,7 @@
 // exs_qcreate, exs_qdelete, exs_qdequeue, exs_qwait, exs_qmodify, exs_qstatus, exs_qfd,
 // exs_qpost.
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "event/wait.h"
@@ -57,6 +58,16 @@ Result<T> attribute_value(const void* value, std::size_t length) {
   return copy;
 }
 
+Status set_signal(EventQueue& queue, const void* value, std::size_t length) {
+  const auto wish = attribute_value<exs_signal_t>(value, length);
+  if (!wish) return wish.error();
+  const bool enable = wish->exs_sig_control == EXS_SIG_ENABLE;
+  if (!enable && wish->exs_sig_control != EXS_SIG_DISABLE) return Status(EINVAL);
+  if (enable && (wish->exs_sig_signo < 1 || wish->exs_sig_signo > SIGRTMAX)) return Status(EINVAL);
+  queue.set_signal(*wish);
+  return Status();
+}
+
 Status set_attribute(EventQueue& queue, int attribute, const void* value, std::size_t length) {
   if (attribute == EXS_QATTR_SPIN_NS) {
     const auto spin_ns = attribute_value<std::uint64_t>(value, length);
@@ -64,6 +75,7 @@ Status set_attribute(EventQueue& queue, int attribute, const void* value, std::s
     queue.set_spin_ns(*spin_ns);
     return Status();
   }
+  if (attribute == EXS_QATTR_SIGNAL) return set_signal(queue, value, length);
   if (attribute != EXS_QATTR_DEPTH && attribute != EXS_QATTR_WAIT) return Status(EINVAL);
   const auto wish = attribute_value<int>(value, length);
   if (!wish) return wish.error();
@@ -90,6 +102,7 @@ Status get_attribute(EventQueue& queue, int attribute, void* value, std::size_t*
     case EXS_QATTR_EVENTS: return put_attribute(static_cast<int>(queue.events()), value, length);
     case EXS_QATTR_WAIT: return put_attribute(queue.wait_mode(), value, length);
     case EXS_QATTR_RESERVED_SLOTS: return put_attribute(static_cast<int>(queue.reserved()), value, length);
+    case EXS_QATTR_SIGNAL: return put_attribute(queue.signal(), value, length);
     case EXS_QATTR_SPIN_NS: return put_attribute(queue.spin_ns(), value, length);
     default: return Status(EINVAL);
   }

@@ -18,6 +18,7 @@ struct SocketOptions {
   int operations_max = 256;
   int connect_timeout_ms = 0;  // 0: the default of the role
   int linger_ms = 5000;
+  int keepalive_ms = 0;      // 0: off
   int receives_ordered = 1;  // always are
   std::string provider = "auto";
 

@@ -3,16 +3,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <string>
 #include <thread>
 
+#include "tests/support/child_process.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
@@ -20,53 +17,6 @@ namespace {
 
 constexpr std::size_t kMessageBytes = 1 << 18;
 constexpr int kOpen = 8;
-
-// Passes the port of a listening socket from one process to the other.
-class PortPipe {
- public:
-  PortPipe() { BOOST_REQUIRE_EQUAL(::pipe(ends_.data()), 0); }
-  ~PortPipe() {
-    for (const int end : ends_) ::close(end);
-  }
-  PortPipe(const PortPipe&) = delete;
-  PortPipe& operator=(const PortPipe&) = delete;
-  void tell(std::uint16_t port) const {
-    if (::write(ends_[1], &port, sizeof port) != sizeof port) std::abort();
-  }
-  [[nodiscard]] std::uint16_t hear() const {
-    std::uint16_t port = 0;
-    if (::read(ends_[0], &port, sizeof port) != sizeof port) std::abort();
-    return port;
-  }
-
- private:
-  std::array<int, 2> ends_{};
-};
-
-// A process of its own, made before this one has threads.
-class Child {
- public:
-  template <typename Body>
-  explicit Child(Body body) : pid_(::fork()) {
-    if (pid_ != 0) return;
-    body();
-    ::_exit(0);
-  }
-  ~Child() { kill(); }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) != pid_) {
-    }
-    pid_ = 0;
-  }
-
- private:
-  pid_t pid_;
-};
 
 int post(bool send, int socket, Queue& queue, Memory& memory) {
   return send ? exs_send(socket, memory.at(), kMessageBytes, 0, queue.handle(), nullptr, memory.handle())

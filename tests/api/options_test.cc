@@ -32,6 +32,7 @@ struct SocketOption {
 };
 const SocketOption kSocketOptions[] = {
     {SO_ASYNC_RECV_ORDERED, 0, 1, 1},
+    {EXS_SO_KEEPALIVE_MS, 0, INT_MAX, 0},
     {EXS_SO_CONNECT_TIMEOUT_MS, 1, INT_MAX, 10'000},
     {EXS_SO_LINGER_MS, 0, INT_MAX, 5000},
 };

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -229,6 +230,54 @@ BOOST_FIXTURE_TEST_CASE(delete_is_busy_while_a_thread_waits, Connected) {
   waiting.join();
   BOOST_TEST(taken == 2);
   BOOST_TEST(exs_qdelete(queue) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_queue_that_stops_being_empty_sends_a_signal, Fixture) {
+  sigset_t realtime;
+  sigset_t before;
+  ::sigemptyset(&realtime);
+  ::sigaddset(&realtime, SIGRTMIN);
+  ::pthread_sigmask(SIG_BLOCK, &realtime, &before);
+  const auto pending = [&] {
+    const timespec now{};
+    siginfo_t info{};
+    if (::sigtimedwait(&realtime, &info, &now) != SIGRTMIN) return static_cast<void*>(nullptr);
+    BOOST_TEST(info.si_code == SI_QUEUE);
+    return info.si_value.sival_ptr;
+  };
+  Queue queue;
+  const exs_qhandle_t handle = queue.handle();
+  exs_signal_t wish{EXS_SIG_ENABLE, SIGRTMIN, &queue};
+  for (const exs_signal_t& wrong :
+       {exs_signal_t{EXS_SIG_ENABLE, 0, nullptr}, exs_signal_t{EXS_SIG_ENABLE, SIGRTMAX + 1, nullptr},
+        exs_signal_t{2, SIGRTMIN, nullptr}, exs_signal_t{-1, SIGRTMIN, nullptr}}) {
+    BOOST_TEST(outcome(exs_qmodify(handle, EXS_QATTR_SIGNAL, &wrong, sizeof wrong)) == "EINVAL");
+  }
+  BOOST_TEST(outcome(exs_qmodify(handle, EXS_QATTR_SIGNAL, &wish, sizeof(int))) == "EINVAL");
+  BOOST_TEST(exs_qpost(handle, nullptr, nullptr) == 0);
+  BOOST_TEST(pending() == nullptr);  // off
+  queue.next();
+  BOOST_TEST(exs_qmodify(handle, EXS_QATTR_SIGNAL, &wish, sizeof wish) == 0);
+  exs_signal_t found{};
+  std::size_t length = sizeof found;
+  BOOST_TEST(exs_qstatus(handle, EXS_QATTR_SIGNAL, &found, &length) == 0);
+  BOOST_TEST(length == sizeof found);
+  BOOST_TEST(found.exs_sig_control == EXS_SIG_ENABLE);
+  BOOST_TEST(found.exs_sig_signo == SIGRTMIN);
+  BOOST_TEST(found.exs_sig_value == &queue);
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST(exs_qpost(handle, nullptr, nullptr) == 0);
+    BOOST_TEST(pending() == &queue);
+    BOOST_TEST(exs_qpost(handle, nullptr, nullptr) == 0);  // not empty any more
+    BOOST_TEST(pending() == nullptr);
+    for (int taken = 0; taken < 2; ++taken) queue.next();
+  }
+  wish.exs_sig_control = EXS_SIG_DISABLE;
+  wish.exs_sig_signo = 0;
+  BOOST_TEST(exs_qmodify(handle, EXS_QATTR_SIGNAL, &wish, sizeof wish) == 0);
+  BOOST_TEST(exs_qpost(handle, nullptr, nullptr) == 0);
+  BOOST_TEST(pending() == nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
