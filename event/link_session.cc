@@ -80,7 +80,21 @@ Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const pro
   set_state(State::kConnected);
   arm(options_.connect_limit_ns);  // until the peer's first message
   set_keepalive(options_.keepalive_ns);
+  inherit_limit(proto::Direction::kSend, options_.send_limit);
+  inherit_limit(proto::Direction::kReceive, options_.receive_limit);
   return Status();
+}
+
+// Without a slot for notices the limit still does what else it is to do.
+void LinkSession::inherit_limit(proto::Direction direction, const TimeLimitWish& wish) {
+  if (!wish.is_set()) return;
+  auto limit = TimeLimit::create(wish, direction, descriptor());
+  if (!limit) {
+    log(LogLevel::kWarn, "socket %d: no slot for the notices of its time limit: give the queue more",
+        descriptor()->number());
+    limit = std::make_shared<TimeLimit>(wish);
+  }
+  set_time_limit(direction, std::move(limit));
 }
 
 void LinkSession::complete(const Completion& completion) {

@@ -12,9 +12,10 @@ namespace exs {
 
 struct SessionOptions {
   proto::Wishes wishes;
-  std::uint64_t connect_limit_ns = 0;  // whole connect; accepted: until the peer's first message
-  std::uint32_t operations_max = 0;    // posted operations a direction
-  std::uint64_t keepalive_ns = 0;      // 0: off
+  std::uint64_t connect_limit_ns = 0;       // whole connect; accepted: until the peer's first message
+  std::uint32_t operations_max = 0;         // posted operations a direction
+  std::uint64_t keepalive_ns = 0;           // 0: off
+  TimeLimitWish send_limit, receive_limit;  // of accepted connections
 };
 
 class LinkSession final : public Session, public CompletionClient, public proto::OutcomeSink {
@@ -51,6 +52,7 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   void stepped() override;
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void tell_shutdowns(int error);
+  void inherit_limit(proto::Direction direction, const TimeLimitWish& wish);
   void look_for_signs_of_life(std::uint64_t now_ns);
   void take(const Completion& completion);
 

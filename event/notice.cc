@@ -6,8 +6,8 @@
 namespace exs {
 
 std::shared_ptr<Notice> Notice::create(std::shared_ptr<EventQueue> queue, const exs_event_t& event,
-                                       std::shared_ptr<KernelDescriptor> number) {
-  std::shared_ptr<Notice> made(new Notice(std::move(queue), event, std::move(number)));
+                                       std::shared_ptr<KernelDescriptor> number, Keeps keeps) {
+  std::shared_ptr<Notice> made(new Notice(std::move(queue), event, std::move(number), keeps));
   return made->queue_->reserve_for_notice() ? made : nullptr;
 }
 
@@ -22,6 +22,7 @@ void Notice::end() {
 }
 
 void Notice::add(const proto::Usage& usage) {
+  if (keeps_ == Keeps::kLatest) untold_ = {};
   untold_.bytes += usage.bytes;
   untold_.transfers += std::min(usage.transfers, UINT32_MAX - untold_.transfers);
   untold_.last_offset = usage.last_offset;

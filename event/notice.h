@@ -12,9 +12,11 @@ namespace exs {
 
 class Notice : public std::enable_shared_from_this<Notice> {
  public:
+  // What an event tells that stands for several: the sum, or the last one.
+  enum class Keeps : std::uint8_t { kSum, kLatest };
   // `event`: what all its events have in common. Null: no slot is free. Thread: any.
   static std::shared_ptr<Notice> create(std::shared_ptr<EventQueue> queue, const exs_event_t& event,
-                                        std::shared_ptr<KernelDescriptor> number);
+                                        std::shared_ptr<KernelDescriptor> number, Keeps keeps = Keeps::kSum);
   Notice(const Notice&) = delete;
   Notice& operator=(const Notice&) = delete;
 
@@ -28,8 +30,8 @@ class Notice : public std::enable_shared_from_this<Notice> {
  private:
   friend class EventQueue;
   Notice(std::shared_ptr<EventQueue> queue, const exs_event_t& event,
-         std::shared_ptr<KernelDescriptor> number)
-      : queue_(std::move(queue)), event_(event), number_(std::move(number)) {}
+         std::shared_ptr<KernelDescriptor> number, Keeps keeps)
+      : queue_(std::move(queue)), event_(event), number_(std::move(number)), keeps_(keeps) {}
 
   // Both with the mutex of the queue held.
   void add(const proto::Usage& usage);
@@ -38,6 +40,7 @@ class Notice : public std::enable_shared_from_this<Notice> {
   std::shared_ptr<EventQueue> queue_;  // until end(): a waiting event refers back to us
   const exs_event_t event_;
   const std::shared_ptr<KernelDescriptor> number_;
+  const Keeps keeps_;
   // Guarded by the mutex of the queue.
   proto::Usage untold_;
   bool waits_ = false;  // an event is in the queue

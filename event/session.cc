@@ -1,6 +1,7 @@
 #include "event/session.h"
 
 #include "event/region.h"
+#include "src/base/log.h"
 
 namespace exs {
 namespace {
@@ -22,6 +23,9 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
+      late_sends_(*shard_, [this](std::uint64_t until_ns) { end_late(proto::Direction::kSend, until_ns); }),
+      late_receives_(*shard_,
+                     [this](std::uint64_t until_ns) { end_late(proto::Direction::kReceive, until_ns); }),
       polls_(descriptor_) {}
 
 Status Session::admit(proto::Direction direction) {
@@ -96,6 +100,7 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
                                       .exs_evt_offset = 0,
                                       .exs_evt_mhandle = operation.tag.memory_handle,
                                       .exs_evt_count = 0};
+  if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   ++(direction == proto::Direction::kSend ? ended_.sends : ended_.receives);
   if (outcome.error != 0) count_error(outcome.error);
   // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
@@ -108,7 +113,24 @@ void Session::push_control(const ControlTarget& target, int type, int error) {
   target.queue->push(control_event(target, *descriptor_, type, error), descriptor_);
 }
 
+void Session::set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit) {
+  (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_) = limit != nullptr;
+  watch(direction).set(std::move(limit), shared_from_this());
+}
+
+// What the peer has begun with cannot be taken back: then the connection ends.
+void Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns) {
+  proto::Selection late;
+  late.posted_until_ns = posted_until_ns;
+  if (cancel_transfers(direction, late, ETIMEDOUT).begun == 0) return stepped();
+  log(LogLevel::kWarn, "socket %d: %s took longer than its limit and the peer has begun with it: ETIMEDOUT",
+      descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive");
+  abort(Status(ETIMEDOUT));
+}
+
 void Session::push_closed(const ControlTarget& target, int error) {
+  for (const auto direction : {proto::Direction::kSend, proto::Direction::kReceive})
+    set_time_limit(direction, nullptr);
   if (farewell_) std::exchange(farewell_, {})(*this);
   if (target.queue) push_control(target, EXS_EVT_CLOSE, error);
 }

@@ -11,6 +11,7 @@
 #include "event/control_target.h"
 #include "event/open_polls.h"
 #include "event/shard.h"
+#include "event/time_limit.h"
 #include "src/proto/connection.h"
 
 namespace exs {
@@ -29,7 +30,11 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   void set_operations_max(std::uint32_t operations_max) { operations_max_ = operations_max; }
   // The operation has been admitted and its queue slot reserved: exactly one event follows.
   void post(proto::Direction direction, const proto::Operation& operation) {
-    shard_->post(shared_from_this(), direction, operation);
+    if (!is_limited(direction) || operation.persistent)
+      return shard_->post(shared_from_this(), direction, operation);
+    proto::Operation timed = operation;
+    timed.posted_ns = monotonic_ns();
+    shard_->post(shared_from_this(), direction, timed);
   }
   [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
@@ -46,6 +51,7 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   // --- Thread: shard ---
   // Starts the operation and sees to what follows.
   void carry_out(proto::Direction direction, const proto::Operation& operation) {
+    if (operation.posted_ns != 0) watch(direction).posted(operation.posted_ns, shared_from_this());
     start(direction, operation);
     stepped();
   }
@@ -56,6 +62,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   // Is called once, just before a close is told.
   void set_farewell(std::function<void(Session&)> farewell) { farewell_ = std::move(farewell); }
 
+  // For operations posted from now on; null: none.
+  void set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit);
   // 0: off. A peer that is silent for so long is asked for a sign of life, for twice as long given up.
   virtual void set_keepalive(std::uint64_t period_ns) = 0;
 
@@ -102,6 +110,14 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
 
  private:
+  LateWatch& watch(proto::Direction direction) {
+    return direction == proto::Direction::kSend ? late_sends_ : late_receives_;
+  }
+  [[nodiscard]] bool is_limited(proto::Direction direction) const noexcept {
+    return (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_)
+        .load(std::memory_order_relaxed);
+  }
+  void end_late(proto::Direction direction, std::uint64_t posted_until_ns);
   std::atomic<std::uint32_t>& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
@@ -122,8 +138,13 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   std::atomic<std::uint32_t> open_sends_{0};
   std::atomic<std::uint32_t> open_receives_{0};
 
+  std::atomic<bool> sends_limited_{false};
+  std::atomic<bool> receives_limited_{false};
+
   // Thread: shard
   Ended ended_;
+  LateWatch late_sends_;
+  LateWatch late_receives_;
   OpenPolls polls_;
   std::function<void(Session&)> farewell_;
   std::uint64_t stalled_since_ns_ = 0;  // 0: no send waits for a credit

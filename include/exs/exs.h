@@ -456,10 +456,11 @@ enum { /* options at level SOL_EXS, each an int unless told otherwise; accepted 
 };
 #define EXS_TIMEOUT_ONCE 0x1   /* tell once, not every period */
 #define EXS_TIMEOUT_CANCEL 0x2 /* also end the late operation, with ETIMEDOUT */
-/* When a send, or receive, is under way for longer than `ns`: EXS_EVT_SENDTIMEOUT, EXS_EVT_RECVTIMEOUT on
- * `queue` with `handle`, again every `ns` while it is. Notices coalesce; the option holds one slot of the
- * queue. An operation that the peer has begun with cannot be taken back: with EXS_TIMEOUT_CANCEL the
- * connection ends, ETIMEDOUT. */
+/* When a send, or receive, posted after this was set is under way for longer than `ns`: EXS_EVT_SENDTIMEOUT,
+ * EXS_EVT_RECVTIMEOUT on `queue` with `handle`, again every `ns` while it is. Persistent operations have no
+ * limit. Notices coalesce into the latest; the option holds one slot of the queue. An operation that the peer
+ * has begun with cannot be taken back: with EXS_TIMEOUT_CANCEL the connection ends, ETIMEDOUT. An accepted
+ * socket for whose notices no slot is free goes without them. */
 typedef struct exs_timeout {
   int64_t ns;     /* 0: off */
   uint32_t flags; /* EXS_TIMEOUT_* */

@@ -72,6 +72,7 @@ std::uint64_t linger_ns_of(Socket& socket) {
 // The caller removed the socket from the table. EXS_EVT_CLOSE follows.
 void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, ControlTarget target) {
   LockGuard guard(socket.mutex);
+  socket.limits() = {};
   if (const auto& acceptor = socket.acceptor()) {
     acceptor->shard()->execute(std::make_unique<CloseAcceptor>(acceptor, std::move(target)));
   } else if (const auto session = socket.shared_session()) {

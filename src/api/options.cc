@@ -94,6 +94,33 @@ Status set_keepalive(Socket& socket, const Given& given) EXS_REQUIRES(socket.mut
   return Status();
 }
 
+// The slot for notices is taken before anything changes. A session keeps its limit itself, a socket before
+// that keeps it here.
+Status set_time_limit(Library& library, Socket& socket, proto::Direction direction, const Given& given)
+    EXS_REQUIRES(socket.mutex) {
+  const auto wish = given.as<exs_timeout_t>();
+  if (!wish) return wish.error();
+  if (wish->ns < 0 || (wish->flags & ~std::uint32_t{EXS_TIMEOUT_ONCE | EXS_TIMEOUT_CANCEL}) != 0)
+    return Status(EINVAL);
+  TimeLimitWish asked{*wish, nullptr};
+  std::shared_ptr<TimeLimit> limit;
+  if (asked.is_set()) {
+    asked.queue = library.queues.find(wish->queue);
+    if (!asked.queue) return Status(EBADF);
+    if (const Status status = asked.queue->home()->start_engine(); !status.ok()) return status;
+    limit = TimeLimit::create(asked, direction, socket.descriptor());
+    if (!limit) return Status(EAGAIN);
+  }
+  const bool sends = direction == proto::Direction::kSend;
+  (sends ? socket.options().send_limit : socket.options().receive_limit) = asked;
+  if (const auto session = socket.shared_session()) {
+    session->shard()->carry_out([&] { session->set_time_limit(direction, std::move(limit)); });
+  } else {
+    (sends ? socket.limits().send : socket.limits().receive) = std::move(limit);
+  }
+  return Status();
+}
+
 // With or without its terminating zero.
 Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   std::string_view name(static_cast<const char*>(given.value), given.length);
@@ -115,10 +142,13 @@ int connect_timeout_ms(Socket& socket) EXS_REQUIRES(socket.mutex) {
   return socket.backlog() > 0 ? SocketOptions::kListenDefaultMs : SocketOptions::kConnectDefaultMs;
 }
 
-Status set_option(Socket& socket, int option, const Given& given) EXS_REQUIRES(socket.mutex) {
+Status set_option(Library& library, Socket& socket, int option, const Given& given)
+    EXS_REQUIRES(socket.mutex) {
   SocketOptions& options = socket.options();
   switch (option) {
     case SO_ASYNC_RECV_ORDERED: return set_number(given, {0, 1}, options.receives_ordered);
+    case SO_ASYNC_SEND_TIMEOUT: return set_time_limit(library, socket, proto::Direction::kSend, given);
+    case SO_ASYNC_RECV_TIMEOUT: return set_time_limit(library, socket, proto::Direction::kReceive, given);
     case EXS_SO_KEEPALIVE_MS: return set_keepalive(socket, given);
     case EXS_SO_CONNECT_TIMEOUT_MS: return set_connect_timeout(socket, given);
     case EXS_SO_LINGER_MS: return set_number(given, {0, INT_MAX}, options.linger_ms);
@@ -131,6 +161,8 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
   const SocketOptions& options = socket.options();
   switch (option) {
     case SO_ASYNC_RECV_ORDERED: return room.put(options.receives_ordered);
+    case SO_ASYNC_SEND_TIMEOUT: return room.put(options.send_limit.timeout);
+    case SO_ASYNC_RECV_TIMEOUT: return room.put(options.receive_limit.timeout);
     case EXS_SO_KEEPALIVE_MS: return room.put(options.keepalive_ms);
     case EXS_SO_CONNECT_TIMEOUT_MS: return room.put(connect_timeout_ms(socket));
     case EXS_SO_LINGER_MS: return room.put(options.linger_ms);
@@ -163,7 +195,7 @@ int exs_setsockopt(int number, int level, int option, const void* value, socklen
     }
     if (value == nullptr) return failure(EFAULT);
     LockGuard guard(socket->mutex);
-    return api_result(set_option(*socket, option, {value, length}));
+    return api_result(set_option(library, *socket, option, {value, length}));
   });
 }
 

@@ -8,7 +8,9 @@ SessionOptions SocketOptions::session(int default_timeout_ms) const {
   return {.wishes = wishes,
           .connect_limit_ns = static_cast<std::uint64_t>(timeout_ms) * kNsPerMs,
           .operations_max = static_cast<std::uint32_t>(operations_max),
-          .keepalive_ns = static_cast<std::uint64_t>(keepalive_ms) * kNsPerMs};
+          .keepalive_ns = static_cast<std::uint64_t>(keepalive_ms) * kNsPerMs,
+          .send_limit = send_limit,
+          .receive_limit = receive_limit};
 }
 
 }  // namespace exs

@@ -18,7 +18,8 @@ struct SocketOptions {
   int operations_max = 256;
   int connect_timeout_ms = 0;  // 0: the default of the role
   int linger_ms = 5000;
-  int keepalive_ms = 0;      // 0: off
+  int keepalive_ms = 0;  // 0: off
+  TimeLimitWish send_limit, receive_limit;
   int receives_ordered = 1;  // always are
   std::string provider = "auto";
 
@@ -49,10 +50,16 @@ class Socket {
     return session == nullptr ? nullptr : session->shared_from_this();
   }
 
+  // The time limits while there is no session: they have their slots already.
+  struct Limits {
+    std::shared_ptr<TimeLimit> send, receive;
+  };
+
   // What exs_connect, exs_listen, exs_accept, exs_fcntl and exs_close do one at a time.
   Mutex mutex;
   SocketOptions& options() EXS_REQUIRES(mutex) { return options_; }
   std::shared_ptr<Acceptor>& acceptor() EXS_REQUIRES(mutex) { return acceptor_; }
+  Limits& limits() EXS_REQUIRES(mutex) { return limits_; }
   int& backlog() EXS_REQUIRES(mutex) { return backlog_; }  // 0: not listening
   void connect_with(std::shared_ptr<Session> session) EXS_REQUIRES(mutex) { set_session(std::move(session)); }
 
@@ -68,6 +75,7 @@ class Socket {
   std::shared_ptr<Session> owned_session_;
   SocketOptions options_ EXS_GUARDED_BY(mutex);
   std::shared_ptr<Acceptor> acceptor_ EXS_GUARDED_BY(mutex);
+  Limits limits_ EXS_GUARDED_BY(mutex);
   int backlog_ EXS_GUARDED_BY(mutex) = 0;
 };
 

@@ -74,6 +74,9 @@ Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length,
   const auto shard = target->queue->home();
   auto session = std::make_shared<LinkSession>(shard, socket.descriptor(),
                                                socket.options().session(SocketOptions::kConnectDefaultMs));
+  // Nobody else knows the session yet.
+  session->set_time_limit(proto::Direction::kSend, std::exchange(socket.limits().send, nullptr));
+  session->set_time_limit(proto::Direction::kReceive, std::exchange(socket.limits().receive, nullptr));
   socket.connect_with(session);
   shard->execute(std::make_unique<Connect>(std::move(session), address, length, std::move(*target)));
   return Status();

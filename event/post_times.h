@@ -1,0 +1,70 @@
+// When the open operations of one direction were posted. They come nearly in the order of time and end in
+// any; both cost a binary search at most.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/fifo.h"
+
+namespace exs {
+
+// Thread: the owner's.
+class PostTimes {
+ public:
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+
+  // One that overtook another on its way here counts as posted with it.
+  void add(std::uint64_t posted_ns) {
+    if (entries_.empty() || posted_ns > entries_.back().posted_ns) {
+      entries_.push_back({posted_ns, 1});
+    } else {
+      ++entries_[first_from(posted_ns)].open;
+    }
+  }
+  // Finds the same entry as add() did: nothing is ever put between two entries, and one with an open
+  // operation stays.
+  void remove(std::uint64_t posted_ns) {
+    --entries_[first_from(posted_ns)].open;
+    while (!entries_.empty() && entries_.front().open == 0) entries_.pop_front();
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  // The first one later than `ns`; kNone: none is.
+  [[nodiscard]] std::uint64_t first_after(std::uint64_t ns) const {
+    for (std::size_t i = first_from(ns + 1); i < entries_.count(); ++i) {
+      if (entries_[i].open > 0) return entries_[i].posted_ns;
+    }
+    return kNone;
+  }
+  [[nodiscard]] std::uint32_t count_until(std::uint64_t ns) const {
+    std::uint32_t count = 0;
+    const std::size_t end = first_from(ns + 1);
+    for (std::size_t i = 0; i < end; ++i) count += entries_[i].open;
+    return count;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t posted_ns = 0;
+    std::uint32_t open = 0;
+  };
+
+  // Index of the first entry that is not before `ns`.
+  [[nodiscard]] std::size_t first_from(std::uint64_t ns) const {
+    std::size_t low = 0;
+    std::size_t high = entries_.count();
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (entries_[middle].posted_ns < ns) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  Fifo<Entry> entries_;
+};
+
+}  // namespace exs
