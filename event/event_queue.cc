@@ -44,6 +44,7 @@ bool EventQueue::reserve() {
 }
 
 void EventQueue::cancel_reservation() {
+  const auto self = shared_from_this();  // with the slot free, another thread may delete the queue at once
   LockGuard guard(mutex_);
   --reserved_;
 }

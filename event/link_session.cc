@@ -244,9 +244,6 @@ void LinkSession::timer_fired(std::uint64_t now_ns) {
 
 // ---------------------------------------------------------------- proto::OutcomeSink
 
-void LinkSession::used(proto::Direction /*direction*/, const proto::Operation& /*operation*/,
-                       const proto::Usage& /*usage*/) {}
-
 void LinkSession::closed() {
   end(Status());
 }

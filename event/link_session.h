@@ -26,6 +26,9 @@ class LinkSession final : public Session, public CompletionClient, public proto:
 
   // --- Thread: any ---
   [[nodiscard]] proto::Agreement agreement() override;
+  [[nodiscard]] bool allows_persistent() const noexcept override {
+    return options_.wishes.kind == proto::SocketKind::kMessage;
+  }
 
   // --- Thread: shard ---
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
@@ -61,8 +64,10 @@ class LinkSession final : public Session, public CompletionClient, public proto:
                  const proto::Outcome& outcome) override {
     end_operation(direction, operation, outcome);
   }
-  void used(proto::Direction direction, const proto::Operation& operation,
-            const proto::Usage& usage) override;
+  void used(proto::Direction /*direction*/, const proto::Operation& operation,
+            const proto::Usage& usage) override {
+    tell_use(operation, usage);
+  }
   void ready() override;
   void peer_stopped_receiving() override { forbid_sending(); }
   void closed() override;

@@ -1,23 +1,10 @@
 #include "event/session.h"
 
-#include "event/region.h"
+#include "event/attachment.h"
+#include "event/transfer_event.h"
 #include "src/base/log.h"
 
 namespace exs {
-namespace {
-
-constexpr std::uint32_t event_flags(std::uint32_t outcome_flags) {
-  std::uint32_t flags = 0;
-  if ((outcome_flags & proto::kTruncated) != 0) flags |= EXS_EVF_TRUNC;
-  if ((outcome_flags & proto::kEndOfStream) != 0) flags |= EXS_EVF_EOF;
-  if ((outcome_flags & proto::kEndOfMessage) != 0) flags |= EXS_EVF_EOR;
-  if ((outcome_flags & proto::kCopied) != 0) flags |= EXS_EVF_COPIED;
-  if ((outcome_flags & proto::kImmediate) != 0) flags |= EXS_EVF_IMMEDIATE;
-  return flags;
-}
-
-}  // namespace
-
 Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                  std::uint32_t operations_max)
     : shard_(std::move(shard)),
@@ -28,22 +15,26 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
                      [this](std::uint64_t until_ns) { end_late(proto::Direction::kReceive, until_ns); }),
       polls_(descriptor_) {}
 
-Status Session::admit(proto::Direction direction) {
+Status Session::admit(proto::Direction direction, bool persistent) {
   const State state = this->state();
   if (direction == proto::Direction::kSend && sending_ended_ && state != State::kIdle &&
       state != State::kConnecting) {
     return Status(EPIPE);
   }
   if (state != State::kConnected) return Status(ENOTCONN);
+  std::atomic<bool>& owned = owned_by_persistent(direction);
+  if (persistent ? owned.exchange(true) : owned.load()) return Status(EBUSY);
   auto& open = open_operations(direction);
   if (open.fetch_add(1) >= operations_max_) {
     open.fetch_sub(1);
+    if (persistent) owned = false;
     return Status(EAGAIN);
   }
   return Status();
 }
 
-void Session::withdraw(proto::Direction direction) {
+void Session::withdraw(proto::Direction direction, bool persistent) {
+  if (persistent) owned_by_persistent(direction) = false;
   open_operations(direction).fetch_sub(1);
 }
 
@@ -88,25 +79,24 @@ std::uint64_t Session::stalled_ns() const {
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
                             const proto::Outcome& outcome) {
   auto* queue = static_cast<EventQueue*>(operation.tag.queue);
-  exs_event_t event{};
-  event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_SEND : EXS_EVT_RECV;
-  event.exs_evt_errno = outcome.error;
-  event.exs_evt_socket = descriptor_->number();
-  event.exs_evt_flags = event_flags(outcome.flags);
-  event.exs_evt_ahandle = operation.tag.handle;
-  event.exs_evt_union.exs_evt_xfer = {.exs_evt_buf = operation.memory.address,
-                                      .exs_evt_bufsize = operation.memory.length_bytes,
-                                      .exs_evt_length = outcome.length_bytes,
-                                      .exs_evt_offset = 0,
-                                      .exs_evt_mhandle = operation.tag.memory_handle,
-                                      .exs_evt_count = 0};
+  const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   ++(direction == proto::Direction::kSend ? ended_.sends : ended_.receives);
   if (outcome.error != 0) count_error(outcome.error);
   // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
-  static_cast<Region*>(operation.tag.region)->release();
-  withdraw(direction);
-  queue->push(event, descriptor_);
+  if (operation.tag.region != nullptr) static_cast<Region*>(operation.tag.region)->release();
+  if (operation.tag.attachment != nullptr)
+    Attachment::Destroyer()(static_cast<Attachment*>(operation.tag.attachment));
+  withdraw(direction, operation.persistent);
+  if (operation.tag.no_event && outcome.error == 0) {
+    queue->cancel_reservation();
+  } else {
+    queue->push(event, descriptor_);
+  }
+}
+
+void Session::tell_use(const proto::Operation& operation, const proto::Usage& usage) {
+  static_cast<Attachment*>(operation.tag.attachment)->notice->tell(usage);
 }
 
 void Session::push_control(const ControlTarget& target, int type, int error) {

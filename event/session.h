@@ -25,8 +25,9 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
 
   // --- Thread: any ---
   // Takes a place for one more operation. EAGAIN: the limit is reached. ENOTCONN, EPIPE: not the time for it.
-  Status admit(proto::Direction direction);
-  void withdraw(proto::Direction direction);
+  // EBUSY: a persistent operation owns the direction.
+  Status admit(proto::Direction direction, bool persistent);
+  void withdraw(proto::Direction direction, bool persistent);
   void set_operations_max(std::uint32_t operations_max) { operations_max_ = operations_max; }
   // The operation has been admitted and its queue slot reserved: exactly one event follows.
   void post(proto::Direction direction, const proto::Operation& operation) {
@@ -42,6 +43,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   void forbid_sending() { sending_ended_ = true; }
   // Longest immediate message, once connected.
   [[nodiscard]] std::size_t small_bytes() const noexcept { return small_bytes_; }
+  // Whether there can be persistent operations, and those that name an offset in the peer's.
+  [[nodiscard]] virtual bool allows_persistent() const noexcept { return false; }
   [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
@@ -103,6 +106,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
+  // Tells the owner of a persistent operation, which asked for it, that the peer has used it.
+  static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
   // EXS_EVT_CLOSE, the last event. Nothing when `target` has no queue.
   void push_closed(const ControlTarget& target, int error);
@@ -121,6 +126,9 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   std::atomic<std::uint32_t>& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
+  std::atomic<bool>& owned_by_persistent(proto::Direction direction) {
+    return direction == proto::Direction::kSend ? persistent_send_ : persistent_receive_;
+  }
 
   void answer_polls();
   void count_error(int error);
@@ -137,6 +145,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   std::atomic<std::uint32_t> operations_max_;
   std::atomic<std::uint32_t> open_sends_{0};
   std::atomic<std::uint32_t> open_receives_{0};
+  std::atomic<bool> persistent_send_{false};
+  std::atomic<bool> persistent_receive_{false};
 
   std::atomic<bool> sends_limited_{false};
   std::atomic<bool> receives_limited_{false};

@@ -317,25 +317,27 @@ EXS_API int exs_accept_sync(int socket, struct sockaddr* address, socklen_t* len
 #define EXS_NO_IMMEDIATE 0x10000000 /* not inside the advertisement: completion means the data are there */
 
 /* exs_send - send `length` bytes that lie inside `region`: one message (0 bytes are legal), or the next bytes
- * of a stream. flags: MSG_MORE (do not start yet), EXS_NO_IMMEDIATE, EXS_NO_EVENT, EXS_SHUT_WR;
+ * of a stream. flags: MSG_MORE (do not start yet), EXS_NO_IMMEDIATE, EXS_NO_EVENT, EXS_SHUT_WR; or
  * EXS_PERSISTENT and EXS_NOTIFY (messages only). EXS_EVT_SEND says that the memory is the caller's again: for
  * a send up to the negotiated small-packet maximum that it has left, for a longer one that it is in the
  * peer's memory. While a persistent receive of the peer stands, a send writes its start and has left when its
  * event comes. EBADF socket or queue; ENOTCONN; EPIPE sending is shut down, here or by the peer; EINVAL
- * region; EOPNOTSUPP flags; EFAULT range not inside the region; EACCES region lacks the right; EBUSY a
- * persistent send is posted; EAGAIN no slot, or the socket's limit. Event errors: EPIPE, ECONNRESET,
+ * region, or EXS_PERSISTENT and the memory is empty or not registered; EOPNOTSUPP flags; EFAULT range not
+ * inside the region, or not mapped; EACCES region lacks the right; EBUSY a persistent send is posted; EAGAIN
+ * no slot (EXS_NOTIFY takes two), or the socket's limit; ENOMEM. Event errors: EPIPE, ECONNRESET,
  * ECANCELED, EPROTO, ETIMEDOUT; ERANGE longer than the peer's persistent receive; EBUSY both ends are
  * persistent. Source: ES-API. */
 EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 /* exs_recv - receive one message, or the next bytes of a stream: what is there, at least one, or with
- * MSG_WAITALL all `length`. flags: MSG_WAITALL, EXS_NO_EVENT; EXS_PERSISTENT and EXS_NOTIFY (messages only).
- * A longer message is cut: EXS_EVF_TRUNC. While a persistent send of the peer stands, a receive reads its
- * start. At the end of the peer's sending: what was still there, and EXS_EVF_EOF once nothing is. EBADF
- * socket or queue; ENOTCONN; EINVAL region; EOPNOTSUPP flags; EFAULT range not inside the region; EACCES
- * region lacks the right (EXS_PERSISTENT); EBUSY a persistent receive is posted; EAGAIN no slot, or the
- * socket's limit. Event errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT; EBUSY both ends are persistent.
- * Source: ES-API (by symmetry). */
+ * MSG_WAITALL all `length`. flags: MSG_WAITALL, EXS_NO_EVENT; or EXS_PERSISTENT and EXS_NOTIFY (messages
+ * only). A longer message is cut: EXS_EVF_TRUNC. While a persistent send of the peer stands, a receive reads
+ * its start. At the end of the peer's sending: what was still there, and EXS_EVF_EOF once nothing is. EBADF
+ * socket or queue; ENOTCONN; EINVAL region, or EXS_PERSISTENT and the memory is empty or not registered;
+ * EOPNOTSUPP flags; EFAULT range not inside the region, or not mapped; EACCES region lacks the right
+ * (EXS_PERSISTENT); EBUSY a persistent receive is posted; EAGAIN no slot (EXS_NOTIFY takes two), or the
+ * socket's limit; ENOMEM. Event errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT; EBUSY both ends are
+ * persistent. Source: ES-API (by symmetry). */
 EXS_API int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 

@@ -28,25 +28,6 @@ Result<Access> access_of(int flags) {
   }
 }
 
-// mincore() answers ENOMEM for a range with holes, and touches nothing.
-bool is_mapped(void* address, std::size_t length_bytes) {
-  constexpr std::size_t kPagesPerCall = 16384;
-  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto start = reinterpret_cast<std::uintptr_t>(address);
-  if (length_bytes > UINTPTR_MAX - start) return false;
-  const std::size_t into_page_bytes = start % page_bytes;
-  std::byte* at = static_cast<std::byte*>(address) - into_page_bytes;
-  std::size_t left_bytes = length_bytes + into_page_bytes;
-  std::vector<unsigned char> resident(std::min(kPagesPerCall, left_bytes / page_bytes + 1));
-  while (left_bytes > 0) {
-    const std::size_t step_bytes = std::min(left_bytes, kPagesPerCall * page_bytes);
-    if (::mincore(at, step_bytes, resident.data()) != 0) return false;
-    at += step_bytes;
-    left_bytes -= step_bytes;
-  }
-  return true;
-}
-
 Result<int> add_region(Library& library, std::span<std::byte> range, Access access, bool allocated) {
   const auto provider = find_provider(library.provider_wish());
   if (!provider) return failure(provider.error());
@@ -89,6 +70,25 @@ Result<std::span<std::byte>> map_shared_memory(std::size_t length_bytes) {
 }
 
 }  // namespace
+
+// mincore() answers ENOMEM for a range with holes, and touches nothing.
+bool is_mapped(const void* address, std::size_t length_bytes) {
+  constexpr std::size_t kPagesPerCall = 16384;
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  if (length_bytes > UINTPTR_MAX - start) return false;
+  const std::size_t into_page_bytes = start % page_bytes;
+  std::uintptr_t at = start - into_page_bytes;
+  std::size_t left_bytes = length_bytes + into_page_bytes;
+  std::vector<unsigned char> resident(std::min(kPagesPerCall, left_bytes / page_bytes + 1));
+  while (left_bytes > 0) {
+    const std::size_t step_bytes = std::min(left_bytes, kPagesPerCall * page_bytes);
+    if (::mincore(reinterpret_cast<void*>(at), step_bytes, resident.data()) != 0) return false;
+    at += step_bytes;
+    left_bytes -= step_bytes;
+  }
+  return true;
+}
 
 void free_all(Library& library) {
   for (const int handle : library.regions.handles()) {

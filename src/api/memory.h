@@ -1,9 +1,14 @@
 // Registered and allocated memory.
 #pragma once
 
+#include <cstddef>
+
 namespace exs {
 
 class Library;
+
+// Whether every page of the range is mapped, with whatever rights.
+bool is_mapped(const void* address, std::size_t length_bytes);
 
 // For the last exs_fini: no operation is left.
 void free_all(Library& library);

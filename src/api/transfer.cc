@@ -1,93 +1,206 @@
-// exs_send and exs_recv: everything that can be checked is checked here, before anything changes; then the
-// operation goes to its session's shard.
-#include "src/api/api_call.h"
+#include "src/api/transfer.h"
+
+#include <cstring>
+
+#include "event/transfer_event.h"
+#include "src/api/memory.h"
 
 namespace exs {
 namespace {
 
-struct Transfer {
-  int socket;
-  std::byte* buffer;
-  std::size_t length_bytes;
-  bool never_immediate;
-  exs_qhandle_t queue;
-  exs_ahandle_t handle;
-  exs_mhandle_t region;
+using proto::Direction;
+using proto::Operation;
+
+constexpr int kTaken = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;  // and ignored: nothing here blocks or signals
+constexpr int kOfSends = MSG_MORE | EXS_NO_IMMEDIATE | EXS_SHUT_WR;
+constexpr int kOfReceives = MSG_WAITALL;
+constexpr int kPersistent = EXS_PERSISTENT | EXS_NOTIFY;
+// A persistent operation neither ends with a message nor waits for another one, and its end is an error.
+constexpr int kNotWithPersistent = MSG_MORE | EXS_SHUT_WR | EXS_NO_EVENT;
+
+int allowed_flags(Direction direction, CallKind kind) {
+  int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
+  if (kind == CallKind::kPlain) allowed |= kPersistent;
+  if (kind != CallKind::kSync) allowed |= EXS_NO_EVENT;
+  return allowed;
+}
+
+class SendAndShutDown final : public Task {
+ public:
+  explicit SendAndShutDown(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  void carry(const Operation& operation) { operation_ = operation; }
+  void run(Shard&) override {
+    session_->carry_out(Direction::kSend, operation_);
+    session_->shutdown(SHUT_WR, {});
+  }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  Operation operation_;
 };
 
-Status check_memory(const Transfer& transfer, const Region& region, Session& session,
-                    proto::Direction direction) {
-  if (transfer.length_bytes > 0 && !region.contains(transfer.buffer, transfer.length_bytes))
-    return Status(EFAULT);
-  if (direction == proto::Direction::kReceive) return Status();
-  // Only a message that travels inside its advertisement does without the peer reading our memory.
-  const bool exposed = transfer.never_immediate || transfer.length_bytes > session.small_bytes();
-  const bool readable =
-      (static_cast<unsigned>(region.access()) & static_cast<unsigned>(Access::kRemoteRead)) != 0;
-  return exposed && !readable ? Status(EACCES) : Status();
+bool has_right(Access access, Access right) {
+  return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
+}
+
+// Only a message that travels inside its advertisement, and a write, do without the peer reading our memory.
+bool is_exposed(const Session& session, const Operation& operation) {
+  if (operation.at_offset) return false;
+  return operation.never_immediate || operation.persistent ||
+         operation.memory.length_bytes > session.small_bytes();
 }
 
 // Takes a place at the session, a slot of the queue and a use of the region: all or none.
-Status claim(Session& session, proto::Direction direction, EventQueue& queue, Region& region) {
-  if (const Status status = session.admit(direction); !status.ok()) return status;
-  if (!queue.reserve()) {
-    session.withdraw(direction);
+Status claim(const Parties& parties, Direction direction, bool persistent, Region* region) {
+  Session& session = *parties.session;
+  if (const Status status = session.admit(direction, persistent); !status.ok()) return status;
+  if (!parties.queue->reserve()) {
+    session.withdraw(direction, persistent);
     return Status(EAGAIN);
   }
-  if (!region.use()) {
-    queue.cancel_reservation();
-    session.withdraw(direction);
+  if (region != nullptr && !region->use()) {
+    parties.queue->cancel_reservation();
+    session.withdraw(direction, persistent);
     return Status(EINVAL);
   }
   return Status();
 }
 
-Status post(Library& library, const Transfer& transfer, proto::Direction direction) {
-  const auto socket = library.sockets.find(transfer.socket);
-  if (!socket) return Status(EBADF);
-  Session* session = socket->session();
-  if (session == nullptr) return Status(ENOTCONN);
-  const auto queue = library.queues.find(transfer.queue);
-  if (!queue) return Status(EBADF);
-  if (transfer.region == EXS_MHANDLE_UNREGISTERED) return Status(EOPNOTSUPP);
-  const auto region = library.regions.find(transfer.region);
-  if (!region) return Status(EINVAL);
-  if (const Status status = check_memory(transfer, *region, *session, direction); !status.ok()) return status;
-  if (const Status status = claim(*session, direction, *queue, *region); !status.ok()) return status;
-  // Queue and region stay until the event: neither can be deleted while its count says that we use it.
-  proto::Operation operation;
-  operation.memory = {transfer.buffer, transfer.length_bytes, region->key()};
-  operation.never_immediate = transfer.never_immediate;
-  operation.tag.queue = queue.get();
-  operation.tag.region = region.get();
-  operation.tag.handle = transfer.handle;
-  operation.tag.memory_handle = transfer.region;
-  session->post(direction, operation);
+// Queue and region stay until the event: neither can be deleted while its count says that we use it.
+Status claim_and_post(const Transfer& transfer, const Parties& parties, Operation& operation, Region* region,
+                      Attachment::Owner attachment) {
+  Session& session = *parties.session;
+  std::unique_ptr<SendAndShutDown> last;
+  if ((transfer.flags & EXS_SHUT_WR) != 0)
+    last = std::make_unique<SendAndShutDown>(session.shared_from_this());
+  if (const Status status = claim(parties, transfer.direction, operation.persistent, region); !status.ok())
+    return status;
+  operation.tag.region = region;
+  operation.tag.attachment = attachment.release();
+  if (!last) {
+    session.post(transfer.direction, operation);
+    return Status();
+  }
+  session.forbid_sending();
+  last->carry(operation);
+  session.shard()->execute(std::move(last));
   return Status();
 }
 
+// EAGAIN: no slot for the notices.
+Status attach_notice(Attachment& attachment, const Transfer& transfer, const Parties& parties,
+                     const Operation& operation) {
+  const auto& descriptor = parties.session->descriptor();
+  attachment.notice = Notice::create(
+      parties.queue, use_event(descriptor->number(), transfer.direction, operation), descriptor);
+  return attachment.notice ? Status() : Status(EAGAIN);
+}
+
+Status post_registered(const Transfer& transfer, const Parties& parties, Region& region,
+                       Operation& operation) {
+  operation.memory.key = region.key();
+  if (!operation.notify) return claim_and_post(transfer, parties, operation, &region, nullptr);
+  auto attachment = Attachment::create(parties.session->shard()->provider(), 1, 0);
+  if (!attachment) return Status(ENOMEM);
+  attachment->posted = operation.memory.address;
+  attachment->posted_bytes = operation.memory.length_bytes;
+  if (const Status status = attach_notice(*attachment, transfer, parties, operation); !status.ok())
+    return status;
+  return claim_and_post(transfer, parties, operation, &region, std::move(attachment));
+}
+
+// Copied when it is small enough to travel in its advertisement, else registered for as long as it takes.
+Status post_unregistered(const Transfer& transfer, const Parties& parties, const Piece& piece,
+                         Operation& operation) {
+  if (piece.length_bytes == 0) return claim_and_post(transfer, parties, operation, nullptr, nullptr);
+  const bool copied = transfer.direction == Direction::kSend && !is_exposed(*parties.session, operation) &&
+                      piece.length_bytes <= parties.session->small_bytes();
+  if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
+  auto attachment =
+      Attachment::create(parties.session->shard()->provider(), 1, copied ? piece.length_bytes : 0);
+  if (!attachment) return Status(ENOMEM);
+  attachment->posted = piece.address;
+  attachment->posted_bytes = piece.length_bytes;
+  std::span<std::byte> memory(piece.address, piece.length_bytes);
+  if (copied) {
+    std::memcpy(attachment->own().data(), piece.address, piece.length_bytes);
+    attachment->event_flags = EXS_EVF_COPIED;
+    memory = attachment->own();
+  }
+  const Access access = transfer.direction == Direction::kSend ? Access::kRemoteRead : Access::kLocal;
+  if (const Status status = attachment->add(memory, access); !status.ok()) return status;
+  return post_attached(transfer, parties, std::move(attachment), operation);
+}
+
 }  // namespace
+
+Status check_flags(Direction direction, int flags, CallKind kind) {
+  if ((flags & ~allowed_flags(direction, kind)) != 0) return Status(EOPNOTSUPP);
+  if ((flags & kPersistent) == 0) return Status();
+  const bool persistent = (flags & EXS_PERSISTENT) != 0;
+  return !persistent || (flags & kNotWithPersistent) != 0 ? Status(EOPNOTSUPP) : Status();
+}
+
+Result<Parties> find_socket(Library& library, int socket) {
+  Parties parties;
+  parties.socket = library.sockets.find(socket);
+  if (!parties.socket) return failure(EBADF);
+  parties.session = parties.socket->session();
+  if (parties.session == nullptr) return failure(ENOTCONN);
+  return parties;
+}
+
+Result<Parties> find_parties(Library& library, const Transfer& transfer) {
+  auto parties = find_socket(library, transfer.socket);
+  if (!parties) return parties;
+  parties->queue = library.queues.find(transfer.queue);
+  if (!parties->queue) return failure(EBADF);
+  return parties;
+}
+
+Operation operation_of(const Transfer& transfer, const Parties& parties) {
+  const auto asked = [&](int flag) { return (transfer.flags & flag) != 0; };
+  Operation operation;
+  operation.never_immediate = asked(EXS_NO_IMMEDIATE);
+  operation.persistent = asked(EXS_PERSISTENT);
+  operation.notify = asked(EXS_NOTIFY);
+  operation.wait_all = asked(MSG_WAITALL);
+  operation.more = asked(MSG_MORE);
+  operation.tag.no_event = asked(EXS_NO_EVENT);
+  operation.tag.queue = parties.queue.get();
+  operation.tag.handle = transfer.handle;
+  return operation;
+}
+
+Status check_piece(const Piece& piece, const Region& region, const Session& session, Direction direction,
+                   const Operation& operation) {
+  if (piece.length_bytes > 0 && !region.contains(piece.address, piece.length_bytes)) return Status(EFAULT);
+  if (direction == Direction::kReceive)
+    return operation.persistent && !has_right(region.access(), Access::kRemoteWrite) ? Status(EACCES)
+                                                                                     : Status();
+  return is_exposed(session, operation) && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES)
+                                                                                            : Status();
+}
+
+Status post_piece(Library& library, const Transfer& transfer, const Parties& parties, const Piece& piece,
+                  Operation operation) {
+  if ((operation.persistent || operation.at_offset) && !parties.session->allows_persistent())
+    return Status(EOPNOTSUPP);
+  operation.memory = {piece.address, piece.length_bytes, {}};
+  operation.tag.memory_handle = piece.region;
+  const bool registered = piece.region != EXS_MHANDLE_UNREGISTERED;
+  if (operation.persistent && (!registered || piece.length_bytes == 0)) return Status(EINVAL);
+  if (!registered) return post_unregistered(transfer, parties, piece, operation);
+  const auto region = library.regions.find(piece.region);
+  if (!region) return Status(EINVAL);
+  const Status status = check_piece(piece, *region, *parties.session, transfer.direction, operation);
+  return status.ok() ? post_registered(transfer, parties, *region, operation) : status;
+}
+
+Status post_attached(const Transfer& transfer, const Parties& parties, Attachment::Owner attachment,
+                     Operation operation) {
+  attachment->describe(operation);
+  return claim_and_post(transfer, parties, operation, nullptr, std::move(attachment));
+}
+
 }  // namespace exs
-
-using namespace exs;
-
-int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
-             exs_ahandle_t handle, exs_mhandle_t region) {
-  return api_call([&](Library& library) -> Result<int> {
-    if ((flags & ~EXS_NO_IMMEDIATE) != 0) return failure(EOPNOTSUPP);
-    auto* bytes = static_cast<std::byte*>(const_cast<void*>(buffer));  // only ever read
-    return api_result(post(library,
-                           {socket, bytes, length, (flags & EXS_NO_IMMEDIATE) != 0, queue, handle, region},
-                           proto::Direction::kSend));
-  });
-}
-
-int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue, exs_ahandle_t handle,
-             exs_mhandle_t region) {
-  return api_call([&](Library& library) -> Result<int> {
-    if ((flags & ~MSG_WAITALL) != 0) return failure(EOPNOTSUPP);
-    return api_result(post(library,
-                           {socket, static_cast<std::byte*>(buffer), length, false, queue, handle, region},
-                           proto::Direction::kReceive));
-  });
-}

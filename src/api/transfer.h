@@ -1,0 +1,58 @@
+// What all transfers have in common, from the arguments of a call to the shard. Everything that can be
+// checked is checked before anything changes.
+#pragma once
+
+#include "event/attachment.h"
+#include "src/api/library.h"
+
+namespace exs {
+
+// The arguments of a post, but for its memory.
+struct Transfer {
+  proto::Direction direction = proto::Direction::kSend;
+  int socket = -1;
+  int flags = 0;
+  exs_qhandle_t queue = EXS_QHANDLE_INVALID;
+  exs_ahandle_t handle = nullptr;
+};
+
+// One piece of memory, as the caller names it.
+struct Piece {
+  std::byte* address = nullptr;
+  std::size_t length_bytes = 0;
+  exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED;
+};
+
+// Kinds of calls, which differ in the flags they take.
+enum class CallKind : std::uint8_t { kPlain, kAtOffset, kVector, kSync };
+// EOPNOTSUPP.
+Status check_flags(proto::Direction direction, int flags, CallKind kind);
+
+// Who takes part in a post. Keeps them alive through the call.
+struct Parties {
+  std::shared_ptr<Socket> socket;
+  Session* session = nullptr;
+  std::shared_ptr<EventQueue> queue;
+};
+// EBADF; ENOTCONN.
+Result<Parties> find_parties(Library& library, const Transfer& transfer);
+Result<Parties> find_socket(Library& library, int socket);  // without a queue
+
+// What the flags and the parties say of the operation.
+proto::Operation operation_of(const Transfer& transfer, const Parties& parties);
+
+// EFAULT not inside; EACCES lacks the right that the operation needs (its `memory` has the whole length).
+Status check_piece(const Piece& piece, const Region& region, const Session& session,
+                   proto::Direction direction, const proto::Operation& operation);
+// Adds the piece, registered or not, whose region (or null) has been checked. EINVAL; EFAULT; what the
+// provider says.
+Status attach_piece(Attachment& attachment, const Piece& piece, Region* region, proto::Direction direction);
+
+// A post of one piece of memory.
+Status post_piece(Library& library, const Transfer& transfer, const Parties& parties, const Piece& piece,
+                  proto::Operation operation);
+// A post of what `attachment` holds.
+Status post_attached(const Transfer& transfer, const Parties& parties, Attachment::Owner attachment,
+                     proto::Operation operation);
+
+}  // namespace exs
