@@ -53,6 +53,11 @@ class Fifo {
     return value;
   }
 
+  void pop_back() {
+    back() = T{};
+    --count_;
+  }
+
   void clear() {
     while (!empty()) pop_front();
   }

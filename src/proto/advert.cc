@@ -1,9 +1,19 @@
 #include "src/proto/advert.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "src/base/log.h"
+#include "src/proto/pieces.h"
 #include "src/proto/token.h"
+#include "src/wire/codec.h"
 
 namespace exs::proto {
+
+std::size_t windows_max(std::size_t slot_bytes) {
+  const std::size_t list = std::min(slot_bytes - wire::kAtOffsetAdvertBytes, kCopiedBytesMax);
+  return 1 + list / wire::kListEntryBytes;
+}
 
 // Nobody reads an empty window, so none is opened.
 Result<RemoteSlice> Adverts::open_window(const LocalSlice& memory) {
@@ -11,18 +21,67 @@ Result<RemoteSlice> Adverts::open_window(const LocalSlice& memory) {
   return link_.expose(memory, Access::kRemoteRead);
 }
 
+Result<Windows> Adverts::open_windows(const Operation& operation) {
+  Windows windows;
+  windows.length_bytes = operation.memory.length_bytes;
+  Pieces pieces(operation);
+  do {
+    const Result<RemoteSlice> window = open_window(pieces.next(UINT64_MAX));
+    if (!window) {
+      if (windows.first.length_bytes > 0) static_cast<void>(close_windows(windows));
+      return failure(window.error());
+    }
+    if (windows.first.length_bytes == 0) {
+      windows.first = *window;
+    } else {
+      windows.more.push_back(*window);
+    }
+  } while (pieces.left_bytes() > 0);
+  return windows;
+}
+
+Status Adverts::close_windows(const Windows& windows) {
+  Status status;
+  if (windows.first.length_bytes > 0) status = link_.withdraw(windows.first.key);
+  for (const RemoteSlice& window : windows.more) {
+    if (const Status also = link_.withdraw(window.key); status.ok()) status = also;
+  }
+  return status;
+}
+
 Status Adverts::send(const RemoteSlice& window, std::uint32_t sequence, std::uint64_t operation_id) {
+  return send({window, {}, window.length_bytes}, {}, sequence, operation_id);
+}
+
+Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t sequence,
+                     std::uint64_t operation_id) {
+  const auto on_wire = [](const RemoteSlice& window) {
+    return wire::Advert{window.address, window.length_bytes, window.key};
+  };
   wire::Message message;
   message.header.type = wire::MessageType::kAdvert;
   message.header.sequence = sequence;
-  message.advert = {window.address, window.length_bytes, window.key};
-  const Status status = outbox_.send(message, {}, make_token(PostKind::kMessage, 0));
+  message.advert = on_wire(windows.first);
+  if (operation.at_offset) {
+    message.header.flags |= wire::kAtOffset;
+    message.target_offset = operation.offset;
+  }
+  Status status;
+  if (windows.more.empty()) {
+    status = outbox_.send(message);
+  } else {
+    message.header.flags |= wire::kList;
+    const std::span<std::byte> list = outbox_.tail_room(windows.more.size() * wire::kListEntryBytes);
+    for (std::size_t i = 0; i < windows.more.size(); ++i)
+      wire::encode_list_entry(on_wire(windows.more[i]), list, i);
+    status = outbox_.send_with_tail(message, list.size(), make_token(PostKind::kMessage, 0));
+  }
   if (!status.ok()) {
-    // The peer never heard of the window, so nobody can be reading.
-    if (window.length_bytes > 0) static_cast<void>(link_.withdraw(window.key));
+    // The peer never heard of the windows, so nobody can be reading.
+    static_cast<void>(close_windows(windows));
     return status;
   }
-  outstanding_.push_back({operation_id, window.length_bytes, window.key, sequence});
+  outstanding_.push_back({operation_id, sequence, operation.at_offset, std::move(windows)});
   return {};
 }
 
@@ -37,20 +96,23 @@ Result<std::uint64_t> Adverts::acknowledged(const wire::Message& message) {
     log(LogLevel::kWarn, "protocol error: ACK of %u, the oldest advert is %u", sequence, oldest.sequence);
     return failure(EPROTO);
   }
-  if (message.ack.bytes_taken > oldest.length_bytes) {
+  if (message.ack.bytes_taken > oldest.windows.length_bytes) {
     log(LogLevel::kWarn, "protocol error: ACK of %u takes %llu of %llu bytes", sequence,
         static_cast<unsigned long long>(message.ack.bytes_taken),
-        static_cast<unsigned long long>(oldest.length_bytes));
+        static_cast<unsigned long long>(oldest.windows.length_bytes));
     return failure(EPROTO);
   }
-  if (oldest.length_bytes > 0) {
-    const Status status = link_.withdraw(oldest.key);
-    if (status.error() == EBUSY) {
-      log(LogLevel::kWarn, "protocol error: ACK of %u while the peer still reads", sequence);
-      return failure(EPROTO);
-    }
-    if (!status.ok()) return failure(status);
+  const wire::AckStatus answer = message.ack.status;
+  if (answer == wire::AckStatus::kBusy || (!oldest.at_offset && answer > wire::AckStatus::kRefused)) {
+    log(LogLevel::kWarn, "protocol error: ACK of %u with status %u", sequence, static_cast<unsigned>(answer));
+    return failure(EPROTO);
   }
+  const Status status = close_windows(oldest.windows);
+  if (status.error() == EBUSY) {
+    log(LogLevel::kWarn, "protocol error: ACK of %u while the peer still reads", sequence);
+    return failure(EPROTO);
+  }
+  if (!status.ok()) return failure(status);
   return outstanding_.pop_front().operation_id;
 }
 

@@ -1,8 +1,9 @@
 // Credits: how many data messages may be under way, counted for both directions of one connection.
 //
 // Design notes
-//  1. ADVERT and IMMEDIATE spend one credit. It comes back when the transfer is over: an advert's no earlier
-//     than its ACK, an immediate's once its slot is free again. At every moment, per direction,
+//  1. ADVERT, IMMEDIATE and NOTICE spend one credit. It comes back when the transfer is over: an advert's no
+//     earlier than its ACK, an immediate's once its slot is free again, a notice's and that of an advert that
+//     became a standing window at once. At every moment, per direction,
 //     available at the sender + data messages in flight + held by the receiver + owed by the receiver +
 //     returns in flight = the number agreed.
 //  2. Owed credits ride on whatever is sent. Only when at least half are owed and nothing else went out does
@@ -10,6 +11,8 @@
 //     CREDIT message go: otherwise a one-way stream would cost a CREDIT per message. Less than half owed
 //     while the peer has none means that some are held, and they become owed as the application receives. So
 //     the half is always reached and no sender waits for ever.
+//     While a persistent receive stands, credits come back at once: the peer starts to write only when it has
+//     all of them, which proves that its earlier messages have been put where they belong.
 //  3. No other message spends a credit: were an ACK or a CREDIT to wait for one, two full sides would wait
 //  for
 //     each other. Their slots are reserved beside those of data messages (slots.h).

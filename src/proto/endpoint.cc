@@ -14,7 +14,8 @@ namespace {
 
 std::unique_ptr<SendSide> make_sends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
                                      const Agreement& agreement, const Tuning& tuning) {
-  return std::make_unique<MessageSends>(link, outbox, credits, counters, agreement, tuning.first_sequence);
+  return std::make_unique<MessageSends>(link, outbox, credits, counters, agreement, tuning.first_sequence,
+                                        tuning.read_chunk_bytes);
 }
 
 std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& credits, Counters& counters,
@@ -89,10 +90,17 @@ Status Endpoint::message_arrived(std::uint64_t slot, std::uint32_t length_bytes)
         static_cast<unsigned>(header.type), length_bytes);
     return Status(EPROTO);
   }
-  if (const Status status = endings_.check(header, receives_->adverts_held()); !status.ok()) return status;
+  if (const Status status =
+          endings_.check(header, receives_->adverts_held() + (sends_->window_held() ? 1 : 0));
+      !status.ok())
+    return status;
   if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
   if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
     return receives_->arrived(*message, slot, length_bytes);
+  }
+  if (header.type == MessageType::kNotice) {
+    if (const Status status = credits_.data_arrived(); !status.ok()) return status;
+    credits_.owe();
   }
   if (const Status status = slots_.free(slot); !status.ok()) return status;
   return take(*message);
@@ -108,11 +116,27 @@ Status Endpoint::take(const wire::Message& message) {
     case MessageType::kShutdown:
     case MessageType::kClose:
     case MessageType::kCloseAck: take_ending(message.header); return {};
+    case MessageType::kOffer:
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return take_persistence(message);
+    case MessageType::kProbe:
+    case MessageType::kProbeAck: return probes_.told(message.header.type);
     case MessageType::kCredit:
     case MessageType::kAdvert:
     case MessageType::kImmediate: return {};
   }
   return {};
+}
+
+// An offer and a revoked receive concern our sends, a revoked send our receives. Notices and releases come to
+// the owner of the window.
+Status Endpoint::take_persistence(const wire::Message& message) {
+  const MessageType type = message.header.type;
+  const bool of_send = (message.header.flags & wire::kOfSend) != 0;
+  const bool is_owner = type == MessageType::kNotice || type == MessageType::kRelease;
+  if (type == MessageType::kOffer || of_send == is_owner) return sends_->told(message);
+  return receives_->told(message);
 }
 
 void Endpoint::take_ending(const wire::Header& header) {
@@ -138,10 +162,13 @@ Cancelled Endpoint::cancel(Direction direction, const Selection& selection, int 
 
 void Endpoint::set_nodelay(bool /*nodelay*/) {}
 
-void Endpoint::probe() {}
+void Endpoint::probe() {
+  probes_.ask();
+  settle({});
+}
 
 Readiness Endpoint::readiness() const noexcept {
-  const bool can_send = state_ == State::kOpen && sends_->all_sent() && credits_.available() > 0;
+  const bool can_send = state_ == State::kOpen && sends_->can_send(credits_.available() > 0);
   return {receives_->has_data(), can_send, !endings_.peer_sends(), !endings_.peer_receives()};
 }
 
@@ -151,12 +178,14 @@ std::uint64_t Endpoint::oldest_post_ns(Direction direction) const noexcept {
 
 void Endpoint::shutdown_sending() {
   sends_->flush();
+  sends_->revoke();
   sends_->refuse_later(EPIPE);
   endings_.ask_shutdown_sending();
   settle({});
 }
 
 void Endpoint::shutdown_receiving() {
+  receives_->revoke();
   receives_->stop({0, 0, kEndOfStream});
   endings_.ask_shutdown_receiving();
   settle({});
@@ -164,7 +193,9 @@ void Endpoint::shutdown_receiving() {
 
 void Endpoint::close() {
   sends_->flush();
+  sends_->revoke();
   sends_->refuse_later(EPIPE);
+  receives_->revoke();
   receives_->stop({ECANCELED, 0, 0});
   endings_.ask_close();
   settle({});
@@ -201,18 +232,33 @@ Status Endpoint::advance() {
   }
   receives_->deliver(sink_);
   if (state_ == State::kOpen) {
-    if (const Status status = receives_->send_answers(outbox_); !status.ok()) return status;
-    if (const Status status = sends_->transmit(); !status.ok()) return status;
+    if (const Status status = say(); !status.ok()) return status;
+    receives_->deliver(sink_);  // an operation may have ended for want of a window
   }
   sends_->deliver(sink_);
   if (state_ == State::kOpen) {
     if (const Status status = send_endings(); !status.ok()) return status;
-    if (endings_.credits_matter()) {
-      if (const Status status = outbox_.return_credits(); !status.ok()) return status;
+    if (endings_.credits_matter(sends_->awaits_notices())) {
+      if (const Status status = outbox_.return_credits(receives_->returns_credits_at_once()); !status.ok())
+        return status;
     }
   }
   finish_close();
   return {};
+}
+
+Status Endpoint::say() {
+  if (const Status status = receives_->send_answers(outbox_); !status.ok()) return status;
+  if (notices_first_) {
+    const std::uint32_t before = credits_.available();
+    if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
+    notices_first_ = credits_.available() == before;
+  }
+  const std::uint32_t before = credits_.available();
+  if (const Status status = sends_->transmit(); !status.ok()) return status;
+  if (credits_.available() != before) notices_first_ = true;
+  if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
+  return endings_.may_probe() ? probes_.send(outbox_) : Status();
 }
 
 Status Endpoint::send_endings() {

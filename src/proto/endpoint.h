@@ -11,6 +11,7 @@
 #include "src/proto/connection.h"
 #include "src/proto/credit.h"
 #include "src/proto/outbox.h"
+#include "src/proto/probe.h"
 #include "src/proto/rdma_read.h"
 #include "src/proto/receive_side.h"
 #include "src/proto/send_side.h"
@@ -75,11 +76,13 @@ class Endpoint {
   Status dispatch(const Completion& completion);
   Status message_arrived(std::uint64_t slot, std::uint32_t length_bytes);
   Status take(const wire::Message& message);
+  Status take_persistence(const wire::Message& message);
   void take_ending(const wire::Header& header);
   void disconnected(Status status);
 
   void settle(Status status);
   Status advance();
+  Status say();
   Status send_endings();
   void finish_close();
   void lose_link(State state);
@@ -96,6 +99,8 @@ class Endpoint {
   const std::unique_ptr<SendSide> sends_;
   const std::unique_ptr<ReceiveSide> receives_;
   Endings endings_;
+  Probes probes_;
+  bool notices_first_ = true;  // in the race for credits: they and the sends take turns
   State state_ = State::kNew;
 };
 

@@ -1,5 +1,7 @@
 #include "src/proto/immediate.h"
 
+#include <algorithm>
+
 #include "src/proto/pieces.h"
 #include "src/proto/token.h"
 #include "src/wire/messages.h"
@@ -7,7 +9,11 @@
 namespace exs::proto {
 
 bool travels_immediate(const Operation& operation, const Agreement& agreement) {
-  return !operation.never_immediate && operation.memory.length_bytes <= agreement.small_bytes;
+  if (operation.never_immediate || operation.at_offset) return false;
+  const std::uint64_t most = operation.vector.empty()
+                                 ? agreement.small_bytes
+                                 : std::min<std::uint64_t>(agreement.small_bytes, kCopiedBytesMax);
+  return operation.memory.length_bytes <= most;
 }
 
 Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t sequence,
@@ -15,7 +21,11 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
   wire::Message message;
   message.header.type = wire::MessageType::kImmediate;
   message.header.sequence = sequence;
-  return outbox.send(message, operation.memory, make_token(PostKind::kImmediate, operation_id));
+  const std::uint64_t token = make_token(PostKind::kImmediate, operation_id);
+  if (operation.vector.empty()) return outbox.send(message, operation.memory, token);
+  const std::size_t bytes = operation.memory.length_bytes;
+  Pieces(operation).drain_into(outbox.tail_room(bytes));
+  return outbox.send_with_tail(message, bytes, token);
 }
 
 Outcome take_immediate(std::span<const std::byte> message, const Operation& receive) {

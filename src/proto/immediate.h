@@ -1,5 +1,5 @@
 // Immediate sends: the payload rides behind the header, gathered from the sender's memory, and is copied
-// once, out of the slot it arrived in.
+// once, out of the slot it arrived in. What lies in several pieces is gathered by a copy.
 #pragma once
 
 #include <cstdint>

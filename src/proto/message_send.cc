@@ -1,22 +1,48 @@
 #include "src/proto/message_send.h"
 
+#include <new>
+#include <utility>
+
+#include "src/base/log.h"
 #include "src/proto/immediate.h"
+#include "src/proto/pieces.h"
+#include "src/proto/slots.h"
 
 namespace exs::proto {
 
+using wire::MessageType;
+
 MessageSends::MessageSends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
-                           const Agreement& agreement, std::uint32_t first_sequence)
+                           const Agreement& agreement, std::uint32_t first_sequence,
+                           std::uint64_t chunk_bytes)
     : outbox_(outbox),
       credits_(credits),
       counters_(counters),
       agreement_(agreement),
       adverts_(link, outbox),
+      owned_(link, counters, Direction::kSend),
+      offered_(Direction::kSend),
+      writes_(link, counters, chunk_bytes),
       next_sequence_(first_sequence) {}
 
 void MessageSends::post(const Operation& operation) {
-  Entry& posted = operations_.push_back({operation, State::kWaiting, {}});
+  int error = stop_error_;
+  if (error == 0 && operation.persistent && !operation.vector.empty()) error = EINVAL;
+  if (error == 0 && (is_busy() || (operation.persistent && offered_.stands()))) error = EBUSY;
+  if (error == 0 && operation.persistent) {
+    persistent_id_ = first_id_ + operations_.count();
+    any_persistent_ = true;
+  }
+  Entry& posted = operations_.push_back({operation, State::kWaiting, {}, {}});
   if (!operation.more) flush();
-  if (stop_error_ != 0) refuse(posted, stop_error_);
+  if (error != 0) refuse(posted, error);
+}
+
+// A persistent send owns the direction from its post on, until it is taken back.
+bool MessageSends::is_busy() const noexcept {
+  if (!any_persistent_ || persistent_id_ < first_id_) return false;
+  const State state = operations_[persistent_id_ - first_id_].state;
+  return state == State::kWaiting || (state == State::kSent && !owned_.is_revoked());
 }
 
 void MessageSends::refuse(Entry& unsent, int error) {
@@ -25,44 +51,140 @@ void MessageSends::refuse(Entry& unsent, int error) {
 }
 
 Status MessageSends::transmit() {
-  while (handled_ < released_ && !all_sent()) {
-    if (operations_[handled_].state == State::kFinished) {
-      ++handled_;
-      continue;
+  if (const Status status = end_windows(); !status.ok()) return status;
+  if (offered_.stands() && !earlier_landed_) earlier_landed_ = credits_.available() == credits_.send_total();
+  while (handled_ < released_ && handled_ < operations_.count()) {
+    Entry& next = operations_[handled_];
+    if (next.state == State::kWaiting) {
+      const Result<Turn> turn = take_turn(next);
+      if (!turn) return turn.error();
+      if (*turn == Turn::kWait) break;
     }
-    if (credits_.available() == 0) {
-      note_stall();
-      return {};
-    }
-    if (!outbox_.has_room()) return {};
-    if (const Status status = send_next(); !status.ok()) return status;
     ++handled_;
+  }
+  if (const Status status = writes_.post(); !status.ok()) return status;
+  return end_windows();
+}
+
+// What is due of windows that end, and notices.
+Status MessageSends::end_windows() {
+  Status status;
+  if (owned_.revoke_is_due() && outbox_.has_room()) status = owned_.send_revoke(outbox_);
+  if (!status.ok() || !offered_.is_held()) return status;
+  if (offered_.stands() && stop_error_ != 0 && handled_ == operations_.count()) offered_.let_go();
+  if (offered_.is_let_go()) {
+    return writes_.idle() && outbox_.has_room() ? offered_.send_release(outbox_) : Status();
+  }
+  if (offered_.notice_is_due() && credits_.available() > 0 && outbox_.has_room())
+    return offered_.send_notice(outbox_, credits_);
+  return {};
+}
+
+// Nothing has changed here unless the link took what there was to post.
+Result<MessageSends::Turn> MessageSends::take_turn(Entry& next) {
+  const Operation& operation = next.operation;
+  if (owned_.is_open() || offered_.is_let_go()) return Turn::kWait;
+  if (operation.persistent) {
+    if (!offered_.stands()) return send_message(next);
+    refuse(next, EBUSY);
+  } else if (offered_.stands()) {
+    if (!earlier_landed_) return Turn::kWait;
+    write(next);
+  } else if (operation.at_offset ? offsets_cancelled_ : plain_untold_) {
+    if (!operation.at_offset) plain_untold_ = false;
+    refuse(next, ECANCELED);
+  } else {
+    return send_message(next);
+  }
+  return Turn::kTaken;
+}
+
+Result<MessageSends::Turn> MessageSends::send_message(Entry& next) {
+  if (credits_.available() == 0) {
+    note_stall();
+    return Turn::kWait;
+  }
+  if (!outbox_.has_room()) return Turn::kWait;
+  Status status;
+  if (next.operation.persistent) {
+    status = start_persistent(next);
+  } else if (travels_immediate(next.operation, agreement_)) {
+    status = send_immediately(next);
+  } else {
+    status = send_advert(next);
+  }
+  if (!status.ok()) return failure(status);
+  if (next.state == State::kFinished) return Turn::kTaken;  // its memory could not be exposed
+  credits_.spend();
+  ++next_sequence_;
+  next.state = State::kSent;
+  return Turn::kTaken;
+}
+
+Status MessageSends::start_persistent(Entry& next) {
+  owned_.hold(next.operation);
+  if (const Status status = owned_.expose(); !status.ok()) {
+    owned_.forget();
+    if (status.error() == ENOTCONN) return status;
+    refuse(next, status.error());
+    return {};
+  }
+  if (const Status status = owned_.send_advert(outbox_, next_sequence_); !status.ok()) {
+    static_cast<void>(owned_.close());  // the peer never heard of it
+    return status;
   }
   return {};
 }
 
-// Nothing has changed here unless the link took the message.
-Status MessageSends::send_next() {
-  Entry& next = operations_[handled_];
-  const std::uint64_t id = first_id_ + handled_;
-  Status status;
-  if (travels_immediate(next.operation, agreement_)) {
-    status = send_immediate(outbox_, next.operation, next_sequence_, id);
-    next.outcome.flags = kImmediate;
-  } else {
-    const Result<RemoteSlice> window = adverts_.open_window(next.operation.memory);
-    if (!window) {
-      if (window.error().error() == ENOTCONN) return window.error();
-      refuse(next, window.error().error());
-      return {};
-    }
-    status = adverts_.send(*window, next_sequence_, id);
-  }
+Status MessageSends::send_immediately(Entry& next) {
+  const Status status = send_immediate(outbox_, next.operation, next_sequence_, first_id_ + handled_);
   if (!status.ok()) return status;
-  credits_.spend();
-  ++next_sequence_;
-  next.state = State::kSent;
+  next.outcome.flags = kImmediate;
+  if (!next.operation.vector.empty() && next.operation.memory.length_bytes > 0) next.outcome.flags |= kCopied;
   return {};
+}
+
+Status MessageSends::send_advert(Entry& next) {
+  Result<Windows> windows = open_windows(next);
+  if (!windows) {
+    if (windows.error().error() == ENOTCONN) return windows.error();
+    refuse(next, windows.error().error());
+    return {};
+  }
+  return adverts_.send(std::move(*windows), next.operation, next_sequence_, first_id_ + handled_);
+}
+
+Result<Windows> MessageSends::open_windows(Entry& next) {
+  const Operation& operation = next.operation;
+  std::size_t pieces = 0;
+  for (const LocalSlice& piece : operation.vector) pieces += piece.length_bytes > 0 ? 1 : 0;
+  if (pieces <= windows_max(slot_bytes(agreement_))) return adverts_.open_windows(operation);
+
+  const std::size_t bytes = operation.memory.length_bytes;
+  next.copy.reset(new (std::nothrow) std::byte[bytes]);
+  if (next.copy == nullptr) return failure(ENOMEM);
+  Pieces(operation).drain_into({next.copy.get(), bytes});
+  next.outcome.flags = kCopied;
+  Operation copied;
+  copied.memory = {next.copy.get(), bytes, {}};
+  return adverts_.open_windows(copied);
+}
+
+void MessageSends::write(Entry& next) {
+  const std::uint64_t offset = next.operation.at_offset ? next.operation.offset : 0;
+  const std::uint64_t bytes = next.operation.memory.length_bytes;
+  const Result<RemoteSlice> part = offered_.part(offset, bytes);
+  if (!part) return refuse(next, part.error().error());
+  next.outcome.length_bytes = bytes;
+  next.state = bytes == 0 ? State::kFinished : State::kWriting;
+  if (bytes == 0) offered_.used(0, offset);
+  Pieces from(next.operation);
+  RemoteSlice to = *part;
+  while (from.left_bytes() > 0) {
+    const LocalSlice piece = from.next(UINT64_MAX);
+    writes_.add(first_id_ + handled_, piece, to, from.left_bytes() == 0);
+    to.address += piece.length_bytes;
+  }
 }
 
 void MessageSends::note_stall() {
@@ -79,40 +201,129 @@ void MessageSends::left(std::uint64_t operation_id) {
   counters_.immediate_bytes += sent.outcome.length_bytes;
 }
 
+void MessageSends::written(std::uint64_t operation_id) {
+  if (!writes_.landed()) return;
+  Entry& written = entry(operation_id);
+  written.state = State::kFinished;
+  if (written.outcome.error != 0) return;
+  const Operation& operation = written.operation;
+  offered_.used(operation.memory.length_bytes, operation.at_offset ? operation.offset : 0);
+  counters_.direct_bytes += operation.memory.length_bytes;
+}
+
 Status MessageSends::acknowledged(const wire::Message& message) {
+  const wire::AckStatus answer = message.ack.status;
+  if (adverts_.outstanding() == 0 && owned_.is_told() && message.header.sequence == owned_.id()) {
+    if (answer != wire::AckStatus::kRefused && answer != wire::AckStatus::kBusy) {
+      log(LogLevel::kWarn, "protocol error: ACK of the persistent %u with status %u", owned_.id(),
+          static_cast<unsigned>(answer));
+      return Status(EPROTO);
+    }
+    ++counters_.acks_received;
+    end_owned({answer == wire::AckStatus::kBusy ? EBUSY : EPIPE, 0, 0});
+    return owned_.close();
+  }
   const Result<std::uint64_t> id = adverts_.acknowledged(message);
   if (!id) return id.error();
   ++counters_.acks_received;
   Entry& sent = entry(*id);
   sent.state = State::kFinished;
+  sent.copy.reset();
   sent.outcome.length_bytes = message.ack.bytes_taken;
-  if (message.ack.status == wire::AckStatus::kRefused) sent.outcome.error = EPIPE;
+  if (answer == wire::AckStatus::kRefused) sent.outcome.error = EPIPE;
+  if (answer == wire::AckStatus::kOutOfRange) sent.outcome.error = ERANGE;
+  if (answer == wire::AckStatus::kNotPersistent) sent.outcome.error = EINVAL;
   return {};
 }
 
-Status MessageSends::told(const wire::Message&) {
-  return Status(EPROTO);
+void MessageSends::end_owned(const Outcome& outcome) {
+  Entry& ended = entry(persistent_id_);
+  ended.state = State::kFinished;
+  ended.outcome = outcome;
+}
+
+Status MessageSends::told(const wire::Message& message) {
+  switch (message.header.type) {
+    case MessageType::kOffer: return offer_came(message);
+    case MessageType::kRevoke: return offer_revoked(message);
+    case MessageType::kNotice:
+    case MessageType::kRelease: {
+      Outcome outcome;
+      const Status status = owned_.told(message, {EPIPE, 0, 0}, outcome);
+      if (status.ok() && !owned_.is_open()) end_owned(outcome);
+      return status;
+    }
+    default: return Status(EPROTO);
+  }
+}
+
+Status MessageSends::offer_came(const wire::Message& message) {
+  const std::uint32_t id = message.header.sequence;
+  if (offered_.is_held() || id != next_offer_) {
+    log(LogLevel::kWarn, "protocol error: OFFER %u, expected %u%s", id, next_offer_,
+        offered_.is_held() ? " after the release of the last" : "");
+    return Status(EPROTO);
+  }
+  ++next_offer_;
+  offered_.take_in(message);
+  earlier_landed_ = false;
+  offsets_cancelled_ = false;
+  return {};
+}
+
+Status MessageSends::offer_revoked(const wire::Message& message) {
+  const Result<bool> revoked = offered_.revoked(message);
+  if (!revoked) return revoked.error();
+  if (!*revoked) return {};
+  bool told = false;
+  for (std::size_t i = 0; i < handled_; ++i) {
+    if (operations_[i].state != State::kWriting) continue;
+    refuse(operations_[i], ECANCELED);
+    if (writes_.abandon(first_id_ + i)) operations_[i].state = State::kWriting;
+    told = true;
+  }
+  plain_untold_ = !told;
+  offsets_cancelled_ = true;
+  return {};
 }
 
 Cancelled MessageSends::cancel(const Selection& selection, int error) {
   Cancelled cancelled;
   for (std::size_t i = 0; i < operations_.count(); ++i) {
     Entry& entry = operations_[i];
-    if (entry.state == State::kFinished || !selection.matches(entry.operation)) continue;
+    if (!is_open(entry) || !selection.matches(entry.operation)) continue;
     ++cancelled.matched;
-    if (entry.state == State::kSent) {
-      ++cancelled.begun;
-    } else {
-      refuse(entry, error);
-    }
+    if (!cancel_one(entry, first_id_ + i, error)) ++cancelled.begun;
   }
   return cancelled;
 }
 
+// False: it has begun.
+bool MessageSends::cancel_one(Entry& entry, std::uint64_t operation_id, int error) {
+  if (entry.operation.persistent && entry.state == State::kSent) owned_.revoke(error);
+  if (entry.state == State::kSent) return false;
+  if (entry.state == State::kWriting) {
+    if (writes_.has_begun(operation_id)) return false;
+    writes_.abandon(operation_id);
+  }
+  entry.state = State::kCancelled;
+  entry.outcome = {error, 0, 0};
+  some_cancelled_ = true;
+  return true;
+}
+
+void MessageSends::revoke() {
+  for (std::size_t i = 0; i < operations_.count(); ++i) {
+    Entry& entry = operations_[i];
+    if (entry.operation.persistent && is_open(entry)) cancel_one(entry, first_id_ + i, ECANCELED);
+  }
+}
+
 std::uint64_t MessageSends::oldest_post_ns() const noexcept {
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    const Operation& operation = operations_[i].operation;
-    if (!operation.persistent && operation.posted_ns != 0) return operation.posted_ns;
+    const Entry& entry = operations_[i];
+    const bool counts = entry.state != State::kGone && !entry.operation.persistent;
+    if (counts && entry.operation.posted_ns != 0) return entry.operation.posted_ns;
   }
   return UINT64_MAX;
 }
@@ -123,7 +334,7 @@ void MessageSends::refuse_later(int error) {
 
 void MessageSends::stop(int error) {
   refuse_later(error);
-  for (; !all_sent(); ++handled_) {
+  for (; handled_ < operations_.count(); ++handled_) {
     Entry& unsent = operations_[handled_];
     if (unsent.state == State::kWaiting) refuse(unsent, error);
   }
@@ -137,16 +348,30 @@ void MessageSends::all_left() {
 
 void MessageSends::fail_all(int error) {
   stop_error_ = error;
-  for (std::size_t i = 0; i < operations_.count(); ++i) refuse(operations_[i], error);
+  for (std::size_t i = 0; i < operations_.count(); ++i) {
+    if (operations_[i].state < State::kCancelled) refuse(operations_[i], error);
+  }
   handled_ = operations_.count();
+  owned_.forget();
+  offered_.forget();
 }
 
 void MessageSends::deliver(OutcomeSink& sink) {
-  while (!operations_.empty() && operations_.front().state == State::kFinished) {
+  owned_.deliver(sink);
+  if (std::exchange(some_cancelled_, false)) {
+    for (std::size_t i = 0; i < operations_.count(); ++i) {
+      Entry& entry = operations_[i];
+      if (entry.state != State::kCancelled) continue;
+      entry.state = State::kGone;
+      sink.completed(Direction::kSend, entry.operation, entry.outcome);
+    }
+  }
+  while (!operations_.empty() && operations_.front().state >= State::kFinished) {
     const Entry ended = operations_.pop_front();
     ++first_id_;
     if (handled_ > 0) --handled_;
     if (released_ > 0) --released_;
+    if (ended.state == State::kGone) continue;
     if (ended.outcome.error == 0) {
       ++counters_.sends_done;
       counters_.bytes_sent += ended.outcome.length_bytes;

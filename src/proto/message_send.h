@@ -1,12 +1,26 @@
-// The send operations of a connection, from post to outcome: they leave in post order, each as an advert or
-// an immediate, and end in post order even when a later one is finished first.
+// The send operations of a connection, from post to outcome: they leave in post order, each as an advert, an
+// immediate or RDMA WRITEs, and end in post order even when a later one is finished first.
+//
+// Design notes
+//  1. A persistent send leaves in its turn and owns the direction: nothing is sent behind it until it has
+//     ended. What is posted behind it ends with EBUSY, unless it is being taken back: then that waits.
+//  2. While a persistent receive of the peer stands, sends write into it and need neither credit nor answer.
+//     The first write waits until every credit is back: then all earlier messages lie where they belong, and
+//     no write can overtake one. Nothing is sent between the end of that receive and our RELEASE.
+//  3. A peer that takes its persistent receive back tells no send in particular. The sends that were writing
+//     end with ECANCELED; if there was none, the next plain one does. Sends at an offset do until the peer
+//     offers memory again.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "src/base/fifo.h"
 #include "src/proto/advert.h"
 #include "src/proto/connection.h"
+#include "src/proto/owned_window.h"
+#include "src/proto/peer_window.h"
+#include "src/proto/rdma_write.h"
 #include "src/proto/send_side.h"
 
 namespace exs::proto {
@@ -15,43 +29,70 @@ namespace exs::proto {
 class MessageSends final : public SendSide {
  public:
   MessageSends(Link& link, Outbox& outbox, Credits& credits, Counters& counters, const Agreement& agreement,
-               std::uint32_t first_sequence);
+               std::uint32_t first_sequence, std::uint64_t chunk_bytes);
 
   void post(const Operation& operation) override;
   Status transmit() override;
   void flush() override { released_ = operations_.count(); }
   [[nodiscard]] bool combines() const noexcept override { return false; }
   void left(std::uint64_t operation_id) override;
-  void written(std::uint64_t /*id*/) override {}
+  void written(std::uint64_t operation_id) override;
   Status acknowledged(const wire::Message& message) override;
   Status told(const wire::Message& message) override;
   void refuse_later(int error) override;
   void stop(int error) override;
-  void revoke() override {}
+  void revoke() override;
   void all_left() override;
   void fail_all(int error) override;
   Cancelled cancel(const Selection& selection, int error) override;
   void deliver(OutcomeSink& sink) override;
 
-  [[nodiscard]] bool all_sent() const noexcept override { return handled_ == operations_.count(); }
-  [[nodiscard]] bool idle() const noexcept override { return operations_.empty(); }
-  [[nodiscard]] bool adverts_outstanding() const noexcept override { return adverts_.outstanding() > 0; }
+  [[nodiscard]] bool all_sent() const noexcept override {
+    return handled_ == operations_.count() && !owned_.revoke_is_due();
+  }
+  [[nodiscard]] bool idle() const noexcept override { return operations_.empty() && !offered_.is_held(); }
+  [[nodiscard]] bool adverts_outstanding() const noexcept override {
+    return adverts_.outstanding() > 0 || owned_.is_open();
+  }
+  [[nodiscard]] bool window_held() const noexcept override { return offered_.is_held(); }
+  [[nodiscard]] bool awaits_notices() const noexcept override { return owned_.wants_notices(); }
   [[nodiscard]] bool stalled() const noexcept override {
-    return released_ > handled_ && credits_.available() == 0;
+    return released_ > handled_ && credits_.available() == 0 && !owned_.is_open() && !offered_.is_held();
+  }
+  [[nodiscard]] bool can_send(bool has_credit) const noexcept override {
+    return all_sent() && !owned_.is_open() && (may_write() || has_credit);
   }
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
-  enum class State : std::uint8_t { kWaiting, kSent, kFinished };
+  // kGone: had its outcome before its turn.
+  enum class State : std::uint8_t { kWaiting, kWriting, kSent, kFinished, kCancelled, kGone };
   struct Entry {
     Operation operation;
     State state = State::kWaiting;
     Outcome outcome;
+    std::unique_ptr<std::byte[]> copy;  // of pieces too many for an advert, until its ACK
   };
 
-  Status send_next();
+  enum class Turn : std::uint8_t { kTaken, kWait };
+  Result<Turn> take_turn(Entry& next);
+  Result<Turn> send_message(Entry& next);
+  Status start_persistent(Entry& next);
+  Status send_immediately(Entry& next);
+  Status send_advert(Entry& next);
+  Result<Windows> open_windows(Entry& next);
+  void write(Entry& next);
+  Status end_windows();
+  Status offer_came(const wire::Message& message);
+  Status offer_revoked(const wire::Message& message);
+  void end_owned(const Outcome& outcome);
+  bool cancel_one(Entry& entry, std::uint64_t operation_id, int error);
+
+  [[nodiscard]] bool may_write() const noexcept { return offered_.stands() && earlier_landed_; }
+  [[nodiscard]] bool is_busy() const noexcept;
   Entry& entry(std::uint64_t operation_id) { return operations_[operation_id - first_id_]; }
   static void refuse(Entry& unsent, int error);
+  static bool is_open(const Entry& entry) { return entry.state < State::kFinished; }
   void note_stall();
 
   Outbox& outbox_;
@@ -59,13 +100,23 @@ class MessageSends final : public SendSide {
   Counters& counters_;
   const Agreement& agreement_;
   Adverts adverts_;
+  OwnedWindow owned_;   // of a persistent send
+  PeerWindow offered_;  // of the peer's persistent receive
+  RdmaWrites writes_;
   Fifo<Entry> operations_;
   std::uint64_t first_id_ = 0;             // of the operation at the front
+  std::uint64_t persistent_id_ = 0;        // the last persistent operation; owned_, if that is open
   std::size_t handled_ = 0;                // leading operations that need no sending (any more)
   std::size_t released_ = 0;               // leading operations that MSG_MORE does not hold back
   std::uint64_t stalled_id_ = UINT64_MAX;  // counted as stalled already
   std::uint32_t next_sequence_;
+  std::uint32_t next_offer_ = 1;
   int stop_error_ = 0;
+  bool any_persistent_ = false;
+  bool earlier_landed_ = false;     // no message that was sent before the offer can land any more
+  bool plain_untold_ = false;       // that the peer took its persistent receive back
+  bool offsets_cancelled_ = false;  // since then nothing was offered
+  bool some_cancelled_ = false;     // an outcome is due out of turn
 };
 
 }  // namespace exs::proto

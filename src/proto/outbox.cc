@@ -1,18 +1,26 @@
 #include "src/proto/outbox.h"
 
+#include <cstring>
+#include <tuple>
 #include <utility>
 
+#include "src/base/log.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
 namespace exs::proto {
 
-Status Outbox::send(wire::Message message, LocalSlice payload, std::uint64_t token) {
+Status Outbox::post(wire::Message message, std::size_t tail_bytes, LocalSlice payload, std::uint64_t token) {
   const std::uint32_t owed = credits_.owed();
   message.header.credits = static_cast<std::uint16_t>(owed);
   wire::FixedBytes fixed;
-  if (const Status status = link_.post_send(wire::encode(message, fixed), payload, token); !status.ok())
-    return status;
+  std::span<const std::byte> header = wire::encode(message, fixed);
+  if (tail_bytes > 0) {
+    std::byte* const start = scratch_.data() + fixed.size() - header.size();
+    std::memcpy(start, header.data(), header.size());
+    header = {start, header.size() + tail_bytes};
+  }
+  if (const Status status = link_.post_send(header, payload, token); !status.ok()) return status;
   credits_.returned(owed);
   ++in_flight_;
   sent_in_step_ = true;
@@ -20,16 +28,36 @@ Status Outbox::send(wire::Message message, LocalSlice payload, std::uint64_t tok
   return {};
 }
 
+Status Outbox::send(wire::Message message, LocalSlice payload, std::uint64_t token) {
+  return post(message, 0, payload, token);
+}
+
+Status Outbox::send(const wire::Message& message) {
+  return post(message, 0, {}, make_token(PostKind::kMessage, 0));
+}
+
 Status Outbox::send(wire::MessageType type, std::uint8_t flags) {
   wire::Message message;
   message.header.type = type;
   message.header.flags = flags;
-  return send(message, {}, make_token(PostKind::kMessage, 0));
+  return send(message);
 }
 
-Status Outbox::return_credits() {
+std::span<std::byte> Outbox::tail_room(std::size_t bytes) {
+  EXS_CHECK(bytes <= kCopiedBytesMax);
+  constexpr std::size_t kBefore = std::tuple_size_v<wire::FixedBytes>;
+  if (scratch_.size() < kBefore + bytes) scratch_.resize(kBefore + bytes);
+  return std::span(scratch_).subspan(kBefore, bytes);
+}
+
+Status Outbox::send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token) {
+  return post(message, tail_bytes, {}, token);
+}
+
+Status Outbox::return_credits(bool at_once) {
   const bool rode_along = std::exchange(sent_in_step_, false);
-  if (rode_along || !credits_.return_is_due() || !has_room()) return {};
+  const bool due = at_once ? credits_.owed() > 0 : credits_.return_is_due();
+  if (rode_along || !due || !has_room()) return {};
   const Status status = send(wire::MessageType::kCredit);
   sent_in_step_ = false;
   return status;
@@ -45,6 +73,7 @@ void Outbox::count(wire::MessageType type) {
     return;
   }
   ++counters_.control_messages_sent;
+  if (type == wire::MessageType::kNotice) ++counters_.notices_sent;
   if (type == wire::MessageType::kAck) ++counters_.acks_sent;
   if (type == wire::MessageType::kCredit) ++counters_.credit_messages_sent;
 }

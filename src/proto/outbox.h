@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "src/proto/connection.h"
 #include "src/proto/credit.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {
+
+// Longest tail of a message that is copied as a whole. Links copy their headers in one piece.
+inline constexpr std::size_t kCopiedBytesMax = 16384;
 
 // Thread: shard.
 class Outbox {
@@ -21,13 +26,19 @@ class Outbox {
 
   // `message` without its credits. Needs room. On error nothing has changed.
   Status send(wire::Message message, LocalSlice payload, std::uint64_t token);
+  Status send(const wire::Message& message);  // no payload, and nobody waits for its leaving
   Status send(wire::MessageType type, std::uint8_t flags = 0);
+  // What follows the fixed part, copied: fill the room, then send. At most kCopiedBytesMax.
+  std::span<std::byte> tail_room(std::size_t bytes);
+  Status send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token);
   void left() noexcept { --in_flight_; }
 
-  // Sends what is owed by itself if half is owed and nothing else was sent since the last call.
-  Status return_credits();
+  // Sends what is owed by itself if half is owed, or anything when `at_once`, and nothing else was sent since
+  // the last call.
+  Status return_credits(bool at_once);
 
  private:
+  Status post(wire::Message message, std::size_t tail_bytes, LocalSlice payload, std::uint64_t token);
   void count(wire::MessageType type);
 
   Link& link_;
@@ -36,6 +47,7 @@ class Outbox {
   const std::uint32_t depth_;
   std::uint32_t in_flight_ = 0;
   bool sent_in_step_ = false;
+  std::vector<std::byte> scratch_;  // a fixed part, right before a tail
 };
 
 }  // namespace exs::proto

@@ -43,10 +43,14 @@ class ReceiveSide {
   // Gives the outcomes that are due and makes their ACKs.
   virtual void deliver(OutcomeSink& sink) = 0;
   virtual Status send_answers(Outbox& outbox) = 0;
+  // Tells the peer how its memory was used, as far as credits go.
+  virtual Status send_notices(Outbox& /*outbox*/) { return {}; }
+  // Credits must not be kept back.
+  [[nodiscard]] virtual bool returns_credits_at_once() const noexcept { return false; }
 
   // Nothing under way and nothing left to tell the peer. Data may wait for receives.
   [[nodiscard]] virtual bool settled() const noexcept = 0;
-  // Adverts of the peer that have had no ACK yet.
+  // Adverts of the peer that have had no ACK or RELEASE yet.
   [[nodiscard]] virtual std::size_t adverts_held() const noexcept = 0;
   // Credits of the peer that messages here still use.
   [[nodiscard]] virtual std::size_t credits_held() const noexcept = 0;

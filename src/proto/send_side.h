@@ -47,6 +47,12 @@ class SendSide {
   // Gives the outcomes that are due.
   virtual void deliver(OutcomeSink& sink) = 0;
 
+  // A window of the peer that this side has not released yet.
+  [[nodiscard]] virtual bool window_held() const noexcept { return false; }
+  // The peer may send NOTICEs about this side.
+  [[nodiscard]] virtual bool awaits_notices() const noexcept { return false; }
+  // A send posted now would go out. Only asked with a link that is up.
+  [[nodiscard]] virtual bool can_send(bool has_credit) const noexcept { return has_credit && all_sent(); }
   [[nodiscard]] virtual bool all_sent() const noexcept = 0;
   [[nodiscard]] virtual bool idle() const noexcept = 0;
   [[nodiscard]] virtual bool adverts_outstanding() const noexcept = 0;

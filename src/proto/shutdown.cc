@@ -20,7 +20,7 @@ void Endings::ask_close() {
   ask_shutdown_receiving();
 }
 
-Status Endings::check(const wire::Header& header, std::size_t adverts_held) const {
+Status Endings::check(const wire::Header& header, std::size_t held) const {
   const char* wrong = nullptr;
   const bool is_data = header.type == MessageType::kAdvert || header.type == MessageType::kImmediate;
   if (close_ == Close::kAnswered) {
@@ -30,18 +30,19 @@ Status Endings::check(const wire::Header& header, std::size_t adverts_held) cons
   } else if (header.type == MessageType::kCloseAck) {
     if (close_ != Close::kSent) wrong = "CLOSE_ACK unasked";
   } else if (peer_close_ != PeerClose::kOpen) {
-    if (header.type != MessageType::kAck) wrong = "message after CLOSE";
+    if (header.type != MessageType::kAck && header.type != MessageType::kRelease)
+      wrong = "message after CLOSE";
   } else if (header.type == MessageType::kShutdown) {
     if ((header.flags & wire::kShutdownSending) != 0 && peer_sending_ended_)
       wrong = "sending shut down twice";
     if ((header.flags & wire::kShutdownReceiving) != 0 && peer_receiving_ended_)
       wrong = "receiving shut down twice";
-  } else if (header.type == MessageType::kClose && adverts_held > 0) {
-    wrong = "CLOSE before the adverts were acknowledged";
+  } else if (header.type == MessageType::kClose && held > 0) {
+    wrong = "CLOSE before its adverts and windows came back";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: %s (type %u, sequence %u, %zu adverts held)", wrong,
-      static_cast<unsigned>(header.type), header.sequence, adverts_held);
+  log(LogLevel::kWarn, "protocol error: %s (type %u, sequence %u, %zu held)", wrong,
+      static_cast<unsigned>(header.type), header.sequence, held);
   return Status(EPROTO);
 }
 

@@ -4,7 +4,8 @@
 // Design notes
 //  1. CLOSE says: all my sends are finished (adverts acknowledged), I receive nothing more, and every
 //  transfer
-//     I was reading is acknowledged. After it come only ACKs that refuse what crossed it, and a CLOSE_ACK.
+//     I was reading is acknowledged; no window of either side stands. After it come only what refuses an
+//     ADVERT or OFFER that crossed it (an ACK, a RELEASE), and a CLOSE_ACK.
 //  2. CLOSE_ACK says: none of my adverts waits for an ACK and I send nothing any more. So when it arrives
 //     nothing is under way in either direction, and the link can go without a byte lost.
 //  3. Who has had a CLOSE does not send one (it only answers); CLOSEs that cross are both answered.
@@ -30,15 +31,18 @@ class Endings {
   }
   [[nodiscard]] bool close_asked() const noexcept { return close_ != Close::kOpen; }
 
-  // EPROTO: `type` must not come (any more). `adverts_held`: the peer's adverts we have not acknowledged.
-  Status check(const wire::Header& header, std::size_t adverts_held) const;
+  // EPROTO: `type` must not come (any more). `held`: the peer's adverts we have not acknowledged and windows
+  // we have not released.
+  Status check(const wire::Header& header, std::size_t held) const;
   // Takes in a SHUTDOWN, CLOSE or CLOSE_ACK that check() let pass.
   void note(const wire::Header& header);
   [[nodiscard]] bool peer_sends() const noexcept { return !peer_sending_ended_; }
   [[nodiscard]] bool peer_receives() const noexcept { return !peer_receiving_ended_; }
-  [[nodiscard]] bool credits_matter() const noexcept {
-    return peer_sends() && close_ != Close::kSent && close_ != Close::kAnswered;
+  // `notices`: the peer may use up credits even after the end of its data.
+  [[nodiscard]] bool credits_matter(bool notices) const noexcept {
+    return (peer_sends() || notices) && may_speak();
   }
+  [[nodiscard]] bool may_probe() const noexcept { return may_speak() && peer_close_ == PeerClose::kOpen; }
 
   // What is due. The caller sends it and tells so by sent().
   [[nodiscard]] bool close_due(bool sends_idle, bool receives_settled) const noexcept;
@@ -51,6 +55,10 @@ class Endings {
   [[nodiscard]] bool handshake_complete() const noexcept;
 
  private:
+  [[nodiscard]] bool may_speak() const noexcept {
+    return close_ != Close::kSent && close_ != Close::kAnswered;
+  }
+
   enum class Shutdown : std::uint8_t { kOpen, kAsked, kTold };
   enum class Close : std::uint8_t { kOpen, kAsked, kSent, kAnswered };
   enum class PeerClose : std::uint8_t { kOpen, kCame, kAnswered };

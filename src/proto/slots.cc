@@ -11,7 +11,7 @@
 namespace exs::proto {
 
 std::uint32_t slot_count(const Agreement& agreement) {
-  return agreement.receive_credits + agreement.send_credits + kCreditMessagesMax + kOneOffMessagesMax;
+  return agreement.receive_credits + agreement.send_credits + kOneOffMessagesMax + kPersistenceMessagesMax;
 }
 
 std::size_t slot_bytes(const Agreement& agreement) {

@@ -3,14 +3,16 @@
 //
 // Design notes
 //  1. Every message of an honest peer finds a slot. At most this many are under way or held at once:
-//     receive_credits data messages, each with a credit;
-//     send_credits ACKs, one per advert of ours that waits for it (a credit comes back with the ACK, not
-//     before); 2 CREDIT messages: each returns at least half of all credits of its direction, and what it
-//     returns is not spent, held or owed until it has been taken in, so a third one under way would return
-//     credits that do not exist. (The half is rounded up; with one credit in all, even a second cannot
-//     exist.) 5 one-off messages: READY, SHUTDOWN for each direction, CLOSE, CLOSE_ACK.
+//     receive_credits data messages and NOTICEs, each with a credit;
+//     send_credits ACKs and CREDITs: each returns at least one credit of ours (an ACK that of its advert),
+//     which is not spent, held or owed until the message has been taken in; 5 one-off messages: READY,
+//     SHUTDOWN for each direction, CLOSE, CLOSE_ACK; 8 of persistence and probing: one OFFER (the next one
+//     follows our RELEASE); three REVOKEs, one of a receive and two of a send (owned_window.h says why); two
+//     RELEASEs, one for each of our windows (a window follows the RELEASE of the one before); PROBE and
+//     PROBE_ACK, of each one until it is answered.
 //  2. A slot is posted again as soon as its message is decoded, before anything that answers it is sent;
-//     only an immediate keeps its slot, until a receive has taken the payload.
+//     only an immediate keeps its slot, until a receive has taken the payload, and an advert with a list of
+//     windows, until a receive matches it.
 //  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space but
 //     for as many as have held a message at the same time.
 #pragma once
@@ -25,8 +27,8 @@
 
 namespace exs::proto {
 
-inline constexpr std::uint32_t kCreditMessagesMax = 2;
 inline constexpr std::uint32_t kOneOffMessagesMax = 5;
+inline constexpr std::uint32_t kPersistenceMessagesMax = 8;
 
 std::uint32_t slot_count(const Agreement& agreement);
 std::size_t slot_bytes(const Agreement& agreement);

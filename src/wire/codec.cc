@@ -8,23 +8,17 @@
 namespace exs::wire {
 namespace {
 
-// Room for the fixed part of a message; 0 for an unknown type.
-std::size_t fixed_bytes(MessageType type) {
-  switch (type) {
-    case MessageType::kAdvert: return kAdvertBytes;
-    case MessageType::kAck: return kAckBytes;
-    case MessageType::kReady:
-    case MessageType::kImmediate:
-    case MessageType::kCredit:
-    case MessageType::kShutdown:
-    case MessageType::kClose:
-    case MessageType::kCloseAck: return kHeaderBytes;
-  }
-  return 0;
-}
-
 bool carries_sequence(MessageType type) {
-  return type == MessageType::kAdvert || type == MessageType::kImmediate || type == MessageType::kAck;
+  switch (type) {
+    case MessageType::kAdvert:
+    case MessageType::kImmediate:
+    case MessageType::kAck:
+    case MessageType::kOffer:
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return true;
+    default: return false;
+  }
 }
 
 template <typename Value>
@@ -37,12 +31,142 @@ bool has_magic(std::span<const std::byte> bytes) {
   return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
 }
 
+bool advert_flags_are_legal(std::uint8_t flags) {
+  if ((flags & ~(kPersistent | kNotify | kAtOffset | kList)) != 0) return false;
+  if ((flags & kPersistent) != 0) return (flags & (kAtOffset | kList)) == 0;
+  return (flags & kNotify) == 0;
+}
+
 bool flags_are_legal(const Header& header) {
-  if (header.type != MessageType::kShutdown) return header.flags == 0;
-  return header.flags != 0 && (header.flags & ~(kShutdownSending | kShutdownReceiving)) == 0;
+  switch (header.type) {
+    case MessageType::kShutdown:
+      return header.flags != 0 && (header.flags & ~(kShutdownSending | kShutdownReceiving)) == 0;
+    case MessageType::kAdvert: return advert_flags_are_legal(header.flags);
+    case MessageType::kOffer: return (header.flags & ~kNotify) == 0;
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return header.flags == kOfSend || header.flags == kOfReceive;
+    default: return header.flags == 0;
+  }
+}
+
+void store_window(std::byte* to, const Advert& window) {
+  store_be(to + kListAddressOffset, window.address);
+  store_be(to + kListLengthOffset, window.length_bytes);
+  store_be(to + kListKeyOffset, window.key);
+}
+
+Advert load_window(const std::byte* from) {
+  Advert window;
+  window.address = load_be<std::uint64_t>(from + kListAddressOffset);
+  window.length_bytes = load_be<std::uint64_t>(from + kListLengthOffset);
+  window.key = load_be<std::uint32_t>(from + kListKeyOffset);
+  return window;
+}
+static_assert(kAdvertLengthOffset - kAdvertAddressOffset == kListLengthOffset &&
+              kAdvertKeyOffset - kAdvertAddressOffset == kListKeyOffset);
+
+bool wraps(const Advert& window) {
+  return window.length_bytes > UINT64_MAX - window.address;
+}
+
+Status check_list(const Advert& first, std::span<const std::byte> list) {
+  if (first.length_bytes == 0) return malformed("list behind a window of bytes", 0U).value();
+  std::uint64_t sum = first.length_bytes;
+  for (std::size_t entry = 0; entry < list.size() / kListEntryBytes; ++entry) {
+    const Advert window = list_entry(list, entry);
+    if (window.length_bytes == 0) return malformed("empty window in list, entry", entry).value();
+    if (wraps(window)) return malformed("window wraps, bytes", window.length_bytes).value();
+    if (window.length_bytes > UINT64_MAX - sum)
+      return malformed("list too long, bytes", window.length_bytes).value();
+    sum += window.length_bytes;
+  }
+  return {};
+}
+
+Status decode_window(std::span<const std::byte> bytes, Message& message) {
+  message.advert = load_window(bytes.data() + kAdvertAddressOffset);
+  if (wraps(message.advert)) return malformed("window wraps, bytes", message.advert.length_bytes).value();
+  if (message.header.type == MessageType::kOffer) return {};
+  if ((message.header.flags & kAtOffset) != 0) {
+    message.target_offset = load_be<std::uint64_t>(bytes.data() + kAdvertTargetOffset);
+  }
+  if ((message.header.flags & kList) == 0) return {};
+  return check_list(message.advert, bytes.last(message.payload_bytes));
+}
+
+Status decode_ack(const std::byte* from, Ack& ack) {
+  const auto status = load_be<std::uint32_t>(from + kAckStatusOffset);
+  if (status > static_cast<std::uint32_t>(AckStatus::kNotPersistent))
+    return malformed("acknowledgement status", status).value();
+  ack.status = static_cast<AckStatus>(status);
+  ack.bytes_taken = load_be<std::uint64_t>(from + kAckBytesTakenOffset);
+  if (ack.status != AckStatus::kTaken && ack.bytes_taken != 0)
+    return malformed("not taken, yet bytes taken", ack.bytes_taken).value();
+  return {};
+}
+
+Status decode_usage(const std::byte* from, Message& message) {
+  Usage& usage = message.usage;
+  usage.bytes = load_be<std::uint64_t>(from + kUsageBytesOffset);
+  usage.last_offset = load_be<std::uint64_t>(from + kUsageLastOffset);
+  usage.transfers = load_be<std::uint32_t>(from + kUsageTransfersOffset);
+  if (message.header.type == MessageType::kRelease) {
+    message.total_bytes = load_be<std::uint64_t>(from + kReleaseTotalOffset);
+    if (usage.transfers == 0 && (usage.bytes | usage.last_offset) != 0)
+      return malformed("usage without transfers, bytes", usage.bytes).value();
+    if (usage.bytes > message.total_bytes)
+      return malformed("released with less than was used, bytes", usage.bytes).value();
+  } else if (usage.transfers == 0) {
+    return malformed("notice of transfers", 0U).value();
+  }
+  return {};
+}
+
+bool has_tail(const Header& header) {
+  return header.type == MessageType::kImmediate ||
+         (header.type == MessageType::kAdvert && (header.flags & kList) != 0);
+}
+
+// Length and place of what follows the fixed part.
+Status decode_tail(std::size_t message_bytes, Message& message) {
+  const std::size_t fixed = fixed_bytes(message.header);
+  if (fixed == 0) return malformed("unknown type", static_cast<unsigned>(message.header.type)).value();
+  if (!has_tail(message.header)) {
+    if (message_bytes == fixed) return {};
+    return malformed("wrong length for its type, bytes", message_bytes).value();
+  }
+  if (message_bytes < fixed || message_bytes > UINT32_MAX)
+    return malformed("wrong length for its type, bytes", message_bytes).value();
+  message.payload_bytes = static_cast<std::uint32_t>(message_bytes - fixed);
+  if (message.header.type == MessageType::kImmediate) return {};
+  if (message.payload_bytes == 0 || message.payload_bytes % kListEntryBytes != 0)
+    return malformed("list of windows, bytes", message.payload_bytes).value();
+  return {};
 }
 
 }  // namespace
+
+// 0 for an unknown type.
+std::size_t fixed_bytes(const Header& header) {
+  switch (header.type) {
+    case MessageType::kAdvert: return (header.flags & kAtOffset) != 0 ? kAtOffsetAdvertBytes : kAdvertBytes;
+    case MessageType::kAck: return kAckBytes;
+    case MessageType::kOffer: return kOfferBytes;
+    case MessageType::kNotice: return kNoticeBytes;
+    case MessageType::kRelease: return kReleaseBytes;
+    case MessageType::kReady:
+    case MessageType::kImmediate:
+    case MessageType::kCredit:
+    case MessageType::kShutdown:
+    case MessageType::kClose:
+    case MessageType::kCloseAck:
+    case MessageType::kRevoke:
+    case MessageType::kProbe:
+    case MessageType::kProbeAck: return kHeaderBytes;
+  }
+  return 0;
+}
 
 std::span<const std::byte> encode(const Message& message, FixedBytes& into) {
   const Header& header = message.header;
@@ -51,15 +175,35 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into) {
   to[kFlagsOffset] = std::byte{header.flags};
   store_be(to + kCreditsOffset, header.credits);
   store_be(to + kSequenceOffset, header.sequence);
-  if (header.type == MessageType::kAdvert) {
-    store_be(to + kAdvertAddressOffset, message.advert.address);
-    store_be(to + kAdvertLengthOffset, message.advert.length_bytes);
-    store_be(to + kAdvertKeyOffset, message.advert.key);
-  } else if (header.type == MessageType::kAck) {
-    store_be(to + kAckStatusOffset, static_cast<std::uint32_t>(message.ack.status));
-    store_be(to + kAckBytesTakenOffset, message.ack.bytes_taken);
+  const std::size_t bytes = fixed_bytes(header);
+  switch (header.type) {
+    case MessageType::kAdvert:
+    case MessageType::kOffer:
+      store_window(to + kAdvertAddressOffset, message.advert);
+      if (bytes == kAtOffsetAdvertBytes) store_be(to + kAdvertTargetOffset, message.target_offset);
+      break;
+    case MessageType::kAck:
+      store_be(to + kAckStatusOffset, static_cast<std::uint32_t>(message.ack.status));
+      store_be(to + kAckBytesTakenOffset, message.ack.bytes_taken);
+      break;
+    case MessageType::kNotice:
+    case MessageType::kRelease:
+      store_be(to + kUsageBytesOffset, message.usage.bytes);
+      store_be(to + kUsageLastOffset, message.usage.last_offset);
+      store_be(to + kUsageTransfersOffset, message.usage.transfers);
+      if (bytes == kReleaseBytes) store_be(to + kReleaseTotalOffset, message.total_bytes);
+      break;
+    default: break;
   }
-  return {to, fixed_bytes(header.type)};
+  return {to, bytes};
+}
+
+void encode_list_entry(const Advert& window, std::span<std::byte> list, std::size_t entry) {
+  store_window(list.subspan(entry * kListEntryBytes, kListEntryBytes).data(), window);
+}
+
+Advert list_entry(std::span<const std::byte> list, std::size_t entry) {
+  return load_window(list.subspan(entry * kListEntryBytes, kListEntryBytes).data());
 }
 
 Result<Message> decode(std::span<const std::byte> bytes) {
@@ -72,36 +216,22 @@ Result<Message> decode(std::span<const std::byte> bytes) {
   header.credits = load_be<std::uint16_t>(from + kCreditsOffset);
   header.sequence = load_be<std::uint32_t>(from + kSequenceOffset);
 
-  const std::size_t expected_bytes = fixed_bytes(header.type);
-  if (expected_bytes == 0) return malformed("unknown type", static_cast<unsigned>(header.type));
-  if (header.type == MessageType::kImmediate) {
-    if (bytes.size() > UINT32_MAX) return malformed("too long, bytes", bytes.size());
-    message.payload_bytes = static_cast<std::uint32_t>(bytes.size() - kHeaderBytes);
-  } else if (bytes.size() != expected_bytes) {
-    return malformed("wrong length for its type, bytes", bytes.size());
-  }
+  if (const Status status = decode_tail(bytes.size(), message); !status.ok()) return failure(status);
   if (!flags_are_legal(header)) return malformed("flags", header.flags);
   if (!carries_sequence(header.type) && header.sequence != 0)
     return malformed("stray sequence", header.sequence);
   if (header.type == MessageType::kCredit && header.credits == 0) return malformed("credits returned", 0U);
 
-  if (header.type == MessageType::kAdvert) {
-    Advert& advert = message.advert;
-    advert.address = load_be<std::uint64_t>(from + kAdvertAddressOffset);
-    advert.length_bytes = load_be<std::uint64_t>(from + kAdvertLengthOffset);
-    advert.key = load_be<std::uint32_t>(from + kAdvertKeyOffset);
-    if (advert.length_bytes > UINT64_MAX - advert.address)
-      return malformed("window wraps, bytes", advert.length_bytes);
-  } else if (header.type == MessageType::kAck) {
-    const auto status = load_be<std::uint32_t>(from + kAckStatusOffset);
-    message.ack.status = static_cast<AckStatus>(status);
-    message.ack.bytes_taken = load_be<std::uint64_t>(from + kAckBytesTakenOffset);
-    if (status > static_cast<std::uint32_t>(AckStatus::kRefused))
-      return malformed("acknowledgement status", status);
-    if (message.ack.status == AckStatus::kRefused && message.ack.bytes_taken != 0) {
-      return malformed("refused, yet bytes taken", message.ack.bytes_taken);
-    }
+  Status status;
+  switch (header.type) {
+    case MessageType::kAdvert:
+    case MessageType::kOffer: status = decode_window(bytes, message); break;
+    case MessageType::kAck: status = decode_ack(from, message.ack); break;
+    case MessageType::kNotice:
+    case MessageType::kRelease: status = decode_usage(from, message); break;
+    default: break;
   }
+  if (!status.ok()) return failure(status);
   return message;
 }
 

@@ -13,13 +13,20 @@ namespace exs::wire {
 
 using FixedBytes = std::array<std::byte, kLongestFixedBytes>;
 
-// Writes the fixed part of `message` (all of it but an immediate's payload) to the start of `into`; returns
-// the bytes written.
+// Writes the fixed part of `message` (all of it but an immediate's payload and an advert's list) to the start
+// of `into`; returns the bytes written.
 std::span<const std::byte> encode(const Message& message, FixedBytes& into);
 
-// EPROTO, with a log line: too short, too long, unknown type or status, a field set that must be zero, a
-// window that wraps around the address space.
+// EPROTO, with a log line: too short, too long, unknown type or status, a field set that must be zero, flags
+// that do not go together, a window that wraps around the address space, a list with empty windows or more
+// than 2^64 bytes.
 Result<Message> decode(std::span<const std::byte> bytes);
+
+// Bytes before the payload of an immediate or the list of an advert.
+std::size_t fixed_bytes(const Header& header);
+// The windows behind the first one of an advert with kList: `entry` of the bytes that follow the fixed part.
+void encode_list_entry(const Advert& window, std::span<std::byte> list, std::size_t entry);
+Advert list_entry(std::span<const std::byte> list, std::size_t entry);
 
 void encode_hello(const HelloFields& fields, std::span<std::byte, kHelloBytes> into);
 // EPROTO: no magic, too short, version range upside down, credits or read depth zero. A hello that speaks

@@ -17,24 +17,49 @@ enum class MessageType : std::uint8_t {
   kShutdown = 6,   // end of one or both directions, see ShutdownFlag
   kClose = 7,
   kCloseAck = 8,
+  kOffer = 9,     // a window of a persistent receive, to be written by the peer
+  kNotice = 10,   // data message without a number: the peer's window was used
+  kRevoke = 11,   // the window's owner wants it back
+  kRelease = 12,  // the window is used no more
+  kProbe = 13,    // asks for a sign of life
+  kProbeAck = 14,
 };
 
 enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
 
+// kNotify also in an OFFER.
+enum AdvertFlag : std::uint8_t { kPersistent = 1, kNotify = 2, kAtOffset = 4, kList = 8 };
+
+// kNotice, kRevoke, kRelease: which operation of its owner the window belongs to.
+enum WindowFlag : std::uint8_t { kOfSend = 1, kOfReceive = 2 };
+
 // Never a raw errno: those differ between systems.
-enum class AckStatus : std::uint32_t { kTaken = 0, kRefused = 1 };
+enum class AckStatus : std::uint32_t {
+  kTaken = 0,
+  kRefused = 1,
+  kBusy = 2,
+  kOutOfRange = 3,
+  kNotPersistent = 4,
+};
 
 struct Header {
   MessageType type = MessageType::kReady;
-  std::uint8_t flags = 0;      // kShutdown: ShutdownFlag; else 0
+  std::uint8_t flags = 0;      // of its type, see above; else 0
   std::uint16_t credits = 0;   // returned to the receiver of this message
-  std::uint32_t sequence = 0;  // data messages: their number; kAck: number of the advert; else 0
+  std::uint32_t sequence = 0;  // data messages: their number; kAck: the advert's; persistence: the window's
 };
 
 struct Advert {
   std::uint64_t address = 0;
   std::uint64_t length_bytes = 0;
   std::uint32_t key = 0;
+};
+
+// How a window was used.
+struct Usage {
+  std::uint64_t bytes = 0;
+  std::uint64_t last_offset = 0;
+  std::uint32_t transfers = 0;
 };
 
 struct Ack {
@@ -44,9 +69,12 @@ struct Ack {
 
 struct Message {
   Header header;
-  Advert advert;                    // kAdvert only
-  Ack ack;                          // kAck only
-  std::uint32_t payload_bytes = 0;  // kImmediate only: what follows the header
+  Advert advert;                    // kAdvert, kOffer: the window
+  std::uint64_t target_offset = 0;  // kAdvert with kAtOffset
+  Ack ack;                          // kAck
+  Usage usage;                      // kNotice: since the last one; kRelease: not told yet
+  std::uint64_t total_bytes = 0;    // kRelease
+  std::uint32_t payload_bytes = 0;  // kImmediate, kAdvert with kList: what follows the fixed part
 };
 
 inline constexpr std::size_t kTypeOffset = 0;
@@ -60,11 +88,31 @@ inline constexpr std::size_t kAdvertLengthOffset = 16;
 inline constexpr std::size_t kAdvertKeyOffset = 24;
 inline constexpr std::size_t kAdvertBytes = 28;
 
+inline constexpr std::size_t kAdvertTargetOffset = 28;  // with kAtOffset
+inline constexpr std::size_t kAtOffsetAdvertBytes = 36;
+
+// One more window of an advert with kList.
+inline constexpr std::size_t kListAddressOffset = 0;
+inline constexpr std::size_t kListLengthOffset = 8;
+inline constexpr std::size_t kListKeyOffset = 16;
+inline constexpr std::size_t kListEntryBytes = 20;
+
 inline constexpr std::size_t kAckStatusOffset = 8;
 inline constexpr std::size_t kAckBytesTakenOffset = 12;
 inline constexpr std::size_t kAckBytes = 20;
 
-inline constexpr std::size_t kLongestFixedBytes = kAdvertBytes;
+inline constexpr std::size_t kOfferBytes = kAdvertBytes;  // the fields of an ADVERT
+
+inline constexpr std::size_t kUsageBytesOffset = 8;
+inline constexpr std::size_t kUsageLastOffset = 16;
+inline constexpr std::size_t kUsageTransfersOffset = 24;
+inline constexpr std::size_t kNoticeBytes = 28;
+
+// A RELEASE begins like a NOTICE.
+inline constexpr std::size_t kReleaseTotalOffset = 28;
+inline constexpr std::size_t kReleaseBytes = 36;
+
+inline constexpr std::size_t kLongestFixedBytes = 36;
 
 // The hello, private data of connect and accept.
 inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'}, std::byte{'S'},

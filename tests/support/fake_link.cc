@@ -33,13 +33,14 @@ void FakeLink::complete(CompletionKind kind, Status status, std::uint64_t token,
 
 Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
   if (const Status status = admit(); !status.ok()) return status;
-  if (sends_.size() == depths_.sends) violate("more sends than the depth");
+  if (messages_out_ == depths_.sends) violate("more sends than the depth");
+  ++messages_out_;
   Bytes message(header.begin(), header.end());
   Bytes copy;
   if (payload.length_bytes > 0) copy.assign(payload.address, payload.address + payload.length_bytes);
   message.insert(message.end(), copy.begin(), copy.end());
   sent_.push_back(message);
-  sends_.push_back({std::move(copy), payload, token, ++sends_posted_});
+  sends_.push_back({std::move(copy), payload, token, ++sends_posted_, false});
   if (peer_->state_ == State::kOpen && !peer_closed_) peer_->inject(std::move(message));
   return {};
 }
@@ -59,9 +60,13 @@ Status FakeLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t toke
   return {};
 }
 
-Status FakeLink::post_write(LocalSlice, RemoteSlice, std::uint64_t) {
-  violate("unexpected write");
-  return Status(ENOTCONN);
+Status FakeLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) {
+  if (const Status status = admit(); !status.ok()) return status;
+  if (from.length_bytes == 0 || from.length_bytes != to.length_bytes) violate("write of an odd length");
+  const Bytes copy(from.address, from.address + from.length_bytes);
+  sends_.push_back({copy, from, token, ++sends_posted_, true});
+  if (peer_->state_ == State::kOpen && !peer_closed_) peer_->incoming_.push_back({copy, to, true});
+  return {};
 }
 
 // Addresses and keys mean nothing to the peer, so they are no pointers here.
@@ -94,8 +99,8 @@ void FakeLink::close() noexcept {
   if (was_open) {
     const std::size_t unleft = std::min(sends_.size(), peer_->incoming_.size());
     for (std::size_t i = 0; i < unleft; ++i) {
+      if (!peer_->incoming_.back().is_write) peer_->unpolled_.pop_back();
       peer_->incoming_.pop_back();
-      peer_->unpolled_.pop_back();
     }
     peer_->peer_closed_ = true;
   }
@@ -107,24 +112,28 @@ void FakeLink::end_posts(Status why) {
   for (const Send& send : sends_) {
     // Delivered means left, whether or not the completion was out yet.
     const bool left = send.number <= delivered_to_peer_;
-    complete(CompletionKind::kSend, left ? Status() : why, send.token);
+    complete(send.is_write ? CompletionKind::kWrite : CompletionKind::kSend, left ? Status() : why,
+             send.token);
   }
   for (const Receive& receive : receives_) complete(CompletionKind::kReceive, why, receive.token);
   for (const Read& read : reads_) {
     complete(CompletionKind::kRead, why, read.token);
     if (!read.begun) continue;
-    if (Window* window = peer_->window_for(read.from)) --window->readers;
+    if (Window* window = peer_->window_for(read.from, Access::kRemoteRead)) --window->readers;
   }
   sends_.clear();
+  messages_out_ = 0;
   receives_.clear();
   reads_.clear();
 }
 
 bool FakeLink::deliver_message() {
   if (state_ != State::kOpen || incoming_.empty()) return false;
-  const Bytes message = std::move(incoming_.front());
+  const Incoming arrived = std::move(incoming_.front());
   incoming_.pop_front();
   ++peer_->delivered_to_peer_;
+  if (arrived.is_write) return land(arrived);
+  const Bytes& message = arrived.bytes;
   if (receives_.empty()) {
     violate("message without a posted receive");
     break_off(Status(ECONNRESET));
@@ -144,23 +153,35 @@ bool FakeLink::deliver_message() {
   return true;
 }
 
+bool FakeLink::land(const Incoming& write) {
+  const Window* window = window_for(write.to, Access::kRemoteWrite);
+  if (window == nullptr) {
+    violate("write outside every window");
+    break_off(Status(EACCES));
+    return true;
+  }
+  std::memcpy(window->memory.address + (write.to.address - window->address), write.bytes.data(),
+              write.bytes.size());
+  return true;
+}
+
 bool FakeLink::finish_send() {
   if (state_ != State::kOpen || sends_.empty()) return false;
   const Send& send = sends_.front();
   if (!std::equal(send.payload.begin(), send.payload.end(), send.memory.address)) {
     violate("memory changed under a send");
   }
-  complete(CompletionKind::kSend, {}, send.token);
+  complete(send.is_write ? CompletionKind::kWrite : CompletionKind::kSend, {}, send.token);
+  if (!send.is_write) --messages_out_;
   sends_.pop_front();
   return true;
 }
 
-FakeLink::Window* FakeLink::window_for(const RemoteSlice& slice) {
+FakeLink::Window* FakeLink::window_for(const RemoteSlice& slice, Access access) {
   const auto found = windows_.find(slice.key);
   if (found == windows_.end()) return nullptr;
   Window& window = found->second;
-  if ((static_cast<unsigned>(window.access) & static_cast<unsigned>(Access::kRemoteRead)) == 0)
-    return nullptr;
+  if ((static_cast<unsigned>(window.access) & static_cast<unsigned>(access)) == 0) return nullptr;
   if (slice.address < window.address || slice.length_bytes > window.memory.length_bytes) return nullptr;
   if (slice.address - window.address > window.memory.length_bytes - slice.length_bytes) return nullptr;
   return &window;
@@ -177,7 +198,7 @@ bool FakeLink::begin_read() {
   if (next == reads_.end()) return false;
   if (static_cast<std::uint32_t>(next - reads_.begin()) >= peer_->depths_.reads_in)
     violate("more reads than reads_in");
-  Window* window = peer_->window_for(next->from);
+  Window* window = peer_->window_for(next->from, Access::kRemoteRead);
   if (window == nullptr) {
     violate("read outside every window");
     break_off(Status(EACCES));
@@ -193,7 +214,7 @@ bool FakeLink::finish_read() {
     return false;
   const Read read = reads_.front();
   reads_.pop_front();
-  Window* window = peer_->window_for(read.from);
+  Window* window = peer_->window_for(read.from, Access::kRemoteRead);
   --window->readers;
   std::memcpy(read.into.address, window->memory.address + (read.from.address - window->address),
               read.into.length_bytes);

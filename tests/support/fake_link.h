@@ -1,7 +1,7 @@
 // Two links joined in memory. Nothing moves by itself: the test says which message is delivered, which send
 // completes, which read is served, so every interleaving can be produced. What the engine must never do
-// (reads outside a window, depths exceeded, a message without a posted receive, memory changed under a send)
-// is recorded as a violation.
+// (reads or writes outside a window, depths exceeded, a message without a posted receive, memory changed
+// under a send) is recorded as a violation.
 #pragma once
 
 #include <deque>
@@ -32,11 +32,12 @@ class FakeLink final : public Link {
   void close() noexcept override;
 
   // --- The schedule. Each returns false when there is nothing of its kind to do. ---
-  bool deliver_message();  // the oldest message under way to this end lands in a posted receive
-  bool finish_send();      // our oldest send completes
-  bool begin_read();       // the peer begins to serve our oldest read: its window is busy
-  bool finish_read();      // the data of the oldest begun read land here
-  bool deliver_end();      // the peer closed its link: once its messages are delivered, this link ends
+  bool deliver_message();  // the oldest message under way to this end lands in a posted receive, or the
+                           // oldest write in its window
+  bool finish_send();  // our oldest send or write completes
+  bool begin_read();   // the peer begins to serve our oldest read: its window is busy
+  bool finish_read();  // the data of the oldest begun read land here
+  bool deliver_end();  // the peer closed its link: once its messages are delivered, this link ends
   std::optional<Completion> poll();
   // Everything under way is lost; this link ends with `why` (the other does when told so).
   void break_off(Status why);
@@ -44,7 +45,7 @@ class FakeLink final : public Link {
   // --- What tests look at and forge ---
   // As if the peer had sent it.
   void inject(Bytes message) {
-    incoming_.push_back(message);
+    incoming_.push_back({message, {}, false});
     unpolled_.push_back(std::move(message));
   }
   // All messages this end has posted.
@@ -57,6 +58,7 @@ class FakeLink final : public Link {
   [[nodiscard]] bool exposes(const std::byte* memory) const;
   [[nodiscard]] std::size_t receives_posted() const { return receives_.size(); }
   [[nodiscard]] std::size_t reads_outstanding() const { return reads_.size(); }
+  [[nodiscard]] std::size_t writes_outstanding() const { return sends_.size() - messages_out_; }
   // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN: because
   // the link breaks there.
   void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
@@ -69,11 +71,17 @@ class FakeLink final : public Link {
     LocalSlice into;
     std::uint64_t token;
   };
+  struct Incoming {
+    Bytes bytes;
+    RemoteSlice to;  // of a write
+    bool is_write;
+  };
   struct Send {
     Bytes payload;  // as it was when posted
     LocalSlice memory;
     std::uint64_t token;
     std::uint64_t number;
+    bool is_write;
   };
   struct Read {
     LocalSlice into;
@@ -92,7 +100,8 @@ class FakeLink final : public Link {
   void violate(const std::string& what) { violations_.push_back(what); }
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
   void end_posts(Status why);
-  Window* window_for(const RemoteSlice& slice);
+  Window* window_for(const RemoteSlice& slice, Access access);
+  bool land(const Incoming& write);
 
   std::vector<std::string>& violations_;
   const LinkDepths depths_;
@@ -102,7 +111,8 @@ class FakeLink final : public Link {
   std::deque<Send> sends_;
   std::uint64_t sends_posted_ = 0;
   std::uint64_t delivered_to_peer_ = 0;
-  std::deque<Bytes> incoming_;
+  std::uint32_t messages_out_ = 0;
+  std::deque<Incoming> incoming_;
   std::deque<Bytes> unpolled_;
   bool peer_closed_ = false;
   std::deque<Read> reads_;

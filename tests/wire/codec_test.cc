@@ -36,6 +36,26 @@ Message sample(MessageType type) {
       message.advert = {0x1112131415161718, 0x21222324, 0x31323334};
       break;
     case MessageType::kImmediate: message.header.sequence = 7; break;
+    case MessageType::kOffer:
+      message.header.sequence = 9;
+      message.header.flags = kNotify;
+      message.advert = {0x1112131415161718, 0x21222324, 0x31323334};
+      break;
+    case MessageType::kNotice:
+      message.header.sequence = 10;
+      message.header.flags = kOfReceive;
+      message.usage = {0x5152535455565758, 0x6162636465666768, 0x71727374};
+      break;
+    case MessageType::kRevoke:
+      message.header.sequence = 11;
+      message.header.flags = kOfSend;
+      break;
+    case MessageType::kRelease:
+      message.header.sequence = 12;
+      message.header.flags = kOfSend;
+      message.usage = {0x5152535455565758, 0x6162636465666768, 0x71727374};
+      message.total_bytes = 0x8182838485868788;
+      break;
     case MessageType::kAck:
       message.header.sequence = 8;
       message.ack = {AckStatus::kTaken, 0x4142434445464748};
@@ -48,7 +68,7 @@ Message sample(MessageType type) {
 
 std::vector<MessageType> all_types() {
   std::vector<MessageType> types;
-  for (unsigned type = 1; type <= 8; ++type) types.push_back(static_cast<MessageType>(type));
+  for (unsigned type = 1; type <= 14; ++type) types.push_back(static_cast<MessageType>(type));
   return types;
 }
 
@@ -57,7 +77,10 @@ bool same(const Message& a, const Message& b) {
          a.header.credits == b.header.credits && a.header.sequence == b.header.sequence &&
          a.advert.address == b.advert.address && a.advert.length_bytes == b.advert.length_bytes &&
          a.advert.key == b.advert.key && a.ack.status == b.ack.status &&
-         a.ack.bytes_taken == b.ack.bytes_taken && a.payload_bytes == b.payload_bytes;
+         a.ack.bytes_taken == b.ack.bytes_taken && a.payload_bytes == b.payload_bytes &&
+         a.target_offset == b.target_offset && a.usage.bytes == b.usage.bytes &&
+         a.usage.last_offset == b.usage.last_offset && a.usage.transfers == b.usage.transfers &&
+         a.total_bytes == b.total_bytes;
 }
 
 void expect_malformed(const Bytes& bytes, const std::string& what) {
@@ -111,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_message_with_a_tail_is_malformed_unless_it_is_an_immediat
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_type_is_malformed) {
-  for (const unsigned type : {0U, 9U, 0x80U, 0xffU}) {
+  for (const unsigned type : {0U, 15U, 0x80U, 0xffU}) {
     for (const std::size_t length : {kHeaderBytes, kAckBytes, kAdvertBytes}) {
       Bytes bytes(length, std::byte{0});
       bytes[kTypeOffset] = static_cast<std::byte>(type);
@@ -123,7 +146,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_type_is_malformed) {
 BOOST_AUTO_TEST_CASE(a_field_that_must_be_zero_is_malformed_when_set) {
   for (const MessageType type : all_types()) {
     Message message = sample(type);
-    message.header.flags = type == MessageType::kShutdown ? 4 : 1;
+    const bool has_flags = message.header.flags != 0 || type == MessageType::kAdvert;
+    message.header.flags = has_flags ? 16 : 1;
     expect_malformed(encoded(message), "flags");
     message = sample(type);
     if (message.header.sequence != 0) continue;
@@ -143,7 +167,7 @@ BOOST_AUTO_TEST_CASE(messages_that_say_nothing_or_nonsense_are_malformed) {
   refused.ack.status = AckStatus::kRefused;
   expect_malformed(encoded(refused), "refused but taken");
   Message ack = sample(MessageType::kAck);
-  ack.ack.status = static_cast<AckStatus>(2);
+  ack.ack.status = static_cast<AckStatus>(5);
   expect_malformed(encoded(ack), "status");
   Message advert = sample(MessageType::kAdvert);
   advert.advert = {UINT64_MAX - 9, 10, 0};
@@ -153,10 +177,78 @@ BOOST_AUTO_TEST_CASE(messages_that_say_nothing_or_nonsense_are_malformed) {
   BOOST_TEST(decode(encoded(advert)).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_flags_of_an_advert_go_together_or_not) {
+  for (unsigned flags = 0; flags < 32; ++flags) {
+    Message advert = sample(MessageType::kAdvert);
+    advert.header.flags = static_cast<std::uint8_t>(flags);
+    advert.target_offset = (flags & kAtOffset) != 0 ? 77 : 0;
+    Bytes bytes = encoded(advert, (flags & kList) != 0 ? kListEntryBytes : 0);
+    const bool persistent = (flags & kPersistent) != 0;
+    const bool legal =
+        flags < 16 && (persistent ? (flags & (kAtOffset | kList)) == 0 : (flags & kNotify) == 0);
+    if (legal && (flags & kList) != 0) {
+      encode_list_entry({5, 6, 7}, std::span(bytes).last(kListEntryBytes), 0);
+      advert.payload_bytes = kListEntryBytes;
+    }
+    const auto decoded = decode(bytes);
+    BOOST_TEST(decoded.has_value() == legal, flags);
+    if (decoded) BOOST_TEST(same(*decoded, advert), flags);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_windows_has_whole_entries_none_empty_none_too_long) {
+  Message advert = sample(MessageType::kAdvert);
+  advert.header.flags = kList;
+  const auto with_list = [&advert](std::vector<Advert> windows, std::size_t stray_bytes = 0) {
+    Bytes bytes = encoded(advert, windows.size() * kListEntryBytes + stray_bytes);
+    const std::span<std::byte> list = std::span(bytes).subspan(kAdvertBytes);
+    for (std::size_t i = 0; i < windows.size(); ++i) encode_list_entry(windows[i], list, i);
+    return bytes;
+  };
+  const Bytes two = with_list({{1, 2, 3}, {UINT64_MAX - 4, 4, 6}});
+  BOOST_REQUIRE(decode(two).has_value());
+  BOOST_TEST(decode(two)->payload_bytes == 2 * kListEntryBytes);
+  const Advert last = list_entry(std::span(two).subspan(kAdvertBytes), 1);
+  BOOST_TEST((last.address == UINT64_MAX - 4 && last.length_bytes == 4 && last.key == 6));
+  expect_malformed(with_list({}), "no entry");
+  expect_malformed(with_list({{1, 2, 3}}, 1), "part of an entry");
+  expect_malformed(with_list({{1, 0, 3}}), "empty entry");
+  expect_malformed(with_list({{2, UINT64_MAX - 1, 3}}), "entry wraps");
+  expect_malformed(with_list({{0, UINT64_MAX - 0x21222324 + 1, 3}}), "sum wraps");
+  advert.advert.length_bytes = 0;
+  expect_malformed(with_list({{1, 2, 3}}), "empty window with a list");
+}
+
+BOOST_AUTO_TEST_CASE(notices_and_releases_that_contradict_themselves_are_malformed) {
+  Message notice = sample(MessageType::kNotice);
+  notice.usage.transfers = 0;
+  expect_malformed(encoded(notice), "notice of nothing");
+  Message release = sample(MessageType::kRelease);
+  release.usage.transfers = 0;
+  expect_malformed(encoded(release), "usage without transfers");
+  release.usage = {};
+  BOOST_TEST(decode(encoded(release)).has_value());
+  release.usage = {11, 0, 1};
+  release.total_bytes = 10;
+  expect_malformed(encoded(release), "less in all than untold");
+  for (const MessageType type : {MessageType::kNotice, MessageType::kRevoke, MessageType::kRelease}) {
+    for (const std::uint8_t flags : std::initializer_list<std::uint8_t>{0, 3, 4}) {
+      Message message = sample(type);
+      message.header.flags = flags;
+      expect_malformed(encoded(message), "not one window");
+    }
+  }
+  Message offer = sample(MessageType::kOffer);
+  for (const std::uint8_t flags : std::initializer_list<std::uint8_t>{1, 3, 4, 8}) {
+    offer.header.flags = flags;
+    expect_malformed(encoded(offer), "offer flags");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(no_bytes_harm_the_decoder_and_what_it_accepts_is_canonical) {
   const bool held = rc::check("decode of random bytes", [] {
     auto raw = *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
-    if (!raw.empty()) raw[0] = *rc::gen::inRange<std::uint8_t>(0, 10);
+    if (!raw.empty()) raw[0] = *rc::gen::inRange<std::uint8_t>(0, 16);
     Bytes bytes(raw.size());
     if (!raw.empty()) std::memcpy(bytes.data(), raw.data(), raw.size());
     const auto decoded = decode(bytes);

@@ -56,14 +56,14 @@ struct Expected {
   std::size_t offset;
 };
 
-// The table is exactly `expected`, without gap or overlap, and ends where `total` says.
-void check(const std::string& name, const std::vector<Expected>& expected, std::size_t total) {
+// The table is exactly `expected`, without gap or overlap, from `start` to where `total` says.
+void check_table(const std::string& name, const std::vector<Expected>& expected, std::size_t start,
+                 std::size_t total) {
   const auto sections = read_format();
   BOOST_REQUIRE_MESSAGE(sections.contains(name), "no section " << name);
   const Section& section = sections.at(name);
   BOOST_TEST(section.order.size() == expected.size());
-  BOOST_TEST(section.stated_bytes == total);
-  std::size_t next = 0;
+  std::size_t next = start;
   for (const auto& [field, offset] : expected) {
     BOOST_REQUIRE_MESSAGE(section.fields.contains(field), name << " has no row " << field);
     const Row& row = section.fields.at(field);
@@ -72,6 +72,11 @@ void check(const std::string& name, const std::vector<Expected>& expected, std::
     next = row.offset + row.length;
   }
   BOOST_TEST(next == total, name);
+}
+
+void check(const std::string& name, const std::vector<Expected>& expected, std::size_t total) {
+  check_table(name, expected, 0, total);
+  BOOST_TEST(read_format()[name].stated_bytes == total);
 }
 
 void check_line(const std::string& section, const std::string& line) {
@@ -117,13 +122,42 @@ BOOST_AUTO_TEST_CASE(the_messages_are_laid_out_as_documented) {
          {"length", kAdvertLengthOffset},
          {"key", kAdvertKeyOffset}},
         kAdvertBytes);
+  check_table("AT_OFFSET tail", {{"target_offset", kAdvertTargetOffset}}, kAdvertBytes, kAtOffsetAdvertBytes);
+  check("Window list",
+        {{"list_address", kListAddressOffset},
+         {"list_length", kListLengthOffset},
+         {"list_key", kListKeyOffset}},
+        kListEntryBytes);
+  check("NOTICE",
+        {{"header", 0},
+         {"usage_bytes", kUsageBytesOffset},
+         {"last_offset", kUsageLastOffset},
+         {"transfers", kUsageTransfersOffset}},
+        kNoticeBytes);
+  check("REVOKE and RELEASE", {{"notice", 0}, {"total_bytes", kReleaseTotalOffset}}, kReleaseBytes);
+  BOOST_TEST(kOfferBytes == kAdvertBytes);
   check("ACK", {{"header", 0}, {"status", kAckStatusOffset}, {"bytes_taken", kAckBytesTakenOffset}},
         kAckBytes);
 }
 
 BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
   check_line("Header", type_row(MessageType::kReady, "READY", kHeaderBytes));
-  check_line("Header", type_row(MessageType::kAdvert, "ADVERT", kAdvertBytes));
+  check_line("Header", type_row(MessageType::kAdvert, "ADVERT", kAdvertBytes) +
+                           ", AT_OFFSET: " + std::to_string(kAtOffsetAdvertBytes));
+  check_line("Header", "LIST: and " + std::to_string(kListEntryBytes) + " for each");
+  check_line("Header", type_row(MessageType::kOffer, "OFFER", kOfferBytes));
+  check_line("Header", type_row(MessageType::kNotice, "NOTICE", kNoticeBytes));
+  check_line("Header", type_row(MessageType::kRevoke, "REVOKE", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kRelease, "RELEASE", kReleaseBytes));
+  check_line("Header", type_row(MessageType::kProbe, "PROBE", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kProbeAck, "PROBE_ACK", kHeaderBytes));
+  check_line("ADVERT", "| " + std::to_string(kPersistent) + " | PERSISTENT |");
+  check_line("ADVERT", "| " + std::to_string(kNotify) + " | NOTIFY |");
+  check_line("ADVERT", "| " + std::to_string(kAtOffset) + " | AT_OFFSET |");
+  check_line("ADVERT", "| " + std::to_string(kList) + " | LIST |");
+  check_line("OFFER", "Flag " + std::to_string(kNotify) + ", NOTIFY");
+  check_line("NOTICE", "Flag " + std::to_string(kOfSend) + ", OF_SEND");
+  check_line("NOTICE", "flag " + std::to_string(kOfReceive) + ", OF_RECEIVE");
   check_line("Header", type_row(MessageType::kImmediate, "IMMEDIATE", kHeaderBytes) + " + payload");
   check_line("Header", type_row(MessageType::kAck, "ACK", kAckBytes));
   check_line("Header", type_row(MessageType::kCredit, "CREDIT", kHeaderBytes));
@@ -134,6 +168,9 @@ BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
   check_line("SHUTDOWN", "| " + std::to_string(kShutdownReceiving) + " | RECEIVING |");
   check_line("ACK", std::to_string(static_cast<unsigned>(AckStatus::kTaken)) + " taken");
   check_line("ACK", std::to_string(static_cast<unsigned>(AckStatus::kRefused)) + " refused");
+  check_line("ACK", std::to_string(static_cast<unsigned>(AckStatus::kBusy)) + " busy, " +
+                        std::to_string(static_cast<unsigned>(AckStatus::kOutOfRange)) + " out of range, " +
+                        std::to_string(static_cast<unsigned>(AckStatus::kNotPersistent)) + " not persistent");
   check_line("Rejection",
              std::to_string(static_cast<unsigned>(RejectReason::kRefused)) + " refused, " +
                  std::to_string(static_cast<unsigned>(RejectReason::kVersion)) + " no common version, " +

@@ -1,0 +1,35 @@
+#include "src/proto/probe.h"
+
+#include "src/base/log.h"
+
+namespace exs::proto {
+
+using wire::MessageType;
+
+Status Probes::told(MessageType type) {
+  const bool is_question = type == MessageType::kProbe;
+  if (is_question ? answer_due_ : ours_ != Ours::kAsked) {
+    log(LogLevel::kWarn, "protocol error: %s", is_question ? "PROBE before the answer" : "PROBE_ACK unasked");
+    return Status(EPROTO);
+  }
+  if (is_question) {
+    answer_due_ = true;
+  } else {
+    ours_ = Ours::kNone;
+  }
+  return {};
+}
+
+Status Probes::send(Outbox& outbox) {
+  if (answer_due_ && outbox.has_room()) {
+    if (const Status status = outbox.send(MessageType::kProbeAck); !status.ok()) return status;
+    answer_due_ = false;
+  }
+  if (ours_ == Ours::kDue && outbox.has_room()) {
+    if (const Status status = outbox.send(MessageType::kProbe); !status.ok()) return status;
+    ours_ = Ours::kAsked;
+  }
+  return {};
+}
+
+}  // namespace exs::proto

@@ -1,0 +1,27 @@
+// Signs of life: a PROBE asks, a PROBE_ACK answers at once. One question a side is under way at most. Who has
+// said CLOSE or CLOSE_ACK neither asks nor answers any more.
+#pragma once
+
+#include "src/proto/outbox.h"
+#include "src/wire/messages.h"
+
+namespace exs::proto {
+
+// Thread: shard.
+class Probes {
+ public:
+  void ask() noexcept {
+    if (ours_ == Ours::kNone) ours_ = Ours::kDue;
+  }
+  // PROBE or PROBE_ACK. EPROTO: a second question before our answer, or an answer unasked.
+  Status told(wire::MessageType type);
+  Status send(Outbox& outbox);
+
+ private:
+  enum class Ours : std::uint8_t { kNone, kDue, kAsked };
+
+  Ours ours_ = Ours::kNone;
+  bool answer_due_ = false;
+};
+
+}  // namespace exs::proto

@@ -1,0 +1,66 @@
+// RDMA READs or WRITEs of a connection: cuts each transfer into chunks and keeps at most `depth` of them on
+// the link, in order, across transfers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "src/base/fifo.h"
+#include "src/proto/connection.h"
+#include "src/proto/token.h"
+
+namespace exs::proto {
+
+// One read or write of the link. Every provider's Limits::transfer_bytes is at least this.
+inline constexpr std::uint64_t kReadChunkBytes = 1 << 20;
+
+// Thread: shard.
+class RdmaChunks {
+ public:
+  // Transfers are added in the order of their ids. Queues a piece of one, ours.length_bytes > 0, from or to
+  // the start of `theirs`. `transfer_id`: given back by landed() when the piece that `ends_transfer` is done.
+  void add(std::uint64_t transfer_id, const LocalSlice& ours, const RemoteSlice& theirs, bool ends_transfer);
+  // Posts chunks while the link takes them.
+  Status post();
+  // The oldest chunk is done. The transfer's id when that was its last.
+  std::optional<std::uint64_t> landed();
+
+  // A chunk of this transfer has been given to the link.
+  [[nodiscard]] bool has_begun(std::uint64_t transfer_id) const { return transfer_id < next_unbegun_; }
+  // Forgets what is not on the link yet of this transfer. False: nothing of it is under way; else landed()
+  // still tells of its end.
+  bool abandon(std::uint64_t transfer_id);
+
+  [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
+
+ protected:
+  RdmaChunks(PostKind kind, Link& link, std::uint64_t& posted_counter, std::uint32_t depth,
+             std::uint64_t chunk_bytes)
+      : kind_(kind), depth_(depth), chunk_bytes_(chunk_bytes), link_(link), posted_counter_(posted_counter) {}
+  ~RdmaChunks() = default;
+
+ private:
+  struct Waiting {
+    std::uint64_t transfer_id = 0;
+    bool ends_transfer = false;
+    LocalSlice ours;  // what is still to be posted
+    RemoteSlice theirs;
+  };
+  struct InFlight {
+    std::uint64_t transfer_id = 0;
+    bool ends_transfer = false;
+  };
+
+  Status post_chunk(const LocalSlice& ours, const RemoteSlice& theirs, std::uint64_t transfer_id);
+
+  const PostKind kind_;
+  const std::uint32_t depth_;
+  const std::uint64_t chunk_bytes_;
+  Link& link_;
+  std::uint64_t& posted_counter_;
+  Fifo<Waiting> waiting_;
+  Fifo<InFlight> in_flight_;
+  std::uint64_t next_unbegun_ = 0;  // transfer id
+};
+
+}  // namespace exs::proto

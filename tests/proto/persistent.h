@@ -1,0 +1,70 @@
+// A pair of endpoints and short ways to post what persistence is about.
+#pragma once
+
+#include <vector>
+
+#include "src/wire/codec.h"
+#include "tests/proto/endpoint_pair.h"
+
+namespace exs::proto {
+
+inline Operation operation_on(Bytes& memory) {
+  Operation operation;
+  operation.memory = {memory.data(), memory.size(), {}};
+  return operation;
+}
+inline Operation persistent_on(Bytes& memory, bool notify = false) {
+  Operation operation = operation_on(memory);
+  operation.persistent = true;
+  operation.notify = notify;
+  return operation;
+}
+inline Operation at_offset_on(Bytes& memory, std::uint64_t offset) {
+  Operation operation = operation_on(memory);
+  operation.at_offset = true;
+  operation.offset = offset;
+  return operation;
+}
+
+// Started, the responder ready.
+struct PersistentPair : EndpointPair {
+  explicit PersistentPair(const Agreement& agreement = agreement_of(4, 32, 2)) : EndpointPair(agreement) {
+    BOOST_REQUIRE(start());
+    run();
+  }
+  ~PersistentPair() {
+    for (const auto& violation : violations) BOOST_ERROR(violation);
+    BOOST_TEST(initiator.failures.empty());
+    BOOST_TEST(responder.failures.empty());
+    BOOST_TEST(!initiator.late);
+    BOOST_TEST(!responder.late);
+  }
+  void send(const Operation& operation) { initiator.endpoint.post_send(operation); }
+  void receive(const Operation& operation) { responder.endpoint.post_receive(operation); }
+  // The messages that `end` has posted from its n-th on.
+  static std::vector<wire::MessageType> said(const End& end, std::size_t from) {
+    std::vector<wire::MessageType> types;
+    for (std::size_t i = from; i < end.link.sent().size(); ++i)
+      types.push_back(wire::decode(end.link.sent()[i])->header.type);
+    return types;
+  }
+  void close_both() {
+    initiator.endpoint.close();
+    run();
+    responder.endpoint.close();
+    run();
+    BOOST_TEST(initiator.closed_count == 1);
+    BOOST_TEST(responder.closed_count == 1);
+    BOOST_TEST(initiator.link.windows() + responder.link.windows() == 0U);
+  }
+};
+
+inline std::vector<int> errors_of(const std::vector<End::Ended>& ended) {
+  std::vector<int> found;
+  for (const auto& operation : ended) found.push_back(operation.outcome.error);
+  return found;
+}
+using Errors = std::vector<int>;
+using Types = std::vector<wire::MessageType>;
+
+}  // namespace exs::proto
