@@ -14,7 +14,7 @@
  *  5. Every function may be called from any thread. Only exs_qdequeue, exs_qwait, exs_close, exs_fini,
  *     exs_mderegister with EXS_MRF_WAIT, exs_recv_window and the *_sync forms wait.
  *  6. Events of one socket and direction are queued in post order, but that a cancelled operation, or one
- * whose time is up, need not wait for those before it.
+ *     whose time is up, need not wait for those before it.
  *  7. Before exs_init() every call fails with EPERM, except exs_evtname() and exs_version_string().
  *  8. Handles carry a generation: a stale one gives EINVAL (queues: EBADF), never somebody else's object.
  *
@@ -272,7 +272,8 @@ EXS_API int exs_bind(int socket, const struct sockaddr* address, socklen_t lengt
 /* exs_listen - backlog: peers that may wait for an exs_accept. EBADF; EINVAL connected; EADDRINUSE. */
 EXS_API int exs_listen(int socket, int backlog);
 /* exs_accept - EXS_EVT_ACCEPT when a peer has connected; flags 0. `address` may be NULL.
- * EBADF; EINVAL not listening, flags; EAGAIN no slot. Source: ES-API (arguments ours). */
+ * EBADF; EINVAL not listening, flags; EAGAIN no slot. Event errors: ECANCELED. Source: ES-API (arguments
+ * ours). */
 EXS_API int exs_accept(int socket, exs_acceptaddr_t* address, int flags, exs_qhandle_t queue,
                        exs_ahandle_t handle);
 /* exs_connect - EXS_EVT_CONNECT when the peer has accepted; flags 0.
@@ -301,9 +302,12 @@ EXS_API int exs_getsockname(int socket, struct sockaddr* address, socklen_t* len
 /* exs_getpeername - the peer's address, likewise. EBADF; EFAULT; EINVAL; ENOTCONN. After UNH-EXS. */
 EXS_API int exs_getpeername(int socket, struct sockaddr* address, socklen_t* length);
 
-/* exs_connect_sync, exs_accept_sync - the blocking forms: 0, or the new socket; -1 with the errno the event
- * would have told. EINTR a signal was caught: the connect, or the accept, is cancelled. After UNH-EXS. */
+/* exs_connect_sync - the blocking form. Besides the errors of exs_connect and its event, but EAGAIN: EINTR a
+ * signal was caught, the connect is cancelled. After UNH-EXS. */
 EXS_API int exs_connect_sync(int socket, const struct sockaddr* address, socklen_t length);
+/* exs_accept_sync - the blocking form: the new socket. `address` may be NULL; `*length` is the room, then the
+ * real length. Besides the errors of exs_accept and its event, but EAGAIN: EFAULT length NULL; EINTR a signal
+ * was caught, the accept is cancelled. After UNH-EXS. */
 EXS_API int exs_accept_sync(int socket, struct sockaddr* address, socklen_t* length);
 
 /* ---------------------------------------------------------------- transfers */
@@ -341,36 +345,43 @@ EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, e
 EXS_API int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 
-/* exs_send_offset, exs_recv_offset - write, or read, `length` bytes at `offset` of the peer's persistent
- * receive, or send. Waits until the peer has posted one. Errors as exs_send and exs_recv, and EOPNOTSUPP on
- * streams. Event errors besides: ERANGE offset + length is not inside it; EINVAL what the peer posted is not
- * persistent (its message, or receive, is not consumed); ECANCELED the peer took it back. After UNH-EXS. */
+/* exs_send_offset - write `length` bytes at `offset` of the peer's persistent receive. The operation waits
+ * until the peer has posted one. flags: those of exs_send but EXS_PERSISTENT, EXS_NOTIFY. Errors as exs_send;
+ * EOPNOTSUPP also on a stream. Event errors: ERANGE offset + length is not inside it; EINVAL what the peer
+ * posted is not persistent (it is not consumed); ECANCELED also: the peer took it back. After UNH-EXS. */
 EXS_API int exs_send_offset(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
                             exs_ahandle_t handle, exs_mhandle_t region, uint64_t offset);
+/* exs_recv_offset - read `length` bytes at `offset` of the peer's persistent send, likewise. Errors as
+ * exs_recv, but EACCES; EOPNOTSUPP also on a stream. Event errors: ERANGE; EINVAL; ECANCELED as
+ * exs_send_offset. After UNH-EXS. */
 EXS_API int exs_recv_offset(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
                             exs_ahandle_t handle, exs_mhandle_t region, uint64_t offset);
 
-/* exs_sendmsg, exs_recvmsg - as exs_send and exs_recv with memory in several pieces; EXS_EVT_SENDMSG,
- * RECVMSG. Not with EXS_PERSISTENT. EMSGSIZE more than EXS_IOV_MAX pieces; EINVAL a reserved field is set;
- * EFAULT `message` or its vector is NULL. Source: ES-API (arguments ours). */
+/* exs_sendmsg - as exs_send with memory in several pieces; EXS_EVT_SENDMSG. Not with EXS_PERSISTENT. Besides
+ * the errors of exs_send: EMSGSIZE more than EXS_IOV_MAX pieces; EINVAL also a reserved field is set; EFAULT
+ * also `message` or its vector is NULL. Source: ES-API (arguments ours). */
 EXS_API int exs_sendmsg(int socket, exs_msghdr_t* message, int flags, exs_qhandle_t queue,
                         exs_ahandle_t handle);
+/* exs_recvmsg - as exs_recv likewise; EXS_EVT_RECVMSG. Besides the errors of exs_recv, but EACCES: EMSGSIZE.
+ * Source: ES-API (arguments ours). */
 EXS_API int exs_recvmsg(int socket, exs_msghdr_t* message, int flags, exs_qhandle_t queue,
                         exs_ahandle_t handle);
 /* exs_sendfile - send file ranges and memory, mixed, as one message or as bytes of a stream;
  * EXS_EVT_SENDFILE. The files are read before it returns (on an adopted kernel socket: by sendfile(2) as it
- * goes). Errors as exs_sendmsg, EBADF also a file; EINVAL element, or range beyond the end of the file; EIO
- * and what pread(2) says; ENOMEM. Source: ES-API (arguments ours). */
+ * goes). Besides the errors of exs_sendmsg: EBADF also a file; EINVAL element, or range beyond the end of the
+ * file; EIO and what pread(2) says; ENOMEM. Source: ES-API (arguments ours). */
 EXS_API int exs_sendfile(int socket, exs_xferfile_t* file, int flags, exs_qhandle_t queue,
                          exs_ahandle_t handle);
 /* exs_flush - start what MSG_MORE, or the combining of small sends, holds back. EBADF; ENOTCONN. exs
  * extension. */
 EXS_API int exs_flush(int socket);
 
-/* exs_send_sync, exs_recv_sync - the blocking forms: bytes moved (0 at the end of the peer's sending), or -1
- * with the errno that the call or the event would have told; not with EXS_PERSISTENT, EXS_NO_EVENT. EINTR a
- * signal was caught and nothing was moved: the operation is cancelled. After UNH-EXS. */
+/* exs_send_sync - the blocking form: bytes moved; not with EXS_PERSISTENT, EXS_NO_EVENT. Besides
+ * the errors of exs_send and its event: EINTR a signal was caught and nothing was moved: the send is
+ * cancelled. After UNH-EXS. */
 EXS_API ssize_t exs_send_sync(int socket, const void* buffer, size_t length, int flags, exs_mhandle_t region);
+/* exs_recv_sync - the blocking form: bytes moved, 0 at the end of the peer's sending; flags: MSG_WAITALL.
+ * Besides the errors of exs_recv and its event, but EACCES: EINTR likewise. After UNH-EXS. */
 EXS_API ssize_t exs_recv_sync(int socket, void* buffer, size_t length, int flags, exs_mhandle_t region);
 
 /* ---------------------------------------------------------------- safe sampling */
@@ -381,19 +392,21 @@ typedef struct exs_window {
   uint64_t sequence; /* odd while an update is under way */
 } exs_window_t;
 
-/* One store each; they order the caller's stores in between against the counter. */
+/* exs_window_begin - the stores that follow are an update. One store itself, which they come after. */
 static inline void exs_window_begin(exs_window_t* window) {
   __atomic_store_n(&window->sequence, window->sequence + 1, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
 }
+/* exs_window_end - the update is complete. One store itself, which comes after those of the update. */
 static inline void exs_window_end(exs_window_t* window) {
   __atomic_store_n(&window->sequence, window->sequence + 1, __ATOMIC_RELEASE);
 }
 
 /* exs_recv_window - a snapshot of `length` bytes at `offset` of the peer's persistent send, whose
  * exs_window_t lies at `window_offset`: reads until the counter was even and the same before and after.
- * Waits; timeout_ns < 0: for ever. Returns `length`, or -1: as exs_recv_offset and its event; ETIMEDOUT;
- * EINTR. exs extension. */
+ * Waits; timeout_ns < 0: for ever. Returns `length`. Besides the errors of exs_recv_offset and its event, but
+ * EAGAIN: EINVAL also a window_offset that is no multiple of 8; ETIMEDOUT also no snapshot in time; EINTR.
+ * exs extension. */
 EXS_API ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t region,
                                 uint64_t offset, uint64_t window_offset, int64_t timeout_ns);
 
@@ -470,10 +483,13 @@ typedef struct exs_timeout {
   exs_ahandle_t handle;
 } exs_timeout_t;
 
-/* exs_setsockopt, exs_getsockopt - options above; other levels go to the kernel socket. EBADF; ENOPROTOOPT;
- * EINVAL value or length; EFAULT; EISCONN too late to set; ENOTSUP no such provider in this build; EAGAIN no
- * slot for the notices. ES-API has the SO_ASYNC_* names; the rest are exs extensions. */
+/* exs_setsockopt - set an option above; other levels go to the kernel socket. EBADF socket, or queue of an
+ * exs_timeout_t; ENOPROTOOPT; EINVAL value or length; EFAULT; EISCONN too late to set; ENOTSUP no such
+ * provider in this build; EAGAIN no slot for the notices. ES-API has the SO_ASYNC_* names; the rest are exs
+ * extensions. */
 EXS_API int exs_setsockopt(int socket, int level, int option, const void* value, socklen_t length);
+/* exs_getsockopt - get one; `*length` is the room, then the length. EBADF; ENOPROTOOPT; EINVAL length;
+ * EFAULT. */
 EXS_API int exs_getsockopt(int socket, int level, int option, void* value, socklen_t* length);
 
 typedef struct exs_stats { /* set struct_bytes first; the library fills what fits */

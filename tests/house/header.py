@@ -25,6 +25,7 @@ HOLDS(sizeof(exs_mhandle_t) == sizeof(int) && sizeof(exs_qhandle_t) == sizeof(in
 HOLDS(EXS_VERSION == EXS_VERSION1);
 HOLDS(EXS_MHANDLE_INVALID != EXS_MHANDLE_UNREGISTERED);
 HOLDS((MSG_WAITALL & EXS_NO_IMMEDIATE) == 0);
+HOLDS(sizeof(exs_window_t) == 8);
 /* The shapes that a known ES-API client uses. */
 int use(int socket, char *memory);
 int use(int socket, char *memory) {{
@@ -36,6 +37,8 @@ int use(int socket, char *memory) {{
   return exs_qdequeue(queue, events, -(3 >> 1), NULL);
 }}
 """
+
+OUR_FLAGS = ["EXS_SHUT_WR", "EXS_PERSISTENT", "EXS_NOTIFY", "EXS_NO_EVENT", "EXS_NO_IMMEDIATE"]
 
 # Every MSG_* flag that <sys/socket.h> of this system has, as the preprocessor and the compiler know them.
 FLAGS = """
@@ -71,9 +74,11 @@ def main():
     flags = message_flags(c_compiler)
     if not flags:
         raise SystemExit("no MSG_ flags found: the check checks nothing")
-    checks = [f'_Static_assert((((unsigned){flag}) & (unsigned)EXS_NO_IMMEDIATE) == 0, "{flag}");' for flag in flags]
+    others = {ours: [flag for flag in flags + OUR_FLAGS if flag != ours] for ours in OUR_FLAGS}
+    checks = [f'_Static_assert((((unsigned){flag}) & (unsigned){ours}) == 0, "{flag} {ours}");'
+              for ours in OUR_FLAGS for flag in others[ours]]
     compile_source(FLAGS.format(checks="\n".join(checks)), [c_compiler, "-x", "c", "-std=c11"])
-    print(f"EXS_NO_IMMEDIATE shares no bit with {len(flags)} MSG_ flags")
+    print(f"{len(OUR_FLAGS)} flags share no bit with each other and {len(flags)} MSG_ flags")
 
 
 if __name__ == "__main__":

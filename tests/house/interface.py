@@ -23,9 +23,14 @@ REQUIRED = ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "THREAD
 ERRNO = re.compile(r"(?<!with )\bE[A-Z0-9]{3,}\b")  # "ends with ECANCELED" tells an effect, not an error of the call
 
 
+# Pages of two functions: the second one has no page of its own.
+TOLD_WITH = {"exs_window_end": "exs_window_begin"}
+
+
 class Function:
-    def __init__(self, prototype, comment):
+    def __init__(self, prototype, comment, inline=False):
         self.prototype = " ".join(prototype.split())
+        self.inline = inline  # part of every program instead of the library
         self.name = re.search(r"\b(exs_\w+)\(", self.prototype).group(1)
         self.comment = " ".join(re.sub(r"^ ?\*", "", line) for line in comment.splitlines())
         self.comment = " ".join(self.comment.split())
@@ -33,23 +38,37 @@ class Function:
 
 def header_functions():
     text = (ROOT / "include/exs/exs.h").read_text()
-    pattern = re.compile(r"(?:/\*((?:(?!\*/).)*)\*/\n)?^EXS_API ([^;]+;)", re.DOTALL | re.MULTILINE)
-    return {f.name: f for f in (Function(m[2], m[1] or "") for m in pattern.finditer(text))}
+    comment = r"(?:/\*((?:(?!\*/).)*)\*/\n)?"
+    exported = re.compile(comment + r"^EXS_API ([^;]+;)", re.DOTALL | re.MULTILINE)
+    inline = re.compile(comment + r"^static inline ([^{;]+) \{", re.DOTALL | re.MULTILINE)
+    found = [Function(m[2], m[1] or "") for m in exported.finditer(text)]
+    found += [Function(m[2] + ";", m[1] or "", inline=True) for m in inline.finditer(text)]
+    return {f.name: f for f in found}
 
 
-def header_errors(function, functions):
-    """(errno values of the call, errno values of its event) as the comment in the header has them, or None."""
+def header_errors(function, functions, with_besides=False):
+    """(errno values of the call, errno values of its event) as the comment in the header has them, or None.
+
+    "Errors as exs_send" counts as if the errors were written out; "besides the errors of exs_send" only
+    `with_besides`: those are shown there, but belong on the page."""
     if not function.comment:
         return None
-    call, _, event = function.comment.partition("Event errors:")
-    errors = set(ERRNO.findall(call))
-    event_errors = set(ERRNO.findall(event))
-    same_as = re.search(r"[Ee]rrors as (exs_\w+)", function.comment)
-    if same_as:
-        other_errors, other_event_errors = header_errors(functions[same_as[1]], functions)
-        errors |= other_errors
-        event_errors |= other_event_errors
-    if function.name not in WORK_BEFORE_INIT:
+    excluded = r"(?:, but (E\w+(?:, E\w+)*))?"
+    as_another = re.compile(r"[Ee]rrors as (exs_\w+)()" + excluded)
+    besides = re.compile(r"[Bb]esides the errors of (exs_\w+)( and its event)?" + excluded)
+    comment = besides.sub("", as_another.sub("", function.comment))
+    call, _, event = comment.partition("Event errors:")
+    errors, event_errors = set(ERRNO.findall(call)), set(ERRNO.findall(event))
+    for pattern in (as_another, besides) if with_besides else (as_another,):
+        other = pattern.search(function.comment)
+        if not other:
+            continue
+        other_errors, other_event_errors = header_errors(functions[other[1]], functions, with_besides)
+        inherited = other_errors | (other_event_errors if other[2] else set())
+        errors |= inherited - set(re.findall(r"E\w+", other[3] or ""))
+        if not other[2]:
+            event_errors |= other_event_errors
+    if function.name not in WORK_BEFORE_INIT and not function.inline:
         errors.add("EPERM")
     return errors, event_errors
 
@@ -72,7 +91,9 @@ def complain_unless_equal(what, left_name, left, right_name, right):
 
 
 def check_functions(library):
-    header = set(header_functions())
+    functions = header_functions()
+    header = {name for name, function in functions.items() if not function.inline}
+    told = {TOLD_WITH.get(name, name) for name in functions}
     text = (ROOT / "src/exs.map").read_text()
     version = re.match(r"\s*(\w[\w.]*)\s*\{", text)[1]
     mapped = set(re.findall(r"^\s*(exs_\w+);", text, flags=re.MULTILINE))
@@ -83,7 +104,7 @@ def check_functions(library):
     symbols = {name for *_, kind, name in defined if not (kind == "A" and name.startswith(version))}
     expected = {f"{name}@@{version}" for name in header}
     yield from complain_unless_equal("function", "exs.h", header, "src/exs.map", mapped)
-    yield from complain_unless_equal("function", "exs.h", header, "man/*.3", pages)
+    yield from complain_unless_equal("function", "exs.h", told, "man/*.3", pages)
     yield from complain_unless_equal("symbol", "exs.h", expected, library, symbols)
     print(f"{len(header)} functions in exs.h, {len(mapped)} in exs.map, {len(pages)} pages, {len(symbols)} symbols")
 
@@ -114,12 +135,15 @@ def page_complaints(name, page, function, functions):
             yield f"has no section {title}"
     if titles != [title for title in SECTIONS if title in titles]:
         yield f"sections are unknown or out of order: {', '.join(titles)}"
-    if not sections["NAME"].strip().startswith(name + " \\- "):
+    names = [name] + [second for second, first in TOLD_WITH.items() if first == name]
+    if not sections["NAME"].strip().startswith(", ".join(names) + " \\- "):
         yield "NAME does not begin with the function"
     written = synopsis_prototype(sections["SYNOPSIS"])
-    if re.sub(r"\s", "", written) != re.sub(r"\s", "", function.prototype):
-        yield f"SYNOPSIS is\n    {written}\n  but exs.h has\n    {function.prototype}"
-    expected = header_errors(function, functions)
+    prototypes = [function.prototype] + [functions[second].prototype for second, first in TOLD_WITH.items()
+                                         if first == name]
+    if re.sub(r"\s", "", written) != re.sub(r"\s", "", "".join(prototypes)):
+        yield f"SYNOPSIS is\n    {written}\n  but exs.h has\n    {' '.join(prototypes)}"
+    expected = header_errors(function, functions, with_besides=True)
     if expected is None:  # the header leaves the function to its page
         return
     yield from complain_unless_equal("error", "exs.h", expected[0], "ERRORS", tagged_errors(sections["ERRORS"]))
