@@ -1,0 +1,39 @@
+// A small process without threads that forks others on demand, so that a busy one need not fork. All of them
+// die with the process that made it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace exs::test {
+
+class Nursery {
+ public:
+  // What has happened to a child: it told its port, or it ended.
+  struct Report {
+    pid_t pid = 0;
+    std::uint32_t birth = 0;
+    std::uint16_t port = 0;  // network order; 0: it ended
+    int status = 0;          // as waitpid() has it
+  };
+  using TellPort = std::function<void(std::uint16_t)>;
+  // `birth` is the caller's, to tell them apart. `body` runs in each child; what it returns is the exit
+  // status. To be made before this process has threads.
+  explicit Nursery(const std::function<int(std::uint32_t birth, const TellPort&)>& body);
+  ~Nursery();
+  Nursery(const Nursery&) = delete;
+  Nursery& operator=(const Nursery&) = delete;
+
+  void start(std::uint32_t birth) const;
+  [[nodiscard]] std::optional<Report> next_report(int timeout_ms) const;
+
+ private:
+  pid_t pid_ = 0;
+  int orders_ = -1;   // to the nursery
+  int reports_ = -1;  // from it and its children
+};
+
+}  // namespace exs::test

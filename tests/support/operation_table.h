@@ -1,0 +1,69 @@
+// What a program under stress has posted, by application handle: whether each accepted operation ends in
+// exactly one event, and in time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exs/exs.h"
+
+namespace exs::test {
+
+// Thread: any.
+class OperationTable {
+ public:
+  explicit OperationTable(std::size_t slots);
+
+  struct Ticket {
+    std::size_t slot = 0;
+    exs_ahandle_t handle = nullptr;
+  };
+  // To be called before the post, for the event may come before it returns. None: every slot is taken.
+  std::optional<Ticket> begin(int event_type, std::uint64_t bound_ns);
+  // The post was refused: no event may come.
+  void refused(const Ticket& ticket);
+  // It may take longer than was said.
+  void relax(const Ticket& ticket, std::uint64_t bound_ns);
+  // Takes in an event of one of the operations.
+  void ended(const exs_event_t& event);
+  // Of some operation, perhaps one that has ended.
+  [[nodiscard]] exs_ahandle_t some_handle(std::size_t random) const;
+
+  // Counts those that are under way for longer than they may.
+  void look_for_overdue(std::uint64_t now_ns);
+  [[nodiscard]] std::size_t open() const { return open_; }
+  [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
+  [[nodiscard]] std::uint64_t errors() const { return errors_; }
+  // What must not happen, with the first few in words.
+  [[nodiscard]] std::uint64_t violations() const { return violations_; }
+  void violation(const std::string& what);
+  // Names the operations that are still open.
+  void report_open();
+
+ private:
+  struct Slot {
+    std::atomic<std::uint64_t> state{0};  // generation, and in bit 0 whether it is taken
+    std::atomic<int> event_type{0};
+    std::atomic<std::uint64_t> begun_ns{0};
+    std::atomic<std::uint64_t> bound_ns{0};
+  };
+  static exs_ahandle_t handle_of(std::size_t slot, std::uint64_t generation);
+  bool release(std::size_t slot, std::uint64_t generation);
+
+  const std::size_t count_;
+  const std::unique_ptr<Slot[]> slots_;
+  std::atomic<std::size_t> open_{0};
+  std::atomic<std::uint64_t> accepted_{0};
+  std::atomic<std::uint64_t> errors_{0};
+  std::atomic<std::uint64_t> violations_{0};
+  std::mutex mutex_;
+  std::vector<std::size_t> free_;
+};
+
+}  // namespace exs::test

@@ -1,0 +1,308 @@
+#include "tests/support/party.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <initializer_list>
+#include <string>
+
+#include "event/shard.h"
+
+namespace exs::test {
+namespace {
+
+constexpr int kOpenAccepts = 4;
+
+bool is_one_of(int error, std::initializer_list<int> known) {
+  return std::find(known.begin(), known.end(), error) != known.end();
+}
+
+}  // namespace
+
+std::size_t below(Random& random, std::size_t limit) {
+  return random() % limit;
+}
+
+Party::Party(std::size_t places) : places_(places) {
+  for (auto& queue : queues_) queue = std::make_unique<Queue>(3 * kOperations);
+}
+
+exs_qhandle_t Party::some_queue(Random& random) {
+  return queues_[below(random, queues_.size())]->handle();
+}
+
+// ---------------------------------------------------------------- sockets
+
+void Party::limit(Random& random, int socket) {
+  const std::uint32_t flags =
+      (below(random, 4) > 0 ? EXS_TIMEOUT_CANCEL : 0) | (below(random, 2) == 0 ? EXS_TIMEOUT_ONCE : 0);
+  const auto ns = static_cast<std::int64_t>(below(random, kLimitNs) + 1'000'000);
+  const exs_timeout_t timeout{below(random, 8) == 0 ? 0 : ns, flags, some_queue(random), nullptr};
+  const int option = below(random, 2) == 0 ? SO_ASYNC_SEND_TIMEOUT : SO_ASYNC_RECV_TIMEOUT;
+  exs_setsockopt(socket, SOL_EXS, option, &timeout, sizeof timeout);
+}
+
+bool Party::limit_both(Random& random, int socket) {
+  const exs_timeout_t timeout{kLimitNs, EXS_TIMEOUT_CANCEL, some_queue(random), nullptr};
+  return exs_setsockopt(socket, SOL_EXS, SO_ASYNC_SEND_TIMEOUT, &timeout, sizeof timeout) == 0 &&
+         exs_setsockopt(socket, SOL_EXS, SO_ASYNC_RECV_TIMEOUT, &timeout, sizeof timeout) == 0;
+}
+
+void Party::prepare(Random& random, int socket) {
+  set_option(socket, EXS_SO_LINGER_MS, std::array{0, 20, 100, 300}[below(random, 4)]);
+  set_option(socket, EXS_SO_CONNECT_TIMEOUT_MS, 500);
+  if (below(random, 2) == 0) set_option(socket, EXS_SO_KEEPALIVE_MS, 300);
+  if (below(random, 3) == 0)
+    exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, static_cast<int>(below(random, 3) + 1));
+  for (std::size_t limits = below(random, 3); limits > 0; --limits) limit(random, socket);
+}
+
+void Party::occupy(Random& random, std::size_t place, int socket) {
+  places_[place].dies_ns = monotonic_ns() + below(random, kLifeNs);
+  places_[place].is_limited = below(random, 2) == 0 && limit_both(random, socket);
+  ++places_[place].births;
+  places_[place].socket = socket;
+}
+
+std::size_t Party::empty_place() const {
+  const auto empty =
+      std::find_if(places_.begin(), places_.end(), [](const Place& place) { return place.socket < 0; });
+  return static_cast<std::size_t>(empty - places_.begin());
+}
+
+void Party::listen(Random& random) {
+  listening_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  prepare(random, listening_);
+  sockaddr_in address = loopback();
+  exs_bind(listening_, generic(address), sizeof address);
+  if (exs_listen(listening_, 64) != 0) operations_.violation("cannot listen");
+}
+
+std::uint16_t Party::port() const {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  exs_getsockname(listening_, generic(address), &length);
+  return address.sin_port;
+}
+
+void Party::connect(Random& random, std::size_t place, std::uint16_t port) {
+  const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  if (socket < 0) return operations_.violation("exs_socket: " + errno_name(errno));
+  prepare(random, socket);
+  sockaddr_in address = loopback(ntohs(port));
+  post(EXS_EVT_CONNECT, [&](exs_ahandle_t handle, std::byte*) {
+    return exs_connect(socket, generic(address), sizeof address, 0, some_queue(random), handle);
+  });
+  occupy(random, place, socket);
+}
+
+void Party::tend(Random& random, std::uint64_t now_ns) {
+  for (std::size_t place = 0; place < places_.size(); ++place) {
+    if (places_[place].socket >= 0 && places_[place].dies_ns < now_ns) close_one(random, place);
+  }
+  std::vector<int> newcomers;
+  {
+    const std::lock_guard guard(mutex_);
+    newcomers.swap(newcomers_);
+  }
+  for (const int socket : newcomers) {
+    const std::size_t place = empty_place();
+    if (place < places_.size()) {
+      occupy(random, place, socket);
+    } else {
+      exs_close(socket);
+    }
+  }
+  while (listening_ >= 0 && open_accepts_ < kOpenAccepts) {
+    ++open_accepts_;
+    post(EXS_EVT_ACCEPT, [&](exs_ahandle_t handle, std::byte*) {
+      return exs_accept(listening_, nullptr, 0, some_queue(random), handle);
+    });
+    if (below(random, 8) == 0) poll(random, listening_, some_queue(random));
+    if (below(random, 16) == 0) cancel(random, listening_);
+  }
+}
+
+void Party::close_one(Random& random, std::size_t place) {
+  const int socket = places_[place].socket.exchange(-1);
+  if (socket < 0) return;
+  ++closes_;
+  switch (below(random, 4)) {
+    case 0: set_option(socket, EXS_SO_LINGER_MS, 0); [[fallthrough]];
+    case 1:
+      if (exs_close(socket) != 0 && errno != ETIMEDOUT)
+        operations_.violation("exs_close: " + errno_name(errno));
+      return;
+    default: break;
+  }
+  bool closes = false;
+  post(EXS_EVT_CLOSE, [&](exs_ahandle_t handle, std::byte*) {
+    const int result = exs_close_async(socket, 0, some_queue(random), handle);
+    closes = result == 0;
+    return result;
+  });
+  if (!closes) exs_close(socket);
+}
+
+void Party::break_connection(Random& random) {
+  const int socket = places_[below(random, places_.size())].socket;
+  if (socket < 0) return;
+  // An exs number is a kernel descriptor; whoever knows it can do this.
+  if (below(random, 2) == 0) {
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;  // the kernel resets the connection
+    ::connect(socket, &nobody, sizeof nobody);
+  } else {
+    ::shutdown(socket, static_cast<int>(below(random, 3)));
+  }
+}
+
+// ---------------------------------------------------------------- operations
+
+template <typename Post>
+void Party::post(int event_type, Post call) {
+  if (!post_within(kBoundNs, event_type, call) && event_type == EXS_EVT_ACCEPT) --open_accepts_;
+}
+
+template <typename Post>
+std::optional<OperationTable::Ticket> Party::post_within(std::uint64_t bound_ns, int event_type, Post call) {
+  const auto ticket = operations_.begin(event_type, bound_ns);
+  if (!ticket) return std::nullopt;
+  if (call(ticket->handle, memory_.at(ticket->slot * kBufferBytes)) == 0) return ticket;
+  const int error = errno;
+  operations_.refused(*ticket);
+  if (!is_one_of(error, {EAGAIN, EBADF, ENOTCONN, EPIPE, EBUSY, EISCONN, EALREADY, EINVAL, EOPNOTSUPP}))
+    operations_.violation(std::string(exs_evtname(event_type)) + " refused with " + errno_name(error));
+  return std::nullopt;
+}
+
+void Party::act(Random& random) {
+  Place& place = places_[below(random, places_.size())];
+  const int socket = place.socket;
+  if (socket < 0) return;
+  const exs_qhandle_t queue = some_queue(random);
+  const std::size_t what = below(random, 1000);
+  if (what < 900) return transfer(random, place, socket);
+  if (what < 940) return poll(random, socket, queue);
+  if (what < 970) return cancel(random, socket);
+  if (what < 985) {
+    if (!place.is_limited) limit(random, socket);
+    return;
+  }
+  if (what < 990) {
+    exs_shutdown(socket, static_cast<int>(below(random, 3)));
+  } else {
+    post(EXS_EVT_SHUTDOWN, [&](exs_ahandle_t handle, std::byte*) {
+      return exs_shutdown_async(socket, static_cast<int>(below(random, 3)), queue, handle);
+    });
+  }
+}
+
+// Where a socket keeps its time limit, the operation has to, too; unless the place changed hands meanwhile,
+// and with it perhaps the number.
+void Party::transfer(Random& random, Place& place, int socket) {
+  const std::uint32_t births = place.births;
+  const bool is_limited = place.is_limited;
+  const auto ticket = transfer_within(is_limited ? kLimitNs + kSlackNs : kBoundNs, random, socket);
+  if (ticket && is_limited && (place.births != births || place.socket != socket))
+    operations_.relax(*ticket, kBoundNs);
+}
+
+std::optional<OperationTable::Ticket> Party::transfer_within(std::uint64_t bound_ns, Random& random,
+                                                             int socket) {
+  const exs_qhandle_t queue = some_queue(random);
+  const std::size_t length = below(random, 4) == 0 ? below(random, kBufferBytes) : below(random, 200);
+  const exs_mhandle_t region = memory_.handle();
+  if (below(random, 2) == 0) {
+    const int flags = below(random, 8) == 0 ? MSG_WAITALL : 0;
+    return post_within(bound_ns, EXS_EVT_RECV, [&](exs_ahandle_t handle, std::byte* buffer) {
+      return exs_recv(socket, buffer, kBufferBytes, flags, queue, handle, region);
+    });
+  }
+  const int flags = below(random, 4) == 0 ? EXS_NO_IMMEDIATE : 0;
+  return post_within(bound_ns, EXS_EVT_SEND, [&](exs_ahandle_t handle, std::byte* buffer) {
+    return exs_send(socket, buffer, length, flags, queue, handle, region);
+  });
+}
+
+void Party::poll(Random& random, int socket, exs_qhandle_t queue) {
+  const std::uint32_t events =
+      std::array{0, EXS_POLLIN, EXS_POLLOUT, EXS_POLLIN | EXS_POLLOUT}[below(random, 4)];
+  post(EXS_EVT_POLL, [&](exs_ahandle_t handle, std::byte*) {
+    const exs_pollfd_t entry{socket, events, handle};
+    return exs_poll(&entry, 1, 0, queue) == 1 ? 0 : -1;
+  });
+}
+
+void Party::cancel(Random& random, int socket) {
+  const exs_ahandle_t handle = operations_.some_handle(random());
+  const int flags =
+      std::array{EXS_CAF_FILDES, EXS_CAF_AHANDLE, EXS_CAF_FILDES | EXS_CAF_AHANDLE}[below(random, 3)];
+  const int matched = exs_cancel(socket, handle, flags);
+  if (matched > 0) cancels_ += static_cast<std::uint64_t>(matched);
+  if (matched == 0 || (matched < 0 && errno != ENOENT && errno != EBADF))
+    operations_.violation("exs_cancel: " + std::to_string(matched) + ", " + errno_name(errno));
+}
+
+// ---------------------------------------------------------------- events
+
+void Party::drain(std::size_t queue, std::int64_t timeout_ns) {
+  exs_event_t events[64];
+  const int count = exs_qwait(queues_[queue]->handle(), events, 64, 1, timeout_ns);
+  if (count < 0 && errno != EINTR) operations_.violation("exs_qwait: " + errno_name(errno));
+  for (int i = 0; i < count; ++i) take(events[i]);
+}
+
+void Party::take(const exs_event_t& event) {
+  switch (event.exs_evt_type) {
+    case EXS_EVT_SENDTIMEOUT:
+    case EXS_EVT_RECVTIMEOUT:
+      ++late_notices_;
+      if (event.exs_evt_ahandle != nullptr) operations_.violation("a notice with a foreign handle");
+      return;
+    case EXS_EVT_PEER_READ:
+    case EXS_EVT_PEER_WRITE: return;  // not the end of a persistent operation
+    case EXS_EVT_ACCEPT:
+      --open_accepts_;
+      if (event.exs_evt_errno == 0) {
+        const std::lock_guard guard(mutex_);
+        newcomers_.push_back(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+      }
+      break;
+    default: break;
+  }
+  check_error(event);
+  operations_.ended(event);
+}
+
+// Two honest ends never see a protocol error, whatever happens to them.
+void Party::check_error(const exs_event_t& event) {
+  const int error = event.exs_evt_errno;
+  if (error == 0 || is_one_of(error, {ECANCELED, ECONNRESET, EPIPE, ETIMEDOUT})) return;
+  const bool connects = event.exs_evt_type == EXS_EVT_CONNECT;
+  if (connects && is_one_of(error, {ECONNREFUSED, ECONNABORTED, ENOTCONN, EINVAL})) return;
+  operations_.violation(std::string(exs_evtname(event.exs_evt_type)) + " ended with " + errno_name(error));
+}
+
+bool Party::finish(Random& random) {
+  if (listening_ >= 0) exs_close(std::exchange(listening_, -1));
+  const std::uint64_t deadline_ns = monotonic_ns() + kBoundNs;
+  // What was accepted on the way may come out of the queues late.
+  for (bool all = false; !all && monotonic_ns() < deadline_ns;) {
+    for (std::size_t place = 0; place < places_.size(); ++place) close_one(random, place);
+    for (std::size_t queue = 0; queue < queues_.size(); ++queue) drain(queue, 1'000'000);
+    tend(random, monotonic_ns());
+    all = operations_.open() == 0 && empty_place() == 0 && newcomers_.empty();
+  }
+  for (std::size_t place = 0; place < places_.size(); ++place) close_one(random, place);
+  if (operations_.open() != 0) operations_.report_open();
+  for (const auto& queue : queues_) {
+    while (attribute(queue->handle(), EXS_QATTR_EVENTS) > 0) drain(0, 0), drain(1, 0);
+    if (attribute(queue->handle(), EXS_QATTR_RESERVED_SLOTS) != 0) operations_.violation("slots are left");
+  }
+  return operations_.violations() == 0;
+}
+
+}  // namespace exs::test

@@ -1,0 +1,96 @@
+// One process of the stress test on the endings of operations: sockets that come and go, and threads that do
+// anything with them at random. Every operation is entered in a table.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "tests/support/exs_fixture.h"
+#include "tests/support/operation_table.h"
+
+namespace exs::test {
+
+using Random = std::mt19937_64;
+std::size_t below(Random& random, std::size_t limit);
+
+// Thread: any.
+class Party {
+ public:
+  static constexpr std::size_t kOperations = 4096;
+  static constexpr std::size_t kBufferBytes = 32'768;
+  // No operation may be under way for longer than its socket lives and its end takes, by far.
+  static constexpr std::uint64_t kLifeNs = 3'000'000'000;
+  static constexpr std::uint64_t kBoundNs = 30'000'000'000;
+  // The longest time limit there is, and that of those who keep one; what a busy machine may add.
+  static constexpr std::uint64_t kLimitNs = 400'000'000;
+  static constexpr std::uint64_t kSlackNs = 10'000'000'000;
+
+  explicit Party(std::size_t places);
+
+  // One random thing with a random socket.
+  void act(Random& random);
+  // Takes events for at most that long.
+  void drain(std::size_t queue, std::int64_t timeout_ns);
+  // Gives an empty place a socket that connects to `port`; 0: nobody listens there now.
+  void connect(Random& random, std::size_t place, std::uint16_t port);
+  // Puts what was accepted into empty places, posts accepts, closes who has lived long enough.
+  void tend(Random& random, std::uint64_t now_ns);
+  void listen(Random& random);
+  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] std::size_t empty_place() const;  // or places()
+  [[nodiscard]] std::size_t places() const { return places_.size(); }
+  // What the network, or a fool with the descriptor, does to a random socket.
+  void break_connection(Random& random);
+  void close_one(Random& random, std::size_t place);
+  // Closes all and waits until every operation has ended, for at most the bound. False: not all have.
+  bool finish(Random& random);
+
+  [[nodiscard]] OperationTable& operations() { return operations_; }
+  [[nodiscard]] std::uint64_t cancels() const { return cancels_; }
+  [[nodiscard]] std::uint64_t late_notices() const { return late_notices_; }
+  [[nodiscard]] std::uint64_t closes() const { return closes_; }
+
+ private:
+  struct Place {
+    std::atomic<int> socket{-1};
+    std::atomic<bool> is_limited{false};  // in both directions, and stays so
+    std::atomic<std::uint32_t> births{0};
+    std::atomic<std::uint64_t> dies_ns{0};
+  };
+
+  void prepare(Random& random, int socket);
+  void limit(Random& random, int socket);
+  bool limit_both(Random& random, int socket);
+  void occupy(Random& random, std::size_t place, int socket);
+  template <typename Post>
+  void post(int event_type, Post call);
+  template <typename Post>
+  std::optional<OperationTable::Ticket> post_within(std::uint64_t bound_ns, int event_type, Post call);
+  void transfer(Random& random, Place& place, int socket);
+  std::optional<OperationTable::Ticket> transfer_within(std::uint64_t bound_ns, Random& random, int socket);
+  void poll(Random& random, int socket, exs_qhandle_t queue);
+  void cancel(Random& random, int socket);
+  void take(const exs_event_t& event);
+  void check_error(const exs_event_t& event);
+  exs_qhandle_t some_queue(Random& random);
+
+  OperationTable operations_{kOperations};
+  std::array<std::unique_ptr<Queue>, 2> queues_;
+  Memory memory_{kOperations * kBufferBytes};
+  std::vector<Place> places_;
+  int listening_ = -1;
+  std::atomic<int> open_accepts_{0};
+  std::mutex mutex_;
+  std::vector<int> newcomers_;
+  std::atomic<std::uint64_t> cancels_{0};
+  std::atomic<std::uint64_t> late_notices_{0};
+  std::atomic<std::uint64_t> closes_{0};
+};
+
+}  // namespace exs::test
