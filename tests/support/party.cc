@@ -15,6 +15,24 @@ namespace {
 
 constexpr int kOpenAccepts = 4;
 
+int send_flags(Random& random) {
+  switch (below(random, 64)) {
+    case 0: return EXS_PERSISTENT;
+    case 1: return EXS_PERSISTENT | EXS_NOTIFY;
+    case 2: return EXS_SHUT_WR;
+    default: break;
+  }
+  return (below(random, 4) == 0 ? EXS_NO_IMMEDIATE : 0) | (below(random, 8) == 0 ? MSG_MORE : 0);
+}
+
+int receive_flags(Random& random) {
+  switch (below(random, 64)) {
+    case 0: return EXS_PERSISTENT;
+    case 1: return EXS_PERSISTENT | EXS_NOTIFY;
+    default: return below(random, 8) == 0 ? MSG_WAITALL : 0;
+  }
+}
+
 bool is_one_of(int error, std::initializer_list<int> known) {
   return std::find(known.begin(), known.end(), error) != known.end();
 }
@@ -191,7 +209,9 @@ void Party::act(Random& random) {
     if (!place.is_limited) limit(random, socket);
     return;
   }
-  if (what < 990) {
+  if (what < 988) {
+    exs_flush(socket);
+  } else if (what < 991) {
     exs_shutdown(socket, static_cast<int>(below(random, 3)));
   } else {
     post(EXS_EVT_SHUTDOWN, [&](exs_ahandle_t handle, std::byte*) {
@@ -210,20 +230,27 @@ void Party::transfer(Random& random, Place& place, int socket) {
     operations_.relax(*ticket, kBoundNs);
 }
 
+// Persistent operations have no limit: they end with their socket, or when they are cancelled.
 std::optional<OperationTable::Ticket> Party::transfer_within(std::uint64_t bound_ns, Random& random,
                                                              int socket) {
   const exs_qhandle_t queue = some_queue(random);
+  const bool sends = below(random, 2) == 0;
+  const exs_mhandle_t region = below(random, 8) == 0 ? EXS_MHANDLE_UNREGISTERED : memory_.handle();
   const std::size_t length = below(random, 4) == 0 ? below(random, kBufferBytes) : below(random, 200);
-  const exs_mhandle_t region = memory_.handle();
-  if (below(random, 2) == 0) {
-    const int flags = below(random, 8) == 0 ? MSG_WAITALL : 0;
-    return post_within(bound_ns, EXS_EVT_RECV, [&](exs_ahandle_t handle, std::byte* buffer) {
-      return exs_recv(socket, buffer, kBufferBytes, flags, queue, handle, region);
+  const std::size_t room = sends ? length : kBufferBytes;
+  const int event_type = sends ? EXS_EVT_SEND : EXS_EVT_RECV;
+  if (below(random, 20) == 0) {
+    const std::uint64_t offset = below(random, kBufferBytes);
+    return post_within(bound_ns, event_type, [&](exs_ahandle_t handle, std::byte* buffer) {
+      return sends ? exs_send_offset(socket, buffer, room, 0, queue, handle, region, offset)
+                   : exs_recv_offset(socket, buffer, room, 0, queue, handle, region, offset);
     });
   }
-  const int flags = below(random, 4) == 0 ? EXS_NO_IMMEDIATE : 0;
-  return post_within(bound_ns, EXS_EVT_SEND, [&](exs_ahandle_t handle, std::byte* buffer) {
-    return exs_send(socket, buffer, length, flags, queue, handle, region);
+  const int flags = sends ? send_flags(random) : receive_flags(random);
+  if ((flags & EXS_PERSISTENT) != 0) bound_ns = kBoundNs;
+  return post_within(bound_ns, event_type, [&](exs_ahandle_t handle, std::byte* buffer) {
+    return sends ? exs_send(socket, buffer, room, flags, queue, handle, region)
+                 : exs_recv(socket, buffer, room, flags, queue, handle, region);
   });
 }
 
@@ -283,6 +310,8 @@ void Party::check_error(const exs_event_t& event) {
   if (error == 0 || is_one_of(error, {ECANCELED, ECONNRESET, EPIPE, ETIMEDOUT})) return;
   const bool connects = event.exs_evt_type == EXS_EVT_CONNECT;
   if (connects && is_one_of(error, {ECONNREFUSED, ECONNABORTED, ENOTCONN, EINVAL})) return;
+  const bool transfers = event.exs_evt_type == EXS_EVT_SEND || event.exs_evt_type == EXS_EVT_RECV;
+  if (transfers && is_one_of(error, {ERANGE, EINVAL, EBUSY})) return;  // what only persistence makes possible
   operations_.violation(std::string(exs_evtname(event.exs_evt_type)) + " ended with " + errno_name(error));
 }
 
