@@ -33,9 +33,12 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   void post(proto::Direction direction, const proto::Operation& operation) {
     if (!is_limited(direction) || operation.persistent)
       return shard_->post(shared_from_this(), direction, operation);
-    proto::Operation timed = operation;
-    timed.posted_ns = monotonic_ns();
-    shard_->post(shared_from_this(), direction, timed);
+    shard_->post(shared_from_this(), direction, timed(direction, operation));
+  }
+  // With the time of its post, where there is a limit.
+  [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {
+    if (is_limited(direction) && !operation.persistent) operation.posted_ns = monotonic_ns();
+    return operation;
   }
   [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }

@@ -24,6 +24,11 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+std::uint64_t deadline_after(std::uint64_t ns) {
+  const std::uint64_t now_ns = monotonic_ns();
+  return ns > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns;
+}
+
 Result<std::shared_ptr<Shard>> Shard::create(Provider& provider) {
   UniqueFd wake_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   UniqueFd alarm_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));

@@ -36,6 +36,8 @@
 namespace exs {
 
 std::uint64_t monotonic_ns();
+// Saturates: a time limit beyond the clock's range is none (kNoDeadline).
+std::uint64_t deadline_after(std::uint64_t ns);
 
 // Receives the completions of one link or listener. Thread: shard.
 class CompletionClient {

@@ -358,8 +358,9 @@ EXS_API int exs_recv_offset(int socket, void* buffer, size_t length, int flags, 
                             exs_ahandle_t handle, exs_mhandle_t region, uint64_t offset);
 
 /* exs_sendmsg - as exs_send with memory in several pieces; EXS_EVT_SENDMSG. Not with EXS_PERSISTENT. Besides
- * the errors of exs_send: EMSGSIZE more than EXS_IOV_MAX pieces; EINVAL also a reserved field is set; EFAULT
- * also `message` or its vector is NULL. Source: ES-API (arguments ours). */
+ * the errors of exs_send: EMSGSIZE more than EXS_IOV_MAX pieces; EINVAL also a reserved field is set, or
+ * a number is negative or too large; EFAULT also `message` or its vector is NULL. Source: ES-API (arguments
+ * ours). */
 EXS_API int exs_sendmsg(int socket, exs_msghdr_t* message, int flags, exs_qhandle_t queue,
                         exs_ahandle_t handle);
 /* exs_recvmsg - as exs_recv likewise; EXS_EVT_RECVMSG. Besides the errors of exs_recv, but EACCES: EMSGSIZE.
@@ -376,9 +377,9 @@ EXS_API int exs_sendfile(int socket, exs_xferfile_t* file, int flags, exs_qhandl
  * extension. */
 EXS_API int exs_flush(int socket);
 
-/* exs_send_sync - the blocking form: bytes moved; not with EXS_PERSISTENT, EXS_NO_EVENT. Besides
+/* exs_send_sync - the blocking form: bytes moved; not with EXS_PERSISTENT, EXS_NO_EVENT, MSG_MORE. Besides
  * the errors of exs_send and its event: EINTR a signal was caught and nothing was moved: the send is
- * cancelled. After UNH-EXS. */
+ * cancelled (one that the peer has begun with is waited for). After UNH-EXS. */
 EXS_API ssize_t exs_send_sync(int socket, const void* buffer, size_t length, int flags, exs_mhandle_t region);
 /* exs_recv_sync - the blocking form: bytes moved, 0 at the end of the peer's sending; flags: MSG_WAITALL.
  * Besides the errors of exs_recv and its event, but EACCES: EINTR likewise. After UNH-EXS. */
@@ -404,9 +405,9 @@ static inline void exs_window_end(exs_window_t* window) {
 
 /* exs_recv_window - a snapshot of `length` bytes at `offset` of the peer's persistent send, whose
  * exs_window_t lies at `window_offset`: reads until the counter was even and the same before and after.
- * Waits; timeout_ns < 0: for ever. Returns `length`. Besides the errors of exs_recv_offset and its event, but
- * EAGAIN: EINVAL also a window_offset that is no multiple of 8; ETIMEDOUT also no snapshot in time; EINTR.
- * exs extension. */
+ * Waits; timeout_ns < 0: for ever. Returns `length`. Besides the errors of exs_recv_offset and its event:
+ * EINVAL also a window_offset that is no multiple of 8, or no length; ETIMEDOUT also no snapshot in time;
+ * EINTR (after both a read that the peer has begun with is waited for). exs extension. */
 EXS_API ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t region,
                                 uint64_t offset, uint64_t window_offset, int64_t timeout_ns);
 

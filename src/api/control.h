@@ -27,6 +27,7 @@ class PrivateQueue {
 
   // Reserves the slot; to be called once. The handle is like no other while this lives.
   [[nodiscard]] ControlTarget target() const;
+  [[nodiscard]] const std::shared_ptr<EventQueue>& queue() const noexcept { return queue_; }
   // The event. At the first caught signal `interrupted` is called, once; it makes the event come soon.
   exs_event_t await(const std::function<void()>& interrupted) const;
 

@@ -14,12 +14,6 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerMicrosecond = 1'000;
 
-// Saturates: a time limit beyond the clock's range is none.
-std::uint64_t deadline_after(std::uint64_t ns) {
-  const std::uint64_t now_ns = monotonic_ns();
-  return ns > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns;
-}
-
 Result<std::uint64_t> deadline_of(const timeval* timeout) {
   if (timeout == nullptr) return kNoDeadline;
   if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return failure(EINVAL);

@@ -19,10 +19,16 @@ constexpr int kPersistent = EXS_PERSISTENT | EXS_NOTIFY;
 constexpr int kNotWithPersistent = MSG_MORE | EXS_SHUT_WR | EXS_NO_EVENT;
 
 int allowed_flags(Direction direction, CallKind kind) {
-  int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
-  if (kind == CallKind::kPlain) allowed |= kPersistent;
-  if (kind != CallKind::kSync) allowed |= EXS_NO_EVENT;
-  return allowed;
+  const int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
+  switch (kind) {
+    case CallKind::kPlain: return allowed | EXS_NO_EVENT | kPersistent;
+    case CallKind::kSync: return allowed & ~MSG_MORE;  // who waits cannot post what it waits for
+    default: return allowed | EXS_NO_EVENT;
+  }
+}
+
+bool has_right(Access access, Access right) {
+  return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
 }
 
 class SendAndShutDown final : public Task {
@@ -39,42 +45,15 @@ class SendAndShutDown final : public Task {
   Operation operation_;
 };
 
-bool has_right(Access access, Access right) {
-  return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
-}
-
-// Only a message that travels inside its advertisement, and a write, do without the peer reading our memory.
-bool is_exposed(const Session& session, const Operation& operation) {
-  if (operation.at_offset) return false;
-  return operation.never_immediate || operation.persistent ||
-         operation.memory.length_bytes > session.small_bytes();
-}
-
-// Takes a place at the session, a slot of the queue and a use of the region: all or none.
-Status claim(const Parties& parties, Direction direction, bool persistent, Region* region) {
-  Session& session = *parties.session;
-  if (const Status status = session.admit(direction, persistent); !status.ok()) return status;
-  if (!parties.queue->reserve()) {
-    session.withdraw(direction, persistent);
-    return Status(EAGAIN);
-  }
-  if (region != nullptr && !region->use()) {
-    parties.queue->cancel_reservation();
-    session.withdraw(direction, persistent);
-    return Status(EINVAL);
-  }
-  return Status();
-}
-
 // Queue and region stay until the event: neither can be deleted while its count says that we use it.
-Status claim_and_post(const Transfer& transfer, const Parties& parties, Operation& operation, Region* region,
-                      Attachment::Owner attachment) {
+Status launch(Place& place, const Transfer& transfer, const Parties& parties, Operation& operation,
+              Region* region, Attachment::Owner attachment) {
   Session& session = *parties.session;
   std::unique_ptr<SendAndShutDown> last;
   if ((transfer.flags & EXS_SHUT_WR) != 0)
     last = std::make_unique<SendAndShutDown>(session.shared_from_this());
-  if (const Status status = claim(parties, transfer.direction, operation.persistent, region); !status.ok())
-    return status;
+  if (region != nullptr && !region->use()) return Status(EINVAL);
+  place.hand_over();
   operation.tag.region = region;
   operation.tag.attachment = attachment.release();
   if (!last) {
@@ -82,9 +61,16 @@ Status claim_and_post(const Transfer& transfer, const Parties& parties, Operatio
     return Status();
   }
   session.forbid_sending();
-  last->carry(operation);
+  last->carry(session.timed(transfer.direction, operation));
   session.shard()->execute(std::move(last));
   return Status();
+}
+
+Status take_and_launch(const Transfer& transfer, const Parties& parties, Operation& operation, Region* region,
+                       Attachment::Owner attachment) {
+  Place place(parties, transfer.direction, operation.persistent);
+  if (!place.taken().ok()) return place.taken();
+  return launch(place, transfer, parties, operation, region, std::move(attachment));
 }
 
 // EAGAIN: no slot for the notices.
@@ -99,20 +85,20 @@ Status attach_notice(Attachment& attachment, const Transfer& transfer, const Par
 Status post_registered(const Transfer& transfer, const Parties& parties, Region& region,
                        Operation& operation) {
   operation.memory.key = region.key();
-  if (!operation.notify) return claim_and_post(transfer, parties, operation, &region, nullptr);
+  if (!operation.notify) return take_and_launch(transfer, parties, operation, &region, nullptr);
   auto attachment = Attachment::create(parties.session->shard()->provider(), 1, 0);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = operation.memory.address;
   attachment->posted_bytes = operation.memory.length_bytes;
   if (const Status status = attach_notice(*attachment, transfer, parties, operation); !status.ok())
     return status;
-  return claim_and_post(transfer, parties, operation, &region, std::move(attachment));
+  return take_and_launch(transfer, parties, operation, &region, std::move(attachment));
 }
 
 // Copied when it is small enough to travel in its advertisement, else registered for as long as it takes.
 Status post_unregistered(const Transfer& transfer, const Parties& parties, const Piece& piece,
                          Operation& operation) {
-  if (piece.length_bytes == 0) return claim_and_post(transfer, parties, operation, nullptr, nullptr);
+  if (piece.length_bytes == 0) return take_and_launch(transfer, parties, operation, nullptr, nullptr);
   const bool copied = transfer.direction == Direction::kSend && !is_exposed(*parties.session, operation) &&
                       piece.length_bytes <= parties.session->small_bytes();
   if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
@@ -129,10 +115,36 @@ Status post_unregistered(const Transfer& transfer, const Parties& parties, const
   }
   const Access access = transfer.direction == Direction::kSend ? Access::kRemoteRead : Access::kLocal;
   if (const Status status = attachment->add(memory, access); !status.ok()) return status;
-  return post_attached(transfer, parties, std::move(attachment), operation);
+  attachment->describe(operation);
+  return take_and_launch(transfer, parties, operation, nullptr, std::move(attachment));
 }
 
 }  // namespace
+
+Place::Place(const Parties& parties, Direction direction, bool persistent)
+    : parties_(parties),
+      direction_(direction),
+      persistent_(persistent),
+      taken_(parties.session->admit(direction, persistent)) {
+  if (!taken_.ok()) return;
+  held_ = parties.queue->reserve();
+  if (held_) return;
+  taken_ = Status(EAGAIN);
+  parties.session->withdraw(direction, persistent);
+}
+
+Place::~Place() {
+  if (!held_) return;
+  parties_.queue->cancel_reservation();
+  parties_.session->withdraw(direction_, persistent_);
+}
+
+// Only a message that travels inside its advertisement, and a write, do without the peer reading our memory.
+bool is_exposed(const Session& session, const Operation& operation) {
+  if (operation.at_offset) return false;
+  return operation.never_immediate || operation.persistent ||
+         operation.memory.length_bytes > session.small_bytes();
+}
 
 Status check_flags(Direction direction, int flags, CallKind kind) {
   if ((flags & ~allowed_flags(direction, kind)) != 0) return Status(EOPNOTSUPP);
@@ -197,10 +209,10 @@ Status post_piece(Library& library, const Transfer& transfer, const Parties& par
   return status.ok() ? post_registered(transfer, parties, *region, operation) : status;
 }
 
-Status post_attached(const Transfer& transfer, const Parties& parties, Attachment::Owner attachment,
-                     Operation operation) {
+Status post_attached(Place& place, const Transfer& transfer, const Parties& parties,
+                     Attachment::Owner attachment, Operation operation) {
   attachment->describe(operation);
-  return claim_and_post(transfer, parties, operation, nullptr, std::move(attachment));
+  return launch(place, transfer, parties, operation, nullptr, std::move(attachment));
 }
 
 }  // namespace exs

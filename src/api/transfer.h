@@ -38,21 +38,41 @@ struct Parties {
 Result<Parties> find_parties(Library& library, const Transfer& transfer);
 Result<Parties> find_socket(Library& library, int socket);  // without a queue
 
+// A place at the session and a slot of the queue, both or none; given back unless an operation takes them
+// over.
+class Place {
+ public:
+  Place(const Parties& parties, proto::Direction direction, bool persistent);
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  // EAGAIN, EBUSY, ENOTCONN, EPIPE: none.
+  [[nodiscard]] Status taken() const noexcept { return taken_; }
+  void hand_over() noexcept { held_ = false; }
+
+ private:
+  const Parties& parties_;
+  const proto::Direction direction_;
+  const bool persistent_;
+  Status taken_;
+  bool held_ = false;
+};
+
 // What the flags and the parties say of the operation.
 proto::Operation operation_of(const Transfer& transfer, const Parties& parties);
 
-// EFAULT not inside; EACCES lacks the right that the operation needs (its `memory` has the whole length).
+// Whether the peer may have to read the memory of the send: all but a message that travels inside its
+// advertisement, and a write. `memory` of the operation has the whole length.
+bool is_exposed(const Session& session, const proto::Operation& operation);
+// EFAULT not inside; EACCES lacks the right that the operation needs.
 Status check_piece(const Piece& piece, const Region& region, const Session& session,
                    proto::Direction direction, const proto::Operation& operation);
-// Adds the piece, registered or not, whose region (or null) has been checked. EINVAL; EFAULT; what the
-// provider says.
-Status attach_piece(Attachment& attachment, const Piece& piece, Region* region, proto::Direction direction);
 
 // A post of one piece of memory.
 Status post_piece(Library& library, const Transfer& transfer, const Parties& parties, const Piece& piece,
                   proto::Operation operation);
 // A post of what `attachment` holds.
-Status post_attached(const Transfer& transfer, const Parties& parties, Attachment::Owner attachment,
-                     proto::Operation operation);
+Status post_attached(Place& place, const Transfer& transfer, const Parties& parties,
+                     Attachment::Owner attachment, proto::Operation operation);
 
 }  // namespace exs

@@ -1,0 +1,73 @@
+// exs_sendfile.
+#include <sys/stat.h>
+
+#include <limits>
+
+#include "src/api/api_call.h"
+#include "src/api/vector_post.h"
+
+namespace exs {
+namespace {
+
+using proto::Direction;
+
+// Only a regular file has a length that can be checked now; what others say, pread() says.
+Result<Element> file_element(const exs_fdvec_t& range) {
+  struct stat file {};
+  if (range.fdv_reserved != 0) return failure(EINVAL);
+  if (range.fdv_fd < 0 || ::fstat(range.fdv_fd, &file) != 0) return failure(EBADF);
+  constexpr auto kOffsetMax = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  if (range.fdv_off > kOffsetMax || range.fdv_len > kOffsetMax - range.fdv_off) return failure(EINVAL);
+  std::uint64_t length = range.fdv_len;
+  if (S_ISREG(file.st_mode)) {
+    const auto size = static_cast<std::uint64_t>(file.st_size);
+    if (range.fdv_off > size || length > size - range.fdv_off) return failure(EINVAL);
+    if (length == 0) length = size - range.fdv_off;
+  } else if (length == 0) {
+    return failure(EINVAL);
+  }
+  return Element{{nullptr, length, EXS_MHANDLE_UNREGISTERED}, range.fdv_fd, range.fdv_off};
+}
+
+Result<Element> any_element(const exs_xferelem_t& element) {
+  if (element.reserved != 0) return failure(EINVAL);
+  if (element.type == EXS_IOVEC) return element_of(element.u.iov);
+  if (element.type == EXS_FDVEC) return file_element(element.u.fdv);
+  return failure(EINVAL);
+}
+
+Result<std::vector<Element>> elements_of(const exs_xferfile_t* file) {
+  if (file == nullptr) return failure(EFAULT);
+  if (file->xf_reserved != 0 || file->xf_cnt < 0) return failure(EINVAL);
+  if (file->xf_cnt > EXS_IOV_MAX) return failure(EMSGSIZE);
+  if (file->xf_cnt > 0 && file->xf_vec == nullptr) return failure(EFAULT);
+  std::vector<Element> elements;
+  elements.reserve(static_cast<std::size_t>(file->xf_cnt));
+  for (int i = 0; i < file->xf_cnt; ++i) {
+    const auto element = any_element(file->xf_vec[i]);
+    if (!element) return failure(element.error());
+    elements.push_back(*element);
+  }
+  return elements;
+}
+
+Status post(Library& library, const Transfer& transfer, const exs_xferfile_t* file) {
+  if (const Status status = check_flags(transfer.direction, transfer.flags, CallKind::kVector); !status.ok())
+    return status;
+  const auto parties = find_parties(library, transfer);
+  if (!parties) return parties.error();
+  const auto elements = elements_of(file);
+  if (!elements) return elements.error();
+  return post_elements(library, transfer, *parties, *elements, EXS_EVT_SENDFILE, file);
+}
+
+}  // namespace
+}  // namespace exs
+
+using namespace exs;
+
+int exs_sendfile(int socket, exs_xferfile_t* file, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
+  return api_call([&](Library& library) {
+    return api_result(post(library, {Direction::kSend, socket, flags, queue, handle}, file));
+  });
+}

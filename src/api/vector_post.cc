@@ -1,0 +1,143 @@
+#include "src/api/vector_post.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/api/memory.h"
+
+namespace exs {
+namespace {
+
+using proto::Direction;
+using proto::Operation;
+
+// The whole range, or nothing that can be used.
+Status read_file(const Element& element, std::span<std::byte> into) {
+  auto offset = static_cast<off_t>(element.file_offset);
+  while (!into.empty()) {
+    const ssize_t count = ::pread(element.file, into.data(), into.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Status(errno);
+    if (count == 0) return Status(EINVAL);  // it has become shorter
+    into = into.subspan(static_cast<std::size_t>(count));
+    offset += count;
+  }
+  return Status();
+}
+
+struct Lengths {
+  std::size_t all_bytes = 0;
+  std::size_t file_bytes = 0;
+  bool all_registered = true;
+};
+
+Result<Lengths> lengths_of(std::span<const Element> elements) {
+  Lengths lengths;
+  for (const Element& element : elements) {
+    const std::size_t bytes = element.piece.length_bytes;
+    if (bytes > SIZE_MAX / 2 - lengths.all_bytes) return failure(EINVAL);
+    lengths.all_bytes += bytes;
+    if (element.file >= 0) lengths.file_bytes += bytes;
+    if (element.piece.region == EXS_MHANDLE_UNREGISTERED) lengths.all_registered = false;
+  }
+  return lengths;
+}
+
+// Puts the elements of one post together.
+class Builder {
+ public:
+  Builder(Library& library, const Parties& parties, Direction direction, const Operation& operation,
+          Attachment& attachment, bool gathers)
+      : library_(library),
+        parties_(parties),
+        direction_(direction),
+        operation_(operation),
+        attachment_(attachment),
+        gathers_(gathers),
+        own_left_(attachment.own()) {}
+
+  Status add(const Element& element) {
+    if (element.file >= 0) return add_file(element);
+    std::shared_ptr<Region> region;
+    if (const Status status = check(element.piece, region); !status.ok()) return status;
+    if (element.piece.length_bytes == 0) return Status();
+    if (gathers_) {
+      const auto into = take_own(element.piece.length_bytes);
+      std::memcpy(into.data(), element.piece.address, into.size());
+      return Status();
+    }
+    if (region) return attachment_.add(*region, element.piece.address, element.piece.length_bytes);
+    return attachment_.add({element.piece.address, element.piece.length_bytes}, access());
+  }
+  Status finish() {
+    return gathers_ && !attachment_.own().empty() ? attachment_.add(attachment_.own(), access()) : Status();
+  }
+
+ private:
+  Status check(const Piece& piece, std::shared_ptr<Region>& region) {
+    if (piece.region == EXS_MHANDLE_UNREGISTERED)
+      return piece.length_bytes == 0 || is_mapped(piece.address, piece.length_bytes) ? Status()
+                                                                                     : Status(EFAULT);
+    region = library_.regions.find(piece.region);
+    return region ? check_piece(piece, *region, *parties_.session, direction_, operation_) : Status(EINVAL);
+  }
+  Status add_file(const Element& element) {
+    const auto into = take_own(element.piece.length_bytes);
+    if (const Status status = read_file(element, into); !status.ok()) return status;
+    return gathers_ || into.empty() ? Status() : attachment_.add(into, access());
+  }
+  std::span<std::byte> take_own(std::size_t bytes) {
+    const auto taken = own_left_.first(bytes);
+    own_left_ = own_left_.subspan(bytes);
+    return taken;
+  }
+  [[nodiscard]] Access access() const {
+    return direction_ == Direction::kSend ? Access::kRemoteRead : Access::kLocal;
+  }
+
+  Library& library_;
+  const Parties& parties_;
+  const Direction direction_;
+  const Operation& operation_;
+  Attachment& attachment_;
+  const bool gathers_;  // everything is copied, into one piece
+  std::span<std::byte> own_left_;
+};
+
+}  // namespace
+
+Result<Element> element_of(const exs_iovec_t& vector) {
+  if (vector.iov_reserved != 0) return failure(EINVAL);
+  return Element{{static_cast<std::byte*>(vector.iov_base), vector.iov_len, vector.iov_mhandle}, -1, 0};
+}
+
+// The place is taken before any file is read: who finds none has lost no time.
+Status post_elements(Library& library, const Transfer& transfer, const Parties& parties,
+                     std::span<const Element> elements, std::uint8_t event_type, const void* posted) {
+  const auto lengths = lengths_of(elements);
+  if (!lengths) return lengths.error();
+  Operation operation = operation_of(transfer, parties);
+  operation.memory.length_bytes = lengths->all_bytes;
+  operation.tag.event_type = event_type;
+  const bool gathers = transfer.direction == Direction::kSend && !lengths->all_registered &&
+                       lengths->all_bytes <= parties.session->small_bytes() &&
+                       !is_exposed(*parties.session, operation);
+  auto attachment =
+      Attachment::create(parties.session->shard()->provider(), std::max<std::size_t>(elements.size(), 1),
+                         gathers ? lengths->all_bytes : lengths->file_bytes);
+  if (!attachment) return Status(ENOMEM);
+  attachment->posted = posted;
+  if (!attachment->own().empty()) attachment->event_flags = EXS_EVF_COPIED;
+  Place place(parties, transfer.direction, false);
+  if (!place.taken().ok()) return place.taken();
+  Builder builder(library, parties, transfer.direction, operation, *attachment, gathers);
+  for (const Element& element : elements) {
+    if (const Status status = builder.add(element); !status.ok()) return status;
+  }
+  if (const Status status = builder.finish(); !status.ok()) return status;
+  return post_attached(place, transfer, parties, std::move(attachment), operation);
+}
+
+}  // namespace exs

@@ -1,0 +1,39 @@
+#include "src/api/waited_transfer.h"
+
+#include "event/wait.h"
+
+namespace exs {
+
+Result<WaitedTransfers> WaitedTransfers::on(Library& library, int socket) {
+  auto parties = find_socket(library, socket);
+  if (!parties) return failure(parties.error());
+  PrivateQueue queue(parties->session->shard());
+  parties->queue = queue.queue();
+  return WaitedTransfers(std::move(*parties), std::move(queue));
+}
+
+// The handle is like no other while the queue lives.
+Transfer WaitedTransfers::transfer(proto::Direction direction, int flags) const {
+  return {direction, parties_.socket->number(), flags, EXS_QHANDLE_INVALID, parties_.queue.get()};
+}
+
+Result<std::size_t> WaitedTransfers::outcome(const Transfer& transfer, std::uint64_t deadline_ns) {
+  exs_event_t event{};
+  int reason = 0;  // why it was taken back
+  for (;;) {
+    const auto taken =
+        wait_for_events(*parties_.queue, &event, 1, 1, reason == 0 ? deadline_ns : kNoDeadline);
+    if (taken && *taken == 1) break;
+    if (reason != 0) continue;
+    reason = taken ? ETIMEDOUT : taken.error().error();
+    proto::Selection selection;
+    selection.any_handle = false;
+    selection.handle = transfer.handle;
+    cancel_on(*parties_.socket, selection);
+  }
+  const std::size_t moved = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  if (event.exs_evt_errno == 0 || (reason != 0 && moved > 0)) return moved;
+  return failure(reason != 0 && event.exs_evt_errno == ECANCELED ? reason : event.exs_evt_errno);
+}
+
+}  // namespace exs
