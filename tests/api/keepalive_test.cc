@@ -1,4 +1,4 @@
-// EXS_SO_KEEPALIVE_MS: a peer that does not answer any more is given up.
+// EXS_SO_KEEPALIVE_MS: a peer that does not answer any more is given up, one that is merely idle is not.
 #define BOOST_TEST_MODULE keepalive_test
 #include <boost/test/unit_test.hpp>
 
@@ -13,6 +13,8 @@ namespace exs::test {
 namespace {
 
 constexpr int kPeriodMs = 50;
+// Of a peer that is to answer in time, also on a busy machine.
+constexpr int kIdlePeriodMs = 500;
 
 // Connects to the port it hears of, and waits for the end that never comes.
 void silent_client(const PortPipe& pipe) {
@@ -63,6 +65,19 @@ BOOST_AUTO_TEST_CASE(a_stopped_peer_is_given_up) {
     BOOST_TEST(fixture.queue.next_outcome(fixture.socket, EXS_EVT_RECV) == "ETIMEDOUT");
     BOOST_TEST(fixture.receive() == "ENOTCONN");
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_peer_that_lives_is_not) {
+  Library library;
+  Queue queue;
+  Memory memory(64);
+  const Pair pair(
+      queue, [](int number) { BOOST_REQUIRE_EQUAL(set_option(number, EXS_SO_KEEPALIVE_MS, kPeriodMs), 0); });
+  BOOST_REQUIRE_EQUAL(exs_recv(pair.left, memory.at(), 8, 0, queue.handle(), nullptr, memory.handle()), 0);
+  exs_event_t event{};
+  BOOST_TEST(exs_qwait(queue.handle(), &event, 1, 1, std::int64_t{kIdlePeriodMs} * 4'000'000) == 0);
+  BOOST_REQUIRE_EQUAL(exs_send(pair.right, memory.at(32), 8, 0, queue.handle(), nullptr, memory.handle()), 0);
+  BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_RECV) == "0");
 }
 
 BOOST_AUTO_TEST_CASE(off_means_off) {
