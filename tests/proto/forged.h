@@ -41,6 +41,29 @@ inline wire::Message ack(std::uint32_t sequence, std::uint64_t bytes_taken,
   return message;
 }
 
+inline wire::Message offer(std::uint32_t number, const RemoteSlice& window, bool notify = false) {
+  wire::Message message = plain(wire::MessageType::kOffer, 0, notify ? wire::kNotify : 0);
+  message.header.sequence = number;
+  message.advert = {window.address, window.length_bytes, window.key};
+  return message;
+}
+
+inline wire::Message persistent_advert(std::uint32_t sequence, const RemoteSlice& window) {
+  wire::Message message = advert(sequence, window);
+  message.header.flags = wire::kPersistent;
+  return message;
+}
+
+// REVOKE, RELEASE or NOTICE.
+inline wire::Message about_window(wire::MessageType type, wire::WindowFlag of, std::uint32_t id,
+                                  const wire::Usage& usage = {}) {
+  wire::Message message = plain(type, 0, of);
+  message.header.sequence = id;
+  message.usage = usage;
+  if (type == wire::MessageType::kRelease) message.total_bytes = usage.bytes;
+  return message;
+}
+
 struct Forged {
   explicit Forged(Role role, const Agreement& agreement = agreement_of(2, 33, 2))
       : end(violations, role, agreement, {64, 1}), peer(violations, link_depths(mirrored(agreement))) {

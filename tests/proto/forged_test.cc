@@ -21,7 +21,13 @@ std::vector<wire::Message> one_of_each() {
           plain(MessageType::kCredit, 1),
           plain(MessageType::kShutdown, 0, wire::kShutdownSending),
           plain(MessageType::kClose),
-          plain(MessageType::kCloseAck)};
+          plain(MessageType::kCloseAck),
+          offer(1, {16, 200, 1}),
+          about_window(MessageType::kNotice, wire::kOfSend, 1, {1, 0, 1}),
+          about_window(MessageType::kRevoke, wire::kOfReceive, 1),
+          about_window(MessageType::kRelease, wire::kOfSend, 1),
+          plain(MessageType::kProbe),
+          plain(MessageType::kProbeAck)};
 }
 
 }  // namespace
