@@ -131,8 +131,10 @@ Status MessageSends::start_persistent(Entry& next) {
   }
   if (const Status status = owned_.send_advert(outbox_, next_sequence_); !status.ok()) {
     static_cast<void>(owned_.close());  // the peer never heard of it
+    owned_.forget();
     return status;
   }
+  owned_id_ = first_id_ + handled_;
   return {};
 }
 
@@ -220,8 +222,9 @@ Status MessageSends::acknowledged(const wire::Message& message) {
       return Status(EPROTO);
     }
     ++counters_.acks_received;
+    if (const Status status = owned_.close(); !status.ok()) return status;
     end_owned({answer == wire::AckStatus::kBusy ? EBUSY : EPIPE, 0, 0});
-    return owned_.close();
+    return {};
   }
   const Result<std::uint64_t> id = adverts_.acknowledged(message);
   if (!id) return id.error();
@@ -237,7 +240,7 @@ Status MessageSends::acknowledged(const wire::Message& message) {
 }
 
 void MessageSends::end_owned(const Outcome& outcome) {
-  Entry& ended = entry(persistent_id_);
+  Entry& ended = entry(owned_id_);
   ended.state = State::kFinished;
   ended.outcome = outcome;
 }

@@ -105,7 +105,8 @@ class MessageSends final : public SendSide {
   RdmaWrites writes_;
   Fifo<Entry> operations_;
   std::uint64_t first_id_ = 0;             // of the operation at the front
-  std::uint64_t persistent_id_ = 0;        // the last persistent operation; owned_, if that is open
+  std::uint64_t persistent_id_ = 0;        // the last persistent operation
+  std::uint64_t owned_id_ = 0;             // the one of owned_
   std::size_t handled_ = 0;                // leading operations that need no sending (any more)
   std::size_t released_ = 0;               // leading operations that MSG_MORE does not hold back
   std::uint64_t stalled_id_ = UINT64_MAX;  // counted as stalled already

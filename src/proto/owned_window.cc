@@ -92,9 +92,8 @@ Status OwnedWindow::told(const wire::Message& message, const Outcome& unasked, O
 }
 
 Status OwnedWindow::close() {
-  state_ = State::kClosed;
-  if (window_.length_bytes == 0) return {};
-  const Status status = link_.withdraw(window_.key);
+  const Status status = window_.length_bytes == 0 ? Status() : link_.withdraw(window_.key);
+  if (status.ok()) state_ = State::kClosed;
   if (status.error() != EBUSY) return status;
   log(LogLevel::kWarn, "protocol error: window %u released while the peer still uses it", id_);
   return Status(EPROTO);

@@ -55,7 +55,7 @@ class OwnedWindow {
   // NOTICE or RELEASE. EPROTO: not of this window, or not possible. The window is closed after a RELEASE, and
   // `outcome` says how the operation ended; if the peer did so unasked, as `unasked` says.
   Status told(const wire::Message& message, const Outcome& unasked, Outcome& outcome);
-  // Shuts it: the peer does not use it (any more). EPROTO: it does.
+  // Shuts it: the peer does not use it (any more). EPROTO: it does. On error it is still open.
   Status close();
   // The link is gone, and the window with it.
   void forget() noexcept { state_ = State::kClosed; }
