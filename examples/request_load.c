@@ -119,5 +119,7 @@ int main(int argc, char** argv) {
   double seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
   printf("%d connections, %d requests on each, all answered, in %.2f s\n", count, requests, seconds);
   for (int i = 0; i < count; i++) check(exs_close(connections[i].socket), "exs_close");
-  return exs_fini();
+  exs_fini();
+  free(connections);
+  return 0;
 }

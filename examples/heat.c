@@ -1,0 +1,135 @@
+/* A simulation that can be watched: heat spreads over a plate, and whoever connects may read the plate while
+ * it runs.
+ *
+ * The plate is published with one persistent send on each viewer's connection. From then on viewers read it
+ * by RDMA, served by the library: the thread that computes makes no exs call and no system call, and does not
+ * know whether it is watched. The accepting of viewers is the work of the main thread. heat_view.c is the
+ * viewer. */
+#include <errno.h>
+#include <exs/exs.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WIDTH = 128, HEIGHT = 128, HOT = 100, QUEUE_DEPTH = 1024 };
+
+/* What viewers read. Step n fills cells[n % 2] from the other one. A viewer that wants no mixture of two
+ * steps could be given an exs_window_t here, see exs_recv_window(3). */
+static struct plate {
+  uint64_t step; /* the last one that is complete */
+  uint32_t width, height;
+  float cells[2][HEIGHT][WIDTH];
+} * plate;
+static int stopped;
+
+static int check(int result, const char* what) {
+  if (result != -1) return result;
+  perror(what);
+  exit(1);
+}
+
+/* A hot disc in the middle of a cold plate, whose edges stay cold. */
+static void heat_up(float cells[HEIGHT][WIDTH]) {
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++) {
+      int dx = x - WIDTH / 2, dy = y - HEIGHT / 2;
+      if (dx * dx + dy * dy < WIDTH * HEIGHT / 64) cells[y][x] = HOT;
+    }
+}
+
+/* One step of Jacobi's method: each cell becomes the mean of its neighbours. The row in the middle is heated.
+ */
+static void diffuse(float to[HEIGHT][WIDTH], float from[HEIGHT][WIDTH]) {
+  for (int y = 1; y < HEIGHT - 1; y++)
+    for (int x = 1; x < WIDTH - 1; x++)
+      to[y][x] = 0.25F * (from[y - 1][x] + from[y + 1][x] + from[y][x - 1] + from[y][x + 1]);
+  for (int x = WIDTH / 4; x < WIDTH / 2; x++) to[HEIGHT / 2][x] = HOT;
+}
+
+/* The simulation: computes, and nothing else. */
+static void* simulate(void* unused) {
+  for (uint64_t step = 1; !__atomic_load_n(&stopped, __ATOMIC_RELAXED); step++) {
+    diffuse(plate->cells[step % 2], plate->cells[(step + 1) % 2]);
+    __atomic_store_n(&plate->step, step, __ATOMIC_RELEASE);
+  }
+  return unused;
+}
+
+static pthread_t start_simulation(void) {
+  pthread_t thread;
+  sigset_t all, before;
+  heat_up(plate->cells[0]);
+  plate->width = WIDTH, plate->height = HEIGHT;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+  check(pthread_create(&thread, NULL, simulate, NULL) != 0 ? -1 : 0, "pthread_create");
+  pthread_setname_np(thread, "simulation");
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return thread;
+}
+
+/* The receive never gets a message; its event says that the viewer has gone. */
+static void publish(int viewer, exs_qhandle_t queue, exs_mhandle_t region) {
+  if (exs_send(viewer, plate, sizeof *plate, EXS_PERSISTENT, queue, NULL, region) == -1 ||
+      exs_recv(viewer, NULL, 0, 0, queue, NULL, region) == -1)
+    exs_close(viewer);
+}
+
+static void handle(const exs_event_t* event, int listener, exs_qhandle_t queue, exs_mhandle_t region) {
+  if (event->exs_evt_type == EXS_EVT_ACCEPT) {
+    check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
+    if (event->exs_evt_errno == 0)
+      publish(event->exs_evt_union.exs_evt_accept.exs_evt_newsocket, queue, region);
+  } else if (event->exs_evt_type == EXS_EVT_RECV && event->exs_evt_errno != ECANCELED) {
+    exs_close(
+        event->exs_evt_socket); /* which ends the persistent send, with an event that tells nothing new */
+  }
+}
+
+static void stop(int signal_number) {
+  stopped = signal_number;
+}
+
+static double now(void) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+int main(int argc, char** argv) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free one */
+  struct sigaction action = {.sa_handler = stop}; /* no SA_RESTART: ends exs_qdequeue */
+  sigaction(SIGINT, &action, NULL);
+
+  exs_mhandle_t region;
+  check(exs_init(EXS_VERSION), "exs_init");
+  plate = exs_alloc(sizeof *plate, &region);
+  check(plate == NULL ? -1 : 0, "exs_alloc");
+  exs_qhandle_t queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
+  int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
+  check(exs_bind(listener, (struct sockaddr*)&address, length), "exs_bind");
+  check(exs_listen(listener, 16), "exs_listen");
+  check(exs_getsockname(listener, (struct sockaddr*)&address, &length), "exs_getsockname");
+  check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
+  printf("listening on port %d\n", ntohs(address.sin_port)), fflush(stdout);
+
+  double start = now();
+  pthread_t simulation = start_simulation();
+  while (!__atomic_load_n(&stopped, __ATOMIC_RELAXED)) {
+    exs_event_t event;
+    int taken = exs_qdequeue(queue, &event, 1, NULL);
+    if (taken == -1 && errno != EINTR) check(-1, "exs_qdequeue");
+    if (taken == 1) handle(&event, listener, queue, region);
+  }
+  pthread_join(simulation, NULL);
+  double seconds = now() - start;
+  printf("%llu steps in %.3f s, %.0f a second\n", (unsigned long long)plate->step, seconds,
+         (double)plate->step / seconds);
+  return exs_fini();
+}

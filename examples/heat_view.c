@@ -1,0 +1,143 @@
+/* A viewer for heat.c: samples the plate while the simulation runs, thirty times a second, and draws it.
+ *
+ * Each sample is one exs_recv: it reads the memory of the simulation's persistent send as it is at that
+ * moment. Here a picture may mix neighbouring steps, which does no harm; exs_recv_window(3) reads a
+ * consistent one. */
+#include <arpa/inet.h>
+#include <exs/exs.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+  WIDTH = 128,
+  HEIGHT = 128,
+  HOT = 100,
+  COLUMNS = 64,
+  ROWS = 32,
+  PERIOD_NS = 33333333,
+  EXTRA_FRAMES = 1000
+};
+
+struct plate { /* as in heat.c */
+  uint64_t step;
+  uint32_t width, height;
+  float cells[2][HEIGHT][WIDTH];
+};
+
+static int check(int result, const char* what) {
+  if (result != -1) return result;
+  perror(what);
+  exit(1);
+}
+
+/* Waits for the one operation under way. */
+static exs_event_t finish(exs_qhandle_t queue, const char* what) {
+  exs_event_t event;
+  struct timeval limit = {.tv_sec = 30};
+  int taken = check(exs_qdequeue(queue, &event, 1, &limit), what);
+  if (taken == 1 && event.exs_evt_errno == 0 && !(event.exs_evt_flags & EXS_EVF_EOF)) return event;
+  fprintf(stderr, "%s: %s\n", what,
+          taken == 0                 ? "no answer"
+          : event.exs_evt_errno != 0 ? strerror(event.exs_evt_errno)
+                                     : "the simulation has ended");
+  exit(1);
+}
+
+static void sample(int simulation, struct plate* plate, exs_qhandle_t queue, exs_mhandle_t region) {
+  check(exs_recv(simulation, plate, sizeof *plate, 0, queue, NULL, region), "exs_recv");
+  exs_event_t event = finish(queue, "exs_recv");
+  if (event.exs_evt_union.exs_evt_xfer.exs_evt_length == sizeof *plate && plate->width == WIDTH &&
+      plate->height == HEIGHT)
+    return;
+  fprintf(stderr, "the peer publishes something else than a plate\n");
+  exit(1);
+}
+
+/* Black over red and yellow to white, in the 216 colours that any terminal has. */
+static int colour(float heat) {
+  int level = (int)(heat * 15 / HOT);
+  int red = level < 5 ? level : 5, green = level < 5 ? 0 : level < 10 ? level - 5 : 5;
+  return 16 + 36 * red + 6 * green + (level > 10 ? level - 10 : 0);
+}
+
+static void draw(const struct plate* plate) {
+  const float(*cells)[WIDTH] = plate->cells[plate->step % 2];
+  printf("\033[H");
+  for (int row = 0; row < ROWS; row++) {
+    for (int column = 0; column < COLUMNS; column++)
+      printf("\033[48;5;%dm ", colour(cells[row * HEIGHT / ROWS][column * WIDTH / COLUMNS]));
+    printf("\033[0m\n");
+  }
+  printf("step %llu\033[K\n", (unsigned long long)plate->step);
+  fflush(stdout);
+}
+
+/* Whatever the sample mixes, no cell can be colder than the edges or hotter than the heater. */
+static void check_and_print(const struct plate* plate) {
+  const float* cell = plate->cells[plate->step % 2][0];
+  float least = HOT, most = 0, sum = 0;
+  for (int i = 0; i < WIDTH * HEIGHT; i++) {
+    if (!(cell[i] >= 0 && cell[i] <= HOT)) {
+      fprintf(stderr, "step %llu: cell %d is %g\n", (unsigned long long)plate->step, i, (double)cell[i]);
+      exit(1);
+    }
+    least = cell[i] < least ? cell[i] : least;
+    most = cell[i] > most ? cell[i] : most;
+    sum += cell[i];
+  }
+  printf("step %llu: %.1f to %.1f, mean %.2f\n", (unsigned long long)plate->step, (double)least, (double)most,
+         (double)sum / (WIDTH * HEIGHT));
+}
+
+static void wait_for_next_frame(struct timespec* at) {
+  at->tv_nsec += PERIOD_NS;
+  if (at->tv_nsec >= 1000000000) at->tv_nsec -= 1000000000, at->tv_sec++;
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, at, NULL);
+}
+
+int main(int argc, char** argv) {
+  const struct option options[] = {{"address", 1, NULL, 'a'},
+                                   {"port", 1, NULL, 'p'},
+                                   {"frames", 1, NULL, 'n'},
+                                   {"plain", 0, NULL, 't'},
+                                   {0}};
+  const char* host = "127.0.0.1";
+  int option, port = 7779, frames = 0, plain = 0; /* 0 frames: for ever */
+  while ((option = getopt_long(argc, argv, "a:p:n:t", options, NULL)) != -1) {
+    if (option == 'a') host = optarg;
+    if (option == 'p') port = atoi(optarg);
+    if (option == 'n') frames = atoi(optarg);
+    if (option == 't') plain = 1;
+    if (option == '?') return 2;
+  }
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+  if (inet_pton(AF_INET, host, &address.sin_addr) != 1) return fprintf(stderr, "no address: %s\n", host), 2;
+
+  exs_mhandle_t region;
+  check(exs_init(EXS_VERSION), "exs_init");
+  exs_qhandle_t queue = check(exs_qcreate(4), "exs_qcreate");
+  struct plate* plate = exs_alloc(sizeof *plate, &region);
+  check(plate == NULL ? -1 : 0, "exs_alloc");
+  int simulation = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
+  check(exs_connect(simulation, (struct sockaddr*)&address, sizeof address, 0, queue, NULL), "exs_connect");
+  finish(queue, "exs_connect");
+
+  uint64_t first = 0;
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  if (!plain) printf("\033[2J");
+  /* With --frames: until the simulation was seen to get on, which a starved machine may take long to show. */
+  for (int n = 0; frames == 0 || n < frames || (plate->step == first && n < frames + EXTRA_FRAMES); n++) {
+    if (n > 0) wait_for_next_frame(&at);
+    sample(simulation, plate, queue, region);
+    if (n == 0) first = plate->step;
+    plain ? check_and_print(plate) : draw(plate);
+  }
+  if (plate->step == first) return fprintf(stderr, "the simulation makes no progress\n"), 1;
+  exs_close(simulation);
+  return exs_fini();
+}

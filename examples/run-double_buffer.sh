@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Every block is read once and every word of it checked.
+#   run-double_buffer.sh PATH-OF-DOUBLE_BUFFER
+set -euo pipefail
+[[ $("$1") == "200 blocks of 524288 bytes, read 200 times" ]]
