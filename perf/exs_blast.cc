@@ -2,6 +2,7 @@
 #include <array>
 
 #include "perf/blast/methods.h"
+#include "perf/support/publisher.h"
 #include "perf/support/tool.h"
 
 namespace {
@@ -11,6 +12,9 @@ using perf::Kind;
 constexpr std::array kMethods{
     perf::Method{Kind::normal, blast::receive_messages, blast::send_messages},
     perf::Method{Kind::immediate, blast::receive_messages, blast::send_messages},
+    perf::Method{Kind::persistent, perf::publish, blast::read_persistent},
+    perf::Method{Kind::persistent_receive, blast::be_written_to, blast::write_persistent},
+    perf::Method{Kind::transaction, blast::answer_transactions, blast::request_transactions},
 };
 
 }  // namespace

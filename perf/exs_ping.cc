@@ -2,6 +2,7 @@
 #include <array>
 
 #include "perf/ping/methods.h"
+#include "perf/support/publisher.h"
 #include "perf/support/tool.h"
 
 namespace {
@@ -11,6 +12,7 @@ using perf::Kind;
 constexpr std::array kMethods{
     perf::Method{Kind::normal, ping::echo_messages, ping::send_there_and_back},
     perf::Method{Kind::immediate, ping::echo_messages, ping::send_there_and_back},
+    perf::Method{Kind::persistent, perf::publish, ping::read_persistent},
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ using perf::Job;
 class Sender final : public Pipeline {
  public:
   Sender(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
-      : Pipeline(channel, channel.socket(), job, limit, progress),
+      : Pipeline(channel, job, limit, progress),
         slots_(channel.make_slots(job.size_bytes, job.depth, job.memory)),
         flags_(perf::traits_of(job.kind).send_flags) {}
 
@@ -26,7 +26,7 @@ class Sender final : public Pipeline {
     const auto message = slots_.slot(n);
     if (job().verify) perf::fill_pattern(message, n);
     if (limit().flip_message == n) message[message.size() / 2] ^= std::byte{1};
-    return try_send(socket(), message, flags_, channel().queue(), slots_.region());
+    return try_send(channel().socket(), message, flags_, channel().queue(), slots_.region());
   }
 
   const perf::Slots& slots_;

@@ -10,4 +10,18 @@ perf::PeerResults receive_messages(perf::Channel& channel, const perf::Job& job)
 perf::Driven send_messages(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                            perf::Progress& progress);
 
+// Reads of the server's persistent send.
+perf::Driven read_persistent(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                             perf::Progress& progress);
+
+// Sends into the server's persistent receive.
+perf::PeerResults be_written_to(perf::Channel& channel, const perf::Job& job);
+perf::Driven write_persistent(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                              perf::Progress& progress);
+
+// Reads of persistent sends that are refilled whenever they have been read.
+perf::PeerResults answer_transactions(perf::Channel& channel, const perf::Job& job);
+perf::Driven request_transactions(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                                  perf::Progress& progress);
+
 }  // namespace blast

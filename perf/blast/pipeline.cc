@@ -56,7 +56,7 @@ void Pipeline::collect() {
     throw perf::Failure("the server is stuck: nothing happened for 10 s");
   for (std::size_t i = 0; i < taken; ++i) {
     check(events_[i]);
-    if (events_[i].exs_evt_socket == socket_.descriptor()) {
+    if (carries_data(events_[i])) {
       finish(done_++, events_[i]);
     } else {
       handle_other(events_[i]);
@@ -65,13 +65,16 @@ void Pipeline::collect() {
   progress_.update(start_ns_, now_ns_, done_);
 }
 
+bool Pipeline::carries_data(const exs_event_t& event) const {
+  return channel_.data().empty() || event.exs_evt_socket != channel_.socket().descriptor();
+}
+
 void Pipeline::check(const exs_event_t& event) const {
   if (event.exs_evt_errno != 0) {
     perf::fail(perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
                event.exs_evt_errno);
   }
-  if (event.exs_evt_socket == socket_.descriptor() &&
-      event.exs_evt_union.exs_evt_xfer.exs_evt_length != job_.size_bytes) {
+  if (carries_data(event) && event.exs_evt_union.exs_evt_xfer.exs_evt_length != job_.size_bytes) {
     throw perf::Failure("only a part of a message was moved");
   }
 }

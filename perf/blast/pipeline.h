@@ -1,4 +1,5 @@
-// The client's end of a blast: operations on one connection, `depth` of them under way at a time.
+// The client's end of a blast: operations on the connections that carry the data, `depth` of them under way
+// at a time.
 #pragma once
 
 #include <array>
@@ -9,9 +10,8 @@ namespace blast {
 
 class Pipeline {
  public:
-  Pipeline(perf::Channel& channel, const perf::Socket& socket, const perf::Job& job, const perf::Limit& limit,
-           perf::Progress& progress)
-      : channel_(channel), socket_(socket), job_(job), limit_(limit), progress_(progress) {}
+  Pipeline(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit, perf::Progress& progress)
+      : channel_(channel), job_(job), limit_(limit), progress_(progress) {}
   virtual ~Pipeline() = default;
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -23,13 +23,12 @@ class Pipeline {
   virtual bool post(std::uint64_t n) = 0;
   // Operation `n` has ended with all its bytes.
   virtual void finish(std::uint64_t n, const exs_event_t& event);
-  // An event of another connection, without an error.
+  // An event of the control connection where others carry the data, without an error.
   virtual void handle_other(const exs_event_t& event);
   // All operations have ended: the server is told, and answers with its results.
   virtual perf::PeerResults end();
 
   [[nodiscard]] perf::Channel& channel() const { return channel_; }
-  [[nodiscard]] const perf::Socket& socket() const { return socket_; }
   [[nodiscard]] const perf::Job& job() const { return job_; }
   [[nodiscard]] const perf::Limit& limit() const { return limit_; }
   // Only the first one is kept.
@@ -39,10 +38,10 @@ class Pipeline {
   [[nodiscard]] bool wants_more() const;
   void post_some();
   void collect();
+  [[nodiscard]] bool carries_data(const exs_event_t& event) const;
   void check(const exs_event_t& event) const;
 
   perf::Channel& channel_;
-  const perf::Socket& socket_;
   const perf::Job& job_;
   const perf::Limit& limit_;
   perf::Progress& progress_;

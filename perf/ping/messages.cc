@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "perf/ping/methods.h"
+#include "perf/ping/rounds.h"
 #include "perf/support/control.h"
 #include "perf/support/failure.h"
 #include "perf/support/interrupt.h"
@@ -63,25 +64,6 @@ class Sends {
   std::uint64_t done_ = 0;
 };
 
-// The next receive's event; nullopt: a signal came. Other events on this queue are of control messages.
-std::optional<exs_event_t> next_receive(Channel& channel, std::int64_t patience_ns, std::uint64_t messages) {
-  exs_event_t event{};
-  const std::uint64_t start_ns = perf::now_ns();
-  do {
-    if (channel.queue().take({&event, 1}, patience_ns) == 0) {
-      if (perf::now_ns() - start_ns < static_cast<std::uint64_t>(patience_ns)) return std::nullopt;
-      throw perf::Failure("nothing came from the other end for " +
-                          std::to_string(patience_ns / 1'000'000'000) + " s");
-    }
-    if (event.exs_evt_errno != 0) {
-      perf::fail(
-          perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(messages)),
-          event.exs_evt_errno);
-    }
-  } while (event.exs_evt_type != EXS_EVT_RECV);
-  return event;
-}
-
 void check_length(const exs_event_t& event, const Job& job) {
   if (event.exs_evt_union.exs_evt_xfer.exs_evt_length == job.size_bytes &&
       (event.exs_evt_flags & EXS_EVF_TRUNC) == 0)
@@ -96,43 +78,31 @@ class Client {
       : channel_(channel),
         job_(job),
         limit_(limit),
-        progress_(progress),
+        rounds_(job, limit, progress),
         half_(perf::server_buffers(job)),
         slots_(channel.make_slots(std::max(job.size_bytes, std::uint64_t{perf::kControlMaxBytes}), 2 * half_,
                                   job.memory)),
         sends_(channel, perf::traits_of(job.kind).send_flags, half_) {}
 
   perf::Driven run() {
-    driven_.round_trips.emplace();
     post_receive();
-    for (std::uint64_t n = 0; wants(n); ++n) {
-      if (n == job_.warmup_messages) driven_.watch.start();
-      round_trip(n);
-    }
-    if (driven_.watch.start_ns() == 0) driven_.watch.start();
-    driven_.watch.stop();
+    perf::Driven driven = rounds_.run([this](std::uint64_t n) { return round_trip(n); });
     exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
     std::optional<exs_event_t> event;
     while (!event) event = next_receive(channel_, perf::kClientPatienceNs, received_);
     if ((event->exs_evt_flags & EXS_EVF_EOF) != 0) throw perf::Failure("no results from the server");
-    driven_.peer = perf::decode_results(perf::received(*event));
+    driven.peer = perf::decode_results(perf::received(*event));
     sends_.settle(0);
-    return driven_;
+    return driven;
   }
 
  private:
-  bool wants(std::uint64_t n) const {
-    if (perf::interrupted()) return false;
-    if (limit_.count > 0) return n < limit_.count + job_.warmup_messages;
-    return n <= job_.warmup_messages || now_ns_ - driven_.watch.start_ns() < limit_.time_ns;
-  }
-
   void post_receive() {
     perf::recv(channel_.socket(), slots_.slot(half_ + posted_ % half_), channel_.queue(), slots_.region());
     ++posted_;
   }
 
-  void round_trip(std::uint64_t n) {
+  Interval round_trip(std::uint64_t n) {
     sends_.make_room();
     const auto message = slots_.slot(n % half_).first(job_.size_bytes);
     if (job_.verify) perf::fill_pattern(message, n);
@@ -143,36 +113,31 @@ class Client {
     post_receive();
     std::optional<exs_event_t> event;
     while (!event) event = next_receive(channel_, perf::kClientPatienceNs, received_);
-    now_ns_ = perf::now_ns();
+    const std::uint64_t end_ns = perf::now_ns();
     if ((event->exs_evt_flags & EXS_EVF_EOF) != 0)
       throw perf::Failure("the server has closed the connection");
     check_length(*event, job_);
     ++received_;
     if (job_.verify) verify(*event, n);
-    if (n < job_.warmup_messages) return;
-    driven_.round_trips->record(now_ns_ - start_ns);
-    ++driven_.messages;
-    progress_.update(driven_.watch.start_ns(), now_ns_, driven_.messages);
+    return {start_ns, end_ns};
   }
 
   void verify(const exs_event_t& event, std::uint64_t n) {
     const auto wrong = perf::first_wrong_byte(perf::received(event), n);
-    if (!wrong || !driven_.fault.empty()) return;
-    driven_.fault = perf::text("message %llu came back damaged, from byte %llu on",
-                               static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong));
+    if (!wrong) return;
+    rounds_.report(perf::text("message %llu came back damaged, from byte %llu on",
+                              static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong)));
   }
 
   Channel& channel_;
   const Job& job_;
   const perf::Limit& limit_;
-  perf::Progress& progress_;
+  Rounds rounds_;
   const std::uint32_t half_;
   const perf::Slots& slots_;
   Sends sends_;
-  perf::Driven driven_;
   std::uint64_t posted_ = 0;
   std::uint64_t received_ = 0;
-  std::uint64_t now_ns_ = 0;
 };
 
 class Echoer {

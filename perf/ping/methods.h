@@ -10,4 +10,8 @@ perf::PeerResults echo_messages(perf::Channel& channel, const perf::Job& job);
 perf::Driven send_there_and_back(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                                  perf::Progress& progress);
 
+// Reads of the server's persistent send.
+perf::Driven read_persistent(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                             perf::Progress& progress);
+
 }  // namespace ping

@@ -19,8 +19,12 @@ void Channel::send_control(std::span<const std::byte> message) {
   queue_.expect(EXS_EVT_SEND, "cannot send a control message", kClientPatienceNs);
 }
 
-std::span<const std::byte> Channel::receive_control(const std::string& what) {
+void Channel::post_control_receive() {
   recv(socket_, control_.bytes().last(kHalfBytes), queue_, control_.region());
+}
+
+std::span<const std::byte> Channel::receive_control(const std::string& what) {
+  post_control_receive();
   const exs_event_t event = queue_.expect(EXS_EVT_RECV, what, kClientPatienceNs);
   if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) throw Failure(what + ": the peer has closed the connection");
   if ((event.exs_evt_flags & EXS_EVF_TRUNC) != 0) throw Failure(what + ": the message is too long");

@@ -29,6 +29,9 @@ class Channel {
   std::span<const std::byte> receive_control(const std::string& what);
   // Posts a control message; its event is left to the caller.
   void post_control(std::span<const std::byte> message);
+  // Posts the receive of a control message, or of the end of the peer's sending; its event is left to the
+  // caller.
+  void post_control_receive();
   // Makes the buffers of this connection, once.
   Slots& make_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
   [[nodiscard]] Slots& slots() { return *slots_; }

@@ -139,6 +139,31 @@ Answer decode_answer(std::span<const std::byte> message) {
   return answer;
 }
 
+std::array<std::byte, kTurnBytes> encode_turn(const Turn& turn) {
+  std::array<std::byte, kTurnBytes> out{};
+  Writer writer(out);
+  writer.u32(kMagic);
+  writer.u16(kControlVersion);
+  writer.u16(0);
+  writer.u32(turn.buffer);
+  writer.u32(0);
+  writer.u64(turn.sequence);
+  return out;
+}
+
+Turn decode_turn(std::span<const std::byte> message) {
+  Reader reader(message);
+  if (message.size() != kTurnBytes || reader.u32() != kMagic || reader.u16() != kControlVersion ||
+      reader.u16() != 0) {
+    throw Failure("a turn message of the server is malformed");
+  }
+  Turn turn;
+  turn.buffer = reader.u32();
+  if (reader.u32() != 0) throw Failure("a turn message of the server is malformed");
+  turn.sequence = reader.u64();
+  return turn;
+}
+
 std::array<std::byte, kResultsBytes> encode_results(const PeerResults& results) {
   std::array<std::byte, kResultsBytes> out{};
   Writer writer(out);

@@ -1,11 +1,12 @@
-// The three control messages of a connection, in network byte order. The client opens with a request, the
+// The control messages of a connection, in network byte order. The client opens with a request, the
 // server answers, and at the end, when the client has shut down its sending, the server tells its results.
 // For kinds that have connections of their own the server first answers with the port to make them to, and
-// accepts once they are there.
+// accepts once they are there. Where buffers change hands, turns come between answer and results.
 //
 //   request  offset 0 magic "exsT"  4 u16 version  6 u8 tool  7 u8 kind  8 u8 wait  9 u8 memory  10 u8 verify
 //            11 zero  12 u32 depth  16 u32 warm-up messages  20 zero (4)  24 u64 size in bytes
 //   answer   0 magic  4 u16 version  6 u16 verdict  8 u16 port  10 zero (6)
+//   turn     0 magic  4 u16 version  6 zero (2)  8 u32 buffer  12 zero (4)  16 u64 sequence number
 //   results  0 magic  4 u16 version  6 zero (2)  8 u64 messages  16 u64 bytes  24 u64 processor ns  32 u64
 //   wall ns
 //            40 u64 wrong messages  48 u64 first wrong message  56 u64 offset in it
@@ -24,6 +25,7 @@ namespace perf {
 inline constexpr std::uint16_t kControlVersion = 2;
 inline constexpr std::size_t kRequestBytes = 32;
 inline constexpr std::size_t kAnswerBytes = 16;
+inline constexpr std::size_t kTurnBytes = 24;
 inline constexpr std::size_t kResultsBytes = 64;
 inline constexpr std::size_t kControlMaxBytes = 64;
 
@@ -50,6 +52,15 @@ Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job&
 std::array<std::byte, kAnswerBytes> encode_answer(const Answer& answer);
 // Throws Failure if this is no answer.
 Answer decode_answer(std::span<const std::byte> message);
+
+// The server is done with a buffer, and the client may use it.
+struct Turn {
+  std::uint32_t buffer = 0;
+  std::uint64_t sequence = 0;  // of what the buffer holds
+};
+std::array<std::byte, kTurnBytes> encode_turn(const Turn& turn);
+// Throws Failure if this is no turn.
+Turn decode_turn(std::span<const std::byte> message);
 
 std::array<std::byte, kResultsBytes> encode_results(const PeerResults& results);
 // Throws Failure if these are no results.

@@ -65,6 +65,9 @@ class Slots {
  public:
   Slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
   [[nodiscard]] std::span<std::byte> slot(std::uint64_t message) const;
+  // All slots, and where in them the slot of a message begins: equal at both ends.
+  [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
+  [[nodiscard]] std::uint64_t offset_of(std::uint64_t message) const { return message % count_ * stride_; }
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] exs_mhandle_t region() const { return memory_.region(); }
   // Every page is there and none is the shared page of zeros.

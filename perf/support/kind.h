@@ -35,6 +35,8 @@ struct KindTraits {
   std::uint64_t sweep_max_bytes;
   std::uint32_t depth_default;  // 0: the tool's
   std::uint32_t depth_max;
+  const char*
+      round_trip_key;  // JSON: under which a ping tells the whole of what it timed; nullptr: not at all
 };
 
 inline constexpr std::uint32_t kDepthMax = 4096;

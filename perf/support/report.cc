@@ -25,21 +25,26 @@ double bytes_of(const Measurement& measured) {
   return static_cast<double>(measured.messages) * static_cast<double>(measured.job.size_bytes);
 }
 
-// A round trip in ns, one way in us, to the nanosecond.
+// A share of a round trip, to the nanosecond.
+double us_of(double round_trip_ns, double share) {
+  return std::round(round_trip_ns * share) / 1000;
+}
 double one_way_us(double round_trip_ns) {
-  return std::round(round_trip_ns / 2) / 1000;
+  return us_of(round_trip_ns, 0.5);
 }
 double one_way_us(std::uint64_t round_trip_ns) {
   return one_way_us(static_cast<double>(round_trip_ns));
 }
 
-Json latencies(const Histogram& round_trips) {
-  return {{"min", one_way_us(round_trips.min_ns())},
-          {"p50", one_way_us(round_trips.percentile_ns(0.5))},
-          {"p99", one_way_us(round_trips.percentile_ns(0.99))},
-          {"p999", one_way_us(round_trips.percentile_ns(0.999))},
-          {"max", one_way_us(round_trips.max_ns())},
-          {"mean", one_way_us(round_trips.mean_ns())}};
+Json latencies(const Histogram& round_trips, double share) {
+  const auto us = [share](std::uint64_t ns) { return us_of(static_cast<double>(ns), share); };
+  return {{"min", us(round_trips.min_ns())},
+          {"p50", us(round_trips.percentile_ns(0.5))},
+          {"p90", us(round_trips.percentile_ns(0.9))},
+          {"p99", us(round_trips.percentile_ns(0.99))},
+          {"p999", us(round_trips.percentile_ns(0.999))},
+          {"max", us(round_trips.max_ns())},
+          {"mean", us_of(round_trips.mean_ns(), share)}};
 }
 
 Json object_of(const Tool& tool, const Measurement& measured) {
@@ -58,7 +63,11 @@ Json object_of(const Tool& tool, const Measurement& measured) {
   out["bytes_per_second"] = std::round(per_second(bytes_of(measured), measured.seconds));
   out["messages_per_second"] =
       to_tenths(per_second(static_cast<double>(measured.messages), measured.seconds));
-  if (measured.round_trips) out["one_way_us"] = latencies(*measured.round_trips);
+  if (measured.round_trips) {
+    const char* whole = traits_of(job.kind).round_trip_key;
+    if (whole != nullptr) out[whole] = latencies(*measured.round_trips, 1);
+    out["one_way_us"] = latencies(*measured.round_trips, 0.5);
+  }
   out["sender_cpu_percent"] = to_tenths(measured.sender_cpu_percent);
   out["receiver_cpu_percent"] = to_tenths(measured.receiver_cpu_percent);
   out["verified"] = measured.verified ? Json(*measured.verified) : Json(nullptr);
@@ -98,13 +107,13 @@ void Report::print_head(const Measurement& measured) {
               measured.provider.c_str(), name_of(measured.job.wait), name_of(measured.job.memory),
               measured.pinned ? "each end pinned to a core" : "not pinned");
   if (measured.round_trips) {
-    std::printf("%-10s %9s %9s %53s %8s %9s\n", "", "", "", "one way, us                    ", "sender",
+    std::printf("%-18s %9s %9s %53s %8s %9s\n", "", "", "", "one way, us                    ", "sender",
                 "receiver");
-    std::printf("%-10s %9s %9s %8s %8s %8s %8s %8s %8s %8s %9s %8s\n", "kind", "size", "messages", "min",
+    std::printf("%-18s %9s %9s %8s %8s %8s %8s %8s %8s %8s %9s %8s\n", "kind", "size", "messages", "min",
                 "p50", "p99", "p99.9", "max", "mean", "CPU %", "CPU %", "verified");
   } else {
-    std::printf("%-68s %10s %9s\n", "", "sender", "receiver");
-    std::printf("%-10s %9s %6s %9s %8s %11s %11s %8s %9s %8s\n", "kind", "size", "depth", "messages",
+    std::printf("%-76s %10s %9s\n", "", "sender", "receiver");
+    std::printf("%-18s %9s %6s %9s %8s %11s %11s %8s %9s %8s\n", "kind", "size", "depth", "messages",
                 "seconds", "throughput", "messages/s", "CPU %", "CPU %", "verified");
   }
 }
@@ -115,14 +124,14 @@ void Report::print_row(const Measurement& measured) const {
   const std::string messages = count_text(static_cast<double>(measured.messages));
   if (measured.round_trips) {
     const Histogram& times = *measured.round_trips;
-    std::printf("%-10s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8.0f %9.0f %8s\n", name_of(job.kind),
+    std::printf("%-18s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8.0f %9.0f %8s\n", name_of(job.kind),
                 size.c_str(), messages.c_str(), one_way_us(times.min_ns()),
                 one_way_us(times.percentile_ns(0.5)), one_way_us(times.percentile_ns(0.99)),
                 one_way_us(times.percentile_ns(0.999)), one_way_us(times.max_ns()),
                 one_way_us(times.mean_ns()), measured.sender_cpu_percent, measured.receiver_cpu_percent,
                 verdict_of(measured).c_str());
   } else {
-    std::printf("%-10s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(),
+    std::printf("%-18s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(),
                 job.depth, messages.c_str(), measured.seconds,
                 rate_text(per_second(bytes_of(measured), measured.seconds)).c_str(),
                 count_text(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),

@@ -1,6 +1,6 @@
 // A client that does not keep to the control exchange: sends one malformed request on each of several
 // connections and prints what the server makes of it. Ends with 0 if the server refused every one in an
-// orderly way.
+// orderly way. With a second argument: one request, of a kind that exs-ping does not have.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -62,12 +62,23 @@ bool refused(const Case& tried, std::uint16_t port) {
   return verdict == tried.expected;
 }
 
+// A request that is in order, but of a kind that a ping server does not have.
+Case other_kind() {
+  perf::Job job;
+  job.tool = perf::ToolId::ping;
+  job.kind = perf::Kind::transaction;
+  job.size_bytes = 64;
+  const auto request = perf::encode_request(job);
+  return {"a kind of the other tool", {request.begin(), request.end()}, Verdict::other_kind};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 2) return 2;
+  if (argc < 2) return 2;
   const perf::Library library;
   const auto port = static_cast<std::uint16_t>(std::stoi(argv[1]));
+  if (argc == 3) return refused(other_kind(), port) ? 0 : 1;
   const std::vector<Case> all = cases();
   const bool all_refused =
       std::all_of(all.begin(), all.end(), [&](const Case& tried) { return refused(tried, port); });

@@ -34,6 +34,29 @@ class Endings(ToolsTest):
                 self.assertEqual((status, output), (1, ""))
                 self.assert_one_line(errors, tool + ": ")
 
+    def test_a_server_of_posted_memory_that_dies_is_noticed(self):
+        for kind in ("persistent", "persistent-receive", "transaction"):
+            with self.subTest(kind=kind):
+                server = self.start_server("exs-blast")
+                client = self.start_client("exs-blast", "127.0.0.1", "--port", server.port, "--kind", kind)
+                server.kill()
+                output, errors, status = client.finish()
+                self.assertEqual((status, output), (1, ""))
+                self.assert_one_line(errors, "exs-blast: ")
+
+    def test_a_client_of_posted_memory_that_dies_does_not_stop_the_server(self):
+        server = self.start_server("exs-blast")
+        for kind in ("persistent", "persistent-receive", "transaction"):
+            with self.subTest(kind=kind):
+                client = self.start_client("exs-blast", "127.0.0.1", "--port", server.port, "--kind", kind)
+                client.kill()
+                self.assertRegex(server.process.stdout.readline(), "the connection broke|the persistent send ended")
+                self.measure("exs-blast", "127.0.0.1", "--port", server.port, "--count", "10", "--kind", kind)
+                self.assertIn("10.0 messages", server.process.stdout.readline())
+        output, status = server.stop()
+        self.assertEqual(status, 0)
+        self.assertIn("served 3 clients, 3 failed", output)
+
     def test_a_client_that_dies_does_not_stop_the_server(self):
         for tool in ("exs-blast", "exs-ping"):
             with self.subTest(tool=tool):

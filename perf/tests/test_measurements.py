@@ -17,7 +17,8 @@ COMMON = {
     "sender_cpu_percent": (int, float),
     "receiver_cpu_percent": (int, float),
 }
-ONE_WAY = ["min", "p50", "p99", "p999", "max"]
+ONE_WAY = ["min", "p50", "p90", "p99", "p999", "max"]
+WAITS = ("busy", "adaptive", "notify")
 
 
 class Measurements(ToolsTest):
@@ -31,8 +32,8 @@ class Measurements(ToolsTest):
             result["bytes_per_second"], messages * result["size_bytes"] / result["seconds"], delta=result["bytes_per_second"] / 100
         )
 
-    def assert_latencies(self, result):
-        times = result["one_way_us"]
+    def assert_latencies(self, result, key="one_way_us"):
+        times = result[key]
         self.assertEqual([times[key] for key in ONE_WAY], sorted(times[key] for key in ONE_WAY))
         self.assertTrue(0 < times["min"] <= times["mean"] <= times["max"])
 
@@ -56,6 +57,41 @@ class Measurements(ToolsTest):
                     self.assert_latencies(result)
                     self.assertIs(result["verified"], True)
 
+    def test_reads_and_writes_of_posted_memory_are_complete_and_verified(self):
+        for kind, size_bytes, depth in (
+            ("persistent", 1, 1), ("persistent", 64, 8), ("persistent", 300000, 3),
+            ("persistent-receive", 1, 1), ("persistent-receive", 64, 8), ("persistent-receive", 300000, 3),
+            ("transaction", 8, 1), ("transaction", 64, 2), ("transaction", 300000, 5),
+        ):
+            for wait in WAITS:
+                with self.subTest(kind=kind, size=size_bytes, wait=wait):
+                    result = self.measure(
+                        "exs-blast", "--self", "--kind", kind, "--size", str(size_bytes), "--depth", str(depth), "--wait", wait,
+                        "--count", "200", "--verify"
+                    )
+                    self.assert_complete(result, 200)
+                    self.assertEqual((result["kind"], result["size_bytes"], result["depth"]), (kind, size_bytes, depth))
+                    self.assertIs(result["verified"], True)
+
+    def test_posted_memory_without_verify(self):
+        for kind, depth in (("persistent", 8), ("persistent-receive", 8), ("transaction", 2)):
+            with self.subTest(kind=kind):
+                result = self.measure("exs-blast", "--self", "--kind", kind, "--count", "2000")
+                self.assert_complete(result, 2000)
+                self.assertEqual((result["depth"], result["verified"]), (depth, None))
+
+    def test_ping_of_posted_memory_tells_whole_and_half(self):
+        for wait in WAITS:
+            with self.subTest(wait=wait):
+                result = self.measure("exs-ping", "--self", "--kind", "persistent", "--wait", wait, "--count", "300", "--verify")
+                self.assert_complete(result, 300)
+                self.assert_latencies(result)
+                self.assert_latencies(result, "read_us")
+                for key in (*ONE_WAY, "mean"):
+                    self.assertAlmostEqual(result["read_us"][key] / 2, result["one_way_us"][key], delta=0.001)
+                self.assertIs(result["verified"], True)
+        self.assertNotIn("read_us", self.measure("exs-ping", "--self", "--count", "10"))
+
     def test_without_verify_nothing_is_claimed(self):
         self.assertIsNone(self.measure("exs-blast", "--self", "--count", "10")["verified"])
 
@@ -65,7 +101,9 @@ class Measurements(ToolsTest):
         self.assertIs(result["verified"], True)
 
     def test_a_flipped_bit_is_found(self):
-        for command in (("exs-blast", "--kind", "normal"), ("exs-blast", "--kind", "immediate", "--size", "1K"), ("exs-ping",)):
+        for command in (("exs-blast", "--kind", "normal"), ("exs-blast", "--kind", "immediate", "--size", "1K"), ("exs-ping",),
+                        ("exs-ping", "--kind", "persistent"), ("exs-blast", "--kind", "persistent"),
+                        ("exs-blast", "--kind", "persistent-receive"), ("exs-blast", "--kind", "transaction")):
             with self.subTest(command=command):
                 done = run(*command, "--self", "--count", "50", "--verify", "--flip", "33", "--json")
                 self.assertEqual(done.returncode, 1)
@@ -83,6 +121,8 @@ class Measurements(ToolsTest):
         for result in sweep:
             self.assert_complete(result, 5)
             self.assertIs(result["verified"], True)
+        sweep = self.measure("exs-blast", "--self", "--kind", "transaction", "--sweep", "--count", "5", "--verify")["sweep"]
+        self.assertEqual([result["size_bytes"] for result in sweep], [8 * 4**n for n in range(11)] + [2**24])
         sweep = self.measure("exs-ping", "--self", "--kind", "immediate", "--sweep", "--count", "5")["sweep"]
         self.assertEqual([result["size_bytes"] for result in sweep], [4**n for n in range(8)] + [32768])
 

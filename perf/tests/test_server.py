@@ -35,6 +35,22 @@ class ServerTest(ToolsTest):
                 _, messages = self.assert_ended_well(server, 3)
                 self.assertEqual(messages, 500 + 700 + 900)
 
+    def test_clients_of_posted_memory_at_the_same_time(self):
+        server = self.start_server("exs-blast")
+        base = [BIN / "exs-blast", "127.0.0.1", "--port", server.port, "--verify", "--json", "--count", "300", "--kind"]
+        clients = [subprocess.Popen([*base, kind], stdout=subprocess.PIPE, text=True)
+                   for kind in ("persistent", "persistent-receive", "transaction", "transaction")]
+        for client in clients:
+            output = client.communicate(timeout=LIMIT_S)[0]
+            self.assertEqual(client.returncode, 0)
+            self.assertIn('"verified": true', output)
+        self.assert_ended_well(server, 4)
+
+    def test_a_kind_that_the_tool_does_not_have_is_refused(self):
+        server = self.start_server("exs-ping")
+        self.succeed("perf-stranger", server.port, "other-kind")
+        self.assert_ended_well(server, 0)
+
     def test_sigint_ends_an_idle_server(self):
         self.assert_ended_well(self.start_server("exs-ping"), 0)
 

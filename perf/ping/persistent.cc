@@ -1,0 +1,60 @@
+// Reads: the server posts memory once; a round is one read of all of it. The server's program takes no part.
+#include "perf/ping/methods.h"
+#include "perf/ping/rounds.h"
+#include "perf/support/control.h"
+#include "perf/support/failure.h"
+#include "perf/support/publisher.h"
+
+namespace ping {
+namespace {
+
+class Reader {
+ public:
+  Reader(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit, perf::Progress& progress)
+      : channel_(channel),
+        job_(job),
+        limit_(limit),
+        rounds_(job, limit, progress),
+        slots_(channel.make_slots(job.size_bytes, 1, job.memory)) {}
+
+  perf::Driven run() {
+    perf::Driven driven = rounds_.run([this](std::uint64_t n) { return read(n); });
+    exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
+    driven.peer = perf::decode_results(channel_.receive_control("no results from the server"));
+    return driven;
+  }
+
+ private:
+  Interval read(std::uint64_t n) {
+    const auto buffer = slots_.slot(0);
+    if (job_.verify) perf::scrub(buffer);
+    const std::uint64_t start_ns = perf::now_ns();
+    perf::recv(channel_.data().front(), buffer, channel_.queue(), slots_.region());
+    std::optional<exs_event_t> event;
+    while (!event) event = next_receive(channel_, perf::kClientPatienceNs, n);
+    const std::uint64_t end_ns = perf::now_ns();
+    if (perf::received(*event).size() != job_.size_bytes)
+      throw perf::Failure("a read has not the length that was agreed");
+    if (job_.verify) {
+      if (limit_.flip_message == n) buffer[buffer.size() / 2] ^= std::byte{1};
+      const std::string fault = perf::fault_of_read(buffer, n);
+      if (!fault.empty()) rounds_.report(fault);
+    }
+    return {start_ns, end_ns};
+  }
+
+  perf::Channel& channel_;
+  const perf::Job& job_;
+  const perf::Limit& limit_;
+  Rounds rounds_;
+  const perf::Slots& slots_;
+};
+
+}  // namespace
+
+perf::Driven read_persistent(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                             perf::Progress& progress) {
+  return Reader(channel, job, limit, progress).run();
+}
+
+}  // namespace ping

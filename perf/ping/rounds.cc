@@ -1,0 +1,27 @@
+#include "perf/ping/rounds.h"
+
+#include "perf/support/failure.h"
+#include "perf/support/units.h"
+
+namespace ping {
+
+std::optional<exs_event_t> next_receive(perf::Channel& channel, std::int64_t patience_ns,
+                                        std::uint64_t messages) {
+  exs_event_t event{};
+  const std::uint64_t start_ns = perf::now_ns();
+  do {
+    if (channel.queue().take({&event, 1}, patience_ns) == 0) {
+      if (perf::now_ns() - start_ns < static_cast<std::uint64_t>(patience_ns)) return std::nullopt;
+      throw perf::Failure("nothing came from the other end for " +
+                          std::to_string(patience_ns / 1'000'000'000) + " s");
+    }
+    if (event.exs_evt_errno != 0) {
+      perf::fail(
+          perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(messages)),
+          event.exs_evt_errno);
+    }
+  } while (event.exs_evt_type != EXS_EVT_RECV);
+  return event;
+}
+
+}  // namespace ping
