@@ -106,7 +106,10 @@ Result<std::shared_ptr<Session>> Acceptor::establish(Shard& shard, std::unique_p
 }
 
 void Acceptor::complete(const Completion& completion) {
-  if (completion.kind != CompletionKind::kRequest) return;
+  if (completion.kind == CompletionKind::kRequest) step();
+}
+
+void Acceptor::step() {
   match();
   answer_polls();
 }
@@ -119,7 +122,7 @@ void Acceptor::poll(ControlTarget target, std::uint32_t events) {
 }
 
 void Acceptor::answer_polls() {
-  if (polls_.asks_for(EXS_POLLIN) && hold_request()) polls_.answer(EXS_POLLIN);
+  if (polls_.asks_for(EXS_POLLIN) && has_request()) polls_.answer(EXS_POLLIN);
 }
 
 bool Acceptor::hold_request() {
@@ -194,6 +197,7 @@ void Acceptor::close(const ControlTarget& target) {
   if (listener_) {
     listener_.reset();
     shard_->detach(token_);
+    descriptor_->close_socket();
   }
   if (target.queue) close_targets_.push_back(target);
   finish_close();

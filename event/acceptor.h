@@ -48,7 +48,9 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
-  void match();
+  [[nodiscard]] bool waited_for() const noexcept { return !accepts_.empty() || !polls_.empty(); }
+  // Gives requests to accepts, and tells polls.
+  void step();
   void fail_accepts(int error);
 
  private:
@@ -61,8 +63,12 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   virtual Result<std::shared_ptr<Session>> establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
                                                      const proto::Agreement& agreement);
 
+  // Whether an accept posted now would end at once.
+  virtual bool has_request() { return hold_request(); }
+
   Status listen();
   Status listen_once() { return listener_ ? Status() : listen(); }
+  void match();
   void answer_polls();
   bool hold_request();
   void finish(const Accept& accept, int error, int new_socket);

@@ -85,18 +85,6 @@ Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const pro
   return Status();
 }
 
-// Without a slot for notices the limit still does what else it is to do.
-void LinkSession::inherit_limit(proto::Direction direction, const TimeLimitWish& wish) {
-  if (!wish.is_set()) return;
-  auto limit = TimeLimit::create(wish, direction, descriptor());
-  if (!limit) {
-    log(LogLevel::kWarn, "socket %d: no slot for the notices of its time limit: give the queue more",
-        descriptor()->number());
-    limit = std::make_shared<TimeLimit>(wish);
-  }
-  set_time_limit(direction, std::move(limit));
-}
-
 void LinkSession::complete(const Completion& completion) {
   take(completion);
   stepped();

@@ -55,7 +55,6 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   void stepped() override;
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void tell_shutdowns(int error);
-  void inherit_limit(proto::Direction direction, const TimeLimitWish& wish);
   void look_for_signs_of_life(std::uint64_t now_ns);
   void take(const Completion& completion);
 

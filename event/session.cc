@@ -40,7 +40,7 @@ void Session::withdraw(proto::Direction direction, bool persistent) {
 
 void Session::poll(ControlTarget target, std::uint32_t events) {
   polls_.add(std::move(target), events);
-  answer_polls();
+  stepped();
 }
 
 void Session::answer_polls() {
@@ -54,6 +54,7 @@ std::uint32_t Session::revents() const {
   if (ready.receive) revents |= EXS_POLLIN;
   if (ready.send || sending_ended_) revents |= EXS_POLLOUT;
   if (ready.peer_ended && ready.peer_stopped) revents |= EXS_POLLHUP;
+  if (ready.broken) revents |= EXS_POLLERR;
   return revents;
 }
 
@@ -106,6 +107,18 @@ void Session::push_control(const ControlTarget& target, int type, int error) {
 void Session::set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit) {
   (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_) = limit != nullptr;
   watch(direction).set(std::move(limit), shared_from_this());
+}
+
+// Without a slot for notices the limit still does what else it is to do.
+void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wish) {
+  if (!wish.is_set()) return;
+  auto limit = TimeLimit::create(wish, direction, descriptor());
+  if (!limit) {
+    log(LogLevel::kWarn, "socket %d: no slot for the notices of its time limit: give the queue more",
+        descriptor()->number());
+    limit = std::make_shared<TimeLimit>(wish);
+  }
+  set_time_limit(direction, std::move(limit));
 }
 
 // What the peer has begun with cannot be taken back: then the connection ends.

@@ -51,6 +51,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
+  // No messages, nothing persistent, nothing known of the peer's memory.
+  [[nodiscard]] virtual bool carries_plain_bytes() const noexcept { return false; }
   // Takes the drive lock.
   [[nodiscard]] virtual proto::Agreement agreement() = 0;
 
@@ -70,6 +72,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
 
   // For operations posted from now on; null: none.
   void set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit);
+  // Of an accepted connection: the limit of the listening socket, on its own.
+  void inherit_limit(proto::Direction direction, const TimeLimitWish& wish);
   // 0: off. A peer that is silent for so long is asked for a sign of life, for twice as long given up.
   virtual void set_keepalive(std::uint64_t period_ns) = 0;
 
@@ -104,6 +108,7 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   // Ends the control operations that the selection names; how many.
   virtual std::uint32_t cancel_control(const proto::Selection& /*selection*/) { return 0; }
   void cancel_polls() { polls_.cancel_all(); }
+  [[nodiscard]] const OpenPolls& polls() const noexcept { return polls_; }
   void note_stall(bool stalled);
 
   // Pushes the event of an admitted operation and gives back what it held.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "event/wait.h"
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/api/stats.h"
@@ -102,6 +103,7 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
   const auto socket = library.sockets.find(number);
   if (!socket) return Status(EBADF);
   if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return Status(EINVAL);
+  if (const Status status = settle_anywhere(library, *socket); !status.ok()) return status;
   const auto session = socket->shared_session();
   if (!session || session->state() != Session::State::kConnected) return Status(ENOTCONN);
   auto target = claim();
@@ -116,7 +118,7 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
 void close_all(Library& library) {
   std::vector<std::shared_ptr<Socket>> sockets;
   for (const auto& socket : library.sockets.all()) {
-    if (library.sockets.remove(socket->number()) && shard_of(*socket)) sockets.push_back(socket);
+    if (library.sockets.release(socket) && shard_of(*socket)) sockets.push_back(socket);
   }
   if (sockets.empty()) return;
   const auto queue = std::make_shared<EventQueue>(sockets.size(), shard_of(*sockets.front()));

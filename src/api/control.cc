@@ -1,5 +1,6 @@
 #include "src/api/control.h"
 
+#include "event/plain_acceptor.h"
 #include "event/wait.h"
 #include "src/base/log.h"
 
@@ -27,11 +28,15 @@ Result<ControlTarget> claim_target(Library& library, exs_qhandle_t handle, exs_a
 std::shared_ptr<Acceptor> acceptor_of(Library& library, Socket& socket, const std::shared_ptr<Shard>& shard) {
   auto& acceptor = socket.acceptor();
   if (!acceptor) {
-    acceptor = std::make_shared<Acceptor>(
-        shard, socket.descriptor(),
-        AcceptorOptions{.session = socket.options().session(SocketOptions::kListenDefaultMs),
-                        .backlog = static_cast<std::uint32_t>(socket.backlog())},
-        registrar(library, socket.domain(), socket.options()));
+    const AcceptorOptions options{.session = socket.options().session(SocketOptions::kListenDefaultMs),
+                                  .backlog = static_cast<std::uint32_t>(socket.backlog())};
+    auto register_session = registrar(library, socket.domain(), socket.options());
+    if (socket.adopted() == Adopted::kNo) {
+      acceptor = std::make_shared<Acceptor>(shard, socket.descriptor(), options, std::move(register_session));
+    } else {
+      acceptor =
+          std::make_shared<PlainAcceptor>(shard, socket.descriptor(), options, std::move(register_session));
+    }
   }
   return acceptor;
 }

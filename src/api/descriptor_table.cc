@@ -1,5 +1,8 @@
 #include "src/api/descriptor_table.h"
 
+#include <utility>
+
+#include "src/api/adopt.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -8,18 +11,17 @@ DescriptorTable::~DescriptorTable() {
   for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
 }
 
-DescriptorTable::Slot* DescriptorTable::slot(int number) {
+DescriptorTable::Slot* DescriptorTable::slot(int number) const {
   if (number < 0 || number >= kNumbersMax) return nullptr;
   const auto index = static_cast<std::size_t>(number);
   Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
   return chunk == nullptr ? nullptr : &(*chunk)[index % kChunkSlots];
 }
 
-Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
-  const int number = socket->number();
+DescriptorTable::Slot* DescriptorTable::make_slot(int number) {
   if (number >= kNumbersMax) {
     log(LogLevel::kError, "descriptor %d is beyond the %d numbers exs can hold: EMFILE", number, kNumbersMax);
-    return Status(EMFILE);
+    return nullptr;
   }
   auto& published = chunks_[static_cast<std::size_t>(number) / kChunkSlots];
   if (published.load(std::memory_order_acquire) == nullptr) {
@@ -29,24 +31,86 @@ Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
       static_cast<void>(made.release());
     }
   }
-  Slot& place = *slot(number);
-  LockGuard guard(place.mutex);
-  place.socket = socket;
+  return slot(number);
+}
+
+Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
+  Slot* place = make_slot(socket->number());
+  if (place == nullptr) return Status(EMFILE);
+  std::shared_ptr<Socket> before;
+  if (socket->adopted() == Adopted::kNo)
+    place->own_cookie.store(socket_cookie(socket->number()).value_or(0), std::memory_order_relaxed);
+  {
+    LockGuard guard(place->mutex);
+    before = std::exchange(place->socket, socket);
+  }
+  if (before) abandon(library_, before);  // adopted, then closed by a plain call
   return Status();
 }
 
-std::shared_ptr<Socket> DescriptorTable::find(int number) {
+std::shared_ptr<Socket> DescriptorTable::look_up(int number) {
   Slot* place = slot(number);
   if (place == nullptr) return nullptr;
   LockGuard guard(place->mutex);
   return place->socket;
 }
 
-std::shared_ptr<Socket> DescriptorTable::remove(int number) {
-  Slot* place = slot(number);
+std::shared_ptr<Socket> DescriptorTable::find(int number) {
+  auto socket = look_up(number);
+  if (socket && socket->adopted() == Adopted::kNo) return socket;
+  return find_adopted(number, std::move(socket));
+}
+
+std::shared_ptr<Socket> DescriptorTable::find_adopted(int number, std::shared_ptr<Socket> known) {
+  if (known && known->descriptor()->is_there()) return known;
+  if (known && take(*known, false)) abandon(library_, known);
+  if (number < 0 || was_ours(number)) return nullptr;
+  auto socket = adopt(number);
+  if (!socket || socket->adopted() == Adopted::kUnconnected) return socket;
+  Slot* place = make_slot(number);
   if (place == nullptr) return nullptr;
   LockGuard guard(place->mutex);
-  return std::exchange(place->socket, nullptr);
+  if (!place->socket) place->socket = std::move(socket);  // else another thread was faster
+  return place->socket;
+}
+
+bool DescriptorTable::was_ours(int number) const {
+  const auto cookie = socket_cookie(number);
+  for (const DescriptorTable* table = this; cookie && table != nullptr; table = table->inherited_) {
+    const Slot* place = table->slot(number);
+    if (place != nullptr && place->own_cookie.load(std::memory_order_relaxed) == *cookie) return true;
+  }
+  return false;
+}
+
+bool DescriptorTable::take(const Socket& socket, bool to_close) {
+  Slot& place = *slot(socket.number());
+  LockGuard guard(place.mutex);
+  if (place.socket.get() != &socket) return false;
+  if (to_close) {
+    if (socket.adopted() != Adopted::kNo) {
+      place.own_cookie.store(socket.descriptor()->cookie(), std::memory_order_relaxed);
+      socket.descriptor()->take_over();
+    }
+  }
+  place.socket = nullptr;
+  return true;
+}
+
+std::shared_ptr<Socket> DescriptorTable::remove(int number) {
+  auto socket = find(number);
+  if (!socket) return nullptr;
+  if (socket->adopted() == Adopted::kUnconnected) {
+    log(LogLevel::kWarn, "kernel socket %d: neither connected nor listening, so not exs's to close: EBADF",
+        number);
+    return nullptr;
+  }
+  return take(*socket, true) ? socket : nullptr;
+}
+
+bool DescriptorTable::release(const std::shared_ptr<Socket>& socket) {
+  const bool adopted = socket->adopted() != Adopted::kNo;
+  return take(*socket, socket->ours() && (!adopted || socket->descriptor()->is_there()));
 }
 
 std::vector<std::shared_ptr<Socket>> DescriptorTable::all() {

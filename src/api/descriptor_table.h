@@ -1,5 +1,10 @@
 // exs descriptors by number. The number is that of a kernel descriptor which the socket holds, so it is ours
 // alone while the socket, or an event that names it, exists.
+//
+// A kernel stream socket that is asked for is adopted. Its number is the application's and may come to mean
+// another socket, so every look asks the kernel (0.2 us); the sockets of exs_socket do without. Not adopted
+// is what was exs's own: a number that waiting events hold after exs_close, and in a child after fork the
+// sockets of its parent.
 #pragma once
 
 #include <array>
@@ -13,17 +18,26 @@
 
 namespace exs {
 
+class Library;
+
 // Thread: any. find() takes one uncontended lock of its own slot and no lock of the table.
 class DescriptorTable {
  public:
   static constexpr int kNumbersMax = 1 << 20;
 
+  // `inherited`: the table of the parent process, in a child; its locks may be held for ever.
+  DescriptorTable(Library& library, const DescriptorTable* inherited)
+      : library_(library), inherited_(inherited) {}
   ~DescriptorTable();
+  DescriptorTable(const DescriptorTable&) = delete;
+  DescriptorTable& operator=(const DescriptorTable&) = delete;
   // EMFILE: the number is beyond the table.
   Status insert(const std::shared_ptr<Socket>& socket);
   [[nodiscard]] std::shared_ptr<Socket> find(int number);
-  // Whoever gets the socket back removed it; everybody else gets nullptr.
+  // To be closed. Whoever gets the socket back removed it; everybody else gets nullptr.
   std::shared_ptr<Socket> remove(int number);
+  // At the end of the library: true for who removed it. Adopted sockets stay open.
+  bool release(const std::shared_ptr<Socket>& socket);
   [[nodiscard]] std::vector<std::shared_ptr<Socket>> all();
 
  private:
@@ -31,10 +45,19 @@ class DescriptorTable {
   struct Slot {
     Mutex mutex;
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
+    std::atomic<std::uint64_t> own_cookie{0};  // of the last socket that was exs's; for children, too
   };
   using Chunk = std::array<Slot, kChunkSlots>;
-  Slot* slot(int number);
+  Slot* slot(int number) const;
+  Slot* make_slot(int number);
+  std::shared_ptr<Socket> look_up(int number);
+  std::shared_ptr<Socket> find_adopted(int number, std::shared_ptr<Socket> known);
+  [[nodiscard]] bool was_ours(int number) const;
+  // False: another thread took it.
+  bool take(const Socket& socket, bool to_close);
 
+  Library& library_;
+  const DescriptorTable* const inherited_;
   std::array<std::atomic<Chunk*>, kNumbersMax / kChunkSlots> chunks_{};  // published once, by insert()
 };
 

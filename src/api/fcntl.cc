@@ -36,6 +36,8 @@ Status set_operations_max(Socket& socket, int wish) EXS_REQUIRES(socket.mutex) {
 Status run_command(Socket& socket, int command, va_list arguments) EXS_REQUIRES(socket.mutex) {
   SocketOptions& options = socket.options();
   proto::Wishes& wishes = options.wishes;
+  const bool of_any_socket = command == EXS_F_GET_MAX_OPS || command == EXS_F_SET_MAX_OPS;
+  if (socket.adopted() != Adopted::kNo && !of_any_socket) return Status(ENOTSUP);
   switch (command) {
     case EXS_F_GET_SMALL_MAX:
       return put<std::size_t>(va_arg(arguments, std::size_t*), is_connected(socket)

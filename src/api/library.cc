@@ -36,7 +36,7 @@ Process& process() {
 
 // The child keeps nothing of the parent's library: its threads are gone and its locks may be held for ever.
 void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
-  process().inherited = process().library;
+  if (process().library != nullptr) process().inherited = process().library;
   process().library = nullptr;
   process().users = 0;
   process().current = nullptr;
@@ -82,7 +82,7 @@ Status Library::begin(int version) {
   Process& self = process();
   LockGuard guard(self.mutex);
   if (self.users == 0) {
-    if (self.library == nullptr) self.library = new Library;
+    if (self.library == nullptr) self.library = new Library(self.inherited);
     if (const Status status = self.library->prepare(); !status.ok()) return status;
     self.current.store(self.library, std::memory_order_release);
   }

@@ -40,7 +40,9 @@ class Library {
   [[nodiscard]] exs_stats_t totals() EXS_EXCLUDES(mutex_);
 
  private:
-  Library() = default;
+  // `inherited`: the parent's, in a child.
+  explicit Library(const Library* inherited)
+      : sockets(*this, inherited == nullptr ? nullptr : &inherited->sockets) {}
   Status prepare();
   void shut_down();
 

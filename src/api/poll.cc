@@ -1,4 +1,5 @@
 // exs_poll.
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 
@@ -31,6 +32,7 @@ Status poll_one(Library& library, const exs_pollfd_t& entry, exs_qhandle_t queue
   const auto socket = library.sockets.find(entry.pfd_socket);
   if (!socket) return Status(EBADF);
   if ((entry.pfd_events & ~std::uint32_t{EXS_POLLIN | EXS_POLLOUT}) != 0) return Status(EINVAL);
+  if (const Status status = settle(library, *socket, queue); !status.ok()) return status;
   LockGuard guard(socket->mutex);
   if (const auto session = socket->shared_session()) {
     const auto state = session->state();

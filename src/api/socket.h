@@ -28,6 +28,9 @@ struct SocketOptions {
   [[nodiscard]] SessionOptions session(int default_timeout_ms) const;
 };
 
+// What a kernel socket was that the application made and exs adopted.
+enum class Adopted : std::uint8_t { kNo, kConnected, kListening, kUnconnected };
+
 // Thread: any.
 class Socket {
  public:
@@ -36,14 +39,27 @@ class Socket {
   // An accepted connection.
   Socket(std::shared_ptr<Session> session, int domain, SocketOptions options)
       : Socket(session->descriptor(), domain, std::move(options)) {
+    if (descriptor_->adopted()) adopted_ = Adopted::kConnected;
+    ours_ = true;
     set_session(std::move(session));
+  }
+  // A kernel socket.
+  Socket(std::shared_ptr<KernelDescriptor> descriptor, int domain, SocketOptions options, Adopted adopted)
+      : Socket(std::move(descriptor), domain, std::move(options)) {
+    adopted_ = adopted;
+    ours_ = false;
+    if (adopted == Adopted::kListening) backlog_ = SOMAXCONN;
   }
 
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] int number() const noexcept { return descriptor_->number(); }
   [[nodiscard]] int domain() const noexcept { return domain_; }
 
-  // Null until exs_connect; then the same for the life of the socket.
+  [[nodiscard]] Adopted adopted() const noexcept { return adopted_; }
+  // Made by exs_socket or exs_accept, so closed by the last exs_fini.
+  [[nodiscard]] bool ours() const noexcept { return ours_; }
+
+  // Null until exs_connect (adopted: the first operation on a queue); then the same for the socket's life.
   [[nodiscard]] Session* session() const noexcept { return session_.load(std::memory_order_acquire); }
   [[nodiscard]] std::shared_ptr<Session> shared_session() const {
     Session* session = this->session();
@@ -71,6 +87,8 @@ class Socket {
 
   const std::shared_ptr<KernelDescriptor> descriptor_;
   const int domain_;
+  Adopted adopted_ = Adopted::kNo;  // both: constant after construction
+  bool ours_ = true;
   std::atomic<Session*> session_{nullptr};  // written once, after owned_session_
   std::shared_ptr<Session> owned_session_;
   SocketOptions options_ EXS_GUARDED_BY(mutex);

@@ -63,6 +63,13 @@ Claim claim_of(Library& library, exs_qhandle_t queue, exs_ahandle_t ahandle) {
 Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length, const Claim& claim) {
   LockGuard guard(socket.mutex);
   if (socket.backlog() > 0) return Status(EINVAL);
+  if (socket.adopted() == Adopted::kConnected) return Status(EISCONN);
+  if (socket.adopted() == Adopted::kUnconnected) {
+    log(LogLevel::kWarn,
+        "kernel socket %d: connect it with connect(2), or make it with exs_socket: EOPNOTSUPP",
+        socket.number());
+    return Status(EOPNOTSUPP);
+  }
   if (Session* session = socket.session()) {
     const auto state = session->state();
     const bool under_way = state == Session::State::kIdle || state == Session::State::kConnecting;
@@ -141,6 +148,7 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
+    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::bind(number, address, length)));
     if (const Status status = check_address(*socket, address, length); !status.ok()) return failure(status);
     // A server started anew must not wait for the last connections of its predecessor to time out.
     const int yes = 1;
@@ -153,6 +161,7 @@ int exs_listen(int number, int backlog) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
+    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::listen(number, backlog)));
     LockGuard guard(socket->mutex);
     if (socket->session() != nullptr) return failure(EINVAL);
     const int held = std::clamp(backlog, 1, SOMAXCONN);

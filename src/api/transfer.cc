@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "event/transfer_event.h"
+#include "src/api/adopt.h"
 #include "src/api/memory.h"
 
 namespace exs {
@@ -141,7 +142,7 @@ Place::~Place() {
 
 // Only a message that travels inside its advertisement, and a write, do without the peer reading our memory.
 bool is_exposed(const Session& session, const Operation& operation) {
-  if (operation.at_offset) return false;
+  if (operation.at_offset || session.carries_plain_bytes()) return false;
   return operation.never_immediate || operation.persistent ||
          operation.memory.length_bytes > session.small_bytes();
 }
@@ -157,16 +158,25 @@ Result<Parties> find_socket(Library& library, int socket) {
   Parties parties;
   parties.socket = library.sockets.find(socket);
   if (!parties.socket) return failure(EBADF);
+  if (const Status status = settle_anywhere(library, *parties.socket); !status.ok()) return failure(status);
   parties.session = parties.socket->session();
   if (parties.session == nullptr) return failure(ENOTCONN);
   return parties;
 }
 
 Result<Parties> find_parties(Library& library, const Transfer& transfer) {
-  auto parties = find_socket(library, transfer.socket);
-  if (!parties) return parties;
-  parties->queue = library.queues.find(transfer.queue);
-  if (!parties->queue) return failure(EBADF);
+  Parties parties;
+  parties.socket = library.sockets.find(transfer.socket);
+  if (!parties.socket) return failure(EBADF);
+  if (const Status status = settle(library, *parties.socket, transfer.queue); !status.ok())
+    return failure(status);
+  parties.session = parties.socket->session();
+  if (parties.session == nullptr) return failure(ENOTCONN);
+  parties.queue = library.queues.find(transfer.queue);
+  if (!parties.queue) return failure(EBADF);
+  // Nobody tells when plain bytes have reached the peer's memory.
+  if ((transfer.flags & EXS_NO_IMMEDIATE) != 0 && parties.session->carries_plain_bytes())
+    return failure(EOPNOTSUPP);
   return parties;
 }
 

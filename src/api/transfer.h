@@ -34,7 +34,7 @@ struct Parties {
   Session* session = nullptr;
   std::shared_ptr<EventQueue> queue;
 };
-// EBADF; ENOTCONN.
+// EBADF; ENOTCONN; EOPNOTSUPP.
 Result<Parties> find_parties(Library& library, const Transfer& transfer);
 Result<Parties> find_socket(Library& library, int socket);  // without a queue
 

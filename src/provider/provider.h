@@ -173,6 +173,9 @@ class Port {
   virtual Status watch(int descriptor, std::uint32_t events, std::uint64_t watch_token) = 0;
   // `descriptor` still is what was given to watch().
   virtual void unwatch(int descriptor) = 0;
+  // Accepts on a listening socket of the caller without waiting, whatever its blocking mode. The descriptor
+  // is the caller's to close. EAGAIN: nobody is there.
+  virtual Result<int> accept_plain(int descriptor) = 0;
 
   // Starts what was posted since the last flush, in few system calls.
   virtual void flush() = 0;

@@ -34,6 +34,7 @@ class FakePort final : public Port {
   }
   Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOSPC); }
   void unwatch(int) override {}
+  Result<int> accept_plain(int) override { return failure(EAGAIN); }
   void flush() override { ++flushes; }
   void progress(std::uint64_t) override {
     ++looks;

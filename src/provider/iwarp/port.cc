@@ -47,6 +47,7 @@ Result<std::unique_ptr<Port>> IwarpPort::open(const Settings& settings) {
 
 IwarpPort::IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<Backend> backend)
     : context_(std::move(poller), settings),
+      plain_accept_(settings.backend != BackendChoice::kEpoll),
       backend_(std::move(backend)),
       batch_max_(std::min(backend_->batch_max(), kBatchMax)),
       staging_(std::max(kStagingBytesAlone, batch_max_ * kStagingBytesInBatch)),

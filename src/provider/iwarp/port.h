@@ -7,6 +7,7 @@
 
 #include "src/provider/iwarp/backend.h"
 #include "src/provider/iwarp/link.h"
+#include "src/provider/iwarp/plain_accept.h"
 #include "src/provider/iwarp/port_context.h"
 #include "src/provider/provider.h"
 
@@ -31,6 +32,7 @@ class IwarpPort final : public Port {
     return context_.poller.watch(descriptor, events, watch_token);
   }
   void unwatch(int descriptor) override { context_.poller.remove(descriptor); }
+  Result<int> accept_plain(int descriptor) override { return plain_accept_.accept(descriptor); }
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
@@ -58,6 +60,7 @@ class IwarpPort final : public Port {
 
   PortContext context_;
   const CompletionQueue::SourceHandle watches_ = CompletionQueue::make_source();
+  PlainAccept plain_accept_;
   std::unique_ptr<Backend> backend_;
   const std::size_t batch_max_;
   std::vector<std::byte> staging_;
