@@ -24,6 +24,18 @@ std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& cr
                                            tuning.first_sequence);
 }
 
+// What is for messages alone: windows, and adverts that say more than where bytes lie.
+bool is_for_messages(const wire::Header& header) {
+  switch (header.type) {
+    case MessageType::kAdvert: return header.flags != 0;
+    case MessageType::kOffer:
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Endpoint::Endpoint(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning)
@@ -90,10 +102,13 @@ Status Endpoint::message_arrived(std::uint64_t slot, std::uint32_t length_bytes)
         static_cast<unsigned>(header.type), length_bytes);
     return Status(EPROTO);
   }
-  if (const Status status =
-          endings_.check(header, receives_->adverts_held() + (sends_->window_held() ? 1 : 0));
-      !status.ok())
-    return status;
+  if (agreement_.kind == SocketKind::kStream && is_for_messages(header)) {
+    log(LogLevel::kWarn, "protocol error: type %u with flags %u on a stream",
+        static_cast<unsigned>(header.type), header.flags);
+    return Status(EPROTO);
+  }
+  const std::size_t held = receives_->adverts_held() + (sends_->window_held() ? 1 : 0);
+  if (const Status status = endings_.check(header, held); !status.ok()) return status;
   if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
   if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
     return receives_->arrived(*message, slot, length_bytes);

@@ -81,13 +81,13 @@ BOOST_AUTO_TEST_CASE(notices_need_credits) {
   // Expect: each comes back at once (half of two are owed each time).
   BOOST_TEST(owner.forged.well());
   BOOST_TEST(owner.forged.end.uses.size() == 10U);
-  // Expect: three in a row are one more than there are credits, for none has left that would return one.
-  auto silent = Forged::ready(agreement_of(2, 33, 2));
-  Bytes memory(100);
-  silent->end.endpoint.post_receive(persistent_on(memory, true));
-  silent->end.link.fail_call(0, 0);
-  silent->hear(about_window(MessageType::kNotice, wire::kOfReceive, 1, {10, 0, 1}));
-  BOOST_TEST(silent->well());
+  // Expect: while data of the peer hold both credits, a notice has none.
+  Owner full(true);
+  full.forged.hear(immediate(1));
+  full.forged.hear(immediate(2));
+  BOOST_TEST(full.forged.well());
+  full.forged.hear(about_window(MessageType::kNotice, wire::kOfSend, 1, {10, 0, 1}));
+  BOOST_TEST(full.forged.lost_to_protocol_error());
 }
 
 BOOST_AUTO_TEST_CASE(a_window_is_released_once) {
@@ -195,6 +195,25 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_not_there_ends_the_connection_by_the_link_
   BOOST_TEST((forged->end.failures == Errors{EACCES}));
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_knows_no_windows_to_keep) {
+  Agreement stream = agreement_of(2, 100, 2);
+  stream.kind = SocketKind::kStream;
+  wire::Message at_offset = advert(1, kWindow), list = advert(1, kWindow);
+  at_offset.header.flags = wire::kAtOffset;
+  list.header.flags = wire::kList;
+  Bytes with_list = bytes_of(list, wire::kListEntryBytes);
+  wire::encode_list_entry({16, 20, 2}, std::span(with_list).subspan(wire::kAdvertBytes), 0);
+  for (const Bytes& bytes :
+       {bytes_of(persistent_advert(1, kWindow)), bytes_of(at_offset), with_list, bytes_of(offer(1, kWindow)),
+        bytes_of(about_window(MessageType::kNotice, wire::kOfSend, 1, {1, 0, 1})),
+        bytes_of(about_window(MessageType::kRevoke, wire::kOfSend, 1)),
+        bytes_of(about_window(MessageType::kRelease, wire::kOfSend, 1))}) {
+    auto forged = Forged::ready(stream);
+    forged->hear(bytes);
+    BOOST_TEST(forged->lost_to_protocol_error());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(probes_are_answered_one_by_one) {
   auto forged = Forged::ready();
   for (int i = 0; i < 3; ++i) {
@@ -203,12 +222,19 @@ BOOST_AUTO_TEST_CASE(probes_are_answered_one_by_one) {
   }
   forged->hear(plain(MessageType::kProbeAck));
   BOOST_TEST(forged->lost_to_protocol_error());
-  // Expect: a question asked twice before it could be answered.
-  auto full = Forged::ready(agreement_of(1, 33, 1));
-  full->end.link.fail_call(0, 0);
-  full->end.endpoint.probe();
-  full->hear(plain(MessageType::kProbeAck));
-  BOOST_TEST(full->well());
+  auto asked = Forged::ready();
+  asked->end.endpoint.probe();
+  asked->hear(plain(MessageType::kProbeAck));
+  BOOST_TEST(asked->well());
+  // Expect: after a CLOSE of ours nothing is answered, and a second question is one too many.
+  auto closing = Forged::ready();
+  closing->end.endpoint.close();
+  const std::size_t said = closing->said().size();
+  closing->hear(plain(MessageType::kProbe));
+  BOOST_TEST(closing->well());
+  BOOST_TEST(closing->said().size() == said);
+  closing->hear(plain(MessageType::kProbe));
+  BOOST_TEST(closing->lost_to_protocol_error());
 }
 
 BOOST_AUTO_TEST_CASE(a_list_of_windows_is_held_in_its_slot_until_it_is_matched) {
