@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""exs.h is valid C11 and C++11 to C++20, by either name, and keeps its sizes and flag bits.
+"""exs.h is valid C11 and C++11 to C++20, by either name, and keeps its sizes and flag bits; exs.hpp and each header
+below it compile alone.
 
     header.py C-COMPILER C++-COMPILER
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -57,6 +59,16 @@ def compile_source(source, command):
         raise SystemExit(f"{' '.join(command)}:\n{done.stderr}")
 
 
+def check_cpp_headers(cxx_compiler):
+    compilers = {cxx_compiler} | {other for other in ("g++", "clang++-14") if shutil.which(other)}
+    headers = sorted(path.relative_to(ROOT / "include").as_posix() for path in (ROOT / "include").rglob("*.hpp"))
+    for compiler in sorted(compilers):
+        for header in headers:
+            compile_source(f"#include <{header}>\n#include <{header}>\n",
+                           [compiler, "-x", "c++", "-std=c++20", *STRICT, "-Wshadow"])
+        print(f"{len(headers)} headers of the C++ layer with {compiler}: compile alone")
+
+
 def message_flags(c_compiler):
     done = subprocess.run([c_compiler, "-x", "c", "-D_GNU_SOURCE", "-dM", "-E", "-"], input="#include <sys/socket.h>\n",
                           capture_output=True, text=True, check=True)
@@ -71,6 +83,7 @@ def main():
         for variant in variants:
             compile_source(SOURCE.format(header=header), [*variant, *STRICT])
             print(f"<{header}> {' '.join(variant)}: compiles")
+    check_cpp_headers(cxx_compiler)
     flags = message_flags(c_compiler)
     if not flags:
         raise SystemExit("no MSG_ flags found: the check checks nothing")

@@ -14,13 +14,15 @@ MAY_INCLUDE = {
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
     "event": ["src/base/", "src/provider/provider.h", "src/proto/", "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h"],
-    "examples": ["exs/exs.h", "sys/exs.h"],
+    "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "perf": ["exs/exs.h", "sys/exs.h", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
 }
 # The registry is where the providers' names meet, and may see the front header of each.
 EXCEPTIONS = {
+    "include/exs/exs.hpp": [r"exs/cpp/\w+\.hpp"],
+    "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
 }
 # Headers of others -> the only places that may include them.
@@ -36,7 +38,7 @@ PURE = ["src/wire/", "src/proto/"]
 IMPURE = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|atomic|future|chrono|ctime|time\.h|sys/time\.h"
                     r"|sys/socket\.h|netinet/.*|sys/epoll\.h|poll\.h|unistd\.h|pthread\.h"
                     r"|src/base/(drive_lock|handle_table|unique_fd)\.h)$")
-PUBLIC_HEADER = {"stddef.h", "stdint.h", "sys/socket.h", "sys/time.h"}
+PUBLIC_HEADER = {"stddef.h", "stdint.h", "sys/socket.h", "sys/time.h", "sys/types.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 
@@ -79,7 +81,7 @@ def complaints_about(name, text):
 
 def main():
     files = [path for folder in ("src", "event", "include", "perf", "examples")
-             for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".cc", ".c")]
+             for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)
              for complaint in complaints_about(name, path.read_text())]

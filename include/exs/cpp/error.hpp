@@ -1,0 +1,50 @@
+// How the C++ layer tells errors: errno values as std::error_code.
+#ifndef EXS_CPP_ERROR_HPP
+#define EXS_CPP_ERROR_HPP
+
+#include <exs/exs.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+namespace exs::cpp {
+
+// Compares with std::errc; 0 is no error.
+inline std::error_code error_of(int number) noexcept {
+  return {number, std::generic_category()};
+}
+
+// Of a call that returned `result`: -1 means that errno tells.
+inline std::error_code outcome_of(int result) noexcept {
+  return error_of(result == -1 ? errno : 0);
+}
+
+// For set-up: throws what errno tells.
+inline int checked(int result, const char* call) {
+  if (result == -1) throw std::system_error(error_of(errno), call);
+  return result;
+}
+
+// What became of a transfer.
+struct [[nodiscard]] Result {
+  std::error_code error;
+  std::size_t bytes = 0;
+  std::uint32_t flags = 0;  // EXS_EVF_*
+
+  explicit operator bool() const noexcept { return !error; }
+  // The peer sends no more.
+  [[nodiscard]] bool ended() const noexcept { return (flags & EXS_EVF_EOF) != 0; }
+  // The message was longer than the memory.
+  [[nodiscard]] bool truncated() const noexcept { return (flags & EXS_EVF_TRUNC) != 0; }
+  // The bytes, or the error as an exception.
+  std::size_t value() const {
+    if (error) throw std::system_error(error);
+    return bytes;
+  }
+};
+
+}  // namespace exs::cpp
+
+#endif  // EXS_CPP_ERROR_HPP

@@ -1,0 +1,122 @@
+// A socket whose operations end in events of a queue.
+#ifndef EXS_CPP_SOCKET_HPP
+#define EXS_CPP_SOCKET_HPP
+
+#include <exs/cpp/objects.hpp>
+
+namespace exs::cpp {
+
+// Closes its socket when it dies, and then waits as exs_close does.
+class Socket {
+ public:
+  // Where the event of an operation goes.
+  struct Target {
+    exs_qhandle_t queue;
+    void* handle = nullptr;
+  };
+
+  Socket() noexcept = default;
+  // Takes over an exs socket, or a kernel socket to adopt.
+  explicit Socket(int number) noexcept : number_(number) {}
+  static Socket create(int type = SOCK_SEQPACKET, int family = AF_INET) {
+    return Socket(checked(exs_socket(family, type, 0), "exs_socket"));
+  }
+  ~Socket() {
+    if (is_open()) exs_close(number_);
+  }
+  Socket(Socket&& other) noexcept : number_(other.release()) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] bool is_open() const noexcept { return number_ != -1; }
+  // Leaves the closing to the caller.
+  [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
+
+  // --- Set-up ---
+  void bind(const Address& address) {
+    checked(exs_bind(number_, address.get(), address.length()), "exs_bind");
+  }
+  void listen(int backlog = SOMAXCONN) { checked(exs_listen(number_, backlog), "exs_listen"); }
+  template <typename T>
+  void set_option(int option, const T& value, int level = SOL_EXS) {
+    checked(exs_setsockopt(number_, level, option, &value, sizeof value), "exs_setsockopt");
+  }
+  template <typename T = int>
+  [[nodiscard]] T option(int option, int level = SOL_EXS) const {
+    T value{};
+    socklen_t length = sizeof value;
+    checked(exs_getsockopt(number_, level, option, &value, &length), "exs_getsockopt");
+    return value;
+  }
+  // EXS_F_SET_*: `value` has exactly the type that the command asks for.
+  template <typename T>
+  void set_limit(int command, T value) {
+    checked(exs_fcntl(number_, command, value), "exs_fcntl");
+  }
+  template <typename T = int>
+  [[nodiscard]] T limit(int command) const {
+    T value{};
+    checked(exs_fcntl(number_, command, &value), "exs_fcntl");
+    return value;
+  }
+  [[nodiscard]] Address local_address() const { return address_from(exs_getsockname, "exs_getsockname"); }
+  [[nodiscard]] Address peer_address() const { return address_from(exs_getpeername, "exs_getpeername"); }
+
+  // --- Operations; after one that is accepted (no error) exactly one event follows ---
+  std::error_code connect(const Address& address, Target target) noexcept {
+    return outcome_of(exs_connect(number_, address.get(), address.length(), 0, target.queue, target.handle));
+  }
+  std::error_code accept(Target target) const noexcept {
+    return outcome_of(exs_accept(number_, nullptr, 0, target.queue, target.handle));
+  }
+  std::error_code send(std::span<const std::byte> bytes, Target target,
+                       exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+    return outcome_of(
+        exs_send(number_, bytes.data(), bytes.size(), flags, target.queue, target.handle, region));
+  }
+  std::error_code recv(std::span<std::byte> into, Target target,
+                       exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+    return outcome_of(
+        exs_recv(number_, into.data(), into.size(), flags, target.queue, target.handle, region));
+  }
+  // At an offset of the peer's persistent memory.
+  std::error_code send_at(std::uint64_t offset, std::span<const std::byte> bytes, Target target,
+                          exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+    return outcome_of(exs_send_offset(number_, bytes.data(), bytes.size(), flags, target.queue, target.handle,
+                                      region, offset));
+  }
+  std::error_code recv_at(std::uint64_t offset, std::span<std::byte> into, Target target,
+                          exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+    return outcome_of(exs_recv_offset(number_, into.data(), into.size(), flags, target.queue, target.handle,
+                                      region, offset));
+  }
+  std::error_code flush() const noexcept { return outcome_of(exs_flush(number_)); }
+  std::error_code shutdown(int how) const noexcept { return outcome_of(exs_shutdown(number_, how)); }
+  // All operations, or those with this handle. How many match; 0 also on an error.
+  int cancel() const noexcept { return matched(exs_cancel(number_, nullptr, EXS_CAF_FILDES)); }
+  int cancel(void* handle) const noexcept {
+    return matched(exs_cancel(number_, handle, EXS_CAF_FILDES | EXS_CAF_AHANDLE));
+  }
+  // Waits, at most the linger time. The socket is closed whatever comes back.
+  std::error_code close() noexcept { return outcome_of(exs_close(release())); }
+
+ private:
+  using NameCall = int (*)(int, sockaddr*, socklen_t*);
+  [[nodiscard]] Address address_from(NameCall call, const char* name) const {
+    sockaddr_storage storage{};
+    socklen_t length = sizeof storage;
+    auto* const address = reinterpret_cast<sockaddr*>(&storage);
+    checked(call(number_, address, &length), name);
+    return {address, length};
+  }
+  static int matched(int result) noexcept { return result < 0 ? 0 : result; }
+
+  int number_ = -1;
+};
+
+}  // namespace exs::cpp
+
+#endif  // EXS_CPP_SOCKET_HPP
