@@ -45,7 +45,7 @@ std::size_t below(Random& random, std::size_t limit) {
   return random() % limit;
 }
 
-Party::Party(std::size_t places) : places_(places) {
+Party::Party(std::size_t places, int type) : type_(type), places_(places) {
   for (auto& queue : queues_) queue = std::make_unique<Queue>(3 * kOperations);
 }
 
@@ -93,7 +93,7 @@ std::size_t Party::empty_place() const {
 }
 
 void Party::listen(Random& random) {
-  listening_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  listening_ = exs_socket(AF_INET, type_, 0);
   prepare(random, listening_);
   sockaddr_in address = loopback();
   exs_bind(listening_, generic(address), sizeof address);
@@ -108,7 +108,7 @@ std::uint16_t Party::port() const {
 }
 
 void Party::connect(Random& random, std::size_t place, std::uint16_t port) {
-  const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  const int socket = exs_socket(AF_INET, type_, 0);
   if (socket < 0) return operations_.violation("exs_socket: " + errno_name(errno));
   prepare(random, socket);
   sockaddr_in address = loopback(ntohs(port));
@@ -233,6 +233,20 @@ void Party::transfer(Random& random, Place& place, int socket) {
     operations_.relax(*ticket, kBoundNs);
 }
 
+exs_msghdr_t* Party::vector_of(Random& random, std::byte* buffer, std::size_t length_bytes,
+                               exs_mhandle_t region) {
+  Vector& vector = vectors_[static_cast<std::size_t>(buffer - memory_.at()) / kBufferBytes];
+  const std::size_t first = below(random, length_bytes + 1);
+  vector.pieces = {};
+  vector.pieces[0] = {buffer, first, region, 0};
+  vector.pieces[1] = {buffer + first, 0, region, 0};
+  vector.pieces[2] = {buffer + first, length_bytes - first, memory_.handle(), 0};
+  vector.message = {};
+  vector.message.msg_iov = vector.pieces.data();
+  vector.message.msg_iovlen = static_cast<int>(vector.pieces.size());
+  return &vector.message;
+}
+
 // Persistent operations have no limit: they end with their socket, or when they are cancelled.
 std::optional<OperationTable::Ticket> Party::transfer_within(std::uint64_t bound_ns, Random& random,
                                                              int socket) {
@@ -248,6 +262,14 @@ std::optional<OperationTable::Ticket> Party::transfer_within(std::uint64_t bound
       return sends ? exs_send_offset(socket, buffer, room, 0, queue, handle, region, offset)
                    : exs_recv_offset(socket, buffer, room, 0, queue, handle, region, offset);
     });
+  }
+  if (below(random, 10) == 0) {
+    return post_within(bound_ns, sends ? EXS_EVT_SENDMSG : EXS_EVT_RECVMSG,
+                       [&](exs_ahandle_t handle, std::byte* buffer) {
+                         exs_msghdr_t* const message = vector_of(random, buffer, room, region);
+                         return sends ? exs_sendmsg(socket, message, 0, queue, handle)
+                                      : exs_recvmsg(socket, message, 0, queue, handle);
+                       });
   }
   const int flags = sends ? send_flags(random) : receive_flags(random);
   if ((flags & EXS_PERSISTENT) != 0) bound_ns = kBoundNs;
@@ -313,7 +335,7 @@ void Party::check_error(const exs_event_t& event) {
   if (error == 0 || is_one_of(error, {ECANCELED, ECONNRESET, EPIPE, ETIMEDOUT})) return;
   const bool connects = event.exs_evt_type == EXS_EVT_CONNECT;
   if (connects && is_one_of(error, {ECONNREFUSED, ECONNABORTED, ENOTCONN, EINVAL})) return;
-  const bool transfers = event.exs_evt_type == EXS_EVT_SEND || event.exs_evt_type == EXS_EVT_RECV;
+  const bool transfers = event.exs_evt_type >= EXS_EVT_SEND && event.exs_evt_type <= EXS_EVT_RECVMSG;
   if (transfers && is_one_of(error, {ERANGE, EINVAL, EBUSY})) return;  // what only persistence makes possible
   operations_.violation(std::string(exs_evtname(event.exs_evt_type)) + " ended with " + errno_name(error));
 }

@@ -31,7 +31,8 @@ class Party {
   static constexpr std::uint64_t kLimitNs = 400'000'000;
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
 
-  explicit Party(std::size_t places);
+  // `type`: of all its sockets.
+  Party(std::size_t places, int type);
 
   // One random thing with a random socket.
   void act(Random& random);
@@ -80,7 +81,16 @@ class Party {
   void check_error(const exs_event_t& event);
   exs_qhandle_t some_queue(Random& random);
 
+  // The memory of a vector, which must live until the event.
+  struct Vector {
+    exs_msghdr_t message{};
+    std::array<exs_iovec_t, 3> pieces{};
+  };
+  exs_msghdr_t* vector_of(Random& random, std::byte* buffer, std::size_t length_bytes, exs_mhandle_t region);
+
+  const int type_;
   OperationTable operations_{kOperations};
+  std::vector<Vector> vectors_{kOperations};
   std::array<std::unique_ptr<Queue>, 2> queues_;
   Memory memory_{kOperations * kBufferBytes};
   std::vector<Place> places_;
