@@ -368,9 +368,9 @@ EXS_API int exs_sendmsg(int socket, exs_msghdr_t* message, int flags, exs_qhandl
 EXS_API int exs_recvmsg(int socket, exs_msghdr_t* message, int flags, exs_qhandle_t queue,
                         exs_ahandle_t handle);
 /* exs_sendfile - send file ranges and memory, mixed, as one message or as bytes of a stream;
- * EXS_EVT_SENDFILE. The files are read before it returns (on an adopted kernel socket: by sendfile(2) as it
- * goes). Besides the errors of exs_sendmsg: EBADF also a file; EINVAL element, or range beyond the end of the
- * file; EIO and what pread(2) says; ENOMEM. Source: ES-API (arguments ours). */
+ * EXS_EVT_SENDFILE. The files are read before it returns. Besides the errors of exs_sendmsg: EBADF also a
+ * file; EINVAL element, or range beyond the end of the file; EIO and what pread(2) says; ENOMEM. Source:
+ * ES-API (arguments ours). */
 EXS_API int exs_sendfile(int socket, exs_xferfile_t* file, int flags, exs_qhandle_t queue,
                          exs_ahandle_t handle);
 /* exs_flush - start what MSG_MORE, or the combining of small sends, holds back. EBADF; ENOTCONN. exs

@@ -200,8 +200,9 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
   if (direction == Direction::kReceive)
     return operation.persistent && !has_right(region.access(), Access::kRemoteWrite) ? Status(EACCES)
                                                                                      : Status();
-  return is_exposed(session, operation) && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES)
-                                                                                            : Status();
+  // A peer that has posted no receive yet when a write at an offset comes reads its data instead.
+  const bool exposed = operation.at_offset || is_exposed(session, operation);
+  return exposed && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES) : Status();
 }
 
 Status post_piece(Library& library, const Transfer& transfer, const Parties& parties, const Piece& piece,

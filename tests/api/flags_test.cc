@@ -91,6 +91,12 @@ BOOST_AUTO_TEST_CASE(persistent_memory_is_registered_and_has_the_right) {
   BOOST_TEST(post(true, local) == "EACCES");
   BOOST_TEST(post(false, readable) == "EACCES");
   BOOST_TEST(post(false, local) == "EACCES");
+  // What the peer reads if it has posted no receive yet.
+  BOOST_TEST(outcome(exs_send_offset(pair.left, memory.at(), 8, 0, queue.handle(), nullptr, local.handle(),
+                                     0)) == "EFAULT");
+  for (const Memory* of : {&local, &writable})
+    BOOST_TEST(outcome(exs_send_offset(pair.left, const_cast<Memory*>(of)->at(), 8, 0, queue.handle(),
+                                       nullptr, of->handle(), 0)) == "EACCES");
   BOOST_TEST(outcome(send(EXS_PERSISTENT, 0)) == "EINVAL");
   BOOST_TEST(outcome(receive(EXS_PERSISTENT, 0)) == "EINVAL");
   const exs_qhandle_t q = queue.handle();
