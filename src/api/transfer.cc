@@ -140,10 +140,11 @@ Place::~Place() {
   parties_.session->withdraw(direction_, persistent_);
 }
 
-// Only a message that travels inside its advertisement, and a write, do without the peer reading our memory.
+// Only a message that travels inside its advertisement does without the peer reading our memory. One at an
+// offset is written when we know of the place, else advertised: that is seen when it leaves.
 bool is_exposed(const Session& session, const Operation& operation) {
-  if (operation.at_offset || session.carries_plain_bytes()) return false;
-  return operation.never_immediate || operation.persistent ||
+  if (session.carries_plain_bytes()) return false;
+  return operation.never_immediate || operation.persistent || operation.at_offset ||
          operation.memory.length_bytes > session.small_bytes();
 }
 
