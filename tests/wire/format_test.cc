@@ -28,8 +28,7 @@ struct Section {
 };
 
 std::string repository_path(const std::string& path) {
-  const std::string here = __FILE__;
-  return here.substr(0, here.rfind("tests/wire/")) + path;
+  return std::string(EXS_SOURCE_FOLDER "/") + path;
 }
 
 std::map<std::string, Section> read_format() {

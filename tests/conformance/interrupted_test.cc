@@ -1,0 +1,101 @@
+// Every call that waits ends with EINTR when a signal is caught, and loses nothing by it.
+#define BOOST_TEST_MODULE interrupted_test
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+
+#include <cerrno>
+
+#include "tests/conformance/world.h"
+
+namespace exs::test {
+namespace {
+
+void ignore_quietly(int) {}
+
+struct Fixture {
+  Fixture() {
+    struct sigaction action {};
+    action.sa_handler = ignore_quietly;  // no SA_RESTART
+    ::sigaction(SIGUSR1, &action, nullptr);
+  }
+  World world;
+};
+
+struct Waiting {
+  const char* function;
+  int error;
+  int (*call)(World&);
+  void (*prepare)(World&);
+};
+
+std::ostream& operator<<(std::ostream& out, const Waiting& waiting) {
+  return out << waiting.function;
+}
+
+void connect_pair(World& w) {
+  w.connected();
+}
+
+const Waiting kWaiting[] = {
+    {"exs_qdequeue", EINTR,
+     [](World& w) {
+       exs_event_t event;
+       return exs_qdequeue(w.q(), &event, 1, nullptr);
+     },
+     connect_pair},
+    {"exs_qwait", EINTR,
+     [](World& w) {
+       exs_event_t event;
+       return exs_qwait(w.q(), &event, 1, 1, -1);
+     },
+     connect_pair},
+    {"exs_connect_sync", EINTR,
+     [](World& w) { return exs_connect_sync(w.fresh(), w.name(), World::kNameBytes); },
+     [](World& w) {
+       w.listening();
+       w.fresh();
+     }},
+    {"exs_accept_sync", EINTR, [](World& w) { return exs_accept_sync(w.listening(), nullptr, nullptr); },
+     [](World& w) { w.listening(); }},
+    {"exs_send_sync", EINTR,
+     [](World& w) {
+       return static_cast<int>(exs_send_sync(w.connected(), w.at(), w.memory.size_bytes(), 0, w.mh()));
+     },
+     [](World& w) {  // the one credit is taken, so the send has not begun and can be taken back
+       exs_send(w.connected(), w.at(), w.memory.size_bytes(), 0, w.q(), nullptr, w.mh());
+     }},
+    {"exs_recv_sync", EINTR,
+     [](World& w) { return static_cast<int>(exs_recv_sync(w.connected(), w.at(), 64, 0, w.mh())); },
+     connect_pair},
+    {"exs_recv_window", EINTR,
+     [](World& w) { return static_cast<int>(exs_recv_window(w.connected(), w.at(), 64, w.mh(), 64, 0, -1)); },
+     connect_pair},
+};
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE_F(Fixture, a_caught_signal_ends_the_wait, kWaiting, waiting) {
+  world.one_credit = true;
+  waiting.prepare(world);
+  int result = 0;
+  int error = 0;
+  WaitingThread thread([&] {
+    result = waiting.call(world);
+    error = errno;
+  });
+  thread.await_sleep();
+  thread.interrupt(SIGUSR1);
+  thread.join();
+  BOOST_TEST(result == -1);
+  BOOST_TEST(errno_name(error) == "EINTR");
+}
+
+// shows: exs_recv_window ETIMEDOUT
+BOOST_FIXTURE_TEST_CASE(a_snapshot_of_nothing_ends_with_its_time, Fixture) {
+  BOOST_TEST(outcome(static_cast<int>(exs_recv_window(world.connected(), world.at(), 64, world.mh(), 64, 0,
+                                                      1'000'000))) == "ETIMEDOUT");
+}
+
+}  // namespace exs::test

@@ -1,0 +1,83 @@
+#include "tests/conformance/world.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cerrno>
+
+namespace exs::test {
+namespace {
+
+void with_one_credit(int socket) {
+  exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, 1);
+}
+
+}  // namespace
+
+Pair& World::pair() {
+  if (!pair_) {
+    pair_.emplace(queue, queue, one_credit ? with_one_credit : nullptr);
+  }
+  return *pair_;
+}
+
+World::~World() {
+  for (const int socket : {fresh_, connecting_, rival_}) {
+    if (socket >= 0) exs_close(socket);
+  }
+  pair_.reset();  // so that the receives in it end
+  exs_free(allocated_);
+}
+
+int World::forestalled() {
+  if (rival_ >= 0) return fresh_;
+  rival_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  sockaddr_in address = loopback();
+  socklen_t length = sizeof address;
+  exs_bind(fresh(), generic(address), sizeof address);
+  exs_getsockname(fresh(), generic(address), &length);
+  exs_bind(rival_, generic(address), sizeof address);
+  exs_listen(rival_, 1);
+  return fresh_;
+}
+
+void World::receiving() {
+  if (receiving_) return;
+  receiving_ = true;
+  for (int i = 0; i < 2; ++i) exs_recv(connected(), at(), 1, 0, q(), nullptr, mh());
+}
+
+void* World::receiving_allocated() {
+  if (allocated_ == nullptr) {
+    exs_mhandle_t region = 0;
+    allocated_ = exs_alloc(4096, &region);
+    exs_recv(connected(), allocated_, 64, 0, q(), nullptr, region);
+  }
+  return allocated_;
+}
+
+int World::connecting() {
+  if (connecting_ < 0) {
+    connecting_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    exs_connect(connecting_, name(), kNameBytes, 0, q(), nullptr);
+  }
+  return connecting_;
+}
+
+void check_refusal(const Refusal& refusal) {
+  World world;
+  // Makes what the call needs; as often as there can be shards, which are made in turn when first needed.
+  for (int i = 0; i < 4; ++i) refusal.call(world);
+  while (!world.queue.empty()) world.queue.next();
+  const int slots_before = attribute(world.q(), EXS_QATTR_RESERVED_SLOTS);
+  const std::size_t descriptors_before = open_descriptors();
+  errno = 0;
+  const int result = refusal.call(world);
+  const int error = errno;
+  BOOST_TEST(result == -1);
+  BOOST_TEST(errno_name(error) == errno_name(refusal.error));
+  BOOST_TEST(world.queue.empty());
+  BOOST_TEST(attribute(world.q(), EXS_QATTR_RESERVED_SLOTS) == slots_before);
+  BOOST_TEST(open_descriptors() == descriptors_before);
+}
+
+}  // namespace exs::test

@@ -1,0 +1,115 @@
+// What a refused call is tried on: each thing is made when first asked for, and everything is as before
+// afterwards.
+#pragma once
+
+#include <optional>
+
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+
+class World {
+ public:
+  Library library;
+  Queue queue{1024};
+  Memory memory{1 << 16};
+
+  [[nodiscard]] exs_qhandle_t q() const { return queue.handle(); }
+  [[nodiscard]] exs_mhandle_t mh() const { return memory.handle(); }
+  [[nodiscard]] void* at(std::size_t offset_bytes = 0) { return memory.at(offset_bytes); }
+
+  // A queue whose only slot is taken by an event.
+  exs_qhandle_t full() {
+    if (!full_) {
+      full_.emplace(1);
+      exs_qpost(full_->handle(), nullptr, nullptr);
+    }
+    return full_->handle();
+  }
+  int fresh() {
+    if (fresh_ < 0) fresh_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+    return fresh_;
+  }
+  int listening() {
+    if (!listening_) listening_.emplace();
+    return listening_->number();
+  }
+  // An address where somebody listens.
+  sockaddr_in* somebody() {
+    listening();
+    address_ = listening_->address();
+    return &address_;
+  }
+  [[nodiscard]] sockaddr* name() { return generic(*somebody()); }
+  static constexpr socklen_t kNameBytes = sizeof(sockaddr_in);
+  int connected() { return pair().left; }
+  int peer() { return pair().right; }
+  bool one_credit = false;  // of the pair; set before it is made
+  Pair& pair();
+  int stream() {
+    if (!stream_) stream_.emplace(queue, SOCK_STREAM);
+    return stream_->left;
+  }
+  // Bound to an address where somebody has begun to listen since.
+  int forestalled();
+  // Two receives are posted that nothing ends.
+  void receiving();
+  // Memory of exs_alloc in which a receive is posted.
+  void* receiving_allocated();
+  int connecting();  // under way: the peer has no accept in place
+  // Memory of one page that nobody may write through a peer.
+  exs_mhandle_t local_only() {
+    if (!local_only_) local_only_.emplace(1 << 16, EXS_MRF_LOCAL_ONLY);
+    return local_only_->handle();
+  }
+  void* local_only_at() {
+    local_only();
+    return local_only_->at();
+  }
+  // A handle of each kind that has been valid.
+  exs_qhandle_t stale_queue() {
+    const exs_qhandle_t deleted = exs_qcreate(1);
+    exs_qdelete(deleted);
+    return deleted;
+  }
+  exs_mhandle_t stale_region() {
+    const Memory gone(64);
+    return gone.handle();
+  }
+  static constexpr int kNoDescriptor = 100'000;
+
+  ~World();
+  World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+ private:
+  std::optional<Queue> full_;
+  int fresh_ = -1;
+  int connecting_ = -1;
+  bool receiving_ = false;
+  int rival_ = -1;
+  void* allocated_ = nullptr;
+  sockaddr_in address_{};
+  std::optional<ListeningSocket> listening_;
+  std::optional<Pair> pair_;
+  std::optional<Pair> stream_;
+  std::optional<Memory> local_only_;
+};
+
+// One promise of a manual page: called so, the function refuses with this error.
+struct Refusal {
+  const char* function;
+  int error;
+  const char* when;
+  int (*call)(World&);
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Refusal& refusal) {
+  return out << refusal.function << " " << errno_name(refusal.error) << ": " << refusal.when;
+}
+
+// Makes the call, and looks whether it changed anything.
+void check_refusal(const Refusal& refusal);
+
+}  // namespace exs::test
