@@ -34,6 +34,9 @@ bool Connection::combines() const noexcept {
 Cancelled Connection::cancel(Direction direction, const Selection& selection, int error) {
   return implementation_->cancel(direction, selection, error);
 }
+void Connection::end_turn() {
+  implementation_->end_turn();
+}
 void Connection::set_nodelay(bool nodelay) {
   implementation_->set_nodelay(nodelay);
 }

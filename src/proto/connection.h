@@ -81,8 +81,10 @@ class Connection {
 
   // Starts what `more` or the combining of a stream's small sends holds back.
   void flush();
-  // Something waits only for more sends to share its message: flush() must come within a moment.
+  // Something waits only for more sends to share its message: end_turn() must come within a moment.
   [[nodiscard]] bool combines() const noexcept;
+  // Whoever posted has had its turn: starts what combining holds back, not what `more` does.
+  void end_turn();
   // Ends the operations that the peer has not begun with, each with `error`, not necessarily in their turn.
   Cancelled cancel(Direction direction, const Selection& selection, int error);
   // A stream sends each small send by itself, at once.

@@ -3,6 +3,8 @@
 #include "src/base/log.h"
 #include "src/proto/message_receive.h"
 #include "src/proto/message_send.h"
+#include "src/proto/stream_receive.h"
+#include "src/proto/stream_send.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
@@ -14,12 +16,18 @@ namespace {
 
 std::unique_ptr<SendSide> make_sends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
                                      const Agreement& agreement, const Tuning& tuning) {
+  if (agreement.kind == SocketKind::kStream)
+    return std::make_unique<StreamSends>(link, outbox, credits, counters, agreement, tuning.first_sequence);
   return std::make_unique<MessageSends>(link, outbox, credits, counters, agreement, tuning.first_sequence,
                                         tuning.read_chunk_bytes);
 }
 
 std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& credits, Counters& counters,
                                            const Agreement& agreement, const Tuning& tuning) {
+  if (agreement.kind == SocketKind::kStream) {
+    return std::make_unique<StreamReceives>(link, slots, credits, counters, agreement,
+                                            tuning.read_chunk_bytes, tuning.first_sequence);
+  }
   return std::make_unique<MessageReceives>(link, slots, credits, counters, agreement, tuning.read_chunk_bytes,
                                            tuning.first_sequence);
 }
@@ -175,7 +183,15 @@ Cancelled Endpoint::cancel(Direction direction, const Selection& selection, int 
   return cancelled;
 }
 
-void Endpoint::set_nodelay(bool /*nodelay*/) {}
+void Endpoint::end_turn() {
+  sends_->end_turn();
+  settle({});
+}
+
+void Endpoint::set_nodelay(bool nodelay) {
+  sends_->set_nodelay(nodelay);
+  settle({});
+}
 
 void Endpoint::probe() {
   probes_.ask();

@@ -41,6 +41,7 @@ class Endpoint {
   void flush();
   [[nodiscard]] bool combines() const noexcept { return sends_->combines(); }
   Cancelled cancel(Direction direction, const Selection& selection, int error);
+  void end_turn();
   void set_nodelay(bool nodelay);
   void probe();
   void shutdown_sending();

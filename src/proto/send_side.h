@@ -22,8 +22,11 @@ class SendSide {
   virtual Status transmit() = 0;
   // Holds nothing back any more of what is posted now.
   virtual void flush() = 0;
-  // Whether something waits only for more sends to share its message: flush() must come within a moment.
+  // Whether something waits only for more sends to share its message: end_turn() must come within a moment.
   [[nodiscard]] virtual bool combines() const noexcept = 0;
+  // Whoever posted has had its turn: combining holds nothing back any more, MSG_MORE still does.
+  virtual void end_turn() {}
+  virtual void set_nodelay(bool /*nodelay*/) {}
 
   // Completion of the message that was posted with this id; of an RDMA WRITE.
   virtual void left(std::uint64_t id) = 0;

@@ -1,0 +1,259 @@
+#include "src/proto/stream_receive.h"
+
+#include <algorithm>
+
+#include "src/base/log.h"
+#include "src/proto/token.h"
+
+namespace exs::proto {
+
+StreamReceives::StreamReceives(Link& link, Slots& slots, Credits& credits, Counters& counters,
+                               const Agreement& agreement, std::uint64_t chunk_bytes,
+                               std::uint32_t first_sequence)
+    : slots_(slots),
+      credits_(credits),
+      counters_(counters),
+      small_bytes_(agreement.small_bytes),
+      reads_(link, counters, agreement.reads_out, chunk_bytes),
+      next_sequence_(first_sequence) {}
+
+void StreamReceives::post(const Operation& operation) {
+  Receive& posted = receives_.push_back({});
+  posted.operation = operation;
+  posted.room = Pieces(operation);
+  if (state_ == State::kStopped) end_open_receives(stop_outcome_);
+}
+
+// ---------------------------------------------------------------- from the peer
+
+Status StreamReceives::arrived(const wire::Message& message, std::uint64_t slot,
+                               std::uint32_t message_bytes) {
+  const std::uint32_t sequence = message.header.sequence;
+  const bool is_advert = message.header.type == wire::MessageType::kAdvert;
+  const std::uint64_t bytes = is_advert ? message.advert.length_bytes : message.payload_bytes;
+  const char* wrong = nullptr;
+  if (sequence != next_sequence_) {
+    wrong = "out of turn";
+  } else if (message.header.flags != 0) {
+    wrong = "with flags in a stream";
+  } else if (bytes == 0) {
+    wrong = "without bytes in a stream";
+  } else if (!is_advert && bytes > small_bytes_) {
+    wrong = "longer than agreed";
+  }
+  if (wrong != nullptr) {
+    log(LogLevel::kWarn, "protocol error: data message %u %s (expected %u, flags %u, %llu bytes)", sequence,
+        wrong, next_sequence_, static_cast<unsigned>(message.header.flags),
+        static_cast<unsigned long long>(bytes));
+    return Status(EPROTO);
+  }
+  if (const Status status = credits_.data_arrived(); !status.ok()) return status;
+  ++next_sequence_;
+  if (!is_advert) {
+    ++immediates_held_;
+    waiting_.push_back({false, {}, slot, message_bytes, 0});
+    return {};
+  }
+  ++counters_.adverts_received;
+  adverts_.push_back({sequence, bytes, bytes, false, 0});
+  waiting_.push_back({true, {message.advert.address, bytes, message.advert.key}, 0, 0, 0});
+  return slots_.free(slot);
+}
+
+Status StreamReceives::told(const wire::Message&) {
+  return Status(EPROTO);
+}
+
+// Out of the oldest advert of which something has not landed: READs are posted, and land, in its order.
+void StreamReceives::read_landed() {
+  if (!reads_.landed()) return;
+  const Reading landed = readings_.pop_front();
+  --receive(landed.receive_id).reading;
+  Advert& advert = adverts_.front();
+  --advert.reading;
+  advert.left_bytes -= landed.bytes;
+  finish_adverts();
+}
+
+void StreamReceives::finish_adverts() {
+  while (!adverts_.empty()) {
+    const Advert& oldest = adverts_.front();
+    if (oldest.reading > 0 || (oldest.left_bytes > 0 && !oldest.refused)) return;
+    acks_.push_back(adverts_.pop_front());
+    ++first_advert_id_;
+  }
+}
+
+void StreamReceives::peer_ended() {
+  if (state_ == State::kOpen) state_ = State::kPeerEnded;
+}
+
+// ---------------------------------------------------------------- matching
+
+Status StreamReceives::match() {
+  if (state_ == State::kStopped) return refuse_waiting();
+  for (; filling_id_ < end_id(); ++filling_id_) {
+    Receive& next = receive(filling_id_);
+    if (!next.ended) {
+      if (const Status status = fill(next); !status.ok()) return status;
+    }
+    if (!next.ended) break;
+  }
+  if (state_ == State::kPeerEnded) end_open_receives({0, 0, kEndOfStream});
+  return {};
+}
+
+// Ends the receive if what is here allows it.
+Status StreamReceives::fill(Receive& into) {
+  const bool wait_all = into.operation.wait_all;
+  while (into.room.left_bytes() > 0 && !waiting_.empty()) {
+    Incoming& from = waiting_.front();
+    if (!from.is_advert) {
+      if (const Status status = copy(into, from); !status.ok()) return status;
+      continue;
+    }
+    if (into.outcome.length_bytes > 0 && !wait_all) break;
+    read(into, from);
+    if (!wait_all) break;
+  }
+  into.ended = into.room.left_bytes() == 0 || (into.outcome.length_bytes > 0 && !wait_all);
+  return {};
+}
+
+Status StreamReceives::copy(Receive& into, Incoming& from) {
+  const auto payload = slots_.message(from.slot, from.message_bytes).subspan(wire::kHeaderBytes);
+  const std::size_t copied = into.room.fill_from(payload.subspan(from.taken_bytes));
+  into.outcome.length_bytes += copied;
+  into.outcome.flags |= kImmediate | kCopied;
+  counters_.copied_bytes += copied;
+  from.taken_bytes += static_cast<std::uint32_t>(copied);
+  if (from.taken_bytes < payload.size()) return {};
+  return free_slot(waiting_.pop_front());
+}
+
+void StreamReceives::read(Receive& into, Incoming& from) {
+  const std::uint64_t bytes = std::min<std::uint64_t>(into.room.left_bytes(), from.window.length_bytes);
+  for (std::uint64_t left = bytes; left > 0;) {
+    const LocalSlice piece = into.room.next(left);
+    left -= piece.length_bytes;
+    reads_.add(0, piece, from.window, left == 0);
+    from.window.address += piece.length_bytes;
+  }
+  from.window.length_bytes -= bytes;
+  into.outcome.length_bytes += bytes;
+  counters_.direct_bytes += bytes;
+  ++into.reading;
+  readings_.push_back({filling_id_, bytes});
+  ++adverts_[advert_at_front_ - first_advert_id_].reading;
+  if (from.window.length_bytes > 0) return;
+  waiting_.pop_front();
+  ++advert_at_front_;
+}
+
+// The credit comes back with the slot, whatever became of the payload.
+Status StreamReceives::free_slot(const Incoming& immediate) {
+  if (const Status status = slots_.free(immediate.slot); !status.ok()) return status;
+  --immediates_held_;
+  credits_.owe();
+  return {};
+}
+
+// ---------------------------------------------------------------- endings
+
+// Adverts are refused in their order, behind the transfers under way.
+Status StreamReceives::refuse_waiting() {
+  while (!waiting_.empty()) {
+    const Incoming incoming = waiting_.pop_front();
+    if (incoming.is_advert) {
+      adverts_[advert_at_front_++ - first_advert_id_].refused = true;
+    } else if (const Status status = free_slot(incoming); !status.ok()) {
+      return status;
+    }
+  }
+  finish_adverts();
+  return {};
+}
+
+void StreamReceives::stop(const Outcome& outcome) {
+  if (state_ == State::kStopped) return;
+  state_ = State::kStopped;
+  stop_outcome_ = outcome;
+  end_open_receives(outcome);
+}
+
+// With what they have taken.
+void StreamReceives::end_open_receives(const Outcome& outcome) {
+  for (; filling_id_ < end_id(); ++filling_id_) end_receive(receive(filling_id_), outcome);
+}
+
+void StreamReceives::end_receive(Receive& open, const Outcome& outcome) {
+  if (open.ended) return;
+  open.ended = true;
+  open.outcome.error = outcome.error;
+  open.outcome.flags |= outcome.flags;
+}
+
+Cancelled StreamReceives::cancel(const Selection& selection, int error) {
+  Cancelled cancelled;
+  for (std::size_t i = 0; i < receives_.count(); ++i) {
+    Receive& open = receives_[i];
+    const bool over = open.ended && open.reading == 0;
+    if (over || !selection.matches(open.operation)) continue;
+    ++cancelled.matched;
+    if (open.ended) ++cancelled.begun;
+    end_receive(open, {error, 0, 0});
+  }
+  return cancelled;
+}
+
+std::uint64_t StreamReceives::oldest_post_ns() const noexcept {
+  for (std::size_t i = 0; i < receives_.count(); ++i) {
+    if (receives_[i].operation.posted_ns != 0) return receives_[i].operation.posted_ns;
+  }
+  return UINT64_MAX;
+}
+
+void StreamReceives::fail_all(int error) {
+  stop({error, 0, 0});
+  stop_outcome_ = {error, 0, 0};
+  // What READs have not brought is lost, and nothing that came after it may be told as received.
+  bool bytes_lost = false;
+  for (std::size_t i = 0; i < receives_.count(); ++i) {
+    Receive& open = receives_[i];
+    bytes_lost |= open.reading > 0;
+    if (bytes_lost) open.outcome = {error, 0, 0};
+    open.reading = 0;
+  }
+  readings_.clear();
+  waiting_.clear();
+}
+
+void StreamReceives::deliver(OutcomeSink& sink) {
+  while (!receives_.empty() && receives_.front().ended && receives_.front().reading == 0) {
+    const Receive done = receives_.pop_front();
+    ++first_id_;
+    filling_id_ = std::max(filling_id_, first_id_);
+    if (done.outcome.length_bytes > 0 || done.outcome.error == 0) ++counters_.receives_done;
+    counters_.bytes_received += done.outcome.length_bytes;
+    sink.completed(Direction::kReceive, done.operation, done.outcome);
+  }
+}
+
+Status StreamReceives::send_answers(Outbox& outbox) {
+  while (!acks_.empty() && outbox.has_room()) {
+    const Advert ended = acks_.front();
+    wire::Message message;
+    message.header.type = wire::MessageType::kAck;
+    message.header.sequence = ended.sequence;
+    message.ack = {ended.refused ? wire::AckStatus::kRefused : wire::AckStatus::kTaken,
+                   ended.refused ? 0 : ended.length_bytes};
+    acks_.pop_front();
+    // An advert's credit must not overtake its ACK: the peer has slots for one ACK per credit.
+    credits_.owe();
+    const Status status = outbox.send(message, {}, make_token(PostKind::kMessage, 0));
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace exs::proto

@@ -1,0 +1,417 @@
+// Runs a list of decisions on the two ends of a stream and checks that the bytes received are those sent: in
+// their order, none lost, none twice, whatever was posted, cancelled, shut down or closed and in which order
+// things happened.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/proto/endpoint.h"
+#include "src/wire/codec.h"
+#include "tests/proto/endpoint_pair.h"
+#include "tests/support/fake_link.h"
+
+namespace exs::proto {
+
+struct StreamShape {
+  std::uint32_t forth_credits = 1;  // initiator to responder
+  std::uint32_t back_credits = 1;
+  std::uint32_t small_bytes = 0;
+  std::uint32_t reads = 1;
+  std::uint64_t chunk_bytes = 16;
+};
+
+struct StreamDecision {
+  enum Kind {
+    kStep,
+    kSend,
+    kReceive,
+    kEndTurn,
+    kFlush,
+    kNodelay,  // number: odd on, even off
+    kCancel,   // number: of the operation, modulo those posted; odd flags sends, even receives
+    kStarve,   // the end takes in no completions for a while; the link goes on
+    kShutdownSending,
+    kShutdownReceiving,
+    kClose,
+    kAbort,
+    kBreak,  // 0 orderly, else broken
+  };
+  static constexpr unsigned kNormal = 1, kMore = 2, kWaitAll = 4;  // bits of `flags`; above them: pieces
+  Kind kind = kStep;
+  unsigned end = 0;  // 0 initiator, 1 responder
+  unsigned number = 0;
+  unsigned flags = 0;
+};
+
+struct StreamOperation {
+  Bytes memory;  // with guards between the pieces of a vector
+  std::vector<LocalSlice> pieces;
+  std::size_t length_bytes = 0;
+  bool wait_all = false;
+  bool cancelled = false;  // by cancel(): not begun with
+  bool ended = false;
+  Outcome outcome;
+  Bytes at_outcome;
+
+  // The first bytes of the operation's memory, from wherever they lie.
+  [[nodiscard]] Bytes bytes_of(const Bytes& image, std::size_t count) const {
+    Bytes gathered;
+    for (const LocalSlice& piece : pieces) {
+      const auto start = image.begin() + (piece.address - memory.data());
+      const auto taken = static_cast<std::ptrdiff_t>(std::min(piece.length_bytes, count - gathered.size()));
+      gathered.insert(gathered.end(), start, start + taken);
+    }
+    return gathered;
+  }
+};
+
+struct StreamEnd final : OutcomeSink {
+  static constexpr std::byte kGuard{0xee};
+
+  void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
+    const bool is_send = direction == Direction::kSend;
+    std::size_t& next = is_send ? sends_ended : receives_ended;
+    std::deque<StreamOperation>& posted = is_send ? sends : receives;
+    if (operation.tag.handle != &posted.at(next)) wrong("outcome out of order");
+    StreamOperation& ended = posted.at(next++);
+    if (ended.ended) wrong("two outcomes");
+    ended.ended = true;
+    ended.outcome = outcome;
+    ended.at_outcome = ended.memory;
+    if (!is_send) return;
+    for (const LocalSlice& piece : ended.pieces) {
+      if (piece.length_bytes > 0 && link->exposes(piece.address)) wrong("send ended with its window open");
+    }
+    std::fill(ended.memory.begin(), ended.memory.end(), kGuard);  // it is the user's again
+  }
+  void used(Direction, const Operation&, const Usage&) override { wrong("a stream has nothing persistent"); }
+  void ready() override {}
+  void peer_stopped_receiving() override {
+    if (++stopped_count > 1) wrong("told twice that the peer stopped receiving");
+  }
+  void closed() override {
+    ++closed_count;
+    check_over();
+  }
+  void failed(Status) override {
+    ++failed_count;
+    if (link->is_open()) wrong("failed with the link open");
+    check_over();
+  }
+  void check_over() {
+    if (closed_count + failed_count > 1) wrong("ended twice");
+    if (sends_ended != sends.size() || receives_ended != receives.size())
+      wrong("ended before its operations");
+  }
+  [[nodiscard]] bool is_over() const { return closed_count + failed_count > 0; }
+  void wrong(const std::string& what) {
+    if (first_wrong->empty()) *first_wrong = what;
+  }
+
+  std::string* first_wrong = nullptr;
+  std::unique_ptr<FakeLink> link;
+  std::unique_ptr<Endpoint> endpoint;
+  std::deque<StreamOperation> sends, receives;
+  std::size_t sends_ended = 0, receives_ended = 0;
+  unsigned starved_steps = 0;
+  int stopped_count = 0, closed_count = 0, failed_count = 0;
+};
+
+class StreamSchedule {
+ public:
+  explicit StreamSchedule(const StreamShape& shape) : shape_(shape) {
+    Agreement agreement = agreement_of(shape.forth_credits, shape.small_bytes, shape.reads);
+    agreement.receive_credits = shape.back_credits;
+    agreement.kind = SocketKind::kStream;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Agreement ours = i == 0 ? agreement : mirrored(agreement);
+      ends_[i].first_wrong = &wrong_;
+      ends_[i].link = std::make_unique<FakeLink>(violations_, link_depths(ours));
+      ends_[i].endpoint =
+          std::make_unique<Endpoint>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *ends_[i].link,
+                                     ends_[i], Tuning{shape.chunk_bytes, UINT32_MAX - 5});
+    }
+    FakeLink::join(*ends_[0].link, *ends_[1].link);
+  }
+
+  // False: the link refused.
+  bool start() { return ends_[1].endpoint->start().ok() && ends_[0].endpoint->start().ok(); }
+
+  void carry_out(const StreamDecision& decision) {
+    StreamEnd& end = ends_[decision.end];
+    if (decision.kind == StreamDecision::kStep) {
+      step(decision.number);
+    } else if (decision.kind == StreamDecision::kStarve) {
+      end.starved_steps = decision.number;
+    } else if (decision.kind == StreamDecision::kBreak) {
+      for (StreamEnd& broken : ends_) broken.link->break_off(Status(decision.number == 0 ? 0 : ECONNRESET));
+    } else if (!end.is_over()) {
+      act(end, decision);
+    }
+    check();
+  }
+
+  // Receives for every byte sent, then everything that can happen.
+  void complete_transfers() {
+    for (StreamEnd& end : ends_) {
+      end.endpoint->end_turn();
+      end.endpoint->flush();
+    }
+    run();
+    for (unsigned i = 0; i < 2; ++i) collect(ends_[i], ends_[1 - i]);
+  }
+  // Both ends close, one early and one late, then everything that can happen.
+  void finish() {
+    for (StreamEnd& end : ends_) {
+      if (!end.is_over()) end.endpoint->close();
+      run();
+    }
+  }
+  void run() {
+    // Every step uses up something that was posted, so a schedule that does not come to rest is wrong.
+    for (StreamEnd& end : ends_) end.starved_steps = 0;
+    for (int steps = 0; step(static_cast<unsigned>(steps)); ++steps) {
+      check();
+      if (steps > 100'000) return note("does not come to rest");
+    }
+  }
+
+  StreamEnd& end(unsigned index) { return ends_[index]; }
+  [[nodiscard]] std::string wrong_so_far() const {
+    if (!wrong_.empty()) return wrong_;
+    return violations_.empty() ? "" : "violation: " + violations_.front();
+  }
+  // After finish().
+  [[nodiscard]] std::string wrong_at_end() {
+    for (unsigned i = 0; i < 2; ++i) {
+      const StreamEnd& end = ends_[i];
+      if (!end.is_over()) note("neither closed nor failed");
+      if (end.sends_ended != end.sends.size() || end.receives_ended != end.receives.size())
+        note("operation lost");
+      for (const StreamOperation& receive : end.receives) check_receive(receive);
+      check_bytes(ends_[i], ends_[1 - i]);
+    }
+    return wrong_so_far();
+  }
+  // After complete_transfers() of a schedule without shutdown, close or failure.
+  [[nodiscard]] std::string wrong_if_undisturbed() {
+    for (unsigned i = 0; i < 2; ++i) {
+      StreamEnd& end = ends_[i];
+      if (end.is_over()) note("connection lost");
+      if (end.sends_ended != end.sends.size()) note("send without outcome");
+      for (const StreamOperation& send : end.sends) {
+        if (send.outcome.error != (send.cancelled ? ECANCELED : 0)) note("send failed");
+        if (send.outcome.length_bytes != (send.cancelled ? 0 : send.length_bytes)) note("sent in part");
+      }
+      if (expected(end) != received(ends_[1 - i])) note("not the bytes that were sent");
+    }
+    return wrong_so_far();
+  }
+
+ private:
+  void collect(StreamEnd& from, StreamEnd& to) {
+    const std::size_t sent = expected(from).size();
+    for (std::size_t got = received(to).size(); got < sent && wrong_.empty();) {
+      post(to, StreamDecision::kReceive, 50, 0);
+      run();
+      const std::size_t before = std::exchange(got, received(to).size());
+      if (got > before) continue;
+      // The rest can only be in a receive that waits for more than there is.
+      cancel(to, {StreamDecision::kCancel, 0, static_cast<unsigned>(to.receives_ended), 0});
+      run();
+      got = received(to).size();
+      if (got == before) note("bytes that no receive gets");
+    }
+  }
+
+  void note(const std::string& what) {
+    if (wrong_.empty()) wrong_ = what;
+  }
+
+  void act(StreamEnd& end, const StreamDecision& decision) {
+    Endpoint& endpoint = *end.endpoint;
+    switch (decision.kind) {
+      case StreamDecision::kSend:
+      case StreamDecision::kReceive: return post(end, decision.kind, decision.number, decision.flags);
+      case StreamDecision::kEndTurn: return endpoint.end_turn();
+      case StreamDecision::kFlush: return endpoint.flush();
+      case StreamDecision::kNodelay: return endpoint.set_nodelay(decision.number % 2 == 1);
+      case StreamDecision::kCancel: return cancel(end, decision);
+      case StreamDecision::kShutdownSending: return endpoint.shutdown_sending();
+      case StreamDecision::kShutdownReceiving: return endpoint.shutdown_receiving();
+      case StreamDecision::kClose: return endpoint.close();
+      case StreamDecision::kAbort: return endpoint.abort(Status(ETIMEDOUT));
+      default: return;
+    }
+  }
+
+  void post(StreamEnd& end, StreamDecision::Kind kind, std::size_t bytes, unsigned flags) {
+    const bool is_send = kind == StreamDecision::kSend;
+    std::deque<StreamOperation>& posted = is_send ? end.sends : end.receives;
+    StreamOperation& made = posted.emplace_back();
+    made.length_bytes = bytes;
+    made.wait_all = (flags & StreamDecision::kWaitAll) != 0;
+    const std::size_t pieces = 1 + flags / 8 % 3;
+    made.memory = Bytes(bytes + pieces, StreamEnd::kGuard);
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const std::size_t length = i + 1 == pieces ? bytes - used : bytes / pieces;
+      made.pieces.push_back({made.memory.data() + used + i, length, {}});
+      used += length;
+    }
+    if (is_send) {
+      const Bytes content = pattern(bytes, static_cast<unsigned>(posted.size()));
+      std::size_t at = 0;
+      for (const LocalSlice& piece : made.pieces) {
+        std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(at), piece.length_bytes, piece.address);
+        at += piece.length_bytes;
+      }
+    }
+    Operation operation;
+    operation.memory = made.pieces[0];
+    operation.memory.length_bytes = bytes;
+    if (pieces > 1) operation.vector = made.pieces;
+    operation.never_immediate = (flags & StreamDecision::kNormal) != 0;
+    operation.more = (flags & StreamDecision::kMore) != 0;
+    operation.wait_all = made.wait_all;
+    operation.tag.handle = &made;
+    if (is_send) {
+      end.endpoint->post_send(operation);
+    } else {
+      end.endpoint->post_receive(operation);
+    }
+  }
+
+  void cancel(StreamEnd& end, const StreamDecision& decision) {
+    const bool is_send = decision.flags % 2 == 1;
+    std::deque<StreamOperation>& posted = is_send ? end.sends : end.receives;
+    if (posted.empty()) return;
+    StreamOperation& chosen = posted[decision.number % posted.size()];
+    const bool was_open = !chosen.ended;
+    const Cancelled cancelled = end.endpoint->cancel(is_send ? Direction::kSend : Direction::kReceive,
+                                                     {.any_handle = false, .handle = &chosen}, ECANCELED);
+    if (cancelled.matched > (was_open ? 1U : 0U) || cancelled.begun > cancelled.matched)
+      note("cancelled more than was posted");
+    chosen.cancelled |= cancelled.matched > cancelled.begun;
+  }
+
+  // The first thing that can happen, looking from `number` on.
+  bool step(unsigned number) {
+    for (unsigned i = 0; i < 12; ++i) {
+      if (try_step((number + i) % 12)) return true;
+    }
+    return false;
+  }
+  bool try_step(unsigned kind) {
+    StreamEnd& end = ends_[kind % 2];
+    switch (kind / 2) {
+      case 0: {
+        if (end.starved_steps > 0) return --end.starved_steps, false;
+        const auto completion = end.link->poll();
+        if (!completion) return false;
+        end.endpoint->handle(*completion);
+        // What the owner of a closed connection does.
+        if (end.closed_count > 0) end.link->close();
+        return true;
+      }
+      case 1: return end.link->deliver_message();
+      case 2: return end.link->finish_send();
+      case 3: return end.link->begin_read();
+      case 4: return end.link->finish_read();
+      default: return end.link->deliver_end();
+    }
+  }
+
+  void check() {
+    if (!ends_[0].link->is_open() || !ends_[1].link->is_open()) return;
+    check_credits(ends_[0], ends_[1], shape_.forth_credits);
+    check_credits(ends_[1], ends_[0], shape_.back_credits);
+  }
+  // Credits of the data that go `from` -> `to`: none is lost and none is made.
+  void check_credits(const StreamEnd& from, const StreamEnd& to, std::uint32_t total) {
+    std::size_t in_flight = 0;
+    for (const Bytes& message : to.link->unpolled()) {
+      const auto type = wire::decode(message)->header.type;
+      in_flight += type == wire::MessageType::kAdvert || type == wire::MessageType::kImmediate ? 1 : 0;
+    }
+    for (const Bytes& message : from.link->unpolled()) in_flight += wire::decode(message)->header.credits;
+    const std::size_t sum = from.endpoint->credits().available() + in_flight + to.endpoint->credits_held() +
+                            to.endpoint->credits().owed();
+    if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));
+  }
+
+  void check_receive(const StreamOperation& receive) {
+    const Outcome& outcome = receive.outcome;
+    if (receive.memory != receive.at_outcome) note("memory touched after its outcome");
+    if (outcome.length_bytes > receive.length_bytes) note("more received than there is room for");
+    if (outcome.error != 0) return;
+    const bool ended = (outcome.flags & kEndOfStream) != 0;
+    if (!ended && outcome.length_bytes < (receive.wait_all ? receive.length_bytes : 1) &&
+        receive.length_bytes > 0)
+      note("ended too early");
+    if (receive.cancelled) note("cancelled, and yet without an error");
+    Bytes image = receive.at_outcome;
+    std::size_t left = outcome.length_bytes;
+    for (const LocalSlice& piece : receive.pieces) {
+      const std::size_t filled = std::min(left, piece.length_bytes);
+      std::fill_n(image.begin() + (piece.address - receive.memory.data()), filled, StreamEnd::kGuard);
+      left -= filled;
+    }
+    if (std::any_of(image.begin(), image.end(), [](std::byte byte) { return byte != StreamEnd::kGuard; }))
+      note("memory touched beyond what was received");
+  }
+
+  // What the sends of `from` come to, if all of it arrives.
+  static Bytes expected(const StreamEnd& from) {
+    Bytes bytes;
+    for (std::size_t i = 0; i < from.sends.size(); ++i) {
+      if (from.sends[i].cancelled) continue;
+      const Bytes content = pattern(from.sends[i].length_bytes, static_cast<unsigned>(i + 1));
+      bytes.insert(bytes.end(), content.begin(), content.end());
+    }
+    return bytes;
+  }
+  static Bytes received(const StreamEnd& by) {
+    Bytes bytes;
+    for (const StreamOperation& receive : by.receives) {
+      if (!receive.ended) continue;
+      const Bytes content = receive.bytes_of(receive.at_outcome, receive.outcome.length_bytes);
+      bytes.insert(bytes.end(), content.begin(), content.end());
+    }
+    return bytes;
+  }
+
+  void check_bytes(const StreamEnd& from, const StreamEnd& to) {
+    const Bytes sent = expected(from);
+    const Bytes got = received(to);
+    if (got.size() > sent.size() || !std::equal(got.begin(), got.end(), sent.begin()))
+      note("not the bytes that were sent, in their order");
+    bool over = false;
+    for (const StreamOperation& receive : to.receives) {
+      if (over && receive.outcome.length_bytes > 0) note("bytes after the end");
+      over |= (receive.outcome.flags & kEndOfStream) != 0;
+    }
+    if (to.failed_count > 0) return;  // READs that were under way took their count with them
+    std::size_t end = 0;
+    for (const StreamOperation& send : from.sends) {
+      if (send.cancelled) continue;
+      end += send.length_bytes;
+      const bool acknowledged = send.ended && send.outcome.error == 0 && send.length_bytes > 0 &&
+                                (send.outcome.flags & kImmediate) == 0;
+      if (acknowledged && end > got.size()) note("send ended well but was not received");
+    }
+  }
+
+  const StreamShape shape_;
+  std::string wrong_;
+  std::vector<std::string> violations_;
+  std::array<StreamEnd, 2> ends_;
+};
+
+}  // namespace exs::proto
