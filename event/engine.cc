@@ -17,6 +17,8 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kTakeOverNs = 1'000'000;
 constexpr std::uint64_t kPushNs = 800'000;  // setting a timer costs microseconds in a virtual machine
 
+constexpr std::uint64_t kTurnNs = 100'000;  // how long bytes are held back when no thread comes
+
 timespec to_timespec(std::uint64_t ns) {
   return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
 }
@@ -73,6 +75,7 @@ void Engine::run() {
   bound_.notify_all();
   std::uint64_t seen_drives = 0;
   while (!stopping_) {
+    shard_.end_overdue_turn();
     if (shard_.led_) {
       park();
     } else if (shard_.waiter_drives_.load(std::memory_order_relaxed) != seen_drives) {
@@ -102,6 +105,10 @@ void Engine::stand_by() {
   if (!stopping_) ::poll(&alarm, 1, -1);
   standing_by_ = false;
   clear_alarm();
+}
+
+void Engine::turn_must_end(bool at_once) {
+  if (at_once || !standing_by_) set_alarm(kTurnNs);
 }
 
 void Engine::waiter_drives(std::uint64_t now_ns) {

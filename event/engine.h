@@ -27,6 +27,8 @@ class Engine {
   // The leader has left: take over the watch in a millisecond if no one else has by then.
   void leader_left();
   // --- Thread: shard ---
+  // Bytes are held back until the shard's turn ends. `at_once`: do not rely on the alarm of who stands by.
+  void turn_must_end(bool at_once);
   // A waiting thread drives: an engine that stands by may go on doing so.
   void waiter_drives(std::uint64_t now_ns);
 
@@ -44,7 +46,7 @@ class Engine {
   std::atomic<bool> bound_{false};        // what the port opens for the thread is open when start() returns
   std::atomic<bool> stopping_{false};     // seq_cst; written by stop(), read by the thread
   std::atomic<bool> parked_{false};       // seq_cst, pairs with Shard::led_: one of the two sees the other
-  std::atomic<bool> standing_by_{false};  // a hint: the alarm wakes the thread in any case
+  std::atomic<bool> standing_by_{false};  // seq_cst, pairs with Shard::held_: one of the two sees the other
   std::uint64_t pushed_ns_ = 0;           // Thread: shard; when a driving thread last pushed the alarm on
   std::atomic<bool> alarm_set_{
       false};  // a leader set the millisecond alarm and the thread has not seen it yet

@@ -75,6 +75,14 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_signal_t signal() EXS_EXCLUDES(mutex_);
 
+  // Whether who found events at once should look at the network nevertheless: else a thread whose posts keep
+  // it in events would leave all that arrives to the engine, and the two would contend for the shard.
+  [[nodiscard]] bool look_is_due() noexcept {
+    const std::uint32_t takes = takes_.load(std::memory_order_relaxed) + 1;
+    takes_.store(takes, std::memory_order_relaxed);
+    return takes % kTakesPerLook == 0;
+  }
+
   [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
 
   // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
@@ -111,9 +119,12 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] bool followers_are_due() EXS_REQUIRES(mutex_);
   void tell(const Listeners& listeners);
 
+  static constexpr std::uint32_t kTakesPerLook = 8;
+
   const std::shared_ptr<Shard> home_;
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
+  std::atomic<std::uint32_t> takes_{0};            // without a look; threads may count each other's away
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
   // Written under the mutex, read without: by checks that are as good a moment later.
   std::atomic<std::size_t> depth_;

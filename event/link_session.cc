@@ -17,11 +17,19 @@ proto::Agreement widest(const proto::Wishes& wishes) {
           .reads_in = wishes.read_depth};
 }
 
+// Two sends of a turn that holds nothing back are no further apart: for a thread that waits on other queues,
+// or not at all, the later one begins another turn.
+constexpr std::uint64_t kSameTurnNs = 10'000;
+// How long after a turn the next one may take it for an example.
+constexpr std::uint64_t kExampleNs = 100'000;
+
 }  // namespace
 
 LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                          const SessionOptions& options)
-    : Session(std::move(shard), std::move(descriptor), options.operations_max), options_(options) {}
+    : Session(std::move(shard), std::move(descriptor), options.operations_max),
+      options_(options),
+      nodelay_(options.nodelay) {}
 
 LinkSession::~LinkSession() = default;
 
@@ -38,6 +46,8 @@ proto::Agreement LinkSession::agreement() {
 // ---------------------------------------------------------------- the life of a connection
 
 void LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
+  const bool in_stream = direction == proto::Direction::kSend && is_stream();
+  if (in_stream && connection_) keep_turn();
   if (!connection_) {  // ended between admit() and here
     end_operation(direction, operation,
                   {.error = state() == State::kEnded ? ECONNRESET : ENOTCONN, .length_bytes = 0, .flags = 0});
@@ -46,6 +56,31 @@ void LinkSession::start(proto::Direction direction, const proto::Operation& oper
   } else {
     connection_->post_receive(operation);
   }
+  if (in_stream && connection_ && connection_->combines()) shard()->bytes_held();
+}
+
+// The connection combines the small sends of one turn, and need not know how long a turn may last.
+void LinkSession::keep_turn() {
+  if (in_turn_ && connection_->combines()) return;
+  const std::uint64_t now_ns = in_turn_ ? monotonic_ns() : shard()->looked_ns();
+  // It may be the end of the session, too.
+  if (now_ns - turn_ns_ > (in_turn_ ? kSameTurnNs : kExampleNs)) connection_->end_turn();
+  turn_ns_ = now_ns;
+  if (in_turn_ || !connection_) return;
+  in_turn_ = true;
+  shard()->join_turn(*this);
+}
+
+void LinkSession::turn_ended() {
+  in_turn_ = false;
+  turn_ns_ = shard()->looked_ns();
+  if (connection_) connection_->end_turn();
+  stepped();
+}
+
+void LinkSession::set_nodelay(bool nodelay) {
+  nodelay_ = nodelay;
+  if (connection_) connection_->set_nodelay(nodelay);
 }
 
 void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target) {
@@ -72,6 +107,7 @@ Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const pro
   }
   link_ = std::move(*link);
   connection_ = std::make_unique<proto::Connection>(proto::Role::kResponder, agreement, *link_, *this);
+  if (nodelay_) connection_->set_nodelay(true);
   if (const Status status = connection_->start(); !status.ok()) {
     end(status);
     return status;
@@ -109,6 +145,7 @@ void LinkSession::established() {
   const auto agreement = proto::agree(options_.wishes, link_->private_data());
   if (!agreement) return end(agreement.error());
   connection_ = std::make_unique<proto::Connection>(proto::Role::kInitiator, *agreement, *link_, *this);
+  if (nodelay_) connection_->set_nodelay(true);
   if (const Status status = connection_->start(); !status.ok()) end(status);
 }
 
@@ -255,6 +292,8 @@ void LinkSession::end(Status why) {
     }
     ::shutdown(descriptor()->number(), SHUT_RDWR);
     shard()->bury({std::move(link_), std::move(connection_)});
+    if (in_turn_) shard()->leave_turn(*this);
+    in_turn_ = false;
     shard()->detach(token_);
   }
   if (connect_target_.queue) push_control(connect_target_, EXS_EVT_CONNECT, why.error());

@@ -16,9 +16,13 @@ struct SessionOptions {
   std::uint32_t operations_max = 0;         // posted operations a direction
   std::uint64_t keepalive_ns = 0;           // 0: off
   TimeLimitWish send_limit, receive_limit;  // of accepted connections
+  bool nodelay = false;                     // streams: small sends are not combined
 };
 
-class LinkSession final : public Session, public CompletionClient, public proto::OutcomeSink {
+class LinkSession final : public Session,
+                          public CompletionClient,
+                          public TurnClient,
+                          public proto::OutcomeSink {
  public:
   LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
               const SessionOptions& options);
@@ -39,6 +43,7 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   void close(std::uint64_t linger_ns, ControlTarget target) override;
   void abort(Status why) override;
   void flush() override;
+  void set_nodelay(bool nodelay) override;
   void set_keepalive(std::uint64_t period_ns) override;
   proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                     int error) override;
@@ -47,12 +52,15 @@ class LinkSession final : public Session, public CompletionClient, public proto:
 
   void complete(const Completion& completion) override;
   void timer_fired(std::uint64_t now_ns) override;
+  void turn_ended() override;
   [[nodiscard]] bool still_wants(std::uint64_t deadline_ns) const override {
     return deadline_ns == deadline_ns_;
   }
 
  private:
   void stepped() override;
+  void keep_turn();
+  [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void tell_shutdowns(int error);
   void look_for_signs_of_life(std::uint64_t now_ns);
@@ -93,6 +101,9 @@ class LinkSession final : public Session, public CompletionClient, public proto:
   std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;
   bool close_overdue_ = false;
+  bool nodelay_ = false;
+  bool in_turn_ = false;
+  std::uint64_t turn_ns_ = 0;  // when the turn began, or the last one ended
 };
 
 }  // namespace exs

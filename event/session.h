@@ -95,6 +95,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   virtual void abort(Status why) = 0;
   // Starts what is held back to share a message or a system call.
   virtual void flush() = 0;
+  // A stream's small sends leave at once, each by itself.
+  virtual void set_nodelay(bool /*nodelay*/) {}
   // Ends the transfers that the peer has not begun with.
   virtual proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                             int error) = 0;

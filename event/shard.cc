@@ -15,6 +15,8 @@ namespace exs {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// Who has not looked at the network for so long does something else.
+constexpr std::uint64_t kLateNs = 100'000;
 
 }  // namespace
 
@@ -124,7 +126,9 @@ void Shard::run(Command& command) {
 // ---------------------------------------------------------------- driving
 
 void Shard::drive(std::uint64_t now_ns) {
+  looked_ns_ = now_ns;
   run_commands();
+  end_turn();
   port_->progress(now_ns);
   arrivals_.store(port_->arrivals(), std::memory_order_relaxed);
   settle();
@@ -158,7 +162,53 @@ void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts) {
     waiter_drives_.store(waiter_drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     engine_->waiter_drives(now_ns);
   }
+  late_ = false;
   drive(now_ns);
+  release_and_combine();
+}
+
+// ---------------------------------------------------------------- turns
+
+void Shard::join_turn(TurnClient& client) {
+  lock_.assert_held();
+  in_turn_.push_back(&client);
+}
+
+void Shard::leave_turn(TurnClient& client) {
+  lock_.assert_held();
+  std::erase(in_turn_, &client);
+  std::replace(turn_ends_.begin(), turn_ends_.end(), &client, static_cast<TurnClient*>(nullptr));
+}
+
+void Shard::bytes_held() {
+  lock_.assert_held();
+  if (held_.load(std::memory_order_relaxed)) return;
+  held_ = true;
+  engine_->turn_must_end(late_);
+}
+
+std::uint64_t Shard::looked_ns() {
+  lock_.assert_held();
+  return looked_ns_;
+}
+
+void Shard::end_turn() {
+  if (in_turn_.empty()) return;
+  held_ = false;
+  turn_ends_.swap(in_turn_);
+  for (std::size_t i = 0; i < turn_ends_.size(); ++i) {
+    if (turn_ends_[i] != nullptr) turn_ends_[i]->turn_ended();
+  }
+  turn_ends_.clear();
+  port_->flush();
+}
+
+void Shard::end_overdue_turn() {
+  if (!held_) return;
+  lock_.lock();
+  late_ = monotonic_ns() - looked_ns_ >= kLateNs;
+  end_turn();
+  settle();
   release_and_combine();
 }
 

@@ -13,7 +13,14 @@
 //     a waiting thread drives, so it stands by until its alarm, 1 ms ahead; the driving threads push the
 //     alarm on, about once a millisecond. A leader means that the engine parks; a leader that leaves sets the
 //     alarm, once for however many times it comes and goes in that millisecond.
-//  4. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
+//  4. A session may hold bytes back until its poster's turn ends, so that many small sends leave together:
+//  when a
+//     thread that waits looks at the network, or the engine does. While the engine stands by its alarm is at
+//     most a millisecond ahead, and it ends turns when that goes off; else bytes_held() sets the alarm. So no
+//     byte is held for ever, and a thread that posts and dequeues makes no system call for it. Who has been
+//     waited for in vain
+//     (`late_`) is not trusted to come back within the millisecond: then the alarm is set in any case.
+//  5. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //  another
 //     shard), so no order between shards is needed.
 #pragma once
@@ -44,6 +51,13 @@ class CompletionClient {
  public:
   virtual ~CompletionClient() = default;
   virtual void complete(const Completion& completion) = 0;
+};
+
+// Whoever posted has its turn until the shard next looks at the network. Thread: shard.
+class TurnClient {
+ public:
+  virtual ~TurnClient() = default;
+  virtual void turn_ended() = 0;
 };
 
 class Engine;
@@ -109,6 +123,13 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void detach(std::uint64_t token);
   void bury(Remains remains);
   void arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client);
+  // `client` hears of the end of this turn, once, unless it leaves before.
+  void join_turn(TurnClient& client);
+  void leave_turn(TurnClient& client);
+  // A client of this turn holds bytes back: the turn must end within a moment.
+  void bytes_held();
+  // When a thread last looked at the network.
+  [[nodiscard]] std::uint64_t looked_ns();
 
  private:
   friend class Engine;
@@ -117,6 +138,9 @@ class Shard : public std::enable_shared_from_this<Shard> {
   // Takes in what arrived and does what follows from it.
   void drive(std::uint64_t now_ns) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
+  void end_turn() EXS_REQUIRES(lock_);
+  // By the engine, because no waiting thread came.
+  void end_overdue_turn();
   void run_commands() EXS_REQUIRES(lock_);
   void run(Command& command) EXS_REQUIRES(lock_);
   std::uint64_t next_deadline_ns() EXS_REQUIRES(lock_);
@@ -141,6 +165,12 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::vector<Remains> remains_ EXS_GUARDED_BY(lock_);                             // likewise
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // what the watcher last knew of deadlines
 
+  std::vector<TurnClient*> in_turn_ EXS_GUARDED_BY(lock_);
+  std::vector<TurnClient*> turn_ends_ EXS_GUARDED_BY(lock_);  // what end_turn() works on
+  std::uint64_t looked_ns_ EXS_GUARDED_BY(lock_) = 0;
+  bool late_ EXS_GUARDED_BY(lock_) = false;  // the engine had to end the last turn
+
+  std::atomic<bool> held_{false};                // seq_cst, pairs with Engine's standing_by_
   std::atomic<std::uint64_t> waiter_drives_{0};  // written under the lock, read by the engine: a hint
   std::atomic<std::uint64_t> arrivals_{0};       // likewise, read by waiting threads
   std::atomic<bool> led_{false};                 // seq_cst, pairs with Engine's parked flag

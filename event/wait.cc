@@ -59,7 +59,12 @@ class Wait {
     // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on
     // watch.
     counts_ = !queue_.has_ready_fd();
-    if (taken() || (look(monotonic_ns()), taken())) return count_;
+    if (taken()) {
+      if (queue_.look_is_due()) look(monotonic_ns());
+      return count_;
+    }
+    look(monotonic_ns());
+    if (taken()) return count_;
     if (deadline_ns_ == 0) return whatever_is_there();
     if (spin_briefly()) return count_;
     const HeldSignals signals;

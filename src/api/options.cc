@@ -121,6 +121,15 @@ Status set_time_limit(Library& library, Socket& socket, proto::Direction directi
   return Status();
 }
 
+Status set_nodelay(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
+  if (const Status status = set_number(given, {0, 1}, socket.options().nodelay); !status.ok()) return status;
+  const auto session = socket.shared_session();
+  if (!session) return Status();
+  const bool nodelay = socket.options().nodelay == 1;
+  session->shard()->carry_out([&] { session->set_nodelay(nodelay); });
+  return Status();
+}
+
 // With or without its terminating zero.
 Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   std::string_view name(static_cast<const char*>(given.value), given.length);
@@ -152,6 +161,7 @@ Status set_option(Library& library, Socket& socket, int option, const Given& giv
     case EXS_SO_KEEPALIVE_MS: return set_keepalive(socket, given);
     case EXS_SO_CONNECT_TIMEOUT_MS: return set_connect_timeout(socket, given);
     case EXS_SO_LINGER_MS: return set_number(given, {0, INT_MAX}, options.linger_ms);
+    case EXS_SO_NODELAY: return set_nodelay(socket, given);
     case EXS_SO_PROVIDER: return set_provider(socket, given);
     default: return Status(ENOPROTOOPT);
   }
@@ -166,6 +176,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
     case EXS_SO_KEEPALIVE_MS: return room.put(options.keepalive_ms);
     case EXS_SO_CONNECT_TIMEOUT_MS: return room.put(connect_timeout_ms(socket));
     case EXS_SO_LINGER_MS: return room.put(options.linger_ms);
+    case EXS_SO_NODELAY: return room.put(options.nodelay);
     case EXS_SO_PROVIDER: return get_provider(socket, room);
     default: return Status(ENOPROTOOPT);
   }

@@ -10,7 +10,8 @@ SessionOptions SocketOptions::session(int default_timeout_ms) const {
           .operations_max = static_cast<std::uint32_t>(operations_max),
           .keepalive_ns = static_cast<std::uint64_t>(keepalive_ms) * kNsPerMs,
           .send_limit = send_limit,
-          .receive_limit = receive_limit};
+          .receive_limit = receive_limit,
+          .nodelay = nodelay != 0};
 }
 
 }  // namespace exs

@@ -10,6 +10,11 @@
 namespace exs {
 
 struct SocketOptions {
+  explicit SocketOptions(proto::SocketKind kind) {
+    wishes.kind = kind;
+    if (kind == proto::SocketKind::kStream) wishes.small_bytes = kStreamSmallBytes;
+  }
+
   proto::Wishes wishes{.kind = proto::SocketKind::kMessage,
                        .send_credits = 32,
                        .receive_credits = 32,
@@ -18,11 +23,14 @@ struct SocketOptions {
   int operations_max = 256;
   int connect_timeout_ms = 0;  // 0: the default of the role
   int linger_ms = 5000;
+  int nodelay = 0;       // streams: 1: small sends are not combined
   int keepalive_ms = 0;  // 0: off
   TimeLimitWish send_limit, receive_limit;
   int receives_ordered = 1;  // always are
   std::string provider = "auto";
 
+  // What combining may gather in one message. Half of it is slower, twice as much is not faster.
+  static constexpr std::uint32_t kStreamSmallBytes = 4096;
   static constexpr int kConnectDefaultMs = 10'000;  // both after the peers' own limits, see iWARP (RFC 5044)
   static constexpr int kListenDefaultMs = 5'000;
   [[nodiscard]] SessionOptions session(int default_timeout_ms) const;

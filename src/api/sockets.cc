@@ -132,10 +132,10 @@ using namespace exs;
 int exs_socket(int domain, int type, int protocol) {
   return api_call([&](Library& library) -> Result<int> {
     if (domain != AF_INET && domain != AF_INET6) return failure(EAFNOSUPPORT);
-    if (type != SOCK_SEQPACKET || protocol != 0) return failure(EPROTONOSUPPORT);
+    if ((type != SOCK_SEQPACKET && type != SOCK_STREAM) || protocol != 0) return failure(EPROTONOSUPPORT);
     UniqueFd made(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.valid()) return failure(errno);
-    SocketOptions options;
+    SocketOptions options(type == SOCK_STREAM ? proto::SocketKind::kStream : proto::SocketKind::kMessage);
     options.provider = library.provider_wish();
     const auto descriptor = std::make_shared<KernelDescriptor>(std::move(made));
     const auto socket = std::make_shared<Socket>(descriptor, domain, std::move(options));

@@ -38,7 +38,8 @@ BOOST_AUTO_TEST_CASE(only_message_sockets_of_the_internet_domains_exist) {
   for (const int domain : {int{AF_UNIX}, int{AF_UNSPEC}, int{AF_NETLINK}, -1}) {
     BOOST_TEST(outcome(exs_socket(domain, SOCK_SEQPACKET, 0)) == "EAFNOSUPPORT");
   }
-  for (const int type : {int{SOCK_STREAM}, int{SOCK_DGRAM}, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, -1}) {
+  for (const int type :
+       {int{SOCK_DGRAM}, SOCK_SEQPACKET | SOCK_NONBLOCK, SOCK_STREAM | SOCK_NONBLOCK, 0, -1}) {
     BOOST_TEST(outcome(exs_socket(AF_INET, type, 0)) == "EPROTONOSUPPORT");
   }
   BOOST_TEST(outcome(exs_socket(AF_INET, SOCK_SEQPACKET, IPPROTO_TCP)) == "EPROTONOSUPPORT");
