@@ -15,6 +15,7 @@ constexpr std::array kMethods{
     perf::Method{Kind::persistent, perf::publish, blast::read_persistent},
     perf::Method{Kind::persistent_receive, blast::be_written_to, blast::write_persistent},
     perf::Method{Kind::transaction, blast::answer_transactions, blast::request_transactions},
+    perf::Method{Kind::stream, blast::receive_stream, blast::send_stream},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ struct Settings {
   perf::Limit limit;
   bool json = false;
   bool pin = true;
+  bool nagle = false;
 };
 
 // What the receiving end tells at the end, over the same connection: both ends are this program on this
@@ -41,8 +42,8 @@ struct PeerUsage {
 class Stream {
  public:
   // Spins if `busy`, else blocks.
-  Stream(int descriptor, bool busy) : descriptor_(descriptor), flags_(busy ? MSG_DONTWAIT : 0) {
-    const int on = 1;
+  Stream(int descriptor, bool busy, bool nagle) : descriptor_(descriptor), flags_(busy ? MSG_DONTWAIT : 0) {
+    const int on = nagle ? 0 : 1;
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   ~Stream() { close(descriptor_); }
@@ -123,7 +124,10 @@ void tell(const Stream& stream, PeerUsage usage, const perf::Stopwatch& watch) {
 }
 
 void receive_blast(const Stream& stream, const Settings& settings) {
-  std::vector<char> buffer(settings.job.size_bytes);
+  // With --nagle bytes count, and a reader takes what is there; without, each read is a message's, as it used
+  // to be.
+  constexpr std::size_t kNagleReadBytes = 64 * 1024;
+  std::vector<char> buffer(std::max(settings.job.size_bytes, settings.nagle ? kNagleReadBytes : 0));
   perf::Stopwatch watch;
   PeerUsage usage;
   usage.bytes = stream.read_some(buffer.data(), buffer.size());
@@ -189,7 +193,7 @@ perf::Measurement measure(const Settings& settings) {
   const int listener = listen_on_loopback(address);
   const perf::Twin twin([&] {
     if (settings.pin) perf::pin_to(1);
-    const Stream stream(accept(listener, nullptr, nullptr), is_busy(settings));
+    const Stream stream(accept(listener, nullptr, nullptr), is_busy(settings), settings.nagle);
     is_ping ? echo_ping(stream, settings) : receive_blast(stream, settings);
     return 0;
   });
@@ -199,7 +203,7 @@ perf::Measurement measure(const Settings& settings) {
   out.provider = "tcp";
   out.job = settings.job;
   perf::Stopwatch watch;
-  const Stream stream(connect_to(address), is_busy(settings));
+  const Stream stream(connect_to(address), is_busy(settings), settings.nagle);
   is_ping ? ping(stream, settings, out, watch) : send_blast(stream, settings, out, watch);
   PeerUsage peer;
   if (!stream.read_all(&peer, sizeof peer)) throw perf::Failure("the other end has gone");
@@ -236,6 +240,7 @@ Settings parse(int argc, const char* const* argv) {
                    ->check(CLI::Range(0.001, 86400.0))
                    ->capture_default_str();
   app.add_option("--count", settings.limit.count, "Messages to measure, in place of a time")->excludes(time);
+  app.add_flag("--nagle", settings.nagle, "Let the kernel combine small writes: no TCP_NODELAY");
   app.add_flag("--json", settings.json, "Print one JSON object in place of a table");
   app.add_flag("--no-pin", no_pin,
                "Leave the choice of cores to the system, instead of one core for each end");

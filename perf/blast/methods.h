@@ -24,4 +24,9 @@ perf::PeerResults answer_transactions(perf::Channel& channel, const perf::Job& j
 perf::Driven request_transactions(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                                   perf::Progress& progress);
 
+// Bytes of a stream.
+perf::PeerResults receive_stream(perf::Channel& channel, const perf::Job& job);
+perf::Driven send_stream(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
+                         perf::Progress& progress);
+
 }  // namespace blast

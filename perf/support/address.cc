@@ -52,7 +52,8 @@ Socket open_socket(int family, int type, const Wishes& wishes) {
       throw Failure("provider " + wishes.provider + ": not in this build of exs; try auto");
     fail("provider " + wishes.provider, errno);
   }
-  if (exs_fcntl(descriptor, EXS_F_SET_SMALL_MAX, wishes.small_max_bytes) == -1 ||
+  if ((wishes.small_max_bytes > 0 &&
+       exs_fcntl(descriptor, EXS_F_SET_SMALL_MAX, wishes.small_max_bytes) == -1) ||
       exs_fcntl(descriptor, EXS_F_SET_SEND_CREDITS, wishes.credits) == -1 ||
       exs_fcntl(descriptor, EXS_F_SET_RECV_CREDITS, wishes.credits) == -1) {
     fail("cannot set the options of a socket", errno);

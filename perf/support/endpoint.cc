@@ -131,7 +131,7 @@ Wishes wishes_of_client(const std::string& provider, const Job& job) {
   const std::size_t small_max_bytes = traits_of(job.kind).in_small_max
                                           ? std::max<std::size_t>(job.size_bytes, kSmallMaxDefaultBytes)
                                           : kSmallMaxDefaultBytes;
-  return {provider, small_max_bytes,
+  return {provider, job.kind == Kind::stream ? 0 : small_max_bytes,
           static_cast<int>(std::clamp(2 * job.depth, kCreditsDefault, kCreditsMax))};
 }
 

@@ -100,7 +100,7 @@ class Socket {
 // Wishes of either end for its connections.
 struct Wishes {
   std::string provider;
-  std::size_t small_max_bytes;
+  std::size_t small_max_bytes;  // 0: the library's default
   int credits;
 };
 

@@ -7,7 +7,7 @@ namespace perf {
 std::uint32_t server_buffers(const Job& job) {
   // A ping has one message under way; the others are on the way back or wait to be filled.
   constexpr std::uint32_t kPingBuffers = 8;
-  if (job.kind == Kind::persistent) return 1;
+  if (job.kind == Kind::persistent || job.kind == Kind::stream) return 1;
   return job.tool == ToolId::ping ? kPingBuffers : job.depth;
 }
 

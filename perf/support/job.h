@@ -24,6 +24,7 @@ struct Job {
   Wait wait = Wait::adaptive;
   MemoryKind memory = MemoryKind::plain;
   bool verify = false;
+  bool nodelay = false;  // streams; the client's own affair
   std::uint32_t depth = 1;
   std::uint32_t warmup_messages = 0;  // first messages that are not counted
   std::uint64_t size_bytes = 0;

@@ -81,6 +81,19 @@ constexpr std::array kKinds{
         .depth_default = 2,
         .depth_max = kTransactionBuffersMax,
         .round_trip_key = nullptr},
+    KindTraits{.kind = Kind::stream,
+               .name = "stream",
+               .summary = "bytes of a SOCK_STREAM, small sends combined unless --nodelay",
+               .connections = Connections::one,
+               .socket_type = SOCK_STREAM,
+               .send_flags = 0,
+               .in_small_max = false,
+               .size_min_bytes = 1,
+               .size_max_bytes = kSizeMaxBytes,
+               .sweep_max_bytes = kSweepMaxBytes,
+               .depth_default = 0,
+               .depth_max = kDepthMax,
+               .round_trip_key = nullptr},
 };
 
 constexpr bool rows_are_in_order() {

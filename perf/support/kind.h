@@ -13,6 +13,7 @@ enum class Kind : std::uint8_t {
   persistent = 2,
   persistent_receive = 3,
   transaction = 4,
+  stream = 5,
 };
 
 // The connections of a measurement beside the one with the control messages.

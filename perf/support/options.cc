@@ -47,6 +47,10 @@ std::vector<Kind> kinds_of(const Tool& tool) {
   return kinds;
 }
 
+bool serves(const Tool& tool, Kind kind) {
+  return std::ranges::find(tool.methods, kind, &Method::kind) != tool.methods.end();
+}
+
 std::string kinds_text(const Tool& tool) {
   std::string text;
   for (const Kind kind : kinds_of(tool))
@@ -105,6 +109,9 @@ void add_options(CLI::App& app, const Tool& tool, Options& options, Words& words
       "and then sleeps. Default adaptive");
   add_choice(app, "--memory", options.job.memory, {MemoryKind::plain, MemoryKind::alloc},
              "plain: registered pages; alloc: buffers from exs_alloc. Default plain");
+  if (serves(tool, Kind::stream)) {
+    app.add_flag("--nodelay", options.job.nodelay, "With --kind stream: each send leaves at once, by itself");
+  }
   app.add_flag("--verify", options.job.verify, "Check every byte of every message; costs time at both ends");
   app.add_option("--flip", words.flip_message,
                  "Spoil one byte of message N (from 0) on purpose, to see --verify "
@@ -137,6 +144,7 @@ void check_job(const Options& options) {
   if (buffers_bytes(job) > kBuffersMaxBytes)
     throw UsageError(
         text("%u buffers of this size take more than 1 GiB", std::max(server_buffers(job), job.depth)));
+  if (job.nodelay && job.kind != Kind::stream) throw UsageError("--nodelay needs --kind stream");
   if (options.limit.flip_message && !job.verify) throw UsageError("--flip needs --verify");
 }
 

@@ -1,0 +1,156 @@
+// Streams: the client keeps `depth` sends under way; the server takes bytes as they come, in pieces of its
+// own.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "perf/blast/methods.h"
+#include "perf/blast/pipeline.h"
+#include "perf/support/control.h"
+#include "perf/support/failure.h"
+#include "perf/support/pattern.h"
+#include "perf/support/units.h"
+
+namespace blast {
+namespace {
+
+using perf::Channel;
+using perf::Job;
+
+constexpr std::size_t kPieces = 8;
+constexpr std::size_t kPieceBytesMin = 64 * 1024;
+constexpr std::size_t kPieceBytesMax = 1024 * 1024;
+
+const perf::Socket& stream_of(const Channel& channel) {
+  return channel.data().front();
+}
+
+class Sender final : public Pipeline {
+ public:
+  Sender(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
+      : Pipeline(channel, job, limit, progress),
+        slots_(channel.make_slots(job.size_bytes, job.depth, job.memory)) {
+    const int nodelay = job.nodelay ? 1 : 0;
+    if (exs_setsockopt(stream_of(channel).descriptor(), SOL_EXS, EXS_SO_NODELAY, &nodelay, sizeof nodelay) ==
+        -1)
+      perf::fail("cannot set EXS_SO_NODELAY", errno);
+  }
+
+ private:
+  bool post(std::uint64_t n) override {
+    const auto message = slots_.slot(n);
+    if (job().verify) perf::fill_pattern(message, n);
+    if (limit().flip_message == n) message[message.size() / 2] ^= std::byte{1};
+    return try_send(stream_of(channel()), message, 0, channel().queue(), slots_.region());
+  }
+  perf::PeerResults end() override {
+    exs_shutdown(stream_of(channel()).descriptor(), SHUT_WR);
+    return Pipeline::end();
+  }
+
+  const perf::Slots& slots_;
+};
+
+// Cuts the stream into its messages and compares each.
+class Verifier {
+ public:
+  explicit Verifier(const Job& job) : message_(job.verify ? job.size_bytes : 0) {}
+
+  void take(std::span<const std::byte> bytes, perf::PeerResults& results) {
+    while (!message_.empty() && !bytes.empty()) {
+      const std::size_t part = std::min(bytes.size(), message_.size() - filled_);
+      std::copy_n(bytes.begin(), part, message_.begin() + static_cast<std::ptrdiff_t>(filled_));
+      bytes = bytes.subspan(part);
+      filled_ += part;
+      if (filled_ < message_.size()) return;
+      compare(results);
+      filled_ = 0;
+      ++number_;
+    }
+  }
+
+ private:
+  void compare(perf::PeerResults& results) {
+    const auto wrong = perf::first_wrong_byte(message_, number_);
+    if (!wrong || results.wrong_messages++ > 0) return;
+    results.first_wrong_message = number_;
+    results.first_wrong_offset = *wrong;
+  }
+
+  std::vector<std::byte> message_;
+  std::size_t filled_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+class Receiver {
+ public:
+  Receiver(Channel& channel, const Job& job)
+      : channel_(channel),
+        job_(job),
+        verifier_(job),
+        pieces_(std::clamp<std::size_t>(job.size_bytes, kPieceBytesMin, kPieceBytesMax), kPieces,
+                job.memory) {}
+
+  perf::PeerResults run() {
+    pieces_.touch();
+    for (std::size_t i = 0; i < kPieces; ++i) post();
+    channel_.queue().wait_like(job_.wait);
+    channel_.post_control(perf::encode_answer({}));
+    while (done_ < posted_) {
+      const std::size_t taken = channel_.queue().take(events_, perf::kServerPatienceNs);
+      if (taken == 0) throw perf::Failure("the client sends nothing: nothing happened for 30 s");
+      for (std::size_t i = 0; i < taken; ++i) handle(events_[i]);
+    }
+    watch_.stop();
+    results_.messages = results_.bytes / job_.size_bytes;
+    results_.cpu_ns = watch_.cpu_ns();
+    results_.wall_ns = watch_.wall_ns();
+    return results_;
+  }
+
+ private:
+  void post() {
+    perf::recv(stream_of(channel_), pieces_.slot(posted_), channel_.queue(), pieces_.region());
+    ++posted_;
+  }
+
+  void handle(const exs_event_t& event) {
+    if (event.exs_evt_errno != 0) {
+      perf::fail(perf::text("the connection broke after %llu bytes",
+                            static_cast<unsigned long long>(results_.bytes)),
+                 event.exs_evt_errno);
+    }
+    if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
+    if (done_ == 0) watch_.start();
+    ++done_;
+    const std::span<const std::byte> bytes = perf::received(event);
+    results_.bytes += bytes.size();
+    verifier_.take(bytes, results_);
+    ended_ |= (event.exs_evt_flags & EXS_EVF_EOF) != 0;
+    if (!ended_) post();
+  }
+
+  Channel& channel_;
+  const Job& job_;
+  Verifier verifier_;
+  perf::Slots pieces_;
+  std::array<exs_event_t, perf::kEventBatch> events_{};
+  perf::Stopwatch watch_;
+  perf::PeerResults results_;
+  std::uint64_t posted_ = 0;
+  std::uint64_t done_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+perf::PeerResults receive_stream(Channel& channel, const Job& job) {
+  return Receiver(channel, job).run();
+}
+
+perf::Driven send_stream(Channel& channel, const Job& job, const perf::Limit& limit,
+                         perf::Progress& progress) {
+  return Sender(channel, job, limit, progress).run();
+}
+
+}  // namespace blast
