@@ -97,10 +97,8 @@ std::shared_ptr<Socket> adopt(int number) {
         number);
     return nullptr;
   }
-  SocketOptions options;
-  options.wishes.kind = proto::SocketKind::kStream;
   return std::make_shared<Socket>(std::make_shared<KernelDescriptor>(number, *cookie), domain,
-                                  std::move(options), state_of(number));
+                                  SocketOptions(proto::SocketKind::kStream), state_of(number));
 }
 
 void abandon(Library& library, const std::shared_ptr<Socket>& socket) {

@@ -247,12 +247,14 @@ Cancelled StreamSends::cancel(const Selection& selection, int error) {
   Cancelled cancelled;
   for (std::uint64_t id = first_id_; id < end_id(); ++id) {
     Entry& open = entry(id);
-    if (open.state == State::kFinished || !selection.matches(open.operation)) continue;
+    if (open.state >= State::kFinished || !selection.matches(open.operation)) continue;
     ++cancelled.matched;
     if (open.state == State::kSent || (begun_ && id == sending_id_)) {
       ++cancelled.begun;
     } else {
       refuse(open, error);
+      open.state = State::kCancelled;
+      some_cancelled_ = true;
     }
   }
   return cancelled;
@@ -260,7 +262,8 @@ Cancelled StreamSends::cancel(const Selection& selection, int error) {
 
 std::uint64_t StreamSends::oldest_post_ns() const noexcept {
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    if (operations_[i].operation.posted_ns != 0) return operations_[i].operation.posted_ns;
+    const Entry& open = operations_[i];
+    if (open.state < State::kFinished && open.operation.posted_ns != 0) return open.operation.posted_ns;
   }
   return UINT64_MAX;
 }
@@ -293,7 +296,7 @@ void StreamSends::fail_all(int error) {
   stop_error_ = error;
   for (std::size_t i = 0; i < operations_.count(); ++i) {
     Entry& open = operations_[i];
-    if (open.state == State::kFinished) continue;
+    if (open.state >= State::kFinished) continue;
     open.state = State::kFinished;
     open.outcome = {error, 0, 0};
   }
@@ -301,10 +304,19 @@ void StreamSends::fail_all(int error) {
 }
 
 void StreamSends::deliver(OutcomeSink& sink) {
-  while (!operations_.empty() && operations_.front().state == State::kFinished) {
+  if (std::exchange(some_cancelled_, false)) {
+    for (std::size_t i = 0; i < operations_.count(); ++i) {
+      Entry& open = operations_[i];
+      if (open.state != State::kCancelled) continue;
+      open.state = State::kGone;
+      sink.completed(Direction::kSend, open.operation, open.outcome);
+    }
+  }
+  while (!operations_.empty() && operations_.front().state >= State::kFinished) {
     const Entry ended = operations_.pop_front();
     ++first_id_;
     sending_id_ = std::max(sending_id_, first_id_);
+    if (ended.state == State::kGone) continue;
     if (ended.outcome.error == 0) {
       ++counters_.sends_done;
       counters_.bytes_sent += ended.outcome.length_bytes;

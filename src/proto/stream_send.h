@@ -57,7 +57,8 @@ class StreamSends final : public SendSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
-  enum class State : std::uint8_t { kWaiting, kSent, kFinished };
+  // kCancelled: its outcome is due out of turn; kGone: and has been given.
+  enum class State : std::uint8_t { kWaiting, kSent, kFinished, kCancelled, kGone };
   struct Entry {
     Operation operation;
     State state = State::kWaiting;
@@ -125,6 +126,7 @@ class StreamSends final : public SendSide {
   std::uint32_t posts_in_turn_ = 0;        // short ones
   bool crowded_ = false;                   // the last turn had several
   bool nodelay_ = false;
+  bool some_cancelled_ = false;
   int stop_error_ = 0;
 };
 

@@ -163,6 +163,8 @@ const Refusal kRefusals[] = {
     {"exs_fcntl", EINVAL, "an unknown command", [](World& w) { return exs_fcntl(w.fresh(), 4711, 1); }},
     {"exs_fcntl", EINVAL, "a value out of range", [](World& w) { return exs_fcntl(w.fresh(), EXS_F_SET_MAX_OPS, 0); }},
     {"exs_fcntl", EISCONN, "too late", [](World& w) { return exs_fcntl(w.connected(), EXS_F_SET_SEND_CREDITS, 4); }},
+    {"exs_fcntl", ENOTSUP, "a kernel socket has no credits",
+     [](World& w) { return exs_fcntl(w.kernel(), EXS_F_SET_SEND_CREDITS, 4); }},
     {"exs_fcntl", EFAULT, "no room", [](World& w) { return exs_fcntl(w.fresh(), EXS_F_GET_MAX_OPS, nullptr); }},
 
     {"exs_setsockopt", EBADF, "no descriptor", [](World&) { return set(kNone, EXS_SO_LINGER_MS, 1); }},

@@ -1,7 +1,8 @@
 #include "tests/conformance/world.h"
 
-#include <boost/test/unit_test.hpp>
+#include <unistd.h>
 
+#include <boost/test/unit_test.hpp>
 #include <cerrno>
 
 namespace exs::test {
@@ -26,6 +27,9 @@ World::~World() {
   }
   pair_.reset();  // so that the receives in it end
   exs_free(allocated_);
+  for (const int end : kernel_) {
+    if (end >= 0) ::close(end);
+  }
 }
 
 int World::forestalled() {
@@ -38,6 +42,11 @@ int World::forestalled() {
   exs_bind(rival_, generic(address), sizeof address);
   exs_listen(rival_, 1);
   return fresh_;
+}
+
+int World::kernel() {
+  if (kernel_[0] < 0 && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, kernel_) != 0) kernel_[0] = -1;
+  return kernel_[0];
 }
 
 void World::receiving() {

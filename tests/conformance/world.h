@@ -50,6 +50,8 @@ class World {
     if (!stream_) stream_.emplace(queue, SOCK_STREAM);
     return stream_->left;
   }
+  // One end of a pair of connected kernel sockets.
+  int kernel();
   // Bound to an address where somebody has begun to listen since.
   int forestalled();
   // Two receives are posted that nothing ends.
@@ -89,6 +91,7 @@ class World {
   int connecting_ = -1;
   bool receiving_ = false;
   int rival_ = -1;
+  int kernel_[2] = {-1, -1};
   void* allocated_ = nullptr;
   sockaddr_in address_{};
   std::optional<ListeningSocket> listening_;
