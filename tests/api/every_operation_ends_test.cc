@@ -248,6 +248,10 @@ BOOST_AUTO_TEST_CASE(in_exactly_one_event_whatever_happens_to_messages) {
   run_with_sockets_of(SOCK_SEQPACKET);
 }
 
+BOOST_AUTO_TEST_CASE(in_exactly_one_event_whatever_happens_to_streams) {
+  run_with_sockets_of(SOCK_STREAM);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test
