@@ -27,6 +27,12 @@ Status read_file(const Element& element, std::span<std::byte> into) {
   return Status();
 }
 
+// More than the machine has would be granted, and then end the process as it is filled.
+bool fits_memory(std::size_t bytes) {
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes / page_bytes < static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
+}
+
 struct Lengths {
   std::size_t all_bytes = 0;
   std::size_t file_bytes = 0;
@@ -118,6 +124,7 @@ Status post_elements(Library& library, const Transfer& transfer, const Parties& 
                      std::span<const Element> elements, std::uint8_t event_type, const void* posted) {
   const auto lengths = lengths_of(elements);
   if (!lengths) return lengths.error();
+  if (lengths->file_bytes > 0 && !fits_memory(lengths->file_bytes)) return Status(ENOMEM);
   Operation operation = operation_of(transfer, parties);
   operation.memory.length_bytes = lengths->all_bytes;
   operation.tag.event_type = event_type;

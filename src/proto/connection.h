@@ -56,7 +56,7 @@ struct Readiness {
   bool send = false;          // a send posted now would go out
   bool peer_ended = false;    // the peer sends no more data
   bool peer_stopped = false;  // the peer takes no more data
-  bool broken = false;     // the connection is lost, which nobody has been told yet
+  bool broken = false;        // the connection is lost, which nobody has been told yet
 };
 
 enum class Role : std::uint8_t { kInitiator, kResponder };

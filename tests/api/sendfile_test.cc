@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -76,7 +77,7 @@ struct Fixture {
     BOOST_TEST(sent.exs_evt_union.exs_evt_xferfile.exs_evt_length == bytes.size());
     const exs_event_t received = queue.next_of(pair.right, EXS_EVT_RECV);
     BOOST_TEST(received.exs_evt_union.exs_evt_xfer.exs_evt_length == bytes.size());
-    BOOST_TEST(std::memcmp(sink.at(), bytes.data(), bytes.size()) == 0);
+    BOOST_TEST(std::equal(bytes.begin(), bytes.end(), sink.at()));
   }
   std::vector<std::byte> part(std::size_t offset, std::size_t length) {
     return {file.at(offset), file.at(offset) + length};

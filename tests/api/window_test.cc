@@ -2,6 +2,9 @@
 #define BOOST_TEST_MODULE window_test
 #include <boost/test/unit_test.hpp>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -35,17 +38,48 @@ bool is_torn(const std::array<std::uint64_t, kWords>& words) {
   return false;
 }
 
+// Memory that is mapped twice: the library knows one place, the writer uses the other, as if it were another
+// process. So to the thread sanitizer the reads of a peer are what they are: not those of a thread.
+class TwiceMapped {
+ public:
+  TwiceMapped() {
+    const int memory = ::memfd_create("window_test", MFD_CLOEXEC);
+    BOOST_REQUIRE_EQUAL(::ftruncate(memory, kBytes), 0);
+    for (void*& place : places_) {
+      place = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+      BOOST_REQUIRE(place != MAP_FAILED);
+    }
+    ::close(memory);
+    handle_ = exs_mregister(places_[0], kBytes, EXS_MRF_REMOTE_READ);
+    BOOST_REQUIRE(handle_ != EXS_MHANDLE_INVALID);
+  }
+  ~TwiceMapped() {
+    exs_mderegister(handle_, EXS_MRF_WAIT);
+    for (void* place : places_) ::munmap(place, kBytes);
+  }
+  TwiceMapped(const TwiceMapped&) = delete;
+  TwiceMapped& operator=(const TwiceMapped&) = delete;
+  [[nodiscard]] void* registered() const { return places_[0]; }
+  [[nodiscard]] Shared& shared() const { return *static_cast<Shared*>(places_[1]); }
+  [[nodiscard]] exs_mhandle_t handle() const { return handle_; }
+
+ private:
+  static constexpr std::size_t kBytes = 4096;
+  std::array<void*, 2> places_{};
+  exs_mhandle_t handle_ = EXS_MHANDLE_INVALID;
+};
+
 struct Fixture {
   Library library;
   Queue queue{64};
-  Memory owned{4096};
+  TwiceMapped owned;
   Memory sink{4096};
   Pair pair{queue};
-  Shared& shared = *reinterpret_cast<Shared*>(owned.at());
+  Shared& shared = owned.shared();
 
   void publish() {
-    BOOST_REQUIRE_EQUAL(exs_send(pair.left, owned.at(), sizeof(Shared), EXS_PERSISTENT, queue.handle(),
-                                 nullptr, owned.handle()),
+    BOOST_REQUIRE_EQUAL(exs_send(pair.left, owned.registered(), sizeof(Shared), EXS_PERSISTENT,
+                                 queue.handle(), nullptr, owned.handle()),
                         0);
   }
   ssize_t snapshot(std::int64_t timeout_ns = kHangLimitSeconds * kSecondNs, std::uint64_t window_offset = 0) {
@@ -79,8 +113,7 @@ class HostileWriter {
   void update() {
     exs_window_begin(&shared_.window);
     const std::uint64_t number = updates_ + 1;
-    // Relaxed atomic stores: what a reader of another process sees is not a race of the language then.
-    for (std::uint64_t& word : shared_.words) __atomic_store_n(&word, number, __ATOMIC_RELAXED);
+    shared_.words.fill(number);
     exs_window_end(&shared_.window);
     updates_ = number;
   }
