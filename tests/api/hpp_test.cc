@@ -289,11 +289,10 @@ BOOST_AUTO_TEST_CASE(loops_of_two_threads_share_a_listening_socket) {
   const auto answer = [](AsyncSocket client, std::atomic<int>& count) -> Task<> {
     std::array<std::byte, 16> memory{};
     const Result request = co_await client.recv(memory);
-    if (request && !request.ended()) {
-      ++count;
-      BOOST_TEST((co_await client.send(std::span(memory).first(request.bytes))).value() == request.bytes);
-      BOOST_TEST((co_await client.recv(memory)).ended());
-    }
+    if (!request || request.ended()) co_return;
+    const Result reply = co_await client.send(std::span(memory).first(request.bytes));
+    const Result end = co_await client.recv(memory);
+    if (reply.bytes == request.bytes && end.ended()) ++count;  // only one thread may use BOOST_TEST
   };
   const auto serve = [&answer](Loop& own, const Socket& shared, std::atomic<int>& count) -> Task<> {
     for (;;) {
