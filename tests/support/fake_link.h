@@ -34,10 +34,10 @@ class FakeLink final : public Link {
   // --- The schedule. Each returns false when there is nothing of its kind to do. ---
   bool deliver_message();  // the oldest message under way to this end lands in a posted receive, or the
                            // oldest write in its window
-  bool finish_send();  // our oldest send or write completes
-  bool begin_read();   // the peer begins to serve our oldest read: its window is busy
-  bool finish_read();  // the data of the oldest begun read land here
-  bool deliver_end();  // the peer closed its link: once its messages are delivered, this link ends
+  bool finish_send();      // our oldest send or write completes
+  bool begin_read();       // the peer begins to serve our oldest read: its window is busy
+  bool finish_read();      // the data of the oldest begun read land here
+  bool deliver_end();      // the peer closed its link: once its messages are delivered, this link ends
   std::optional<Completion> poll();
   // Everything under way is lost; this link ends with `why` (the other does when told so).
   void break_off(Status why);
