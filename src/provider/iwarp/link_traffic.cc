@@ -126,9 +126,10 @@ void IwarpLink::stream_over() {
   end(Status(EPROTO), {frame.bytes.data(), frame.length});
 }
 
+// ENOTCONN: the kernel took the connection from the socket (connect with AF_UNSPEC).
 void IwarpLink::socket_failed(int error, const char* call) {
   log(LogLevel::kInfo, "iwarp: %s failed on link to %s: %s", call, peer_name().c_str(), std::strerror(error));
-  end(Status(error == EPIPE ? ECONNRESET : error));
+  end(Status(error == EPIPE || error == ENOTCONN ? ECONNRESET : error));
 }
 
 bool IwarpLink::prepare_send(IoJob& job, std::span<iovec> entries) {

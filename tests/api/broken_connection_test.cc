@@ -1,0 +1,48 @@
+// A connection that breaks under the library, in ways that the kernel tells by other names, is ECONNRESET.
+#define BOOST_TEST_MODULE broken_connection_test
+#include <boost/test/unit_test.hpp>
+
+#include <sys/socket.h>
+
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+struct Fixture {
+  Library library;
+  Queue queue;
+  Memory memory{4096};
+  Pair pair{queue};
+
+  void receive(int socket) {
+    BOOST_REQUIRE_EQUAL(exs_recv(socket, memory.at(), 64, 0, queue.handle(), nullptr, memory.handle()), 0);
+  }
+  std::string end_of_receive(int socket) {
+    return errno_name(queue.next_of(socket, EXS_EVT_RECV).exs_evt_errno);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(broken_connection_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_kernel_takes_the_connection_away) {
+  receive(pair.left);
+  receive(pair.right);
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  BOOST_REQUIRE_EQUAL(::connect(pair.left, &nobody, sizeof nobody), 0);
+  // A send that comes first takes the kernel's error with it; what is found then is a socket without a peer.
+  const bool posted = exs_send(pair.left, memory.at(), 64, 0, queue.handle(), nullptr, memory.handle()) == 0;
+  if (posted) {
+    const std::string end = errno_name(queue.next_of(pair.left, EXS_EVT_SEND).exs_evt_errno);
+    BOOST_TEST((end == "ECONNRESET" || end == "0"), end);
+  }
+  BOOST_TEST(end_of_receive(pair.left) == "ECONNRESET");
+  BOOST_TEST(end_of_receive(pair.right) == "ECONNRESET");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
