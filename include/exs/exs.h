@@ -470,8 +470,11 @@ enum { /* options at level SOL_EXS, each an int unless told otherwise; accepted 
        EXS_SO_CONNECT_TIMEOUT_MS =
            0x4541,                /* 1..: whole connect; listening: each incoming handshake; before it */
        EXS_SO_LINGER_MS = 0x4542, /* 0..: how long exs_close lets sends finish */
-       EXS_SO_PROVIDER = 0x4543,  /* char[]: "auto", "iwarp"; before connect or listen; get: the one in use */
-       EXS_SO_NODELAY = 0x4544    /* 1: a stream's small sends are not combined */
+       EXS_SO_PROVIDER =
+           0x4543, /* char[]: "auto", "prefer:X", "require:X", "forbid:X" or "X" (requires it), where X is
+                    * "iwarp" or "shm"; before connect or listen; get: connected: the one in use */
+       EXS_SO_NODELAY = 0x4544, /* 1: a stream's small sends are not combined */
+       EXS_SO_REASON = 0x4545   /* get only; exs_reason_t[]: why the connection's provider carries it */
 };
 #define EXS_TIMEOUT_ONCE 0x1   /* tell once, not every period */
 #define EXS_TIMEOUT_CANCEL 0x2 /* also end the late operation, with ETIMEDOUT */
@@ -495,6 +498,44 @@ EXS_API int exs_setsockopt(int socket, int level, int option, const void* value,
 /* exs_getsockopt - get one; `*length` is the room, then the length. EBADF; ENOPROTOOPT; EINVAL length;
  * EFAULT. */
 EXS_API int exs_getsockopt(int socket, int level, int option, void* value, socklen_t* length);
+
+/* Why a provider was taken or not. */
+enum { EXS_VERDICT_USED = 1, EXS_VERDICT_LIMITED = 2, EXS_VERDICT_REFUSED = 3 };
+enum {                             /* stable; 0: nothing to tell */
+       EXS_REASON_NOT_NEEDED = 1,  /* another one came first */
+       EXS_REASON_FORBIDDEN = 2,   /* by EXS_SO_PROVIDER or EXS_PROVIDER */
+       EXS_REASON_PEER_LACKS = 3,  /* the peer said nothing of it */
+       EXS_REASON_NOT_BUILT = 4,   /* not in this build of the library */
+       EXS_REASON_FAILED = 5,      /* an error of this machine: the fact names it */
+       EXS_REASON_TIMED_OUT = 6,   /* the peer did not do its part in time */
+       EXS_REASON_OTHER_HOST = 16, /* shm from here */
+       EXS_REASON_OTHER_NETNS = 17,
+       EXS_REASON_OTHER_USER = 18,
+       EXS_REASON_NO_RENDEZVOUS = 19, /* the peer's abstract Unix socket cannot be reached */
+       EXS_REASON_NO_PROOF = 20,      /* what came over it is not what the TCP connection promised */
+       EXS_REASON_NO_MEMFD = 21,      /* memfd_create or mmap refused */
+       EXS_REASON_NO_DESCRIPTORS = 22,
+       EXS_REASON_NO_PTRACE = 24,   /* limited: process_vm_readv refused, data are copied through the rings */
+       EXS_REASON_OTHER_PIDNS = 25, /* limited: likewise, the peer has no process number here */
+       EXS_REASON_NO_IO_URING = 32, /* iwarp from here; limited: epoll instead */
+       EXS_REASON_EPOLL_CHOSEN = 33, /* limited: EXS_IWARP_BACKEND */
+       EXS_REASON_NO_DEVICE = 48,    /* verbs from here */
+       EXS_REASON_PORT_DOWN = 49,
+       EXS_REASON_NO_ROUTE = 50,
+       EXS_REASON_MEMLOCK = 51
+};
+/* One entry or more a provider: first whether it was used, then what limits it. `fact` is what was measured
+ * or probed, `cure` the command or setting that would change it; either may be empty. */
+typedef struct exs_reason {
+  char provider[16];
+  int32_t verdict;      /* EXS_VERDICT_* */
+  int32_t code;         /* EXS_REASON_* */
+  int32_t told_by_peer; /* 1: found at the other end */
+  int32_t reserved;
+  char name[32]; /* of the code, in lower case: "other-host" */
+  char fact[128];
+  char cure[192];
+} exs_reason_t;
 
 typedef struct exs_stats { /* set struct_bytes first; the library fills what fits */
   size_t struct_bytes;
