@@ -474,7 +474,8 @@ enum { /* options at level SOL_EXS, each an int unless told otherwise; accepted 
            0x4543, /* char[]: "auto", "prefer:X", "require:X", "forbid:X" or "X" (requires it), where X is
                     * "iwarp" or "shm"; before connect or listen; get: connected: the one in use */
        EXS_SO_NODELAY = 0x4544, /* 1: a stream's small sends are not combined */
-       EXS_SO_REASON = 0x4545   /* get only; exs_reason_t[]: why the connection's provider carries it */
+       EXS_SO_REASON = 0x4545   /* get only; exs_reason_t[]: why the connection's provider carries it; entries
+                                 * that do not fit are left out, `*length` tells the room for all */
 };
 #define EXS_TIMEOUT_ONCE 0x1   /* tell once, not every period */
 #define EXS_TIMEOUT_CANCEL 0x2 /* also end the late operation, with ETIMEDOUT */
@@ -524,6 +525,7 @@ enum {                             /* stable; 0: nothing to tell */
        EXS_REASON_NO_ROUTE = 50,
        EXS_REASON_MEMLOCK = 51
 };
+#define EXS_REASONS_MAX 16 /* most entries a connection has */
 /* One entry or more a provider: first whether it was used, then what limits it. `fact` is what was measured
  * or probed, `cure` the command or setting that would change it; either may be empty. */
 typedef struct exs_reason {

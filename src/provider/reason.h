@@ -50,4 +50,9 @@ struct Reason {
   }
 };
 
+// "other-host"; "unknown" for a code that this build has not, as a newer peer may tell. Never nullptr.
+[[nodiscard]] const char* reason_name(ReasonCode code) noexcept;
+// The command or setting that would change it; empty when there is nothing to cure. Never nullptr.
+[[nodiscard]] const char* reason_cure(ReasonCode code) noexcept;
+
 }  // namespace exs

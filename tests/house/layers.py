@@ -10,9 +10,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
-    "src/provider": ["src/base/", "src/provider/provider.h"],
+    "src/provider": ["src/base/", "src/provider/provider.h", "src/provider/reason.h", "src/provider/explanation.h"],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
-    "event": ["src/base/", "src/provider/provider.h", "src/proto/", "event/", "exs/exs.h"],
+    "event": ["src/base/", "src/provider/provider.h", "src/provider/reason.h", "src/provider/explanation.h", "src/proto/",
+              "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "perf": ["exs/exs.h", "sys/exs.h", "perf/"],

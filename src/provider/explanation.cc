@@ -1,0 +1,69 @@
+#include "src/provider/explanation.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace exs {
+namespace {
+
+bool is_wanted() noexcept {
+  static const bool wanted = [] {
+    const char* wish = std::getenv("EXS_EXPLAIN");
+    return wish != nullptr && std::strcmp(wish, "1") == 0;
+  }();
+  return wanted;
+}
+
+std::string headline(std::string_view connection, int error) {
+  std::string line = "exs: ";
+  line += connection;
+  line += error == 0 ? ": connected" : ": failed: ";
+  if (error != 0) line += std::strerror(error);
+  return line + '\n';
+}
+
+std::string line_of(const Finding& finding) {
+  char start[64];
+  std::snprintf(start, sizeof start, "exs:   %-8.*s %-8s", static_cast<int>(finding.provider.size()),
+                finding.provider.data(), verdict_name(finding.verdict));
+  std::string line = start;
+  if (finding.reason.code != ReasonCode::kNone) {
+    line += ' ';
+    line += reason_name(finding.reason.code);
+  }
+  if (finding.told_by_peer) line += " (says the peer)";
+  if (finding.reason.fact[0] != '\0') {
+    line += finding.reason.code != ReasonCode::kNone ? ": " : " ";
+    line += finding.reason.fact;
+  }
+  while (line.back() == ' ') line.pop_back();
+  line += '\n';
+  if (const char* cure = reason_cure(finding.reason.code); *cure != '\0') {
+    line += "exs:                     cure: ";
+    line += cure;
+    line += '\n';
+  }
+  return line;
+}
+
+}  // namespace
+
+const char* verdict_name(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::kUsed: return "used";
+    case Verdict::kLimited: return "limited";
+    case Verdict::kRefused: return "refused";
+  }
+  return "unknown";
+}
+
+void tell(const Explanation& explanation, std::string_view connection, int error) noexcept {
+  if (!is_wanted()) return;
+  std::string block = headline(connection, error);
+  for (const Finding& finding : explanation.findings()) block += line_of(finding);
+  std::fwrite(block.data(), 1, block.size(), stderr);  // one call, so that blocks of threads do not mix
+}
+
+}  // namespace exs
