@@ -34,6 +34,10 @@ USAGE_ERRORS = [
     ("exs-crowd", "--connections", "3", "--processes", "4"),
     ("exs-crowd", "--size", "65537"),
     ("exs-crowd", "127.0.0.1"),
+    ("exs-explain", "127.0.0.1"),
+    ("exs-explain", "127.0.0.1:70000"),
+    ("exs-explain", "127.0.0.1:1", "--timeout", "0"),
+    ("exs-explain", "--provider", "shm"),
     ("tcp-baseline", "--mode", "other"),
     ("tcp-baseline", "--size", "0"),
 ]
@@ -49,7 +53,7 @@ class Options(ToolsTest):
                 self.assert_one_line(done.stderr, command[0] + ": ")
 
     def test_help_and_version(self):
-        for tool in ("exs-blast", "exs-ping", "exs-crowd", "tcp-baseline"):
+        for tool in ("exs-blast", "exs-ping", "exs-crowd", "exs-explain", "tcp-baseline"):
             with self.subTest(tool=tool):
                 self.assertIn("--json", self.succeed(tool, "--help"))
                 self.assertRegex(self.succeed(tool, "--version"), rf"^{tool} \d+\.\d+\.\d+\n$")

@@ -59,6 +59,15 @@ const char* verdict_name(Verdict verdict) noexcept {
   return "unknown";
 }
 
+void Explanation::add(const Finding& finding) {
+  if (findings_.size() == kFindingsMax) return;
+  findings_.push_back(finding);
+  if (!finding.told_by_peer) return;
+  for (char& letter : findings_.back().reason.fact) {
+    if (letter != '\0' && (letter < ' ' || letter > '~')) letter = '?';
+  }
+}
+
 void tell(const Explanation& explanation, std::string_view connection, int error) noexcept {
   if (!is_wanted()) return;
   std::string block = headline(connection, error);

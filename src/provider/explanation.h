@@ -27,9 +27,8 @@ class Explanation {
  public:
   static constexpr std::size_t kFindingsMax = 16;  // EXS_REASONS_MAX; further ones are dropped
 
-  void add(const Finding& finding) {
-    if (findings_.size() < kFindingsMax) findings_.push_back(finding);
-  }
+  // What a peer says is for terminals too: only printable characters of it are kept.
+  void add(const Finding& finding);
   void used(std::string_view provider) { add({provider, Verdict::kUsed, false, {}}); }
   void limited(std::string_view provider, const Reason& reason, bool told_by_peer = false) {
     add({provider, Verdict::kLimited, told_by_peer, reason});

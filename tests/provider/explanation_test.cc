@@ -87,6 +87,12 @@ BOOST_AUTO_TEST_CASE(findings_beyond_the_most_are_dropped) {
   BOOST_TEST(explanation.findings().size() == std::size_t{EXS_REASONS_MAX});
 }
 
+BOOST_AUTO_TEST_CASE(control_characters_of_a_peer_reach_no_terminal) {
+  Explanation explanation;
+  explanation.refused("shm", Reason::make(ReasonCode::kFailed, "a\033[2Jb\nc\xff%%"), true);
+  BOOST_TEST(std::string(explanation.findings()[0].reason.fact) == "a?[2Jb?c?%%");
+}
+
 BOOST_AUTO_TEST_CASE(option_has_every_field) {
   exs_reason_t reasons[EXS_REASONS_MAX];
   socklen_t length = sizeof reasons;

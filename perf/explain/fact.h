@@ -1,0 +1,32 @@
+// One thing that is known of this machine, and what it means for exs.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "src/provider/reason.h"
+
+namespace explain {
+
+enum class Verdict : std::uint8_t {
+  ok,
+  limited,  // the providers named work, but slower or for less
+  missing   // the providers named do not work
+};
+
+struct Fact {
+  explicit Fact(const char* its_name) : name(its_name) {}
+
+  std::string name;  // stable: the key in JSON
+  Verdict verdict = Verdict::ok;
+  std::string text;
+  std::vector<std::string> concerns;                         // providers
+  exs::ReasonCode reason = exs::ReasonCode::kNone;           // unless ok: what a connection would tell
+  nlohmann::ordered_json values = nlohmann::json::object();  // for programs; keys end with their unit
+};
+
+const char* name_of(Verdict verdict);
+
+}  // namespace explain

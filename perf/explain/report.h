@@ -1,0 +1,22 @@
+// The reports: text for people, one JSON object for programs.
+#pragma once
+
+#include <vector>
+
+#include "perf/explain/connection.h"
+#include "perf/explain/fact.h"
+
+namespace explain {
+
+struct Machine {
+  std::vector<Fact> facts;
+  std::string providers;  // of this build, comma separated
+};
+
+// Nothing is missing that a provider of this build needs.
+bool is_well(const Machine& machine);
+void print(const Machine& machine, bool json);
+// `target` as the user wrote it.
+void print(const Connected& connected, const std::string& target, bool json);
+
+}  // namespace explain

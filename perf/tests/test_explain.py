@@ -1,0 +1,121 @@
+"""What exs-explain says of a machine: each thing that may be missing is taken away for real and must be found."""
+import errno
+import json
+import unittest
+
+from tools import BIN, ToolsTest, run
+
+FACTS = ["host", "user", "network_namespace", "pid_namespace", "descriptors", "seccomp", "io_uring", "unix_sockets",
+         "memfd", "dev_shm", "ptrace_scope", "process_vm_readv", "memlock", "rdma"]
+NOBODY = "65534"
+CANNOT = 77  # of test-confined: not with the rights of this user
+
+
+class Machine(ToolsTest):
+    def look(self, *restrictions):
+        """(machine, exit status) as seen by a process with these restrictions, each a tuple of words."""
+        words = [word for restriction in restrictions for word in restriction]
+        done = run("test-confined", *words, "--", BIN / "exs-explain", "--json")
+        if done.returncode in (CANNOT, 126):
+            self.skipTest(f"needs root, or a place that others may read: {words}")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["well"], done.returncode == 0)
+        return found["machine"], done.returncode
+
+    def assert_reason(self, fact, verdict, reason, *parts):
+        self.assertEqual((fact["verdict"], fact["reason"]), (verdict, reason))
+        self.assertGreater(len(fact["cure"]), 10)
+        self.assertGreater(fact["code"], 0)
+        for part in parts:
+            self.assertIn(part, fact["text"])
+
+    def test_every_fact_is_there(self):
+        machine, _ = self.look()
+        self.assertEqual(list(machine), FACTS)
+        for name, fact in machine.items():
+            with self.subTest(fact=name):
+                self.assertIn(fact["verdict"], ("ok", "limited", "missing"))
+                self.assertTrue(fact["text"])
+                self.assertEqual("cure" in fact, fact["verdict"] != "ok")
+
+    def test_text_has_a_line_for_each_fact_and_the_cures(self):
+        done = run("test-confined", "limit", "nofile", "200", "--", BIN / "exs-explain")
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[0], r"^exs \d+\.\d+\.\d+, providers: ")
+        self.assertEqual([line.split()[0] for line in lines[1:] if not line.startswith(" ")], FACTS)
+        place = next(i for i, line in enumerate(lines) if line.startswith("descriptors"))
+        self.assertIn("limited", lines[place])
+        self.assertRegex(lines[place + 1], r"^ +cure: ulimit -n ")
+
+    def test_io_uring_refused(self):
+        for call in ("io_uring_setup", "io_uring_enter"):
+            for error in (errno.EPERM, errno.ENOSYS, 0):
+                with self.subTest(call=call, error=error):
+                    machine, status = self.look(("deny", call, str(error)))
+                    self.assert_reason(machine["io_uring"], "limited", "no-io-uring", "epoll", "seccomp")
+                    self.assertIs(machine["seccomp"]["filtered"], True)
+                    self.assertEqual(status, 0)  # iwarp works without
+
+    def test_process_vm_readv_refused(self):
+        for error in (errno.EPERM, errno.ENOSYS, 0):
+            with self.subTest(error=error):
+                machine, _ = self.look(("deny", "process_vm_readv", str(error)))
+                self.assert_reason(machine["process_vm_readv"], "limited", "no-ptrace")
+                self.assertIs(machine["process_vm_readv"]["other_process"], False)
+                self.assertIs(machine["process_vm_readv"]["child_process"], False)
+
+    def test_memfd_refused(self):
+        machine, status = self.look(("deny", "memfd_create", str(errno.EPERM)))
+        self.assert_reason(machine["memfd"], "missing", "no-memfd", "Operation not permitted")
+        has_shm = "shm" in json.loads(run("exs-explain", "--json").stdout)["providers"]
+        self.assertEqual(status, 1 if has_shm else 0)
+
+    def test_unix_sockets_refused(self):
+        machine, _ = self.look(("deny", "unix_socket", str(errno.EAFNOSUPPORT)))
+        self.assert_reason(machine["unix_sockets"], "missing", "no-rendezvous", "Address family not supported")
+
+    def test_few_descriptors(self):
+        machine, _ = self.look(("limit", "nofile", "200"))
+        self.assert_reason(machine["descriptors"], "limited", "no-descriptors", "200")
+        self.assertEqual(machine["descriptors"]["soft_limit"], 200)
+
+    def test_little_memory_may_be_pinned(self):
+        # Root may pin whatever the limit is.
+        machine, _ = self.look(("limit", "memlock", "65536"), ("user", NOBODY))
+        self.assert_reason(machine["memlock"], "limited", "memlock", "64 KiB")
+        self.assertEqual((machine["memlock"]["soft_limit_bytes"], machine["memlock"]["allowed"]), (65536, False))
+
+    def test_rdma_port(self):
+        machine, _ = self.look(("rdma_port", "1: DOWN"))
+        self.assert_reason(machine["rdma"], "missing", "port-down", "card0 port 1 DOWN, Ethernet, 100 Gb/sec")
+        machine, _ = self.look(("rdma_port", "4: ACTIVE"))
+        self.assertEqual(machine["rdma"]["verdict"], "ok")
+        self.assertEqual(machine["rdma"]["ports"], [{"device": "card0", "port": "1", "state": "ACTIVE",
+                                                     "link_layer": "Ethernet", "rate": "100 Gb/sec (4X EDR)"}])
+
+    def test_no_rdma_device(self):
+        machine, status = self.look()
+        if machine["rdma"]["verdict"] == "ok" or machine["rdma"]["reason"] != "no-device":
+            self.skipTest("this machine has an RDMA device")
+        self.assert_reason(machine["rdma"], "missing", "no-device", "no device")
+        self.assertEqual(status, 0)  # no provider of this build needs one
+
+    def test_user_and_namespaces(self):
+        here, _ = self.look()
+        there, _ = self.look(("netns",), ("pidns",), ("user", NOBODY))
+        self.assertEqual(there["user"]["user_id"], int(NOBODY))
+        for name in ("network_namespace", "pid_namespace"):
+            self.assertNotEqual(here[name]["inode"], there[name]["inode"], name)
+        self.assertEqual(here["host"]["boot_id"], there["host"]["boot_id"])
+
+
+class Connection(ToolsTest):
+    def test_a_host_without_an_address(self):
+        done = run("exs-explain", "no.such.host.invalid:7")
+        self.assertEqual(done.returncode, 1)
+        self.assert_one_line(done.stderr, "exs-explain: ", "no.such.host.invalid")
+
+
+if __name__ == "__main__":
+    unittest.main()

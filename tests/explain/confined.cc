@@ -1,0 +1,85 @@
+// Runs a program with fewer rights:  test-confined RESTRICTION... -- COMMAND...
+//   deny NAME ERRNO   the system call fails (0: kills)      limit memlock|nofile NUMBER
+//   user ID           pidns   netns        rdma_port STATE   /sys shows one RDMA device, its port in this
+//   state
+// Exit 77 when a restriction cannot be had here.
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "tests/support/confinement.h"
+
+namespace {
+
+using namespace exs::test;
+
+constexpr int kCannot = 77;
+
+const std::map<std::string, long> kCalls{{"io_uring_setup", SYS_io_uring_setup},
+                                         {"io_uring_enter", SYS_io_uring_enter},
+                                         {"memfd_create", SYS_memfd_create},
+                                         {"process_vm_readv", SYS_process_vm_readv}};
+const std::map<std::string, int> kLimits{{"memlock", RLIMIT_MEMLOCK}, {"nofile", RLIMIT_NOFILE}};
+
+void write_file(const std::string& path, const std::string& line) {
+  std::ofstream(path) << line << '\n';
+}
+
+// For this process and its children alone.
+bool show_rdma_port(const std::string& state) {
+  if (!enter_new_namespace(CLONE_NEWNS) || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("none", "/sys/class", "tmpfs", 0, nullptr) != 0) {
+    return false;
+  }
+  const std::string port = "/sys/class/infiniband/card0/ports/1";
+  std::filesystem::create_directories(port);
+  write_file(port + "/state", state);
+  write_file(port + "/link_layer", "Ethernet");
+  write_file(port + "/rate", "100 Gb/sec (4X EDR)");
+  return true;
+}
+
+// Takes its arguments; true: done.
+bool restrict_by(char**& word) {
+  const std::string what = *word++;
+  if (what == "deny") {
+    const std::string call = *word++;
+    const int error = std::atoi(*word++);
+    if (call == "unix_socket") return deny_system_calls({SYS_socket}, error, 1 /* AF_UNIX */);
+    return deny_system_calls({kCalls.at(call)}, error);
+  }
+  if (what == "limit") {
+    const int resource = kLimits.at(*word++);
+    return lower_limit(resource, std::strtoull(*word++, nullptr, 10));
+  }
+  if (what == "user") return become_user(static_cast<uid_t>(std::atoi(*word++)));
+  if (what == "netns") return enter_new_namespace(CLONE_NEWNET);
+  if (what == "pidns") return enter_new_namespace(CLONE_NEWPID);
+  if (what == "rdma_port") return show_rdma_port(*word++);
+  std::fprintf(stderr, "test-confined: no restriction \"%s\"\n", what.c_str());
+  std::exit(2);
+}
+
+}  // namespace
+
+int main(int /*argc*/, char** argv) {
+  char** word = argv + 1;
+  while (*word != nullptr && std::string(*word) != "--") {
+    if (!restrict_by(word)) return kCannot;
+  }
+  if (*word == nullptr || word[1] == nullptr) return 2;
+  const pid_t child = ::fork();  // the first of a new PID namespace, if there is one
+  if (child == 0) {
+    ::execv(word[1], word + 1);
+    ::_exit(126);
+  }
+  int status = 0;
+  if (child == -1 || ::waitpid(child, &status, 0) != child) return kCannot;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

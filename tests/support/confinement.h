@@ -1,0 +1,65 @@
+// What takes rights away from the calling process, for good, as sandboxes and administrators do. Each answers
+// whether it could be done; some need root.
+#pragma once
+
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace exs::test {
+
+// A seccomp filter under which these system calls fail with `error`, or kill the process when that is 0. With
+// `first_argument` not negative only calls with that first argument do (socket(AF_UNIX) for instance).
+inline bool deny_system_calls(std::initializer_list<long> numbers, int error, long first_argument = -1) {
+  const std::uint32_t verdict =
+      error == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
+  std::vector<sock_filter> program;
+  const auto load = [&](std::size_t offset) {
+    program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
+  };
+  for (const long number : numbers) {
+    load(offsetof(seccomp_data, nr));
+    const auto skip = static_cast<std::uint8_t>(first_argument < 0 ? 1 : 3);
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, skip));
+    if (first_argument >= 0) {
+      load(offsetof(seccomp_data, args));  // its low half: little endian
+      program.push_back(
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(first_argument), 0, 1));
+    }
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, verdict));
+  }
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Of RLIMIT_*, soft and hard.
+inline bool lower_limit(int resource, rlim_t limit) {
+  const rlimit both{limit, limit};
+  return ::setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
+}
+
+// Needs root, and loses it.
+inline bool become_user(uid_t user) {
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(user, user, user) == 0 &&
+         ::setresuid(user, user, user) == 0 && ::prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+// CLONE_NEW*. Needs root; with CLONE_NEWPID the next child is the first process of the new namespace.
+inline bool enter_new_namespace(int kinds) {
+  return ::unshare(kinds) == 0;
+}
+
+}  // namespace exs::test
