@@ -5,7 +5,7 @@
 
 namespace exs {
 
-Attachment::Owner Attachment::create(Provider& provider, std::size_t pieces_max,
+Attachment::Owner Attachment::create(ProviderSet& providers, std::size_t pieces_max,
                                      std::size_t own_bytes) noexcept {
   static_assert(sizeof(Attachment) % alignof(LocalSlice) == 0 && sizeof(LocalSlice) % alignof(Region*) == 0);
   const std::size_t fixed_bytes = sizeof(Attachment) + pieces_max * (sizeof(LocalSlice) + sizeof(Region*));
@@ -14,7 +14,7 @@ Attachment::Owner Attachment::create(Provider& provider, std::size_t pieces_max,
   if (memory == nullptr) return nullptr;
   auto* slices = reinterpret_cast<LocalSlice*>(memory + sizeof(Attachment));
   auto** regions = reinterpret_cast<Region**>(slices + pieces_max);
-  return Owner(new (memory) Attachment(provider, slices, regions, memory + fixed_bytes, own_bytes));
+  return Owner(new (memory) Attachment(providers, slices, regions, memory + fixed_bytes, own_bytes));
 }
 
 void Attachment::Destroyer::operator()(Attachment* attachment) const noexcept {
@@ -27,7 +27,7 @@ Attachment::~Attachment() {
     if (regions_[i] != nullptr) {
       regions_[i]->release();
     } else {
-      provider_.deregister_memory(slices_[i].key);
+      providers_.deregister_memory(slices_[i].key);
     }
   }
   if (notice) notice->end();
@@ -42,7 +42,7 @@ Status Attachment::add(Region& region, std::byte* address, std::size_t length_by
 }
 
 Status Attachment::add(std::span<std::byte> memory, Access access) {
-  const auto key = provider_.register_memory(memory, access);
+  const auto key = providers_.register_memory(memory, access, -1);
   if (!key) return key.error();
   new (&slices_[pieces_]) LocalSlice{memory.data(), memory.size(), *key};
   regions_[pieces_] = nullptr;

@@ -21,7 +21,7 @@ class Attachment {
   using Owner = std::unique_ptr<Attachment, Destroyer>;
 
   // Room for so many pieces and so many bytes of its own. Null: no memory.
-  static Owner create(Provider& provider, std::size_t pieces_max, std::size_t own_bytes) noexcept;
+  static Owner create(ProviderSet& providers, std::size_t pieces_max, std::size_t own_bytes) noexcept;
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
@@ -41,11 +41,11 @@ class Attachment {
   std::shared_ptr<Notice> notice;  // null: nobody wants one
 
  private:
-  Attachment(Provider& provider, LocalSlice* slices, Region** regions, std::byte* own, std::size_t own_bytes)
-      : provider_(provider), slices_(slices), regions_(regions), own_(own), own_bytes_(own_bytes) {}
+  Attachment(ProviderSet& providers, LocalSlice* slices, Region** regions, std::byte* own, std::size_t own_bytes)
+      : providers_(providers), slices_(slices), regions_(regions), own_(own), own_bytes_(own_bytes) {}
   ~Attachment();
 
-  Provider& provider_;
+  ProviderSet& providers_;
   LocalSlice* const slices_;
   Region** const regions_;  // of each piece; null: the key of the slice is ours
   std::byte* const own_;

@@ -70,7 +70,7 @@ struct Remains {
 
 class Shard : public std::enable_shared_from_this<Shard> {
  public:
-  static Result<std::shared_ptr<Shard>> create(Provider& provider);
+  static Result<std::shared_ptr<Shard>> create(ProviderSet& providers);
   ~Shard();
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
@@ -117,7 +117,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
 
   // --- Thread: shard ---
   [[nodiscard]] Port& port();
-  [[nodiscard]] Provider& provider() { return provider_; }
+  [[nodiscard]] ProviderSet& providers() { return providers_; }
   // The token names the client in completions until detach(). The shard keeps the client alive meanwhile.
   std::uint64_t attach(std::shared_ptr<CompletionClient> client);
   void detach(std::uint64_t token);

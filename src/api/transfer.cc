@@ -87,7 +87,7 @@ Status post_registered(const Transfer& transfer, const Parties& parties, Region&
                        Operation& operation) {
   operation.memory.key = region.key();
   if (!operation.notify) return take_and_launch(transfer, parties, operation, &region, nullptr);
-  auto attachment = Attachment::create(parties.session->shard()->provider(), 1, 0);
+  auto attachment = Attachment::create(parties.session->shard()->providers(), 1, 0);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = operation.memory.address;
   attachment->posted_bytes = operation.memory.length_bytes;
@@ -104,7 +104,7 @@ Status post_unregistered(const Transfer& transfer, const Parties& parties, const
                       piece.length_bytes <= parties.session->small_bytes();
   if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
   auto attachment =
-      Attachment::create(parties.session->shard()->provider(), 1, copied ? piece.length_bytes : 0);
+      Attachment::create(parties.session->shard()->providers(), 1, copied ? piece.length_bytes : 0);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = piece.address;
   attachment->posted_bytes = piece.length_bytes;

@@ -132,7 +132,7 @@ Status post_elements(Library& library, const Transfer& transfer, const Parties& 
                        lengths->all_bytes <= parties.session->small_bytes() &&
                        !is_exposed(*parties.session, operation);
   auto attachment =
-      Attachment::create(parties.session->shard()->provider(), std::max<std::size_t>(elements.size(), 1),
+      Attachment::create(parties.session->shard()->providers(), std::max<std::size_t>(elements.size(), 1),
                          gathers ? lengths->all_bytes : lengths->file_bytes);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = posted;

@@ -50,7 +50,7 @@ class WindowReader {
   // As read() of unregistered memory, but that the memory is ours and needs no check.
   Status read_counter() {
     const Parties& parties = waited_.parties();
-    auto attachment = Attachment::create(parties.session->shard()->provider(), 1, 0);
+    auto attachment = Attachment::create(parties.session->shard()->providers(), 1, 0);
     if (!attachment) return Status(ENOMEM);
     const auto memory = std::as_writable_bytes(std::span(&counter_, 1));
     if (const Status status = attachment->add(memory, Access::kLocal); !status.ok()) return status;

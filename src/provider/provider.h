@@ -23,12 +23,18 @@
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/provider/reason.h"
 
 namespace exs {
+
+// Values are bits of a set on the wire (FORMAT.md).
+enum class ProviderId : std::uint8_t { kIwarp = 0, kShm = 1, kVerbs = 2, kSim = 3 };
+inline constexpr std::size_t kProviderIds = 4;
 
 // What a peer may do to exposed memory; a bit set.
 enum class Access : std::uint8_t { kLocal = 0, kRemoteRead = 1, kRemoteWrite = 2, kRemoteReadWrite = 3 };
 
+// Names registered memory in this process, the same to every provider. 0: memory of the library's own.
 struct MemoryKey {
   std::uint32_t value = 0;
 };
@@ -72,6 +78,7 @@ enum class CompletionKind : std::uint8_t {
   kDisconnected,  // last completion of a link: status ok for an orderly end of the peer's stream, else why
   kRequest,       // listener: next_request() has one more
   kReadiness,     // watch(): length_bytes is the set of epoll events that came
+  kMet,           // meet(): ok: take_over() may follow; else Meeting::why_not() tells
 };
 
 struct Completion {
@@ -79,7 +86,7 @@ struct Completion {
   Status status;
   std::uint32_t length_bytes = 0;  // kReceive, kReadiness
   std::uint64_t link = 0;          // the link, listener or watch token given at the start
-  std::uint64_t token = 0;         // of the post; 0 for the last four kinds
+  std::uint64_t token = 0;         // of the post; 0 for the last five kinds
 };
 
 // One reliable ordered connection.
@@ -107,6 +114,10 @@ class Link {
   // on the connecting side.
   [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
 
+  // Leaves the established connection to another provider's link: nothing has been posted but receives, which
+  // are forgotten; the descriptor stays open and as it is. ENOTSUP: this provider cannot.
+  virtual Status release() { return Status(ENOTSUP); }
+
   // No new work. Outstanding posts complete with ECANCELED, windows are shut, what has left stays left. No
   // kDisconnected follows. From its return the provider touches no memory of the link's posts or windows.
   virtual void close() noexcept = 0;
@@ -123,7 +134,23 @@ class ConnectionRequest {
   virtual int release_descriptor() noexcept = 0;
   // The peer is told no, with the reason in `private_data`.
   virtual void reject(std::span<const std::byte> private_data) noexcept = 0;
+  // The peer is told yes; another provider's link carries the connection. After release_descriptor(), with the
+  // descriptor it gave.
+  virtual Status grant(int /*descriptor*/, std::span<const std::byte> /*private_data*/) {
+    return Status(ENOTSUP);
+  }
   [[nodiscard]] virtual bool peer_is_gone() const noexcept = 0;
+};
+
+// One end's part in finding out whether both ends can leave the network for a provider that has no connection
+// set-up of its own. Destroy to give up.
+class Meeting {
+ public:
+  virtual ~Meeting() = default;
+  // Of an invitation: what the peer must be told. Valid while the meeting lives.
+  [[nodiscard]] virtual std::span<const std::byte> words() const noexcept = 0;
+  // After a kMet that failed.
+  [[nodiscard]] virtual const Reason& why_not() const noexcept = 0;
 };
 
 // Incoming connections on one listening descriptor. Destroy to stop listening (the descriptor stays open).
@@ -166,6 +193,28 @@ class Port {
                                                const ConnectParameters& parameters,
                                                std::uint64_t link_token) = 0;
 
+  // The initiator's side of a meeting: its words() go to the peer while another provider sets up the connection.
+  // Where it cannot be had, `why_not` tells.
+  virtual Result<std::unique_ptr<Meeting>> invite(Reason& why_not) {
+    why_not = Reason::make(ReasonCode::kFailed, "this provider has no meetings");
+    return failure(ENOTSUP);
+  }
+  // The responder's side: `words` are the peer's. kMet follows with `meeting_token` as its link, within a second.
+  virtual Result<std::unique_ptr<Meeting>> meet(std::span<const std::byte> /*words*/,
+                                                std::uint64_t /*meeting_token*/) {
+    return failure(ENOTSUP);
+  }
+  // The link of a meeting: the responder's after its kMet, the initiator's when its peer says that they have
+  // met. Established at once. `descriptor`: the connection's, borrowed until the link is destroyed; its end is
+  // the link's end. `parameters.private_data` is the peer's. ECONNRESET: they have not met, or the peer is gone.
+  virtual Result<std::unique_ptr<Link>> take_over(std::unique_ptr<Meeting> /*meeting*/, int /*descriptor*/,
+                                                  const ConnectParameters& /*parameters*/,
+                                                  std::uint64_t /*link_token*/) {
+    return failure(ENOTSUP);
+  }
+  // What keeps this port from being all it could be on this machine, for `index` 0, 1, ...; false: no more.
+  virtual bool limitation(std::size_t /*index*/, Reason& /*limit*/) const { return false; }
+
   // Watches a descriptor that no link or listener uses, once: as soon as any of `events` (EPOLL*), an error
   // or a hang-up is there, a kReadiness completion follows, then nothing until the next watch(), which also
   // may change the events. The descriptor is the caller's, who may close it, and use its number again, at any
@@ -192,6 +241,11 @@ class Port {
   // Readable (level-triggered) while progress() would find work. Completions already produced do not count:
   // poll() until empty before sleeping.
   [[nodiscard]] virtual int wait_fd() const noexcept = 0;
+  // The caller is about to sleep on wait_fd(): from now on peers ring who write where it cannot see. False: there
+  // is work already, look again instead of sleeping.
+  virtual bool arm() { return true; }
+  // Somebody looks again: peers need not ring.
+  virtual void disarm() {}
   // Tells that the calling thread is the shard's engine thread from now on (it alone may enter the ring).
   virtual void bind_engine_thread() = 0;
 };
@@ -200,10 +254,12 @@ class Port {
 class Provider {
  public:
   virtual ~Provider() = default;
+  [[nodiscard]] virtual ProviderId id() const noexcept = 0;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual Limits limits() const noexcept = 0;
-  // `region` stays mapped until deregister_memory.
-  virtual Result<MemoryKey> register_memory(std::span<std::byte> region, Access access) = 0;
+  // `region` stays mapped until deregister_memory. `shared_fd`: the memfd that the region maps from its start, to
+  // be duplicated by who needs it; -1: the application's own memory.
+  virtual Status register_memory(MemoryKey key, std::span<std::byte> region, Access access, int shared_fd) = 0;
   virtual void deregister_memory(MemoryKey key) noexcept = 0;
   virtual Result<std::unique_ptr<Port>> open_port() = 0;
 };

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <cstdint>
 
 #include "src/provider/iwarp/iwarp.h"
@@ -14,27 +13,20 @@ class IwarpProvider final : public Provider {
  public:
   explicit IwarpProvider(const Settings& settings) noexcept : settings_(settings) {}
 
+  [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::string_view name() const noexcept override { return "iwarp"; }
   [[nodiscard]] Limits limits() const noexcept override {
     return {kMessageBytesMax, kUserPrivateMax, kReadDepthMax, kTransferBytesMax};
   }
 
   // The CPU moves every byte through the process's own mapping, so there is nothing to pin or translate.
-  Result<MemoryKey> register_memory(std::span<std::byte> region, Access) override {
-    const auto start = reinterpret_cast<std::uintptr_t>(region.data());
-    if (region.data() == nullptr || region.empty() || start + region.size() < start) return failure(EINVAL);
-    // Relaxed: the counter orders nothing, its values only have to differ.
-    std::uint32_t key = 0;
-    while (key == 0) key = next_key_.fetch_add(1, std::memory_order_relaxed);
-    return MemoryKey{key};
-  }
+  Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }
   void deregister_memory(MemoryKey) noexcept override {}
 
   Result<std::unique_ptr<Port>> open_port() override { return IwarpPort::open(settings_); }
 
  private:
   const Settings settings_;
-  std::atomic<std::uint32_t> next_key_{1};
 };
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Which providers a connection may use and which it would like best, as one end wishes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "src/provider/provider.h"
+
+namespace exs {
+
+struct Choice {
+  static constexpr std::uint8_t kAll = (1U << kProviderIds) - 1;
+
+  std::uint8_t allowed = kAll;          // one bit a ProviderId
+  std::optional<ProviderId> preferred;  // before the usual order
+
+  static constexpr std::uint8_t bit(ProviderId id) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(id));
+  }
+  [[nodiscard]] bool allows(ProviderId id) const noexcept { return (allowed & bit(id)) != 0; }
+
+  // "auto", "prefer:X", "require:X", "forbid:X", or "X", which requires it. EINVAL: none of these.
+  static Result<Choice> parse(std::string_view text);
+};
+
+[[nodiscard]] std::string_view name_of(ProviderId id) noexcept;
+Result<ProviderId> provider_named(std::string_view name);
+
+}  // namespace exs

@@ -1,0 +1,13 @@
+// The same-host provider: rings in shared memory for messages, plain copies for RDMA.
+#pragma once
+
+#include <memory>
+
+#include "src/provider/provider.h"
+
+namespace exs::shm {
+
+// Settings from the environment (EXS_SHM_*); see settings.h.
+std::unique_ptr<Provider> make_shm_provider();
+
+}  // namespace exs::shm
