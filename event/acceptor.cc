@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "src/base/log.h"
+#include "src/wire/paths.h"
 
 namespace exs {
 namespace {
@@ -29,28 +30,29 @@ class Acceptor::HandOver final : public Task {
         agreement_(agreement) {}
 
   void run(Shard& shard) override {
-    const auto session = acceptor_->establish(shard, std::move(request_), agreement_);
-    if (session) {
-      const int number = (*session)->descriptor()->number();
-      if (accept_.address != nullptr) fill_address(*accept_.address, number);
-      acceptor_->register_session_(*session);
-      acceptor_->finish(accept_, 0, number);
-    } else {
-      acceptor_->finish(accept_, session.error().error(), -1);
-    }
-    if (&shard != acceptor_->shard_.get())
-      acceptor_->shard_->execute(std::make_unique<HandedOver>(acceptor_));
+    acceptor_->establish(shard, std::move(request_), agreement_,
+                         [acceptor = acceptor_, accept = accept_, home = shard.shared_from_this()](
+                             const Result<std::shared_ptr<Session>>& session) {
+                           tell(*acceptor, accept, session);
+                           if (home == acceptor->shard_) return acceptor->handed_over();
+                           acceptor->shard_->execute(std::make_unique<HandedOver>(acceptor));
+                         });
   }
 
  private:
+  static void tell(Acceptor& acceptor, const Accept& accept, const Result<std::shared_ptr<Session>>& session) {
+    if (!session) return acceptor.finish(accept, session.error().error(), -1);
+    const int number = (*session)->descriptor()->number();
+    if (accept.address != nullptr) fill_address(*accept.address, number);
+    acceptor.register_session_(*session);
+    acceptor.finish(accept, 0, number);
+  }
+
   // Back on the acceptor's shard: the event of this accept is in its queue.
   class HandedOver final : public Task {
    public:
     explicit HandedOver(std::shared_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)) {}
-    void run(Shard&) override {
-      --acceptor_->handing_over_;
-      acceptor_->finish_close();
-    }
+    void run(Shard&) override { acceptor_->handed_over(); }
 
    private:
     const std::shared_ptr<Acceptor> acceptor_;
@@ -94,15 +96,21 @@ Result<std::unique_ptr<Listener>> Acceptor::open_listener() {
       {.backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns}, token_);
 }
 
-Result<std::shared_ptr<Session>> Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
-                                                     const proto::Agreement& agreement) {
+void Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                         const proto::Agreement& agreement, Established done) {
   auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(request->release_descriptor()));
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
-  if (const Status status = session->accept(std::move(request), agreement); !status.ok()) {
-    return failure(status);
-  }
-  return session;
+  // Not shared: it is the session that calls.
+  session->accept(std::move(request), agreement, [made = session.get(), done = std::move(done)](Status status) {
+    if (!status.ok()) return done(failure(status));
+    done(made->shared_from_this());
+  });
+}
+
+void Acceptor::handed_over() {
+  --handing_over_;
+  finish_close();
 }
 
 void Acceptor::complete(const Completion& completion) {
@@ -151,10 +159,10 @@ void Acceptor::match() {
     const std::shared_ptr<Shard> destination = accept.target.queue->home();
     auto hand_over =
         std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(held_), held_agreement_);
+    ++handing_over_;
     if (destination == shard_) {
       hand_over->run(*destination);
     } else {
-      ++handing_over_;
       destination->execute(std::move(hand_over));
     }
   }
@@ -164,7 +172,9 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(Listener& listener,
                                                              proto::Agreement& agreement) {
   while (auto request = listener.next_request()) {
     if (request->peer_is_gone()) continue;
-    const auto agreed = proto::agree(options_.session.wishes, request->private_data());
+    const auto said = request->private_data();
+    const auto agreed =
+        proto::agree(options_.session.wishes, said.first(std::min(said.size(), wire::kPathsOffset)));
     if (agreed) {
       agreement = *agreed;
       return request;

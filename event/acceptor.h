@@ -45,6 +45,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   void complete(const Completion& completion) override;
 
  protected:
+  using Established = std::function<void(Result<std::shared_ptr<Session>>)>;
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
@@ -60,8 +61,9 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   // shard the connection is to live on).
   virtual Result<std::unique_ptr<Listener>> open_listener();
   virtual std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener, proto::Agreement& agreement);
-  virtual Result<std::shared_ptr<Session>> establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
-                                                     const proto::Agreement& agreement);
+  // `done` is called once, now or later, on the shard of the connection.
+  virtual void establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                         const proto::Agreement& agreement, Established done);
 
   // Whether an accept posted now would end at once.
   virtual bool has_request() { return hold_request(); }
@@ -72,6 +74,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   void answer_polls();
   bool hold_request();
   void finish(const Accept& accept, int error, int new_socket);
+  void handed_over();
   void finish_close();
 
   const std::shared_ptr<Shard> shard_;
@@ -87,7 +90,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   std::unique_ptr<ConnectionRequest> held_;  // the next request to be accepted, if a poll looked for one
   proto::Agreement held_agreement_;
   OpenPolls polls_;
-  std::size_t handing_over_ = 0;  // accepts on their way to other shards
+  std::size_t handing_over_ = 0;  // accepts on their way to their shards, or waiting there for their provider
   std::vector<ControlTarget> close_targets_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "event/notice.h"
 #include "event/region.h"
+#include "src/provider/provider_set.h"
 
 namespace exs {
 

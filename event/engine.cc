@@ -69,7 +69,7 @@ void Engine::run() {
   pthread_setname_np(pthread_self(), "exs-engine");
   {
     LockGuard guard(shard_.lock_);
-    shard_.port_->bind_engine_thread();
+    for (Shard::Place& place : shard_.places_) place.port->bind_engine_thread();
   }
   bound_ = true;
   bound_.notify_all();
@@ -124,16 +124,21 @@ void Engine::watch() {
   shard_.drive(now_ns);
   deadline_ns = shard_.next_deadline_ns();
   shard_.sleeping_until_ns_ = deadline_ns;
+  const bool armed = shard_.arm_ports();
+  if (armed) ++shard_.sleepers_;
   shard_.release_and_combine();
+  if (!armed) return;
 
-  pollfd watched[2] = {{shard_.port_->wait_fd(), POLLIN, 0}, {alarm_fd_.get(), POLLIN, 0}};
+  Shard::WatchedFds watched;
+  const nfds_t count = shard_.watched_fds(watched, alarm_fd_.get());
   timespec limit{};
   if (deadline_ns != kNoDeadline) {
     now_ns = monotonic_ns();
     limit = to_timespec(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
   }
-  ::ppoll(watched, 2, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
-  if (watched[1].revents != 0) clear_alarm();
+  ::ppoll(watched.data(), count, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
+  --shard_.sleepers_;
+  if (watched[count - 1].revents != 0) clear_alarm();
 }
 
 }  // namespace exs

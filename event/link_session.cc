@@ -2,7 +2,12 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+
 #include "src/base/log.h"
+#include "src/wire/paths.h"
 
 namespace exs {
 namespace {
@@ -23,12 +28,18 @@ constexpr std::uint64_t kSameTurnNs = 10'000;
 // How long after a turn the next one may take it for an example.
 constexpr std::uint64_t kExampleNs = 100'000;
 
+// The rest of the private data is about providers.
+std::span<const std::byte> hello_part(std::span<const std::byte> private_data) {
+  return private_data.first(std::min(private_data.size(), wire::kPathsOffset));
+}
+
 }  // namespace
 
 LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                          const SessionOptions& options)
     : Session(std::move(shard), std::move(descriptor), options.operations_max),
       options_(options),
+      route_(options.choice),
       nodelay_(options.nodelay) {}
 
 LinkSession::~LinkSession() = default;
@@ -87,8 +98,9 @@ void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Co
   connect_target_ = std::move(target);
   set_state(State::kConnecting);
   token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
-  const proto::Hello hello = proto::make_hello(options_.wishes);
-  const ConnectParameters parameters{hello.view(), proto::link_depths(widest(options_.wishes))};
+  const auto data = route_.ask(*shard(), hello().view());
+  if (!data) return end(data.error());
+  const ConnectParameters parameters{*data, proto::link_depths(widest(options_.wishes))};
   auto link = shard()->port().connect(descriptor()->number(), reinterpret_cast<const sockaddr*>(&peer),
                                       peer_bytes, parameters, token_);
   if (!link) return end(link.error());
@@ -96,33 +108,12 @@ void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Co
   arm(options_.connect_limit_ns);
 }
 
-Status LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement) {
-  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
-  const proto::Hello hello = proto::make_hello(options_.wishes);
-  const ConnectParameters parameters{hello.view(), proto::link_depths(agreement)};
-  auto link = shard()->port().accept(std::move(request), descriptor()->number(), parameters, token_);
-  if (!link) {
-    end(link.error());
-    return link.error();
-  }
-  link_ = std::move(*link);
-  connection_ = std::make_unique<proto::Connection>(proto::Role::kResponder, agreement, *link_, *this);
-  if (nodelay_) connection_->set_nodelay(true);
-  if (const Status status = connection_->start(); !status.ok()) {
-    end(status);
-    return status;
-  }
-  set_small_bytes(agreement.small_bytes);
-  set_state(State::kConnected);
-  arm(options_.connect_limit_ns);  // until the peer's first message
-  set_keepalive(options_.keepalive_ns);
-  inherit_limit(proto::Direction::kSend, options_.send_limit);
-  inherit_limit(proto::Direction::kReceive, options_.receive_limit);
-  return Status();
-}
-
 void LinkSession::complete(const Completion& completion) {
-  take(completion);
+  if (completion.kind == CompletionKind::kMet) {
+    met(completion.status);
+  } else {
+    take(completion);
+  }
   stepped();
 }
 
@@ -136,17 +127,144 @@ void LinkSession::take(const Completion& completion) {
   if (completion.kind == CompletionKind::kEstablished) return established();
   if (completion.kind != CompletionKind::kDisconnected) return;
   Status why = completion.status.ok() ? Status(ECONNRESET) : completion.status;
-  if (why == Status(ECONNREFUSED) && !link_->private_data().empty())
+  if (why == Status(ECONNREFUSED) && !link_->private_data().empty()) {
     why = proto::rejection_reason(link_->private_data());
+    route_.learn_refusal(link_->private_data());
+  }
   end(why);
 }
 
 void LinkSession::established() {
-  const auto agreement = proto::agree(options_.wishes, link_->private_data());
+  const auto agreement = proto::agree(options_.wishes, hello_part(link_->private_data()));
   if (!agreement) return end(agreement.error());
+  const auto taken = route_.learn(link_->private_data());
+  if (!taken) return end(taken.error());
+  if (*taken == ProviderId::kShm) {
+    if (const Status status = change_link(*agreement); !status.ok()) return end(status);
+  } else {
+    settle_route(*taken, {});
+  }
   connection_ = std::make_unique<proto::Connection>(proto::Role::kInitiator, *agreement, *link_, *this);
   if (nodelay_) connection_->set_nodelay(true);
   if (const Status status = connection_->start(); !status.ok()) end(status);
+}
+
+// The network link has set the connection up; from here on it only tells whether the peer lives.
+Status LinkSession::change_link(const proto::Agreement& agreement) {
+  if (const Status status = link_->release(); !status.ok()) return status;
+  auto meeting = route_.take_meeting();
+  const Reason limit = meeting->why_not();
+  const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
+  shard()->bury({std::move(link_), nullptr});
+  auto link = shard()->port(ProviderId::kShm)->take_over(
+      std::move(meeting), descriptor()->number(), {data, proto::link_depths(agreement)}, token_);
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  settle_route(ProviderId::kShm, limit);
+  return Status();
+}
+
+// ---------------------------------------------------------------- the incoming side
+
+void LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
+                         Accepted done) {
+  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
+  incoming_ = std::make_unique<Incoming>(Incoming{std::move(request), agreement, std::move(done), nullptr});
+  take_request(route_.decide(*shard(), incoming_->request->private_data()));
+}
+
+void LinkSession::take_request(std::optional<ProviderId> way) {
+  if (way == ProviderId::kShm) {
+    const Status status = meet();
+    if (status.ok()) return;  // kMet follows
+    way = route_.fall_back(Reason::make(ReasonCode::kFailed, "%s", std::strerror(status.error())));
+  }
+  if (!way) return decline(Status(EOPNOTSUPP));
+  if (const Status status = accept_by_network(); !status.ok()) return decline(status);
+  accepted();
+}
+
+Status LinkSession::meet() {
+  auto meeting = shard()->port(ProviderId::kShm)->meet(route_.peer_words(), token_);
+  if (!meeting) return meeting.error();
+  incoming_->meeting = std::move(*meeting);
+  return Status();
+}
+
+void LinkSession::met(Status status) {
+  if (!incoming_ || !incoming_->meeting) return;
+  if (!status.ok()) return take_request(route_.fall_back(incoming_->meeting->why_not()));
+  if (const Status failed = accept_by_meeting(); !failed.ok()) return decline(failed);
+  accepted();
+}
+
+Status LinkSession::accept_by_network() {
+  const auto data = route_.answer(hello().view(), ProviderId::kIwarp);
+  auto link = shard()->port().accept(std::move(incoming_->request), descriptor()->number(),
+                                     {data, proto::link_depths(incoming_->agreement)}, token_);
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  settle_route(ProviderId::kIwarp, {});
+  return Status();
+}
+
+Status LinkSession::accept_by_meeting() {
+  const Reason limit = incoming_->meeting->why_not();
+  const auto peer_data = incoming_->request->private_data();
+  auto link = shard()->port(ProviderId::kShm)->take_over(
+      std::move(incoming_->meeting), descriptor()->number(),
+      {peer_data, proto::link_depths(incoming_->agreement)}, token_);
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  const Status granted = incoming_->request->grant(route_.answer(hello().view(), ProviderId::kShm));
+  if (granted.ok()) settle_route(ProviderId::kShm, limit);
+  return granted;
+}
+
+// The link stands; the peer may not know it yet.
+void LinkSession::accepted() {
+  const proto::Agreement agreement = incoming_->agreement;
+  const Accepted done = std::move(incoming_->done);
+  incoming_.reset();
+  connection_ = std::make_unique<proto::Connection>(proto::Role::kResponder, agreement, *link_, *this);
+  if (nodelay_) connection_->set_nodelay(true);
+  if (const Status status = connection_->start(); !status.ok()) {
+    end(status);
+    return done(status);
+  }
+  set_small_bytes(agreement.small_bytes);
+  set_state(State::kConnected);
+  arm(options_.connect_limit_ns);  // until the peer's first message
+  set_keepalive(options_.keepalive_ns);
+  inherit_limit(proto::Direction::kSend, options_.send_limit);
+  inherit_limit(proto::Direction::kReceive, options_.receive_limit);
+  done(Status());
+}
+
+void LinkSession::decline(Status why) {
+  if (incoming_->request) {
+    incoming_->request->reject(route_.answer(proto::make_rejection(why.error()).view(), std::nullopt));
+  }
+  const Accepted done = std::move(incoming_->done);
+  end(why);
+  incoming_.reset();
+  done(why);
+}
+
+void LinkSession::settle_route(ProviderId taken, const Reason& limit) {
+  provider_ = taken;
+  route_.settled(*shard(), taken, limit);
+  tell_route(0);
+}
+
+void LinkSession::tell_route(int error) {
+  tell(route_.explanation(), "socket " + std::to_string(descriptor()->number()), error);
+}
+
+Explanation LinkSession::explanation() {
+  Explanation found;
+  shard()->inspect([&] { found = route_.explanation(); });
+  return found;
 }
 
 // Connecting side: our first message is on its way. Accepting side: the peer's is here.
@@ -296,7 +414,10 @@ void LinkSession::end(Status why) {
     in_turn_ = false;
     shard()->detach(token_);
   }
-  if (connect_target_.queue) push_control(connect_target_, EXS_EVT_CONNECT, why.error());
+  if (connect_target_.queue) {
+    if (why.error() == EOPNOTSUPP) tell_route(why.error());
+    push_control(connect_target_, EXS_EVT_CONNECT, why.error());
+  }
   connect_target_ = {};
   tell_shutdowns(why.error());
   Session::stepped();  // polls hear of it

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "event/deadline.h"
+#include "event/route.h"
 #include "event/session.h"
 
 namespace exs {
 
 struct SessionOptions {
   proto::Wishes wishes;
+  Choice choice;                            // of providers
   std::uint64_t connect_limit_ns = 0;       // whole connect; accepted: until the peer's first message
   std::uint32_t operations_max = 0;         // posted operations a direction
   std::uint64_t keepalive_ns = 0;           // 0: off
@@ -30,14 +32,18 @@ class LinkSession final : public Session,
 
   // --- Thread: any ---
   [[nodiscard]] proto::Agreement agreement() override;
+  [[nodiscard]] std::string_view carrier() const noexcept override { return name_of(provider_); }
+  [[nodiscard]] Explanation explanation() override;
   [[nodiscard]] bool allows_persistent() const noexcept override {
     return options_.wishes.kind == proto::SocketKind::kMessage;
   }
 
   // --- Thread: shard ---
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
-  // ENOTCONN and the like: the request could not be accepted; nothing happened.
-  Status accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement);
+  // `done` is called once, now or when the ends have found out how they reach each other. An error: the request
+  // could not be accepted, the session has ended.
+  using Accepted = std::function<void(Status)>;
+  void accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement, Accepted done);
   void start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
@@ -80,7 +86,18 @@ class LinkSession final : public Session,
   void closed() override;
   void failed(Status why) override;
 
+  [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options_.wishes); }
   void established();
+  Status change_link(const proto::Agreement& agreement);
+  void take_request(std::optional<ProviderId> way);
+  Status meet();
+  void met(Status status);
+  Status accept_by_network();
+  Status accept_by_meeting();
+  void accepted();
+  void decline(Status why);
+  void settle_route(ProviderId taken, const Reason& limit);
+  void tell_route(int error);
   void arm(std::uint64_t after_ns);
   void end(Status why);
 
@@ -88,8 +105,18 @@ class LinkSession final : public Session,
 
   // Thread: shard
   std::uint64_t token_ = 0;
+  Route route_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
+  // While an incoming connection finds its provider.
+  struct Incoming {
+    std::unique_ptr<ConnectionRequest> request;
+    proto::Agreement agreement;
+    Accepted done;
+    std::unique_ptr<Meeting> meeting;
+  };
+  std::unique_ptr<Incoming> incoming_;
+  std::atomic<ProviderId> provider_{ProviderId::kIwarp};  // of the link, once it is established
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   std::uint64_t deadline_ns_ = kNoDeadline;

@@ -94,9 +94,8 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
   }
 }
 
-Result<std::shared_ptr<Session>> PlainAcceptor::establish(Shard& shard,
-                                                          std::unique_ptr<ConnectionRequest> request,
-                                                          const proto::Agreement&) {
+void PlainAcceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                              const proto::Agreement&, Established done) {
   const int number = request->release_descriptor();
   auto descriptor = std::make_shared<KernelDescriptor>(number, socket_cookie(number).value_or(0));
   const SessionOptions& wishes = options().session;
@@ -105,7 +104,7 @@ Result<std::shared_ptr<Session>> PlainAcceptor::establish(Shard& shard,
   if (wishes.keepalive_ns != 0) session->set_keepalive(wishes.keepalive_ns);
   session->inherit_limit(proto::Direction::kSend, wishes.send_limit);
   session->inherit_limit(proto::Direction::kReceive, wishes.receive_limit);
-  return session;
+  done(session);
 }
 
 // Not by accepting: who asks may want to accept by a plain call.

@@ -24,8 +24,8 @@ class PlainAcceptor final : public Acceptor {
   Result<std::unique_ptr<Listener>> open_listener() override;
   std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener,
                                                      proto::Agreement& agreement) override;
-  Result<std::shared_ptr<Session>> establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
-                                             const proto::Agreement& agreement) override;
+  void establish(Shard& shard, std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
+                 Established done) override;
   bool has_request() override;
   bool look_around();
 

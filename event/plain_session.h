@@ -25,6 +25,7 @@ class PlainSession final : public Session, public CompletionClient {
   // --- Thread: any ---
   [[nodiscard]] bool carries_plain_bytes() const noexcept override { return true; }
   [[nodiscard]] proto::Agreement agreement() override { return {}; }
+  [[nodiscard]] std::string_view carrier() const noexcept override { return "tcp"; }
 
   // --- Thread: shard ---
   [[nodiscard]] proto::Counters counters() const override { return counters_; }

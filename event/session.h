@@ -13,6 +13,7 @@
 #include "event/shard.h"
 #include "event/time_limit.h"
 #include "src/proto/connection.h"
+#include "src/provider/explanation.h"
 
 namespace exs {
 
@@ -55,6 +56,10 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   [[nodiscard]] virtual bool carries_plain_bytes() const noexcept { return false; }
   // Takes the drive lock.
   [[nodiscard]] virtual proto::Agreement agreement() = 0;
+  // What carries its bytes.
+  [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
+  // Why. Takes the drive lock.
+  [[nodiscard]] virtual Explanation explanation() { return {}; }
 
   // --- Thread: shard ---
   // Starts the operation and sees to what follows.

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "event/engine.h"
@@ -17,6 +18,10 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // Who has not looked at the network for so long does something else.
 constexpr std::uint64_t kLateNs = 100'000;
+// How long a port counts as busy, and how often a silent one is looked at meanwhile.
+constexpr std::uint64_t kStillBusyNs = 50'000;
+constexpr std::uint64_t kGlanceNs = 5'000;
+constexpr int kLooksMax = 4;
 
 }  // namespace
 
@@ -31,19 +36,40 @@ std::uint64_t deadline_after(std::uint64_t ns) {
   return ns > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns;
 }
 
-Result<std::shared_ptr<Shard>> Shard::create(Provider& provider) {
+Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers) {
   UniqueFd wake_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   UniqueFd alarm_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!wake_fd.valid() || !alarm_fd.valid()) return failure(errno);
-  auto port = provider.open_port();
-  if (!port) return failure(port.error());
-  std::shared_ptr<Shard> shard(new Shard(provider, std::move(*port), std::move(wake_fd)));
+  std::shared_ptr<Shard> shard(new Shard(providers, std::move(wake_fd)));
+  if (const Status status = shard->open_ports(); !status.ok()) return failure(status);
   shard->engine_ = std::make_unique<Engine>(*shard, std::move(alarm_fd));
   return shard;
 }
 
-Shard::Shard(Provider& provider, std::unique_ptr<Port> port, UniqueFd wake_fd)
-    : provider_(provider), port_(std::move(port)), wake_fd_(std::move(wake_fd)) {}
+Shard::Shard(ProviderSet& providers, UniqueFd wake_fd)
+    : providers_(providers), wake_fd_(std::move(wake_fd)) {}
+
+// The first one must open; without the others connections take another way.
+Status Shard::open_ports() {
+  for (std::size_t i = 0; i < kProviderIds; ++i) {
+    const auto id = static_cast<ProviderId>(i);
+    Provider* provider = providers_.find(id);
+    if (provider == nullptr) {
+      missing_[i] = Reason::make(ReasonCode::kNotBuilt, "");
+      continue;
+    }
+    auto port = provider->open_port();
+    if (port) {
+      places_.push_back({id, std::move(*port)});
+    } else if (places_.empty()) {
+      return port.error();
+    } else {
+      missing_[i] = Reason::make(ReasonCode::kFailed, "its port could not be opened: %s",
+                                 std::strerror(port.error().error()));
+    }
+  }
+  return places_.empty() ? Status(ENOTSUP) : Status();
+}
 
 Shard::~Shard() {
   stop_engine();
@@ -67,7 +93,15 @@ void Shard::stop_engine() {
 
 Port& Shard::port() {
   lock_.assert_held();
-  return *port_;
+  return *places_.front().port;
+}
+
+Port* Shard::port(ProviderId id) {
+  lock_.assert_held();
+  for (Place& place : places_) {
+    if (place.id == id) return place.port.get();
+  }
+  return nullptr;
 }
 
 // ---------------------------------------------------------------- posting
@@ -129,31 +163,91 @@ void Shard::drive(std::uint64_t now_ns) {
   looked_ns_ = now_ns;
   run_commands();
   end_turn();
-  port_->progress(now_ns);
-  arrivals_.store(port_->arrivals(), std::memory_order_relaxed);
+  look_at_ports(now_ns);
   settle();
-  if (timers_.next_deadline_ns() > now_ns) return;
-  timers_.fire(now_ns);
-  settle();
+  if (timers_.next_deadline_ns() <= now_ns) {
+    timers_.fire(now_ns);
+    settle();
+  }
+  keep_armed(now_ns);
+}
+
+bool Shard::is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_busy_ns) {
+  if (now_ns - last_busy_ns >= kStillBusyNs || now_ns - place.busy_ns < kStillBusyNs) return true;
+  return now_ns - place.looked_ns >= kGlanceNs;
+}
+
+void Shard::look_at_ports(std::uint64_t now_ns) {
+  const std::uint64_t last_busy_ns = places_.size() == 1 ? 0 : busy_ns_;
+  for (Place& place : places_) {
+    if (!is_due(place, now_ns, last_busy_ns)) continue;
+    place.looked_ns = now_ns;
+    place.port->progress(now_ns);
+    const std::uint64_t arrivals = place.port->arrivals();
+    if (arrivals == place.arrivals) continue;
+    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + arrivals - place.arrivals,
+                    std::memory_order_relaxed);
+    place.arrivals = arrivals;
+    place.busy_ns = busy_ns_ = now_ns;
+  }
+}
+
+bool Shard::arm_ports() {
+  armed_ = true;
+  bool quiet = true;
+  for (Place& place : places_) quiet = place.port->arm() && quiet;
+  return quiet;
+}
+
+void Shard::keep_armed(std::uint64_t now_ns) {
+  if (!armed_) return;
+  if (sleepers_ == 0) {
+    armed_ = false;
+    for (Place& place : places_) place.port->disarm();
+    return;
+  }
+  for (int look = 0; look < kLooksMax; ++look) {
+    if (arm_ports()) return;
+    look_at_ports(now_ns);
+    settle();
+  }
+  // So much arrives that nobody should sleep.
+  if (led_) wake_leader();
+  engine_->wake();
+}
+
+nfds_t Shard::watched_fds(WatchedFds& into, int last) const {
+  nfds_t count = 0;
+  for (const Place& place : places_) into[count++] = {place.port->wait_fd(), POLLIN, 0};
+  into[count++] = {last, POLLIN, 0};
+  return count;
 }
 
 // Until nothing follows from anything any more. Ends, because no new input is taken from the network here.
 void Shard::settle() {
-  for (;;) {
-    port_->flush();
-    const std::size_t count = port_->poll(completions_);
-    if (count == 0) break;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto client = clients_.find(completions_[i].link);
-      if (client != clients_.end()) client->second->complete(completions_[i]);
-    }
-  }
+  while (take_completions()) continue;
   remains_.clear();
   detached_.clear();
 }
 
+bool Shard::take_completions() {
+  bool some = false;
+  for (Place& place : places_) {
+    place.port->flush();
+    const std::size_t count = place.port->poll(completions_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto client = clients_.find(completions_[i].link);
+      if (client != clients_.end()) client->second->complete(completions_[i]);
+    }
+    some = some || count > 0;
+  }
+  return some;
+}
+
 std::uint64_t Shard::next_deadline_ns() {
-  return std::min(timers_.next_deadline_ns(), port_->next_deadline_ns());
+  std::uint64_t deadline_ns = timers_.next_deadline_ns();
+  for (const Place& place : places_) deadline_ns = std::min(deadline_ns, place.port->next_deadline_ns());
+  return deadline_ns;
 }
 
 void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts) {
@@ -200,7 +294,7 @@ void Shard::end_turn() {
     if (turn_ends_[i] != nullptr) turn_ends_[i]->turn_ended();
   }
   turn_ends_.clear();
-  port_->flush();
+  for (Place& place : places_) place.port->flush();
 }
 
 void Shard::end_overdue_turn() {
@@ -222,7 +316,10 @@ Status Shard::sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals) {
   lock_.lock();
   const std::uint64_t due_ns = next_deadline_ns();
   sleeping_until_ns_ = due_ns;
+  const bool armed = arm_ports();
+  if (armed) ++sleepers_;
   release_and_combine();
+  if (!armed) return Status();  // the caller looks again
 
   const std::uint64_t until_ns = std::min(due_ns, limit_ns);
   timespec limit{};
@@ -231,12 +328,15 @@ Status Shard::sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals) {
     const std::uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     limit = {static_cast<time_t>(left_ns / kNsPerSecond), static_cast<long>(left_ns % kNsPerSecond)};
   }
-  pollfd watched[2] = {{port_->wait_fd(), POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
-  const int ready = ::ppoll(watched, 2, until_ns == kNoDeadline ? nullptr : &limit, &signals);
-  if (ready < 0) return Status(errno);
-  if (watched[1].revents != 0) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto taken = ::read(wake_fd_.get(), &count, sizeof count);
+  WatchedFds watched;
+  const nfds_t count = watched_fds(watched, wake_fd_.get());
+  const int ready = ::ppoll(watched.data(), count, until_ns == kNoDeadline ? nullptr : &limit, &signals);
+  const int error = errno;
+  --sleepers_;
+  if (ready < 0) return Status(error);
+  if (watched[count - 1].revents != 0) {
+    std::uint64_t wakes = 0;
+    [[maybe_unused]] const auto taken = ::read(wake_fd_.get(), &wakes, sizeof wakes);
   }
   return Status();
 }

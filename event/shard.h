@@ -1,4 +1,4 @@
-// A shard owns connections, their provider port and their timers. Its state is touched only by the holder of
+// A shard owns connections, their providers' ports and their timers. Its state is touched only by the holder of
 // its drive lock.
 //
 // Design notes
@@ -20,10 +20,16 @@
 //     byte is held for ever, and a thread that posts and dequeues makes no system call for it. Who has been
 //     waited for in vain
 //     (`late_`) is not trusted to come back within the millisecond: then the alarm is set in any case.
-//  5. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
+//  5. A port that shows what arrives only to who looks (shared memory) is armed before a thread sleeps: its peers
+//     ring from then on. Whoever drives while a thread sleeps leaves the ports armed; nobody sleeps: disarmed.
+//  6. Looking at the network costs a system call, looking at shared memory none. While one port is busy a silent
+//     one is looked at every few microseconds only.
+//  7. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //  another
 //     shard), so no order between shards is needed.
 #pragma once
+
+#include <poll.h>
 
 #include <array>
 #include <csignal>
@@ -38,7 +44,7 @@
 #include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
 #include "src/proto/connection.h"
-#include "src/provider/provider.h"
+#include "src/provider/provider_set.h"
 
 namespace exs {
 
@@ -116,7 +122,11 @@ class Shard : public std::enable_shared_from_this<Shard> {
   }
 
   // --- Thread: shard ---
+  // The one that reaches any peer, sets connections up, and watches descriptors.
   [[nodiscard]] Port& port();
+  // Null: not in this build, or it could not be opened (`why_no_port`).
+  [[nodiscard]] Port* port(ProviderId id);
+  [[nodiscard]] const Reason& why_no_port(ProviderId id) const { return missing_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] ProviderSet& providers() { return providers_; }
   // The token names the client in completions until detach(). The shard keeps the client alive meanwhile.
   std::uint64_t attach(std::shared_ptr<CompletionClient> client);
@@ -133,11 +143,30 @@ class Shard : public std::enable_shared_from_this<Shard> {
 
  private:
   friend class Engine;
-  Shard(Provider& provider, std::unique_ptr<Port> port, UniqueFd wake_fd);
+  // A port and when it last had something, so that a silent one costs a busy one little.
+  struct Place {
+    ProviderId id = ProviderId::kIwarp;
+    std::unique_ptr<Port> port;
+    std::uint64_t arrivals = 0;
+    std::uint64_t looked_ns = 0;
+    std::uint64_t busy_ns = 0;
+  };
+  using WatchedFds = std::array<pollfd, kProviderIds + 1>;
+
+  Shard(ProviderSet& providers, UniqueFd wake_fd);
+  Status open_ports();
 
   // Takes in what arrived and does what follows from it.
   void drive(std::uint64_t now_ns) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
+  void look_at_ports(std::uint64_t now_ns) EXS_REQUIRES(lock_);
+  [[nodiscard]] static bool is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_busy_ns);
+  bool take_completions() EXS_REQUIRES(lock_);
+  // Before sleeping: false: there is work already. And whenever somebody else may have disarmed.
+  bool arm_ports() EXS_REQUIRES(lock_);
+  void keep_armed(std::uint64_t now_ns) EXS_REQUIRES(lock_);
+  // What a sleeper polls, and `last` behind it; returns how many.
+  nfds_t watched_fds(WatchedFds& into, int last) const;
   void end_turn() EXS_REQUIRES(lock_);
   // By the engine, because no waiting thread came.
   void end_overdue_turn();
@@ -147,9 +176,10 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void release_and_combine() EXS_RELEASE(lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
   void submit(Command command);
 
-  Provider& provider_;
+  ProviderSet& providers_;
   DriveLock lock_;
-  const std::unique_ptr<Port> port_;
+  std::vector<Place> places_;  // constant after create(), but for what the shard notes in them
+  std::array<Reason, kProviderIds> missing_;
   CommandQueue commands_;
   const UniqueFd wake_fd_;
   Mutex engine_mutex_;
@@ -163,6 +193,8 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::unordered_map<std::uint64_t, std::shared_ptr<CompletionClient>> clients_ EXS_GUARDED_BY(lock_);
   std::vector<std::shared_ptr<CompletionClient>> detached_ EXS_GUARDED_BY(lock_);  // die after the batch
   std::vector<Remains> remains_ EXS_GUARDED_BY(lock_);                             // likewise
+  bool armed_ EXS_GUARDED_BY(lock_) = false;
+  std::uint64_t busy_ns_ EXS_GUARDED_BY(lock_) = 0;            // when any port last had something
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // what the watcher last knew of deadlines
 
   std::vector<TurnClient*> in_turn_ EXS_GUARDED_BY(lock_);
@@ -173,6 +205,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::atomic<bool> held_{false};                // seq_cst, pairs with Engine's standing_by_
   std::atomic<std::uint64_t> waiter_drives_{0};  // written under the lock, read by the engine: a hint
   std::atomic<std::uint64_t> arrivals_{0};       // likewise, read by waiting threads
+  std::atomic<int> sleepers_{0};                 // on the ports; goes up under the lock
   std::atomic<bool> led_{false};                 // seq_cst, pairs with Engine's parked flag
   std::atomic<int> followers_{0};                // seq_cst, pairs with led_: one of the two sees the other
 };

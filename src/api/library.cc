@@ -105,7 +105,7 @@ Status Library::prepare() {
   if (!shards) return shards.error();
   const char* provider = std::getenv("EXS_PROVIDER");
   provider_wish_ = provider == nullptr ? "auto" : provider;
-  if (const auto found = find_provider(provider_wish_); !found) return found.error();
+  if (const auto choice = choice_of(provider_wish_); !choice) return choice.error();
   LockGuard guard(mutex_);
   shards_max_ = *shards;
   next_shard_ = 0;
@@ -117,9 +117,7 @@ Result<std::shared_ptr<Shard>> Library::next_shard() {
   LockGuard guard(mutex_);
   const std::size_t index = next_shard_ % shards_max_;
   if (index >= shards_.size()) {
-    const auto provider = find_provider(provider_wish_);
-    if (!provider) return failure(provider.error());
-    auto made = Shard::create(**provider);
+    auto made = Shard::create(providers());
     if (!made) return failure(made.error());
     shards_.push_back(std::move(*made));
   }

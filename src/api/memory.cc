@@ -1,6 +1,7 @@
 // exs_mregister, exs_mderegister, exs_alloc, exs_free.
 #include "src/api/memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,22 +29,20 @@ Result<Access> access_of(int flags) {
   }
 }
 
-Result<int> add_region(Library& library, std::span<std::byte> range, Access access, bool allocated) {
-  const auto provider = find_provider(library.provider_wish());
-  if (!provider) return failure(provider.error());
-  const auto key = (*provider)->register_memory(range, access);
+// `shared_fd`: the memfd that exs_alloc mapped; -1: the application's own memory.
+Result<int> add_region(Library& library, std::span<std::byte> range, Access access, int shared_fd) {
+  const auto key = providers().register_memory(range, access, shared_fd);
   if (!key) return failure(key.error());
-  const int handle = library.regions.insert(std::make_shared<Region>(range, access, *key, allocated));
+  const int handle = library.regions.insert(std::make_shared<Region>(range, access, *key, shared_fd >= 0));
   if (handle != 0) return handle;
-  (*provider)->deregister_memory(*key);
+  providers().deregister_memory(*key);
   log(LogLevel::kError, "exs_mregister: too many regions; register larger ones, or deregister some");
   return failure(ENOMEM);
 }
 
 void forget_region(Library& library, int handle, const Region& region) {
   library.regions.remove(handle);
-  if (const auto provider = find_provider(library.provider_wish()))
-    (*provider)->deregister_memory(region.key());
+  providers().deregister_memory(region.key());
 }
 
 Status release_allocation(Library& library, void* address) {
@@ -57,16 +56,23 @@ Status release_allocation(Library& library, void* address) {
   return Status();
 }
 
-Result<std::span<std::byte>> map_shared_memory(std::size_t length_bytes) {
+struct SharedMemory {
+  std::span<std::byte> range;
+  UniqueFd descriptor;
+};
+
+// Sealed, so that a peer that maps it need not fear that it shrinks under its hands.
+Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
   const std::size_t mapped_bytes = (length_bytes + page_bytes - 1) & ~(page_bytes - 1);
-  const UniqueFd memory(::memfd_create("exs", MFD_CLOEXEC));
+  UniqueFd memory(::memfd_create("exs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return failure(ENOMEM);
   if (::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0) return failure(ENOMEM);
+  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return failure(ENOMEM);
   void* address = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) return failure(ENOMEM);
-  return std::span<std::byte>(static_cast<std::byte*>(address), mapped_bytes);
+  return SharedMemory{{static_cast<std::byte*>(address), mapped_bytes}, std::move(memory)};
 }
 
 }  // namespace
@@ -111,7 +117,7 @@ exs_mhandle_t exs_mregister(void* address, size_t length, int flags) {
     const auto access = access_of(flags);
     if (!access || length == 0) return failure(EINVAL);
     if (!is_mapped(address, length)) return failure(EFAULT);
-    return add_region(library, {static_cast<std::byte*>(address), length}, *access, false);
+    return add_region(library, {static_cast<std::byte*>(address), length}, *access, -1);
   });
 }
 
@@ -133,16 +139,17 @@ int exs_mderegister(exs_mhandle_t region_handle, int flags) {
 void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
   return api_call<void*>(nullptr, [&](Library& library) -> Result<void*> {
     if (length == 0 || region_handle == nullptr) return failure(EINVAL);
-    const auto range = map_shared_memory(length);
-    if (!range) return failure(range.error());
-    const auto handle = add_region(library, *range, Access::kRemoteReadWrite, true);
+    const auto made = map_shared_memory(length);
+    if (!made) return failure(made.error());
+    const std::span<std::byte> range = made->range;
+    const auto handle = add_region(library, range, Access::kRemoteReadWrite, made->descriptor.get());
     if (!handle) {
-      ::munmap(range->data(), range->size());
+      ::munmap(range.data(), range.size());
       return failure(handle.error());
     }
-    library.remember_allocation(range->data(), *handle);
+    library.remember_allocation(range.data(), *handle);
     *region_handle = *handle;
-    return range->data();
+    return range.data();
   });
 }
 

@@ -134,16 +134,14 @@ Status set_nodelay(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex
 Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   std::string_view name(static_cast<const char*>(given.value), given.length);
   name = name.substr(0, name.find('\0'));
-  if (const auto found = find_provider(name); !found) return found.error();
+  if (const auto choice = choice_of(name); !choice) return choice.error();
   if (too_late(socket)) return Status(EISCONN);
   socket.options().provider = name;
   return Status();
 }
 
 Status get_provider(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
-  const auto found = find_provider(socket.options().provider);
-  if (is_connected(socket) && found) return room.put_text((*found)->name());
-  return room.put_text(socket.options().provider);
+  return room.put_text(is_connected(socket) ? socket.session()->carrier() : socket.options().provider);
 }
 
 int connect_timeout_ms(Socket& socket) EXS_REQUIRES(socket.mutex) {

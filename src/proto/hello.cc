@@ -59,6 +59,7 @@ Hello make_rejection(int reason) {
   wire::RejectReason code = wire::RejectReason::kRefused;
   if (reason == EPROTONOSUPPORT) code = wire::RejectReason::kVersion;
   if (reason == EPROTOTYPE) code = wire::RejectReason::kKind;
+  if (reason == EOPNOTSUPP) code = wire::RejectReason::kProvider;
   Hello hello;
   hello.length_bytes = wire::kRejectBytes;
   wire::encode_rejection(code, std::span(hello.bytes).first<wire::kRejectBytes>());
@@ -69,6 +70,7 @@ Status rejection_reason(std::span<const std::byte> private_data) {
   const auto reason = wire::decode_rejection(private_data);
   if (reason && *reason == wire::RejectReason::kVersion) return Status(EPROTONOSUPPORT);
   if (reason && *reason == wire::RejectReason::kKind) return Status(EPROTOTYPE);
+  if (reason && *reason == wire::RejectReason::kProvider) return Status(EOPNOTSUPP);
   return Status(ECONNREFUSED);
 }
 

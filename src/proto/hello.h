@@ -44,7 +44,7 @@ Hello make_hello(const Wishes& wishes);
 Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hello);
 
 // Private data of a rejection: tells the initiator why. `reason` is an errno value the peer understands:
-// ECONNREFUSED, EPROTONOSUPPORT or EPROTOTYPE.
+// ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE or EOPNOTSUPP (no provider that both ends allow).
 Hello make_rejection(int reason);
 // ECONNREFUSED when the bytes say nothing intelligible.
 Status rejection_reason(std::span<const std::byte> private_data);

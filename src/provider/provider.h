@@ -132,13 +132,11 @@ class ConnectionRequest {
   // The kernel descriptor of the connection; the request closes it unless release_descriptor() took it.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual int release_descriptor() noexcept = 0;
-  // The peer is told no, with the reason in `private_data`.
+  // Both answer once, before or after release_descriptor() (then the descriptor must still be open). The peer is
+  // told no, with the reason in `private_data`.
   virtual void reject(std::span<const std::byte> private_data) noexcept = 0;
-  // The peer is told yes; another provider's link carries the connection. After release_descriptor(), with the
-  // descriptor it gave.
-  virtual Status grant(int /*descriptor*/, std::span<const std::byte> /*private_data*/) {
-    return Status(ENOTSUP);
-  }
+  // The peer is told yes; another provider's link carries the connection.
+  virtual Status grant(std::span<const std::byte> /*private_data*/) { return Status(ENOTSUP); }
   [[nodiscard]] virtual bool peer_is_gone() const noexcept = 0;
 };
 
@@ -149,7 +147,7 @@ class Meeting {
   virtual ~Meeting() = default;
   // Of an invitation: what the peer must be told. Valid while the meeting lives.
   [[nodiscard]] virtual std::span<const std::byte> words() const noexcept = 0;
-  // After a kMet that failed.
+  // After a kMet that failed; after one that did not, what limits the connection, if anything does.
   [[nodiscard]] virtual const Reason& why_not() const noexcept = 0;
 };
 

@@ -5,17 +5,42 @@
 
 namespace exs {
 
-Result<Provider*> find_provider(std::string_view name) {
-  static Provider* const iwarp = iwarp::make_iwarp_provider().release();
-  if (name == "auto" || name == iwarp->name()) return iwarp;
+ProviderSet& providers() {
+  static ProviderSet* const set = [] {
+    auto* made = new ProviderSet;
+    made->add(*iwarp::make_iwarp_provider().release());
+    return made;
+  }();
+  return *set;
+}
+
+Result<Choice> choice_of(std::string_view text) {
+  const auto choice = Choice::parse(text);
+  const auto is_built = [&](ProviderId id) { return providers().find(id) != nullptr; };
+  bool possible = choice.has_value() && (!choice->preferred || is_built(*choice->preferred));
+  bool any = false;
+  for (std::size_t i = 0; possible && i < kProviderIds; ++i) {
+    const auto id = static_cast<ProviderId>(i);
+    any = any || (choice->allows(id) && is_built(id));
+  }
+  if (possible && any) return choice;
   log(LogLevel::kError,
-      "provider \"%.*s\" is not in this build; it has: iwarp (choose \"iwarp\" or \"auto\")",
-      static_cast<int>(name.size()), name.data());
+      "provider \"%.*s\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: %s",
+      static_cast<int>(text.size()), text.data(), provider_names().c_str());
   return failure(ENOTSUP);
 }
 
-std::string_view provider_names() noexcept {
-  return "iwarp";
+const std::string& provider_names() {
+  static const auto* const names = [] {
+    auto* made = new std::string;
+    for (std::size_t i = 0; i < kProviderIds; ++i) {
+      const auto id = static_cast<ProviderId>(i);
+      if (providers().find(id) == nullptr) continue;
+      *made += (made->empty() ? "" : ",") + std::string(name_of(id));
+    }
+    return made;
+  }();
+  return *names;
 }
 
 }  // namespace exs

@@ -1,16 +1,20 @@
 // The providers of this build, by name. The only place that knows them all.
 #pragma once
 
+#include <string>
 #include <string_view>
 
-#include "src/provider/provider.h"
+#include "src/provider/choice.h"
+#include "src/provider/provider_set.h"
 
 namespace exs {
 
-// "auto" or a provider's name. ENOTSUP: no such provider in this build (or not yet). Made on first use, never
-// destroyed. Thread: any.
-Result<Provider*> find_provider(std::string_view name);
+// Made on first use, never destroyed. Thread: any.
+ProviderSet& providers();
+// As EXS_SO_PROVIDER and EXS_PROVIDER word it. ENOTSUP: not a choice, or of a provider that is not in this
+// build; logged with what there is.
+Result<Choice> choice_of(std::string_view text);
 // Comma separated.
-std::string_view provider_names() noexcept;
+const std::string& provider_names();
 
 }  // namespace exs

@@ -286,7 +286,7 @@ void encode_rejection(RejectReason reason, std::span<std::byte, kRejectBytes> in
 Result<RejectReason> decode_rejection(std::span<const std::byte> bytes) {
   if (!has_magic(bytes) || bytes.size() < kRejectBytes) return failure(EPROTO);
   const auto reason = load_be<std::uint32_t>(bytes.data() + kRejectReasonOffset);
-  if (reason < 1 || reason > static_cast<std::uint32_t>(RejectReason::kKind)) return failure(EPROTO);
+  if (reason < 1 || reason > static_cast<std::uint32_t>(RejectReason::kProvider)) return failure(EPROTO);
   return static_cast<RejectReason>(reason);
 }
 

@@ -141,7 +141,7 @@ inline constexpr std::size_t kHelloReserved2Offset = 18;
 inline constexpr std::size_t kHelloBytes = 20;
 
 // Private data of a rejection.
-enum class RejectReason : std::uint32_t { kRefused = 1, kVersion = 2, kKind = 3 };
+enum class RejectReason : std::uint32_t { kRefused = 1, kVersion = 2, kKind = 3, kProvider = 4 };
 
 inline constexpr std::size_t kRejectMagicOffset = 0;
 inline constexpr std::size_t kRejectReasonOffset = 4;

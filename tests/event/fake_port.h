@@ -82,9 +82,10 @@ class FakePort final : public Port {
 
 class FakeProvider final : public Provider {
  public:
+  [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::string_view name() const noexcept override { return "fake"; }
   [[nodiscard]] Limits limits() const noexcept override { return {}; }
-  Result<MemoryKey> register_memory(std::span<std::byte>, Access) override { return MemoryKey{1}; }
+  Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }
   void deregister_memory(MemoryKey) noexcept override {}
   Result<std::unique_ptr<Port>> open_port() override {
     auto made = std::make_unique<FakePort>();
@@ -94,6 +95,12 @@ class FakeProvider final : public Provider {
 
   FakePort* port = nullptr;  // the last one opened
 };
+
+inline ProviderSet& providers_of(Provider& provider) {
+  static ProviderSet set;  // of whichever fake is used: one at a time
+  set.add(provider);
+  return set;
+}
 
 // A task from a lambda.
 class Call final : public Task {
@@ -107,7 +114,7 @@ class Call final : public Task {
 
 struct ShardFixture {
   FakeProvider provider;
-  std::shared_ptr<Shard> shard = std::move(*Shard::create(provider));
+  std::shared_ptr<Shard> shard = std::move(*Shard::create(providers_of(provider)));
   FakePort& port = *provider.port;
 
   // As a thread that waits and spins.

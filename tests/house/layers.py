@@ -6,14 +6,16 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
+# What any folder above the providers may know of them.
+PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "provider_set", "choice", "reason", "explanation")]
+
 # Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
-    "src/provider": ["src/base/", "src/provider/provider.h", "src/provider/reason.h", "src/provider/explanation.h"],
+    "src/provider": ["src/base/", *PROVIDER_FACE],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
-    "event": ["src/base/", "src/provider/provider.h", "src/provider/reason.h", "src/provider/explanation.h", "src/proto/",
-              "event/", "exs/exs.h"],
+    "event": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, "src/proto/", "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "perf": ["exs/exs.h", "sys/exs.h", "perf/"],

@@ -173,5 +173,7 @@ BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
   check_line("Rejection",
              std::to_string(static_cast<unsigned>(RejectReason::kRefused)) + " refused, " +
                  std::to_string(static_cast<unsigned>(RejectReason::kVersion)) + " no common version, " +
-                 std::to_string(static_cast<unsigned>(RejectReason::kKind)) + " other socket kind");
+                 std::to_string(static_cast<unsigned>(RejectReason::kKind)) + " other socket kind, " +
+                 std::to_string(static_cast<unsigned>(RejectReason::kProvider)) +
+                 " no provider that both ends allow");
 }

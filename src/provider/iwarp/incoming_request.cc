@@ -13,23 +13,36 @@ IncomingRequest::IncomingRequest(int descriptor, std::unique_ptr<MpaCollector> c
     : descriptor_(descriptor), collector_(std::move(collector)), frame_(collector_->frame()) {}
 
 IncomingRequest::~IncomingRequest() {
-  if (descriptor_ < 0) return;
+  if (!owned_) return;
   if (!answered_) reject({});
   ::close(descriptor_);
 }
 
 int IncomingRequest::release_descriptor() noexcept {
-  return std::exchange(descriptor_, -1);
+  owned_ = false;
+  return descriptor_;
 }
 
 void IncomingRequest::reject(std::span<const std::byte> private_data) noexcept {
-  if (descriptor_ < 0 || answered_) return;
+  if (answered_) return;
   answered_ = true;
   send_rejection(descriptor_, frame_, private_data);
 }
 
+Status IncomingRequest::grant(std::span<const std::byte> private_data) {
+  if (answered_ || private_data.size() > kUserPrivateMax) return Status(EINVAL);
+  answered_ = true;
+  MpaFrame reply = reply_to(frame_, false, 0, 0);
+  reply.is_exs = true;
+  reply.private_data = private_data;
+  const MpaBytes frame = encode_mpa(reply);
+  // A new connection's send buffer is empty, so this leaves whole.
+  const ssize_t sent =
+      ::send(descriptor_, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(frame.length) ? Status() : Status(ECONNRESET);
+}
+
 bool IncomingRequest::peer_is_gone() const noexcept {
-  if (descriptor_ < 0) return false;
   std::byte next;
   const ssize_t bytes = ::recv(descriptor_, &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR);

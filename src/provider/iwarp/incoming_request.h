@@ -23,12 +23,14 @@ class IncomingRequest final : public ConnectionRequest {
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_; }
   int release_descriptor() noexcept override;
   void reject(std::span<const std::byte> private_data) noexcept override;
+  Status grant(std::span<const std::byte> private_data) override;
   [[nodiscard]] bool peer_is_gone() const noexcept override;
 
   [[nodiscard]] const MpaFrame& frame() const noexcept { return frame_; }
 
  private:
-  int descriptor_;
+  const int descriptor_;
+  bool owned_ = true;  // the descriptor, until it is released
   bool answered_ = false;
   std::unique_ptr<MpaCollector> collector_;
   MpaFrame frame_;  // its private data lie in the collector

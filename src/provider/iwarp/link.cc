@@ -126,6 +126,16 @@ void IwarpLink::message_dropped(MessageKind kind, std::uint64_t token) {
   if (kind == MessageKind::kWrite) complete(CompletionKind::kWrite, ending_, token);
 }
 
+Status IwarpLink::release() {
+  if (state_ != State::kOpen || transmitter_.has_work()) return Status(ENOTCONN);
+  if (watched_) context_.poller.remove(descriptor_);
+  watched_ = false;
+  context_.forget(this);
+  receiver_.take_receives();
+  state_ = State::kClosed;
+  return Status();
+}
+
 void IwarpLink::close() noexcept {
   if (is_over()) {
     state_ = State::kClosed;

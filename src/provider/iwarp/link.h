@@ -41,6 +41,7 @@ class IwarpLink final : public Link, public Pollable, private ReceiverClient, pr
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
   Status withdraw(std::uint32_t key) override;
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
+  Status release() override;
   void close() noexcept override;
 
   void ready(std::uint32_t events) override;

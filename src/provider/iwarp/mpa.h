@@ -15,7 +15,7 @@ namespace exs::iwarp {
 
 inline constexpr std::size_t kMpaHeaderBytes = 20;
 inline constexpr std::size_t kMpaPrivateMax = 256;  // what common peers accept, enhanced block included
-inline constexpr std::uint32_t kUserPrivateMax = 48;
+inline constexpr std::uint32_t kUserPrivateMax = 248;  // without the enhanced block
 
 enum class MpaRole : std::uint8_t { kRequest, kReply };
 
