@@ -13,7 +13,7 @@ PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "provider_set
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
-    "src/provider": ["src/base/", *PROVIDER_FACE],
+    "src/provider": ["src/base/", *PROVIDER_FACE, "src/provider/support/"],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
     "event": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, "src/proto/", "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h"],

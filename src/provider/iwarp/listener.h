@@ -6,9 +6,9 @@
 
 #include "src/base/fifo.h"
 #include "src/provider/iwarp/incoming_request.h"
-#include "src/provider/iwarp/poller.h"
 #include "src/provider/iwarp/port_context.h"
 #include "src/provider/provider.h"
+#include "src/provider/support/poller.h"
 
 namespace exs::iwarp {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "src/provider/iwarp/chunk_pool.h"
-#include "src/provider/iwarp/completion_queue.h"
-#include "src/provider/iwarp/poller.h"
 #include "src/provider/iwarp/settings.h"
+#include "src/provider/support/completion_queue.h"
+#include "src/provider/support/poller.h"
 
 namespace exs::iwarp {
 

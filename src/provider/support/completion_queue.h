@@ -7,7 +7,7 @@
 #include "src/base/fifo.h"
 #include "src/provider/provider.h"
 
-namespace exs::iwarp {
+namespace exs {
 
 // What a link or listener pushes completions with. It may go at any time, in constant time whatever waits.
 // Thread: shard.
@@ -66,4 +66,4 @@ class CompletionQueue {
   Fifo<Entry> entries_;
 };
 
-}  // namespace exs::iwarp
+}  // namespace exs

@@ -9,7 +9,7 @@
 
 #include "src/base/status.h"
 
-namespace exs::iwarp {
+namespace exs {
 
 // Something with a descriptor in the set. Outlives its membership.
 class Pollable {
@@ -43,4 +43,4 @@ class Poller {
   int epoll_;
 };
 
-}  // namespace exs::iwarp
+}  // namespace exs

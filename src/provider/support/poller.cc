@@ -1,4 +1,4 @@
-#include "src/provider/iwarp/poller.h"
+#include "src/provider/support/poller.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #include "src/base/log.h"
 
-namespace exs::iwarp {
+namespace exs {
 namespace {
 
 // Owners are aligned, so their addresses never have it.
@@ -20,7 +20,7 @@ Result<Poller> Poller::open() {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0) {
     const int error = errno;
-    log(LogLevel::kError, "iwarp: epoll_create1 failed: %s", std::strerror(error));
+    log(LogLevel::kError, "epoll_create1 failed: %s", std::strerror(error));
     return failure(error);
   }
   return Poller(epoll);
@@ -36,7 +36,7 @@ Status Poller::add(int descriptor, std::uint32_t events, Pollable& owner) noexce
   event.data.ptr = &owner;
   if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
   const int error = errno;
-  log(LogLevel::kError, "iwarp: epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(error));
+  log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(error));
   return Status(error);
 }
 
@@ -45,7 +45,7 @@ void Poller::change(int descriptor, std::uint32_t events, Pollable& owner) noexc
   event.events = events;
   event.data.ptr = &owner;
   if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) != 0) {
-    log(LogLevel::kError, "iwarp: epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(errno));
+    log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(errno));
   }
 }
 
@@ -73,4 +73,4 @@ std::span<epoll_event> Poller::look(std::span<epoll_event> room) noexcept {
   return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
 }
 
-}  // namespace exs::iwarp
+}  // namespace exs
