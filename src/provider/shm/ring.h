@@ -1,4 +1,19 @@
 // One direction's message ring in shared memory: written by one process, read by one other.
+//
+// Cost of a small message: the writer fills one slot, two cache lines, and stores its lap; the reader polls
+// that very word. What is counted on either side stays private. `consumed` is told when the reader has
+// nothing else to do, or has done with a quarter of the ring, and looked at when the writer has no room by
+// what it knew last. No system calls.
+//
+// Sleeping, and waiting for room. Each is a word that one side sets and the other looks at after it has
+// published what the first would look for: reader: asleep = 1, then look at the lap; writer: lap, then look
+// at asleep. All these accesses of one word are read-modify-writes, so one of the two comes first and the
+// other sees all that was before it: no wake-up is lost. While the reader polls, settle() uses plain loads,
+// because it will look again.
+//
+// Hostile peers. Every word is loaded once, checked, then used; an index is taken modulo the ring, so no
+// value leads outside the segment. The bytes of a record may change while they are copied: what copy() gives
+// is private.
 #pragma once
 
 #include <cstddef>
@@ -6,66 +21,112 @@
 #include <span>
 
 #include "src/base/status.h"
-#include "src/base/unique_fd.h"
+#include "src/provider/shm/layout.h"
+#include "src/provider/shm/mapping.h"
 
 namespace exs::shm {
 
-// A memfd that is sealed against shrinking and growing, and mapped.
-class Mapping {
- public:
-  // New and zero. ENOMEM, EMFILE, EPERM ...: memfd_create, or what followed, was refused.
-  static Result<Mapping> create(std::size_t bytes, UniqueFd& descriptor_out);
-  // Of a peer. EPROTO: not a memfd of this very size with both seals.
-  static Result<Mapping> of_peer(int descriptor, std::size_t bytes);
-  Mapping() = default;
-  Mapping(Mapping&& other) noexcept;
-  Mapping& operator=(Mapping&& other) noexcept;
-  ~Mapping();
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
-
- private:
-  std::span<std::byte> bytes_;
-};
-
 // What a message is to the two ports; the rest of the meaning is link.h's.
 struct RecordHeader {
-  std::uint32_t link = 0;   // the reader's link number; 0: to the channel
-  std::uint16_t kind = 0;   // link.h
+  std::uint32_t link = 0;  // the reader's link number; 0: to the channel
+  std::uint16_t kind = 0;  // link.h
   std::uint16_t flags = 0;
   std::uint32_t length_bytes = 0;
 };
 
 inline constexpr std::size_t kRecordBytesMax = 72 * 1024;  // the protocol's longest message, and then some
 
+// Slots that a record takes.
+constexpr std::uint32_t slots_of(std::size_t length_bytes) {
+  if (length_bytes <= kFirstPayload) return 1;
+  return 1 + static_cast<std::uint32_t>((length_bytes - kFirstPayload + kNextPayload - 1) / kNextPayload);
+}
+static_assert(slots_of(kRecordBytesMax) <= kSlots / 2);
+
 // Thread: shard of the writing port.
 class RingWriter {
  public:
   RingWriter() = default;
-  explicit RingWriter(std::span<std::byte> segment);  // ours: made anew
-  // Appends `first` and `second` as one record; the reader sees all of it or nothing. False: no room now.
+  // Ours, made anew: whole and zero.
+  explicit RingWriter(std::span<std::byte> segment);
+
+  // Appends `first` and `second`, together at most kRecordBytesMax, as one record; the reader sees all of it
+  // or nothing. header.length_bytes is not looked at. False: no room now, or status() is not ok.
   bool write(const RecordHeader& header, std::span<const std::byte> first,
              std::span<const std::byte> second = {});
-  // No room was found: the reader is asked to ring when there is.
-  void ask_for_room();
-  // EPROTO: the reader's side of the segment holds nonsense.
-  [[nodiscard]] Status status() const noexcept;
-};
+  // After a write that found no room: the reader is asked to ring when that record fits and a quarter of the
+  // ring is free. False: it does already, write again; nobody will ring.
+  [[nodiscard]] bool ask_for_room();
+  // After writing, before turning to something else: whether the reader sleeps and must be rung. True once a
+  // sleep.
+  [[nodiscard]] bool must_wake_reader();
+  // The reader has said that it sleeps, as far as can be seen without a look of its own at what was written.
+  [[nodiscard]] bool reader_is_asleep() const;
+  // EPROTO: the reader's words are nonsense. Nothing is written any more.
+  [[nodiscard]] Status status() const noexcept { return status_; }
 
-// A record in the ring. `copy` may be called with parts, in order.
-class Record;
+ private:
+  [[nodiscard]] std::uint64_t free_slots() const noexcept { return kSlots - (written_ - consumed_); }
+  void look_at_consumed();
+
+  std::byte* segment_ = nullptr;
+  std::uint64_t written_ = 0;   // slots
+  std::uint64_t consumed_ = 0;  // as last seen
+  std::uint32_t needed_ = 1;    // slots that the last write did not find
+  Status status_ = Status(EINVAL);
+};
 
 // Thread: shard of the reading port.
 class RingReader {
  public:
   RingReader() = default;
-  explicit RingReader(std::span<std::byte> segment);  // the peer's
-  // The oldest record. False: none yet, or status() is not ok.
-  bool peek(RecordHeader& header);
-  // Copies `into.size()` bytes of the record, from `offset` (both within length_bytes).
+  // The peer's.
+  explicit RingReader(std::span<std::byte> segment);
+
+  // The oldest record, the same until pop(). False: none yet, or status() is not ok.
+  bool peek(RecordHeader& header) {
+    if (segment_ == nullptr) return false;
+    if (record_slots_ == 0 && (!head_has_come() || !take_header())) return false;
+    header = header_;
+    return true;
+  }
+  // Copies `into.size()` bytes of the record that peek() showed, from `offset`: together at most its
+  // length_bytes.
   void copy(std::size_t offset, std::span<std::byte> into) const;
-  // Done with it. True: the writer waits for room and must be rung.
-  bool pop();
-  [[nodiscard]] Status status() const noexcept;
+  // Done with the record that peek() showed. True: the writer waits for room, there is some, and it must be
+  // rung.
+  [[nodiscard]] bool pop();
+  // Whenever peek() finds nothing: tells the writer what was done with. True: as pop().
+  [[nodiscard]] bool settle();
+  // As settle(), before the reader sleeps: from its return the writer rings who writes. peek() must be called
+  // once more.
+  [[nodiscard]] bool fall_asleep();
+  // The reader looks again: the writer need not ring.
+  void wake_up();
+  // EPROTO: the writer wrote nonsense. Nothing is read any more.
+  [[nodiscard]] Status status() const noexcept { return status_; }
+
+ private:
+  [[nodiscard]] std::byte* slot(std::uint64_t number) const noexcept {
+    return segment_ + kSlotsOffset + (number & (kSlots - 1)) * kSlotBytes;
+  }
+  [[nodiscard]] bool head_has_come() const noexcept {
+    return shared_word<std::uint32_t>(slot(read_) + kLapOffset).load(std::memory_order_acquire) == lap_;
+  }
+  bool take_header();
+  bool fail();
+  void publish();
+  bool writer_wants(std::uint64_t wanted);
+
+  std::byte* segment_ = nullptr;    // null: nothing is read
+  std::uint64_t read_ = 0;          // slots done with
+  std::uint64_t published_ = 0;     // of these the writer knows
+  std::uint64_t answered_ = 0;      // the wish for room that was answered last
+  std::uint32_t lap_ = 1;           // of slot read_
+  std::uint32_t record_slots_ = 0;  // of the record that peek() showed; 0: none
+  bool asleep_ = false;             // the writer has been told so
+  RecordHeader header_;
+  Status status_ = Status(EINVAL);
 };
 
 }  // namespace exs::shm

@@ -1,0 +1,79 @@
+// The segment that one end of a channel writes messages into and the other reads, byte by byte. Each end has
+// one; both ends map both. Integers are in the byte order of the host.
+//
+//   offset              bytes
+//   0                    4096   words: what the reader tells the writer and the other way round, a cache line
+//   each 4096                 4096   words of transfers, a cache line each; zero at first (link's) 8192
+//   262144   slots: the ring of messages 270336             524288   staging: pieces of transfers (link's)
+//
+// A record takes a first slot and as many following ones as it needs:
+//
+//   first slot      0 lap (4)  4 kind (2)  6 flags (2)  8 link (4)  12 length (4)  16 payload (112)
+//   following slot  0 lap (4)  4 zero (4)  8 payload (120)
+//
+// Slot number n, counted from 0 and never reset, lies at n modulo kSlots; its lap is n / kSlots + 1 (modulo
+// 2^32). These four bytes are never anything else, so what an earlier lap left in a slot cannot look like a
+// record. The lap of a record's first slot is stored last, with release: who sees it sees the record.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace exs::shm {
+
+inline constexpr std::uint32_t kLayoutVersion = 1;
+
+inline constexpr std::size_t kCacheLineBytes = 64;
+
+inline constexpr std::size_t kSlotBytes = 128;
+inline constexpr std::uint32_t kSlots = 2048;  // a power of two
+inline constexpr std::size_t kFirstPayload = 112;
+inline constexpr std::size_t kNextPayload = 120;
+
+inline constexpr std::size_t kTransferWords = 64;
+inline constexpr std::size_t kStagingPieces = 8;
+inline constexpr std::size_t kStagingPieceBytes = 64 * 1024;
+
+inline constexpr std::size_t kConsumedOffset = 0;  // u64, the reader's: slots it has done with
+inline constexpr std::size_t kAsleepOffset =
+    128;  // u32: 1: the reader sleeps. Back to 0: by it, or by who wakes it
+inline constexpr std::size_t kWantedOffset = 256;  // u64, the writer's: ring when so many slots are done with
+inline constexpr std::size_t kTransferWordsOffset = 4096;
+inline constexpr std::size_t kSlotsOffset = 8192;
+inline constexpr std::size_t kStagingOffset = kSlotsOffset + kSlots * kSlotBytes;
+inline constexpr std::size_t kSegmentBytes = kStagingOffset + kStagingPieces * kStagingPieceBytes;
+
+// Within a slot.
+inline constexpr std::size_t kLapOffset = 0;
+inline constexpr std::size_t kKindOffset = 4;
+inline constexpr std::size_t kFlagsOffset = 6;
+inline constexpr std::size_t kLinkOffset = 8;
+inline constexpr std::size_t kLengthOffset = 12;
+inline constexpr std::size_t kFirstPayloadOffset = kSlotBytes - kFirstPayload;
+inline constexpr std::size_t kNextPayloadOffset = kSlotBytes - kNextPayload;
+
+static_assert((kSlots & (kSlots - 1)) == 0);
+static_assert(kLengthOffset + 4 == kFirstPayloadOffset);
+static_assert(kTransferWordsOffset + kTransferWords * kCacheLineBytes == kSlotsOffset);
+static_assert(kStagingOffset % 4096 == 0 && kSegmentBytes % 4096 == 0);
+
+// A word of a segment. Both processes may write any word at any time: load once, check, then use.
+template <typename Integer>
+std::atomic_ref<Integer> shared_word(std::byte* at) {
+  static_assert(std::atomic_ref<Integer>::is_always_lock_free);
+  return std::atomic_ref<Integer>(*reinterpret_cast<Integer*>(at));
+}
+
+// Piece `index` of the staging area of a whole segment.
+inline std::span<std::byte> staging(std::span<std::byte> segment, std::size_t index) {
+  return segment.subspan(kStagingOffset + index % kStagingPieces * kStagingPieceBytes, kStagingPieceBytes);
+}
+
+// A cache line of its own for transfer `index`.
+inline std::byte* transfer_words(std::span<std::byte> segment, std::size_t index) {
+  return segment.data() + kTransferWordsOffset + index % kTransferWords * kCacheLineBytes;
+}
+
+}  // namespace exs::shm
