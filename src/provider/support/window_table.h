@@ -8,7 +8,7 @@
 #include "src/base/status.h"
 #include "src/provider/provider.h"
 
-namespace exs::iwarp {
+namespace exs {
 
 enum class WindowError : std::uint8_t { kNone, kUnknownKey, kDirection, kBounds, kWraps };
 
@@ -18,21 +18,20 @@ struct WindowView {
 };
 
 // An STag is a slot number hidden by a link secret, under 16 bits that are drawn anew for every exposure: a
-// withdrawn key never names the slot's next window. Offsets count from the window's start, so no address of
-// ours is ever on the wire.
+// withdrawn key never names the slot's next window.
 // Thread: shard.
 class WindowTable {
  public:
   explicit WindowTable(std::uint64_t secret);
 
-  // ENOSPC: 65536 windows are open.
-  Result<std::uint32_t> open(std::span<std::byte> memory, Access access);
+  // The peer calls the window's first byte `address`. ENOSPC: 65536 windows are open.
+  Result<std::uint32_t> open(std::span<std::byte> memory, Access access, std::uint64_t address = 0);
   // EINVAL: no such window. EBUSY: a read of the peer is being answered from it.
   Status close(std::uint32_t stag);
   void clear() noexcept;
 
   // `length_bytes` is more than zero; an operation on no bytes has no window to check.
-  [[nodiscard]] WindowView find(std::uint32_t stag, std::uint64_t offset, std::uint64_t length_bytes,
+  [[nodiscard]] WindowView find(std::uint32_t stag, std::uint64_t address, std::uint64_t length_bytes,
                                 Access direction) const;
 
   // Between these two the window's memory is in a queue of answers, and close() refuses.
@@ -42,6 +41,7 @@ class WindowTable {
  private:
   struct Window {
     std::span<std::byte> memory;
+    std::uint64_t address = 0;
     Access access = Access::kLocal;  // kLocal: the slot is free
     std::uint16_t draw = 0;
     std::uint32_t serving = 0;
@@ -57,4 +57,4 @@ class WindowTable {
   std::vector<std::uint16_t> free_slots_;
 };
 
-}  // namespace exs::iwarp
+}  // namespace exs

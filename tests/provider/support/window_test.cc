@@ -4,10 +4,9 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "src/provider/iwarp/window_table.h"
+#include "src/provider/support/window_table.h"
 
 using namespace exs;
-using namespace exs::iwarp;
 
 BOOST_AUTO_TEST_SUITE(window_test)
 
@@ -70,6 +69,19 @@ BOOST_AUTO_TEST_CASE(served_windows_stay_open) {
   table.end_serving(key);
   BOOST_TEST(table.close(key).ok());
   BOOST_TEST(table.close(key).error() == EINVAL);
+}
+
+BOOST_AUTO_TEST_CASE(the_peer_counts_from_the_address_it_was_told) {
+  WindowTable table(7);
+  std::byte memory[100];
+  constexpr std::uint64_t kFirst = 0x7F00'1234'5000;
+  const auto stag = table.open(memory, Access::kRemoteRead, kFirst);
+  BOOST_REQUIRE(stag.has_value());
+  BOOST_TEST((table.find(*stag, kFirst + 60, 40, Access::kRemoteRead).start == memory + 60));
+  BOOST_TEST((table.find(*stag, kFirst + 60, 41, Access::kRemoteRead).error == WindowError::kBounds));
+  BOOST_TEST((table.find(*stag, kFirst - 1, 1, Access::kRemoteRead).error == WindowError::kBounds));
+  BOOST_TEST((table.find(*stag, 0, 1, Access::kRemoteRead).error == WindowError::kBounds));
+  BOOST_TEST((table.find(*stag, UINT64_MAX, 2, Access::kRemoteRead).error == WindowError::kWraps));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

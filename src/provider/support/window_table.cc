@@ -1,8 +1,8 @@
-#include "src/provider/iwarp/window_table.h"
+#include "src/provider/support/window_table.h"
 
 #include <utility>
 
-namespace exs::iwarp {
+namespace exs {
 namespace {
 
 constexpr std::size_t kSlotsMax = 65536;
@@ -38,7 +38,7 @@ const WindowTable::Window* WindowTable::find_window(std::uint32_t stag) const {
   return &window;
 }
 
-Result<std::uint32_t> WindowTable::open(std::span<std::byte> memory, Access access) {
+Result<std::uint32_t> WindowTable::open(std::span<std::byte> memory, Access access, std::uint64_t address) {
   if (memory.empty() || access == Access::kLocal) return failure(EINVAL);
   std::size_t slot = windows_.size();
   if (!free_slots_.empty()) {
@@ -57,6 +57,7 @@ Result<std::uint32_t> WindowTable::open(std::span<std::byte> memory, Access acce
     window.draw = next_draw();
   } while (window.draw == old_draw || stag_of(slot) <= 1);
   window.memory = memory;
+  window.address = address;
   window.access = access;
   window.serving = 0;
   return stag_of(slot);
@@ -77,13 +78,17 @@ void WindowTable::clear() noexcept {
   free_slots_.clear();
 }
 
-WindowView WindowTable::find(std::uint32_t stag, std::uint64_t offset, std::uint64_t length_bytes,
+WindowView WindowTable::find(std::uint32_t stag, std::uint64_t address, std::uint64_t length_bytes,
                              Access direction) const {
   const Window* window = find_window(stag);
   if (window == nullptr) return {nullptr, WindowError::kUnknownKey};
   if (!allows(window->access, direction)) return {nullptr, WindowError::kDirection};
-  if (offset + length_bytes < offset) return {nullptr, WindowError::kWraps};
-  if (offset + length_bytes > window->memory.size()) return {nullptr, WindowError::kBounds};
+  if (address + length_bytes < address) return {nullptr, WindowError::kWraps};
+  const std::uint64_t offset = address - window->address;
+  if (address < window->address || offset > window->memory.size() ||
+      length_bytes > window->memory.size() - offset) {
+    return {nullptr, WindowError::kBounds};
+  }
   return {window->memory.data() + offset, WindowError::kNone};
 }
 
@@ -96,4 +101,4 @@ void WindowTable::end_serving(std::uint32_t stag) {
   if (window != nullptr && window->serving > 0) --window->serving;
 }
 
-}  // namespace exs::iwarp
+}  // namespace exs
