@@ -31,8 +31,8 @@ class Acceptor::HandOver final : public Task {
 
   void run(Shard& shard) override {
     acceptor_->establish(shard, std::move(request_), agreement_,
-                         [acceptor = acceptor_, accept = accept_, home = shard.shared_from_this()](
-                             const Result<std::shared_ptr<Session>>& session) {
+                         [acceptor = acceptor_, accept = accept_,
+                          home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
                            tell(*acceptor, accept, session);
                            if (home == acceptor->shard_) return acceptor->handed_over();
                            acceptor->shard_->execute(std::make_unique<HandedOver>(acceptor));
@@ -40,7 +40,8 @@ class Acceptor::HandOver final : public Task {
   }
 
  private:
-  static void tell(Acceptor& acceptor, const Accept& accept, const Result<std::shared_ptr<Session>>& session) {
+  static void tell(Acceptor& acceptor, const Accept& accept,
+                   const Result<std::shared_ptr<Session>>& session) {
     if (!session) return acceptor.finish(accept, session.error().error(), -1);
     const int number = (*session)->descriptor()->number();
     if (accept.address != nullptr) fill_address(*accept.address, number);
@@ -102,10 +103,11 @@ void Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> reques
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
   // Not shared: it is the session that calls.
-  session->accept(std::move(request), agreement, [made = session.get(), done = std::move(done)](Status status) {
-    if (!status.ok()) return done(failure(status));
-    done(made->shared_from_this());
-  });
+  session->accept(std::move(request), agreement,
+                  [made = session.get(), done = std::move(done)](Status status) {
+                    if (!status.ok()) return done(failure(status));
+                    done(made->shared_from_this());
+                  });
 }
 
 void Acceptor::handed_over() {

@@ -42,7 +42,8 @@ class Attachment {
   std::shared_ptr<Notice> notice;  // null: nobody wants one
 
  private:
-  Attachment(ProviderSet& providers, LocalSlice* slices, Region** regions, std::byte* own, std::size_t own_bytes)
+  Attachment(ProviderSet& providers, LocalSlice* slices, Region** regions, std::byte* own,
+             std::size_t own_bytes)
       : providers_(providers), slices_(slices), regions_(regions), own_(own), own_bytes_(own_bytes) {}
   ~Attachment();
 

@@ -156,8 +156,10 @@ Status LinkSession::change_link(const proto::Agreement& agreement) {
   const Reason limit = meeting->why_not();
   const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
   shard()->bury({std::move(link_), nullptr});
-  auto link = shard()->port(ProviderId::kShm)->take_over(
-      std::move(meeting), descriptor()->number(), {data, proto::link_depths(agreement)}, token_);
+  auto link = shard()
+                  ->port(ProviderId::kShm)
+                  ->take_over(std::move(meeting), descriptor()->number(),
+                              {data, proto::link_depths(agreement)}, token_);
   if (!link) return link.error();
   link_ = std::move(*link);
   settle_route(ProviderId::kShm, limit);
@@ -211,9 +213,10 @@ Status LinkSession::accept_by_network() {
 Status LinkSession::accept_by_meeting() {
   const Reason limit = incoming_->meeting->why_not();
   const auto peer_data = incoming_->request->private_data();
-  auto link = shard()->port(ProviderId::kShm)->take_over(
-      std::move(incoming_->meeting), descriptor()->number(),
-      {peer_data, proto::link_depths(incoming_->agreement)}, token_);
+  auto link = shard()
+                  ->port(ProviderId::kShm)
+                  ->take_over(std::move(incoming_->meeting), descriptor()->number(),
+                              {peer_data, proto::link_depths(incoming_->agreement)}, token_);
   if (!link) return link.error();
   link_ = std::move(*link);
   const Status granted = incoming_->request->grant(route_.answer(hello().view(), ProviderId::kShm));

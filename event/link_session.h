@@ -40,8 +40,8 @@ class LinkSession final : public Session,
 
   // --- Thread: shard ---
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
-  // `done` is called once, now or when the ends have found out how they reach each other. An error: the request
-  // could not be accepted, the session has ended.
+  // `done` is called once, now or when the ends have found out how they reach each other. An error: the
+  // request could not be accepted, the session has ended.
   using Accepted = std::function<void(Status)>;
   void accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement, Accepted done);
   void start(proto::Direction direction, const proto::Operation& operation) override;

@@ -77,7 +77,8 @@ Result<ProviderId> Route::learn(std::span<const std::byte> private_data) {
     learn_refusal(private_data);
   }
   if (choice_.allows(taken)) return taken;
-  log(LogLevel::kWarn, "the peer can only do %s, which is not allowed here: EOPNOTSUPP", name_of(taken).data());
+  log(LogLevel::kWarn, "the peer can only do %s, which is not allowed here: EOPNOTSUPP",
+      name_of(taken).data());
   return failure(EOPNOTSUPP);
 }
 
@@ -88,7 +89,8 @@ void Route::learn_refusal(std::span<const std::byte> private_data) {
   if (!refused || (*refused == ProviderId::kShm && !meeting_)) return;  // we know better why
   const std::string_view fact = reply->fact;
   refuse(*refused,
-         Reason::make(static_cast<ReasonCode>(reply->reason), "%.*s", static_cast<int>(fact.size()), fact.data()),
+         Reason::make(static_cast<ReasonCode>(reply->reason), "%.*s", static_cast<int>(fact.size()),
+                      fact.data()),
          true);
 }
 
@@ -182,9 +184,9 @@ void Route::settled(Shard& shard, ProviderId taken, const Reason& link_limit) {
   for (const ProviderId id : {ProviderId::kShm, kNetwork}) {
     const auto named = [&](const Finding& finding) { return finding.provider == name_of(id); };
     if (std::any_of(whole.findings().begin(), whole.findings().end(), named)) continue;
-    const Reason why = choice_.allows(id) ? Reason::make(ReasonCode::kNotNeeded, "%s came first",
-                                                         name_of(taken).data())
-                                          : forbidden_here();
+    const Reason why = choice_.allows(id)
+                           ? Reason::make(ReasonCode::kNotNeeded, "%s came first", name_of(taken).data())
+                           : forbidden_here();
     whole.refused(name_of(id), why);
   }
   explanation_ = std::move(whole);

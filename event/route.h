@@ -23,7 +23,8 @@ class Route {
   explicit Route(const Choice& choice) : choice_(choice) {}
 
   // --- initiator ---
-  // What goes with the connect: `hello`, and what else the peer should know. EOPNOTSUPP: the choice leaves nothing.
+  // What goes with the connect: `hello`, and what else the peer should know. EOPNOTSUPP: the choice leaves
+  // nothing.
   Result<std::vector<std::byte>> ask(Shard& shard, std::span<const std::byte> hello);
   // The peer's answer. EPROTO. EOPNOTSUPP: it took a provider that is not allowed here.
   Result<ProviderId> learn(std::span<const std::byte> private_data);

@@ -41,8 +41,8 @@ Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers) {
   UniqueFd alarm_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!wake_fd.valid() || !alarm_fd.valid()) return failure(errno);
   std::shared_ptr<Shard> shard(new Shard(providers, std::move(wake_fd)));
-  if (const Status status = shard->open_ports(); !status.ok()) return failure(status);
   shard->engine_ = std::make_unique<Engine>(*shard, std::move(alarm_fd));
+  if (const Status status = shard->open_ports(); !status.ok()) return failure(status);
   return shard;
 }
 

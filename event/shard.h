@@ -1,5 +1,5 @@
-// A shard owns connections, their providers' ports and their timers. Its state is touched only by the holder of
-// its drive lock.
+// A shard owns connections, their providers' ports and their timers. Its state is touched only by the holder
+// of its drive lock.
 //
 // Design notes
 //  1. Posting combines: a thread that finds the lock free carries its command out on the spot; one that finds
@@ -20,9 +20,12 @@
 //     byte is held for ever, and a thread that posts and dequeues makes no system call for it. Who has been
 //     waited for in vain
 //     (`late_`) is not trusted to come back within the millisecond: then the alarm is set in any case.
-//  5. A port that shows what arrives only to who looks (shared memory) is armed before a thread sleeps: its peers
-//     ring from then on. Whoever drives while a thread sleeps leaves the ports armed; nobody sleeps: disarmed.
-//  6. Looking at the network costs a system call, looking at shared memory none. While one port is busy a silent
+//  5. A port that shows what arrives only to who looks (shared memory) is armed before a thread sleeps: its
+//  peers
+//     ring from then on. Whoever drives while a thread sleeps leaves the ports armed; nobody sleeps:
+//     disarmed.
+//  6. Looking at the network costs a system call, looking at shared memory none. While one port is busy a
+//  silent
 //     one is looked at every few microseconds only.
 //  7. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //  another
@@ -126,7 +129,9 @@ class Shard : public std::enable_shared_from_this<Shard> {
   [[nodiscard]] Port& port();
   // Null: not in this build, or it could not be opened (`why_no_port`).
   [[nodiscard]] Port* port(ProviderId id);
-  [[nodiscard]] const Reason& why_no_port(ProviderId id) const { return missing_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Reason& why_no_port(ProviderId id) const {
+    return missing_[static_cast<std::size_t>(id)];
+  }
   [[nodiscard]] ProviderSet& providers() { return providers_; }
   // The token names the client in completions until detach(). The shard keeps the client alive meanwhile.
   std::uint64_t attach(std::shared_ptr<CompletionClient> client);

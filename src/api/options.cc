@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "src/api/api_call.h"
+#include "src/api/reasons.h"
 #include "src/provider/registry.h"
 
 namespace exs {
@@ -144,6 +145,12 @@ Status get_provider(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex)
   return room.put_text(is_connected(socket) ? socket.session()->carrier() : socket.options().provider);
 }
 
+// Before there is a connection nothing has been found.
+Status get_reasons(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
+  Session* const session = socket.session();
+  return put_reasons(session == nullptr ? Explanation() : session->explanation(), room.value, room.length);
+}
+
 int connect_timeout_ms(Socket& socket) EXS_REQUIRES(socket.mutex) {
   if (socket.options().connect_timeout_ms > 0) return socket.options().connect_timeout_ms;
   return socket.backlog() > 0 ? SocketOptions::kListenDefaultMs : SocketOptions::kConnectDefaultMs;
@@ -176,6 +183,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
     case EXS_SO_LINGER_MS: return room.put(options.linger_ms);
     case EXS_SO_NODELAY: return room.put(options.nodelay);
     case EXS_SO_PROVIDER: return get_provider(socket, room);
+    case EXS_SO_REASON: return get_reasons(socket, room);
     default: return Status(ENOPROTOOPT);
   }
 }

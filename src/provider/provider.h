@@ -132,8 +132,8 @@ class ConnectionRequest {
   // The kernel descriptor of the connection; the request closes it unless release_descriptor() took it.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual int release_descriptor() noexcept = 0;
-  // Both answer once, before or after release_descriptor() (then the descriptor must still be open). The peer is
-  // told no, with the reason in `private_data`.
+  // Both answer once, before or after release_descriptor() (then the descriptor must still be open). The peer
+  // is told no, with the reason in `private_data`.
   virtual void reject(std::span<const std::byte> private_data) noexcept = 0;
   // The peer is told yes; another provider's link carries the connection.
   virtual Status grant(std::span<const std::byte> /*private_data*/) { return Status(ENOTSUP); }
@@ -191,20 +191,22 @@ class Port {
                                                const ConnectParameters& parameters,
                                                std::uint64_t link_token) = 0;
 
-  // The initiator's side of a meeting: its words() go to the peer while another provider sets up the connection.
-  // Where it cannot be had, `why_not` tells.
+  // The initiator's side of a meeting: its words() go to the peer while another provider sets up the
+  // connection. Where it cannot be had, `why_not` tells.
   virtual Result<std::unique_ptr<Meeting>> invite(Reason& why_not) {
     why_not = Reason::make(ReasonCode::kFailed, "this provider has no meetings");
     return failure(ENOTSUP);
   }
-  // The responder's side: `words` are the peer's. kMet follows with `meeting_token` as its link, within a second.
+  // The responder's side: `words` are the peer's. kMet follows with `meeting_token` as its link, within a
+  // second.
   virtual Result<std::unique_ptr<Meeting>> meet(std::span<const std::byte> /*words*/,
                                                 std::uint64_t /*meeting_token*/) {
     return failure(ENOTSUP);
   }
   // The link of a meeting: the responder's after its kMet, the initiator's when its peer says that they have
-  // met. Established at once. `descriptor`: the connection's, borrowed until the link is destroyed; its end is
-  // the link's end. `parameters.private_data` is the peer's. ECONNRESET: they have not met, or the peer is gone.
+  // met. Established at once. `descriptor`: the connection's, borrowed until the link is destroyed; its end
+  // is the link's end. `parameters.private_data` is the peer's. ECONNRESET: they have not met, or the peer is
+  // gone.
   virtual Result<std::unique_ptr<Link>> take_over(std::unique_ptr<Meeting> /*meeting*/, int /*descriptor*/,
                                                   const ConnectParameters& /*parameters*/,
                                                   std::uint64_t /*link_token*/) {
@@ -239,8 +241,8 @@ class Port {
   // Readable (level-triggered) while progress() would find work. Completions already produced do not count:
   // poll() until empty before sleeping.
   [[nodiscard]] virtual int wait_fd() const noexcept = 0;
-  // The caller is about to sleep on wait_fd(): from now on peers ring who write where it cannot see. False: there
-  // is work already, look again instead of sleeping.
+  // The caller is about to sleep on wait_fd(): from now on peers ring who write where it cannot see. False:
+  // there is work already, look again instead of sleeping.
   virtual bool arm() { return true; }
   // Somebody looks again: peers need not ring.
   virtual void disarm() {}
@@ -255,9 +257,10 @@ class Provider {
   [[nodiscard]] virtual ProviderId id() const noexcept = 0;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual Limits limits() const noexcept = 0;
-  // `region` stays mapped until deregister_memory. `shared_fd`: the memfd that the region maps from its start, to
-  // be duplicated by who needs it; -1: the application's own memory.
-  virtual Status register_memory(MemoryKey key, std::span<std::byte> region, Access access, int shared_fd) = 0;
+  // `region` stays mapped until deregister_memory. `shared_fd`: the memfd that the region maps from its
+  // start, to be duplicated by who needs it; -1: the application's own memory.
+  virtual Status register_memory(MemoryKey key, std::span<std::byte> region, Access access,
+                                 int shared_fd) = 0;
   virtual void deregister_memory(MemoryKey key) noexcept = 0;
   virtual Result<std::unique_ptr<Port>> open_port() = 0;
 };

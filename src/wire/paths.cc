@@ -63,7 +63,9 @@ Result<PathsRequest> decode_paths_request(std::span<const std::byte> private_dat
 Result<PathsReply> decode_paths_reply(std::span<const std::byte> private_data) {
   const auto fact = rest_of(private_data, kReply, kPathsFactBytesMax);
   if (!fact) return failure(fact.error());
-  return PathsReply{field(private_data, 0), field(private_data, 1), field(private_data, 2),
+  return PathsReply{field(private_data, 0),
+                    field(private_data, 1),
+                    field(private_data, 2),
                     {reinterpret_cast<const char*>(fact->data()), fact->size()}};
 }
 

@@ -1,5 +1,5 @@
-// What two ends say about providers while one sets the connection up: behind the hello, where the private data has
-// room for more than that. Layout in FORMAT.md. Thread: any.
+// What two ends say about providers while one sets the connection up: behind the hello, where the private
+// data has room for more than that. Layout in FORMAT.md. Thread: any.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct PathsRequest {
 
 // Of the responder.
 struct PathsReply {
-  std::uint8_t chosen = kNoProvider;  // none: rejected
+  std::uint8_t chosen = kNoProvider;   // none: rejected
   std::uint8_t refused = kNoProvider;  // the provider that the rest is about
   std::uint8_t reason = 0;
   std::string_view fact;  // points into the message when decoded

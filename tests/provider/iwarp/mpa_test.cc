@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_at_once) {
   PortDriver driver({});
   const ListeningSocket listening;
   const Socket socket = tcp_socket();
-  const std::vector<std::byte> too_long(49);
+  const std::vector<std::byte> too_long(249);
   const auto attempt = [&](int descriptor, const ConnectParameters& parameters) {
     const auto link =
         driver.port->connect(descriptor, listening.as_sockaddr(), sizeof listening.address, parameters, 7);
