@@ -14,10 +14,21 @@
 
 namespace perf {
 
-bool pin_to(unsigned index) {
+namespace {
+
+cpu_set_t allowed_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return false;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_ZERO(&allowed);
+  return allowed;
+}
+
+}  // namespace
+
+bool pin_to(unsigned index) {
+  // As it was before the first pinning, which the children of a pinned process inherit.
+  static const cpu_set_t allowed = allowed_cores();
+  if (CPU_COUNT(&allowed) < 2) return false;
   for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
     if (!CPU_ISSET(core, &allowed) || index-- > 0) continue;
     cpu_set_t one;

@@ -20,6 +20,7 @@ class Twin {
   // Ends the child with SIGTERM, if it still runs, and waits for it. Returns its exit status, or -1 if a
   // signal ended it.
   int end();
+  [[nodiscard]] int process() const { return process_; }
 
  private:
   int process_;

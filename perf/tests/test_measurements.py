@@ -142,6 +142,17 @@ class Measurements(ToolsTest):
                 self.assert_complete(result, 100)
                 self.assert_latencies(result)
 
+    def test_shm_baseline_measures_every_mode(self):
+        modes = {one["mode"]: one for one in self.measure("shm-baseline", "--size", "64K", "--buffers", "3", "--time", "0.02")}
+        self.assertEqual(list(modes), ["line", "futex", "eventfd", "read", "copy"])
+        for mode, result in modes.items():
+            with self.subTest(mode=mode):
+                times = result["move_us" if mode in ("read", "copy") else "one_way_us"]
+                self.assertTrue(0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"], times)
+                if mode in ("read", "copy"):
+                    self.assertEqual((result["size_bytes"], result["buffers"]), (65536, 3))
+                    self.assertAlmostEqual(result["bytes_per_second"], 65536e6 / times["p50"], delta=result["bytes_per_second"] / 50)
+
 
 if __name__ == "__main__":
     unittest.main()

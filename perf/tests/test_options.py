@@ -40,6 +40,9 @@ USAGE_ERRORS = [
     ("exs-explain", "--provider", "shm"),
     ("tcp-baseline", "--mode", "other"),
     ("tcp-baseline", "--size", "0"),
+    ("shm-baseline", "--mode", "other"),
+    ("shm-baseline", "--size", "0"),
+    ("shm-baseline", "--size", "1G", "--buffers", "2"),
 ]
 
 
@@ -53,7 +56,7 @@ class Options(ToolsTest):
                 self.assert_one_line(done.stderr, command[0] + ": ")
 
     def test_help_and_version(self):
-        for tool in ("exs-blast", "exs-ping", "exs-crowd", "exs-explain", "tcp-baseline"):
+        for tool in ("exs-blast", "exs-ping", "exs-crowd", "exs-explain", "tcp-baseline", "shm-baseline"):
             with self.subTest(tool=tool):
                 self.assertIn("--json", self.succeed(tool, "--help"))
                 self.assertRegex(self.succeed(tool, "--version"), rf"^{tool} \d+\.\d+\.\d+\n$")
