@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 
 #include "perf/ping/methods.h"
 #include "perf/ping/rounds.h"
@@ -88,10 +87,9 @@ class Client {
     post_receive();
     perf::Driven driven = rounds_.run([this](std::uint64_t n) { return round_trip(n); });
     exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
-    std::optional<exs_event_t> event;
-    while (!event) event = next_receive(channel_, perf::kClientPatienceNs, received_);
-    if ((event->exs_evt_flags & EXS_EVF_EOF) != 0) throw perf::Failure("no results from the server");
-    driven.peer = perf::decode_results(perf::received(*event));
+    wait_for_receive();
+    if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0) throw perf::Failure("no results from the server");
+    driven.peer = perf::decode_results(perf::received(event_));
     sends_.settle(0);
     return driven;
   }
@@ -100,6 +98,10 @@ class Client {
   void post_receive() {
     perf::recv(channel_.socket(), slots_.slot(half_ + posted_ % half_), channel_.queue(), slots_.region());
     ++posted_;
+  }
+
+  void wait_for_receive() {
+    while (!next_receive(channel_, perf::kClientPatienceNs, received_, event_)) continue;
   }
 
   Interval round_trip(std::uint64_t n) {
@@ -111,14 +113,13 @@ class Client {
     sends_.post(message);
     // The receive for the round after this one: posted while the message travels.
     post_receive();
-    std::optional<exs_event_t> event;
-    while (!event) event = next_receive(channel_, perf::kClientPatienceNs, received_);
+    wait_for_receive();
     const std::uint64_t end_ns = perf::now_ns();
-    if ((event->exs_evt_flags & EXS_EVF_EOF) != 0)
+    if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0)
       throw perf::Failure("the server has closed the connection");
-    check_length(*event, job_);
+    check_length(event_, job_);
     ++received_;
-    if (job_.verify) verify(*event, n);
+    if (job_.verify) verify(event_, n);
     return {start_ns, end_ns};
   }
 
@@ -136,6 +137,7 @@ class Client {
   const std::uint32_t half_;
   const perf::Slots& slots_;
   Sends sends_;
+  exs_event_t event_{};
   std::uint64_t posted_ = 0;
   std::uint64_t received_ = 0;
 };
@@ -168,18 +170,18 @@ class Echoer {
     ++posted_;
   }
 
+  // The answer leaves before anything else is done.
   void echo() {
-    const auto event = next_receive(channel_, perf::kServerPatienceNs, messages_);
-    if (!event) return;
+    if (!next_receive(channel_, perf::kServerPatienceNs, messages_, event_)) return;
     ++done_;
-    if (messages_ == job_.warmup_messages && !ended_) watch_.start();
-    if ((event->exs_evt_flags & EXS_EVF_EOF) != 0) {
+    if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0) {
       ended_ = true;
       return;
     }
-    check_length(*event, job_);
-    const auto message = slots_.slot(messages_);
+    check_length(event_, job_);
+    const auto message = perf::received(event_);
     sends_.post(message);
+    if (messages_ == job_.warmup_messages) watch_.start();
     if (job_.verify) verify(message);
     if (messages_++ >= job_.warmup_messages) {
       ++results_.messages;
@@ -200,6 +202,7 @@ class Echoer {
   const Job& job_;
   const perf::Slots& slots_;
   Sends sends_;
+  exs_event_t event_{};
   perf::Stopwatch watch_;
   perf::PeerResults results_;
   std::uint64_t posted_ = 0;

@@ -30,10 +30,9 @@ class Reader {
     if (job_.verify) perf::scrub(buffer);
     const std::uint64_t start_ns = perf::now_ns();
     perf::recv(channel_.data().front(), buffer, channel_.queue(), slots_.region());
-    std::optional<exs_event_t> event;
-    while (!event) event = next_receive(channel_, perf::kClientPatienceNs, n);
+    while (!next_receive(channel_, perf::kClientPatienceNs, n, event_)) continue;
     const std::uint64_t end_ns = perf::now_ns();
-    if (perf::received(*event).size() != job_.size_bytes)
+    if (perf::received(event_).size() != job_.size_bytes)
       throw perf::Failure("a read has not the length that was agreed");
     if (job_.verify) {
       if (limit_.flip_message == n) buffer[buffer.size() / 2] ^= std::byte{1};
@@ -48,6 +47,7 @@ class Reader {
   const perf::Limit& limit_;
   Rounds rounds_;
   const perf::Slots& slots_;
+  exs_event_t event_{};
 };
 
 }  // namespace

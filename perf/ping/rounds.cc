@@ -5,13 +5,11 @@
 
 namespace ping {
 
-std::optional<exs_event_t> next_receive(perf::Channel& channel, std::int64_t patience_ns,
-                                        std::uint64_t messages) {
-  exs_event_t event{};
-  const std::uint64_t start_ns = perf::now_ns();
+bool next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
+                  exs_event_t& event) {
   do {
     if (channel.queue().take({&event, 1}, patience_ns) == 0) {
-      if (perf::now_ns() - start_ns < static_cast<std::uint64_t>(patience_ns)) return std::nullopt;
+      if (channel.queue().was_interrupted()) return false;
       throw perf::Failure("nothing came from the other end for " +
                           std::to_string(patience_ns / 1'000'000'000) + " s");
     }
@@ -21,7 +19,7 @@ std::optional<exs_event_t> next_receive(perf::Channel& channel, std::int64_t pat
           event.exs_evt_errno);
     }
   } while (event.exs_evt_type != EXS_EVT_RECV);
-  return event;
+  return true;
 }
 
 }  // namespace ping

@@ -60,8 +60,9 @@ void Queue::wait_like(Wait wait) {
 
 std::size_t Queue::take(std::span<exs_event_t> out, std::int64_t timeout_ns) {
   const int taken = exs_qwait(handle_, out.data(), static_cast<int>(out.size()), 1, timeout_ns);
-  if (taken >= 0) return static_cast<std::size_t>(taken);
-  if (errno == EINTR) return 0;
+  if (taken > 0) return static_cast<std::size_t>(taken);
+  was_interrupted_ = taken < 0 && errno == EINTR;
+  if (taken == 0 || was_interrupted_) return 0;
   fail("cannot wait for events", errno);
 }
 

@@ -34,6 +34,8 @@ class Queue {
   void wait_like(Wait wait);
   // Waits for at least one event. 0: none within the time, or a signal came. timeout_ns 0 looks once.
   std::size_t take(std::span<exs_event_t> out, std::int64_t timeout_ns);
+  // The last take() that returned 0 ended by a signal, before its time was up.
+  [[nodiscard]] bool was_interrupted() const { return was_interrupted_; }
   // Waits for one event of this type without an error; signals do not disturb. Throws Failure beginning with
   // `what`.
   exs_event_t expect(int type, const std::string& what, std::int64_t timeout_ns);
@@ -41,6 +43,7 @@ class Queue {
 
  private:
   exs_qhandle_t handle_;
+  bool was_interrupted_ = false;
 };
 
 // Registered memory.
