@@ -59,6 +59,7 @@ void print_text(const exs_reason_t& reason) {
   if (reason.code != 0) line += perf::text(" %s", reason.name);
   if (reason.told_by_peer != 0) line += " (says the peer)";
   if (reason.fact[0] != '\0') line += (reason.code != 0 ? ": " : " ") + std::string(reason.fact);
+  line.resize(line.find_last_not_of(' ') + 1);
   std::printf("%s\n", line.c_str());
   if (reason.cure[0] != '\0') std::printf("%s%s\n", kCureIndent, reason.cure);
 }

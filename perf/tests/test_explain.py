@@ -1,9 +1,11 @@
 """What exs-explain says of a machine: each thing that may be missing is taken away for real and must be found."""
 import errno
 import json
+import socket
+import subprocess
 import unittest
 
-from tools import BIN, ToolsTest, run
+from tools import BIN, LIMIT_S, ToolsTest, run
 
 FACTS = ["host", "user", "network_namespace", "pid_namespace", "descriptors", "seccomp", "io_uring", "unix_sockets",
          "memfd", "dev_shm", "ptrace_scope", "process_vm_readv", "memlock", "rdma"]
@@ -111,6 +113,61 @@ class Machine(ToolsTest):
 
 
 class Connection(ToolsTest):
+    KEYS = {"tool": str, "version": str, "schema": int, "target": str, "address": str, "connected": bool, "error": str,
+            "errno": int, "provider": str, "connect_seconds": float}
+    REASON = {"provider": str, "verdict": str, "code": int, "reason": str, "told_by_peer": bool, "fact": str, "cure": str}
+
+    def explain(self, *arguments):
+        server = self.start_server("exs-ping")
+        return run("exs-explain", f"127.0.0.1:{server.port}", *arguments)
+
+    def test_a_connection_tells_of_each_provider(self):
+        done = self.explain("--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        for key, kind in self.KEYS.items():
+            self.assertIsInstance(found[key], kind, key)
+        for reason in found["reasons"]:
+            self.assertEqual({key: type(value) for key, value in reason.items()}, self.REASON)
+        self.assertEqual((found["connected"], found["errno"], found["error"]), (True, 0, ""))
+        used = [reason["provider"] for reason in found["reasons"] if reason["verdict"] == "used"]
+        self.assertEqual(used, [found["provider"]])
+        self.assertLessEqual(set(json.loads(run("exs-explain", "--json").stdout)["providers"]),
+                             {reason["provider"] for reason in found["reasons"]})
+
+    def test_a_wish_is_followed(self):
+        done = self.explain("--provider", "require:iwarp")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^127\.0\.0\.1:\d+: connected in [\d.]+ ms, carried by iwarp\n")
+        self.assertRegex(done.stdout, r"\niwarp +used\n")
+
+    def test_a_wish_that_makes_no_sense(self):
+        done = run("exs-explain", "127.0.0.1:1", "--provider", "carrier-pigeon")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("carrier-pigeon", done.stderr)
+
+    def test_environment_explains_every_connection(self):
+        server = self.start_server("exs-ping")
+        done = subprocess.run([BIN / "exs-explain", f"127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=LIMIT_S,
+                              env={"EXS_EXPLAIN": "1", "EXS_IWARP_BACKEND": "epoll", "EXS_PROVIDER": "iwarp"}, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^exs: socket \d+.*: connected$")
+        self.assertRegex(done.stderr, r"(?m)^exs:   iwarp    used$")
+        self.assertRegex(done.stderr, r"(?m)^exs:   iwarp    limited  epoll-chosen: EXS_IWARP_BACKEND=epoll$")
+        self.assertRegex(done.stderr, r"(?m)^exs: +cure: unset EXS_IWARP_BACKEND$")
+
+    def test_nobody_listens(self):
+        done = run("exs-explain", "127.0.0.1:1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("127.0.0.1:1: no connection: Connection refused", done.stdout)
+
+    def test_a_silent_server_is_not_waited_for(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            done = run("exs-explain", f"127.0.0.1:{silent.getsockname()[1]}", "--timeout", "0.2", "--json")
+        self.assertEqual(done.returncode, 1)
+        found = json.loads(done.stdout)
+        self.assertEqual((found["connected"], found["errno"]), (False, errno.ETIMEDOUT))
+
     def test_a_host_without_an_address(self):
         done = run("exs-explain", "no.such.host.invalid:7")
         self.assertEqual(done.returncode, 1)

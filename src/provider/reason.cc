@@ -27,7 +27,8 @@ constexpr Text kTexts[] = {
      "share the network namespace: docker run --network container:NAME (or host), ip netns exec NAME, "
      "nsenter -n -t PID"},
     {ReasonCode::kOtherUser, "other-user",
-     "run both ends as the same user: sudo -u USER, docker run --user UID, User= of systemd"},
+     "run both ends as the same user (sudo -u USER, docker run --user UID), or let the other's in at both: "
+     "EXS_SHM_USERS=same,UID"},
     {ReasonCode::kNoRendezvous, "no-rendezvous",
      "allow abstract Unix sockets between the ends: rule \"unix,\" of AppArmor, "
      "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 of systemd"},
@@ -39,8 +40,8 @@ constexpr Text kTexts[] = {
     {ReasonCode::kNoDescriptors, "no-descriptors",
      "ulimit -n 65536; its hard limit: LimitNOFILE=65536 of systemd, docker run --ulimit nofile=65536"},
     {ReasonCode::kNoPtrace, "no-ptrace",
-     "sysctl kernel.yama.ptrace_scope=0, or docker run --cap-add SYS_PTRACE at both ends; memory from "
-     "exs_alloc needs neither"},
+     "sysctl kernel.yama.ptrace_scope=0, or docker run --cap-add SYS_PTRACE, at both ends, and no "
+     "EXS_SHM_PROCESS_VM=0; memory from exs_alloc needs none of it"},
     {ReasonCode::kOtherPidns, "other-pidns",
      "share the PID namespace: docker run --pid=container:NAME (or host); memory from exs_alloc needs no "
      "sharing"},

@@ -1,9 +1,13 @@
 #include "src/provider/iwarp/backend.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
 #include "src/base/log.h"
+#include "src/base/unique_fd.h"
 #include "src/provider/iwarp/epoll_backend.h"
 #include "src/provider/iwarp/uring_backend.h"
 
@@ -24,7 +28,24 @@ ssize_t call_kernel(IoJob& job) noexcept {
                 : ::recvmsg(job.descriptor, &job.message, MSG_DONTWAIT);
 }
 
+// 0: not set, or a kernel without that setting.
+char io_uring_disabled() noexcept {
+  const UniqueFd file(::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC));
+  char digit = '0';
+  if (!file.valid() || ::read(file.get(), &digit, 1) != 1) return '0';
+  return digit;
+}
+
 }  // namespace
+
+Reason no_io_uring(const char* call, int error) {
+  const char disabled = io_uring_disabled();
+  if (error == EPERM && disabled != '0') {
+    return Reason::make(ReasonCode::kNoIoUring, "%s: %s (kernel.io_uring_disabled=%c); epoll instead", call,
+                        std::strerror(error), disabled);
+  }
+  return Reason::make(ReasonCode::kNoIoUring, "%s: %s; epoll instead", call, std::strerror(error));
+}
 
 void run_job(IoJob& job) noexcept {
   do {
@@ -38,7 +59,9 @@ Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
     log(LogLevel::kError, "iwarp: EXS_IWARP_BACKEND is neither io_uring nor epoll: EINVAL");
     return failure(EINVAL);
   }
-  if (choice == BackendChoice::kEpoll) return std::make_unique<EpollBackend>();
+  if (choice == BackendChoice::kEpoll) {
+    return std::make_unique<EpollBackend>(Reason::make(ReasonCode::kEpollChosen, "EXS_IWARP_BACKEND=epoll"));
+  }
   const Status usable = UringBackend::probe();
   if (usable.ok()) return std::make_unique<UringBackend>();
   if (choice == BackendChoice::kUring) {
@@ -49,7 +72,7 @@ Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
     return failure(usable);
   }
   log(LogLevel::kInfo, "iwarp: io_uring_setup failed: %s; using epoll", std::strerror(usable.error()));
-  return std::make_unique<EpollBackend>();
+  return std::make_unique<EpollBackend>(no_io_uring("io_uring_setup", usable.error()));
 }
 
 }  // namespace exs::iwarp

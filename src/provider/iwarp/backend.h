@@ -12,6 +12,7 @@
 
 #include "src/base/status.h"
 #include "src/provider/iwarp/settings.h"
+#include "src/provider/reason.h"
 
 namespace exs::iwarp {
 
@@ -36,7 +37,12 @@ class Backend {
   virtual void perform(std::span<IoJob> jobs) noexcept = 0;
   // The calling thread is the only one that may use what needs one thread.
   virtual void bind_engine_thread() = 0;
+  // Why it is not a faster one; kNone when it is the fastest.
+  [[nodiscard]] virtual const Reason& limitation() const noexcept = 0;
 };
+
+// "io_uring_setup: Operation not permitted (kernel.io_uring_disabled=2)": `call` failed with `error`.
+Reason no_io_uring(const char* call, int error);
 
 // Fails when the chosen backend was forced and the kernel refuses it.
 Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice);

@@ -8,12 +8,17 @@ namespace exs::iwarp {
 // Thread: shard.
 class EpollBackend final : public Backend {
  public:
+  explicit EpollBackend(const Reason& why = {}) : why_(why) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "epoll"; }
   [[nodiscard]] std::size_t batch_max() const noexcept override { return 1; }
   void perform(std::span<IoJob> jobs) noexcept override {
     for (IoJob& job : jobs) run_job(job);
   }
   void bind_engine_thread() override {}
+  [[nodiscard]] const Reason& limitation() const noexcept override { return why_; }
+
+ private:
+  const Reason why_;
 };
 
 }  // namespace exs::iwarp

@@ -41,6 +41,10 @@ class IwarpPort final : public Port {
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   void bind_engine_thread() override { backend_->bind_engine_thread(); }
+  bool limitation(std::size_t index, Reason& limit) const override {
+    limit = backend_->limitation();
+    return index == 0 && limit.code != ReasonCode::kNone;
+  }
 
  private:
   static constexpr std::size_t kBatchMax = 16;

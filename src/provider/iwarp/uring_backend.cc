@@ -55,6 +55,7 @@ void UringBackend::bind_engine_thread() {
   const int outcome = open_ring(*ring);
   if (outcome < 0) {
     log(LogLevel::kInfo, "iwarp: io_uring_setup failed: %s; using plain calls", std::strerror(-outcome));
+    why_no_ring_ = no_io_uring("io_uring_setup", -outcome);
     return;
   }
   ring_ = std::move(ring);
@@ -90,6 +91,7 @@ void UringBackend::perform_through_ring(std::span<IoJob> jobs) noexcept {
     if (outcome >= 0 || outcome == -EINTR) continue;
     log(LogLevel::kWarn, "iwarp: io_uring_enter failed: %s; using plain calls from now on",
         std::strerror(-outcome));
+    why_no_ring_ = no_io_uring("io_uring_enter", -outcome);
     // What the kernel took in is finished and reaped; what it did not take goes with the ring.
     drop_ring();
     for (IoJob& job : jobs) {

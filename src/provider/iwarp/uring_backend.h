@@ -26,6 +26,7 @@ class UringBackend final : public Backend {
   [[nodiscard]] std::size_t batch_max() const noexcept override { return kBatchMax; }
   void perform(std::span<IoJob> jobs) noexcept override;
   void bind_engine_thread() override;
+  [[nodiscard]] const Reason& limitation() const noexcept override { return why_no_ring_; }
 
   // For tests: batches that went through the ring.
   [[nodiscard]] std::uint64_t batches_through_ring() const noexcept { return batches_; }
@@ -40,6 +41,7 @@ class UringBackend final : public Backend {
   std::unique_ptr<io_uring> ring_;
   std::thread::id engine_;
   std::uint64_t batches_ = 0;
+  Reason why_no_ring_;
 };
 
 }  // namespace exs::iwarp
