@@ -1,0 +1,261 @@
+#include "src/provider/shm/channel_setup.h"
+
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/provider/shm/probe.h"
+
+namespace exs::shm {
+namespace {
+
+Reason lacking_descriptors(const char* call, int error) {
+  return Reason::make(ReasonCode::kNoDescriptors, "%s: %s", call, std::strerror(error));
+}
+
+bool is_lack_of_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+// What is written to must be an eventfd: anything else could block the writer.
+bool is_eventfd(int descriptor) {
+  char path[40];
+  char target[40];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  const ssize_t length = ::readlink(path, target, sizeof target);
+  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == "anon_inode:[eventfd]";
+}
+
+int open_pidfd(int socket, pid_t peer) {
+#ifndef SO_PEERPIDFD
+  constexpr int SO_PEERPIDFD = 77;
+#endif
+  int pidfd = -1;
+  socklen_t bytes = sizeof pidfd;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &bytes) == 0) return pidfd;
+  // Before Linux 6.5. The peer lives: its greeting has just come over the socket.
+  return static_cast<int>(::syscall(SYS_pidfd_open, peer, 0));
+}
+
+}  // namespace
+
+RendezvousAddress::RendezvousAddress(const Name& rendezvous) {
+  constexpr std::string_view kPrefix = "exs-";
+  constexpr char kDigits[] = "0123456789abcdef";
+  address.sun_family = AF_UNIX;
+  char* at = address.sun_path + 1;  // abstract
+  at = std::copy(kPrefix.begin(), kPrefix.end(), at);
+  for (const std::byte value : rendezvous) {
+    *at++ = kDigits[std::to_integer<unsigned>(value) >> 4];
+    *at++ = kDigits[std::to_integer<unsigned>(value) & 15];
+  }
+  bytes = static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
+}
+
+ChannelSetup::~ChannelSetup() {
+  if (polled_) poller_.remove(parts_.socket.get());
+}
+
+void ChannelSetup::fail(const Reason& why) {
+  if (polled_) poller_.remove(parts_.socket.get());
+  polled_ = false;
+  Channel::Parts nothing;
+  nothing.accepted = parts_.accepted;
+  nothing.rendezvous = parts_.rendezvous;
+  parts_ = std::move(nothing);
+  why_not_ = why;
+  state_ = State::kFailed;
+}
+
+void ChannelSetup::refuse(const Reason& why) {
+  if (parts_.accepted && parts_.socket.valid()) {
+    Note refusal;
+    refusal.kind = NoteKind::kRefusal;
+    refusal.code = static_cast<std::uint32_t>(why.code);
+    [[maybe_unused]] const Status sent = send_note(parts_.socket.get(), refusal);
+  }
+  fail(why);
+}
+
+void ChannelSetup::connect(const Name& rendezvous) {
+  parts_.rendezvous = rendezvous;
+  parts_.socket = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!parts_.socket.valid()) {
+    const int error = errno;
+    return fail(is_lack_of_descriptors(error)
+                    ? lacking_descriptors("socket", error)
+                    : Reason::make(ReasonCode::kNoRendezvous, "socket(AF_UNIX): %s", std::strerror(error)));
+  }
+  state_ = State::kKnocking;
+  knock();
+}
+
+void ChannelSetup::knock() {
+  const RendezvousAddress address(parts_.rendezvous);
+  if (::connect(parts_.socket.get(), address.get(), address.bytes) != 0) {
+    const int error = errno;
+    if (error == EAGAIN || error == EINTR) return;
+    return fail(Reason::make(ReasonCode::kNoRendezvous, "connect to the peer's abstract socket: %s",
+                             std::strerror(error)));
+  }
+  if (!check_user()) return;
+  if (const Status status = poller_.add(parts_.socket.get(), EPOLLIN, *this); !status.ok()) {
+    return fail(Reason::make(ReasonCode::kFailed, "epoll_ctl: %s", std::strerror(status.error())));
+  }
+  polled_ = true;
+  state_ = State::kAwaitsWelcome;
+}
+
+void ChannelSetup::accept(UniqueFd socket) {
+  parts_.socket = std::move(socket);
+  parts_.accepted = true;
+  if (!check_user() || !send_greeting(NoteKind::kWelcome)) return;
+  if (const Status status = poller_.add(parts_.socket.get(), EPOLLIN, *this); !status.ok()) {
+    return fail(Reason::make(ReasonCode::kFailed, "epoll_ctl: %s", std::strerror(status.error())));
+  }
+  polled_ = true;
+  state_ = State::kAwaitsHello;
+}
+
+bool ChannelSetup::check_user() {
+  const Result<Credentials> peer = Credentials::of_peer(parts_.socket.get());
+  if (!peer) {
+    refuse(Reason::make(ReasonCode::kFailed, "SO_PEERCRED: %s", std::strerror(peer.error().error())));
+    return false;
+  }
+  peer_uid_ = peer->uid;
+  parts_.peer_pid = peer->pid;
+  if (settings_.users.allow(peer->uid, ::geteuid())) return true;
+  refuse(Reason::make(ReasonCode::kOtherUser, "the peer runs as uid %u, this process as %u",
+                      static_cast<unsigned>(peer->uid), static_cast<unsigned>(::geteuid())));
+  return false;
+}
+
+bool ChannelSetup::make_ours(Note& greeting, UniqueFd& memfd) {
+  parts_.doorbell = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!parts_.doorbell.valid()) {
+    refuse(lacking_descriptors("eventfd", errno));
+    return false;
+  }
+  Result<Mapping> segment = Mapping::create(kSegmentBytes, memfd);
+  if (!segment) {
+    const int error = segment.error().error();
+    refuse(is_lack_of_descriptors(error)
+               ? lacking_descriptors("memfd_create", error)
+               : Reason::make(ReasonCode::kNoMemfd, "memfd_create, or its sealing or mapping: %s",
+                              std::strerror(error)));
+    return false;
+  }
+  parts_.segment = std::move(*segment);
+  if (!offer_probe(greeting).ok()) {
+    refuse(Reason::make(ReasonCode::kFailed, "getrandom gives nothing"));
+    return false;
+  }
+  greeting.version = kLayoutVersion;
+  greeting.length_bytes = kSegmentBytes;
+  return true;
+}
+
+bool ChannelSetup::send_greeting(NoteKind kind) {
+  Note greeting;
+  greeting.kind = kind;
+  UniqueFd memfd;
+  if (!make_ours(greeting, memfd)) return false;
+  const int descriptors[] = {memfd.get(), parts_.doorbell.get()};
+  if (const Status status = send_note(parts_.socket.get(), greeting, descriptors); !status.ok()) {
+    refuse(status.error() == ETOOMANYREFS
+               ? lacking_descriptors("sendmsg", status.error())
+               : Reason::make(ReasonCode::kFailed, "the peer has left the set-up: %s",
+                              std::strerror(status.error())));
+    return false;
+  }
+  return true;
+}
+
+bool ChannelSetup::take_greeting(ReceivedNote& received) {
+  const Note& greeting = received.note;
+  if (greeting.version != kLayoutVersion || greeting.length_bytes != kSegmentBytes) {
+    refuse(Reason::make(ReasonCode::kFailed, "the peer's shared memory is of version %u, ours of %u",
+                        static_cast<unsigned>(greeting.version), static_cast<unsigned>(kLayoutVersion)));
+    return false;
+  }
+  const auto& [memfd, doorbell] = received.descriptors;
+  if (received.descriptor_count != kNoteDescriptorsMax || !is_eventfd(doorbell.get())) {
+    refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed: its descriptors"));
+    return false;
+  }
+  Result<Mapping> segment = Mapping::of_peer(memfd.get(), kSegmentBytes);
+  if (!segment) {
+    refuse(Reason::make(ReasonCode::kFailed, "the peer's segment cannot be mapped: %s",
+                        std::strerror(segment.error().error())));
+    return false;
+  }
+  parts_.peer_segment = std::move(*segment);
+  // Another user could make our write block by filling the counter and setting the description to blocking;
+  // one of the same user could stop us anyway. Notes never block.
+  if (peer_uid_ == ::geteuid()) parts_.peer_doorbell = std::move(received.descriptors[1]);
+  find_peer_process(greeting);
+  return true;
+}
+
+void ChannelSetup::find_peer_process(const Note& greeting) {
+  if (parts_.peer_pid != 0 && parts_.peer_pid != ::getpid()) {
+    parts_.peer_pidfd = UniqueFd(open_pidfd(parts_.socket.get(), parts_.peer_pid));
+  }
+  if (!settings_.process_vm) {
+    parts_.why_not = Reason::make(ReasonCode::kNoPtrace, "turned off by EXS_SHM_PROCESS_VM=0");
+    return;
+  }
+  parts_.reads_memory = probe_memory(parts_.peer_pid, greeting, parts_.why_not);
+}
+
+void ChannelSetup::take_refusal(const Note& refusal) {
+  switch (static_cast<ReasonCode>(refusal.code)) {
+    case ReasonCode::kOtherUser:
+      return fail(Reason::make(ReasonCode::kOtherUser, "the peer, uid %u, does not allow uid %u",
+                               static_cast<unsigned>(peer_uid_), static_cast<unsigned>(::geteuid())));
+    case ReasonCode::kNoMemfd:
+      return fail(Reason::make(ReasonCode::kNoMemfd, "the peer cannot make a memfd"));
+    case ReasonCode::kNoDescriptors:
+      return fail(Reason::make(ReasonCode::kNoDescriptors, "the peer has no descriptor left"));
+    default: return fail(Reason::make(ReasonCode::kFailed, "the peer refuses the set-up"));
+  }
+}
+
+void ChannelSetup::ready(std::uint32_t) {
+  if (state_ != State::kAwaitsWelcome && state_ != State::kAwaitsHello) return;
+  Result<ReceivedNote> received = receive_note(parts_.socket.get());
+  if (!received) {
+    switch (const int error = received.error().error()) {
+      case EAGAIN:
+      case EINTR: return;
+      case EMFILE: return refuse(lacking_descriptors("recvmsg", error));
+      case EPROTO: return refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed"));
+      default: return fail(Reason::make(ReasonCode::kFailed, "the peer has left the set-up"));
+    }
+  }
+  const NoteKind kind = received->note.kind;
+  if (state_ == State::kAwaitsWelcome && kind == NoteKind::kRefusal) return take_refusal(received->note);
+  const NoteKind expected = state_ == State::kAwaitsWelcome ? NoteKind::kWelcome : NoteKind::kHello;
+  if (kind != expected) return refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed"));
+  if (!take_greeting(*received)) return;
+  if (kind == NoteKind::kWelcome && !send_greeting(NoteKind::kHello)) return;
+  // What follows in the socket is the channel's.
+  poller_.remove(parts_.socket.get());
+  polled_ = false;
+  state_ = State::kReady;
+}
+
+Channel::Parts ChannelSetup::take_parts() {
+  return std::move(parts_);
+}
+
+}  // namespace exs::shm

@@ -1,0 +1,74 @@
+#include "src/provider/shm/note.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace exs::shm {
+namespace {
+
+constexpr std::size_t kControlBytes = CMSG_SPACE(kNoteDescriptorsMax * sizeof(int));
+
+// Every descriptor that came is owned from here on, whatever the rest looks like.
+void take_descriptors(msghdr& message, ReceivedNote& received) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
+       control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(control) + i * sizeof descriptor, sizeof descriptor);
+      UniqueFd owned(descriptor);
+      if (received.descriptor_count < received.descriptors.size()) {
+        received.descriptors[received.descriptor_count++] = std::move(owned);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Status send_note(int socket, const Note& note, std::span<const int> descriptors) {
+  iovec piece{const_cast<Note*>(&note), sizeof note};
+  alignas(cmsghdr) std::byte control[kControlBytes]{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
+  if (::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
+  return Status(errno == EWOULDBLOCK ? EAGAIN : errno);
+}
+
+Result<ReceivedNote> receive_note(int socket) {
+  ReceivedNote received;
+  std::byte bytes[sizeof(Note) + 1];  // one more, so that a longer packet shows
+  iovec piece{bytes, sizeof bytes};
+  alignas(cmsghdr) std::byte control[kControlBytes];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t length = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (length < 0) return failure(errno == EWOULDBLOCK ? EAGAIN : errno);
+  take_descriptors(message, received);
+  if (length == 0) return failure(ECONNRESET);
+  if (length != sizeof(Note)) return failure(EPROTO);
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return failure(received.descriptor_count < kNoteDescriptorsMax ? EMFILE : EPROTO);
+  }
+  std::memcpy(&received.note, bytes, sizeof received.note);
+  return received;
+}
+
+}  // namespace exs::shm

@@ -1,0 +1,17 @@
+// Whether process_vm_readv(2) and process_vm_writev(2) reach the peer's memory: tried, not guessed.
+#pragma once
+
+#include <sys/types.h>
+
+#include "src/provider/reason.h"
+#include "src/provider/shm/note.h"
+
+namespace exs::shm {
+
+// Where peers may try it on this process: fills the greeting's nonce and addresses. The memory stays for as
+// long as the process lives, because a peer may be late.
+Status offer_probe(Note& greeting);
+// Tries it on the peer that sent the greeting. False: `why_not` tells.
+bool probe_memory(pid_t peer, const Note& greeting, Reason& why_not);
+
+}  // namespace exs::shm

@@ -1,0 +1,53 @@
+#include "src/provider/shm/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "src/base/log.h"
+
+namespace exs::shm {
+
+bool AllowedUsers::allow(uid_t peer, uid_t ours) const {
+  if (any || (same && peer == ours)) return true;
+  return std::find(uids.begin(), uids.end(), peer) != uids.end();
+}
+
+std::optional<AllowedUsers> AllowedUsers::parse(std::string_view text) {
+  AllowedUsers users;
+  users.same = false;
+  for (;;) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view name = text.substr(0, comma);
+    if (name == "same") {
+      users.same = true;
+    } else if (name == "any") {
+      users.any = true;
+    } else {
+      uid_t uid = 0;
+      const char* const end = name.data() + name.size();
+      const auto parsed = std::from_chars(name.data(), end, uid);
+      if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+      users.uids.push_back(uid);
+    }
+    if (comma == text.size()) return users;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Settings settings_from_environment() {
+  Settings settings;
+  if (const char* users = std::getenv("EXS_SHM_USERS"); users != nullptr && *users != '\0') {
+    if (const auto parsed = AllowedUsers::parse(users)) {
+      settings.users = *parsed;
+    } else {
+      log(LogLevel::kError,
+          "EXS_SHM_USERS=%s is no list of \"same\", \"any\" and user ids; it counts as \"same\"", users);
+    }
+  }
+  const char* process_vm = std::getenv("EXS_SHM_PROCESS_VM");
+  settings.process_vm = process_vm == nullptr || std::string_view(process_vm) != "0";
+  return settings;
+}
+
+}  // namespace exs::shm

@@ -1,0 +1,33 @@
+// What can be chosen about the same-host provider, from the environment or by a test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace exs::shm {
+
+// Whom this process shares memory with. EXS_SHM_USERS is a list with commas: "same" (this process's effective
+// user; also when nothing is set, or nonsense), "any", or user ids.
+// Thread: immutable value.
+struct AllowedUsers {
+  bool same = true;
+  bool any = false;
+  std::vector<uid_t> uids;
+
+  [[nodiscard]] bool allow(uid_t peer, uid_t ours) const;
+  // Nothing: not such a list.
+  static std::optional<AllowedUsers> parse(std::string_view text);
+};
+
+// Thread: immutable value.
+struct Settings {
+  AllowedUsers users;
+  bool process_vm = true;  // EXS_SHM_PROCESS_VM=0: never reads or writes the peer's memory by system call
+};
+
+Settings settings_from_environment();
+
+}  // namespace exs::shm

@@ -1,0 +1,109 @@
+// Ports without links: what the rendezvous and the channels need of one, turned by the test's thread.
+#pragma once
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "src/provider/shm/rendezvous.h"
+
+namespace exs::shm::test {
+
+inline constexpr std::uint64_t kStartNs = 1'000'000'000;
+inline constexpr int kWaitLimitMs = 20'000;  // far more than anything here takes
+
+inline void require(bool condition, const std::string& what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+class Half {
+ public:
+  explicit Half(const Settings& chosen = {}) : settings(chosen) {}
+
+  void turn() {
+    std::array<epoll_event, 64> room;
+    for (const epoll_event& event : poller.look(room))
+      static_cast<Pollable*>(event.data.ptr)->ready(event.events);
+    rendezvous.progress(now_ns);
+    Completion batch[3];
+    while (const std::size_t count = completions.take(batch)) seen.insert(seen.end(), batch, batch + count);
+  }
+  std::optional<Completion> take(std::uint64_t token) {
+    for (auto it = seen.begin(); it != seen.end(); ++it) {
+      if (it->link != token) continue;
+      const Completion found = *it;
+      seen.erase(it);
+      return found;
+    }
+    return std::nullopt;
+  }
+  std::unique_ptr<ShmMeeting> invite() {
+    Reason why;
+    auto meeting = rendezvous.invite(why);
+    require(meeting.has_value(), std::string("invite: ") + why.fact);
+    return std::move(*meeting);
+  }
+  std::unique_ptr<ShmMeeting> meet(std::span<const std::byte> words, std::uint64_t token) {
+    auto meeting = rendezvous.meet(words, token);
+    require(meeting.has_value(), "meet");
+    return std::move(*meeting);
+  }
+
+  const Settings settings;
+  Poller poller = open();
+  CompletionQueue completions;
+  Rendezvous rendezvous{settings, poller, completions};
+  std::uint64_t now_ns = kStartNs;  // a fake clock; moved by the test alone
+  std::deque<Completion> seen;
+
+ private:
+  static Poller open() {
+    Result<Poller> opened = Poller::open();
+    require(opened.has_value(), "epoll_create1");
+    return std::move(*opened);
+  }
+};
+
+// Turns them until `done()`; sleeps while nothing is ready and nothing is due.
+template <typename Done>
+void drive_until(std::span<Half* const> halves, Done done) {
+  for (;;) {
+    for (Half* half : halves) half->turn();
+    if (done()) return;
+    std::vector<pollfd> waits;
+    bool due = false;
+    for (Half* half : halves) {
+      waits.push_back({half->poller.descriptor(), POLLIN, 0});
+      due = due || half->rendezvous.next_deadline_ns() <= half->now_ns;
+    }
+    if (!due)
+      require(::poll(waits.data(), waits.size(), kWaitLimitMs) > 0, "nothing happened for a long time");
+  }
+}
+
+inline Completion await(std::span<Half* const> halves, Half& where, std::uint64_t token) {
+  std::optional<Completion> found;
+  drive_until(halves, [&] {
+    found = where.take(token);
+    return found.has_value();
+  });
+  return *found;
+}
+
+inline std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all))) -
+         1;  // less that of the listing itself
+}
+
+}  // namespace exs::shm::test
