@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "src/base/log.h"
@@ -13,6 +14,9 @@ namespace exs::shm {
 namespace {
 
 constexpr std::uint32_t kGenerations = 1U << 12;
+// A peer that never stops must not keep the port; more than fits into a socket's buffer, so that a region
+// which was announced before it was used is always found.
+constexpr int kReadsAtOnce = 1024;
 
 bool is_for_rendezvous(NoteKind kind) {
   return kind == NoteKind::kJoin || kind == NoteKind::kJoined || kind == NoteKind::kNotJoined ||
@@ -56,9 +60,10 @@ void Channel::end(Status why) {
 
 bool Channel::peer_process_lives() const {
   if (is_over() || parts_.peer_pid == 0) return false;
-  if (!parts_.peer_pidfd.valid()) return parts_.peer_pid == ::getpid();
-  pollfd death{parts_.peer_pidfd.get(), POLLIN, 0};
-  return ::poll(&death, 1, 0) == 0;
+  if (!parts_.peer_pidfd.valid() && parts_.peer_pid != ::getpid()) return false;
+  // The socket, too: it goes when the process becomes another program.
+  pollfd ends[] = {{parts_.peer_pidfd.get(), POLLIN, 0}, {parts_.socket.get(), 0, 0}};
+  return ::poll(ends, std::size(ends), 0) == 0;
 }
 
 // The slot freed last comes first; its next number differs by the generation.
@@ -124,7 +129,7 @@ Status Channel::announce(MemoryKey key, int shared_fd, std::size_t length_bytes)
   note.length_bytes = length_bytes;
   if (const Status status = send_note(parts_.socket.get(), note, {&shared_fd, 1}); !status.ok())
     return status;
-  announced_.emplace(key.value, length_bytes);
+  announced_.insert(key.value);
   return {};
 }
 
@@ -194,7 +199,7 @@ void Channel::ready(std::uint32_t events) {
 }
 
 void Channel::read_socket() {
-  while (!is_over() && notes_.count() < kNotesMax) {
+  for (int i = 0; i < kReadsAtOnce && !is_over() && notes_.count() < kNotesMax; ++i) {
     Result<ReceivedNote> received = receive_note(parts_.socket.get());
     if (!received) {
       const int error = received.error().error();
@@ -212,7 +217,10 @@ Status Channel::take_in(ReceivedNote& received) {
   if (received.descriptor_count != 0) return Status(EPROTO);
   if (note.kind == NoteKind::kRing) return {};
   if (note.kind == NoteKind::kRetract) {
-    regions_.erase(note.key);
+    const auto found = regions_.find(note.key);
+    if (found == regions_.end()) return {};
+    region_bytes_ -= found->second.view.length_bytes;
+    regions_.erase(found);
     return {};
   }
   if (!is_for_rendezvous(note.kind)) return Status(EPROTO);
@@ -225,9 +233,11 @@ Status Channel::take_region(ReceivedNote& received) {
   const Note& note = received.note;
   if (received.descriptor_count != 1 || note.length_bytes == 0) return Status(EPROTO);
   if (regions_.contains(note.key) || regions_.size() >= kRegionsMax) return Status(EPROTO);
+  if (note.length_bytes > kRegionBytesMax - region_bytes_) return {};
   Result<Mapping> mapping =
       Mapping::of_peer(received.descriptors[0].get(), static_cast<std::size_t>(note.length_bytes));
   if (!mapping) return mapping.error() == Status(EPROTO) ? Status(EPROTO) : Status();
+  region_bytes_ += note.length_bytes;
   const PeerRegion view{mapping->bytes().data(), mapping->bytes().size()};
   regions_.emplace(note.key, MappedRegion{std::move(*mapping), view});
   return {};

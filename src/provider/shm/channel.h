@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "src/base/fifo.h"
@@ -125,7 +126,8 @@ class Channel final : public Pollable {
  private:
   static constexpr int kIndexBits = 20;
   static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
-  static constexpr std::size_t kRegionsMax = 4096;
+  static constexpr std::size_t kRegionsMax = 1024;
+  static constexpr std::uint64_t kRegionBytesMax = std::uint64_t{1} << 40;  // of our address space
   static constexpr std::size_t kNotesMax = 256;
   static constexpr std::size_t kUnsentMax = 4096;
 
@@ -165,12 +167,13 @@ class Channel final : public Pollable {
   std::vector<Slot> slots_{1};  // the first is never given
   std::vector<std::uint32_t> free_;
   std::size_t numbers_ = 0;
-  std::unordered_map<std::uint32_t, std::size_t> announced_;
+  std::unordered_set<std::uint32_t> announced_;
   struct MappedRegion {
     Mapping mapping;
     PeerRegion view;
   };
   std::unordered_map<std::uint32_t, MappedRegion> regions_;
+  std::uint64_t region_bytes_ = 0;
   Fifo<Note> notes_;
   Fifo<Note> unsent_;
 };

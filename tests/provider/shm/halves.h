@@ -10,12 +10,21 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "src/provider/shm/rendezvous.h"
+
+namespace exs {
+
+inline std::ostream& operator<<(std::ostream& out, ReasonCode code) {
+  return out << static_cast<int>(code);
+}
+
+}  // namespace exs
 
 namespace exs::shm::test {
 
