@@ -7,7 +7,10 @@
 
 namespace exs::shm {
 
+struct Settings;
+
 // Settings from the environment (EXS_SHM_*); see settings.h.
 std::unique_ptr<Provider> make_shm_provider();
+std::unique_ptr<Provider> make_shm_provider(const Settings& settings);
 
 }  // namespace exs::shm

@@ -1,0 +1,218 @@
+// The link's messages, windows and end.
+#include "src/provider/shm/link.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.h"
+
+namespace exs::shm {
+namespace {
+
+// A peer whose ring is full says its goodbye late, after its TCP connection has ended.
+constexpr std::uint64_t kGoodbyeLimitNs = 200'000'000;
+
+}  // namespace
+
+ShmLink::ShmLink(PortContext& context, Exchange& exchange, Place place, int descriptor,
+                 const ConnectParameters& parameters, std::uint64_t token, std::uint64_t secret)
+    : context_(context),
+      exchange_(exchange),
+      place_(std::move(place)),
+      peer_number_(place_.peer_number()),
+      descriptor_(descriptor),
+      depths_(parameters.depths),
+      token_(token),
+      windows_(secret),
+      private_data_(parameters.private_data.begin(), parameters.private_data.end()) {}
+
+ShmLink::~ShmLink() {
+  if (!is_over()) close();
+}
+
+Status ShmLink::start() {
+  receives_.reserve(depths_.receives);
+  if (const Status status = context_.poller.add(descriptor_, EPOLLIN | EPOLLRDHUP, *this); !status.ok()) {
+    return status;
+  }
+  watched_ = true;
+  place_.channel().attach(place_.our_number(), *this);
+  if (!place_.first_to_speak()) return {};
+  state_ = State::kOpen;
+  Outgoing greeting{OutKind::kGreeting, nullptr, 0, {}, {}, false, 0};
+  if (!send(greeting)) queue(std::move(greeting));
+  return {};
+}
+
+// ---------------------------------------------------------------- messages
+
+Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
+  if (is_over()) return Status(ENOTCONN);
+  if (header.size() > kMessageBytesMax || payload.length_bytes > kMessageBytesMax - header.size()) {
+    return Status(EMSGSIZE);
+  }
+  const std::span<const std::byte> body(payload.address, payload.length_bytes);
+  if (out_.empty() && state_ == State::kOpen &&
+      exchange_.write(RecordKind::kMessage, peer_number_, header, body)) {
+    complete(CompletionKind::kSend, {}, token);
+    return {};
+  }
+  if (sends_queued_ >= depths_.sends) return Status(EAGAIN);
+  auto copy = header.empty() ? nullptr : std::make_unique<std::byte[]>(header.size());
+  if (!header.empty()) std::memcpy(copy.get(), header.data(), header.size());
+  ++sends_queued_;
+  queue({OutKind::kSend, std::move(copy), header.size(), body, {}, false, token});
+  return {};
+}
+
+Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
+  if (is_over()) return Status(ENOTCONN);
+  if (receives_.size() >= depths_.receives) return Status(EAGAIN);
+  receives_.push_back({{into.address, into.length_bytes}, token});
+  return {};
+}
+
+void ShmLink::take_message(std::uint32_t length_bytes, const RingReader& ring) {
+  if (receives_.empty()) return fault("a message without a receive for it");
+  const PostedReceive receive = receives_.back();
+  if (length_bytes > receive.into.size()) return fault("a message that is too long");
+  ring.copy(0, receive.into.first(length_bytes));
+  receives_.pop_back();
+  complete(CompletionKind::kReceive, {}, receive.token, length_bytes);
+}
+
+void ShmLink::queue(Outgoing outgoing) {
+  out_.push_back(std::move(outgoing));
+  if (state_ == State::kOpen) exchange_.keep_busy(*this);
+}
+
+bool ShmLink::send(Outgoing& message) {
+  if (message.kind == OutKind::kGreeting) return exchange_.write(RecordKind::kReady, peer_number_, {});
+  if (!exchange_.write(RecordKind::kMessage, peer_number_, {message.header.get(), message.header_bytes},
+                       message.payload)) {
+    return false;
+  }
+  --sends_queued_;
+  complete(CompletionKind::kSend, {}, message.token);
+  return true;
+}
+
+void ShmLink::peer_is_there() {
+  if (state_ != State::kAwaitingPeer) return fault("a second greeting");
+  state_ = State::kOpen;
+  if (!out_.empty() || !reads_.empty()) exchange_.keep_busy(*this);
+}
+
+Turn ShmLink::go_on() {
+  Turn turn = serve();
+  if (!is_over()) turn = std::max(turn, send_queued());
+  if (!is_over()) turn = std::max(turn, read_steps());
+  return is_over() ? Turn::kIdle : turn;
+}
+
+// ---------------------------------------------------------------- windows
+
+Result<RemoteSlice> ShmLink::expose(LocalSlice memory, Access access) {
+  if (is_over()) return failure(ENOTCONN);
+  const std::uint64_t announced = exchange_.announced_address(memory);
+  const std::uint64_t address = announced != 0 ? announced : reinterpret_cast<std::uintptr_t>(memory.address);
+  const auto key = windows_.open({memory.address, memory.length_bytes}, access, address);
+  if (!key) return failure(key.error());
+  return RemoteSlice{address, memory.length_bytes, *key};
+}
+
+Status ShmLink::withdraw(std::uint32_t key) {
+  if (is_over()) return {};  // every window was shut with the link
+  return windows_.close(key);
+}
+
+// ---------------------------------------------------------------- the end
+
+void ShmLink::ready(std::uint32_t events) {
+  if (is_over()) return;
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    end_due_ns_ = 0;
+  } else if ((events & EPOLLRDHUP) != 0) {
+    end_due_ns_ = context_.now_ns + kGoodbyeLimitNs;
+  } else if ((events & EPOLLIN) != 0) {
+    return fault("bytes on the TCP connection that is there for its end alone");
+  }
+  context_.poller.change(descriptor_, 0, *this);
+  std::erase(context_.ending, this);
+  context_.ending.push_back(this);
+}
+
+bool ShmLink::tcp_ended(std::uint64_t now_ns) {
+  if (now_ns < end_due_ns_) return false;
+  log(LogLevel::kInfo, "shm: process %d went without a goodbye: ECONNRESET",
+      static_cast<int>(exchange_.channel().peer_pid()));
+  end(Status(ECONNRESET), Ending::kLost);
+  return true;
+}
+
+void ShmLink::peer_ended(Ending ending) {
+  switch (ending) {
+    case Ending::kOrderly: return end({}, Ending::kOrderly);
+    case Ending::kLost: return end(Status(ECONNRESET), Ending::kOrderly);
+    default: break;
+  }
+  log(LogLevel::kWarn, "shm: process %d says that we broke the rules: EPROTO",
+      static_cast<int>(exchange_.channel().peer_pid()));
+  end(Status(EPROTO), Ending::kOrderly);
+}
+
+void ShmLink::fault(const char* what) {
+  log(LogLevel::kWarn, "shm: %s from process %d: EPROTO", what,
+      static_cast<int>(exchange_.channel().peer_pid()));
+  end(Status(EPROTO), Ending::kFault);
+}
+
+void ShmLink::close() noexcept {
+  if (!is_over()) {
+    // Half a write is no orderly end.
+    const bool cut = !out_.empty() && out_.front().begun;
+    shut(Status(ECANCELED), cut ? Ending::kLost : Ending::kOrderly);
+  }
+  state_ = State::kClosed;
+}
+
+void ShmLink::end(Status status, Ending ending) {
+  if (is_over()) return;
+  // A peer that ends in order still leaves posts behind that cannot be carried out any more.
+  shut(status.ok() ? Status(ECONNRESET) : status, ending);
+  complete(CompletionKind::kDisconnected, status, 0);
+}
+
+void ShmLink::shut(Status status, Ending ending) noexcept {
+  state_ = State::kEnded;
+  if (watched_) context_.poller.remove(descriptor_);
+  watched_ = false;
+  std::erase(context_.ending, this);
+  exchange_.forget(*this);
+  for (; !out_.empty(); out_.pop_front()) {
+    const Outgoing& left = out_.front();
+    if (left.kind == OutKind::kSend) complete(CompletionKind::kSend, status, left.token);
+    if (left.kind == OutKind::kWrite) complete(CompletionKind::kWrite, status, left.token);
+  }
+  for (; !reads_.empty(); reads_.pop_front()) {
+    const PendingRead& read = reads_.front();
+    if (read.state == ReadState::kAsked || read.state == ReadState::kServed)
+      exchange_.claims.close(read.ticket);
+    complete(CompletionKind::kRead, status, read.token);
+  }
+  for (const PostedReceive& receive : receives_) {
+    complete(CompletionKind::kReceive, status, receive.token);
+  }
+  receives_.clear();
+  services_.clear();
+  windows_.clear();
+  exchange_.link_closed(place_.our_number(), peer_number_, ending);
+  place_ = {};
+  ::shutdown(descriptor_, SHUT_WR);
+}
+
+}  // namespace exs::shm

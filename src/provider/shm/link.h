@@ -1,0 +1,164 @@
+// One connection between two processes of this host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/base/fifo.h"
+#include "src/provider/provider.h"
+#include "src/provider/shm/exchange.h"
+#include "src/provider/shm/meeting.h"
+#include "src/provider/support/window_table.h"
+
+namespace exs::shm {
+
+inline constexpr std::size_t kMessageBytesMax = 65000;
+inline constexpr std::uint32_t kPrivateBytesMax = 512;
+inline constexpr std::uint32_t kReadDepthMax = 64;
+inline constexpr std::uint64_t kTransferBytesMax = std::uint64_t{1} << 31;
+static_assert(kMessageBytesMax <= kRecordBytesMax);
+
+// Design notes
+//  1. A message goes into the ring as it is posted, and has left then. What finds no room waits in `out_`,
+//  and all
+//     that is posted later behind it; a write of more than one step waits there as well. So the peer finds
+//     messages and writes in the order of the posts.
+//  2. Reads are begun in the order of the posts and may be done in any; they complete in order.
+//  3. The TCP connection is silent. Its end is the end of the link, but for what the peer wrote before.
+// Thread: shard.
+class ShmLink final : public Link, public Pollable {
+ public:
+  // `context` and `exchange` outlive it, the latter until it has ended.
+  ShmLink(PortContext& context, Exchange& exchange, Place place, int descriptor,
+          const ConnectParameters& parameters, std::uint64_t token, std::uint64_t secret);
+  ~ShmLink() override;
+  // On failure the link is good for nothing but destruction.
+  Status start();
+
+  Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  Status post_recv(LocalSlice into, std::uint64_t token) override;
+  Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
+  Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
+  Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
+  Status withdraw(std::uint32_t key) override;
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
+  void close() noexcept override;
+
+  // Of the TCP connection.
+  void ready(std::uint32_t events) override;
+  // All has been taken that came before the TCP connection ended. True: the link needs no further call.
+  bool tcp_ended(std::uint64_t now_ns);
+  // When to call again.
+  [[nodiscard]] std::uint64_t end_due_ns() const noexcept { return end_due_ns_; }
+  [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+
+  // The exchange's side: records of the peer, all of whose fields are still to be checked.
+  void take_message(std::uint32_t length_bytes, const RingReader& ring);
+  void take_read_request(const ReadRequest& request);
+  void take_read_piece(const ReadPiece& piece, std::span<const std::byte> bytes);
+  void take_write_piece(const WritePiece& piece, std::span<const std::byte> bytes);
+  void peer_is_there();
+  void peer_ended(Ending ending);
+  void channel_ended(Status status) { end(status, Ending::kLost); }
+  // Does what it can of what was left, one step of each kind.
+  Turn go_on();
+  // Whether the mark changed.
+  bool mark_busy() noexcept { return !std::exchange(busy_, true); }
+  void unmark_busy() noexcept { busy_ = false; }
+
+ private:
+  enum class State : std::uint8_t {
+    kAwaitingPeer,  // its link may not be there yet
+    kOpen,
+    kEnded,   // the peer or an error ended it; kDisconnected is queued
+    kClosed,  // close() ended it
+  };
+  struct PostedReceive {
+    std::span<std::byte> into;
+    std::uint64_t token = 0;
+  };
+  enum class OutKind : std::uint8_t { kGreeting, kSend, kWrite };
+  struct Outgoing {
+    OutKind kind = OutKind::kSend;
+    std::unique_ptr<std::byte[]> header;  // kSend
+    std::size_t header_bytes = 0;
+    std::span<const std::byte> payload;  // of a write: what is still to be moved
+    RemoteSlice to;                      // kWrite: likewise
+    bool begun = false;
+    std::uint64_t token = 0;
+  };
+  enum class ReadState : std::uint8_t {
+    kWaiting,  // not begun
+    kDirect,   // we move the bytes
+    kAsked,    // the peer may move them
+    kServed,   // the peer does
+    kDone,
+  };
+  struct PendingRead {
+    std::span<std::byte> into;  // what is still to come
+    std::uint64_t address = 0;
+    std::uint32_t key = 0;
+    ReadState state = ReadState::kWaiting;
+    Claims::Ticket ticket;
+    std::uint64_t asked_ns = 0;  // 0: not looked at since
+    std::uint64_t token = 0;
+  };
+  struct Service {
+    Claims::Ticket ticket;
+    std::uint32_t key = 0;
+    std::span<const std::byte> source;  // what is still to be moved
+  };
+
+  [[nodiscard]] bool is_over() const noexcept { return state_ == State::kEnded || state_ == State::kClosed; }
+  void queue(Outgoing outgoing);
+  Turn send_queued();
+  // Whether it has been done with.
+  bool send(Outgoing& message);
+  Turn write_step(Outgoing& write, std::size_t& pieces);
+  Turn write_directly(Outgoing& write);
+  Turn write_piece(Outgoing& write);
+
+  Turn read_steps();
+  Turn begin_read(PendingRead& read);
+  Turn ask_for(PendingRead& read);
+  Turn read_directly(PendingRead& read);
+  Turn await_answer(PendingRead& read);
+  void complete_reads();
+  PendingRead* find_read(const ReadPiece& piece);
+
+  Turn serve();
+
+  void fault(const char* what);
+  // After an access to the peer's memory that did not go well.
+  void access_failed(Status status, const char* what);
+  void end(Status status, Ending ending);
+  void shut(Status status, Ending ending) noexcept;
+  void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0) {
+    context_.completions.push(*completions_, {kind, status, length_bytes, token_, token});
+  }
+
+  PortContext& context_;
+  Exchange& exchange_;
+  Place place_;
+  const std::uint32_t peer_number_;
+  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
+  const int descriptor_;
+  const LinkDepths depths_;
+  const std::uint64_t token_;
+  State state_ = State::kAwaitingPeer;
+  bool watched_ = false;
+  bool busy_ = false;
+  Status tcp_status_;
+  std::uint64_t end_due_ns_ = kNoDeadline;
+  std::size_t sends_queued_ = 0;
+  std::vector<PostedReceive> receives_;  // the one posted last takes the next message: its memory is warm
+  Fifo<Outgoing> out_;
+  Fifo<PendingRead> reads_;
+  Fifo<Service> services_;
+  WindowTable windows_;
+  const std::vector<std::byte> private_data_;  // the peer's
+};
+
+}  // namespace exs::shm

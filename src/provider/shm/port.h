@@ -1,0 +1,89 @@
+// One shard's same-host traffic: looks at the rings of all channels at each progress(), and at descriptors
+// (new channels, doorbells, the ends of TCP connections) every so often.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/base/drive_lock.h"
+#include "src/provider/provider.h"
+#include "src/provider/shm/exchange.h"
+#include "src/provider/shm/link.h"
+#include "src/provider/shm/port_context.h"
+#include "src/provider/shm/rendezvous.h"
+
+namespace exs::shm {
+
+// Thread: shard.
+class ShmPort final : public Port, private RegionUser {
+ public:
+  static Result<std::unique_ptr<Port>> open(const Settings& settings, Regions& regions);
+  ~ShmPort() override;
+
+  // Connections are made by another provider's port.
+  Result<std::unique_ptr<Link>> connect(int, const sockaddr*, socklen_t, const ConnectParameters&,
+                                        std::uint64_t) override {
+    return failure(ENOTSUP);
+  }
+  Result<std::unique_ptr<Listener>> listen(int, const ListenParameters&, std::uint64_t) override {
+    return failure(ENOTSUP);
+  }
+  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest>, int, const ConnectParameters&,
+                                       std::uint64_t) override {
+    return failure(ENOTSUP);
+  }
+  Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOTSUP); }
+  void unwatch(int) override {}
+  Result<int> accept_plain(int) override { return failure(ENOTSUP); }
+
+  Result<std::unique_ptr<Meeting>> invite(Reason& why_not) override;
+  Result<std::unique_ptr<Meeting>> meet(std::span<const std::byte> words,
+                                        std::uint64_t meeting_token) override;
+  Result<std::unique_ptr<Link>> take_over(std::unique_ptr<Meeting> meeting, int descriptor,
+                                          const ConnectParameters& parameters,
+                                          std::uint64_t link_token) override;
+  bool limitation(std::size_t index, Reason& limit) const override;
+
+  void flush() override;
+  void progress(std::uint64_t now_ns) override;
+  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
+  std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
+  [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
+  bool arm() override;
+  void disarm() override;
+  void bind_engine_thread() override {}
+
+ private:
+  // Tells the port that a region of its own has gone.
+  class Bell final : public Pollable {
+   public:
+    void ready(std::uint32_t) override {}
+  };
+
+  ShmPort(Poller&& poller, const Settings& settings, Regions& regions, UniqueFd gone_bell);
+
+  void region_gone(MemoryKey key) override;
+  Exchange& exchange_of(const std::shared_ptr<Channel>& channel);
+  void look_at_epoll();
+  void end_ended(std::uint64_t now_ns);
+  void retract_gone();
+  void drop_unused();
+
+  PortContext context_;
+  Rendezvous rendezvous_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  std::vector<Exchange*> flushing_;
+  std::uint64_t looked_ns_ = 0;  // at epoll
+  bool must_look_ = true;        // whatever the time
+
+  const UniqueFd gone_bell_fd_;
+  Bell gone_bell_;
+  std::atomic<bool> any_gone_{false};  // a hint for who holds the shard; gone_ says it
+  Mutex gone_mutex_;
+  std::vector<MemoryKey> gone_ EXS_GUARDED_BY(gone_mutex_);
+};
+
+}  // namespace exs::shm

@@ -1,0 +1,45 @@
+#include <memory>
+
+#include "src/provider/shm/port.h"
+#include "src/provider/shm/regions.h"
+#include "src/provider/shm/settings.h"
+#include "src/provider/shm/shm.h"
+
+namespace exs::shm {
+namespace {
+
+// Thread: any.
+class ShmProvider final : public Provider {
+ public:
+  explicit ShmProvider(const Settings& settings) : settings_(settings) {}
+
+  [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kShm; }
+  [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
+  [[nodiscard]] Limits limits() const noexcept override {
+    return {kMessageBytesMax, kPrivateBytesMax, kReadDepthMax, kTransferBytesMax};
+  }
+
+  Status register_memory(MemoryKey key, std::span<std::byte> region, Access, int shared_fd) override {
+    if (shared_fd >= 0) regions_.add(key, region, shared_fd);
+    return {};
+  }
+  void deregister_memory(MemoryKey key) noexcept override { regions_.remove(key); }
+
+  Result<std::unique_ptr<Port>> open_port() override { return ShmPort::open(settings_, regions_); }
+
+ private:
+  const Settings settings_;
+  Regions regions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Provider> make_shm_provider(const Settings& settings) {
+  return std::make_unique<ShmProvider>(settings);
+}
+
+std::unique_ptr<Provider> make_shm_provider() {
+  return make_shm_provider(settings_from_environment());
+}
+
+}  // namespace exs::shm

@@ -1,0 +1,51 @@
+// The process's exs_alloc memory, which peers may map: found by the key of the registration.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "src/base/drive_lock.h"
+#include "src/base/status.h"
+#include "src/base/unique_fd.h"
+#include "src/provider/provider.h"
+
+namespace exs::shm {
+
+// Hears of regions that it announced and that are gone. Thread: any.
+class RegionUser {
+ public:
+  virtual ~RegionUser() = default;
+  virtual void region_gone(MemoryKey key) = 0;
+};
+
+// Memory that a memfd backs. The descriptor is a copy of our own, so the region may go at any time.
+struct Region {
+  std::span<std::byte> memory;
+  UniqueFd shared;
+};
+
+// Thread: any.
+class Regions {
+ public:
+  // Where no descriptor is to be had, the memory stays unknown, which costs peers time only.
+  void add(MemoryKey key, std::span<std::byte> memory, int shared_fd);
+  void remove(MemoryKey key) noexcept;
+  // Null: not exs_alloc memory. `user` hears when the region goes.
+  std::shared_ptr<const Region> find(MemoryKey key, RegionUser& user);
+  void forget(RegionUser& user) noexcept;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Region> region;
+    std::vector<RegionUser*> users;
+  };
+
+  Mutex mutex_;
+  std::unordered_map<std::uint32_t, Entry> entries_ EXS_GUARDED_BY(mutex_);
+};
+
+}  // namespace exs::shm
