@@ -12,8 +12,10 @@
 #include <cinttypes>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "src/base/bytes.h"
+#include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
 
 namespace exs::shm {
@@ -44,13 +46,24 @@ std::optional<Name> parse_boot_id(std::string_view text) {
   return name;
 }
 
-std::optional<Name> read_boot_id() {
+// The kernel's, so it is read once; a failure may be one of this moment.
+std::optional<Name> boot_id() {
+  static Mutex mutex;
+  static std::optional<Name> known;
+  const LockGuard guard(mutex);
+  if (known) return known;
   const UniqueFd file(::open(kBootIdPath, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   char text[64];
   const ssize_t length = ::read(file.get(), text, sizeof text);
-  if (length <= 0) return std::nullopt;
-  return parse_boot_id({text, static_cast<std::size_t>(length)});
+  if (length > 0) known = parse_boot_id({text, static_cast<std::size_t>(length)});
+  return known;
+}
+
+Reason unreadable(const char* path, int error) {
+  const bool lacking = error == EMFILE || error == ENFILE;
+  return Reason::make(lacking ? ReasonCode::kNoDescriptors : ReasonCode::kNoRendezvous,
+                      "%s cannot be read: %s", path, std::strerror(error));
 }
 
 // What is enough to tell two hosts apart by eye.
@@ -67,15 +80,15 @@ Result<Name> draw_name() {
 }
 
 Result<Identity> Identity::of_this_process(Reason& why_not) {
-  static const std::optional<Name> host = read_boot_id();
+  errno = 0;
+  const std::optional<Name> host = boot_id();
   if (!host) {
-    why_not = Reason::make(ReasonCode::kNoRendezvous, "%s cannot be read", kBootIdPath);
+    why_not = unreadable(kBootIdPath, errno);
     return failure(ENOTSUP);
   }
   struct stat net {};
   if (::stat(kNamespacePath, &net) != 0) {
-    why_not = Reason::make(ReasonCode::kNoRendezvous, "%s cannot be read: %s", kNamespacePath,
-                           std::strerror(errno));
+    why_not = unreadable(kNamespacePath, errno);
     return failure(ENOTSUP);
   }
   return Identity{*host, net.st_ino};
