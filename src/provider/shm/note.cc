@@ -59,7 +59,10 @@ Result<ReceivedNote> receive_note(int socket) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t length = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  constexpr int kFlags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+  ssize_t length = ::recvmsg(socket, &message, kFlags);
+  // A peer that left with something unread: the kernel tells so first, once, and then what the peer had said.
+  if (length < 0 && errno == ECONNRESET) length = ::recvmsg(socket, &message, kFlags);
   if (length < 0) return failure(errno == EWOULDBLOCK ? EAGAIN : errno);
   take_descriptors(message, received);
   if (length == 0) return failure(ECONNRESET);
