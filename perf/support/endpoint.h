@@ -94,6 +94,8 @@ class Socket {
 
   // Returns when the library has let go of all memory that operations named.
   void close();
+  // Gives up the descriptor, which somebody has closed.
+  void release() { descriptor_ = -1; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
