@@ -10,10 +10,14 @@
 namespace exs::test {
 namespace {
 
-const End kOpen{.wish = "iwarp", .environment = {}, .confine = {}, .confine_library = {}};
+End over_network() {
+  End end;
+  end.wish = "iwarp";
+  return end;
+}
 
 End without_io_uring(int error) {
-  End end = kOpen;
+  End end = over_network();
   end.confine = [error] { return deny_system_calls({SYS_io_uring_setup}, error); };
   return end;
 }
@@ -23,7 +27,7 @@ End without_io_uring(int error) {
 BOOST_AUTO_TEST_SUITE(explain_iwarp)
 
 BOOST_AUTO_TEST_CASE(nothing_limits_where_nothing_is_refused) {
-  const Ends ends = connect_ends(kOpen, kOpen);
+  const Ends ends = connect_ends(over_network(), over_network());
   BOOST_REQUIRE(ends.ran());
   for (const Told& end : {ends.server, ends.client}) {
     check_used(end, "iwarp");
@@ -35,19 +39,19 @@ BOOST_AUTO_TEST_CASE(nothing_limits_where_nothing_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_seccomp_filter_refuses_io_uring) {
   for (const int error : {EPERM, ENOSYS}) {
-    const Ends ends = connect_ends(without_io_uring(error), kOpen);
+    const Ends ends = connect_ends(without_io_uring(error), over_network());
     BOOST_REQUIRE(ends.ran());
     check_used(ends.server, "iwarp");
     check_used(ends.client, "iwarp");
     check_limited(ends.server, "iwarp", EXS_REASON_NO_IO_URING);
   }
-  const Ends ends = connect_ends(kOpen, without_io_uring(EPERM));
+  const Ends ends = connect_ends(over_network(), without_io_uring(EPERM));
   check_used(ends.client, "iwarp");
   check_limited(ends.client, "iwarp", EXS_REASON_NO_IO_URING);
 }
 
 BOOST_AUTO_TEST_CASE(the_environment_chooses_epoll) {
-  End chosen = kOpen;
+  End chosen = over_network();
   chosen.environment = {{"EXS_IWARP_BACKEND", "epoll"}};
   const Ends ends = connect_ends(chosen, chosen);
   BOOST_REQUIRE(ends.ran());

@@ -11,9 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <numeric>
 #include <span>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -157,6 +156,19 @@ void finish(Told& told, Queue& queue, int socket, bool begins) {
   told.reasons = reasons_of(socket);
 }
 
+// The engine opens what it opens for itself once there is something to do.
+void confine_connection(const End& end, Told& told, Queue& queue) {
+  if (!end.confine_connection) return;
+  const int idle = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  sockaddr_in address = loopback();
+  if (exs_bind(idle, generic(address), sizeof address) != 0 || exs_listen(idle, 1) != 0 ||
+      exs_accept(idle, nullptr, 0, queue.handle(), nullptr) != 0) {
+    std::abort();
+  }
+  await_engines();
+  told.confined = end.confine_connection();
+}
+
 void serve(const End& end, const Report& report, const PortPipe& port) {
   Told told;
   if (exs_init(EXS_VERSION) != 0) std::abort();
@@ -173,6 +185,7 @@ void serve(const End& end, const Report& report, const PortPipe& port) {
   if (exs_getsockname(listening, generic(address), &length) != 0) std::abort();
   Queue queue;
   if (exs_accept(listening, nullptr, 0, queue.handle(), nullptr) != 0) std::abort();
+  confine_connection(end, told, queue);
   port.tell(ntohs(address.sin_port));
   const int socket = queue.next_of(listening, EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
   finish(told, queue, socket, false);
@@ -190,6 +203,7 @@ void call(const End& end, const Report& report, const PortPipe& port) {
   if (!told.confined || number == 0) return report.tell(told);
   Queue queue;
   sockaddr_in address = loopback(number);
+  confine_connection(end, told, queue);
   if (exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr) != 0) std::abort();
   told.error = queue.next_of(socket, EXS_EVT_CONNECT).exs_evt_errno;
   if (told.error == 0) {
@@ -204,7 +218,6 @@ void call(const End& end, const Report& report, const PortPipe& port) {
 
 using Body = void (*)(const End&, const Report&, const PortPipe&);
 
-// `on_skip`: nobody waits for what will not come.
 void run_end(const End& end, Body body, const Report& report, const PortPipe& port, bool is_server) {
   prepare(end);
   const bool namespaced = !end.in_own_pid_namespace || ::unshare(CLONE_NEWPID) == 0;

@@ -21,6 +21,8 @@ struct End {
   // After the network socket is there, and before the library has any thread: a socket stays in the network
   // namespace that it was made in.
   Confinement confine_library;
+  // The library has its queue and its threads, the connection is next.
+  Confinement confine_connection;
   bool in_own_pid_namespace = false;
 };
 
