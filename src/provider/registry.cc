@@ -2,6 +2,7 @@
 
 #include "src/base/log.h"
 #include "src/provider/iwarp/iwarp.h"
+#include "src/provider/shm/shm.h"
 
 namespace exs {
 
@@ -9,6 +10,7 @@ ProviderSet& providers() {
   static ProviderSet* const set = [] {
     auto* made = new ProviderSet;
     made->add(*iwarp::make_iwarp_provider().release());
+    made->add(*shm::make_shm_provider().release());
     return made;
   }();
   return *set;
