@@ -25,6 +25,9 @@ World::~World() {
   for (const int socket : {fresh_, connecting_, rival_}) {
     if (socket >= 0) exs_close(socket);
   }
+  if (pair_) {  // what nobody will ever receive is not waited for
+    for (const int end : {pair_->left, pair_->right}) set_option(end, EXS_SO_LINGER_MS, 50);
+  }
   pair_.reset();  // so that the receives in it end
   exs_free(allocated_);
   for (const int end : kernel_) {
@@ -86,7 +89,8 @@ void check_refusal(const Refusal& refusal) {
   BOOST_TEST(errno_name(error) == errno_name(refusal.error));
   BOOST_TEST(world.queue.empty());
   BOOST_TEST(attribute(world.q(), EXS_QATTR_RESERVED_SLOTS) == slots_before);
-  BOOST_TEST(open_descriptors() == descriptors_before);
+  // Not more; a connection that the call's preparations left to end by itself may end meanwhile.
+  BOOST_TEST(open_descriptors() <= descriptors_before);
 }
 
 }  // namespace exs::test
