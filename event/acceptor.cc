@@ -17,6 +17,11 @@ void fill_address(exs_acceptaddr_t& into, int descriptor) {
   into.addrlen = peer_bytes;
 }
 
+// Its choice leaves no provider, or it went meanwhile.
+bool is_peers_own(Status why) {
+  return why == Status(EOPNOTSUPP) || why == Status(ECONNRESET);
+}
+
 }  // namespace
 
 // Carries a matched request to the shard where its connection is to live.
@@ -30,33 +35,42 @@ class Acceptor::HandOver final : public Task {
         agreement_(agreement) {}
 
   void run(Shard& shard) override {
-    acceptor_->establish(shard, std::move(request_), agreement_,
-                         [acceptor = acceptor_, accept = accept_,
-                          home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
-                           tell(*acceptor, accept, session);
-                           if (home == acceptor->shard_) return acceptor->handed_over();
-                           acceptor->shard_->execute(std::make_unique<HandedOver>(acceptor));
-                         });
+    acceptor_->establish(
+        shard, std::move(request_), agreement_,
+        [acceptor = acceptor_, accept = accept_,
+         home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
+          auto unused = serve(*acceptor, accept, session);
+          if (home == acceptor->shard_) return acceptor->handed_over(std::move(unused));
+          acceptor->shard_->execute(std::make_unique<HandedOver>(acceptor, std::move(unused)));
+        });
   }
 
  private:
-  static void tell(Acceptor& acceptor, const Accept& accept,
-                   const Result<std::shared_ptr<Session>>& session) {
-    if (!session) return acceptor.finish(accept, session.error().error(), -1);
+  // Gives the accept back when only this peer could not be served.
+  static std::optional<Accept> serve(Acceptor& acceptor, const Accept& accept,
+                                     const Result<std::shared_ptr<Session>>& session) {
+    if (!session && is_peers_own(session.error())) return accept;
+    if (!session) {
+      acceptor.finish(accept, session.error().error(), -1);
+      return std::nullopt;
+    }
     const int number = (*session)->descriptor()->number();
     if (accept.address != nullptr) fill_address(*accept.address, number);
     acceptor.register_session_(*session);
     acceptor.finish(accept, 0, number);
+    return std::nullopt;
   }
 
-  // Back on the acceptor's shard: the event of this accept is in its queue.
+  // Back on the acceptor's shard: the event of this accept is in its queue, or the accept is still open.
   class HandedOver final : public Task {
    public:
-    explicit HandedOver(std::shared_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)) {}
-    void run(Shard&) override { acceptor_->handed_over(); }
+    HandedOver(std::shared_ptr<Acceptor> acceptor, std::optional<Accept> unused)
+        : acceptor_(std::move(acceptor)), unused_(std::move(unused)) {}
+    void run(Shard&) override { acceptor_->handed_over(std::move(unused_)); }
 
    private:
     const std::shared_ptr<Acceptor> acceptor_;
+    std::optional<Accept> unused_;
   };
 
   const std::shared_ptr<Acceptor> acceptor_;
@@ -110,8 +124,9 @@ void Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> reques
                   });
 }
 
-void Acceptor::handed_over() {
+void Acceptor::handed_over(std::optional<Accept> unused) {
   --handing_over_;
+  if (unused) post(std::move(*unused));
   finish_close();
 }
 
@@ -155,8 +170,10 @@ std::uint32_t Acceptor::cancel(const proto::Selection& selection) {
 }
 
 void Acceptor::match() {
+  if (matching_) return;
+  matching_ = true;
   while (!closed_ && !accepts_.empty()) {
-    if (!hold_request()) return;
+    if (!hold_request()) break;
     Accept accept = accepts_.pop_front();
     const std::shared_ptr<Shard> destination = accept.target.queue->home();
     auto hand_over =
@@ -168,6 +185,7 @@ void Acceptor::match() {
       destination->execute(std::move(hand_over));
     }
   }
+  matching_ = false;
 }
 
 std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(Listener& listener,

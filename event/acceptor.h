@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "event/link_session.h"
@@ -74,7 +75,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   void answer_polls();
   bool hold_request();
   void finish(const Accept& accept, int error, int new_socket);
-  void handed_over();
+  void handed_over(std::optional<Accept> unused);
   void finish_close();
 
   const std::shared_ptr<Shard> shard_;
@@ -86,6 +87,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   std::unique_ptr<Listener> listener_;
   std::uint64_t token_ = 0;
   bool closed_ = false;
+  bool matching_ = false;
   Fifo<Accept> accepts_;
   std::unique_ptr<ConnectionRequest> held_;  // the next request to be accepted, if a poll looked for one
   proto::Agreement held_agreement_;
