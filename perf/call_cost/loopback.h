@@ -1,0 +1,69 @@
+// A provider that moves messages from one link to another of the same port, in memory and at once: what is
+// left of a message's cost is ours. Immediate messages only; there are no windows.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "src/base/fifo.h"
+#include "src/base/unique_fd.h"
+#include "src/provider/provider.h"
+
+namespace call_cost {
+
+class LoopbackLink;
+
+// Thread: shard.
+class LoopbackPort final : public exs::Port {
+ public:
+  LoopbackPort();
+  ~LoopbackPort() override;
+
+  exs::Result<std::unique_ptr<exs::Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                                  const exs::ConnectParameters& parameters,
+                                                  std::uint64_t link_token) override;
+  exs::Result<std::unique_ptr<exs::Listener>> listen(int, const exs::ListenParameters&,
+                                                     std::uint64_t) override {
+    return exs::failure(EOPNOTSUPP);
+  }
+  exs::Result<std::unique_ptr<exs::Link>> accept(std::unique_ptr<exs::ConnectionRequest> request,
+                                                 int descriptor, const exs::ConnectParameters& parameters,
+                                                 std::uint64_t link_token) override;
+  exs::Status watch(int, std::uint32_t, std::uint64_t) override { return exs::Status(EOPNOTSUPP); }
+  void unwatch(int) override {}
+  exs::Result<int> accept_plain(int) override { return exs::failure(EOPNOTSUPP); }
+  void flush() override {}
+  void progress(std::uint64_t now_ns) override;
+  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
+  std::size_t poll(std::span<exs::Completion> out) override;
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return exs::kNoDeadline; }
+  [[nodiscard]] int wait_fd() const noexcept override { return never_.get(); }
+  void bind_engine_thread() override {}
+
+  // The request of the last connect().
+  std::unique_ptr<exs::ConnectionRequest> request();
+
+ private:
+  friend class LoopbackLink;
+
+  exs::UniqueFd never_;  // readable
+  std::vector<LoopbackLink*> links_;
+  LoopbackLink* connecting_ = nullptr;
+  exs::Fifo<exs::Completion> ready_;
+  std::uint64_t arrivals_ = 0;
+};
+
+class LoopbackProvider final : public exs::Provider {
+ public:
+  [[nodiscard]] exs::ProviderId id() const noexcept override { return exs::ProviderId::kIwarp; }
+  [[nodiscard]] std::string_view name() const noexcept override { return "loopback"; }
+  [[nodiscard]] exs::Limits limits() const noexcept override;
+  exs::Status register_memory(exs::MemoryKey, std::span<std::byte>, exs::Access, int) override { return {}; }
+  void deregister_memory(exs::MemoryKey) noexcept override {}
+  exs::Result<std::unique_ptr<exs::Port>> open_port() override;
+
+  LoopbackPort* port = nullptr;  // the last one opened
+};
+
+}  // namespace call_cost
