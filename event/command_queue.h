@@ -49,7 +49,7 @@ class CommandQueue {
   }
 
  private:
-  Mutex mutex_;
+  LeafLock mutex_;
   std::vector<Command> commands_ EXS_GUARDED_BY(mutex_);
   std::atomic<bool> waiting_{false};
 };

@@ -43,35 +43,51 @@ bool EventQueue::reserve() {
   return true;
 }
 
+// With the slot free, another thread may delete the queue at once: letting go of the lock is the last touch.
 void EventQueue::cancel_reservation() {
-  const auto self = shared_from_this();  // with the slot free, another thread may delete the queue at once
   LockGuard guard(mutex_);
   --reserved_;
 }
 
+// Likewise, unless somebody is to hear of the event.
 void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
-  const auto self = shared_from_this();  // who dequeues the event may delete the queue at once
   Listeners due;
   {
     LockGuard guard(mutex_);
-    due = add(Entry{event, std::move(number), nullptr});
+    Entry& entry = entries_.append();
+    entry.event = event;
+    entry.held = std::move(number);
+    added();
+    if (!has_listeners()) return;
+    due = listeners();
   }
   tell(due);
 }
 
-EventQueue::Listeners EventQueue::add(Entry entry) {
-  entries_.push_back(std::move(entry));
+void EventQueue::added() {
   EXS_CHECK(entries_.count() <= reserved_);
+  count_.store(entries_.count(), std::memory_order_relaxed);
   if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
-  Listeners due{leader_sleeps_ && entries_.count() >= leader_min_, followers_are_due(), {}};
-  if (entries_.count() == 1) due.signal = signal_;
+}
+
+bool EventQueue::has_listeners() const {
+  return leader_sleeps_ || !follower_mins_.empty() || signal_.exs_sig_control == EXS_SIG_ENABLE;
+}
+
+EventQueue::Listeners EventQueue::listeners() {
+  Listeners due;
+  due.leader = leader_sleeps_ && entries_.count() >= leader_min_;
+  due.followers = followers_are_due();
+  due.signalled = entries_.count() == 1 && signal_.exs_sig_control == EXS_SIG_ENABLE;
+  due.signal = signal_;
+  due.self = shared_from_this();
   return due;
 }
 
 void EventQueue::tell(const Listeners& listeners) {
   if (listeners.leader) home_->wake_leader();
   if (listeners.followers) raise_event(follower_fd_.get());
-  if (listeners.signal.exs_sig_control == EXS_SIG_ENABLE) send(listeners.signal);
+  if (listeners.signalled) send(listeners.signal);
 }
 
 // ---------------------------------------------------------------- notices
@@ -85,13 +101,17 @@ bool EventQueue::reserve_for_notice() {
 }
 
 void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
-  const auto self = shared_from_this();
   Listeners due;
   {
     LockGuard guard(mutex_);
     notice.add(usage);
     if (std::exchange(notice.waits_, true)) return;
-    due = add(Entry{{}, notice.shared_from_this(), &notice});
+    Entry& entry = entries_.append();
+    entry.held = notice.shared_from_this();
+    entry.notice = &notice;
+    added();
+    if (!has_listeners()) return;
+    due = listeners();
   }
   tell(due);
 }
@@ -106,30 +126,36 @@ void EventQueue::end_notice(Notice& notice) {
 // ---------------------------------------------------------------- taking
 
 std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max) {
-  std::size_t taken = 0;
-  {
-    LockGuard guard(mutex_);
-    if (entries_.count() < min || entries_.empty()) return 0;
-    taken = std::min(max, entries_.count());
-    for (std::size_t i = 0; i < taken; ++i) out[i] = take_front();
-    if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
-  }
+  if (count_.load(std::memory_order_relaxed) < std::max<std::size_t>(min, 1)) return 0;
+  LockGuard guard(mutex_);
+  if (entries_.count() < min || entries_.empty()) return 0;
+  const std::size_t taken = std::min(max, entries_.count());
+  for (std::size_t i = 0; i < taken; ++i) take_front(out[i]);
+  if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
   return taken;
 }
 
-exs_event_t EventQueue::take_front() {
-  // The number is let go with the entry; when it was the last holder this closes the kernel descriptor.
-  const Entry entry = entries_.pop_front();
+void EventQueue::take_front(exs_event_t& out) {
+  Entry& entry = entries_.front();
   Notice* const notice = entry.notice;
   if (notice == nullptr || notice->ended_) --reserved_;
-  return notice == nullptr ? entry.event : notice->take();
+  if (notice == nullptr) {
+    out = entry.event;
+  } else {
+    out = notice->take();
+    entry.notice = nullptr;
+  }
+  // When it was the last holder this closes the kernel descriptor, or ends the notice.
+  entry.held = nullptr;
+  entries_.drop_front();
+  count_.store(entries_.count(), std::memory_order_relaxed);
 }
 
 bool EventQueue::wants_sleep(std::size_t min) {
   return !closed_ && entries_.count() < min;
 }
 
-bool EventQueue::followers_are_due() {
+bool EventQueue::followers_are_due() const {
   return std::any_of(follower_mins_.begin(), follower_mins_.end(),
                      [this](std::size_t min)
                          EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
@@ -212,10 +238,14 @@ Status EventQueue::close(bool force) {
     LockGuard guard(mutex_);
     if (!force && (reserved_ > entries_.count() || notices_ > 0 || visitors_ > 0)) return Status(EBUSY);
     closed_ = true;
-    while (!entries_.empty()) take_front();
+    exs_event_t dropped;
+    while (!entries_.empty()) take_front(dropped);
     leader = leader_sleeps_;
   }
-  tell({leader, true, {}});
+  Listeners all;
+  all.leader = leader;
+  all.followers = true;
+  tell(all);
   return Status();
 }
 

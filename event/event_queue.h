@@ -110,13 +110,18 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   struct Listeners {
     bool leader = false;
     bool followers = false;
+    bool signalled = false;
     exs_signal_t signal{};
+    std::shared_ptr<EventQueue> self;  // who dequeues the event may delete the queue at once
   };
-  [[nodiscard]] Listeners add(Entry entry) EXS_REQUIRES(mutex_);
+  // The last entry is complete.
+  [[nodiscard]] bool has_listeners() const EXS_REQUIRES(mutex_);
+  [[nodiscard]] Listeners listeners() EXS_REQUIRES(mutex_);
+  void added() EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.
-  exs_event_t take_front() EXS_REQUIRES(mutex_);
+  void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
-  [[nodiscard]] bool followers_are_due() EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool followers_are_due() const EXS_REQUIRES(mutex_);
   void tell(const Listeners& listeners);
 
   static constexpr std::uint32_t kTakesPerLook = 8;
@@ -131,7 +136,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::atomic<bool> has_ready_fd_{false};
   std::atomic<int> visitors_{0};  // close() may miss one that comes in: it finds the queue closed
 
-  Mutex mutex_;
+  std::atomic<std::size_t> count_{0};  // of entries_: the same, for who only wants to know
+
+  LeafLock mutex_;
   Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, operations under way and notices
   std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // that have not ended

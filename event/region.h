@@ -35,22 +35,29 @@ class Region : public std::enable_shared_from_this<Region> {
     }
     return false;
   }
+  // Once the count is down, another thread may drop the last reference.
   void release() noexcept {
-    const auto self =
-        shared_from_this();  // once the count is down, another thread may drop the last reference
-    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) users_.notify_all();
+    std::int64_t users = users_.load(std::memory_order_relaxed);
+    while ((users & kAwaited) == 0) {
+      if (users_.compare_exchange_weak(users, users - 1, std::memory_order_acq_rel)) return;
+    }
+    const auto self = shared_from_this();
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == (kAwaited | 1)) users_.notify_all();
   }
   // False: operations use it. After success no operation can begin.
   [[nodiscard]] bool retire() noexcept {
-    std::int64_t idle = 0;
-    return users_.compare_exchange_strong(idle, -1, std::memory_order_acq_rel);
+    std::int64_t users = users_.load(std::memory_order_relaxed);
+    while (users == 0 || users == kAwaited) {
+      if (users_.compare_exchange_weak(users, kRetired, std::memory_order_acq_rel)) return true;
+    }
+    return false;
   }
   // Waits until no operation uses it. False: somebody else retired it.
   [[nodiscard]] bool retire_when_idle() noexcept {
     while (!retire()) {
-      const std::int64_t users = users_.load(std::memory_order_acquire);
+      const std::int64_t users = users_.fetch_or(kAwaited, std::memory_order_acq_rel) | kAwaited;
       if (users < 0) return false;
-      if (users > 0) users_.wait(users, std::memory_order_acquire);
+      if (users != kAwaited) users_.wait(users, std::memory_order_acquire);
     }
     return true;
   }
@@ -60,7 +67,10 @@ class Region : public std::enable_shared_from_this<Region> {
   const Access access_;
   const MemoryKey key_;
   const bool allocated_;
-  std::atomic<std::int64_t> users_{0};  // operations under way; -1 once retired
+  static constexpr std::int64_t kRetired = -1;
+  static constexpr std::int64_t kAwaited = std::int64_t{1} << 62;  // added: somebody waits for the last user
+
+  std::atomic<std::int64_t> users_{0};  // operations under way
 };
 
 }  // namespace exs

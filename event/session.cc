@@ -24,9 +24,10 @@ Status Session::admit(proto::Direction direction, bool persistent) {
   if (state != State::kConnected) return Status(ENOTCONN);
   std::atomic<bool>& owned = owned_by_persistent(direction);
   if (persistent ? owned.exchange(true) : owned.load()) return Status(EBUSY);
-  auto& open = open_operations(direction);
-  if (open.fetch_add(1) >= operations_max_) {
-    open.fetch_sub(1);
+  Open& open = open_operations(direction);
+  const std::uint32_t ended = open.ended.load(std::memory_order_acquire);
+  if (open.admitted.fetch_add(1, std::memory_order_relaxed) - ended >= operations_max_) {
+    open.admitted.fetch_sub(1, std::memory_order_relaxed);
     if (persistent) owned = false;
     return Status(EAGAIN);
   }
@@ -35,7 +36,7 @@ Status Session::admit(proto::Direction direction, bool persistent) {
 
 void Session::withdraw(proto::Direction direction, bool persistent) {
   if (persistent) owned_by_persistent(direction) = false;
-  open_operations(direction).fetch_sub(1);
+  open_operations(direction).admitted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Session::poll(ControlTarget target, std::uint32_t events) {
@@ -88,7 +89,9 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   if (operation.tag.region != nullptr) static_cast<Region*>(operation.tag.region)->release();
   if (operation.tag.attachment != nullptr)
     Attachment::Destroyer()(static_cast<Attachment*>(operation.tag.attachment));
-  withdraw(direction, operation.persistent);
+  if (operation.persistent) owned_by_persistent(direction) = false;
+  std::atomic<std::uint32_t>& ended = open_operations(direction).ended;
+  ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (operation.tag.no_event && outcome.error == 0) {
     queue->cancel_reservation();
   } else {

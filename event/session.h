@@ -50,7 +50,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   // Whether there can be persistent operations, and those that name an offset in the peer's.
   [[nodiscard]] virtual bool allows_persistent() const noexcept { return false; }
   [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
-    return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
+    const Open& open = direction == proto::Direction::kSend ? open_sends_ : open_receives_;
+    return open.count();
   }
   // No messages, nothing persistent, nothing known of the peer's memory.
   [[nodiscard]] virtual bool carries_plain_bytes() const noexcept { return false; }
@@ -138,7 +139,16 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
         .load(std::memory_order_relaxed);
   }
   void end_late(proto::Direction direction, std::uint64_t posted_until_ns);
-  std::atomic<std::uint32_t>& open_operations(proto::Direction direction) {
+  // Admitted operations that have not ended. Many admit, the shard alone ends, so that an end is a store.
+  struct Open {
+    std::atomic<std::uint32_t> admitted{0};
+    std::atomic<std::uint32_t> ended{0};  // written by the shard
+    [[nodiscard]] std::uint32_t count() const noexcept {
+      const std::uint32_t before = ended.load(std::memory_order_acquire);
+      return admitted.load(std::memory_order_relaxed) - before;
+    }
+  };
+  Open& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
   std::atomic<bool>& owned_by_persistent(proto::Direction direction) {
@@ -158,8 +168,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   std::atomic<bool> sending_ended_{false};
   std::atomic<std::size_t> small_bytes_{0};
   std::atomic<std::uint32_t> operations_max_;
-  std::atomic<std::uint32_t> open_sends_{0};
-  std::atomic<std::uint32_t> open_receives_{0};
+  Open open_sends_;
+  Open open_receives_;
   std::atomic<bool> persistent_send_{false};
   std::atomic<bool> persistent_receive_{false};
 

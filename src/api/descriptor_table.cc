@@ -4,6 +4,7 @@
 
 #include "src/api/adopt.h"
 #include "src/base/log.h"
+#include "src/base/read_section.h"
 
 namespace exs {
 
@@ -43,9 +44,15 @@ Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
   {
     LockGuard guard(place->mutex);
     before = std::exchange(place->socket, socket);
+    place->own.store(socket->adopted() == Adopted::kNo ? socket.get() : nullptr, std::memory_order_release);
   }
   if (before) abandon(library_, before);  // adopted, then closed by a plain call
   return Status();
+}
+
+Socket* DescriptorTable::peek(int number) const {
+  const Slot* place = slot(number);
+  return place == nullptr ? nullptr : place->own.load(std::memory_order_acquire);
 }
 
 std::shared_ptr<Socket> DescriptorTable::look_up(int number) {
@@ -83,7 +90,14 @@ bool DescriptorTable::was_ours(int number) const {
   return false;
 }
 
+// Only who removes a socket of ours waits: nobody peeks at adopted ones, which are removed in sections too.
 bool DescriptorTable::take(const Socket& socket, bool to_close) {
+  const bool taken = take_out(socket, to_close);
+  if (taken && socket.adopted() == Adopted::kNo) wait_for_readers();
+  return taken;
+}
+
+bool DescriptorTable::take_out(const Socket& socket, bool to_close) {
   Slot& place = *slot(socket.number());
   LockGuard guard(place.mutex);
   if (place.socket.get() != &socket) return false;
@@ -93,6 +107,7 @@ bool DescriptorTable::take(const Socket& socket, bool to_close) {
       socket.descriptor()->take_over();
     }
   }
+  place.own.store(nullptr, std::memory_order_relaxed);
   place.socket = nullptr;
   return true;
 }

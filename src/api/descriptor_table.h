@@ -20,7 +20,7 @@ namespace exs {
 
 class Library;
 
-// Thread: any. find() takes one uncontended lock of its own slot and no lock of the table.
+// Thread: any. find() takes one uncontended lock of its own slot and no lock of the table, peek() none.
 class DescriptorTable {
  public:
   static constexpr int kNumbersMax = 1 << 20;
@@ -34,7 +34,9 @@ class DescriptorTable {
   // EMFILE: the number is beyond the table.
   Status insert(const std::shared_ptr<Socket>& socket);
   [[nodiscard]] std::shared_ptr<Socket> find(int number);
-  // To be closed. Whoever gets the socket back removed it; everybody else gets nullptr.
+  // In a ReadSection: the socket lives until its end. Null: ask find(); so for all that are adopted.
+  [[nodiscard]] Socket* peek(int number) const;
+  // To be closed. Whoever gets the socket back removed it; everybody else gets nullptr. In no ReadSection.
   std::shared_ptr<Socket> remove(int number);
   // At the end of the library: true for who removed it. Adopted sockets stay open.
   bool release(const std::shared_ptr<Socket>& socket);
@@ -43,7 +45,8 @@ class DescriptorTable {
  private:
   static constexpr int kChunkSlots = 1024;
   struct Slot {
-    Mutex mutex;
+    LeafLock mutex;
+    std::atomic<Socket*> own{nullptr};  // socket, if it is exs's; written under the lock
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
     std::atomic<std::uint64_t> own_cookie{0};  // of the last socket that was exs's; for children, too
   };
@@ -55,6 +58,7 @@ class DescriptorTable {
   [[nodiscard]] bool was_ours(int number) const;
   // False: another thread took it.
   bool take(const Socket& socket, bool to_close);
+  bool take_out(const Socket& socket, bool to_close);
 
   Library& library_;
   const DescriptorTable* const inherited_;

@@ -12,6 +12,7 @@
 #include "src/api/memory.h"
 #include "src/api/stats.h"
 #include "src/base/log.h"
+#include "src/base/read_section.h"
 #include "src/provider/registry.h"
 
 namespace exs {
@@ -40,6 +41,7 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().library = nullptr;
   process().users = 0;
   process().current = nullptr;
+  ReadSection::forget_other_threads();
   process().mutex.unlock();
 }
 
@@ -106,6 +108,7 @@ Status Library::prepare() {
   const char* provider = std::getenv("EXS_PROVIDER");
   provider_wish_ = provider == nullptr ? "auto" : provider;
   if (const auto choice = choice_of(provider_wish_); !choice) return choice.error();
+  ReadSection::prepare();
   LockGuard guard(mutex_);
   shards_max_ = *shards;
   next_shard_ = 0;

@@ -1,6 +1,7 @@
 // exs_send, exs_recv, exs_send_offset, exs_recv_offset, exs_flush.
 #include "src/api/api_call.h"
 #include "src/api/transfer.h"
+#include "src/base/read_section.h"
 
 namespace exs {
 namespace {
@@ -14,7 +15,8 @@ std::byte* bytes_of(const void* buffer) {
 Status post(Library& library, const Transfer& transfer, const Piece& piece) {
   if (const Status status = check_flags(transfer.direction, transfer.flags, CallKind::kPlain); !status.ok())
     return status;
-  const auto parties = find_parties(library, transfer);
+  const ReadSection section;
+  const auto parties = peek_parties(library, transfer);
   if (!parties) return parties.error();
   return post_piece(library, transfer, *parties, piece, operation_of(transfer, *parties));
 }
@@ -23,7 +25,8 @@ Status post_at(Library& library, const Transfer& transfer, const Piece& piece, s
   if (const Status status = check_flags(transfer.direction, transfer.flags, CallKind::kAtOffset);
       !status.ok())
     return status;
-  const auto parties = find_parties(library, transfer);
+  const ReadSection section;
+  const auto parties = peek_parties(library, transfer);
   if (!parties) return parties.error();
   proto::Operation operation = operation_of(transfer, *parties);
   operation.at_offset = true;

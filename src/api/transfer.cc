@@ -5,6 +5,7 @@
 #include "event/transfer_event.h"
 #include "src/api/adopt.h"
 #include "src/api/memory.h"
+#include "src/base/read_section.h"
 
 namespace exs {
 namespace {
@@ -78,8 +79,9 @@ Status take_and_launch(const Transfer& transfer, const Parties& parties, Operati
 Status attach_notice(Attachment& attachment, const Transfer& transfer, const Parties& parties,
                      const Operation& operation) {
   const auto& descriptor = parties.session->descriptor();
-  attachment.notice = Notice::create(
-      parties.queue, use_event(descriptor->number(), transfer.direction, operation), descriptor);
+  attachment.notice =
+      Notice::create(parties.queue->shared_from_this(),
+                     use_event(descriptor->number(), transfer.direction, operation), descriptor);
   return attachment.notice ? Status() : Status(EAGAIN);
 }
 
@@ -157,27 +159,40 @@ Status check_flags(Direction direction, int flags, CallKind kind) {
 
 Result<Parties> find_socket(Library& library, int socket) {
   Parties parties;
-  parties.socket = library.sockets.find(socket);
-  if (!parties.socket) return failure(EBADF);
-  if (const Status status = settle_anywhere(library, *parties.socket); !status.ok()) return failure(status);
-  parties.session = parties.socket->session();
+  parties.held_socket = library.sockets.find(socket);
+  if (!parties.held_socket) return failure(EBADF);
+  if (const Status status = settle_anywhere(library, *parties.held_socket); !status.ok())
+    return failure(status);
+  parties.session = parties.held_socket->session();
   if (parties.session == nullptr) return failure(ENOTCONN);
   return parties;
 }
 
 Result<Parties> find_parties(Library& library, const Transfer& transfer) {
   Parties parties;
-  parties.socket = library.sockets.find(transfer.socket);
-  if (!parties.socket) return failure(EBADF);
-  if (const Status status = settle(library, *parties.socket, transfer.queue); !status.ok())
+  parties.held_socket = library.sockets.find(transfer.socket);
+  if (!parties.held_socket) return failure(EBADF);
+  if (const Status status = settle(library, *parties.held_socket, transfer.queue); !status.ok())
     return failure(status);
-  parties.session = parties.socket->session();
+  parties.session = parties.held_socket->session();
   if (parties.session == nullptr) return failure(ENOTCONN);
-  parties.queue = library.queues.find(transfer.queue);
-  if (!parties.queue) return failure(EBADF);
+  parties.held_queue = library.queues.find(transfer.queue);
+  if (!parties.held_queue) return failure(EBADF);
+  parties.queue = parties.held_queue.get();
   // Nobody tells when plain bytes have reached the peer's memory.
   if ((transfer.flags & EXS_NO_IMMEDIATE) != 0 && parties.session->carries_plain_bytes())
     return failure(EOPNOTSUPP);
+  return parties;
+}
+
+Result<Parties> peek_parties(Library& library, const Transfer& transfer) {
+  const Socket* const socket = library.sockets.peek(transfer.socket);
+  if (socket == nullptr) return find_parties(library, transfer);
+  Parties parties;
+  parties.session = socket->session();
+  if (parties.session == nullptr) return failure(ENOTCONN);
+  parties.queue = library.queues.peek(transfer.queue);
+  if (parties.queue == nullptr) return failure(EBADF);
   return parties;
 }
 
@@ -190,7 +205,7 @@ Operation operation_of(const Transfer& transfer, const Parties& parties) {
   operation.wait_all = asked(MSG_WAITALL);
   operation.more = asked(MSG_MORE);
   operation.tag.no_event = asked(EXS_NO_EVENT);
-  operation.tag.queue = parties.queue.get();
+  operation.tag.queue = parties.queue;
   operation.tag.handle = transfer.handle;
   return operation;
 }
@@ -215,8 +230,9 @@ Status post_piece(Library& library, const Transfer& transfer, const Parties& par
   const bool registered = piece.region != EXS_MHANDLE_UNREGISTERED;
   if (operation.persistent && (!registered || piece.length_bytes == 0)) return Status(EINVAL);
   if (!registered) return post_unregistered(transfer, parties, piece, operation);
-  const auto region = library.regions.find(piece.region);
-  if (!region) return Status(EINVAL);
+  const ReadSection section;
+  Region* const region = library.regions.peek(piece.region);
+  if (region == nullptr) return Status(EINVAL);
   const Status status = check_piece(piece, *region, *parties.session, transfer.direction, operation);
   return status.ok() ? post_registered(transfer, parties, *region, operation) : status;
 }

@@ -28,13 +28,15 @@ enum class CallKind : std::uint8_t { kPlain, kAtOffset, kVector, kSync };
 // EOPNOTSUPP.
 Status check_flags(proto::Direction direction, int flags, CallKind kind);
 
-// Who takes part in a post. Keeps them alive through the call.
+// Who takes part in a post. Alive through the call: held here, or seen in the call's ReadSection.
 struct Parties {
-  std::shared_ptr<Socket> socket;
   Session* session = nullptr;
-  std::shared_ptr<EventQueue> queue;
+  EventQueue* queue = nullptr;
+  std::shared_ptr<Socket> held_socket;
+  std::shared_ptr<EventQueue> held_queue;
 };
-// EBADF; ENOTCONN; EOPNOTSUPP.
+// Both: EBADF; ENOTCONN; EOPNOTSUPP. In a ReadSection, without holding them where that can be; or anywhere.
+Result<Parties> peek_parties(Library& library, const Transfer& transfer);
 Result<Parties> find_parties(Library& library, const Transfer& transfer);
 Result<Parties> find_socket(Library& library, int socket);  // without a queue
 

@@ -8,13 +8,14 @@ Result<WaitedTransfers> WaitedTransfers::on(Library& library, int socket) {
   auto parties = find_socket(library, socket);
   if (!parties) return failure(parties.error());
   PrivateQueue queue(parties->session->shard());
-  parties->queue = queue.queue();
+  parties->held_queue = queue.queue();
+  parties->queue = parties->held_queue.get();
   return WaitedTransfers(std::move(*parties), std::move(queue));
 }
 
 // The handle is like no other while the queue lives.
 Transfer WaitedTransfers::transfer(proto::Direction direction, int flags) const {
-  return {direction, parties_.socket->number(), flags, EXS_QHANDLE_INVALID, parties_.queue.get()};
+  return {direction, parties_.held_socket->number(), flags, EXS_QHANDLE_INVALID, parties_.queue};
 }
 
 Result<std::size_t> WaitedTransfers::outcome(const Transfer& transfer, std::uint64_t deadline_ns) {
@@ -29,7 +30,7 @@ Result<std::size_t> WaitedTransfers::outcome(const Transfer& transfer, std::uint
     proto::Selection selection;
     selection.any_handle = false;
     selection.handle = transfer.handle;
-    cancel_on(*parties_.socket, selection);
+    cancel_on(*parties_.held_socket, selection);
   }
   const std::size_t moved = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
   if (event.exs_evt_errno == 0 || (reason != 0 && moved > 0)) return moved;

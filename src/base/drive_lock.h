@@ -1,5 +1,5 @@
-// The lock of a shard (design notes in event/shard.h), and a plain mutex the thread-safety analysis
-// understands.
+// The locks of the library, for the thread-safety analysis too: that of a shard (design notes in
+// event/shard.h), one for leaves, and a plain mutex.
 #pragma once
 
 #include <atomic>
@@ -55,6 +55,22 @@ class EXS_CAPABILITY("mutex") Mutex {
 
  private:
   std::mutex mutex_;
+};
+
+// For sections of a few instructions, with nothing locked in them and no waiting: one atomic step to lock and
+// a plain store to unlock, where a mutex needs two and a call each. Who holds it may be off its processor all
+// the same, so waiting becomes sleeping. May be destroyed as soon as it can be locked again. Thread: any.
+class EXS_CAPABILITY("leaf lock") LeafLock {
+ public:
+  void lock() EXS_ACQUIRE() {
+    while (held_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  void unlock() EXS_RELEASE() { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() const noexcept;
+
+  std::atomic<bool> held_{false};
 };
 
 template <typename Lockable>

@@ -36,6 +36,12 @@ class Fifo {
     return slot;
   }
 
+  // The new last entry, to be filled in: it may have what an entry had that was dropped.
+  T& append() {
+    if (count_ == capacity_) grow();
+    return slots_[place(count_++)];
+  }
+
   [[nodiscard]] T& operator[](std::size_t index) {
     EXS_CHECK(index < count_);
     return slots_[place(static_cast<std::uint32_t>(index))];
@@ -51,6 +57,13 @@ class Fifo {
     head_ = place(1);
     --count_;
     return value;
+  }
+
+  // Without a copy of it. It keeps what it has, for append().
+  void drop_front() {
+    EXS_CHECK(count_ > 0);
+    head_ = place(1);
+    --count_;
   }
 
   void pop_back() {

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "src/base/drive_lock.h"
+#include "src/base/read_section.h"
 
 namespace exs {
 
-// Thread: any. find() takes one uncontended lock of its own slot and no lock of the table.
+// Thread: any. find() takes one uncontended lock of its own slot and no lock of the table, peek() none.
 template <typename T>
 class HandleTable {
  public:
@@ -40,6 +41,7 @@ class HandleTable {
     Slot& slot = *slot_at(index);
     LockGuard slot_guard(slot.mutex);
     slot.object = std::move(object);
+    slot.known.store(slot.object.get(), std::memory_order_release);
     return static_cast<int>((slot.generation << kIndexBits) | index);
   }
 
@@ -50,7 +52,17 @@ class HandleTable {
     return slot->generation == generation_of(handle) ? slot->object : nullptr;
   }
 
-  // Whoever gets the object back removed it; everybody else gets nullptr.
+  // In a ReadSection: the object lives until its end.
+  [[nodiscard]] T* peek(int handle) {
+    Slot* slot = slot_of(handle);
+    if (slot == nullptr) return nullptr;
+    // A slot is used again only after all sections in which its last object was found, so a generation that
+    // is right after the object was seen is that object's.
+    T* const object = slot->known.load(std::memory_order_acquire);
+    return slot->generation.load(std::memory_order_relaxed) == generation_of(handle) ? object : nullptr;
+  }
+
+  // Whoever gets the object back removed it; everybody else gets nullptr. In no ReadSection.
   std::shared_ptr<T> remove(int handle) {
     Slot* slot = slot_of(handle);
     if (slot == nullptr) return nullptr;
@@ -60,8 +72,10 @@ class HandleTable {
       if (slot->generation != generation_of(handle) || slot->object == nullptr) return nullptr;
       object = std::move(slot->object);
       slot->object = nullptr;
+      slot->known.store(nullptr, std::memory_order_relaxed);
       slot->generation = slot->generation + 1 == kGenerations ? 1 : slot->generation + 1;
     }
+    wait_for_readers();
     LockGuard guard(mutex_);
     free_.push_back(static_cast<std::uint32_t>(handle) & kIndexMask);
     return object;
@@ -81,8 +95,9 @@ class HandleTable {
  private:
   static constexpr std::uint32_t kChunkSlots = 256;
   struct Slot {
-    Mutex mutex;
-    std::uint32_t generation EXS_GUARDED_BY(mutex) = 1;
+    LeafLock mutex;
+    std::atomic<std::uint32_t> generation{1};  // both: written under the lock
+    std::atomic<T*> known{nullptr};            // object
     std::shared_ptr<T> object EXS_GUARDED_BY(mutex);
   };
   using Chunk = std::array<Slot, kChunkSlots>;

@@ -30,6 +30,18 @@ BOOST_AUTO_TEST_CASE(what_goes_in_first_comes_out_first) {
   BOOST_TEST(queue.empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_is_filled_in_place_keeps_its_order_and_is_dropped_without_a_copy) {
+  Fifo<int> queue;
+  for (int i = 0; i < 20; ++i) {
+    queue.append() = i;
+    queue.append() = i + 100;
+    BOOST_TEST(queue.front() == (i % 2 == 0 ? i / 2 : i / 2 + 100));
+    queue.drop_front();
+  }
+  BOOST_TEST(queue.count() == 20U);
+  BOOST_TEST(queue.back() == 119);
+}
+
 BOOST_AUTO_TEST_CASE(growth_keeps_the_order_of_a_wrapped_ring) {
   Fifo<int> queue;
   for (int i = 0; i < 8; ++i) queue.push_back(i);  // a size of the ring

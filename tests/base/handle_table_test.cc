@@ -14,6 +14,29 @@ using exs::HandleTable;
 
 BOOST_AUTO_TEST_SUITE(handle_table)
 
+BOOST_AUTO_TEST_CASE(what_can_be_found_can_be_peeked_at) {
+  exs::HandleTable<int> table;
+  const auto object = std::make_shared<int>(7);
+  const int handle = table.insert(object);
+  const exs::ReadSection section;
+  BOOST_TEST(table.peek(handle) == object.get());
+  BOOST_TEST(table.peek(0) == nullptr);
+  BOOST_TEST(table.peek(-1) == nullptr);
+  BOOST_TEST(table.peek(handle + 1) == nullptr);
+  BOOST_TEST(table.peek(handle + (1 << exs::HandleTable<int>::kIndexBits)) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_stale_handle_finds_nobody_by_peeking) {
+  exs::HandleTable<int> table;
+  const int first = table.insert(std::make_shared<int>(1));
+  table.remove(first);
+  const auto object = std::make_shared<int>(2);
+  const int second = table.insert(object);
+  const exs::ReadSection section;
+  BOOST_TEST(table.peek(first) == nullptr);
+  BOOST_TEST(table.peek(second) == object.get());
+}
+
 BOOST_AUTO_TEST_CASE(handle_finds_its_object_until_removed) {
   HandleTable<int> table;
   const auto object = std::make_shared<int>(5);

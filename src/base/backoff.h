@@ -1,0 +1,40 @@
+// How to wait for what another thread is about to do, and cannot tell: look again at once, then let others
+// run, then sleep, because that thread may be off its processor and of lower priority.
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+namespace exs {
+
+inline void spin_hint() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Thread: the owner's.
+class Backoff {
+ public:
+  void wait() noexcept {
+    ++waits_;
+    if (waits_ < kSpins) {
+      spin_hint();
+    } else if (waits_ < kSpins + kYields) {
+      ::sched_yield();
+    } else {
+      constexpr long kSleepNs = 50'000;
+      const timespec moment{0, kSleepNs};
+      ::nanosleep(&moment, nullptr);
+    }
+  }
+
+ private:
+  static constexpr int kSpins = 100;
+  static constexpr int kYields = 20;
+  int waits_ = 0;
+};
+
+}  // namespace exs

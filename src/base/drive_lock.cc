@@ -1,0 +1,12 @@
+#include "src/base/drive_lock.h"
+
+#include "src/base/backoff.h"
+
+namespace exs {
+
+void LeafLock::wait() const noexcept {
+  Backoff backoff;
+  while (held_.load(std::memory_order_relaxed)) backoff.wait();
+}
+
+}  // namespace exs

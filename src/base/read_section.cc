@@ -1,0 +1,104 @@
+#include "src/base/read_section.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/base/backoff.h"
+#include "src/base/drive_lock.h"
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+bool membarrier(int command) {
+  return ::syscall(__NR_membarrier, command, 0, 0) == 0;
+}
+
+}  // namespace
+
+constinit thread_local ReadSection::Reader* ReadSection::mine_ = nullptr;
+std::atomic<bool> ReadSection::barriers_ours_{true};
+
+// All threads that were ever in a section and live. Leaked: threads may still be in calls at the exit.
+class ReaderList {
+ public:
+  using Reader = ReadSection::Reader;
+
+  static ReaderList*& current() {
+    static ReaderList* list = new ReaderList;
+    return list;
+  }
+  // Takes its thread off the list when that ends.
+  struct Membership {
+    ~Membership() {
+      if (ReadSection::mine_ == nullptr) return;
+      current()->remove(*ReadSection::mine_);
+      delete std::exchange(ReadSection::mine_, nullptr);
+    }
+    void begin() { current()->add(*ReadSection::mine_); }
+  };
+
+  void add(Reader& reader) {
+    LockGuard guard(mutex_);
+    readers_.push_back(&reader);
+  }
+  void remove(Reader& reader) {
+    LockGuard guard(mutex_);
+    std::erase(readers_, &reader);
+  }
+  void wait_for_all(const Reader* mine) {
+    EXS_CHECK(mine == nullptr || mine->turns.load(std::memory_order_relaxed) % 2 == 0);
+    LockGuard guard(mutex_);
+    for (const Reader* reader : readers_) {
+      const std::uint64_t turn = reader->turns.load(std::memory_order_seq_cst);
+      if (turn % 2 == 0) continue;
+      Backoff backoff;
+      while (reader->turns.load(std::memory_order_acquire) == turn) backoff.wait();
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<Reader*> readers_ EXS_GUARDED_BY(mutex_);
+};
+
+// A destructor that runs at the end of its thread, later than that of the membership, gets a reader that
+// stays.
+ReadSection::Reader& ReadSection::enroll() {
+  thread_local ReaderList::Membership membership;
+  mine_ = new Reader;
+  membership.begin();
+  return *mine_;
+}
+
+void ReadSection::prepare() {
+  if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+    barriers_ours_.store(false, std::memory_order_relaxed);
+}
+
+void ReadSection::forget_other_threads() {
+  ReaderList::current() = new ReaderList;
+  if (mine_ != nullptr) ReaderList::current()->add(*mine_);
+}
+
+// A filter that came after prepare() may refuse: then each section has its barrier from now on, and those
+// that began without one become visible within moments.
+void ReadSection::make_visible() {
+  if (barriers_ours_.load(std::memory_order_relaxed) || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
+  barriers_ours_.store(true, std::memory_order_seq_cst);
+  constexpr long kMomentNs = 10'000'000;
+  const timespec moment{0, kMomentNs};
+  ::nanosleep(&moment, nullptr);
+}
+
+void wait_for_readers() {
+  ReadSection::make_visible();
+  ReaderList::current()->wait_for_all(ReadSection::mine_);
+}
+
+}  // namespace exs
