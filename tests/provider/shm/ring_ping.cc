@@ -19,7 +19,7 @@ using namespace exs::shm;
 namespace {
 
 constexpr int kBatches = 51;
-constexpr int kRounds = 10'000;
+constexpr int kRounds = 2'000;
 constexpr std::array<std::size_t, 7> kSizes{16, 64, 104, 232, 1024, 4096, 65536};
 
 void pin(int core) {
