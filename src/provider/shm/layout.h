@@ -34,7 +34,7 @@ inline constexpr std::size_t kNextPayload = 120;
 
 inline constexpr std::size_t kTransferWords = 64;
 inline constexpr std::size_t kStagingPieces = 8;
-inline constexpr std::size_t kStagingPieceBytes = 64 * 1024;
+inline constexpr std::size_t kStagingPieceBytes = std::size_t{64} * 1024;
 
 inline constexpr std::size_t kConsumedOffset = 0;  // u64, the reader's: slots it has done with
 inline constexpr std::size_t kAsleepOffset =

@@ -34,7 +34,8 @@ struct RecordHeader {
   std::uint32_t length_bytes = 0;
 };
 
-inline constexpr std::size_t kRecordBytesMax = 72 * 1024;  // the protocol's longest message, and then some
+inline constexpr std::size_t kRecordBytesMax =
+    std::size_t{72} * 1024;  // the protocol's longest message, and then some
 
 // Slots that a record takes.
 constexpr std::uint32_t slots_of(std::size_t length_bytes) {
