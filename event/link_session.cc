@@ -418,7 +418,10 @@ void LinkSession::end(Status why) {
     shard()->detach(token_);
   }
   if (connect_target_.queue) {
-    if (why.error() == EOPNOTSUPP) tell_route(why.error());
+    if (why.error() == EOPNOTSUPP) {
+      route_.failed();
+      tell_route(why.error());
+    }
     push_control(connect_target_, EXS_EVT_CONNECT, why.error());
   }
   connect_target_ = {};

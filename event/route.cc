@@ -182,14 +182,26 @@ void Route::settled(Shard& shard, ProviderId taken, const Reason& link_limit) {
   for (std::size_t i = 0; shard.port(taken)->limitation(i, limit); ++i) whole.limited(name_of(taken), limit);
   for (const Finding& finding : explanation_.findings()) whole.add(finding);
   for (const ProviderId id : {ProviderId::kShm, kNetwork}) {
-    const auto named = [&](const Finding& finding) { return finding.provider == name_of(id); };
-    if (std::any_of(whole.findings().begin(), whole.findings().end(), named)) continue;
+    if (tells_of(whole, id)) continue;
     const Reason why = choice_.allows(id)
                            ? Reason::make(ReasonCode::kNotNeeded, "%s came first", name_of(taken).data())
                            : forbidden_here();
     whole.refused(name_of(id), why);
   }
   explanation_ = std::move(whole);
+}
+
+void Route::failed() {
+  for (const ProviderId id : {ProviderId::kShm, kNetwork}) {
+    if (!choice_.allows(id) && !tells_of(explanation_, id))
+      explanation_.refused(name_of(id), forbidden_here());
+  }
+}
+
+bool Route::tells_of(const Explanation& explanation, ProviderId id) {
+  const auto findings = explanation.findings();
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.provider == name_of(id); });
 }
 
 }  // namespace exs

@@ -44,10 +44,13 @@ class Route {
   // --- both ---
   // `taken` carries the connection; `link_limit`: what limits it, if anything.
   void settled(Shard& shard, ProviderId taken, const Reason& link_limit);
+  // No provider is left; what our own choice leaves out belongs to the reasons.
+  void failed();
   [[nodiscard]] std::unique_ptr<Meeting> take_meeting() { return std::move(meeting_); }
   [[nodiscard]] const Explanation& explanation() const noexcept { return explanation_; }
 
  private:
+  static bool tells_of(const Explanation& explanation, ProviderId id);
   [[nodiscard]] std::optional<ProviderId> next_candidate(Shard& shard);
   [[nodiscard]] std::optional<Reason> why_not(Shard& shard, ProviderId id) const;
   void refuse(ProviderId id, const Reason& why, bool told_by_peer);
