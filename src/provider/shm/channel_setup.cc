@@ -202,19 +202,27 @@ bool ChannelSetup::take_greeting(ReceivedNote& received) {
   // Another user could make our write block by filling the counter and setting the description to blocking;
   // one of the same user could stop us anyway. Notes never block.
   if (peer_uid_ == ::geteuid()) parts_.peer_doorbell = std::move(received.descriptors[1]);
-  find_peer_process(greeting);
-  return true;
+  return find_peer_process(greeting);
 }
 
-void ChannelSetup::find_peer_process(const Note& greeting) {
+bool ChannelSetup::find_peer_process(const Note& greeting) {
+  int error = 0;
   if (parts_.peer_pid != 0 && parts_.peer_pid != ::getpid()) {
     parts_.peer_pidfd = UniqueFd(open_pidfd(parts_.socket.get(), parts_.peer_pid));
+    if (!parts_.peer_pidfd.valid()) error = errno;
+  }
+  if (is_lack_of_descriptors(error)) {
+    refuse(lacking_descriptors("pidfd_open", error));
+    return false;
   }
   if (!settings_.process_vm) {
     parts_.why_not = Reason::make(ReasonCode::kNoPtrace, "turned off by EXS_SHM_PROCESS_VM=0");
-    return;
+  } else if (error != 0) {  // its number could mean another process one day
+    parts_.why_not = Reason::make(ReasonCode::kNoPtrace, "pidfd_open: %s", std::strerror(error));
+  } else {
+    parts_.reads_memory = probe_memory(parts_.peer_pid, greeting, parts_.why_not);
   }
-  parts_.reads_memory = probe_memory(parts_.peer_pid, greeting, parts_.why_not);
+  return true;
 }
 
 void ChannelSetup::take_refusal(const Note& refusal) {

@@ -58,7 +58,8 @@ class ChannelSetup final : public Pollable {
   bool make_ours(Note& greeting, UniqueFd& memfd);
   bool send_greeting(NoteKind kind);
   bool take_greeting(ReceivedNote& received);
-  void find_peer_process(const Note& greeting);
+  // False: refused.
+  bool find_peer_process(const Note& greeting);
   void take_refusal(const Note& refusal);
 
   const Settings& settings_;

@@ -34,6 +34,7 @@ Result<Place> Visit::take_place() {
 
 void Visit::succeed(std::uint32_t peer_number) {
   place_.set_peer_number(peer_number);
+  why_not_ = place_.channel().why_not();
   state_ = State::kMet;
   home_.forget(*this);
   completions_.push(*source_, {CompletionKind::kMet, {}, 0, meeting_token_, 0});

@@ -86,12 +86,6 @@ Exchange& ShmPort::exchange_of(const std::shared_ptr<Channel>& channel) {
   return *exchanges_.emplace_back(std::make_unique<Exchange>(context_, channel));
 }
 
-bool ShmPort::limitation(std::size_t index, Reason& limit) const {
-  if (index > 0 || context_.settings.process_vm) return false;
-  limit = Reason::make(ReasonCode::kNoPtrace, "EXS_SHM_PROCESS_VM=0: bytes go through shared memory");
-  return true;
-}
-
 // ---------------------------------------------------------------- traffic
 
 void ShmPort::flush() {

@@ -44,7 +44,6 @@ class ShmPort final : public Port, private RegionUser {
   Result<std::unique_ptr<Link>> take_over(std::unique_ptr<Meeting> meeting, int descriptor,
                                           const ConnectParameters& parameters,
                                           std::uint64_t link_token) override;
-  bool limitation(std::size_t index, Reason& limit) const override;
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;

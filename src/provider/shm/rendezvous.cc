@@ -179,6 +179,7 @@ void Rendezvous::answer_join(const std::shared_ptr<Channel>& channel, Clock& clo
     return channel->tell(answer);
   }
   found->second->place_ = Place(channel, *number, join.number);
+  found->second->why_not_ = channel->why_not();
   invited_.erase(found);
   answer.kind = NoteKind::kJoined;
   answer.peer_number = *number;
