@@ -137,6 +137,7 @@ bool exchange(Queue& queue, int socket, bool begins) {
 
 void prepare(const End& end) {
   ::alarm(kHangLimitSeconds);
+  ::signal(SIGABRT, SIG_DFL);  // Boost.Test would go on with the next case in the child
   for (const auto& [name, value] : end.environment) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
@@ -187,8 +188,10 @@ void serve(const End& end, const Report& report, const PortPipe& port) {
   if (exs_accept(listening, nullptr, 0, queue.handle(), nullptr) != 0) std::abort();
   confine_connection(end, told, queue);
   port.tell(ntohs(address.sin_port));
-  const int socket = queue.next_of(listening, EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
-  finish(told, queue, socket, false);
+  const exs_event_t event = queue.next_of(listening, EXS_EVT_ACCEPT);
+  told.error = event.exs_evt_errno;
+  const int socket = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  if (told.error == 0) finish(told, queue, socket, false);
   report.tell(told);
   exs_close(socket);
   ::pause();  // the parent ends it

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -20,8 +21,9 @@
 namespace exs::test {
 
 // A seccomp filter under which these system calls fail with `error`, or kill the process when that is 0. With
-// `first_argument` not negative only calls with that first argument do (socket(AF_UNIX) for instance).
-inline bool deny_system_calls(std::initializer_list<long> numbers, int error, long first_argument = -1) {
+// `argument` not negative only calls with that argument do, at this place (socket(AF_UNIX) for instance).
+inline bool deny_system_calls(std::initializer_list<long> numbers, int error, long argument = -1,
+                              std::size_t place = 0) {
   const std::uint32_t verdict =
       error == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
   std::vector<sock_filter> program;
@@ -30,12 +32,11 @@ inline bool deny_system_calls(std::initializer_list<long> numbers, int error, lo
   };
   for (const long number : numbers) {
     load(offsetof(seccomp_data, nr));
-    const auto skip = static_cast<std::uint8_t>(first_argument < 0 ? 1 : 3);
+    const auto skip = static_cast<std::uint8_t>(argument < 0 ? 1 : 3);
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, skip));
-    if (first_argument >= 0) {
-      load(offsetof(seccomp_data, args));  // its low half: little endian
-      program.push_back(
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(first_argument), 0, 1));
+    if (argument >= 0) {
+      load(offsetof(seccomp_data, args) + place * sizeof(std::uint64_t));  // its low half: little endian
+      program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(argument), 0, 1));
     }
     program.push_back(BPF_STMT(BPF_RET | BPF_K, verdict));
   }
@@ -43,6 +44,12 @@ inline bool deny_system_calls(std::initializer_list<long> numbers, int error, lo
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// The kernel has had it since Linux 6.5.
+inline bool deny_peer_pidfd() {
+  constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD
+  return deny_system_calls({SYS_getsockopt}, ENOPROTOOPT, kPeerPidfd, 2);
 }
 
 // Of RLIMIT_*, soft and hard.
