@@ -1,5 +1,6 @@
 #include "event/link_session.h"
 
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,6 +12,22 @@
 
 namespace exs {
 namespace {
+
+// "socket 7 to 127.0.0.1:4711"; without the peer where that is not known any more.
+std::string name_of_connection(int socket, const char* direction) {
+  std::string name = "socket " + std::to_string(socket);
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  auto* const generic = reinterpret_cast<sockaddr*>(&peer);
+  if (::getpeername(socket, generic, &length) != 0 ||
+      ::getnameinfo(generic, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
+          0)
+    return name;
+  const bool has_colons = peer.ss_family == AF_INET6;
+  return name + " " + direction + (has_colons ? " [" : " ") + host + (has_colons ? "]:" : ":") + port;
+}
 
 // The most that any peer can make of our wishes: what a link must be ready for before the peer has spoken.
 proto::Agreement widest(const proto::Wishes& wishes) {
@@ -261,7 +278,8 @@ void LinkSession::settle_route(ProviderId taken, const Reason& limit) {
 }
 
 void LinkSession::tell_route(int error) {
-  tell(route_.explanation(), "socket " + std::to_string(descriptor()->number()), error);
+  if (!is_explaining()) return;
+  tell(route_.explanation(), name_of_connection(descriptor()->number(), incoming_ ? "from" : "to"), error);
 }
 
 Explanation LinkSession::explanation() {

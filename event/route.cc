@@ -106,6 +106,8 @@ std::optional<ProviderId> Route::decide(Shard& shard, std::span<const std::byte>
     peer_shm_reason_ = static_cast<ReasonCode>(request->shm_reason);
     peer_words_.assign(request->words.begin(), request->words.end());
   }
+  if (peer_prefers && *peer_prefers != ProviderId::kShm && *peer_prefers != kNetwork)
+    refuse(*peer_prefers, Reason::make(ReasonCode::kNotBuilt, "the peer prefers it"), false);
   std::vector<ProviderId> order;
   if (peer_prefers) order.push_back(*peer_prefers);
   if (choice_.preferred) order.push_back(*choice_.preferred);

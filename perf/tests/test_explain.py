@@ -151,7 +151,7 @@ class Connection(ToolsTest):
         done = subprocess.run([BIN / "exs-explain", f"127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=LIMIT_S,
                               env={"EXS_EXPLAIN": "1", "EXS_IWARP_BACKEND": "epoll", "EXS_PROVIDER": "iwarp"}, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"(?m)^exs: socket \d+.*: connected$")
+        self.assertRegex(done.stderr, r"(?m)^exs: socket \d+ to 127\.0\.0\.1:\d+: connected$")
         self.assertRegex(done.stderr, r"(?m)^exs:   iwarp    used$")
         self.assertRegex(done.stderr, r"(?m)^exs:   iwarp    limited  epoll-chosen: EXS_IWARP_BACKEND=epoll$")
         self.assertRegex(done.stderr, r"(?m)^exs: +cure: unset EXS_IWARP_BACKEND$")

@@ -8,14 +8,6 @@
 namespace exs {
 namespace {
 
-bool is_wanted() noexcept {
-  static const bool wanted = [] {
-    const char* wish = std::getenv("EXS_EXPLAIN");
-    return wish != nullptr && std::strcmp(wish, "1") == 0;
-  }();
-  return wanted;
-}
-
 std::string headline(std::string_view connection, int error) {
   std::string line = "exs: ";
   line += connection;
@@ -50,6 +42,14 @@ std::string line_of(const Finding& finding) {
 
 }  // namespace
 
+bool is_explaining() noexcept {
+  static const bool wanted = [] {
+    const char* wish = std::getenv("EXS_EXPLAIN");
+    return wish != nullptr && std::strcmp(wish, "1") == 0;
+  }();
+  return wanted;
+}
+
 const char* verdict_name(Verdict verdict) noexcept {
   switch (verdict) {
     case Verdict::kUsed: return "used";
@@ -69,7 +69,7 @@ void Explanation::add(const Finding& finding) {
 }
 
 void tell(const Explanation& explanation, std::string_view connection, int error) noexcept {
-  if (!is_wanted()) return;
+  if (!is_explaining()) return;
   std::string block = headline(connection, error);
   for (const Finding& finding : explanation.findings()) block += line_of(finding);
   std::fwrite(block.data(), 1, block.size(), stderr);  // one call, so that blocks of threads do not mix

@@ -42,7 +42,9 @@ class Explanation {
   std::vector<Finding> findings_;
 };
 
-// A block of lines on standard error, if EXS_EXPLAIN=1 was in the environment when this was first called.
+// EXS_EXPLAIN=1 was in the environment when this was first called. Thread: any.
+bool is_explaining() noexcept;
+// A block of lines on standard error, if that is so.
 // `connection` names it ("socket 7 to 127.0.0.1:4711"); `error`: the errno it failed with, 0: it is up.
 // Thread: any.
 void tell(const Explanation& explanation, std::string_view connection, int error) noexcept;
