@@ -61,9 +61,14 @@ void Channel::end(Status why) {
 bool Channel::peer_process_lives() const {
   if (is_over() || parts_.peer_pid == 0) return false;
   if (!parts_.peer_pidfd.valid() && parts_.peer_pid != ::getpid()) return false;
+  return !peer_is_gone();
+}
+
+bool Channel::peer_is_gone() const {
+  if (is_over()) return true;
   // The socket, too: it goes when the process becomes another program.
   pollfd ends[] = {{parts_.peer_pidfd.get(), POLLIN, 0}, {parts_.socket.get(), 0, 0}};
-  return ::poll(ends, std::size(ends), 0) == 0;
+  return ::poll(ends, std::size(ends), 0) != 0;
 }
 
 // The slot freed last comes first; its next number differs by the generation.

@@ -70,6 +70,9 @@ class Channel final : public Pollable {
   [[nodiscard]] Status status() const noexcept { return status_; }
   // False: peer_pid() is nobody, or may be somebody else.
   [[nodiscard]] bool peer_process_lives() const;
+  // Its process is dead, or has left the channel: it touches no memory of ours any more. Not the opposite of
+  // the above, which needs a process that can be named.
+  [[nodiscard]] bool peer_is_gone() const;
 
   // The name by which the peer addresses messages to a link of ours; never 0. ENOSPC: too many.
   Result<std::uint32_t> reserve();

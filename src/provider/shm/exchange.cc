@@ -170,11 +170,13 @@ void Exchange::go_on() {
 }
 
 void Exchange::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) {
-  if (const Status status = memory.close(our_link); !status.ok() && !channel_->is_over()) {
+  if (const Status status = memory.close(our_link); status.error() == ETIMEDOUT) {
     log(LogLevel::kError,
         "shm: process %d stopped while it moved bytes of a connection that closes here: its connections end",
         static_cast<int>(channel_->peer_pid()));
     channel_->end(Status(EPROTO));
+  } else if (!status.ok()) {
+    channel_->end(status);
   }
   if (channel_->is_over()) return;
   owed_ends_.push_back({peer_link, ending});

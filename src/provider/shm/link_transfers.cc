@@ -240,7 +240,9 @@ void ShmLink::take_read_piece(const ReadPiece& piece, std::span<const std::byte>
 }
 
 void ShmLink::access_failed(Status status, const char* what) {
-  log(LogLevel::kWarn, "shm: a %s of process %d's memory failed: %s", what,
+  // A peer that has gone is no news: the connection ends with that.
+  const LogLevel level = status.error() == ECONNRESET ? LogLevel::kDebug : LogLevel::kWarn;
+  log(level, "shm: a %s of process %d's memory failed: %s", what,
       static_cast<int>(exchange_.channel().peer_pid()), std::strerror(status.error()));
   end(status, Ending::kLost);
 }

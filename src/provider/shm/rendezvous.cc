@@ -405,8 +405,9 @@ std::uint64_t Rendezvous::next_deadline_ns() const noexcept {
   }
   for (const Visit* visit : visits_) soonest = std::min(soonest, visit->deadline_ns_);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
-    if (channels_[i]->numbers() == 0) soonest = std::min(soonest, clocks_[i].overdue_ns);
-    if (channels_[i]->has_notes()) soonest = 0;
+    const Channel& channel = *channels_[i];
+    if (channel.numbers() == 0) soonest = std::min(soonest, channel.is_over() ? 0 : clocks_[i].overdue_ns);
+    if (channel.has_notes()) soonest = 0;
   }
   return soonest;
 }

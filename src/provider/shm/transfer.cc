@@ -189,7 +189,9 @@ Status PeerMemory::close(std::uint32_t our_link) {
   }
   const std::uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + kCloseWaitNs;
   while (is_accessed()) {
-    if (channel_.is_over() || clock_ns(CLOCK_MONOTONIC) > deadline_ns) return Status(ETIMEDOUT);
+    // Killed in the middle of it: the word stays as it was, and nobody touches anything any more.
+    if (channel_.peer_is_gone()) return Status(ECONNRESET);
+    if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) return Status(ETIMEDOUT);
     ::sched_yield();
   }
   return {};

@@ -446,8 +446,10 @@ BOOST_AUTO_TEST_CASE(while_a_child_of_its_own_still_holds_the_socket) {
   BOOST_REQUIRE(place.has_value());
   settle(half);
   BOOST_TEST(place->channel().peer_process_lives());
+  BOOST_TEST(!place->channel().peer_is_gone());
   child.kill();
   BOOST_TEST(!place->channel().peer_process_lives());
+  BOOST_TEST(place->channel().peer_is_gone());
   settle(half);
   BOOST_TEST((place->channel().status() == Status(ECONNRESET)));
   ::kill(heir, SIGKILL);

@@ -215,6 +215,29 @@ BOOST_AUTO_TEST_CASE(channels_without_links_go_and_the_one_who_connected_goes_fi
   BOOST_TEST(responder.rendezvous.next_deadline_ns() == kNoDeadline);
 }
 
+BOOST_AUTO_TEST_CASE(a_channel_that_has_ended_goes_with_its_last_link) {
+  auto pair = std::make_unique<Pair>(meet());
+  turn();
+  pair->responders.channel().end(Status(EPROTO));
+  turn();
+  BOOST_TEST(initiator.rendezvous.channels().size() == 1U);
+  BOOST_TEST(initiator.rendezvous.next_deadline_ns() == kNoDeadline);
+  pair.reset();
+  // At once, not when it would have been idle for long enough.
+  BOOST_TEST(initiator.rendezvous.next_deadline_ns() <= initiator.now_ns);
+  turn();
+  BOOST_TEST(initiator.rendezvous.channels().empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_channel_that_ends_goes_at_once) {
+  { const Pair pair = meet(); }
+  turn();
+  responder.rendezvous.channels()[0]->end(Status(EPROTO));
+  BOOST_TEST(responder.rendezvous.next_deadline_ns() <= responder.now_ns);
+  turn();
+  BOOST_TEST(initiator.rendezvous.channels().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_channel_with_links_stays) {
   const Pair pair = meet();
   pass(100 * Rendezvous::kIdleAcceptedNs);
