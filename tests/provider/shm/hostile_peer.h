@@ -1,0 +1,76 @@
+// A port with a link of ours, and a peer of it that writes what it likes into its rings.
+#pragma once
+
+#include "src/provider/shm/records.h"
+#include "src/provider/shm/transfer.h"
+#include "tests/provider/shm/link_pair.h"
+
+namespace exs::shm::test {
+
+// The link under test is the initiator's; the peer has met it in order and is nonsense from then on.
+struct HostilePair {
+  explicit HostilePair(const Settings& settings = {}, const LinkDepths& chosen = {8, 8, 8, 8})
+      : depths(chosen), port(settings) {
+    join(kClientToken, link, place);
+  }
+
+  // One more link between the two.
+  void join(std::uint64_t token, std::unique_ptr<Link>& joined, Place& at) {
+    TcpPair& tcp = sockets.emplace_back();
+    Reason why;
+    auto invited = port.port->invite(why);
+    require(invited.has_value(), std::string("invite: ") + why.fact);
+    const auto visit = peer.meet((*invited)->words(), kMeetingToken);
+    std::optional<Completion> met;
+    while (!met) {
+      turn();
+      met = peer.take(kMeetingToken);
+    }
+    require(met->status.ok(), "met");
+    auto taken = visit->take_place();
+    require(taken.has_value(), "take_place");
+    at = std::move(*taken);
+    auto made = port.port->take_over(std::move(*invited), tcp.client.get(), {{}, depths}, token);
+    require(made.has_value(), "take_over");
+    joined = std::move(*made);
+  }
+  // One look of both.
+  void turn() {
+    port.ahead_ns += 1'000'000;  // descriptors are looked at each time
+    port.turn();
+    peer.turn();
+  }
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) turn();
+  }
+
+  Channel& channel() { return place.channel(); }
+  // To the link under test, unless `number` says otherwise. False: no room.
+  bool write(RecordKind kind, std::span<const std::byte> body, std::uint16_t flags = 0) {
+    return write(place.peer_number(), static_cast<std::uint16_t>(kind), body, flags);
+  }
+  bool write(std::uint32_t number, std::uint16_t kind, std::span<const std::byte> body,
+             std::uint16_t flags = 0) {
+    const bool written = channel().out().write({number, kind, flags, 0}, body);
+    channel().ring_if_asleep();
+    return written;
+  }
+  // How the link under test ended; -1: it has not.
+  int end_of(std::uint64_t token = kClientToken) {
+    for (const Completion& completion : port.seen) {
+      if (completion.kind == CompletionKind::kDisconnected && completion.link == token) {
+        return completion.status.error();
+      }
+    }
+    return -1;
+  }
+
+  LinkDepths depths;
+  std::deque<TcpPair> sockets;
+  PortDriver port;
+  Half peer;
+  Place place;  // the peer's, dies before its channel's port
+  std::unique_ptr<Link> link;
+};
+
+}  // namespace exs::shm::test
