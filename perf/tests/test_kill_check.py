@@ -20,7 +20,7 @@ def check(*options):
 
 class KillCheck(unittest.TestCase):
     def test_nothing_is_wrong(self):
-        for provider in ("iwarp",):
+        for provider in ("iwarp", "shm"):
             with self.subTest(provider=provider):
                 done = check("--provider", provider, "--kills", "6")
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
