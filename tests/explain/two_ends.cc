@@ -261,6 +261,7 @@ Ends connect_ends(const End& server, const End& client, const Detour& detour) {
   const Report client_report;
   const PortPipe port_of_server;
   const PortPipe port_for_client;
+  ::alarm(2 * kHangLimitSeconds);  // an end that fell says nothing
   Child serving([&] { run_end(server, serve, server_report, port_of_server, true); });
   Child calling([&] { run_end(client, call, client_report, port_for_client, false); });
   const std::uint16_t port = port_of_server.hear();
@@ -273,6 +274,7 @@ Ends connect_ends(const End& server, const End& client, const Detour& detour) {
     ends.server.confined = port != 0;
     ends.server.error = -1;
   }
+  ::alarm(0);
   return ends;
 }
 
