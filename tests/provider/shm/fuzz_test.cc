@@ -102,6 +102,10 @@ class Attack {
     return *window;
   }
 
+  std::uint64_t peer_address() {
+    return below(300) == 0 ? 4096 : reinterpret_cast<std::uintptr_t>(peer_memory_.data());
+  }
+
   void ours() {
     Link& link = *pair_.link;
     Guarded& sink = sinks_[below(sinks_.size())];
@@ -112,20 +116,20 @@ class Attack {
       case 1: (void)link.post_send(text_bytes("from the honest side"), {}, 2); break;
       case 2: {
         const std::size_t bytes = below(kWindowBytes);
-        // An address of the peer that is not there, or a region it never announced.
-        const std::uint64_t address = below(2) == 0 ? 4096 : region_address(7, below(100), bytes);
+        // Memory of the peer, or that is not there, or a region that it never announced.
+        const std::uint64_t address = below(2) == 0 ? peer_address() : region_address(7, below(100), bytes);
         if (bytes > 16384) (void)link.post_read({sink.inside().data(), bytes, {}}, {address, bytes, 9}, 3);
         break;
       }
       case 3: {
         const std::size_t bytes = below(kWindowBytes);
         if (bytes > 16384) {
-          (void)link.post_write(slice_of(read_memory_.inside().first(bytes)), {4096, bytes, 9}, 4);
+          (void)link.post_write(slice_of(read_memory_.inside().first(bytes)), {peer_address(), bytes, 9}, 4);
         }
         break;
       }
       case 4: {
-        if (below(10) != 0 || link.withdraw(writable_.key) != Status()) break;
+        if (below(300) != 0 || link.withdraw(writable_.key) != Status()) break;
         const auto window = link.expose(slice_of(write_memory_.inside()), Access::kRemoteWrite);
         if (window) writable_ = *window;
         break;
@@ -236,6 +240,7 @@ class Attack {
   }
 
   std::mt19937_64 random_;
+  std::vector<std::byte> peer_memory_ = std::vector<std::byte>(kWindowBytes);
   Guarded read_memory_;
   Guarded write_memory_;
   std::vector<Guarded> sinks_;
