@@ -43,7 +43,8 @@ struct Outcome {
   ReasonCode why_not{};
   bool reads_memory = false;
   ReasonCode why_no_memory{};
-  bool able = true;  // false: what the test wants needs rights that this process has not
+  std::size_t descriptors = 0;  // that the initiator has for the channel
+  bool able = true;             // false: what the test wants needs rights that this process has not
 };
 
 // One way, fixed sizes; made before the fork.
@@ -143,9 +144,11 @@ Outcome child_visits(Half& half, const Confine& confine, const Settings& setting
   const Lines lines;
   const Child child([&] { visit_from(lines, settings, confine); });
   const auto invited = half.invite();
+  const std::size_t before = open_descriptors();
   lines.words.tell(words_of(*invited));
   drive_until_heard(half, lines.outcome);
-  const Outcome outcome = lines.outcome.hear<Outcome>();
+  Outcome outcome = lines.outcome.hear<Outcome>();
+  outcome.descriptors = open_descriptors() - before;
   BOOST_TEST(invited->take_place().has_value() == outcome.met);
   return outcome;
 }
@@ -197,6 +200,7 @@ BOOST_AUTO_TEST_CASE(meet) {
   Half half;
   const Outcome theirs = child_visits(half, not_at_all);
   BOOST_TEST(theirs.met);
+  BOOST_TEST(theirs.descriptors == 4U);  // socket, process, and a doorbell each way
   const auto [ours, childs] = visit_child(half, not_at_all);
   BOOST_TEST(ours.met);
   BOOST_TEST(childs.met);
@@ -291,6 +295,7 @@ BOOST_AUTO_TEST_CASE(another_user_that_is_allowed) {
   BOOST_TEST(theirs.met);
   BOOST_TEST(!theirs.reads_memory);
   BOOST_TEST(theirs.why_no_memory == ReasonCode::kNoPtrace);
+  BOOST_TEST(theirs.descriptors == 3U);  // the peer's doorbell is not kept: it could be made to block
 }
 
 BOOST_AUTO_TEST_CASE(another_network_namespace) {

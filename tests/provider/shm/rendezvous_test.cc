@@ -575,6 +575,36 @@ BOOST_AUTO_TEST_CASE(over_a_channel_from_who_accepted) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_a_peer_said_counts_although_it_left_something_unread) {
+  const RawDoor door;
+  const auto visit = responder.meet(door.words(), kToken);
+  {
+    const RawEnd peer = door.accept();
+    BOOST_TEST(peer.greet(NoteKind::kWelcome));
+    turn();
+    // Has not read the hello, so the kernel tells of a reset.
+    BOOST_TEST(peer.say(
+        {.kind = NoteKind::kRefusal, .code = static_cast<std::uint32_t>(ReasonCode::kNoDescriptors)}));
+  }
+  BOOST_TEST(reason_of(*visit) == ReasonCode::kNoDescriptors);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_not_what_the_peer_named_is_not_touched) {
+  for (const bool honest : {true, false}) {
+    const auto invited = initiator.invite();
+    const RawEnd peer(rendezvous_of(*invited));
+    Note hello = greeting(NoteKind::kHello);
+    if (!honest) hello.name[0] ^= std::byte{1};
+    BOOST_TEST(say_with(peer, hello, make_memfd(kSegmentBytes, kGoodSeals), make_doorbell()));
+    BOOST_TEST(peer.say(
+        {.kind = NoteKind::kJoin, .number = 1, .name = Invitation::decode(invited->words())->token}));
+    turn();
+    const auto place = invited->take_place();
+    BOOST_REQUIRE(place.has_value());
+    BOOST_TEST(place->channel().reads_memory() == honest);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_to_nobody_is_nothing) {
   const RawDoor door;
   const auto visit = responder.meet(door.words(), kToken);
