@@ -14,7 +14,8 @@ namespace {
 constexpr ProviderId kNetwork = ProviderId::kIwarp;  // sets connections up
 
 std::vector<std::byte> joined(std::span<const std::byte> hello, const wire::PathsBytes& paths) {
-  std::vector<std::byte> data(hello.begin(), hello.begin() + std::min(hello.size(), wire::kPathsOffset));
+  const auto own = hello.first(std::min(hello.size(), wire::kPathsOffset));
+  std::vector<std::byte> data(own.begin(), own.end());
   data.resize(wire::kPathsOffset);
   const auto block = paths.view();
   data.insert(data.end(), block.begin(), block.end());
