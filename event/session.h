@@ -32,9 +32,8 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   void set_operations_max(std::uint32_t operations_max) { operations_max_ = operations_max; }
   // The operation has been admitted and its queue slot reserved: exactly one event follows.
   void post(proto::Direction direction, const proto::Operation& operation) {
-    if (!is_limited(direction) || operation.persistent)
-      return shard_->post(shared_from_this(), direction, operation);
-    shard_->post(shared_from_this(), direction, timed(direction, operation));
+    if (!is_limited(direction) || operation.persistent) return shard_->post(*this, direction, operation);
+    shard_->post(*this, direction, timed(direction, operation));
   }
   // With the time of its post, where there is a limit.
   [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {

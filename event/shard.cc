@@ -22,6 +22,8 @@ constexpr std::uint64_t kLateNs = 100'000;
 constexpr std::uint64_t kStillBusyNs = 50'000;
 constexpr std::uint64_t kGlanceNs = 5'000;
 constexpr int kLooksMax = 4;
+// More clients than a process can have descriptors; the rest of a token never comes round.
+constexpr int kClientPlaceBits = 24;
 
 }  // namespace
 
@@ -106,14 +108,13 @@ Port* Shard::port(ProviderId id) {
 
 // ---------------------------------------------------------------- posting
 
-void Shard::post(const std::shared_ptr<Session>& session, proto::Direction direction,
-                 const proto::Operation& operation) {
+void Shard::post(Session& session, proto::Direction direction, const proto::Operation& operation) {
   if (!lock_.try_lock()) {
-    submit(Command{session, direction, operation, nullptr});
+    submit(Command{session.shared_from_this(), direction, operation, nullptr});
     return;
   }
   run_commands();
-  session->carry_out(direction, operation);
+  session.carry_out(direction, operation);
   settle();
   release_and_combine();
 }
@@ -165,7 +166,7 @@ void Shard::drive(std::uint64_t now_ns) {
   end_turn();
   look_at_ports(now_ns);
   settle();
-  if (timers_.next_deadline_ns() <= now_ns) {
+  if (!timers_.is_quiet(now_ns)) {
     timers_.fire(now_ns);
     settle();
   }
@@ -236,8 +237,9 @@ bool Shard::take_completions() {
     place.port->flush();
     const std::size_t count = place.port->poll(completions_);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto client = clients_.find(completions_[i].link);
-      if (client != clients_.end()) client->second->complete(completions_[i]);
+      // Held by the shard, also when it detaches itself meanwhile.
+      const Client* const found = client_of(completions_[i].link);
+      if (found != nullptr) found->client.get()->complete(completions_[i]);
     }
     some = some || count > 0;
   }
@@ -370,17 +372,29 @@ void Shard::wake_leader() {
 
 std::uint64_t Shard::attach(std::shared_ptr<CompletionClient> client) {
   lock_.assert_held();
-  const std::uint64_t token = next_token_++;
-  clients_.emplace(token, std::move(client));
+  if (free_clients_.empty()) {
+    free_clients_.push_back(static_cast<std::uint32_t>(clients_.size()));
+    clients_.emplace_back();
+  }
+  const std::uint32_t place = free_clients_.back();
+  free_clients_.pop_back();
+  const std::uint64_t token = next_serial_++ << kClientPlaceBits | place;
+  clients_[place] = {token, std::move(client)};
   return token;
+}
+
+Shard::Client* Shard::client_of(std::uint64_t token) {
+  const std::uint64_t place = token & ((std::uint64_t{1} << kClientPlaceBits) - 1);
+  return place < clients_.size() && clients_[place].token == token ? &clients_[place] : nullptr;
 }
 
 void Shard::detach(std::uint64_t token) {
   lock_.assert_held();
-  const auto client = clients_.find(token);
-  if (client == clients_.end()) return;
-  detached_.push_back(std::move(client->second));
-  clients_.erase(client);
+  Client* const found = client_of(token);
+  if (found == nullptr) return;
+  detached_.push_back(std::move(found->client));
+  *found = {};
+  free_clients_.push_back(static_cast<std::uint32_t>(found - clients_.data()));
 }
 
 void Shard::bury(Remains remains) {

@@ -38,7 +38,6 @@
 #include <csignal>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,8 +84,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   Shard& operator=(const Shard&) = delete;
 
   // --- Thread: any ---
-  void post(const std::shared_ptr<Session>& session, proto::Direction direction,
-            const proto::Operation& operation);
+  void post(Session& session, proto::Direction direction, const proto::Operation& operation);
   void execute(std::unique_ptr<Task> task);
   // Starts the engine thread if it does not run yet. EAGAIN: no thread to be had.
   Status start_engine();
@@ -156,6 +154,11 @@ class Shard : public std::enable_shared_from_this<Shard> {
     std::uint64_t looked_ns = 0;
     std::uint64_t busy_ns = 0;
   };
+  // Its token: the place in clients_, and a number that makes it like no other.
+  struct Client {
+    std::uint64_t token = 0;
+    std::shared_ptr<CompletionClient> client;
+  };
   using WatchedFds = std::array<pollfd, kProviderIds + 1>;
 
   Shard(ProviderSet& providers, UniqueFd wake_fd);
@@ -167,6 +170,8 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void look_at_ports(std::uint64_t now_ns) EXS_REQUIRES(lock_);
   [[nodiscard]] static bool is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_busy_ns);
   bool take_completions() EXS_REQUIRES(lock_);
+  // Null: nobody any more.
+  [[nodiscard]] Client* client_of(std::uint64_t token) EXS_REQUIRES(lock_);
   // Before sleeping: false: there is work already. And whenever somebody else may have disarmed.
   bool arm_ports() EXS_REQUIRES(lock_);
   void keep_armed(std::uint64_t now_ns) EXS_REQUIRES(lock_);
@@ -194,8 +199,9 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::vector<Command> running_ EXS_GUARDED_BY(lock_);
   std::array<Completion, 64> completions_ EXS_GUARDED_BY(lock_);  // here, because clearing it each time shows
   TimerQueue timers_ EXS_GUARDED_BY(lock_);
-  std::uint64_t next_token_ EXS_GUARDED_BY(lock_) = 1;
-  std::unordered_map<std::uint64_t, std::shared_ptr<CompletionClient>> clients_ EXS_GUARDED_BY(lock_);
+  std::vector<Client> clients_ EXS_GUARDED_BY(lock_);
+  std::vector<std::uint32_t> free_clients_ EXS_GUARDED_BY(lock_);  // their places in clients_
+  std::uint64_t next_serial_ EXS_GUARDED_BY(lock_) = 1;
   std::vector<std::shared_ptr<CompletionClient>> detached_ EXS_GUARDED_BY(lock_);  // die after the batch
   std::vector<Remains> remains_ EXS_GUARDED_BY(lock_);                             // likewise
   bool armed_ EXS_GUARDED_BY(lock_) = false;

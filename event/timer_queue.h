@@ -34,6 +34,10 @@ class TimerQueue {
     }
     return kNoDeadline;
   }
+  // Nothing can be due yet: the cheap question, for every look at the network.
+  [[nodiscard]] bool is_quiet(std::uint64_t now_ns) const noexcept {
+    return timers_.empty() || timers_.top().deadline_ns > now_ns;
+  }
   void fire(std::uint64_t now_ns) {
     while (next_deadline_ns() <= now_ns) {
       const auto client = timers_.top().client.lock();

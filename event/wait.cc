@@ -19,6 +19,9 @@ constexpr std::uint64_t kSignalLookNs = 500'000;
 // 4.1); a signal caught in this moment counts as caught before the call, as with any blocking call.
 constexpr std::uint64_t kBriefSpinNs = 20'000;
 
+// Asking for the time costs as much as a look at shared memory; nothing that needs it is that exact.
+constexpr unsigned kLooksPerTime = 8;
+
 // How long a follower sleeps that nobody can wake: a process out of descriptors still closes sockets, with a
 // queue that got none.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
@@ -52,8 +55,15 @@ class HeldSignals {
 
 class Wait {
  public:
-  Wait(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, std::uint64_t deadline_ns)
-      : queue_(queue), home_(*queue.home()), out_(out), min_(min), max_(max), deadline_ns_(deadline_ns) {}
+  Wait(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, std::uint64_t deadline_ns,
+       ReadSection* section)
+      : queue_(queue),
+        home_(*queue.home()),
+        out_(out),
+        min_(min),
+        max_(max),
+        deadline_ns_(deadline_ns),
+        section_(section) {}
 
   Result<std::size_t> run() {
     // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on
@@ -67,6 +77,16 @@ class Wait {
     if (taken()) return count_;
     if (deadline_ns_ == 0) return whatever_is_there();
     if (spin_briefly()) return count_;
+    if (section_ != nullptr) {
+      held_ = queue_.shared_from_this();
+      section_->leave();
+    }
+    const EventQueue::Visit visit(queue_);
+    return wait_at_length();
+  }
+
+ private:
+  Result<std::size_t> wait_at_length() {
     const HeldSignals signals;
     Status status = spin(signals);
     while (status.ok() && count_ == 0 && !expired_) status = sleep(signals);
@@ -75,7 +95,6 @@ class Wait {
     return whatever_is_there();
   }
 
- private:
   bool taken() {
     count_ = queue_.take(out_, min_, max_);
     return count_ > 0;
@@ -86,6 +105,15 @@ class Wait {
     return queue_.take(out_, 1, max_);
   }
 
+  // Looks a few times, all of them at this time.
+  bool found_soon(std::uint64_t now_ns) {
+    for (unsigned i = 0; i < kLooksPerTime; ++i) {
+      look(now_ns);
+      if (taken()) return true;
+    }
+    return false;
+  }
+
   void look(std::uint64_t now_ns) { home_.drive_as_waiter(now_ns, counts_); }
 
   // The first moments of a wait, before it is worth holding signals back.
@@ -94,8 +122,7 @@ class Wait {
     spin_end_ns_ = std::min(spin_end(start_ns), deadline_ns_);
     const std::uint64_t brief_end_ns = std::min(start_ns + kBriefSpinNs, spin_end_ns_);
     for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = monotonic_ns()) {
-      look(now_ns);
-      if (taken()) return true;
+      if (found_soon(now_ns)) return true;
     }
     return false;
   }
@@ -112,8 +139,7 @@ class Wait {
     std::uint64_t now_ns = monotonic_ns();
     std::uint64_t signal_look_ns = now_ns + kSignalLookNs;
     for (; now_ns < spin_end_ns_; now_ns = monotonic_ns()) {
-      look(now_ns);
-      if (taken()) return Status();
+      if (found_soon(now_ns)) return Status();
       if (now_ns < signal_look_ns) continue;
       signal_look_ns = now_ns + kSignalLookNs;
       if (const Status status = signals.look(); !status.ok()) return status;
@@ -189,6 +215,8 @@ class Wait {
   const std::size_t min_;
   const std::size_t max_;
   const std::uint64_t deadline_ns_;
+  ReadSection* const section_;
+  std::shared_ptr<EventQueue> held_;  // once the section is left
   std::uint64_t spin_end_ns_ = 0;
   std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
   bool counts_ = true;
@@ -199,9 +227,8 @@ class Wait {
 }  // namespace
 
 Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
-                                    std::uint64_t deadline_ns) {
-  const EventQueue::Visit visit(queue);
-  return Wait(queue, out, min, max, deadline_ns).run();
+                                    std::uint64_t deadline_ns, ReadSection* section) {
+  return Wait(queue, out, min, max, deadline_ns, section).run();
 }
 
 }  // namespace exs

@@ -26,15 +26,16 @@ Result<std::uint64_t> deadline_of(const timeval* timeout) {
 
 Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min,
                     std::int64_t max, Result<std::uint64_t> deadline_ns) {
-  const auto queue = library.queues.find(handle);
-  if (!queue) return failure(EBADF);
+  ReadSection section;
+  EventQueue* const queue = library.queues.peek(handle);
+  if (queue == nullptr) return failure(EBADF);
   if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX) return failure(EINVAL);
   if (max == 0) return 0;
   if (!deadline_ns) return failure(EINVAL);
   if (static_cast<std::size_t>(max) > queue->depth()) return failure(EINVAL);
   if (events == nullptr) return failure(EFAULT);
   const auto taken = wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
-                                     static_cast<std::size_t>(max), min == 0 ? 0 : *deadline_ns);
+                                     static_cast<std::size_t>(max), min == 0 ? 0 : *deadline_ns, &section);
   if (!taken) return failure(taken.error());
   return static_cast<int>(*taken);
 }

@@ -15,19 +15,24 @@ namespace exs {
 class EXS_CAPABILITY("drive lock") DriveLock {
  public:
   void lock() EXS_ACQUIRE() {
-    mutex_.lock();
+    int was = kFree;
+    if (!state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire)) {
+      while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) state_.wait(kAwaited);
+    }
     note_holder();
   }
   [[nodiscard]] bool try_lock() EXS_TRY_ACQUIRE(true) {
-    if (!mutex_.try_lock()) return false;
+    int was = kFree;
+    if (!state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire)) return false;
     note_holder();
     return true;
   }
+  // Orders what follows behind it, too: release_and_combine() relies on that.
   void unlock() EXS_RELEASE() {
 #ifdef EXS_DEBUG
     holder_.store({}, std::memory_order_relaxed);
 #endif
-    mutex_.unlock();
+    if (state_.exchange(kFree, std::memory_order_seq_cst) == kAwaited) state_.notify_one();
   }
   void assert_held() const EXS_ASSERT_CAPABILITY(this) {
 #ifdef EXS_DEBUG
@@ -42,7 +47,10 @@ class EXS_CAPABILITY("drive lock") DriveLock {
 #endif
   }
 
-  std::mutex mutex_;
+  // Awaited: held, and a thread may sleep until it is free.
+  static constexpr int kFree = 0, kHeld = 1, kAwaited = 2;
+
+  std::atomic<int> state_{kFree};
 #ifdef EXS_DEBUG
   std::atomic<std::thread::id> holder_;  // written by the holder, read by assert_held of any thread: a hint
 #endif

@@ -29,8 +29,11 @@ class ReadSection {
     reader_.turns.store(before + 1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~ReadSection() {
+  ~ReadSection() { leave(); }
+  // Before its end.
+  void leave() noexcept {
     if (!is_first_) return;
+    is_first_ = false;
     reader_.turns.store(reader_.turns.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   ReadSection(const ReadSection&) = delete;
