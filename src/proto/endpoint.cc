@@ -72,12 +72,19 @@ Status Endpoint::start() {
 
 void Endpoint::post_send(const Operation& operation) {
   sends_->post(operation);
-  settle({});
+  if (!is_steady()) return settle({});
+  if (const Status status = sends_->transmit(); !status.ok()) return settle(status);
+  sends_->deliver(sink_);
+  outbox_.end_step();
 }
 
 void Endpoint::post_receive(const Operation& operation) {
-  receives_->post(operation);
-  settle({});
+  if (receives_->post(operation)) settle({});
+}
+
+bool Endpoint::is_steady() const noexcept {
+  return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && endings_.is_quiet() &&
+         receives_->adverts_held() == 0 && !sends_->window_held();
 }
 
 void Endpoint::handle(const Completion& completion) {
@@ -85,14 +92,32 @@ void Endpoint::handle(const Completion& completion) {
   if (completion.kind == CompletionKind::kDisconnected) return disconnected(completion.status);
   // Posts fail when the link goes; why it went, and whether in order, comes with its last completion.
   if (!completion.status.ok()) return lose_link(State::kLosing);
-  settle(dispatch(completion));
+  if (completion.kind == CompletionKind::kSend) return send_left(completion);
+  const Status status = dispatch(completion);
+  if (status.ok() && receives_->took_directly() && is_steady() && sends_->all_sent()) return receive_ended();
+  settle(status);
+}
+
+// Who waited for room may go on; else there is an outcome at most.
+void Endpoint::send_left(const Completion& completion) {
+  const bool had_room = outbox_.has_room();
+  outbox_.left();
+  const bool is_immediate = kind_of(completion.token) == PostKind::kImmediate;
+  if (is_immediate) sends_->left(id_of(completion.token));
+  if (!had_room || !is_steady()) return settle({});
+  if (is_immediate) sends_->deliver(sink_);
+}
+
+// A message went straight to its receive, and no send waits for the credits it brought.
+void Endpoint::receive_ended() {
+  receives_->deliver(sink_);
+  if (const Status status = outbox_.return_credits(false); !status.ok()) settle(status);
 }
 
 Status Endpoint::dispatch(const Completion& completion) {
-  if (completion.kind == CompletionKind::kSend) outbox_.left();
   switch (kind_of(completion.token)) {
-    case PostKind::kMessage: return {};
-    case PostKind::kImmediate: sends_->left(id_of(completion.token)); return {};
+    case PostKind::kMessage:
+    case PostKind::kImmediate: return {};  // send_left()
     case PostKind::kRead: receives_->read_landed(); return {};
     case PostKind::kWrite: sends_->written(id_of(completion.token)); return {};
     case PostKind::kSlot: return message_arrived(id_of(completion.token), completion.length_bytes);

@@ -2,7 +2,9 @@
 // inside can be looked at.
 //
 // Each thing that happens (a post, a completion, a request to end) is one step: take it in, then advance()
-// does whatever has become possible, in a fixed order. So no mechanism needs to call another one.
+// does whatever has become possible, in a fixed order. So no mechanism needs to call another one. After a
+// step nothing more is possible; so the steps of which little can follow, the frequent ones of small
+// messages, do that little alone.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +76,10 @@ class Endpoint {
     return state_ == State::kAwaitingReady || state_ == State::kOpen;
   }
 
+  // Nothing but plain messages goes on: neither an end nor anything persistent, no advert to answer.
+  [[nodiscard]] bool is_steady() const noexcept;
+  void send_left(const Completion& completion);
+  void receive_ended();
   Status dispatch(const Completion& completion);
   Status message_arrived(std::uint64_t slot, std::uint32_t length_bytes);
   Status take(const wire::Message& message);

@@ -12,6 +12,15 @@ namespace exs::proto {
 using wire::AckStatus;
 using wire::MessageType;
 
+namespace {
+
+// Takes the next message as it comes.
+bool is_plain(const Operation& receive) {
+  return !receive.persistent && !receive.at_offset;
+}
+
+}  // namespace
+
 MessageReceives::MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters,
                                  const Agreement& agreement, std::uint64_t chunk_bytes,
                                  std::uint32_t first_sequence)
@@ -24,14 +33,22 @@ MessageReceives::MessageReceives(Link& link, Slots& slots, Credits& credits, Cou
       block_(link, counters, Direction::kReceive),
       peer_window_(Direction::kReceive) {}
 
-void MessageReceives::post(const Operation& operation) {
-  if (state_ == State::kStopped) return end_operation(operation, stop_outcome_);
-  if (operation.persistent && !operation.vector.empty()) return end_operation(operation, {EINVAL, 0, 0});
+bool MessageReceives::post(const Operation& operation) {
+  int error = 0;
   const bool is_owned = open_persistent_ > 0 || (block_.is_open() && !block_.is_revoked());
-  if (is_owned || (operation.persistent && peer_window_.stands()))
-    return end_operation(operation, {EBUSY, 0, 0});
+  if (operation.persistent && !operation.vector.empty()) {
+    error = EINVAL;
+  } else if (is_owned || (operation.persistent && peer_window_.stands())) {
+    error = EBUSY;
+  }
+  if (state_ == State::kStopped || error != 0) {
+    end_operation(operation, state_ == State::kStopped ? stop_outcome_ : Outcome{error, 0, 0});
+    return true;
+  }
   if (operation.persistent) ++open_persistent_;
-  open_.push_back(operation);
+  open_.append() = operation;
+  return state_ != State::kOpen || !waiting_.empty() || block_.is_open() || operation.persistent ||
+         operation.at_offset;
 }
 
 Status MessageReceives::arrived(const wire::Message& message, std::uint64_t slot,
@@ -56,6 +73,9 @@ Status MessageReceives::arrived(const wire::Message& message, std::uint64_t slot
   ++next_sequence_;
   offsets_cancelled_ = false;
   if (is_immediate) {
+    const bool is_first = waiting_.empty() && transfers_.empty() && cancelled_.empty() && !block_.is_open();
+    if (is_first && state_ == State::kOpen && !open_.empty() && is_plain(open_.front()))
+      return take_directly(slot, message_bytes);
     ++immediates_held_;
     Incoming& incoming = waiting_.push_back({});
     incoming.source = Source::kImmediate;
@@ -97,6 +117,23 @@ Status MessageReceives::arrived(const wire::Message& message, std::uint64_t slot
     incoming.length_bytes += wire::list_entry(list, i).length_bytes;
   waiting_.push_back(incoming);
   return {};
+}
+
+Status MessageReceives::take_directly(std::uint64_t slot, std::uint32_t message_bytes) {
+  direct_outcome_ = take_immediate(slots_.message(slot, message_bytes), open_.front());
+  if (const Status status = slots_.free(slot); !status.ok()) return status;
+  credits_.owe();
+  taken_directly_ = true;
+  return {};
+}
+
+void MessageReceives::deliver_direct(OutcomeSink& sink) {
+  taken_directly_ = false;
+  ++counters_.receives_done;
+  counters_.bytes_received += direct_outcome_.length_bytes;
+  counters_.copied_bytes += direct_outcome_.length_bytes;
+  sink.completed(Direction::kReceive, open_.front(), direct_outcome_);
+  open_.drop_front();
 }
 
 Status MessageReceives::match() {
@@ -420,6 +457,7 @@ Status MessageReceives::refuse_waiting() {
 
 void MessageReceives::fail_all(int error) {
   const Outcome outcome{error, 0, 0};
+  taken_directly_ = false;
   for (std::size_t i = 0; i < transfers_.count(); ++i) {
     transfers_[i].finished = true;
     transfers_[i].source = Source::kNothing;
@@ -434,6 +472,7 @@ void MessageReceives::fail_all(int error) {
 }
 
 void MessageReceives::deliver(OutcomeSink& sink) {
+  if (taken_directly_) deliver_direct(sink);
   block_.deliver(sink);
   while (!cancelled_.empty()) {
     const Ended ended = cancelled_.pop_front();

@@ -36,8 +36,9 @@ class MessageReceives final : public ReceiveSide {
   MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
                   std::uint64_t chunk_bytes, std::uint32_t first_sequence);
 
-  void post(const Operation& operation) override;
+  bool post(const Operation& operation) override;
   Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
+  [[nodiscard]] bool took_directly() const noexcept override { return taken_directly_; }
   Status told(const wire::Message& message) override;
   void read_landed() override;
   void peer_ended() override;
@@ -105,6 +106,8 @@ class MessageReceives final : public ReceiveSide {
     Outcome outcome;
   };
 
+  Status take_directly(std::uint64_t slot, std::uint32_t message_bytes);
+  void deliver_direct(OutcomeSink& sink);
   Result<bool> match_one();
   Result<bool> match_message();
   bool match_mark();
@@ -150,6 +153,10 @@ class MessageReceives final : public ReceiveSide {
   std::size_t block_reads_ = 0;    // transfers that read into the block
   std::uint64_t block_bytes_ = 0;  // put into the block by messages
   bool offsets_cancelled_ = false;
+  // An immediate that found a plain receive waiting and nothing before it: that one is open_.front() until
+  // its outcome, in the same step, so that nothing is copied but the payload.
+  bool taken_directly_ = false;
+  Outcome direct_outcome_;
 };
 
 }  // namespace exs::proto

@@ -33,7 +33,10 @@ void MessageSends::post(const Operation& operation) {
     persistent_id_ = first_id_ + operations_.count();
     any_persistent_ = true;
   }
-  Entry& posted = operations_.push_back({operation, State::kWaiting, {}, {}});
+  Entry& posted = operations_.append();
+  posted.operation = operation;
+  posted.state = State::kWaiting;
+  posted.outcome = {};
   if (!operation.more) flush();
   if (error != 0) refuse(posted, error);
 }
@@ -370,16 +373,19 @@ void MessageSends::deliver(OutcomeSink& sink) {
     }
   }
   while (!operations_.empty() && operations_.front().state >= State::kFinished) {
-    const Entry ended = operations_.pop_front();
+    Entry& ended = operations_.front();
+    if (ended.state != State::kGone) {
+      if (ended.outcome.error == 0) {
+        ++counters_.sends_done;
+        counters_.bytes_sent += ended.outcome.length_bytes;
+      }
+      sink.completed(Direction::kSend, ended.operation, ended.outcome);
+    }
+    ended.copy.reset();
+    operations_.drop_front();
     ++first_id_;
     if (handled_ > 0) --handled_;
     if (released_ > 0) --released_;
-    if (ended.state == State::kGone) continue;
-    if (ended.outcome.error == 0) {
-      ++counters_.sends_done;
-      counters_.bytes_sent += ended.outcome.length_bytes;
-    }
-    sink.completed(Direction::kSend, ended.operation, ended.outcome);
   }
 }
 

@@ -33,6 +33,8 @@ class Outbox {
   Status send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token);
   void left() noexcept { --in_flight_; }
 
+  // As return_credits() of a step in which nothing can have become due.
+  void end_step() noexcept { sent_in_step_ = false; }
   // Sends what is owed by itself if half is owed, or anything when `at_once`, and nothing else was sent since
   // the last call.
   Status return_credits(bool at_once);

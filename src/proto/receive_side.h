@@ -18,9 +18,12 @@ class ReceiveSide {
  public:
   virtual ~ReceiveSide() = default;
 
-  virtual void post(const Operation& operation) = 0;
+  // False: it waits for the peer, and nothing follows from it now.
+  virtual bool post(const Operation& operation) = 0;
   // A data message of the peer in its slot. EPROTO: no credit, wrong sequence, longer than agreed.
   virtual Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) = 0;
+  // The last message that arrived went straight to a receive: only its outcome is due.
+  [[nodiscard]] virtual bool took_directly() const noexcept { return false; }
   // Any other message about this direction.
   virtual Status told(const wire::Message& message) = 0;
   // The oldest RDMA READ is done.

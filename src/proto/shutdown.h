@@ -29,6 +29,11 @@ class Endings {
     return close_asked() ||
            (sending_ != Shutdown::kAsked && (receiving_ != Shutdown::kAsked || !peer_sends()));
   }
+  // Nobody has asked for or told any end.
+  [[nodiscard]] bool is_quiet() const noexcept {
+    return sending_ == Shutdown::kOpen && receiving_ == Shutdown::kOpen && close_ == Close::kOpen &&
+           peer_close_ == PeerClose::kOpen && !peer_sending_ended_ && !peer_receiving_ended_;
+  }
   [[nodiscard]] bool close_asked() const noexcept { return close_ != Close::kOpen; }
 
   // EPROTO: `type` must not come (any more). `held`: the peer's adverts we have not acknowledged and windows

@@ -17,11 +17,12 @@ StreamReceives::StreamReceives(Link& link, Slots& slots, Credits& credits, Count
       reads_(link, counters, agreement.reads_out, chunk_bytes),
       next_sequence_(first_sequence) {}
 
-void StreamReceives::post(const Operation& operation) {
+bool StreamReceives::post(const Operation& operation) {
   Receive& posted = receives_.push_back({});
   posted.operation = operation;
   posted.room = Pieces(operation);
   if (state_ == State::kStopped) end_open_receives(stop_outcome_);
+  return true;
 }
 
 // ---------------------------------------------------------------- from the peer

@@ -28,7 +28,7 @@ class StreamReceives final : public ReceiveSide {
   StreamReceives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
                  std::uint64_t chunk_bytes, std::uint32_t first_sequence);
 
-  void post(const Operation& operation) override;
+  bool post(const Operation& operation) override;
   Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
   Status told(const wire::Message& message) override;
   void read_landed() override;
