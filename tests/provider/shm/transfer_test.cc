@@ -13,7 +13,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-constexpr std::size_t kSizes[] = {0,     1,     2,     511,    4096,    16384,   16385,
+constexpr std::size_t kSizes[] = {0,     1,     2,     511,    4096,    4097,    16385,
                                   65535, 65536, 65537, 200001, 1048576, 1048577, 3'000'000};
 constexpr std::size_t kMemoryBytes = 3'000'100;
 
