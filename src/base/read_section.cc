@@ -29,8 +29,12 @@ class ReaderList {
  public:
   using Reader = ReadSection::Reader;
 
+  // `left`: the parent's list, in a child, where its mutex may be held for ever. Kept, as all that readers of
+  // other threads may hang on.
+  explicit ReaderList(const ReaderList* left) : left_(left) {}
+
   static ReaderList*& current() {
-    static ReaderList* list = new ReaderList;
+    static ReaderList* list = new ReaderList(nullptr);
     return list;
   }
   // Takes its thread off the list when that ends.
@@ -63,6 +67,7 @@ class ReaderList {
   }
 
  private:
+  [[maybe_unused]] const ReaderList* const left_;
   Mutex mutex_;
   std::vector<Reader*> readers_ EXS_GUARDED_BY(mutex_);
 };
@@ -82,7 +87,7 @@ void ReadSection::prepare() {
 }
 
 void ReadSection::forget_other_threads() {
-  ReaderList::current() = new ReaderList;
+  ReaderList::current() = new ReaderList(ReaderList::current());
   if (mine_ != nullptr) ReaderList::current()->add(*mine_);
 }
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include <exs/exs.h>
@@ -28,13 +28,18 @@ std::string file_text(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// "other-host" -> 16, for every "PREFIXOTHER_HOST = 16".
-std::map<std::string, int> numbers_in(const std::string& text, const std::string& pattern,
+// "other-host" -> 16, for every word "PREFIXOTHER_HOST" that "= 16" follows.
+std::map<std::string, int> numbers_in(const std::string& text, const std::string& prefix,
                                       std::string (*spell)(const std::string&)) {
   std::map<std::string, int> found;
-  const std::regex entry(pattern);
-  for (std::sregex_iterator match(text.begin(), text.end(), entry), end; match != end; ++match) {
-    found[spell((*match)[1])] = std::stoi((*match)[2]);
+  std::istringstream words(text);
+  std::string before;
+  std::string word;
+  std::string name;
+  while (words >> word) {
+    if (before == "=" && !name.empty()) found[spell(name)] = std::stoi(word);
+    if (word != "=") name = word.starts_with(prefix) ? word.substr(prefix.size()) : "";
+    before = word;
   }
   return found;
 }
@@ -58,13 +63,13 @@ std::string spell_enumerator(const std::string& name) {  // NoIoUring
 }
 
 std::map<std::string, int> public_codes() {
-  return numbers_in(file_text("include/exs/exs.h"), R"(EXS_REASON_(\w+) = (\d+))", spell_constant);
+  return numbers_in(file_text("include/exs/exs.h"), "EXS_REASON_", spell_constant);
 }
 
 std::map<std::string, int> inner_codes() {
   const std::string text = file_text("src/provider/reason.h");
   const auto from = text.find("enum class ReasonCode");
-  return numbers_in(text.substr(from, text.find("};", from) - from), R"(\bk(\w+) = (\d+))", spell_enumerator);
+  return numbers_in(text.substr(from, text.find("};", from) - from), "k", spell_enumerator);
 }
 
 }  // namespace
