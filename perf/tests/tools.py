@@ -12,8 +12,9 @@ BIN = pathlib.Path(os.environ["EXS_TOOLS"])
 LIMIT_S = 60
 
 
-def run(*command):
-    return subprocess.run([BIN / command[0], *command[1:]], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+def run(*command, **environment):
+    return subprocess.run([BIN / command[0], *command[1:]], capture_output=True, text=True, timeout=LIMIT_S, check=False,
+                          env={**os.environ, **environment})
 
 
 class ToolsTest(unittest.TestCase):
