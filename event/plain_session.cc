@@ -59,6 +59,11 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
+// The application closed the descriptor between our question and the touch.
+bool is_closed_meanwhile(int error) {
+  return error == EBADF || error == ENOTSOCK;
+}
+
 bool would_wait(int error) {
   return error == EAGAIN || error == EWOULDBLOCK;
 }
@@ -136,6 +141,10 @@ bool PlainSession::send_once(Transfer& transfer) {
     const int error = errno;
     if (error == EINTR) return true;
     if (would_wait(error)) return false;
+    if (is_closed_meanwhile(error)) {
+      end(ECANCELED);
+      return false;
+    }
     if (error != EPIPE) broken_ = error;
     finish(proto::Direction::kSend, error);
     return true;
@@ -165,6 +174,10 @@ bool PlainSession::receive_once(Transfer& transfer) {
     const int error = errno;
     if (error == EINTR) return true;
     if (would_wait(error)) return false;
+    if (is_closed_meanwhile(error)) {
+      end(ECANCELED);
+      return false;
+    }
     broken_ = error;
     finish(proto::Direction::kReceive, error);
     return true;

@@ -28,16 +28,14 @@ void Exchange::look() {
   // Asked before the records are taken: what the peer wrote before it went is taken first.
   const bool over = channel_->is_over();
   take_records();
-  if (over && drained_) {
-    end_all();
-    return;
-  }
-  go_on();
+  if (!over || !drained_) go_on();
   if (!channel_->out().status().ok() || !staging_out_.status().ok()) {
     log(LogLevel::kWarn, "shm: process %d broke the counters of a ring: EPROTO",
         static_cast<int>(channel_->peer_pid()));
     channel_->end(Status(EPROTO));
   }
+  // A peer that went is heard to the end; who broke the rules is not.
+  if (channel_->is_over() && (!over || drained_)) end_all();
 }
 
 void Exchange::take_records() {
@@ -215,6 +213,8 @@ bool Exchange::arm() {
   RecordHeader header;
   if (channel_->in().peek(header)) return false;
   if (ring_full_ && !channel_->out().ask_for_room()) return false;
+  const bool sound = channel_->in().status().ok() && channel_->out().status().ok();
+  if (!sound && !channel_->is_over()) return false;  // the next look ends it
   return !pieces_short_ || staging_out_.room().empty();
 }
 
