@@ -122,7 +122,7 @@ class Server {
     }
     turns_.answer(job_.wait);
     watch_.start();
-    while (!turns_.ended() || ended_ < job_.depth) take();
+    while (!turns_.ended() || !turns_.idle() || ended_ < job_.depth) take();
     watch_.stop();
     results_.cpu_ns = watch_.cpu_ns();
     results_.wall_ns = watch_.wall_ns();

@@ -2,6 +2,7 @@
 // the connections beside it that some kinds have, and one queue for all.
 #pragma once
 
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,10 @@ class Channel {
   // caller.
   void post_control_receive();
   // Makes the buffers of this connection, once.
+  // Memory that outlives the connections, as what they still use must.
+  Slots& add_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind) {
+    return more_slots_.emplace_back(size_bytes, count, kind);
+  }
   Slots& make_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
   [[nodiscard]] Slots& slots() { return *slots_; }
   // The connections that carry the data beside this one: the server picks a port and answers with it, and the
@@ -53,6 +58,7 @@ class Channel {
   Queue& queue_;
   Memory control_;
   std::optional<Slots> slots_;
+  std::list<Slots> more_slots_;
   // Last: they are closed before the memory goes.
   Socket socket_;
   std::vector<Socket> data_;

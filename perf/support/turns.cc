@@ -13,7 +13,8 @@ constexpr std::uint32_t kSpareMessages = 8;
 }  // namespace
 
 TurnGiver::TurnGiver(Channel& channel, std::uint32_t buffers)
-    : channel_(channel), messages_(kTurnBytes, buffers + kSpareMessages, MemoryKind::plain) {}
+    : channel_(channel),
+      messages_(channel.add_slots(kTurnBytes, buffers + kSpareMessages, MemoryKind::plain)) {}
 
 void TurnGiver::answer(Wait wait) {
   channel_.post_control_receive();
@@ -44,7 +45,8 @@ bool TurnGiver::handle(const exs_event_t& event) {
 }
 
 TurnReceiver::TurnReceiver(Channel& channel, std::uint32_t buffers)
-    : channel_(channel), messages_(kControlMaxBytes, buffers + kSpareMessages, MemoryKind::plain) {
+    : channel_(channel),
+      messages_(channel.add_slots(kControlMaxBytes, buffers + kSpareMessages, MemoryKind::plain)) {
   while (posted_ < messages_.count()) post();
 }
 

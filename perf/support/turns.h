@@ -21,10 +21,12 @@ class TurnGiver {
   // False: the event is none of the control connection. Throws Failure when it broke.
   bool handle(const exs_event_t& event);
   [[nodiscard]] bool ended() const { return ended_; }
+  // No operation uses the memory of the messages any more: it must not go before.
+  [[nodiscard]] bool idle() const { return left_ == posted_; }
 
  private:
   Channel& channel_;
-  Slots messages_;
+  Slots& messages_;
   std::uint64_t posted_ = 0;
   std::uint64_t left_ = 0;
   bool ended_ = false;
@@ -44,7 +46,7 @@ class TurnReceiver {
   void post();
 
   Channel& channel_;
-  Slots messages_;
+  Slots& messages_;
   std::uint64_t posted_ = 0;
   std::optional<PeerResults> results_;
 };
