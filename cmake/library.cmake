@@ -2,7 +2,7 @@
 file(GLOB_RECURSE EXS_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/event/*.cc)
 
 add_library(exs_objects OBJECT ${EXS_SOURCES})
-target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL Threads::Threads PRIVATE spdlog::spdlog)
+target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL PkgConfig::RDMA Threads::Threads PRIVATE spdlog::spdlog)
 target_compile_options(exs_objects PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 target_compile_definitions(exs_objects PRIVATE EXS_VERSION_TEXT="${PROJECT_VERSION}")
 

@@ -49,6 +49,7 @@ class PlainAcceptor::PlainListener final : public Listener {
 class PlainAcceptor::PlainRequest final : public ConnectionRequest {
  public:
   explicit PlainRequest(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
+  [[nodiscard]] ProviderId provider() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
   int release_descriptor() noexcept override { return descriptor_.release(); }

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "event/engine.h"
@@ -60,14 +59,11 @@ Status Shard::open_ports() {
       missing_[i] = Reason::make(ReasonCode::kNotBuilt, "");
       continue;
     }
-    auto port = provider->open_port();
+    auto port = provider->open_port(missing_[i]);
     if (port) {
       places_.push_back({id, std::move(*port)});
     } else if (places_.empty()) {
       return port.error();
-    } else {
-      missing_[i] = Reason::make(ReasonCode::kFailed, "its port could not be opened: %s",
-                                 std::strerror(port.error().error()));
     }
   }
   return places_.empty() ? Status(ENOTSUP) : Status();

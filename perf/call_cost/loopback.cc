@@ -20,6 +20,7 @@ constexpr std::size_t kWireMessages = 8;
 class Request final : public exs::ConnectionRequest {
  public:
   explicit Request(std::vector<std::byte> private_data) : private_data_(std::move(private_data)) {}
+  [[nodiscard]] exs::ProviderId provider() const noexcept override { return exs::ProviderId::kIwarp; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   int release_descriptor() noexcept override { return -1; }
@@ -148,7 +149,7 @@ exs::Limits LoopbackProvider::limits() const noexcept {
   return {kMessageBytesMax, 64, 1, kMessageBytesMax};
 }
 
-exs::Result<std::unique_ptr<exs::Port>> LoopbackProvider::open_port() {
+exs::Result<std::unique_ptr<exs::Port>> LoopbackProvider::open_port(exs::Reason& /*why_not*/) {
   auto made = std::make_unique<LoopbackPort>();
   port = made.get();
   return made;

@@ -61,7 +61,7 @@ class LoopbackProvider final : public exs::Provider {
   [[nodiscard]] exs::Limits limits() const noexcept override;
   exs::Status register_memory(exs::MemoryKey, std::span<std::byte>, exs::Access, int) override { return {}; }
   void deregister_memory(exs::MemoryKey) noexcept override {}
-  exs::Result<std::unique_ptr<exs::Port>> open_port() override;
+  exs::Result<std::unique_ptr<exs::Port>> open_port(exs::Reason& why_not) override;
 
   LoopbackPort* port = nullptr;  // the last one opened
 };

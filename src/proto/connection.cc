@@ -76,7 +76,11 @@ const Agreement& Connection::agreement() const noexcept {
 
 LinkDepths link_depths(const Agreement& agreement) {
   // The peer's slots mirror ours, so as many messages as we have slots is also the most that can be of use.
-  return {slot_count(agreement), slot_count(agreement), agreement.reads_out, agreement.reads_in};
+  return {.sends = slot_count(agreement),
+          .receives = slot_count(agreement),
+          .reads_out = agreement.reads_out,
+          .reads_in = agreement.reads_in,
+          .message_bytes = static_cast<std::uint32_t>(slot_bytes(agreement))};
 }
 
 }  // namespace exs::proto

@@ -60,6 +60,7 @@ struct LinkDepths {
   std::uint32_t receives = 0;   // post_recv outstanding
   std::uint32_t reads_out = 0;  // ORD: post_read we may have outstanding, at most Limits::read_depth
   std::uint32_t reads_in = 0;   // IRD: reads of the peer we serve at once, at most Limits::read_depth
+  std::uint32_t message_bytes = 0;  // longest post_send of either end
 };
 
 struct Limits {
@@ -114,6 +115,14 @@ class Link {
   // on the connecting side.
   [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
 
+  // The ends' addresses, where the connection's descriptor does not know them. False: it does.
+  virtual bool addresses(sockaddr_storage& /*ours*/, sockaddr_storage& /*peers*/) const noexcept {
+    return false;
+  }
+  // After a kDisconnected instead of a kEstablished: why this provider does not reach the peer. kNone: the
+  // peer itself said no, or the provider is all there is.
+  [[nodiscard]] virtual Reason why_not() const noexcept { return {}; }
+
   // Leaves the established connection to another provider's link: nothing has been posted but receives, which
   // are forgotten; the descriptor stays open and as it is. ENOTSUP: this provider cannot.
   virtual Status release() { return Status(ENOTSUP); }
@@ -128,8 +137,11 @@ class Link {
 class ConnectionRequest {
  public:
   virtual ~ConnectionRequest() = default;
+  // Whose port can accept it.
+  [[nodiscard]] virtual ProviderId provider() const noexcept = 0;
+  // A provider may pad them with zeros.
   [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
-  // The kernel descriptor of the connection; the request closes it unless release_descriptor() took it.
+  // The kernel descriptor of the connection, or one that stands for it; the request closes it unless release_descriptor() took it.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual int release_descriptor() noexcept = 0;
   // Both answer once, before or after release_descriptor() (then the descriptor must still be open). The peer
@@ -151,6 +163,15 @@ class Meeting {
   [[nodiscard]] virtual const Reason& why_not() const noexcept = 0;
 };
 
+// What listens for peers of a provider that does not use the listening descriptor itself. They wait in it until
+// a port takes it. Destroy to stop listening. Thread: the owner's.
+class Listening {
+ public:
+  virtual ~Listening() = default;
+  // The descriptor's own TCP port is taken by it: peers of the network come here, too.
+  [[nodiscard]] virtual bool holds_tcp_port() const noexcept = 0;
+};
+
 // Incoming connections on one listening descriptor. Destroy to stop listening (the descriptor stays open).
 class Listener {
  public:
@@ -167,6 +188,7 @@ struct ConnectParameters {
 struct ListenParameters {
   std::uint32_t backlog = 0;             // requests waiting or in handshake; further peers wait in the kernel
   std::uint64_t handshake_limit_ns = 0;  // from TCP accept to complete request
+  Listening* listening = nullptr;        // the provider's own, outlives the listener
 };
 
 inline constexpr std::uint64_t kNoDeadline = UINT64_MAX;
@@ -176,13 +198,16 @@ class Port {
  public:
   virtual ~Port() = default;  // after its links, listeners
 
+  // Whether a connect() to this peer is worth a try; else why not. Asks no peer and takes microseconds.
+  virtual bool may_reach(const sockaddr* /*peer*/, Reason& /*why_not*/) { return true; }
   // `descriptor`: a TCP socket of the caller, not yet connected, made non-blocking here; borrowed until the
-  // link is destroyed. kEstablished or kDisconnected follows (ECONNREFUSED: rejected, see private_data()).
+  // link is destroyed. A provider that has no use for it takes from it the address to connect from, if it is
+  // bound. kEstablished or kDisconnected follows (ECONNREFUSED: rejected, see private_data()).
   // The caller keeps the time limit: it closes the link when it has waited long enough.
   virtual Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
                                                 const ConnectParameters& parameters,
                                                 std::uint64_t link_token) = 0;
-  // `descriptor`: a listening TCP socket of the caller; borrowed.
+  // `descriptor`: a listening TCP socket of the caller, or what Provider::start_listening was given; borrowed.
   virtual Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
                                                    std::uint64_t listener_token) = 0;
   // Takes the request's descriptor, borrowed from the caller who must have called release_descriptor().
@@ -262,7 +287,13 @@ class Provider {
   virtual Status register_memory(MemoryKey key, std::span<std::byte> region, Access access,
                                  int shared_fd) = 0;
   virtual void deregister_memory(MemoryKey key) noexcept = 0;
-  virtual Result<std::unique_ptr<Port>> open_port() = 0;
+  // EADDRINUSE and the like as of listen(2). Null: this provider listens on the descriptor itself, or nothing of
+  // its own carries the address. `descriptor`: a TCP socket that is bound and does not listen yet.
+  virtual Result<std::unique_ptr<Listening>> start_listening(int /*descriptor*/, int /*backlog*/) {
+    return std::unique_ptr<Listening>();
+  }
+  // `why_not` tells where it cannot be had.
+  virtual Result<std::unique_ptr<Port>> open_port(Reason& why_not) = 0;
 };
 
 }  // namespace exs

@@ -3,6 +3,7 @@
 #include "src/base/log.h"
 #include "src/provider/iwarp/iwarp.h"
 #include "src/provider/shm/shm.h"
+#include "src/provider/verbs/verbs.h"
 
 namespace exs {
 
@@ -11,6 +12,7 @@ ProviderSet& providers() {
     auto* made = new ProviderSet;
     made->add(*iwarp::make_iwarp_provider().release());
     made->add(*shm::make_shm_provider().release());
+    made->add(*verbs::make_verbs_provider().release());
     return made;
   }();
   return *set;

@@ -87,7 +87,7 @@ class FakeProvider final : public Provider {
   [[nodiscard]] Limits limits() const noexcept override { return {}; }
   Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }
   void deregister_memory(MemoryKey) noexcept override {}
-  Result<std::unique_ptr<Port>> open_port() override {
+  Result<std::unique_ptr<Port>> open_port(Reason&) override {
     auto made = std::make_unique<FakePort>();
     port = made.get();
     return made;

@@ -17,6 +17,7 @@ class IncomingRequest final : public ConnectionRequest {
   IncomingRequest(const IncomingRequest&) = delete;
   IncomingRequest& operator=(const IncomingRequest&) = delete;
 
+  [[nodiscard]] ProviderId provider() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override {
     return frame_.private_data;
   }

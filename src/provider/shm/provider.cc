@@ -1,3 +1,4 @@
+#include <cstring>
 #include <memory>
 
 #include "src/provider/shm/port.h"
@@ -25,7 +26,14 @@ class ShmProvider final : public Provider {
   }
   void deregister_memory(MemoryKey key) noexcept override { regions_.remove(key); }
 
-  Result<std::unique_ptr<Port>> open_port() override { return ShmPort::open(settings_, regions_); }
+  Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
+    auto port = ShmPort::open(settings_, regions_);
+    if (!port) {
+      why_not = Reason::make(ReasonCode::kFailed, "its port could not be opened: %s",
+                             std::strerror(port.error().error()));
+    }
+    return port;
+  }
 
  private:
   const Settings settings_;

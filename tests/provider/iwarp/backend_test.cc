@@ -104,7 +104,8 @@ BOOST_AUTO_TEST_CASE(ring_sends_and_reports_errors) {
 BOOST_AUTO_TEST_CASE(unknown_backend_is_refused_with_its_errno) {
   Settings settings;
   settings.backend = BackendChoice::kUnknown;
-  BOOST_TEST(make_iwarp_provider(settings)->open_port().error().error() == EINVAL);
+  exs::Reason why_not;
+  BOOST_TEST(make_iwarp_provider(settings)->open_port(why_not).error().error() == EINVAL);
 }
 
 // Threads take turns at driving one port, as the holders of a drive lock do; the ring's owner is one of them.

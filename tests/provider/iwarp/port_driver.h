@@ -50,7 +50,8 @@ class PortDriver {
 
  private:
   static std::unique_ptr<Port> open(Provider& from) {
-    Result<std::unique_ptr<Port>> opened = from.open_port();
+    Reason why_not;
+    Result<std::unique_ptr<Port>> opened = from.open_port(why_not);
     require(opened.has_value(), "open_port");
     return std::move(*opened);
   }

@@ -44,7 +44,8 @@ inline std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1) {
 class PortDriver {
  public:
   explicit PortDriver(const Settings& settings = {}) : provider(make_shm_provider(settings)) {
-    Result<std::unique_ptr<Port>> opened = provider->open_port();
+    Reason why_not;
+    Result<std::unique_ptr<Port>> opened = provider->open_port(why_not);
     require(opened.has_value(), "open_port");
     port = std::move(*opened);
   }
