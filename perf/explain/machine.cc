@@ -79,6 +79,7 @@ std::vector<Fact> look_at_machine() {
           look_at_descriptors(),
           look_at_seccomp(),
           look_at_io_uring(),
+          look_at_tcp_sockets(),
           look_at_unix_sockets(),
           look_at_memfd(),
           look_at_dev_shm(),

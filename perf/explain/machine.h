@@ -20,6 +20,7 @@ Fact look_at_io_uring();
 Fact look_at_ptrace_scope();
 Fact look_at_process_vm();
 Fact look_at_memfd();
+Fact look_at_tcp_sockets();
 Fact look_at_unix_sockets();
 Fact look_at_dev_shm();
 Fact look_at_memlock();

@@ -74,21 +74,33 @@ Json json_of(const exs_reason_t& reason) {
           {"cure", reason.cure}};
 }
 
+bool works(const std::string& provider, const Machine& machine) {
+  return std::none_of(machine.facts.begin(), machine.facts.end(), [&](const Fact& fact) {
+    return fact.verdict == Verdict::missing &&
+           std::find(fact.concerns.begin(), fact.concerns.end(), provider) != fact.concerns.end();
+  });
+}
+
+// Those of this build that work here, or those that do not.
+std::vector<std::string> providers_of(const Machine& machine, bool that_work) {
+  std::vector<std::string> names = split(machine.providers);
+  names.erase(std::remove_if(names.begin(), names.end(),
+                             [&](const std::string& name) { return works(name, machine) != that_work; }),
+              names.end());
+  return names;
+}
+
 }  // namespace
 
 bool is_well(const Machine& machine) {
-  const auto built = split(machine.providers);
-  return std::none_of(machine.facts.begin(), machine.facts.end(), [&](const Fact& fact) {
-    return fact.verdict == Verdict::missing &&
-           std::find_first_of(fact.concerns.begin(), fact.concerns.end(), built.begin(), built.end()) !=
-               fact.concerns.end();
-  });
+  return !providers_of(machine, true).empty();
 }
 
 void print(const Machine& machine, bool json) {
   if (json) {
     Json object = begin_json();
     object["providers"] = split(machine.providers);
+    object["working"] = providers_of(machine, true);
     Json facts = Json::object();
     for (const Fact& fact : machine.facts) facts[fact.name] = json_of(fact);
     object["machine"] = facts;
@@ -96,7 +108,9 @@ void print(const Machine& machine, bool json) {
     std::printf("%s\n", object.dump(2).c_str());
     return;
   }
-  std::printf("exs %s, providers: %s\n", exs_version_string(), machine.providers.c_str());
+  const std::string idle = joined(providers_of(machine, false));
+  std::printf("exs %s, providers: %s%s\n", exs_version_string(), joined(split(machine.providers)).c_str(),
+              idle.empty() ? "" : (" (not to be had here: " + idle + ")").c_str());
   for (const Fact& fact : machine.facts) {
     const std::string concerns = fact.concerns.empty() ? "" : " [" + joined(fact.concerns) + "]";
     std::printf("%-18s %-8s %s%s\n", fact.name.c_str(), name_of(fact.verdict), fact.text.c_str(),

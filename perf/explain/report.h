@@ -13,7 +13,7 @@ struct Machine {
   std::string providers;  // of this build, comma separated
 };
 
-// Nothing is missing that a provider of this build needs.
+// Some provider of this build has everything that it needs: connections can be made.
 bool is_well(const Machine& machine);
 void print(const Machine& machine, bool json);
 // `target` as the user wrote it.

@@ -7,8 +7,8 @@ import unittest
 
 from tools import BIN, LIMIT_S, ToolsTest, run
 
-FACTS = ["host", "user", "network_namespace", "pid_namespace", "descriptors", "seccomp", "io_uring", "unix_sockets",
-         "memfd", "dev_shm", "ptrace_scope", "process_vm_readv", "memlock", "rdma"]
+FACTS = ["host", "user", "network_namespace", "pid_namespace", "descriptors", "seccomp", "io_uring", "tcp_sockets",
+         "unix_sockets", "memfd", "dev_shm", "ptrace_scope", "process_vm_readv", "memlock", "rdma"]
 NOBODY = "65534"
 CANNOT = 77  # of test-confined: not with the rights of this user
 
@@ -24,6 +24,9 @@ class Machine(ToolsTest):
         self.assertIn(done.returncode, (0, 1), done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["well"], done.returncode == 0)
+        self.assertEqual(found["well"], bool(found["working"]))
+        lacking = {name for fact in found["machine"].values() if fact["verdict"] == "missing" for name in fact["concerns"]}
+        self.assertEqual(found["working"], [name for name in found["providers"] if name not in lacking])
         return found["machine"], done.returncode
 
     def assert_reason(self, fact, verdict, reason, *parts):
@@ -71,8 +74,12 @@ class Machine(ToolsTest):
     def test_memfd_refused(self):
         machine, status = self.look(("deny", "memfd_create", str(errno.EPERM)))
         self.assert_reason(machine["memfd"], "missing", "no-memfd", "Operation not permitted")
-        has_shm = "shm" in json.loads(run("exs-explain", "--json").stdout)["providers"]
-        self.assertEqual(status, 1 if has_shm else 0)
+        self.assertEqual(status, 0)  # iwarp works without
+
+    def test_tcp_sockets_refused(self):
+        machine, status = self.look(("deny", "tcp_socket", str(errno.EAFNOSUPPORT)))
+        self.assert_reason(machine["tcp_sockets"], "missing", "failed", "Address family not supported")
+        self.assertEqual(status, 1)  # every connection begins with one
 
     def test_unix_sockets_refused(self):
         machine, _ = self.look(("deny", "unix_socket", str(errno.EAFNOSUPPORT)))
@@ -102,7 +109,7 @@ class Machine(ToolsTest):
         if machine["rdma"]["verdict"] == "ok" or machine["rdma"]["reason"] != "no-device":
             self.skipTest("this machine has an RDMA device")
         self.assert_reason(machine["rdma"], "missing", "no-device", "no device")
-        self.assertEqual(status, 0)  # no provider of this build needs one
+        self.assertEqual(status, 0)  # the others work without
 
     def test_user_and_namespaces(self):
         here, _ = self.look()
@@ -133,7 +140,7 @@ class Connection(ToolsTest):
         self.assertEqual((found["connected"], found["errno"], found["error"]), (True, 0, ""))
         used = [reason["provider"] for reason in found["reasons"] if reason["verdict"] == "used"]
         self.assertEqual(used, [found["provider"]])
-        self.assertLessEqual(set(json.loads(run("exs-explain", "--json").stdout)["providers"]),
+        self.assertLessEqual(set(json.loads(run("exs-explain", "--json").stdout)["working"]),
                              {reason["provider"] for reason in found["reasons"]})
 
     def test_a_wish_is_followed(self):

@@ -1,7 +1,7 @@
 // Runs a program with fewer rights:  test-confined RESTRICTION... -- COMMAND...
-//   deny NAME ERRNO   the system call fails (0: kills)      limit memlock|nofile NUMBER
-//   user ID           pidns   netns        rdma_port STATE   /sys shows one RDMA device, its port in this
-//   state
+//   deny NAME ERRNO   the system call fails (0: kills); unix_socket, tcp_socket: socket(2) with these
+//   families      limit memlock|nofile NUMBER user ID           pidns   netns        rdma_port STATE   /sys
+//   shows one RDMA device, its port in this state
 // Exit 77 when a restriction cannot be had here.
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -52,6 +52,10 @@ bool restrict_by(char**& word) {
     const std::string call = *word++;
     const int error = std::atoi(*word++);
     if (call == "unix_socket") return deny_system_calls({SYS_socket}, error, 1 /* AF_UNIX */);
+    if (call == "tcp_socket") {
+      return deny_system_calls({SYS_socket}, error, 2 /* AF_INET */) &&
+             deny_system_calls({SYS_socket}, error, 10 /* AF_INET6 */);
+    }
     return deny_system_calls({kCalls.at(call)}, error);
   }
   if (what == "limit") {
