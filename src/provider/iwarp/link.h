@@ -54,6 +54,12 @@ class IwarpLink final : public Link, public Pollable, private ReceiverClient, pr
   bool finish_send(const IoJob& job);
   // The port stops sending for now although more could go: goes on when the socket is writable.
   void wait_until_writable();
+  // Whether anything came behind the handshake.
+  [[nodiscard]] bool has_heard_peer() const noexcept {
+    return receiver_.fpdu_seen() || !receiver_.at_fpdu_boundary();
+  }
+  // Sends an empty write, unless nothing of ours has left yet, or more is about to leave anyway.
+  void nudge();
   void taken_to_flush() noexcept { marked_to_flush_ = false; }
   void taken_to_send() noexcept { marked_to_send_ = false; }
 

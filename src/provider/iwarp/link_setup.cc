@@ -100,6 +100,7 @@ void IwarpLink::take_reply(std::size_t bytes) {
   transmitter_.open();
   complete(CompletionKind::kEstablished, {}, 0);
   if (transmitter_.has_work()) mark_to_send();
+  if (!reply.is_exs && context_.settings.nudge) context_.nudges.expect_first_word(this, context_.now_ns);
 }
 
 Status IwarpLink::start_accept(const MpaFrame& request, std::span<const std::byte> private_data) {

@@ -167,6 +167,13 @@ bool IwarpLink::finish_send(const IoJob& job) {
   return transmitter_.has_work();
 }
 
+void IwarpLink::nudge() {
+  if (state_ != State::kOpen || !transmitter_.has_begun() || transmitter_.has_work()) return;
+  log(LogLevel::kInfo, "iwarp: %s is silent since its MPA reply: nudged", peer_name().c_str());
+  transmitter_.queue_nudge();
+  mark_to_send();
+}
+
 void IwarpLink::wait_until_writable() {
   if (is_over() || held_up_) return;
   held_up_ = true;

@@ -105,6 +105,7 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   working_.assign(hot.begin(), hot.end());
   receive_from(working_);
   if (look) look_at_epoll();
+  context_.nudges.look(now_ns);
   if (!context_.to_send.empty()) {
     working_.clear();
     working_.swap(context_.to_send);
@@ -185,7 +186,7 @@ void IwarpPort::send_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>&
 }
 
 std::uint64_t IwarpPort::next_deadline_ns() const noexcept {
-  std::uint64_t deadline_ns = kNoDeadline;
+  std::uint64_t deadline_ns = context_.nudges.next_deadline_ns();
   for (const IwarpListener* listener : context_.listeners) {
     deadline_ns = std::min(deadline_ns, listener->next_deadline_ns());
   }

@@ -49,6 +49,7 @@ void HotLinks::cool(IwarpLink* link) noexcept {
 
 void PortContext::forget(const IwarpLink* link) noexcept {
   hot.forget(link);
+  nudges.forget(link);
   std::erase(to_flush, link);
   std::erase(to_send, link);
   std::erase(to_receive, link);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/provider/iwarp/chunk_pool.h"
+#include "src/provider/iwarp/nudge.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/support/completion_queue.h"
 #include "src/provider/support/poller.h"
@@ -45,6 +46,7 @@ struct PortContext {
   ChunkPool chunks;
   CompletionQueue completions;
   HotLinks hot;
+  Nudges nudges;
   std::uint64_t now_ns = 0;          // as progress() was told last
   std::uint64_t arrivals = 0;        // receives that brought bytes
   std::vector<IwarpLink*> to_flush;  // something was posted since the last flush()

@@ -17,6 +17,7 @@ struct Settings {
   BackendChoice backend = BackendChoice::kAutomatic;
   bool announce_exs = true;                 // off: shake hands as a foreign iWARP peer would
   std::uint32_t payload_max = kPayloadMax;  // upper bound of one FPDU's payload
+  bool nudge = true;                        // foreign responders that stay silent
 };
 
 Settings settings_from_environment();

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kCopyMax = 512;               // payloads up to this are copied behind their header
 constexpr std::size_t kBatchBytes = 1024UL * 1024;  // what one gather() aims at
 constexpr std::size_t kPiecesPerFpdu = 5;
+constexpr std::uint32_t kNudgeStag = 1;  // 0 fails on some hardware, empty as the write is
 
 }  // namespace
 
@@ -54,7 +55,8 @@ void Transmitter::queue_payload(Message message, std::span<const std::byte> head
     message.payload = payload.data();
     message.payload_bytes = payload.size();
   }
-  (message.kind == MessageKind::kReadResponse ? responses_ : own_).push_back(message);
+  const bool posted = message.kind == MessageKind::kSend || message.kind == MessageKind::kWrite;
+  (posted ? own_ : responses_).push_back(message);
 }
 
 void Transmitter::queue_send(std::span<const std::byte> header, std::span<const std::byte> payload,
@@ -75,6 +77,13 @@ void Transmitter::queue_write(std::span<const std::byte> payload, std::uint32_t 
   message.stag = stag;
   message.offset = offset;
   queue_payload(message, {}, payload);
+}
+
+void Transmitter::queue_nudge() {
+  Message message;
+  message.kind = MessageKind::kNudge;
+  message.stag = kNudgeStag;
+  queue_payload(message, {}, {});
 }
 
 void Transmitter::queue_response(const ReadRequest& request, const std::byte* source) {

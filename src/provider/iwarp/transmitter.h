@@ -21,7 +21,7 @@
 
 namespace exs::iwarp {
 
-enum class MessageKind : std::uint8_t { kHandshake, kSend, kWrite, kReadRequest, kReadResponse };
+enum class MessageKind : std::uint8_t { kHandshake, kSend, kWrite, kReadRequest, kReadResponse, kNudge };
 
 // Told synchronously; must not call back into the transmitter.
 class TransmitterClient {
@@ -54,6 +54,8 @@ class Transmitter {
   void queue_write(std::span<const std::byte> payload, std::uint32_t stag, std::uint64_t offset,
                    std::uint64_t token);
   void queue_read(const ReadRequest& request, std::uint64_t token);
+  // A write of no bytes, which no window has to allow. No read that is held back delays it.
+  void queue_nudge();
   void queue_response(const ReadRequest& request, const std::byte* source);
 
   // Lists what comes next, at most about a megabyte. The memory listed stays valid until sent() covers it.
@@ -61,6 +63,8 @@ class Transmitter {
   std::size_t gather(std::span<iovec> out);
   void sent(std::size_t bytes);
   [[nodiscard]] bool has_work() const noexcept;
+  // Whether any message has been cut into FPDUs.
+  [[nodiscard]] bool has_begun() const noexcept { return begun_; }
   [[nodiscard]] std::uint32_t sends_queued() const noexcept { return sends_queued_; }
 
   // Drops every message. What is left is at most the rest of an FPDU that the peer has half of, which
@@ -96,7 +100,7 @@ class Transmitter {
   };
 
   static bool is_tagged(MessageKind kind) {
-    return kind == MessageKind::kWrite || kind == MessageKind::kReadResponse;
+    return kind == MessageKind::kWrite || kind == MessageKind::kReadResponse || kind == MessageKind::kNudge;
   }
   static std::size_t header_room(MessageKind kind) {
     return is_tagged(kind) ? kTaggedHeaderBytes : kUntaggedHeaderBytes;
@@ -118,6 +122,7 @@ class Transmitter {
   bool open_ = false;
   bool crc_on_ = false;
   bool in_message_ = false;
+  bool begun_ = false;
   bool last_was_response_ = false;
   bool mid_fpdu_ = false;  // the front piece continues an FPDU whose start has left
   std::uint32_t tagged_max_ = kPayloadMax;
@@ -129,7 +134,7 @@ class Transmitter {
   std::size_t built_bytes_ = 0;  // in pieces_, less front_sent_
   Message current_;
   Fifo<Message> own_;
-  Fifo<Message> responses_;
+  Fifo<Message> responses_;  // and nudges
   Fifo<Piece> pieces_;
 };
 

@@ -16,6 +16,7 @@ bool Transmitter::choose_next() {
   current_ = (last_was_response_ ? responses_ : own_).pop_front();
   if (current_.kind == MessageKind::kReadRequest) ++reads_.on_wire;
   in_message_ = true;
+  begun_ = true;
   return true;
 }
 
@@ -126,7 +127,7 @@ void Transmitter::store_header(std::byte* to, const Message& message, std::uint3
                                bool last) const {
   if (is_tagged(message.kind)) {
     TaggedHeader header;
-    header.opcode = message.kind == MessageKind::kWrite ? Opcode::kWrite : Opcode::kReadResponse;
+    header.opcode = message.kind == MessageKind::kReadResponse ? Opcode::kReadResponse : Opcode::kWrite;
     header.last = last;
     header.stag = message.stag;
     header.offset = message.offset + message.done;
