@@ -523,7 +523,8 @@ enum {                             /* stable; 0: nothing to tell */
        EXS_REASON_NO_DEVICE = 48,    /* verbs from here */
        EXS_REASON_PORT_DOWN = 49,
        EXS_REASON_NO_ROUTE = 50,
-       EXS_REASON_MEMLOCK = 51
+       EXS_REASON_MEMLOCK = 51,
+       EXS_REASON_NO_ACCESS = 52 /* /dev/infiniband: missing, or not for this user */
 };
 #define EXS_REASONS_MAX 16 /* most entries a connection has */
 /* One entry or more a provider: first whether it was used, then what limits it. `fact` is what was measured

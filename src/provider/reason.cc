@@ -59,6 +59,9 @@ constexpr Text kTexts[] = {
     {ReasonCode::kMemlock, "memlock",
      "ulimit -l unlimited; its hard limit: LimitMEMLOCK=infinity of systemd, docker run --ulimit "
      "memlock=-1"},
+    {ReasonCode::kNoAccess, "no-access",
+     "modprobe ib_uverbs rdma_ucm; rdma-core's udev rules let every user in; docker run "
+     "--device=/dev/infiniband"},
 };
 
 const Text* text_of(ReasonCode code) noexcept {

@@ -31,6 +31,7 @@ enum class ReasonCode : std::uint8_t {
   kPortDown = 49,
   kNoRoute = 50,
   kMemlock = 51,
+  kNoAccess = 52,
 };
 
 struct Reason {
