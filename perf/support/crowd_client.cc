@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -86,7 +85,7 @@ std::span<const exs_event_t> Clients::take() {
 void Clients::connect(std::uint16_t port, std::uint32_t count) {
   server_.sin_family = AF_INET;
   server_.sin_port = htons(port);
-  inet_pton(AF_INET, settings_.address.c_str(), &server_.sin_addr);  // checked by the command line
+  server_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   busy_ = 0;
   for (std::uint32_t begun = 0; begun < count || busy_ > 0;) {
     while (begun < count && busy_ < kConnectingMax / settings_.processes) begin(connections_[begun++]);

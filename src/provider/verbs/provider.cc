@@ -1,22 +1,52 @@
 #include <memory>
 
+#include "src/provider/verbs/listening.h"
+#include "src/provider/verbs/port.h"
+#include "src/provider/verbs/survey.h"
 #include "src/provider/verbs/verbs.h"
 
 namespace exs::verbs {
 namespace {
+
+constexpr std::uint32_t kMessageBytesMax = 33 * 1024;
+constexpr std::uint32_t kPrivateBytesMax = 56;
+constexpr std::uint32_t kReadDepthMax = 255;
+constexpr std::uint64_t kTransferBytesMax = std::uint64_t{1} << 30;
 
 // Thread: any.
 class VerbsProvider final : public Provider {
  public:
   [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kVerbs; }
   [[nodiscard]] std::string_view name() const noexcept override { return "verbs"; }
-  [[nodiscard]] Limits limits() const noexcept override { return {}; }
-  Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }
-  void deregister_memory(MemoryKey) noexcept override {}
-  Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
-    why_not = Reason::make(ReasonCode::kNoDevice, "");
-    return failure(ENODEV);
+  [[nodiscard]] Limits limits() const noexcept override {
+    return {kMessageBytesMax, kPrivateBytesMax, kReadDepthMax, kTransferBytesMax};
   }
+
+  Status register_memory(MemoryKey key, std::span<std::byte> region, Access, int) override {
+    return devices_.add(key, region);
+  }
+  void deregister_memory(MemoryKey key) noexcept override { devices_.remove(key); }
+
+  Result<std::unique_ptr<Listening>> start_listening(int descriptor, int backlog) override {
+    if (!any_device() || !devices_.are_ours()) return std::unique_ptr<Listening>();
+    return VerbsListening::start(descriptor, backlog);
+  }
+
+  Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
+    if (!any_device()) {
+      why_not = Reason::make(ReasonCode::kNoDevice, "");
+      return failure(ENODEV);
+    }
+    if (!devices_.are_ours()) {
+      why_not =
+          Reason::make(ReasonCode::kFailed, "the process that this one was forked from uses the devices");
+      return failure(ENODEV);
+    }
+    return VerbsPort::open(devices_);
+  }
+
+ private:
+  Devices devices_;
 };
 
 }  // namespace

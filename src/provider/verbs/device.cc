@@ -1,0 +1,178 @@
+#include "src/provider/verbs/device.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.h"
+
+namespace exs::verbs {
+namespace {
+
+Result<MemoryRegion> pin(const char* device, ibv_pd* domain, std::span<std::byte> memory, int access) {
+  MemoryRegion region(::ibv_reg_mr(domain, memory.data(), memory.size(), access));
+  if (region) return region;
+  const int error = errno;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  if (error == ENOMEM) {
+    log(LogLevel::kError,
+        "verbs: %s: cannot pin %zu bytes: ENOMEM; the process may lock %llu KiB: raise ulimit -l", device,
+        memory.size(), static_cast<unsigned long long>(limit.rlim_cur / 1024));
+  }
+  return failure(error);
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- memory
+
+Result<std::unique_ptr<Device>> Device::open(ibv_context* context) {
+  ibv_device_attr limits{};
+  if (const int error = ::ibv_query_device(context, &limits); error != 0) return failure(error);
+  ibv_pd* const domain = ::ibv_alloc_pd(context);
+  if (domain == nullptr) return failure(errno);
+  ::fcntl(context->async_fd, F_SETFL, ::fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
+  return std::unique_ptr<Device>(new Device(context, domain, limits));
+}
+
+Device::Device(ibv_context* context, ibv_pd* domain, const ibv_device_attr& limits)
+    : context_(context), domain_(domain), limits_(limits) {}
+
+Device::~Device() {
+  {
+    LockGuard guard(mutex_);
+    regions_.clear();
+  }
+  ::ibv_dealloc_pd(domain_);
+}
+
+Status Device::add(MemoryKey key, std::span<std::byte> memory) {
+  auto region = pin(name(), domain_, memory, IBV_ACCESS_LOCAL_WRITE);
+  // Memory that the process itself cannot write will be asked for no more than reads.
+  if (!region && (region.error() == Status(EFAULT) || region.error() == Status(EACCES)))
+    region = pin(name(), domain_, memory, 0);
+  if (!region) return region.error();
+  LockGuard guard(mutex_);
+  regions_[key.value] = std::move(*region);
+  return Status();
+}
+
+void Device::remove(MemoryKey key) noexcept {
+  MemoryRegion gone;  // after the lock
+  LockGuard guard(mutex_);
+  const auto found = regions_.find(key.value);
+  if (found == regions_.end()) return;
+  gone = std::move(found->second);
+  regions_.erase(found);
+}
+
+std::uint32_t Device::local_key(MemoryKey key) {
+  LockGuard guard(mutex_);
+  const auto found = regions_.find(key.value);
+  return found == regions_.end() ? 0 : found->second->lkey;
+}
+
+Result<MemoryRegion> Device::expose(std::span<std::byte> memory, int access) {
+  return pin(name(), domain_, memory, access);
+}
+
+// ---------------------------------------------------------------- events
+
+void Device::join(DeviceUser& user) {
+  LockGuard guard(events_mutex_);
+  users_.push_back(&user);
+}
+
+void Device::leave(DeviceUser& user) noexcept {
+  LockGuard guard(events_mutex_);
+  std::erase(users_, &user);
+}
+
+void Device::read_events() {
+  LockGuard guard(events_mutex_);
+  ibv_async_event event{};
+  while (::ibv_get_async_event(context_, &event) == 0) {
+    tell(event);
+    ::ibv_ack_async_event(&event);
+  }
+}
+
+void Device::tell(const ibv_async_event& event) {
+  DeviceTrouble trouble{};
+  std::uint32_t number = 0;
+  switch (event.event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      trouble = DeviceTrouble::kQueuePair;
+      number = event.element.qp->qp_num;
+      break;
+    case IBV_EVENT_PORT_ERR:
+      trouble = DeviceTrouble::kPort;
+      number = static_cast<std::uint32_t>(event.element.port_num);
+      log(LogLevel::kWarn, "verbs: %s port %u went down: its connections end with ENETDOWN", name(), number);
+      break;
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+      trouble = DeviceTrouble::kDevice;
+      log(LogLevel::kError, "verbs: %s: %s: its connections end", name(),
+          ::ibv_event_type_str(event.event_type));
+      break;
+    default: return;
+  }
+  for (DeviceUser* user : users_) user->device_trouble(context_, trouble, number);
+}
+
+// ---------------------------------------------------------------- all of them
+
+bool Devices::ours() const {
+  return opened_by_ == 0 || opened_by_ == ::getpid();
+}
+
+bool Devices::are_ours() {
+  LockGuard guard(mutex_);
+  return ours();
+}
+
+Result<Device*> Devices::find(ibv_context* context) {
+  LockGuard guard(mutex_);
+  if (!ours()) return failure(ENODEV);
+  for (const auto& device : devices_) {
+    if (device->context() == context) return device.get();
+  }
+  auto device = Device::open(context);
+  if (!device) return failure(device.error());
+  for (const auto& [key, memory] : memory_) {
+    if (const Status status = (*device)->add({key}, memory); !status.ok()) return failure(status);
+  }
+  opened_by_ = ::getpid();
+  return devices_.emplace_back(std::move(*device)).get();
+}
+
+Status Devices::add(MemoryKey key, std::span<std::byte> memory) {
+  LockGuard guard(mutex_);
+  for (std::size_t i = 0; ours() && i < devices_.size(); ++i) {
+    const Status status = devices_[i]->add(key, memory);
+    if (status.ok()) continue;
+    while (i-- > 0) devices_[i]->remove(key);
+    return status;
+  }
+  memory_[key.value] = memory;
+  return Status();
+}
+
+void Devices::remove(MemoryKey key) noexcept {
+  LockGuard guard(mutex_);
+  if (ours()) {
+    for (const auto& device : devices_) device->remove(key);
+  }
+  memory_.erase(key.value);
+}
+
+}  // namespace exs::verbs

@@ -1,0 +1,226 @@
+#include "src/provider/verbs/link.h"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/log.h"
+
+namespace exs::verbs {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+// How long a closed connection may take to get rid of its last messages.
+constexpr std::uint64_t kLeaveNs = 1000 * kNsPerMs;
+// A flushed queue pair and no word of the connection manager for so long: it will not come.
+constexpr std::uint64_t kFlushedNs = 500 * kNsPerMs;
+// Between the first message and the first nudge, and after the last one; each pause is twice the one before.
+constexpr std::uint64_t kFirstNudgeNs = 30 * kNsPerMs;
+constexpr std::uint64_t kLastNudgeNs = 480 * kNsPerMs;
+
+// For the ids of connections that nobody owns any more.
+class Deaf final : public CmClient {
+ public:
+  void cm_event(const rdma_cm_event&) override {}
+};
+Deaf deaf;
+
+bool same_host_address(const sockaddr& one, const sockaddr& other) {
+  if (one.sa_family != other.sa_family) return false;
+  if (one.sa_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
+  }
+  return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(one).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(other).sin6_addr, sizeof(in6_addr)) == 0;
+}
+
+void copy_address(sockaddr_storage& to, const sockaddr& from) {
+  std::memcpy(&to, &from, from.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+}
+
+}  // namespace
+
+VerbsLink::VerbsLink(PortContext& context, QueuesOf queues_of, const LinkDepths& depths, std::uint64_t token)
+    : context_(context), queues_of_(queues_of), depths_(depths), token_(token) {
+  receives_.reserve(depths.receives);
+  context_.links.push_back(this);
+}
+
+VerbsLink::~VerbsLink() {
+  if (!is_over()) close();
+}
+
+bool VerbsLink::addresses(sockaddr_storage& ours, sockaddr_storage& peers) const noexcept {
+  if (!id_) return false;
+  copy_address(ours, *::rdma_get_local_addr(id_.get()));
+  copy_address(peers, *::rdma_get_peer_addr(id_.get()));
+  return true;
+}
+
+bool VerbsLink::is_bound_to(const sockaddr& address) const noexcept {
+  return id_ && same_host_address(*::rdma_get_local_addr(id_.get()), address);
+}
+
+// ---------------------------------------------------------------- traffic
+
+Status VerbsLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
+  if (!takes_posts() || !queue_pair_) return Status(ENOTCONN);
+  const Status status =
+      queue_pair_->send(header, {payload.address, static_cast<std::size_t>(payload.length_bytes)});
+  if (!status.ok()) return status;
+  if (nudge_after_ns_ == 0 && initiator_ && !heard_ &&
+      id_->verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+    nudge_after_ns_ = kFirstNudgeNs;
+    set_due(context_.now_ns + nudge_after_ns_);
+  }
+  complete(CompletionKind::kSend, Status(), token);
+  return Status();
+}
+
+Status VerbsLink::post_recv(LocalSlice into, std::uint64_t token) {
+  if (!takes_posts()) return Status(ENOTCONN);
+  if (receives_.size() == depths_.receives) return Status(EAGAIN);
+  receives_.push_back({{into.address, static_cast<std::size_t>(into.length_bytes)}, token});
+  return Status();
+}
+
+Status VerbsLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) {
+  if (!takes_posts() || !queue_pair_) return Status(ENOTCONN);
+  return queue_pair_->read(into, from, token);
+}
+
+Status VerbsLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) {
+  if (!takes_posts() || !queue_pair_) return Status(ENOTCONN);
+  return queue_pair_->write(from, to, token);
+}
+
+void VerbsLink::message_arrived(std::span<const std::byte> message) {
+  if (is_over()) return;
+  if (!heard_) {
+    heard_ = true;
+    if (!ends_) set_due(kNoDeadline);
+  }
+  if (receives_.empty() || receives_.back().into.size() < message.size()) {
+    log(LogLevel::kWarn, "verbs: a peer sent %s: the connection ends",
+        receives_.empty() ? "more messages than it has credits for" : "a message longer than was agreed");
+    return end_soon(Status(EPROTO));
+  }
+  const PostedReceive receive = receives_.back();
+  receives_.pop_back();
+  std::memcpy(receive.into.data(), message.data(), message.size());
+  complete(CompletionKind::kReceive, Status(), receive.token, static_cast<std::uint32_t>(message.size()));
+}
+
+void VerbsLink::transfer_done(CompletionKind kind, std::uint64_t token) {
+  if (!is_over()) complete(kind, Status(), token);
+}
+
+// A flush says that the connection has ended; the connection manager will say how.
+void VerbsLink::queue_pair_failed(Status why) {
+  if (!why.ok()) {
+    log(LogLevel::kWarn, "verbs: %s: a work request failed: %s", ::ibv_get_device_name(id_->verbs->device),
+        std::strerror(why.error()));
+    return end_soon(why);
+  }
+  heard_ = true;  // no more nudges
+  if (!ends_ && !is_over()) set_due(context_.now_ns + kFlushedNs);
+}
+
+// ---------------------------------------------------------------- windows
+
+Result<RemoteSlice> VerbsLink::expose(LocalSlice memory, Access access) {
+  if (!takes_posts() || !queue_pair_) return failure(ENOTCONN);
+  const bool written = (static_cast<unsigned>(access) & static_cast<unsigned>(Access::kRemoteWrite)) != 0;
+  const bool read = (static_cast<unsigned>(access) & static_cast<unsigned>(Access::kRemoteRead)) != 0;
+  const int rights =
+      (read ? IBV_ACCESS_REMOTE_READ : 0) | (written ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0);
+  auto queues = queues_of_(context_, *id_);
+  if (!queues) return failure(queues.error());
+  auto region =
+      (*queues)->device().expose({memory.address, static_cast<std::size_t>(memory.length_bytes)}, rights);
+  if (!region) return failure(region.error());
+  const std::uint32_t key = (*region)->rkey;
+  windows_[key] = std::move(*region);
+  return RemoteSlice{reinterpret_cast<std::uintptr_t>(memory.address), memory.length_bytes, key};
+}
+
+Status VerbsLink::withdraw(std::uint32_t key) {
+  return Status(windows_.erase(key) == 1 ? 0 : EINVAL);
+}
+
+// ---------------------------------------------------------------- the end
+
+void VerbsLink::end_soon(Status status) {
+  if (is_over() || ends_) return;
+  ends_ = true;
+  end_status_ = status;
+  context_.ending.push_back(this);
+}
+
+void VerbsLink::end_now() {
+  if (is_over()) return;
+  // Takes in what arrived before the end; a peer that ends in order still leaves posts behind.
+  if (queue_pair_) queue_pair_->destroy();
+  shut(end_status_.ok() ? Status(ECONNRESET) : end_status_, false);
+  state_ = State::kEnded;
+  complete(CompletionKind::kDisconnected, end_status_, 0);
+}
+
+void VerbsLink::close() noexcept {
+  if (!is_over()) shut(Status(ECANCELED), true);
+  state_ = State::kClosed;
+}
+
+void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
+  leave_lists();
+  windows_.clear();
+  const bool connected = state_ == State::kOpen;
+  state_ = State::kEnded;
+  if (queue_pair_ && connected && let_messages_leave && queue_pair_->has_messages_only() &&
+      !queue_pair_->is_idle() && !queue_pair_->has_failed()) {
+    queue_pair_->forget_client();
+    id_->context = &deaf;
+    context_.leaving.push_back(
+        {channel_, std::move(id_), std::move(queue_pair_), context_.now_ns + kLeaveNs});
+  }
+  if (queue_pair_) {
+    if (connected) ::rdma_disconnect(id_.get());
+    queue_pair_->destroy();
+    QueuePair::Unfinished left;
+    while (queue_pair_->take_unfinished(left)) complete(left.kind, status, left.token);
+    queue_pair_.reset();
+  }
+  if (id_) id_->context = &deaf;
+  id_.reset();
+  for (const PostedReceive& receive : receives_) complete(CompletionKind::kReceive, status, receive.token);
+  receives_.clear();
+}
+
+void VerbsLink::leave_lists() noexcept {
+  std::erase(context_.links, this);
+  std::erase(context_.replying, this);
+  std::erase(context_.ending, this);
+  std::erase(context_.timed, this);
+}
+
+// ---------------------------------------------------------------- time
+
+void VerbsLink::set_due(std::uint64_t due_ns) {
+  if (due_ns != kNoDeadline && due_ns_ == kNoDeadline) context_.timed.push_back(this);
+  if (due_ns == kNoDeadline && due_ns_ != kNoDeadline) std::erase(context_.timed, this);
+  due_ns_ = due_ns;
+}
+
+void VerbsLink::due() {
+  if (queue_pair_ && queue_pair_->has_failed()) return end_soon(Status(ECONNRESET));
+  if (heard_ || nudge_after_ns_ > kLastNudgeNs || !queue_pair_) return set_due(kNoDeadline);
+  if (const Status status = queue_pair_->nudge(); !status.ok()) return end_soon(status);
+  nudge_after_ns_ *= 2;
+  set_due(context_.now_ns + nudge_after_ns_);
+}
+
+}  // namespace exs::verbs

@@ -1,0 +1,104 @@
+#include "src/provider/verbs/listening.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/log.h"
+
+namespace exs::verbs {
+namespace {
+
+bool is_any(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr == htonl(INADDR_ANY);
+  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
+}
+
+// `address` with the port of `like`.
+sockaddr_storage with_port(const sockaddr& address, const sockaddr_storage& like) {
+  sockaddr_storage made{};
+  if (address.sa_family == AF_INET) {
+    std::memcpy(&made, &address, sizeof(sockaddr_in));
+  } else {
+    std::memcpy(&made, &address, sizeof(sockaddr_in6));
+  }
+  // At the same place in both families.
+  reinterpret_cast<sockaddr_in&>(made).sin_port = reinterpret_cast<const sockaddr_in&>(like).sin_port;
+  return made;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Listening>> VerbsListening::start(int descriptor, int backlog) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return failure(errno);
+  auto channel = CmChannel::open();
+  if (!channel) return std::unique_ptr<Listening>();
+  std::unique_ptr<VerbsListening> made(new VerbsListening(std::move(*channel), backlog));
+  const Status status = is_any(address) ? made->listen_on_all(address) : made->listen_on(address, true);
+  if (!status.ok() && status != Status(ENODEV)) return failure(status);
+  if (made->ids_.empty()) return std::unique_ptr<Listening>();
+  return std::unique_ptr<Listening>(std::move(made));
+}
+
+VerbsListening::~VerbsListening() = default;
+
+Status VerbsListening::listen_on(const sockaddr_storage& address, bool only_address) {
+  auto id = channel_->make_id(*this);
+  if (!id) return id.error();
+  sockaddr_storage bound = address;
+  if (::rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&bound)) != 0)
+    return Status(errno == EADDRNOTAVAIL ? ENODEV : errno);
+  if ((*id)->verbs == nullptr) return Status(ENODEV);
+  const bool iwarp = (*id)->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+  if (iwarp && !only_address) return Status(ENODEV);
+  if (::rdma_listen(id->get(), backlog_) != 0) return Status(errno);
+  holds_tcp_port_ = holds_tcp_port_ || iwarp;
+  ids_.push_back(std::move(*id));
+  return Status();
+}
+
+Status VerbsListening::listen_on_all(const sockaddr_storage& address) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return Status(errno);
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const bool wanted = one->ifa_addr->sa_family == address.ss_family ||
+                        (address.ss_family == AF_INET6 && one->ifa_addr->sa_family == AF_INET);
+    if (!wanted) continue;
+    const Status status = listen_on(with_port(*one->ifa_addr, address), false);
+    if (!status.ok() && status != Status(ENODEV))
+      log(LogLevel::kWarn, "verbs: cannot listen on %s: %s; its peers use the network", one->ifa_name,
+          std::strerror(status.error()));
+  }
+  ::freeifaddrs(all);
+  return Status();
+}
+
+void VerbsListening::cm_event(const rdma_cm_event& event) {
+  if (event.event != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+  UniqueFd descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int error = descriptor.valid() ? 0 : errno;
+  auto request = std::make_unique<IncomingRequest>(channel_, event, std::move(descriptor));
+  if (error != 0) {
+    log(LogLevel::kError, "verbs: a peer was refused, there is no descriptor for it: %s; raise ulimit -n",
+        std::strerror(error));
+    return;
+  }
+  if (requests_.count() >= static_cast<std::size_t>(backlog_)) return;
+  ++seen_;
+  requests_.push_back(std::move(request));
+}
+
+std::unique_ptr<ConnectionRequest> VerbsListening::next_request() {
+  if (requests_.empty()) return nullptr;
+  return requests_.pop_front();
+}
+
+}  // namespace exs::verbs

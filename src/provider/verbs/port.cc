@@ -1,0 +1,259 @@
+#include "src/provider/verbs/port.h"
+
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/provider/verbs/incoming_request.h"
+#include "src/provider/verbs/listener.h"
+#include "src/provider/verbs/listening.h"
+
+namespace exs::verbs {
+namespace {
+
+// A look at descriptors is a system call, and messages need none.
+constexpr std::uint64_t kLookNs = 20'000;
+constexpr std::uint64_t kLookAgainNs = 100'000'000;
+constexpr std::size_t kEventsMax = 64;
+constexpr std::size_t kLeavingMax = 4096;
+
+bool is_loopback(const sockaddr& address) {
+  constexpr std::uint32_t kLoopbackNet = 127;
+  constexpr int kNetShift = 24;
+  if (address.sa_family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> kNetShift == kLoopbackNet;
+  const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&host) != 0;
+}
+
+bool is_any(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr == htonl(INADDR_ANY);
+  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Port>> VerbsPort::open(Devices& devices) {
+  Result<Poller> poller = Poller::open();
+  if (!poller) return failure(poller.error());
+  UniqueFd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell.valid()) return failure(errno);
+  std::unique_ptr<VerbsPort> port(new VerbsPort(std::move(*poller), devices, std::move(bell)));
+  if (const Status status = port->context_.poller.add(port->bell_fd_.get(), EPOLLIN, port->bell_);
+      !status.ok())
+    return failure(status);
+  return port;
+}
+
+VerbsPort::VerbsPort(Poller&& poller, Devices& devices, UniqueFd bell)
+    : context_(std::move(poller), devices),
+      addresses_([this](const sockaddr& address) { address_gone(address); }),
+      bell_fd_(std::move(bell)),
+      bell_(*this) {}
+
+VerbsPort::~VerbsPort() {
+  context_.leaving.clear();
+  for (const auto& watched : watched_) watched->device().leave(*this);
+}
+
+// ---------------------------------------------------------------- connections
+
+bool VerbsPort::may_reach(const sockaddr* peer, Reason& why_not) {
+  if (!is_loopback(*peer)) return true;
+  why_not = Reason::make(ReasonCode::kNoRoute, "loopback addresses belong to no device");
+  return false;
+}
+
+Status VerbsPort::open_channel() {
+  if (context_.channel) return Status();
+  auto channel = CmChannel::open();
+  if (!channel) return channel.error();
+  if (const Status status = context_.poller.add((*channel)->descriptor(), EPOLLIN, **channel); !status.ok())
+    return status;
+  context_.channel = std::move(*channel);
+  addresses_.start(context_.poller);
+  in_use_ = true;
+  return Status();
+}
+
+Result<std::unique_ptr<Link>> VerbsPort::connect(int descriptor, const sockaddr* peer, socklen_t,
+                                                 const ConnectParameters& parameters,
+                                                 std::uint64_t link_token) {
+  if (const Status status = open_channel(); !status.ok()) return failure(status);
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  const bool named = ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) == 0 &&
+                     !is_any(bound) && bound.ss_family == peer->sa_family;
+  reinterpret_cast<sockaddr_in&>(bound).sin_port = 0;  // at the same place in both families
+  auto link = std::make_unique<VerbsLink>(context_, queues_of, parameters.depths, link_token);
+  const Status status =
+      link->start_connect(context_.channel, named ? reinterpret_cast<const sockaddr*>(&bound) : nullptr, peer,
+                          parameters.private_data);
+  if (!status.ok()) return failure(status);
+  return link;
+}
+
+Result<std::unique_ptr<Listener>> VerbsPort::listen(int, const ListenParameters& parameters,
+                                                    std::uint64_t listener_token) {
+  if (parameters.listening == nullptr) return failure(EINVAL);
+  // Listenings come from our provider only: the interface names the provider by the port.
+  auto listener = std::make_unique<VerbsListener>(
+      context_, static_cast<VerbsListening&>(*parameters.listening), listener_token);
+  if (const Status status = listener->start(); !status.ok()) return failure(status);
+  in_use_ = true;
+  return listener;
+}
+
+Result<std::unique_ptr<Link>> VerbsPort::accept(std::unique_ptr<ConnectionRequest> request, int,
+                                                const ConnectParameters& parameters,
+                                                std::uint64_t link_token) {
+  if (const Status status = open_channel(); !status.ok()) return failure(status);
+  // As with listen().
+  auto& incoming = static_cast<IncomingRequest&>(*request);
+  auto link = std::make_unique<VerbsLink>(context_, queues_of, parameters.depths, link_token);
+  const Status status =
+      link->start_accept(context_.channel, incoming.take_id(), incoming.channel(), incoming.offered(),
+                         incoming.private_data(), parameters.private_data);
+  if (!status.ok()) return failure(status);
+  return link;
+}
+
+Result<Queues*> VerbsPort::queues_of(PortContext& context, rdma_cm_id& id) {
+  for (const auto& queues : context.queues) {
+    if (queues->device().context() == id.verbs) return queues.get();
+  }
+  auto device = context.devices.find(id.verbs);
+  if (!device) return failure(device.error());
+  auto made = Queues::open(context.poller, **device, context.arrivals);
+  if (!made) return failure(made.error());
+  return context.queues.emplace_back(std::move(*made)).get();
+}
+
+// ---------------------------------------------------------------- traffic
+
+void VerbsPort::flush() {
+  if (context_.replying.empty()) return;
+  const auto replying = std::exchange(context_.replying, {});
+  for (VerbsLink* link : replying) link->reply();
+}
+
+void VerbsPort::progress(std::uint64_t now_ns) {
+  context_.now_ns = now_ns;
+  if (!in_use_) return;
+  for (const auto& queues : context_.queues) queues->poll();
+  if (must_look_ || now_ns - looked_ns_ >= kLookNs) look_at_epoll();
+  if (!context_.timed.empty()) do_due();
+  if (!context_.ending.empty()) end_ended();
+  if (!context_.leaving.empty()) let_leave();
+}
+
+void VerbsPort::look_at_epoll() {
+  looked_ns_ = context_.now_ns;
+  must_look_ = false;
+  // Devices that have come into use since.
+  for (std::size_t i = watched_.size(); i < context_.queues.size(); ++i)
+    hear_of(context_.queues[i]->device());
+  std::array<epoll_event, kEventsMax> room;
+  for (const epoll_event& event : context_.poller.look(room)) {
+    static_cast<Pollable*>(event.data.ptr)->ready(event.events);
+  }
+}
+
+// If it cannot be, the device's trouble shows in work requests that fail.
+void VerbsPort::hear_of(Device& device) {
+  watched_.push_back(std::make_unique<DeviceEvents>(device));
+  device.join(*this);
+  [[maybe_unused]] const Status logged = context_.poller.add(device.event_fd(), EPOLLIN, *watched_.back());
+}
+
+void VerbsPort::end_ended() {
+  ++context_.arrivals;
+  // Those that end meanwhile have their turn next time.
+  const auto ending = std::exchange(context_.ending, {});
+  for (VerbsLink* link : ending) link->end_now();
+}
+
+void VerbsPort::let_leave() {
+  const auto is_done = [&](const Leaving& one) {
+    return one.queue_pair->is_idle() || one.queue_pair->has_failed() || one.until_ns <= context_.now_ns;
+  };
+  const std::size_t surplus = context_.leaving.size() - std::min(context_.leaving.size(), kLeavingMax);
+  for (std::size_t i = 0; i < context_.leaving.size(); ++i) {
+    Leaving& one = context_.leaving[i];
+    if (i < surplus) one.until_ns = 0;
+    if (is_done(one)) ::rdma_disconnect(one.id.get());
+  }
+  std::erase_if(context_.leaving, is_done);
+}
+
+void VerbsPort::do_due() {
+  const auto timed = context_.timed;
+  for (VerbsLink* link : timed) {
+    if (link->due_ns() <= context_.now_ns) link->due();
+  }
+}
+
+std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
+  std::uint64_t deadline_ns = kNoDeadline;
+  for (const VerbsLink* link : context_.timed) deadline_ns = std::min(deadline_ns, link->due_ns());
+  for (const Leaving& one : context_.leaving) deadline_ns = std::min(deadline_ns, one.until_ns);
+  for (const auto& queues : context_.queues) {
+    if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, context_.now_ns + kLookAgainNs);
+  }
+  if (!context_.ending.empty()) deadline_ns = 0;
+  return deadline_ns;
+}
+
+bool VerbsPort::arm() {
+  must_look_ = true;
+  if (!in_use_) return true;
+  bool quiet = context_.ending.empty();
+  for (const auto& queues : context_.queues) quiet = queues->arm() && quiet;
+  return quiet;
+}
+
+// ---------------------------------------------------------------- trouble
+
+void VerbsPort::device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) {
+  {
+    LockGuard guard(trouble_mutex_);
+    troubles_.push_back({device, trouble, number});
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(bell_fd_.get(), &one, sizeof one);
+}
+
+void VerbsPort::hear_troubles() {
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const auto got = ::read(bell_fd_.get(), &rings, sizeof rings);
+  std::vector<Trouble> heard;
+  {
+    LockGuard guard(trouble_mutex_);
+    heard.swap(troubles_);
+  }
+  for (const Trouble& trouble : heard) {
+    for (VerbsLink* link : context_.links) {
+      if (!link->is_on(trouble.device)) continue;
+      if (trouble.kind == DeviceTrouble::kDevice) link->end_soon(Status(ENODEV));
+      if (trouble.kind == DeviceTrouble::kPort && link->port_number() == trouble.number)
+        link->end_soon(Status(ENETDOWN));
+      if (trouble.kind == DeviceTrouble::kQueuePair && link->has_queue_pair(trouble.number))
+        link->end_soon(Status(EIO));
+    }
+  }
+}
+
+void VerbsPort::address_gone(const sockaddr& address) {
+  for (VerbsLink* link : context_.links) {
+    if (link->is_bound_to(address)) link->end_soon(Status(EADDRNOTAVAIL));
+  }
+}
+
+}  // namespace exs::verbs

@@ -1,0 +1,95 @@
+// One shard's connections over RDMA devices.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/base/drive_lock.h"
+#include "src/base/unique_fd.h"
+#include "src/provider/provider.h"
+#include "src/provider/verbs/address_watch.h"
+#include "src/provider/verbs/link.h"
+#include "src/provider/verbs/port_context.h"
+
+namespace exs::verbs {
+
+// Nothing is opened before the first connection or listener needs it. Thread: shard.
+class VerbsPort final : public Port, private DeviceUser {
+ public:
+  static Result<std::unique_ptr<Port>> open(Devices& devices);
+  ~VerbsPort() override;
+
+  bool may_reach(const sockaddr* peer, Reason& why_not) override;
+  Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                        const ConnectParameters& parameters,
+                                        std::uint64_t link_token) override;
+  Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
+                                           std::uint64_t listener_token) override;
+  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
+                                       const ConnectParameters& parameters,
+                                       std::uint64_t link_token) override;
+  Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOTSUP); }
+  void unwatch(int) override {}
+  Result<int> accept_plain(int) override { return failure(ENOTSUP); }
+
+  void flush() override;
+  void progress(std::uint64_t now_ns) override;
+  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
+  std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
+  [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
+  bool arm() override;
+  void bind_engine_thread() override {}
+
+ private:
+  // Something that a device or the kernel told another thread, or that this one has to read.
+  class Bell final : public Pollable {
+   public:
+    explicit Bell(VerbsPort& port) : port_(port) {}
+    void ready(std::uint32_t) override { port_.hear_troubles(); }
+
+   private:
+    VerbsPort& port_;
+  };
+  class DeviceEvents final : public Pollable {
+   public:
+    explicit DeviceEvents(Device& device) : device_(device) {}
+    void ready(std::uint32_t) override { device_.read_events(); }
+    [[nodiscard]] Device& device() noexcept { return device_; }
+
+   private:
+    Device& device_;
+  };
+  struct Trouble {
+    const ibv_context* device = nullptr;
+    DeviceTrouble kind = DeviceTrouble::kQueuePair;
+    std::uint32_t number = 0;
+  };
+
+  VerbsPort(Poller&& poller, Devices& devices, UniqueFd bell);
+  void device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) override;
+  void hear_troubles();
+  void address_gone(const sockaddr& address);
+  Status open_channel();
+  static Result<Queues*> queues_of(PortContext& context, rdma_cm_id& id);
+  void hear_of(Device& device);
+  void look_at_epoll();
+  void end_ended();
+  void let_leave();
+  void do_due();
+
+  PortContext context_;
+  AddressWatch addresses_;
+  const UniqueFd bell_fd_;
+  Bell bell_;
+  std::vector<std::unique_ptr<DeviceEvents>> watched_;
+  bool in_use_ = false;  // something may come from the kernel
+  bool must_look_ = true;
+  std::uint64_t looked_ns_ = 0;
+  Mutex trouble_mutex_;
+  std::vector<Trouble> troubles_ EXS_GUARDED_BY(trouble_mutex_);
+};
+
+}  // namespace exs::verbs
