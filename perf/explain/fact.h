@@ -22,6 +22,7 @@ struct Fact {
   std::string name;  // stable: the key in JSON
   Verdict verdict = Verdict::ok;
   std::string text;
+  std::vector<std::string> details;                          // lines below it
   std::vector<std::string> concerns;                         // providers
   exs::ReasonCode reason = exs::ReasonCode::kNone;           // unless ok: what a connection would tell
   nlohmann::ordered_json values = nlohmann::json::object();  // for programs; keys end with their unit

@@ -12,6 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kDetailIndent = "                   ";
 constexpr const char* kCureIndent = "                   cure: ";
 
 std::vector<std::string> split(const std::string& names) {
@@ -115,6 +116,7 @@ void print(const Machine& machine, bool json) {
     const std::string concerns = fact.concerns.empty() ? "" : " [" + joined(fact.concerns) + "]";
     std::printf("%-18s %-8s %s%s\n", fact.name.c_str(), name_of(fact.verdict), fact.text.c_str(),
                 concerns.c_str());
+    for (const std::string& detail : fact.details) std::printf("%s%s\n", kDetailIndent, detail.c_str());
     if (const char* cure = exs::reason_cure(fact.reason); *cure != '\0')
       std::printf("%s%s\n", kCureIndent, cure);
   }

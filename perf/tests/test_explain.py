@@ -96,13 +96,37 @@ class Machine(ToolsTest):
         self.assert_reason(machine["memlock"], "limited", "memlock", "64 KiB")
         self.assertEqual((machine["memlock"]["soft_limit_bytes"], machine["memlock"]["allowed"]), (65536, False))
 
-    def test_rdma_port(self):
-        machine, _ = self.look(("rdma_port", "1: DOWN"))
-        self.assert_reason(machine["rdma"], "missing", "port-down", "card0 port 1 DOWN, Ethernet, 100 Gb/sec")
-        machine, _ = self.look(("rdma_port", "4: ACTIVE"))
+    def test_rdma_port_down(self):
+        machine, status = self.look(("rdma_port", "1: DOWN", "666"))
+        self.assert_reason(machine["rdma"], "missing", "port-down", "card0 port 1 is DOWN")
+        self.assertEqual(status, 0)  # the others work without
+        card, = machine["rdma"]["devices"]
+        self.assertEqual((card["reason"], card["ports"][0]["state"]), ("port-down", "DOWN"))
+        self.assertIn("ip link set", card["cure"])
+
+    def test_rdma_port_up(self):
+        machine, _ = self.look(("rdma_port", "4: ACTIVE", "666"))
         self.assertEqual(machine["rdma"]["verdict"], "ok")
-        self.assertEqual(machine["rdma"]["ports"], [{"device": "card0", "port": "1", "state": "ACTIVE",
-                                                     "link_layer": "Ethernet", "rate": "100 Gb/sec (4X EDR)"}])
+        card, = machine["rdma"]["devices"]
+        port, = card.pop("ports")
+        self.assertEqual(card, {"device": "card0", "node_type": "CA", "transport": "RoCE"})
+        interface, = port.pop("interfaces")
+        self.assertEqual(port, {"port": 1, "state": "ACTIVE", "physical_state": "LinkUp", "link_layer": "Ethernet",
+                                "rate": "100 Gb/sec (4X EDR)"})
+        self.assertEqual((interface["name"], interface["up"]), ("lo", True))
+        self.assertIn("127.0.0.1", interface["addresses"])
+
+    def test_rdma_device_in_text(self):
+        done = run("test-confined", "rdma_port", "4: ACTIVE", "666", "--", BIN / "exs-explain")
+        if done.returncode == CANNOT:
+            self.skipTest("needs root")
+        self.assertRegex(done.stdout, r"(?m)^rdma +ok +1 of 1 devices can be used \[verbs\]$")
+        self.assertRegex(done.stdout, r"(?m)^ +card0 port 1: RoCE, ACTIVE, 100 Gb/sec \(4X EDR\), lo 127\.0\.0\.1( |$)")
+
+    def test_rdma_device_closed_to_this_user(self):
+        machine, status = self.look(("rdma_port", "4: ACTIVE", "600"), ("user", NOBODY))
+        self.assert_reason(machine["rdma"], "missing", "no-access", "/dev/infiniband/uverbs0: Permission denied")
+        self.assertEqual(status, 0)
 
     def test_no_rdma_device(self):
         machine, status = self.look()

@@ -1,9 +1,10 @@
 // Runs a program with fewer rights:  test-confined RESTRICTION... -- COMMAND...
-//   deny NAME ERRNO   the system call fails (0: kills); unix_socket, tcp_socket: socket(2) with these
-//   families      limit memlock|nofile NUMBER user ID           pidns   netns        rdma_port STATE   /sys
-//   shows one RDMA device, its port in this state
+//   deny NAME ERRNO   the system call fails (0: kills); tcp_socket, unix_socket: socket(2) for those
+//   limit memlock|nofile NUMBER      user ID      pidns      netns
+//   rdma_port STATE MODE   /sys shows one RDMA device, its port in this state; MODE: of its files in /dev
 // Exit 77 when a restriction cannot be had here.
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -27,21 +28,30 @@ const std::map<std::string, long> kCalls{{"io_uring_setup", SYS_io_uring_setup},
                                          {"process_vm_readv", SYS_process_vm_readv}};
 const std::map<std::string, int> kLimits{{"memlock", RLIMIT_MEMLOCK}, {"nofile", RLIMIT_NOFILE}};
 
-void write_file(const std::string& path, const std::string& line) {
+void write_file(const std::filesystem::path& path, const std::string& line) {
+  std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << line << '\n';
 }
 
 // For this process and its children alone.
-bool show_rdma_port(const std::string& state) {
+bool show_rdma_port(const std::string& state, mode_t mode) {
   if (!enter_new_namespace(CLONE_NEWNS) || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("none", "/sys/class", "tmpfs", 0, nullptr) != 0) {
+      ::mount("none", "/sys/class", "tmpfs", 0, nullptr) != 0 ||
+      ::mount("none", "/dev", "tmpfs", 0, nullptr) != 0) {
     return false;
   }
-  const std::string port = "/sys/class/infiniband/card0/ports/1";
-  std::filesystem::create_directories(port);
-  write_file(port + "/state", state);
-  write_file(port + "/link_layer", "Ethernet");
-  write_file(port + "/rate", "100 Gb/sec (4X EDR)");
+  const std::filesystem::path device = "/sys/class/infiniband/card0";
+  write_file(device / "node_type", "1: CA");
+  write_file(device / "ports/1/state", state);
+  write_file(device / "ports/1/phys_state", "5: LinkUp");
+  write_file(device / "ports/1/link_layer", "Ethernet");
+  write_file(device / "ports/1/rate", "100 Gb/sec (4X EDR)");
+  write_file(device / "ports/1/gid_attrs/ndevs/0", "lo");
+  write_file("/sys/class/infiniband_verbs/uverbs0/ibdev", "card0");
+  for (const char* file : {"/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"}) {
+    write_file(file, "");
+    if (::chmod(file, mode) != 0) return false;
+  }
   return true;
 }
 
@@ -65,7 +75,10 @@ bool restrict_by(char**& word) {
   if (what == "user") return become_user(static_cast<uid_t>(std::atoi(*word++)));
   if (what == "netns") return enter_new_namespace(CLONE_NEWNET);
   if (what == "pidns") return enter_new_namespace(CLONE_NEWPID);
-  if (what == "rdma_port") return show_rdma_port(*word++);
+  if (what == "rdma_port") {
+    const std::string state = *word++;
+    return show_rdma_port(state, static_cast<mode_t>(std::strtoul(*word++, nullptr, 8)));
+  }
   std::fprintf(stderr, "test-confined: no restriction \"%s\"\n", what.c_str());
   std::exit(2);
 }
