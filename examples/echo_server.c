@@ -2,9 +2,9 @@
  *
  * Each client has one operation under way: a receive, or the send that returns what came. So its buffer is
  * never in two operations at once, and all there is to know about a client is which of the two it is. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,11 +96,11 @@ static void handle_transfer(struct client* client, const exs_event_t* event) {
   }
 }
 
-static int listen_on(int port) {
+static int listen_on(const char* host, int port) {
   struct sockaddr_in address = {.sin_family = AF_INET};
   socklen_t length = sizeof address;
   address.sin_port = htons((unsigned short)port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  check(inet_pton(AF_INET, host, &address.sin_addr) == 1 ? 0 : (errno = EINVAL, -1), host);
   int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
   /* exs_close waits for the peer; one that is silent must not hold up the others for long. */
   check(exs_setsockopt(listener, SOL_EXS, EXS_SO_LINGER_MS, &(int){LINGER_MS}, sizeof(int)),
@@ -115,9 +115,12 @@ static int listen_on(int port) {
 
 int main(int argc, char** argv) {
   int option, port = 7777;
-  while ((option = getopt(argc, argv, "p:")) != -1) {
-    if (option != 'p') return fprintf(stderr, "usage: echo_server [-p PORT]; port 0: any free one\n"), 2;
-    port = atoi(optarg);
+  const char* host = "127.0.0.1";
+  while ((option = getopt(argc, argv, "a:p:")) != -1) {
+    if (option == 'a') host = optarg;
+    if (option == 'p') port = atoi(optarg);
+    if (option == '?')
+      return fprintf(stderr, "usage: echo_server [-a ADDRESS] [-p PORT]; port 0: any free one\n"), 2;
   }
   struct rlimit files; /* each connection is a descriptor */
   if (getrlimit(RLIMIT_NOFILE, &files) == 0)
@@ -127,7 +130,7 @@ int main(int argc, char** argv) {
 
   check(exs_init(EXS_VERSION), "exs_init");
   queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
-  int listener = listen_on(port);
+  int listener = listen_on(host, port);
   check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
   while (!stopped) {
     exs_event_t events[BATCH];

@@ -5,9 +5,9 @@
  * by RDMA, served by the library: the thread that computes makes no exs call and no system call, and does not
  * know whether it is watched. The accepting of viewers is the work of the main thread. heat_view.c is the
  * viewer. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -104,6 +104,8 @@ int main(int argc, char** argv) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free one */
+  if (argc > 2 && inet_pton(AF_INET, argv[2], &address.sin_addr) != 1)
+    return fprintf(stderr, "no address: %s\n", argv[2]), 2;
   struct sigaction action = {.sa_handler = stop}; /* no SA_RESTART: ends exs_qdequeue */
   sigaction(SIGINT, &action, NULL);
 

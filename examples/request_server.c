@@ -4,9 +4,9 @@
  * that queue. A client has one operation under way: the receive of a request, or the send of its reply. A
  * request is "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket ends the accepts: so the
  * threads are told to stop. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,6 +121,8 @@ int main(int argc, char** argv) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7778)); /* 0: any free one */
+  if (argc > 2 && inet_pton(AF_INET, argv[2], &address.sin_addr) != 1)
+    return fprintf(stderr, "no address: %s\n", argv[2]), 2;
   struct rlimit files; /* each connection is a descriptor */
   if (getrlimit(RLIMIT_NOFILE, &files) == 0)
     files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);

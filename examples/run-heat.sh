@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Two viewers sample a running simulation; each checks every cell and that the simulation gets on. One draws.
 #   run-heat.sh PATH-OF-HEAT
+# EXS_TEST_ADDRESS: an address of this machine to run on in place of 127.0.0.1.
 set -euo pipefail
+address=${EXS_TEST_ADDRESS:-127.0.0.1}
 viewer=$(dirname "$1")/heat_view
 
-exec {output}< <(exec "$1" 0)
+exec {output}< <(exec "$1" 0 "$address")
 simulation=$!
 trap 'kill "$simulation" 2>/dev/null || true' EXIT
 read -r line <&"$output"
 port=${line##* }
 
-"$viewer" --port "$port" --frames 10 --plain &
-"$viewer" --port "$port" --frames 10 --plain
+"$viewer" --address "$address" --port "$port" --frames 10 --plain &
+"$viewer" --address "$address" --port "$port" --frames 10 --plain
 wait $!
-[[ $("$viewer" --port "$port" --frames 2) == *step* ]]
+[[ $("$viewer" --address "$address" --port "$port" --frames 2) == *step* ]]
 
 kill -INT "$simulation"
 read -r summary <&"$output"

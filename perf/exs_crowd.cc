@@ -254,6 +254,10 @@ CrowdSettings parse(int argc, const char* const* argv) {
       ->check(CLI::Range(1U, 64U))
       ->capture_default_str();
   app.add_option("--provider", settings.provider, "Provider of both ends")->capture_default_str();
+  app.add_option("--bind", settings.address, "IPv4 address of this machine that both ends use")
+      ->type_name("ADDRESS")
+      ->check(CLI::ValidIPV4)
+      ->capture_default_str();
   app.add_flag("--flip", settings.flip,
                "Spoil a byte of one request of each process on purpose, to see that it is found");
   app.add_flag("--json", settings.json, "Print one JSON object in place of a table");

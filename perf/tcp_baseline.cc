@@ -1,5 +1,6 @@
 // tcp-baseline: what plain TCP between two processes does on this machine, measured like exs-blast and
 // exs-ping, so that their figures have something to stand beside.
+#include <arpa/inet.h>
 #include <exs/exs.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,6 +30,7 @@ struct Settings {
   bool json = false;
   bool pin = true;
   bool nagle = false;
+  std::string address = "127.0.0.1";
 };
 
 // What the receiving end tells at the end, over the same connection: both ends are this program on this
@@ -94,16 +96,16 @@ bool is_busy(const Settings& settings) {
   return settings.job.wait == perf::Wait::busy;
 }
 
-int listen_on_loopback(sockaddr_in& address) {
+int listen_on(const std::string& name, sockaddr_in& address) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   address = {};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, name.c_str(), &address.sin_addr);  // checked by the command line
   socklen_t length = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   if (listener == -1 || bind(listener, generic, length) == -1 || listen(listener, 1) == -1 ||
       getsockname(listener, generic, &length) == -1) {
-    fail("cannot listen on the loopback interface", errno);
+    fail("cannot listen on " + name, errno);
   }
   return listener;
 }
@@ -190,7 +192,7 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
 perf::Measurement measure(const Settings& settings) {
   const bool is_ping = settings.job.tool == perf::ToolId::ping;
   sockaddr_in address{};
-  const int listener = listen_on_loopback(address);
+  const int listener = listen_on(settings.address, address);
   const perf::Twin twin([&] {
     if (settings.pin) perf::pin_to(1);
     const Stream stream(accept(listener, nullptr, nullptr), is_busy(settings), settings.nagle);
@@ -222,7 +224,7 @@ Settings parse(int argc, const char* const* argv) {
   std::string wait = "notify";
   double seconds = 2;
   bool no_pin = false;
-  CLI::App app("tcp-baseline: plain TCP between two processes on the loopback interface", "tcp-baseline");
+  CLI::App app("tcp-baseline: plain TCP between two processes of this machine", "tcp-baseline");
   app.set_version_flag("--version", std::string("tcp-baseline ") + exs_version_string());
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return std::string("tcp-baseline: ") + error.what() + " (see --help)\n";
@@ -240,6 +242,10 @@ Settings parse(int argc, const char* const* argv) {
                    ->check(CLI::Range(0.001, 86400.0))
                    ->capture_default_str();
   app.add_option("--count", settings.limit.count, "Messages to measure, in place of a time")->excludes(time);
+  app.add_option("--bind", settings.address, "IPv4 address of this machine that both ends use")
+      ->type_name("ADDRESS")
+      ->check(CLI::ValidIPV4)
+      ->capture_default_str();
   app.add_flag("--nagle", settings.nagle, "Let the kernel combine small writes: no TCP_NODELAY");
   app.add_flag("--json", settings.json, "Print one JSON object in place of a table");
   app.add_flag("--no-pin", no_pin,

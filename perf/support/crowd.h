@@ -19,7 +19,8 @@ struct CrowdSettings {
   std::uint32_t rounds = 2;
   std::uint32_t processes = 2;  // that the clients are spread over
   std::string provider = "auto";
-  bool flip = false;  // spoil a byte of one request of each process, to see that it is found
+  std::string address = "127.0.0.1";  // of this machine, where both ends are; IPv4
+  bool flip = false;                  // spoil a byte of one request of each process, to see that it is found
   bool json = false;
 };
 

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -85,7 +86,7 @@ std::span<const exs_event_t> Clients::take() {
 void Clients::connect(std::uint16_t port, std::uint32_t count) {
   server_.sin_family = AF_INET;
   server_.sin_port = htons(port);
-  server_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, settings_.address.c_str(), &server_.sin_addr);  // checked by the command line
   busy_ = 0;
   for (std::uint32_t begun = 0; begun < count || busy_ > 0;) {
     while (begun < count && busy_ < kConnectingMax / settings_.processes) begin(connections_[begun++]);

@@ -33,7 +33,7 @@ CrowdServer::CrowdServer(const CrowdSettings& settings)
       queue_(static_cast<int>(settings.connections + kEventBatch), Wait::adaptive),
       slots_(settings.size_bytes, settings.connections, MemoryKind::plain),
       peers_(settings.connections),
-      listener_(listen_on("127.0.0.1", 0, wishes_of_client(settings.provider, {}))) {
+      listener_(listen_on(settings.address, 0, wishes_of_client(settings.provider, {}))) {
   for (Peer& peer : peers_) free_peers_.push_back(&peer);
   for (std::uint32_t i = 0; i < kAccepts; ++i) post_accept();
 }

@@ -88,7 +88,8 @@ void add_options(CLI::App& app, const Tool& tool, Options& options, Words& words
   app.add_flag("--no-pin", words.no_pin, "With --self: leave the choice of cores to the system");
   app.add_option("-p,--port", options.port, "Port; 0 lets a server pick a free one, which it prints")
       ->capture_default_str();
-  app.add_option("--bind", options.bind_address, "Address to serve on; default: any, with --self 127.0.0.1");
+  app.add_option("--bind", options.bind_address,
+                 "Address to serve on; default: any, with --self, where both ends use it, 127.0.0.1");
   app.add_option("--provider", options.provider, "auto, iwarp, shm, verbs or sim")->capture_default_str();
   add_choice(app, "--kind", options.job.kind, kinds_of(tool), kinds_text(tool));
   app.add_option("--size", words.size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30")

@@ -38,11 +38,18 @@ USAGE_ERRORS = [
     ("exs-explain", "127.0.0.1:70000"),
     ("exs-explain", "127.0.0.1:1", "--timeout", "0"),
     ("exs-explain", "--provider", "shm"),
+    ("exs-crowd", "--bind", "localhost"),
+    ("tcp-baseline", "--bind", "localhost"),
     ("tcp-baseline", "--mode", "other"),
     ("tcp-baseline", "--size", "0"),
     ("shm-baseline", "--mode", "other"),
     ("shm-baseline", "--size", "0"),
     ("shm-baseline", "--size", "1G", "--buffers", "2"),
+    ("verbs-baseline",),
+    ("verbs-baseline", "--bind", "localhost"),
+    ("verbs-baseline", "--bind", "127.0.0.1", "--mode", "other"),
+    ("verbs-baseline", "--bind", "127.0.0.1", "--size", "0"),
+    ("verbs-baseline", "--bind", "127.0.0.1", "--size", "1G", "--depth", "2"),
 ]
 
 
@@ -56,7 +63,7 @@ class Options(ToolsTest):
                 self.assert_one_line(done.stderr, command[0] + ": ")
 
     def test_help_and_version(self):
-        for tool in ("exs-blast", "exs-ping", "exs-crowd", "exs-explain", "tcp-baseline", "shm-baseline"):
+        for tool in ("exs-blast", "exs-ping", "exs-crowd", "exs-explain", "tcp-baseline", "shm-baseline", "verbs-baseline"):
             with self.subTest(tool=tool):
                 self.assertIn("--json", self.succeed(tool, "--help"))
                 self.assertRegex(self.succeed(tool, "--version"), rf"^{tool} \d+\.\d+\.\d+\n$")
@@ -71,6 +78,19 @@ class Options(ToolsTest):
         done = run("exs-ping", "no.such.host.invalid")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no.such.host.invalid", done.stderr)
+
+    def test_an_address_that_this_machine_has_not(self):
+        for tool, *options in (("exs-ping", "--self"), ("exs-blast", "--self"), ("exs-crowd",), ("tcp-baseline",), ("verbs-baseline",)):
+            with self.subTest(tool=tool):
+                done = run(tool, *options, "--bind", "192.0.2.1")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("192.0.2.1" if tool != "verbs-baseline" else "RDMA device", done.stderr)
+
+    def test_another_address_of_this_machine(self):
+        for tool, *options in (("exs-ping", "--self", "--count", "10"), ("exs-blast", "--self", "--count", "10"),
+                               ("exs-crowd", "--connections", "4", "--pairs", "2"), ("tcp-baseline", "--count", "10")):
+            with self.subTest(tool=tool):
+                self.succeed(tool, *options, "--bind", "127.0.0.2")
 
     def test_a_provider_that_is_not_there(self):
         done = run("exs-blast", "--self", "--provider", "carrier-pigeon", "--count", "1")

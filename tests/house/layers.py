@@ -37,7 +37,7 @@ ONLY_IN = {
     r"fmt/": [],
     r"liburing": ["src/provider/iwarp/"],
     r"isa-l": ["src/provider/iwarp/"],
-    r"infiniband/|rdma/": ["src/provider/verbs/"],
+    r"infiniband/|rdma/": ["src/provider/verbs/", "perf/verbs-baseline/"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
 PURE = ["src/wire/", "src/proto/"]
