@@ -188,6 +188,8 @@ sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const char* chosen = std::getenv("EXS_TEST_ADDRESS");
+  require(chosen == nullptr || ::inet_pton(AF_INET, chosen, &address.sin_addr) == 1, "EXS_TEST_ADDRESS");
   address.sin_port = htons(port);
   return address;
 }

@@ -109,10 +109,11 @@ class WaitingThread {
   std::thread thread_;
 };
 
+// Where tests meet: 127.0.0.1, or EXS_TEST_ADDRESS, the address of a device.
 sockaddr_in loopback(std::uint16_t port = 0);
 sockaddr* generic(sockaddr_in& address);
 
-// A socket bound to 127.0.0.1 port 0 and listening.
+// A socket bound to port 0 of loopback() and listening.
 class ListeningSocket {
  public:
   ListeningSocket();
