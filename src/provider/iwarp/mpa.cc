@@ -5,6 +5,7 @@
 
 #include "src/base/bytes.h"
 #include "src/base/log.h"
+#include "src/provider/support/software_iwarp.h"
 
 namespace exs::iwarp {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::size_t kKeyBytes = 16;
 constexpr char kRequestKey[] = "MPA ID Req Frame";
 constexpr char kReplyKey[] = "MPA ID Rep Frame";
-constexpr char kExsMark[] = "EXS1";
-constexpr std::size_t kExsMarkBytes = 4;
 constexpr std::size_t kEnhancedBytes = 4;
 constexpr std::uint8_t kMarkers = 0x80;
 constexpr std::uint8_t kCrc = 0x40;
@@ -47,8 +46,8 @@ MpaBytes encode_mpa(const MpaFrame& frame) {
     at += kEnhancedBytes;
   }
   if (frame.is_exs) {
-    std::memcpy(start + at, kExsMark, kExsMarkBytes);
-    at += kExsMarkBytes;
+    std::copy(kSoftwareIwarpMark.begin(), kSoftwareIwarpMark.end(), start + at);
+    at += kSoftwareIwarpMark.size();
   }
   EXS_CHECK(at + frame.private_data.size() <= out.bytes.size());
   if (!frame.private_data.empty())
@@ -102,11 +101,8 @@ MpaFrame MpaCollector::frame() const noexcept {
     frame.inbound_reads = 1;
     frame.outbound_reads = 1;
   }
-  if (rest.size() >= kExsMarkBytes && std::memcmp(rest.data(), kExsMark, kExsMarkBytes) == 0) {
-    frame.is_exs = true;
-    rest = rest.subspan(kExsMarkBytes);
-  }
-  frame.private_data = rest;
+  frame.is_exs = has_software_iwarp_mark(rest);
+  frame.private_data = without_software_iwarp_mark(rest);
   return frame;
 }
 

@@ -2,7 +2,7 @@
 //
 //   0 16 bytes key   16 u8 flags   17 u8 revision   18 u16 private data length
 //   20 private data; with the enhanced flag it begins with u16 IRD | A,B and u16 ORD | C,D
-// Peers that are exs put "EXS1" in front of the user's private data: it stands for 64 KiB FPDUs.
+// Peers that are this provider put "EXSW" in front of the user's private data: it stands for 64 KiB FPDUs.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace exs::iwarp {
 
 inline constexpr std::size_t kMpaHeaderBytes = 20;
-inline constexpr std::size_t kMpaPrivateMax = 256;  // what common peers accept, enhanced block included
+inline constexpr std::size_t kMpaPrivateMax = 256;     // what common peers accept, enhanced block included
 inline constexpr std::uint32_t kUserPrivateMax = 248;  // without the enhanced block
 
 enum class MpaRole : std::uint8_t { kRequest, kReply };
@@ -26,13 +26,13 @@ struct MpaFrame {
   bool markers = false;
   bool crc = false;
   bool rejected = false;
-  bool enhanced = true;              // IRD and ORD are there; always with revision 2
-  std::uint16_t inbound_reads = 0;   // IRD of the sender
-  std::uint16_t outbound_reads = 0;  // ORD of the sender
-  bool peer_to_peer = false;         // A
-  bool ready_by_write = false;       // C
-  bool ready_by_read = false;        // D
-  bool is_exs = false;
+  bool enhanced = true;                     // IRD and ORD are there; always with revision 2
+  std::uint16_t inbound_reads = 0;          // IRD of the sender
+  std::uint16_t outbound_reads = 0;         // ORD of the sender
+  bool peer_to_peer = false;                // A
+  bool ready_by_write = false;              // C
+  bool ready_by_read = false;               // D
+  bool is_exs = false;                      // this provider, not exs on an iWARP device
   std::span<const std::byte> private_data;  // the user's part
 };
 

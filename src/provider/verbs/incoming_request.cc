@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/provider/support/software_iwarp.h"
+
 namespace exs::verbs {
 namespace {
 
@@ -19,7 +21,10 @@ IncomingRequest::IncomingRequest(std::shared_ptr<CmChannel> channel, const rdma_
   id_->context = static_cast<CmClient*>(this);
   const rdma_conn_param& said = event.param.conn;
   const auto* const bytes = static_cast<const std::byte*>(said.private_data);
-  if (bytes != nullptr) data_.assign(bytes, bytes + said.private_data_len);
+  if (bytes != nullptr) {
+    const auto data = without_software_iwarp_mark({bytes, said.private_data_len});
+    data_.assign(data.begin(), data.end());
+  }
   offered_.responder_resources = said.responder_resources;
   offered_.initiator_depth = said.initiator_depth;
 }

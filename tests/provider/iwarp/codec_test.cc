@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(mpa_request_of_revision_two) {
   frame.private_data = user;
   bytes = encode_mpa(frame);
   BOOST_TEST(to_hex(std::span(bytes.bytes).first(bytes.length)) ==
-             key + hex("50 02 000a 0008 0008 45585331 f00d"));
+             key + hex("50 02 000a 0008 0008 45585357 f00d"));
 }
 
 BOOST_AUTO_TEST_CASE(round_robin_between_own_messages_and_answers) {

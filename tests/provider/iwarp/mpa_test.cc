@@ -35,8 +35,8 @@ BOOST_AUTO_TEST_CASE(foreign_request_is_answered_without_our_mark) {
 
 BOOST_AUTO_TEST_CASE(exs_request_is_answered_with_our_mark) {
   ServedRawPeer served;
-  BOOST_TEST(to_hex(served.join(mpa_request(0x10, 2, from_hex("00080008 45585331 6162")), 31)) ==
-             reply_hex(0x10, 2, "00100008 45585331 796573"));
+  BOOST_TEST(to_hex(served.join(mpa_request(0x10, 2, from_hex("00080008 45585357 6162")), 31)) ==
+             reply_hex(0x10, 2, "00100008 45585357 796573"));
   BOOST_TEST(text_of(served.link->private_data()) == "ab");
 }
 
@@ -148,8 +148,8 @@ BOOST_AUTO_TEST_CASE(rejections_carry_the_reason) {
   BOOST_TEST(to_hex(read_from(served.driver, served.peer, 100)) == reply_hex(0x30, 2, "00000000 6e6f"));
   request.reset();
   // Expect: a request destroyed without an answer is a rejection too.
-  served.request(mpa_request(0x10, 2, from_hex("00080008 45585331"))).reset();
-  BOOST_TEST(to_hex(read_from(served.driver, served.peer, 100)) == reply_hex(0x30, 2, "00000000 45585331"));
+  served.request(mpa_request(0x10, 2, from_hex("00080008 45585357"))).reset();
+  BOOST_TEST(to_hex(read_from(served.driver, served.peer, 100)) == reply_hex(0x30, 2, "00000000 45585357"));
 }
 
 BOOST_AUTO_TEST_CASE(request_notices_that_its_peer_left) {
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(peer_to_peer_initiator_gets_one_signal_and_opens_us_with_it
 
 BOOST_AUTO_TEST_CASE(our_request_and_a_foreign_reply) {
   AskedRawPeer asked;
-  BOOST_TEST(to_hex(asked.request) == to_hex(mpa_request(0x10, 2, from_hex("00100010 45585331 6869"))));
+  BOOST_TEST(to_hex(asked.request) == to_hex(mpa_request(0x10, 2, from_hex("00100010 45585357 6869"))));
   BOOST_TEST(asked.link->private_data().empty());
   for (const std::byte byte : mpa_reply(0x50, 2, from_hex("00010001 6f6b"))) {
     BOOST_TEST(!asked.driver.take(CompletionKind::kEstablished, kClientToken));
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(bad_replies_end_the_link) {
 
 BOOST_AUTO_TEST_CASE(rejection_brings_its_reason) {
   AskedRawPeer asked;
-  write_all(asked.peer, mpa_reply(0x30, 2, from_hex("00000000 45585331 6e6f")));
+  write_all(asked.peer, mpa_reply(0x30, 2, from_hex("00000000 45585357 6e6f")));
   BOOST_TEST(asked.ending().error() == ECONNREFUSED);
   BOOST_TEST(text_of(asked.link->private_data()) == "no");
 }

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_read_that_is_held_back_does_not_hold_back_the_nudge) {
 }
 
 BOOST_AUTO_TEST_CASE(peers_that_are_exs_are_not_nudged) {
-  Initiator initiator(mpa_reply(0x10, 2, from_hex("00080008 45585331")));
+  Initiator initiator(mpa_reply(0x10, 2, from_hex("00080008 45585357")));
   BOOST_TEST(initiator.waits_for_nothing());
   initiator.say("x");
   initiator.hears(kShortMessageBytes);
