@@ -3,16 +3,23 @@
 #include <algorithm>
 #include <cstring>
 
+#include "event/address.h"
 #include "src/base/log.h"
 #include "src/wire/paths.h"
 
 namespace exs {
 namespace {
 
-void fill_address(exs_acceptaddr_t& into, int descriptor) {
+void fill_address(exs_acceptaddr_t& into, const Session& session) {
   sockaddr_storage peer{};
   socklen_t peer_bytes = sizeof peer;
-  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &peer_bytes) != 0) peer_bytes = 0;
+  if (const auto* const ends = session.ends()) {
+    peer = ends->peers;
+    peer_bytes = address_bytes(reinterpret_cast<sockaddr&>(peer));
+  } else if (::getpeername(session.descriptor()->number(), reinterpret_cast<sockaddr*>(&peer), &peer_bytes) !=
+             0) {
+    peer_bytes = 0;
+  }
   if (into.addr != nullptr) std::memcpy(into.addr, &peer, std::min(into.addrlen, peer_bytes));
   into.addrlen = peer_bytes;
 }
@@ -55,7 +62,7 @@ class Acceptor::HandOver final : public Task {
       return std::nullopt;
     }
     const int number = (*session)->descriptor()->number();
-    if (accept.address != nullptr) fill_address(*accept.address, number);
+    if (accept.address != nullptr) fill_address(*accept.address, **session);
     acceptor.register_session_(*session);
     acceptor.finish(accept, 0, number);
     return std::nullopt;
@@ -80,11 +87,12 @@ class Acceptor::HandOver final : public Task {
 };
 
 Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
-                   const AcceptorOptions& options, RegisterSession register_session)
+                   Entrances entrances, const AcceptorOptions& options, RegisterSession register_session)
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       options_(options),
       register_session_(std::move(register_session)),
+      entrances_(std::move(entrances)),
       polls_(descriptor_) {}
 
 void Acceptor::post(Accept accept) {
@@ -94,21 +102,58 @@ void Acceptor::post(Accept accept) {
   match();
 }
 
+// One that fails shuts its entrance: its peers must not wait for nothing.
 Status Acceptor::listen() {
+  if (entrances_.network) {
+    if (const Status status = listen_on_network(); !status.ok()) return status;
+  }
+  Status last(EOPNOTSUPP);
+  std::erase_if(entrances_.own, [&](const Entrances::Own& own) {
+    const Status status = listen_on(own);
+    if (status.ok()) return false;
+    log(LogLevel::kWarn, "socket %d: no listening by %s: %s", descriptor_->number(),
+        name_of(own.provider).data(), std::strerror(status.error()));
+    if (own.provider == ProviderId::kVerbs) {
+      entrances_.why_no_device =
+          Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(status.error()));
+    }
+    last = status;
+    return true;
+  });
+  return sources_.empty() ? last : Status();
+}
+
+Status Acceptor::listen_on_network() {
   token_ = shard_->attach(shared_from_this());
   auto listener = open_listener();
   if (!listener) {
     shard_->detach(token_);
     return listener.error();
   }
-  listener_ = std::move(*listener);
+  sources_.push_back({std::move(*listener), token_});
   return Status();
 }
 
+Status Acceptor::listen_on(const Entrances::Own& own) {
+  Port* const port = shard_->port(own.provider);
+  if (port == nullptr) return Status(ENODEV);
+  const std::uint64_t token = shard_->attach(shared_from_this());
+  auto listener = port->listen(descriptor_->number(), listen_parameters(own.listening.get()), token);
+  if (!listener) {
+    shard_->detach(token);
+    return listener.error();
+  }
+  sources_.push_back({std::move(*listener), token});
+  return Status();
+}
+
+ListenParameters Acceptor::listen_parameters(Listening* own) const {
+  return {
+      .backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns, .listening = own};
+}
+
 Result<std::unique_ptr<Listener>> Acceptor::open_listener() {
-  return shard_->port().listen(
-      descriptor_->number(),
-      {.backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns}, token_);
+  return shard_->port().listen(descriptor_->number(), listen_parameters(nullptr), token_);
 }
 
 void Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
@@ -117,7 +162,7 @@ void Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> reques
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
   // Not shared: it is the session that calls.
-  session->accept(std::move(request), agreement,
+  session->accept(std::move(request), agreement, entrances_.why_no_device,
                   [made = session.get(), done = std::move(done)](Status status) {
                     if (!status.ok()) return done(failure(status));
                     done(made->shared_from_this());
@@ -151,7 +196,12 @@ void Acceptor::answer_polls() {
 }
 
 bool Acceptor::hold_request() {
-  if (!held_ || held_->peer_is_gone()) held_ = next_acceptable(*listener_, held_agreement_);
+  if (held_ && !held_->peer_is_gone()) return true;
+  held_.reset();
+  for (std::size_t tries = 0; !held_ && tries < sources_.size(); ++tries) {
+    next_source_ = (next_source_ + 1) % sources_.size();
+    held_ = next_acceptable(*sources_[next_source_].listener, held_agreement_);
+  }
   return held_ != nullptr;
 }
 
@@ -224,11 +274,15 @@ void Acceptor::close(const ControlTarget& target) {
   fail_accepts(ECANCELED);
   polls_.cancel_all();
   held_.reset();
-  if (listener_) {
-    listener_.reset();
-    shard_->detach(token_);
+  if (!sources_.empty()) {
+    for (Source& source : sources_) {
+      source.listener.reset();
+      shard_->detach(source.token);
+    }
+    sources_.clear();
     descriptor_->close_socket();
   }
+  entrances_.own.clear();
   if (target.queue) close_targets_.push_back(target);
   finish_close();
 }

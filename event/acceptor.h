@@ -19,6 +19,17 @@ struct AcceptorOptions {
   std::uint32_t backlog = 0;
 };
 
+// Where the peers of a listening socket come in.
+struct Entrances {
+  struct Own {
+    ProviderId provider = kNetwork;
+    std::unique_ptr<Listening> listening;
+  };
+  bool network = true;   // the descriptor itself listens
+  std::vector<Own> own;  // of providers that have listeners of their own
+  Reason why_no_device;  // why no peer can come by an RDMA device, where that is known
+};
+
 // Gives an accepted session its place in the descriptor table. Thread: any; must not wait.
 using RegisterSession = std::function<void(const std::shared_ptr<Session>&)>;
 
@@ -29,7 +40,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
     exs_acceptaddr_t* address = nullptr;
   };
 
-  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, Entrances entrances,
            const AcceptorOptions& options, RegisterSession register_session);
 
   // --- Thread: any ---
@@ -49,6 +60,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   using Established = std::function<void(Result<std::shared_ptr<Session>>)>;
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
+  // Of the network's listener.
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
   [[nodiscard]] bool waited_for() const noexcept { return !accepts_.empty() || !polls_.empty(); }
   // Gives requests to accepts, and tells polls.
@@ -70,7 +82,10 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   virtual bool has_request() { return hold_request(); }
 
   Status listen();
-  Status listen_once() { return listener_ ? Status() : listen(); }
+  Status listen_once() { return sources_.empty() ? listen() : Status(); }
+  Status listen_on_network();
+  Status listen_on(const Entrances::Own& own);
+  [[nodiscard]] ListenParameters listen_parameters(Listening* own) const;
   void match();
   void answer_polls();
   bool hold_request();
@@ -83,8 +98,15 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   const AcceptorOptions options_;
   const RegisterSession register_session_;
 
-  // Thread: shard
-  std::unique_ptr<Listener> listener_;
+  struct Source {
+    std::unique_ptr<Listener> listener;
+    std::uint64_t token = 0;
+  };
+
+  // Thread: shard; what sessions elsewhere are told of it does not change once there is a source
+  Entrances entrances_;
+  std::vector<Source> sources_;
+  std::size_t next_source_ = 0;  // they take turns
   std::uint64_t token_ = 0;
   bool closed_ = false;
   bool matching_ = false;

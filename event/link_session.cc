@@ -1,54 +1,20 @@
 #include "event/link_session.h"
 
-#include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "src/base/log.h"
-#include "src/wire/paths.h"
 
 namespace exs {
 namespace {
-
-// "socket 7 to 127.0.0.1:4711"; without the peer where that is not known any more.
-std::string name_of_connection(int socket, const char* direction) {
-  std::string name = "socket " + std::to_string(socket);
-  sockaddr_storage peer{};
-  socklen_t length = sizeof peer;
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  auto* const generic = reinterpret_cast<sockaddr*>(&peer);
-  if (::getpeername(socket, generic, &length) != 0 ||
-      ::getnameinfo(generic, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
-          0)
-    return name;
-  const bool has_colons = peer.ss_family == AF_INET6;
-  return name + " " + direction + (has_colons ? " [" : " ") + host + (has_colons ? "]:" : ":") + port;
-}
-
-// The most that any peer can make of our wishes: what a link must be ready for before the peer has spoken.
-proto::Agreement widest(const proto::Wishes& wishes) {
-  return {.version = 0,
-          .send_credits = wishes.send_credits,
-          .receive_credits = wishes.receive_credits,
-          .small_bytes = wishes.small_bytes,
-          .reads_out = wishes.read_depth,
-          .reads_in = wishes.read_depth};
-}
 
 // Two sends of a turn that holds nothing back are no further apart: for a thread that waits on other queues,
 // or not at all, the later one begins another turn.
 constexpr std::uint64_t kSameTurnNs = 10'000;
 // How long after a turn the next one may take it for an example.
 constexpr std::uint64_t kExampleNs = 100'000;
-
-// The rest of the private data is about providers.
-std::span<const std::byte> hello_part(std::span<const std::byte> private_data) {
-  return private_data.first(std::min(private_data.size(), wire::kPathsOffset));
-}
 
 }  // namespace
 
@@ -111,20 +77,6 @@ void LinkSession::set_nodelay(bool nodelay) {
   if (connection_) connection_->set_nodelay(nodelay);
 }
 
-void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target) {
-  connect_target_ = std::move(target);
-  set_state(State::kConnecting);
-  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
-  const auto data = route_.ask(*shard(), hello().view());
-  if (!data) return end(data.error());
-  const ConnectParameters parameters{*data, proto::link_depths(widest(options_.wishes))};
-  auto link = shard()->port().connect(descriptor()->number(), reinterpret_cast<const sockaddr*>(&peer),
-                                      peer_bytes, parameters, token_);
-  if (!link) return end(link.error());
-  link_ = std::move(*link);
-  arm(options_.connect_limit_ns);
-}
-
 void LinkSession::complete(const Completion& completion) {
   if (completion.kind == CompletionKind::kMet) {
     met(completion.status);
@@ -139,153 +91,11 @@ void LinkSession::take(const Completion& completion) {
   if (completion.kind == CompletionKind::kReceive || completion.kind == CompletionKind::kRead) heard_ = true;
   if (connection_) {
     if (completion.kind != CompletionKind::kEstablished) connection_->handle(completion);
-    return;
+  } else if (completion.kind == CompletionKind::kEstablished) {
+    established();
+  } else if (completion.kind == CompletionKind::kDisconnected) {
+    way_failed(completion.status.ok() ? Status(ECONNRESET) : completion.status);
   }
-  if (completion.kind == CompletionKind::kEstablished) return established();
-  if (completion.kind != CompletionKind::kDisconnected) return;
-  Status why = completion.status.ok() ? Status(ECONNRESET) : completion.status;
-  if (why == Status(ECONNREFUSED) && !link_->private_data().empty()) {
-    why = proto::rejection_reason(link_->private_data());
-    route_.learn_refusal(link_->private_data());
-  }
-  end(why);
-}
-
-void LinkSession::established() {
-  const auto agreement = proto::agree(options_.wishes, hello_part(link_->private_data()));
-  if (!agreement) return end(agreement.error());
-  const auto taken = route_.learn(link_->private_data());
-  if (!taken) return end(taken.error());
-  if (*taken == ProviderId::kShm) {
-    if (const Status status = change_link(*agreement); !status.ok()) return end(status);
-  } else {
-    settle_route(*taken, {});
-  }
-  connection_ = std::make_unique<proto::Connection>(proto::Role::kInitiator, *agreement, *link_, *this);
-  if (nodelay_) connection_->set_nodelay(true);
-  if (const Status status = connection_->start(); !status.ok()) end(status);
-}
-
-// The network link has set the connection up; from here on it only tells whether the peer lives.
-Status LinkSession::change_link(const proto::Agreement& agreement) {
-  if (const Status status = link_->release(); !status.ok()) return status;
-  auto meeting = route_.take_meeting();
-  const Reason limit = meeting->why_not();
-  const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
-  shard()->bury({std::move(link_), nullptr});
-  auto link = shard()
-                  ->port(ProviderId::kShm)
-                  ->take_over(std::move(meeting), descriptor()->number(),
-                              {data, proto::link_depths(agreement)}, token_);
-  if (!link) return link.error();
-  link_ = std::move(*link);
-  settle_route(ProviderId::kShm, limit);
-  return Status();
-}
-
-// ---------------------------------------------------------------- the incoming side
-
-void LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
-                         Accepted done) {
-  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
-  incoming_ = std::make_unique<Incoming>(Incoming{std::move(request), agreement, std::move(done), nullptr});
-  take_request(route_.decide(*shard(), incoming_->request->private_data()));
-}
-
-void LinkSession::take_request(std::optional<ProviderId> way) {
-  if (way == ProviderId::kShm) {
-    const Status status = meet();
-    if (status.ok()) return;  // kMet follows
-    way = route_.fall_back(Reason::make(ReasonCode::kFailed, "%s", std::strerror(status.error())));
-  }
-  if (!way) return decline(Status(EOPNOTSUPP));
-  if (const Status status = accept_by_network(); !status.ok()) return decline(status);
-  accepted();
-}
-
-Status LinkSession::meet() {
-  auto meeting = shard()->port(ProviderId::kShm)->meet(route_.peer_words(), token_);
-  if (!meeting) return meeting.error();
-  incoming_->meeting = std::move(*meeting);
-  return Status();
-}
-
-void LinkSession::met(Status status) {
-  if (!incoming_ || !incoming_->meeting) return;
-  if (!status.ok()) return take_request(route_.fall_back(incoming_->meeting->why_not()));
-  if (const Status failed = accept_by_meeting(); !failed.ok()) return decline(failed);
-  accepted();
-}
-
-Status LinkSession::accept_by_network() {
-  const auto data = route_.answer(hello().view(), ProviderId::kIwarp);
-  auto link = shard()->port().accept(std::move(incoming_->request), descriptor()->number(),
-                                     {data, proto::link_depths(incoming_->agreement)}, token_);
-  if (!link) return link.error();
-  link_ = std::move(*link);
-  settle_route(ProviderId::kIwarp, {});
-  return Status();
-}
-
-Status LinkSession::accept_by_meeting() {
-  const Reason limit = incoming_->meeting->why_not();
-  const auto peer_data = incoming_->request->private_data();
-  auto link = shard()
-                  ->port(ProviderId::kShm)
-                  ->take_over(std::move(incoming_->meeting), descriptor()->number(),
-                              {peer_data, proto::link_depths(incoming_->agreement)}, token_);
-  if (!link) return link.error();
-  link_ = std::move(*link);
-  const Status granted = incoming_->request->grant(route_.answer(hello().view(), ProviderId::kShm));
-  if (granted.ok()) settle_route(ProviderId::kShm, limit);
-  return granted;
-}
-
-// The link stands; the peer may not know it yet.
-void LinkSession::accepted() {
-  const proto::Agreement agreement = incoming_->agreement;
-  const Accepted done = std::move(incoming_->done);
-  incoming_.reset();
-  connection_ = std::make_unique<proto::Connection>(proto::Role::kResponder, agreement, *link_, *this);
-  if (nodelay_) connection_->set_nodelay(true);
-  if (const Status status = connection_->start(); !status.ok()) {
-    end(status);
-    return done(status);
-  }
-  set_small_bytes(agreement.small_bytes);
-  set_state(State::kConnected);
-  arm(options_.connect_limit_ns);  // until the peer's first message
-  set_keepalive(options_.keepalive_ns);
-  inherit_limit(proto::Direction::kSend, options_.send_limit);
-  inherit_limit(proto::Direction::kReceive, options_.receive_limit);
-  done(Status());
-}
-
-void LinkSession::decline(Status why) {
-  if (incoming_->request) {
-    incoming_->request->reject(route_.answer(proto::make_rejection(why.error()).view(), std::nullopt));
-  }
-  const Accepted done = std::move(incoming_->done);
-  end(why);
-  incoming_.reset();
-  done(why);
-}
-
-void LinkSession::settle_route(ProviderId taken, const Reason& limit) {
-  provider_ = taken;
-  route_.settled(*shard(), taken, limit);
-  tell_route(0);
-}
-
-void LinkSession::tell_route(int error) {
-  if (!is_explaining()) return;
-  tell(route_.explanation(), name_of_connection(descriptor()->number(), incoming_ ? "from" : "to"), error);
-}
-
-Explanation LinkSession::explanation() {
-  Explanation found;
-  shard()->inspect([&] { found = route_.explanation(); });
-  return found;
 }
 
 // Connecting side: our first message is on its way. Accepting side: the peer's is here.
@@ -380,7 +190,7 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   if (state() == State::kClosing) return;
   set_state(State::kClosing);
   if (linger_ns == 0) return abort(Status(ECANCELED));
-  arm(linger_ns);
+  arm(monotonic_ns() + linger_ns);
   connection_->close();
 }
 
@@ -392,14 +202,15 @@ void LinkSession::abort(Status why) {
   }
 }
 
-void LinkSession::arm(std::uint64_t after_ns) {
-  deadline_ns_ = monotonic_ns() + after_ns;
+void LinkSession::arm(std::uint64_t deadline_ns) {
+  deadline_ns_ = deadline_ns;
   shard()->arm_timer(deadline_ns_, weak_from_this());
 }
 
 void LinkSession::timer_fired(std::uint64_t now_ns) {
   if (now_ns < deadline_ns_) return;
   deadline_ns_ = kNoDeadline;
+  if (device_is_slow(now_ns)) return give_up_device();
   close_overdue_ = state() == State::kClosing;
   log(LogLevel::kWarn, "socket %d: %s took longer than its limit", descriptor()->number(),
       close_overdue_ ? "close" : "connection set-up");
@@ -435,14 +246,7 @@ void LinkSession::end(Status why) {
     in_turn_ = false;
     shard()->detach(token_);
   }
-  if (connect_target_.queue) {
-    if (why.error() == EOPNOTSUPP) {
-      route_.failed();
-      tell_route(why.error());
-    }
-    push_control(connect_target_, EXS_EVT_CONNECT, why.error());
-  }
-  connect_target_ = {};
+  end_connect(why);
   tell_shutdowns(why.error());
   Session::stepped();  // polls hear of it
   // Other errors have been told by the events of the operations they ended.

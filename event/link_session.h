@@ -34,6 +34,7 @@ class LinkSession final : public Session,
   [[nodiscard]] proto::Agreement agreement() override;
   [[nodiscard]] std::string_view carrier() const noexcept override { return name_of(provider_); }
   [[nodiscard]] Explanation explanation() override;
+  [[nodiscard]] const Ends* ends() const noexcept override;
   [[nodiscard]] bool allows_persistent() const noexcept override {
     return options_.wishes.kind == proto::SocketKind::kMessage;
   }
@@ -43,7 +44,9 @@ class LinkSession final : public Session,
   // `done` is called once, now or when the ends have found out how they reach each other. An error: the
   // request could not be accepted, the session has ended.
   using Accepted = std::function<void(Status)>;
-  void accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement, Accepted done);
+  // `why_no_device`: of the listening socket, see Route::decide.
+  void accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
+              const Reason& why_no_device, Accepted done);
   void start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
@@ -87,18 +90,28 @@ class LinkSession final : public Session,
   void failed(Status why) override;
 
   [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options_.wishes); }
+  // --- link_session_setup.cc: how it finds its provider ---
+  void try_next_way();
+  Status connect_by_device();
+  Status connect_by_network();
+  void way_failed(Status why);
+  void leave_way(Status why);
+  void drop_link();
+  [[nodiscard]] bool device_is_slow(std::uint64_t now_ns) const;
+  void give_up_device();
   void established();
   Status change_link(const proto::Agreement& agreement);
+  void end_connect(Status why);
   void take_request(std::optional<ProviderId> way);
   Status meet();
   void met(Status status);
-  Status accept_by_network();
+  Status accept_as_it_came();
   Status accept_by_meeting();
   void accepted();
   void decline(Status why);
   void settle_route(ProviderId taken, const Reason& limit);
   void tell_route(int error);
-  void arm(std::uint64_t after_ns);
+  void arm(std::uint64_t deadline_ns);
   void end(Status why);
 
   const SessionOptions options_;
@@ -108,6 +121,23 @@ class LinkSession final : public Session,
   Route route_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
+  // While a connect finds its provider.
+  struct Outgoing {
+    sockaddr_storage peer{};
+    socklen_t peer_bytes = 0;
+    std::uint64_t deadline_ns = 0;  // of all ways together
+    ProviderId way = kNetwork;      // that is being tried
+    bool network_tried = false;
+    // If no way is left. What the network said counts: it reaches every peer.
+    Status outcome{EOPNOTSUPP};
+
+    [[nodiscard]] const sockaddr& address() const { return reinterpret_cast<const sockaddr&>(peer); }
+    void failed(Status why) {
+      if (way == kNetwork || !network_tried) outcome = why;
+      network_tried = network_tried || way == kNetwork;
+    }
+  };
+  std::unique_ptr<Outgoing> outgoing_;
   // While an incoming connection finds its provider.
   struct Incoming {
     std::unique_ptr<ConnectionRequest> request;
@@ -116,7 +146,8 @@ class LinkSession final : public Session,
     std::unique_ptr<Meeting> meeting;
   };
   std::unique_ptr<Incoming> incoming_;
-  std::atomic<ProviderId> provider_{ProviderId::kIwarp};  // of the link, once it is established
+  std::atomic<ProviderId> provider_{kNetwork};  // of the link, once it is established
+  std::unique_ptr<Ends> ends_;  // where the descriptor does not know them; written before it is connected
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   std::uint64_t deadline_ns_ = kNoDeadline;

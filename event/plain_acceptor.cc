@@ -49,7 +49,7 @@ class PlainAcceptor::PlainListener final : public Listener {
 class PlainAcceptor::PlainRequest final : public ConnectionRequest {
  public:
   explicit PlainRequest(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
-  [[nodiscard]] ProviderId provider() const noexcept override { return ProviderId::kIwarp; }
+  [[nodiscard]] ProviderId provider() const noexcept override { return kNetwork; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
   int release_descriptor() noexcept override { return descriptor_.release(); }
@@ -62,7 +62,7 @@ class PlainAcceptor::PlainRequest final : public ConnectionRequest {
 
 PlainAcceptor::PlainAcceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                              const AcceptorOptions& options, RegisterSession register_session)
-    : Acceptor(std::move(shard), std::move(descriptor), options, std::move(register_session)),
+    : Acceptor(std::move(shard), std::move(descriptor), {}, options, std::move(register_session)),
       vigil_(*this->shard(), [this] { return look_around(); }),
       starved_([this](std::uint64_t) { step(); }) {}
 

@@ -1,17 +1,17 @@
 #include "event/route.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
+#include "event/address.h"
 #include "event/shard.h"
 #include "src/base/log.h"
 #include "src/wire/paths.h"
 
 namespace exs {
 namespace {
-
-constexpr ProviderId kNetwork = ProviderId::kIwarp;  // sets connections up
 
 std::vector<std::byte> joined(std::span<const std::byte> hello, const wire::PathsBytes& paths) {
   const auto own = hello.first(std::min(hello.size(), wire::kPathsOffset));
@@ -26,6 +26,9 @@ Reason forbidden_here() {
   return Reason::make(ReasonCode::kForbidden, "by EXS_SO_PROVIDER or EXS_PROVIDER");
 }
 
+// In the order in which they are told.
+constexpr std::array kAllWays = {ProviderId::kVerbs, ProviderId::kShm, kNetwork};
+
 std::optional<ProviderId> provider_numbered(std::uint8_t number) {
   if (number >= kProviderIds) return std::nullopt;
   return static_cast<ProviderId>(number);
@@ -36,9 +39,48 @@ std::optional<ProviderId> provider_numbered(std::uint8_t number) {
 void Route::refuse(ProviderId id, const Reason& why, bool told_by_peer) {
   explanation_.refused(name_of(id), why, told_by_peer);
   if (id == ProviderId::kShm && !told_by_peer) shm_refusal_ = why;
+  if (id == ProviderId::kVerbs && !told_by_peer) device_code_ = why.code;
+}
+
+void Route::refuse_forbidden(ProviderId id) {
+  const bool by_peer = choice_.allows(id);
+  refuse(id, by_peer ? Reason::make(ReasonCode::kForbidden, "by the peer") : forbidden_here(), by_peer);
 }
 
 // ---------------------------------------------------------------- initiator
+
+void Route::plan(Shard& shard, const sockaddr& peer) {
+  const bool by_network = choice_.allows(kNetwork) || choice_.allows(ProviderId::kShm);
+  if (choice_.allows(ProviderId::kVerbs)) ways_.push_back(ProviderId::kVerbs);
+  if (!by_network) return;
+  const bool first = ways_.empty() || network_comes_first(shard, peer);
+  ways_.insert(first ? ways_.begin() : ways_.end(), kNetwork);
+}
+
+// Two processes of one host are closer to each other than to any device.
+bool Route::network_comes_first(Shard& shard, const sockaddr& peer) const {
+  if (choice_.preferred == kNetwork) return true;
+  if (choice_.preferred == ProviderId::kVerbs || shard.port(ProviderId::kVerbs) == nullptr) return false;
+  return choice_.allows(ProviderId::kShm) && shard.port(ProviderId::kShm) != nullptr && is_own_address(peer);
+}
+
+std::optional<ProviderId> Route::next_way(Shard& shard, const sockaddr& peer) {
+  while (!ways_.empty()) {
+    const ProviderId way = ways_.front();
+    ways_.erase(ways_.begin());
+    if (way == kNetwork) return way;
+    Port* const port = shard.port(way);
+    Reason why = shard.why_no_port(way);
+    device_tried_ = port != nullptr && port->may_reach(&peer, why);
+    if (device_tried_) return way;
+    refuse(way, why, false);
+  }
+  return std::nullopt;
+}
+
+void Route::device_failed(const Reason& why, bool told_by_peer) {
+  refuse(ProviderId::kVerbs, why, told_by_peer);
+}
 
 Result<std::vector<std::byte>> Route::ask(Shard& shard, std::span<const std::byte> hello) {
   Reason why = forbidden_here();
@@ -50,6 +92,7 @@ Result<std::vector<std::byte>> Route::ask(Shard& shard, std::span<const std::byt
     }
   }
   wire::PathsRequest request;
+  request.device_reason = static_cast<std::uint8_t>(device_code_);
   request.allowed = choice_.allowed;
   if (choice_.preferred) request.preferred = static_cast<std::uint8_t>(*choice_.preferred);
   if (meeting_) {
@@ -62,30 +105,34 @@ Result<std::vector<std::byte>> Route::ask(Shard& shard, std::span<const std::byt
   return joined(hello, wire::encode(request));
 }
 
-Result<ProviderId> Route::learn(std::span<const std::byte> private_data) {
+Result<ProviderId> Route::learn(ProviderId way, std::span<const std::byte> private_data) {
   const auto reply = wire::decode_paths_reply(private_data);
-  if (!reply && reply.error() != Status(ENOMSG)) return failure(reply.error());
-  auto taken = kNetwork;
-  if (!reply) {
-    if (meeting_) refuse(ProviderId::kShm, Reason::make(ReasonCode::kPeerLacks, ""), true);
-  } else {
-    const auto chosen = provider_numbered(reply->chosen);
-    if (!chosen || (*chosen != kNetwork && !(*chosen == ProviderId::kShm && meeting_))) {
-      log(LogLevel::kWarn, "the peer took provider %u, which was not offered: EPROTO", reply->chosen);
-      return failure(EPROTO);
-    }
-    taken = *chosen;
-    learn_refusal(private_data);
+  const bool silent = !reply && reply.error() == Status(ENOMSG);
+  if (!reply && !silent) return failure(reply.error());
+  const auto chosen = silent ? std::optional(way) : provider_numbered(reply->chosen);
+  const bool offered =
+      way == kNetwork ? chosen == kNetwork || (chosen == ProviderId::kShm && meeting_) : silent;
+  if (!offered) {
+    log(LogLevel::kWarn, "the peer took provider %u, which was not offered: EPROTO", reply->chosen);
+    return failure(EPROTO);
   }
-  if (choice_.allows(taken)) return taken;
+  if (!silent) learn_refusal(private_data);
+  if (silent && way == kNetwork && meeting_)
+    refuse(ProviderId::kShm, Reason::make(ReasonCode::kPeerLacks, ""), true);
+  if (choice_.allows(*chosen)) return *chosen;
   log(LogLevel::kWarn, "the peer can only do %s, which is not allowed here: EOPNOTSUPP",
-      name_of(taken).data());
+      name_of(*chosen).data());
   return failure(EOPNOTSUPP);
 }
 
 void Route::learn_refusal(std::span<const std::byte> private_data) {
   const auto reply = wire::decode_paths_reply(private_data);
-  if (!reply || reply->reason == 0) return;
+  if (!reply) return;
+  if (device_tried_ && reply->device_reason != 0) {
+    refuse(ProviderId::kVerbs,
+           Reason::make(static_cast<ReasonCode>(reply->device_reason), "found at the peer"), true);
+  }
+  if (reply->reason == 0) return;
   const auto refused = provider_numbered(reply->refused);
   if (!refused || (*refused == ProviderId::kShm && !meeting_)) return;  // we know better why
   const std::string_view fact = reply->fact;
@@ -97,18 +144,24 @@ void Route::learn_refusal(std::span<const std::byte> private_data) {
 
 // ---------------------------------------------------------------- responder
 
-std::optional<ProviderId> Route::decide(Shard& shard, std::span<const std::byte> private_data) {
+std::optional<ProviderId> Route::decide(Shard& shard, const ConnectionRequest& request,
+                                        const Reason& why_no_device) {
+  const bool by_device = request.provider() == ProviderId::kVerbs;
   std::optional<ProviderId> peer_prefers;
-  peer_allowed_ = Choice::bit(kNetwork);
-  if (const auto request = wire::decode_paths_request(private_data)) {
+  std::uint8_t peers_device_reason = 0;
+  peer_allowed_ = Choice::bit(request.provider());
+  if (const auto said = wire::decode_paths_request(request.private_data())) {
     peer_spoke_ = true;
-    peer_allowed_ = request->allowed;
-    peer_prefers = provider_numbered(request->preferred);
-    peer_shm_reason_ = static_cast<ReasonCode>(request->shm_reason);
-    peer_words_.assign(request->words.begin(), request->words.end());
+    peer_allowed_ = said->allowed;
+    peer_prefers = provider_numbered(said->preferred);
+    peer_shm_reason_ = static_cast<ReasonCode>(said->shm_reason);
+    peers_device_reason = said->device_reason;
+    peer_words_.assign(said->words.begin(), said->words.end());
   }
-  if (peer_prefers && *peer_prefers != ProviderId::kShm && *peer_prefers != kNetwork)
+  if (peer_prefers == ProviderId::kSim)
     refuse(*peer_prefers, Reason::make(ReasonCode::kNotBuilt, "the peer prefers it"), false);
+  if (by_device) return decide_for_device();
+  tell_why_no_device(shard, why_no_device, peers_device_reason);
   std::vector<ProviderId> order;
   if (peer_prefers) order.push_back(*peer_prefers);
   if (choice_.preferred) order.push_back(*choice_.preferred);
@@ -120,6 +173,43 @@ std::optional<ProviderId> Route::decide(Shard& shard, std::span<const std::byte>
       candidates_.push_back(id);
   }
   return next_candidate(shard);
+}
+
+// A device's own peers say nothing of paths. Who does is a peer of the network whom the kernel's listener of
+// an iWARP device took: to it this is iwarp, and there is no TCP connection that could be left for shm.
+std::optional<ProviderId> Route::decide_for_device() {
+  if (peer_spoke_ && both_allow(ProviderId::kShm)) {
+    refuse(
+        ProviderId::kShm,
+        Reason::make(ReasonCode::kFailed, "an iWARP device has the TCP port; listen on the wildcard address"),
+        false);
+  }
+  if (!choice_.allows(ProviderId::kVerbs)) {
+    refuse(ProviderId::kVerbs, forbidden_here(), false);
+    return std::nullopt;
+  }
+  if (!peer_spoke_ || (peer_allowed_ & Choice::bit(kNetwork)) != 0) return ProviderId::kVerbs;
+  refuse(kNetwork, Reason::make(ReasonCode::kForbidden, "by the peer"), true);
+  return std::nullopt;
+}
+
+// The peer comes by the network.
+void Route::tell_why_no_device(Shard& shard, const Reason& why_not, std::uint8_t peers_reason) {
+  constexpr auto kDevice = ProviderId::kVerbs;
+  const auto theirs = static_cast<ReasonCode>(peers_reason);
+  if (!choice_.allows(kDevice)) {
+    refuse(kDevice, forbidden_here(), false);
+  } else if (shard.port(kDevice) == nullptr) {
+    refuse(kDevice, shard.why_no_port(kDevice), false);
+  } else if (why_not.code != ReasonCode::kNone) {
+    refuse(kDevice, why_not, false);
+  } else if (!peer_spoke_) {
+    refuse(kDevice, Reason::make(ReasonCode::kPeerLacks, "the peer said nothing of it"), true);
+  } else if ((peer_allowed_ & Choice::bit(kDevice)) == 0) {
+    refuse(kDevice, Reason::make(ReasonCode::kForbidden, "by the peer"), true);
+  } else if (theirs != ReasonCode::kNone && theirs != ReasonCode::kNotNeeded) {
+    refuse(kDevice, Reason::make(theirs, "found at the peer"), true);
+  }
 }
 
 std::optional<Reason> Route::why_not(Shard& shard, ProviderId id) const {
@@ -150,18 +240,17 @@ std::optional<ProviderId> Route::next_candidate(Shard& shard) {
 
 std::optional<ProviderId> Route::fall_back(const Reason& why) {
   refuse(ProviderId::kShm, why, false);
-  const bool possible = choice_.allows(kNetwork) && (peer_allowed_ & Choice::bit(kNetwork)) != 0;
-  if (possible) return kNetwork;
-  refuse(kNetwork,
-         choice_.allows(kNetwork) ? Reason::make(ReasonCode::kForbidden, "by the peer") : forbidden_here(),
-         choice_.allows(kNetwork));
+  if (both_allow(kNetwork)) return kNetwork;
+  refuse_forbidden(kNetwork);
   return std::nullopt;
 }
 
 std::vector<std::byte> Route::answer(std::span<const std::byte> hello,
                                      std::optional<ProviderId> taken) const {
   wire::PathsReply reply;
-  if (taken) reply.chosen = static_cast<std::uint8_t>(*taken);
+  // Whom a device answers, and who speaks of paths, came by the network's protocol, and stays with it.
+  if (taken) reply.chosen = static_cast<std::uint8_t>(taken == ProviderId::kVerbs ? kNetwork : *taken);
+  reply.device_reason = static_cast<std::uint8_t>(device_code_);
   if (shm_refusal_) {
     reply.refused = static_cast<std::uint8_t>(ProviderId::kShm);
     reply.reason = static_cast<std::uint8_t>(shm_refusal_->code);
@@ -184,7 +273,7 @@ void Route::settled(Shard& shard, ProviderId taken, const Reason& link_limit) {
   Reason limit;
   for (std::size_t i = 0; shard.port(taken)->limitation(i, limit); ++i) whole.limited(name_of(taken), limit);
   for (const Finding& finding : explanation_.findings()) whole.add(finding);
-  for (const ProviderId id : {ProviderId::kShm, kNetwork}) {
+  for (const ProviderId id : kAllWays) {
     if (tells_of(whole, id)) continue;
     const Reason why = choice_.allows(id)
                            ? Reason::make(ReasonCode::kNotNeeded, "%s came first", name_of(taken).data())
@@ -195,7 +284,7 @@ void Route::settled(Shard& shard, ProviderId taken, const Reason& link_limit) {
 }
 
 void Route::failed() {
-  for (const ProviderId id : {ProviderId::kShm, kNetwork}) {
+  for (const ProviderId id : kAllWays) {
     if (!choice_.allows(id) && !tells_of(explanation_, id))
       explanation_.refused(name_of(id), forbidden_here());
   }

@@ -2,6 +2,8 @@
 // hold, the events it owes. LinkSession (link_session.h) speaks the exs protocol over a provider's link.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -58,6 +60,13 @@ class Session : public TimerClient, public std::enable_shared_from_this<Session>
   [[nodiscard]] virtual proto::Agreement agreement() = 0;
   // What carries its bytes.
   [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
+  // The addresses of a connection whose descriptor does not know them. Null: it does, or there is no
+  // connection.
+  struct Ends {
+    sockaddr_storage ours{};
+    sockaddr_storage peers{};
+  };
+  [[nodiscard]] virtual const Ends* ends() const noexcept { return nullptr; }
   // Why. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }
 

@@ -46,6 +46,7 @@
 #include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
 #include "src/proto/connection.h"
+#include "src/provider/choice.h"
 #include "src/provider/provider_set.h"
 
 namespace exs {
@@ -148,7 +149,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   friend class Engine;
   // A port and when it last had something, so that a silent one costs a busy one little.
   struct Place {
-    ProviderId id = ProviderId::kIwarp;
+    ProviderId id = kNetwork;
     std::unique_ptr<Port> port;
     std::uint64_t arrivals = 0;
     std::uint64_t looked_ns = 0;

@@ -126,7 +126,7 @@ class Pair {
       const auto agreement =
           exs::proto::agree(wishes, request->private_data().first(exs::wire::kPathsOffset));
       require(agreement.has_value(), "agreement");
-      server->accept(std::move(request), *agreement,
+      server->accept(std::move(request), *agreement, {},
                      [](exs::Status status) { require(status.ok(), "accept"); });
     });
     await(ends_[0].receives);

@@ -32,7 +32,8 @@ std::shared_ptr<Acceptor> acceptor_of(Library& library, Socket& socket, const st
                                   .backlog = static_cast<std::uint32_t>(socket.backlog())};
     auto register_session = registrar(library, socket.domain(), socket.options());
     if (socket.adopted() == Adopted::kNo) {
-      acceptor = std::make_shared<Acceptor>(shard, socket.descriptor(), options, std::move(register_session));
+      acceptor = std::make_shared<Acceptor>(shard, socket.descriptor(), std::move(socket.entrances()),
+                                            options, std::move(register_session));
     } else {
       acceptor =
           std::make_shared<PlainAcceptor>(shard, socket.descriptor(), options, std::move(register_session));

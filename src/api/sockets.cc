@@ -1,4 +1,4 @@
-// exs_socket, exs_bind, exs_listen, exs_connect, exs_accept and their synchronous forms, exs_getsockname,
+// exs_socket, exs_bind, exs_connect, exs_accept and their synchronous forms, exs_getsockname,
 // exs_getpeername.
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "event/address.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/base/log.h"
@@ -114,14 +115,25 @@ exs_event_t outcome_of(Socket& socket, const PrivateQueue& queue, const ControlT
   return event;
 }
 
-using KernelNameCall = int (*)(int, sockaddr*, socklen_t*);
+enum class End { kOurs, kPeers };
 
-Result<int> name_of(Library& library, int number, sockaddr* address, socklen_t* length,
-                    KernelNameCall kernel_call) {
+// The session knows where the kernel's socket does not carry the connection.
+Result<int> name_of(Library& library, int number, End end, sockaddr* address, socklen_t* length) {
   const auto socket = library.sockets.find(number);
   if (!socket) return failure(EBADF);
   if (address == nullptr || length == nullptr) return failure(EFAULT);
-  return api_result(kernel_result(kernel_call(socket->number(), address, length)));
+  const Session* const session = socket->session();
+  const auto* const ends = session == nullptr ? nullptr : session->ends();
+  if (ends == nullptr) {
+    const auto kernel_call = end == End::kOurs ? ::getsockname : ::getpeername;
+    return api_result(kernel_result(kernel_call(socket->number(), address, length)));
+  }
+  if (end == End::kPeers && session->state() == Session::State::kEnded) return failure(ENOTCONN);
+  const sockaddr_storage& known = end == End::kOurs ? ends->ours : ends->peers;
+  const socklen_t whole = address_bytes(reinterpret_cast<const sockaddr&>(known));
+  std::memcpy(address, &known, std::min(*length, whole));
+  *length = whole;
+  return 0;
 }
 
 }  // namespace
@@ -154,20 +166,6 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
     const int yes = 1;
     ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     return api_result(kernel_result(::bind(number, address, length)));
-  });
-}
-
-int exs_listen(int number, int backlog) {
-  return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
-    if (!socket) return failure(EBADF);
-    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::listen(number, backlog)));
-    LockGuard guard(socket->mutex);
-    if (socket->session() != nullptr) return failure(EINVAL);
-    const int held = std::clamp(backlog, 1, SOMAXCONN);
-    if (const Status status = kernel_result(::listen(number, held)); !status.ok()) return failure(status);
-    socket->backlog() = held;
-    return 0;
   });
 }
 
@@ -222,9 +220,9 @@ int exs_accept_sync(int number, struct sockaddr* address, socklen_t* length) {
 }
 
 int exs_getsockname(int number, struct sockaddr* address, socklen_t* length) {
-  return api_call([&](Library& library) { return name_of(library, number, address, length, ::getsockname); });
+  return api_call([&](Library& library) { return name_of(library, number, End::kOurs, address, length); });
 }
 
 int exs_getpeername(int number, struct sockaddr* address, socklen_t* length) {
-  return api_call([&](Library& library) { return name_of(library, number, address, length, ::getpeername); });
+  return api_call([&](Library& library) { return name_of(library, number, End::kPeers, address, length); });
 }

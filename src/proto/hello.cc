@@ -66,6 +66,10 @@ Hello make_rejection(int reason) {
   return hello;
 }
 
+bool is_rejection(std::span<const std::byte> private_data) {
+  return wire::decode_rejection(private_data).has_value();
+}
+
 Status rejection_reason(std::span<const std::byte> private_data) {
   const auto reason = wire::decode_rejection(private_data);
   if (reason && *reason == wire::RejectReason::kVersion) return Status(EPROTONOSUPPORT);

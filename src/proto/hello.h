@@ -46,6 +46,8 @@ Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hell
 // Private data of a rejection: tells the initiator why. `reason` is an errno value the peer understands:
 // ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE or EOPNOTSUPP (no provider that both ends allow).
 Hello make_rejection(int reason);
+// Whether they are what make_rejection() makes; more may follow.
+bool is_rejection(std::span<const std::byte> private_data);
 // ECONNREFUSED when the bytes say nothing intelligible.
 Status rejection_reason(std::span<const std::byte> private_data);
 

@@ -9,6 +9,9 @@
 
 namespace exs {
 
+// Sets up what no other provider sets up by itself, and reaches any peer.
+inline constexpr ProviderId kNetwork = ProviderId::kIwarp;
+
 struct Choice {
   static constexpr std::uint8_t kAll = (1U << kProviderIds) - 1;
 

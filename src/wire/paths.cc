@@ -13,13 +13,17 @@ constexpr std::size_t kFixedBytes = 6;
 constexpr std::uint8_t kRequest = 1;
 constexpr std::uint8_t kReply = 2;
 
-PathsBytes block(std::uint8_t kind, std::array<std::uint8_t, 3> fields, std::span<const std::byte> rest) {
+static_assert(kFixedBytes + kPathsWordsBytesMax + 1 <= kPathsBytesMax);
+
+PathsBytes block(std::uint8_t kind, std::array<std::uint8_t, 3> fields, std::span<const std::byte> rest,
+                 std::uint8_t device_reason) {
   PathsBytes made;
-  made.length = kFixedBytes + rest.size();
+  made.length = kFixedBytes + rest.size() + 1;
   made.bytes[0] = static_cast<std::byte>(kind);
   for (std::size_t i = 0; i < fields.size(); ++i) made.bytes[2 + i] = static_cast<std::byte>(fields[i]);
   made.bytes[5] = static_cast<std::byte>(rest.size());
   std::copy(rest.begin(), rest.end(), made.bytes.begin() + kFixedBytes);
+  made.bytes[made.length - 1] = static_cast<std::byte>(device_reason);
   return made;
 }
 
@@ -38,6 +42,12 @@ Result<std::span<const std::byte>> rest_of(std::span<const std::byte> private_da
   return failure(EPROTO);
 }
 
+// Behind the rest; an older version sends none.
+std::uint8_t device_reason_of(std::span<const std::byte> private_data, std::size_t rest_bytes) {
+  const std::size_t offset = kPathsOffset + kFixedBytes + rest_bytes;
+  return offset < private_data.size() ? static_cast<std::uint8_t>(private_data[offset]) : std::uint8_t{0};
+}
+
 std::uint8_t field(std::span<const std::byte> private_data, std::size_t index) {
   return static_cast<std::uint8_t>(private_data[kPathsOffset + 2 + index]);
 }
@@ -46,18 +56,21 @@ std::uint8_t field(std::span<const std::byte> private_data, std::size_t index) {
 
 PathsBytes encode(const PathsRequest& request) {
   return block(kRequest, {request.allowed, request.preferred, request.shm_reason},
-               request.words.first(std::min(request.words.size(), kPathsWordsBytesMax)));
+               request.words.first(std::min(request.words.size(), kPathsWordsBytesMax)),
+               request.device_reason);
 }
 
 PathsBytes encode(const PathsReply& reply) {
   const std::string_view fact = reply.fact.substr(0, kPathsFactBytesMax);
-  return block(kReply, {reply.chosen, reply.refused, reply.reason}, std::as_bytes(std::span(fact)));
+  return block(kReply, {reply.chosen, reply.refused, reply.reason}, std::as_bytes(std::span(fact)),
+               reply.device_reason);
 }
 
 Result<PathsRequest> decode_paths_request(std::span<const std::byte> private_data) {
   const auto words = rest_of(private_data, kRequest, kPathsWordsBytesMax);
   if (!words) return failure(words.error());
-  return PathsRequest{field(private_data, 0), field(private_data, 1), field(private_data, 2), *words};
+  return PathsRequest{field(private_data, 0), field(private_data, 1), field(private_data, 2), *words,
+                      device_reason_of(private_data, words->size())};
 }
 
 Result<PathsReply> decode_paths_reply(std::span<const std::byte> private_data) {
@@ -66,7 +79,8 @@ Result<PathsReply> decode_paths_reply(std::span<const std::byte> private_data) {
   return PathsReply{field(private_data, 0),
                     field(private_data, 1),
                     field(private_data, 2),
-                    {reinterpret_cast<const char*>(fact->data()), fact->size()}};
+                    {reinterpret_cast<const char*>(fact->data()), fact->size()},
+                    device_reason_of(private_data, fact->size())};
 }
 
 }  // namespace exs::wire

@@ -25,6 +25,7 @@ struct PathsRequest {
   std::uint8_t preferred = kNoProvider;  // a provider's number
   std::uint8_t shm_reason = 0;           // why there is no invitation, where there is none
   std::span<const std::byte> words;      // the invitation; points into the message when decoded
+  std::uint8_t device_reason = 0;        // why it comes by the network and not by an RDMA device
 };
 
 // Of the responder.
@@ -32,7 +33,8 @@ struct PathsReply {
   std::uint8_t chosen = kNoProvider;   // none: rejected
   std::uint8_t refused = kNoProvider;  // the provider that the rest is about
   std::uint8_t reason = 0;
-  std::string_view fact;  // points into the message when decoded
+  std::string_view fact;           // points into the message when decoded
+  std::uint8_t device_reason = 0;  // why no RDMA device serves that end
 };
 
 struct PathsBytes {

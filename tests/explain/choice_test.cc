@@ -116,18 +116,18 @@ BOOST_AUTO_TEST_CASE(peer_lacks_it) {
   check_refused(none.client, "shm", EXS_REASON_PEER_LACKS, true);
 }
 
-// A newer version with RDMA hardware would like to use that.
+// Another build has more, and would like to use that.
 BOOST_AUTO_TEST_CASE(not_built) {
   Meddler newer_version([](std::vector<std::byte>& private_data) {
     constexpr std::size_t kAllowed = wire::kPathsOffset + 2;
-    constexpr std::byte kVerbs{2};
-    private_data[kAllowed] |= std::byte{1} << std::to_integer<int>(kVerbs);
-    private_data[kAllowed + 1] = kVerbs;
+    constexpr std::byte kSim{3};
+    private_data[kAllowed] |= std::byte{1} << std::to_integer<int>(kSim);
+    private_data[kAllowed + 1] = kSim;
   });
   const Ends ends = connect_ends({}, {}, newer_version.detour());
   check_used(ends.server, "shm");
   check_used(ends.client, "shm");
-  check_refused(ends.server, "verbs", EXS_REASON_NOT_BUILT, false);
+  check_refused(ends.server, "sim", EXS_REASON_NOT_BUILT, false);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

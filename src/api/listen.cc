@@ -1,0 +1,110 @@
+// exs_listen: the kernel's listening for peers of the network, and that of every provider that has its own.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/api/api_call.h"
+#include "src/base/log.h"
+#include "src/provider/registry.h"
+
+namespace exs {
+namespace {
+
+Status kernel_result(int result) {
+  return result == 0 ? Status() : Status(errno);
+}
+
+// As listen(2) does it for a socket that has no port: a provider's listening needs to know which.
+Status give_port(int number) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::getsockname(number, generic, &length) != 0) return Status(errno);
+  const bool is_v4 = address.ss_family == AF_INET;
+  const in_port_t port = is_v4 ? reinterpret_cast<sockaddr_in&>(address).sin_port
+                               : reinterpret_cast<sockaddr_in6&>(address).sin6_port;
+  return port != 0 ? Status() : kernel_result(::bind(number, generic, length));
+}
+
+Reason why_not_listening(Status failed) {
+  if (failed.ok()) return Reason::make(ReasonCode::kNoDevice, "none carries the address listened on");
+  return Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(failed.error()));
+}
+
+// What cannot be had is a reason that connections tell; `failed` matters where nothing else is allowed.
+Entrances open_own(int number, int backlog, const Choice& choice, Status& failed) {
+  Entrances made;
+  for (std::size_t i = 0; i < kProviderIds; ++i) {
+    const auto id = static_cast<ProviderId>(i);
+    Provider* const provider = choice.allows(id) ? providers().find(id) : nullptr;
+    if (provider == nullptr) continue;
+    auto listening = provider->start_listening(number, backlog);
+    if (listening && *listening) {
+      if ((*listening)->holds_tcp_port()) made.network = false;
+      made.own.push_back({id, std::move(*listening)});
+      continue;
+    }
+    if (!listening) failed = listening.error();
+    if (id == ProviderId::kVerbs) made.why_no_device = why_not_listening(failed);
+  }
+  return made;
+}
+
+bool is_about_the_address(Status status) {
+  return status == Status(EADDRINUSE) || status == Status(EADDRNOTAVAIL) || status == Status(EACCES);
+}
+
+bool kernel_listens(int number) {
+  int listens = 0;
+  socklen_t length = sizeof listens;
+  return ::getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 1;
+}
+
+Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
+  const int number = socket.number();
+  const Choice choice = socket.options().session(0).choice;
+  if (const Status status = give_port(number); !status.ok()) return status;
+  Status failed;
+  Entrances made = open_own(number, backlog, choice, failed);
+  const bool leads_anywhere = choice.allows(kNetwork) || choice.allows(ProviderId::kShm);
+  made.network = made.network && leads_anywhere;
+  if (!made.network && made.own.empty()) {
+    const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);
+    log(LogLevel::kError,
+        "socket %d: cannot listen: %s: verbs: %s: %s; %s; or let EXS_SO_PROVIDER or EXS_PROVIDER allow other "
+        "providers",
+        number, std::strerror(why.error()), reason_name(made.why_no_device.code), made.why_no_device.fact,
+        reason_cure(made.why_no_device.code));
+    return why;
+  }
+  if (made.network) {
+    if (const Status status = kernel_result(::listen(number, backlog)); !status.ok()) return status;
+  }
+  socket.entrances() = std::move(made);
+  return Status();
+}
+
+}  // namespace
+}  // namespace exs
+
+using namespace exs;
+
+int exs_listen(int number, int backlog) {
+  return api_call([&](Library& library) -> Result<int> {
+    const auto socket = library.sockets.find(number);
+    if (!socket) return failure(EBADF);
+    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::listen(number, backlog)));
+    LockGuard guard(socket->mutex);
+    if (socket->session() != nullptr) return failure(EINVAL);
+    const int held = std::clamp(backlog, 1, SOMAXCONN);
+    if (socket->backlog() == 0) {
+      if (const Status status = start_listening(*socket, held); !status.ok()) return failure(status);
+    } else if (kernel_listens(number)) {
+      if (const Status status = kernel_result(::listen(number, held)); !status.ok()) return failure(status);
+    }
+    socket->backlog() = held;
+    return 0;
+  });
+}
