@@ -263,6 +263,7 @@ Status QueuePair::post(Work& work) {
 
 Status QueuePair::post_on(ibv_send_wr& request, Post done) {
   ibv_send_wr* refused = nullptr;
+  request.wr_id = first_id_ + posted_.count();
   const int error = ::ibv_post_send(id_.qp, &request, &refused);
   if (error != 0) {
     give_back(done);
@@ -279,18 +280,27 @@ void QueuePair::give_back(Post& done) noexcept {
   done.sink.reset();
 }
 
+QueuePair::Post QueuePair::pop_posted() {
+  ++first_id_;
+  return posted_.pop_front();
+}
+
 void QueuePair::post_completed(const ibv_wc& completion) {
-  if (posted_.empty()) return;
+  const std::uint64_t place = completion.wr_id - first_id_;
+  if (place >= posted_.count() || posted_[place].done) return;
   if (completion.status != IBV_WC_SUCCESS) return fail(completion.status);
-  Post done = posted_.pop_front();
+  Post& done = posted_[place];
+  done.done = true;
+  const Kind kind = done.kind;
+  const std::uint64_t token = done.token;
   queues_.post_ends();
   give_back(done);
-  if (done.kind == Kind::kRead || done.kind == Kind::kWrite) {
+  while (!posted_.empty() && posted_.front().done) pop_posted();
+  if (kind == Kind::kRead || kind == Kind::kWrite) {
     --transfers_;
     queues_.end_waiting();
     if (client_ != nullptr)
-      client_->transfer_done(done.kind == Kind::kRead ? CompletionKind::kRead : CompletionKind::kWrite,
-                             done.token);
+      client_->transfer_done(kind == Kind::kRead ? CompletionKind::kRead : CompletionKind::kWrite, token);
   }
   post_waiting();
 }
@@ -317,8 +327,9 @@ bool QueuePair::take_unfinished(Unfinished& into) {
   while (!is_idle()) {
     Post lost;
     if (!posted_.empty()) {
+      lost = pop_posted();
+      if (lost.done) continue;
       queues_.post_ends();
-      lost = posted_.pop_front();
     } else {
       queues_.end_waiting();
       lost = waiting_.pop_front().post;

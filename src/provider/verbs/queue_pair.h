@@ -1,4 +1,4 @@
-// A reliable connected queue pair: work requests out, completions in, in order. Knows nothing of how the
+// A reliable connected queue pair: work requests out, completions in. Knows nothing of how the
 // connection came to be.
 #pragma once
 
@@ -33,7 +33,8 @@ class QueuePairClient {
 //  must
 //     live until it has left for good (`is_idle`).
 //  2. What finds the send queue full waits in `waiting_`, and all that is posted later behind it.
-//  3. Destroying it is what ends all access of the device to memory. What was not completed by then is
+//  3. Completions name their work request and come in any order: siw's messages overtake its READs.
+//  4. Destroying it is what ends all access of the device to memory. What was not completed by then is
 //     reported by nobody but `take_unfinished`.
 // Thread: shard.
 class QueuePair {
@@ -82,6 +83,7 @@ class QueuePair {
     BufferNumber buffer = kNoBuffer;
     Buffers* buffers = nullptr;  // where it goes back to
     MemoryRegion sink;           // a READ's, on iWARP
+    bool done = false;           // and waits for those before it
   };
   // A work request that has not been posted.
   struct Work {
@@ -100,6 +102,7 @@ class QueuePair {
   Status post_on(ibv_send_wr& request, Post done);
   void post_waiting();
   void give_back(Post& done) noexcept;
+  Post pop_posted();
   void fail(ibv_wc_status status);
 
   Queues& queues_;
@@ -116,6 +119,7 @@ class QueuePair {
   bool created_ = false;
   bool failed_ = false;
   Fifo<Post> posted_;
+  std::uint64_t first_id_ = 0;  // of the work requests in posted_; the others follow
   Fifo<Work> waiting_;
 };
 
