@@ -64,7 +64,22 @@ void for_each_engine(Visit visit) {
   }
 }
 
+// Whether it has been asleep for a thousand looks: a user mode kernel does not tell in which call.
+bool stays_asleep(const std::filesystem::path& task) {
+  const auto look = [&] {
+    std::ifstream file(task / "status");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string first = look();  // has the state, and how often it has been left
+  for (int looks = 0; looks < 1000; ++looks) {
+    std::this_thread::yield();
+    if (look() != first) return false;
+  }
+  return first.find("State:\tS") != std::string::npos;
+}
+
 bool sleeps_in_poll(const std::filesystem::path& task) {
+  if (!std::filesystem::exists("/proc/self/syscall")) return stays_asleep(task);
   const std::string call = first_word(task / "syscall");
   return call == std::to_string(SYS_ppoll) || call == std::to_string(SYS_poll);
 }
