@@ -124,8 +124,7 @@ void Engine::watch() {
   shard_.drive(now_ns);
   deadline_ns = shard_.next_deadline_ns();
   shard_.sleeping_until_ns_ = deadline_ns;
-  const bool armed = shard_.arm_ports();
-  if (armed) ++shard_.sleepers_;
+  const bool armed = shard_.begin_sleep();
   shard_.release_and_combine();
   if (!armed) return;
 

@@ -196,6 +196,18 @@ bool Shard::arm_ports() {
   return quiet;
 }
 
+// Another thread may sleep already, and this one do something else next: what a port took in meanwhile must
+// not stay in it.
+bool Shard::begin_sleep() {
+  const bool quiet = arm_ports();
+  if (quiet) {
+    ++sleepers_;
+  } else {
+    settle();
+  }
+  return quiet;
+}
+
 void Shard::keep_armed(std::uint64_t now_ns) {
   if (!armed_) return;
   if (sleepers_ == 0) {
@@ -314,8 +326,7 @@ Status Shard::sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals) {
   lock_.lock();
   const std::uint64_t due_ns = next_deadline_ns();
   sleeping_until_ns_ = due_ns;
-  const bool armed = arm_ports();
-  if (armed) ++sleepers_;
+  const bool armed = begin_sleep();
   release_and_combine();
   if (!armed) return Status();  // the caller looks again
 

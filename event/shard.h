@@ -175,6 +175,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   [[nodiscard]] Client* client_of(std::uint64_t token) EXS_REQUIRES(lock_);
   // Before sleeping: false: there is work already. And whenever somebody else may have disarmed.
   bool arm_ports() EXS_REQUIRES(lock_);
+  bool begin_sleep() EXS_REQUIRES(lock_);
   void keep_armed(std::uint64_t now_ns) EXS_REQUIRES(lock_);
   // What a sleeper polls, and `last` behind it; returns how many.
   nfds_t watched_fds(WatchedFds& into, int last) const;

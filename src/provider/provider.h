@@ -267,7 +267,7 @@ class Port {
   // poll() until empty before sleeping.
   [[nodiscard]] virtual int wait_fd() const noexcept = 0;
   // The caller is about to sleep on wait_fd(): from now on peers ring who write where it cannot see. False:
-  // there is work already, look again instead of sleeping.
+  // there is work already, look again instead of sleeping; poll() may have completions.
   virtual bool arm() { return true; }
   // Somebody looks again: peers need not ring.
   virtual void disarm() {}
