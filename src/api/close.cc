@@ -113,14 +113,13 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
   return Status();
 }
 
-}  // namespace
-
-void close_all(Library& library) {
+// False: there were none.
+bool close_those_there(Library& library) {
   std::vector<std::shared_ptr<Socket>> sockets;
   for (const auto& socket : library.sockets.all()) {
     if (library.sockets.release(socket) && shard_of(*socket)) sockets.push_back(socket);
   }
-  if (sockets.empty()) return;
+  if (sockets.empty()) return false;
   const auto queue = std::make_shared<EventQueue>(sockets.size(), shard_of(*sockets.front()));
   for (const auto& socket : sockets) {
     const std::uint64_t linger_ns = std::min(linger_ns_of(*socket), kLingerAtExitMs * kNsPerMs);
@@ -128,6 +127,15 @@ void close_all(Library& library) {
   }
   const std::uint64_t deadline_ns = monotonic_ns() + kLingerAtExitMs * kNsPerMs + kPatienceNs;
   for (std::size_t i = 0; i < sockets.size(); ++i) collect_close(*queue, deadline_ns);
+  return true;
+}
+
+}  // namespace
+
+// While listening sockets are being closed, an accept that was under way may still make a connection. It is
+// in the table before the close of its listening socket is told.
+void close_all(Library& library) {
+  while (close_those_there(library)) continue;
 }
 
 }  // namespace exs

@@ -7,9 +7,12 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <functional>
+#include <optional>
 #include <thread>
 
+#include "src/api/library.h"
 #include "tests/api/kernel_sockets.h"
+#include "tests/support/raw_peer.h"
 
 // Asked for by the thread sanitizer.
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT: a reserved name by necessity
@@ -69,6 +72,18 @@ const std::string kOk = errno_name(0);
 // test.
 [[gnu::noinline]] void under_the_library(const std::function<void()>& act) {
   act();
+}
+
+// The last exs_fini comes before the queue's shard gets to what `post` posts for it.
+void end_the_library_upon(const Queue& queue, const std::function<void()>& post) {
+  const auto shard = exs::Library::current()->queues.find(queue.handle())->home();
+  std::optional<WaitingThread> ending;
+  shard->inspect([&] {
+    post();
+    ending.emplace([] { exs_fini(); });
+    ending->await_lock();
+  });
+  ending->join();
 }
 
 }  // namespace
@@ -526,6 +541,43 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_library) {
   BOOST_TEST(pair.far.write_all(pattern(10)));
   BOOST_TEST((pair.near.read(10) == pattern(10)));
   BOOST_TEST(open_descriptors() <= before);
+  BOOST_REQUIRE(exs_init(EXS_VERSION) == 0);
+}
+
+// What is accepted while the library ends is closed, too: its peer must not wait for ever.
+BOOST_AUTO_TEST_CASE(an_accept_under_way_at_the_end_of_the_library) {
+  KernelPair pair;
+  BOOST_TEST(send(pair.near, 0, 10) == 0);  // from now on there is an engine
+  BOOST_TEST(told(sent(pair.near)) == kOk + " 10");
+  KernelListener listener;
+  const KernelSocket peer = listener.connect();
+  pollfd watched{listener.socket.number(), POLLIN, 0};
+  BOOST_REQUIRE_EQUAL(::poll(&watched, 1, kHangLimitSeconds * 1000), 1);
+  end_the_library_upon(queue, [&] {
+    BOOST_TEST(exs_accept(listener.socket.number(), nullptr, 0, queue.handle(), nullptr) == 0);
+  });
+  watched.fd = peer.number();
+  BOOST_REQUIRE_EQUAL(::poll(&watched, 1, kHangLimitSeconds * 1000), 1);
+  BOOST_TEST(peer.read(1).empty());
+  BOOST_REQUIRE(exs_init(EXS_VERSION) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_accept_of_exs_under_way_at_the_end_of_the_library) {
+  const ListeningSocket listening;
+  BOOST_TEST(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr) == 0);
+  RawPeer first(listening.address());
+  first.connect_as_exs();
+  BOOST_TEST(queue.next_outcome(listening.number(), EXS_EVT_ACCEPT) == kOk);
+  RawPeer second(listening.address());
+  second.request(honest_hello());
+  const exs_pollfd_t asked{listening.number(), EXS_POLLIN, nullptr};
+  BOOST_TEST(exs_poll(&asked, 1, 0, queue.handle()) == 1);
+  BOOST_TEST(queue.next_outcome(listening.number(), EXS_EVT_POLL) == kOk);
+  end_the_library_upon(
+      queue, [&] { BOOST_TEST(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr) == 0); });
+  BOOST_TEST(second.take_handshake());
+  second.await_end();
+  first.await_end();
   BOOST_REQUIRE(exs_init(EXS_VERSION) == 0);
 }
 

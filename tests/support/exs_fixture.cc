@@ -78,6 +78,11 @@ bool stays_asleep(const std::filesystem::path& task) {
   return first.find("State:\tS") != std::string::npos;
 }
 
+bool waits_for_lock(const std::filesystem::path& task) {
+  if (!std::filesystem::exists("/proc/self/syscall")) return stays_asleep(task);
+  return first_word(task / "syscall") == std::to_string(SYS_futex);
+}
+
 bool sleeps_in_poll(const std::filesystem::path& task) {
   if (!std::filesystem::exists("/proc/self/syscall")) return stays_asleep(task);
   const std::string call = first_word(task / "syscall");
@@ -193,6 +198,11 @@ WaitingThread::WaitingThread(std::function<void()> body)
 void WaitingThread::await_sleep() const {
   const std::string path = "/proc/self/task/" + std::to_string(id_);
   while (!sleeps_in_poll(path)) std::this_thread::yield();
+}
+
+void WaitingThread::await_lock() const {
+  const std::string path = "/proc/self/task/" + std::to_string(id_);
+  while (!waits_for_lock(path)) std::this_thread::yield();
 }
 
 void WaitingThread::join() {

@@ -92,7 +92,7 @@ class Memory {
   exs_mhandle_t handle_;
 };
 
-// A thread that is to sleep in exs_qwait, exs_qdequeue or exs_close.
+// A thread that is to sleep in exs_qwait, exs_qdequeue, exs_close or exs_fini.
 class WaitingThread {
  public:
   explicit WaitingThread(std::function<void()> body);
@@ -101,6 +101,8 @@ class WaitingThread {
   WaitingThread& operator=(const WaitingThread&) = delete;
   // Returns once the kernel says that the thread sleeps in ppoll.
   void await_sleep() const;
+  // Likewise, that it waits for a lock.
+  void await_lock() const;
   void interrupt(int signal) { ::pthread_kill(thread_.native_handle(), signal); }
   void join();
 
