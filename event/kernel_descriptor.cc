@@ -2,17 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace exs {
-
-std::optional<std::uint64_t> socket_cookie(int number) {
-  std::uint64_t cookie = 0;
-  socklen_t length = sizeof cookie;
-  if (::getsockopt(number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return std::nullopt;
-  return cookie;
-}
 
 // dup3 closes what the number meant and puts a placeholder there in one step. Without a descriptor for the
 // placeholder the socket is closed with the last event.

@@ -9,12 +9,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "src/base/own_sockets.h"
 #include "src/base/unique_fd.h"
 
 namespace exs {
-
-// Names the socket itself, which no other ever is while the machine runs. Nothing: not a socket.
-std::optional<std::uint64_t> socket_cookie(int number);
 
 // Thread: any.
 class KernelDescriptor {

@@ -89,6 +89,7 @@ Status settle_on(const std::shared_ptr<Shard>& shard, Socket& socket) {
 std::shared_ptr<Socket> adopt(int number) {
   const auto cookie = socket_cookie(number);
   if (!cookie && errno == EBADF) return nullptr;
+  if (cookie && OwnSockets::has(number, *cookie)) return nullptr;
   const int domain = cookie ? option_of(number, SO_DOMAIN) : -1;
   if (!cookie || !is_usable_stream(number, domain)) {
     log(LogLevel::kWarn,

@@ -39,8 +39,7 @@ Status DescriptorTable::insert(const std::shared_ptr<Socket>& socket) {
   Slot* place = make_slot(socket->number());
   if (place == nullptr) return Status(EMFILE);
   std::shared_ptr<Socket> before;
-  if (socket->adopted() == Adopted::kNo)
-    place->own_cookie.store(socket_cookie(socket->number()).value_or(0), std::memory_order_relaxed);
+  if (socket->adopted() == Adopted::kNo) OwnSockets::add(socket->number());
   {
     LockGuard guard(place->mutex);
     before = std::exchange(place->socket, socket);
@@ -71,7 +70,7 @@ std::shared_ptr<Socket> DescriptorTable::find(int number) {
 std::shared_ptr<Socket> DescriptorTable::find_adopted(int number, std::shared_ptr<Socket> known) {
   if (known && known->descriptor()->is_there()) return known;
   if (known && take(*known, false)) abandon(library_, known);
-  if (number < 0 || was_ours(number)) return nullptr;
+  if (number < 0) return nullptr;
   auto socket = adopt(number);
   if (!socket || socket->adopted() == Adopted::kUnconnected) return socket;
   Slot* place = make_slot(number);
@@ -79,15 +78,6 @@ std::shared_ptr<Socket> DescriptorTable::find_adopted(int number, std::shared_pt
   LockGuard guard(place->mutex);
   if (!place->socket) place->socket = std::move(socket);  // else another thread was faster
   return place->socket;
-}
-
-bool DescriptorTable::was_ours(int number) const {
-  const auto cookie = socket_cookie(number);
-  for (const DescriptorTable* table = this; cookie && table != nullptr; table = table->inherited_) {
-    const Slot* place = table->slot(number);
-    if (place != nullptr && place->own_cookie.load(std::memory_order_relaxed) == *cookie) return true;
-  }
-  return false;
 }
 
 // Only who removes a socket of ours waits: nobody peeks at adopted ones, which are removed in sections too.
@@ -103,7 +93,7 @@ bool DescriptorTable::take_out(const Socket& socket, bool to_close) {
   if (place.socket.get() != &socket) return false;
   if (to_close) {
     if (socket.adopted() != Adopted::kNo) {
-      place.own_cookie.store(socket.descriptor()->cookie(), std::memory_order_relaxed);
+      OwnSockets::add(socket.number(), socket.descriptor()->cookie());
       socket.descriptor()->take_over();
     }
   }

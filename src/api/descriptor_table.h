@@ -3,8 +3,8 @@
 //
 // A kernel stream socket that is asked for is adopted. Its number is the application's and may come to mean
 // another socket, so every look asks the kernel (0.2 us); the sockets of exs_socket do without. Not adopted
-// is what was exs's own: a number that waiting events hold after exs_close, and in a child after fork the
-// sockets of its parent.
+// is what is or was exs's own (OwnSockets): a connection that is being set up, a number that waiting events
+// hold after exs_close, and in a child after fork the sockets of its parent.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 #include "src/api/socket.h"
 #include "src/base/drive_lock.h"
+#include "src/base/own_sockets.h"
 
 namespace exs {
 
@@ -23,11 +24,9 @@ class Library;
 // Thread: any. find() takes one uncontended lock of its own slot and no lock of the table, peek() none.
 class DescriptorTable {
  public:
-  static constexpr int kNumbersMax = 1 << 20;
+  static constexpr int kNumbersMax = OwnSockets::kNumbersMax;
 
-  // `inherited`: the table of the parent process, in a child; its locks may be held for ever.
-  DescriptorTable(Library& library, const DescriptorTable* inherited)
-      : library_(library), inherited_(inherited) {}
+  explicit DescriptorTable(Library& library) : library_(library) {}
   ~DescriptorTable();
   DescriptorTable(const DescriptorTable&) = delete;
   DescriptorTable& operator=(const DescriptorTable&) = delete;
@@ -48,20 +47,17 @@ class DescriptorTable {
     LeafLock mutex;
     std::atomic<Socket*> own{nullptr};  // socket, if it is exs's; written under the lock
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
-    std::atomic<std::uint64_t> own_cookie{0};  // of the last socket that was exs's; for children, too
   };
   using Chunk = std::array<Slot, kChunkSlots>;
   Slot* slot(int number) const;
   Slot* make_slot(int number);
   std::shared_ptr<Socket> look_up(int number);
   std::shared_ptr<Socket> find_adopted(int number, std::shared_ptr<Socket> known);
-  [[nodiscard]] bool was_ours(int number) const;
   // False: another thread took it.
   bool take(const Socket& socket, bool to_close);
   bool take_out(const Socket& socket, bool to_close);
 
   Library& library_;
-  const DescriptorTable* const inherited_;
   std::array<std::atomic<Chunk*>, kNumbersMax / kChunkSlots> chunks_{};  // published once, by insert()
 };
 

@@ -12,6 +12,7 @@
 #include "src/api/memory.h"
 #include "src/api/stats.h"
 #include "src/base/log.h"
+#include "src/base/own_sockets.h"
 #include "src/base/read_section.h"
 #include "src/provider/registry.h"
 
@@ -42,13 +43,16 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().users = 0;
   process().current = nullptr;
   ReadSection::forget_other_threads();
+  OwnSockets::unlock();
   process().mutex.unlock();
 }
 
 void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.lock();
+  OwnSockets::lock();
 }
 void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
+  OwnSockets::unlock();
   process().mutex.unlock();
 }
 

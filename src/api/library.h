@@ -40,12 +40,12 @@ class Library {
   [[nodiscard]] exs_stats_t totals() EXS_EXCLUDES(mutex_);
 
  private:
-  // `inherited`: the parent's, in a child.
-  explicit Library(const Library* inherited)
-      : sockets(*this, inherited == nullptr ? nullptr : &inherited->sockets) {}
+  // `inherited`: the parent's, in a child; its locks may be held for ever. Kept, with all that hangs on it.
+  explicit Library(const Library* inherited) : sockets(*this), inherited_(inherited) {}
   Status prepare();
   void shut_down();
 
+  [[maybe_unused]] const Library* const inherited_;
   Mutex mutex_;
   std::string provider_wish_ = "auto";  // written by prepare(), before anyone else can see the library
   std::vector<std::shared_ptr<Shard>> shards_ EXS_GUARDED_BY(mutex_);

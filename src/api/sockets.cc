@@ -11,6 +11,7 @@
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/base/log.h"
+#include "src/base/own_sockets.h"
 
 namespace exs {
 namespace {
@@ -145,8 +146,10 @@ int exs_socket(int domain, int type, int protocol) {
   return api_call([&](Library& library) -> Result<int> {
     if (domain != AF_INET && domain != AF_INET6) return failure(EAFNOSUPPORT);
     if ((type != SOCK_SEQPACKET && type != SOCK_STREAM) || protocol != 0) return failure(EPROTONOSUPPORT);
-    UniqueFd made(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!made.valid()) return failure(errno);
+    const auto number = OwnSockets::open(
+        [domain] { return ::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
+    if (!number) return number;
+    UniqueFd made(*number);
     SocketOptions options(type == SOCK_STREAM ? proto::SocketKind::kStream : proto::SocketKind::kMessage);
     options.provider = library.provider_wish();
     const auto descriptor = std::make_shared<KernelDescriptor>(std::move(made));

@@ -74,6 +74,21 @@ const std::string kOk = errno_name(0);
   act();
 }
 
+// The end that exs accepted, once it is there, of a connection of this process.
+int other_end_of(const exs::UniqueFd& connection) {
+  constexpr int kNumbersMax = 1024;
+  sockaddr_in ours{};
+  socklen_t length = sizeof ours;
+  ::getsockname(connection.get(), generic(ours), &length);
+  for (int number = 0;; number = (number + 1) % kNumbersMax) {
+    sockaddr_in peer{};
+    length = sizeof peer;
+    if (::getpeername(number, generic(peer), &length) == 0 && peer.sin_family == AF_INET &&
+        peer.sin_port == ours.sin_port)
+      return number;
+  }
+}
+
 // The last exs_fini comes before the queue's shard gets to what `post` posts for it.
 void end_the_library_upon(const Queue& queue, const std::function<void()>& post) {
   const auto shard = exs::Library::current()->queues.find(queue.handle())->home();
@@ -448,6 +463,28 @@ BOOST_AUTO_TEST_CASE(closed_while_another_holds_the_socket) {
   pair.far.write_all(pattern(10));
   BOOST_TEST(queue.next_outcome(number, EXS_EVT_RECV) == "ECANCELED");
   BOOST_TEST((other.read(10) == pattern(10)));
+}
+
+// A connection that exs is setting up has a number that nobody was told yet: a program that still uses one it
+// has closed must not come upon it.
+BOOST_AUTO_TEST_CASE(a_connection_being_set_up_is_not_adopted) {
+  const ListeningSocket listening;
+  BOOST_TEST(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr) == 0);
+  exs::UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = listening.address();
+  BOOST_REQUIRE(::connect(connection.get(), generic(address), sizeof address) == 0);
+  const int number = other_end_of(connection);
+  exs_mhandle_t region = memory.handle();
+  BOOST_TEST(outcome(exs_recv(number, memory.at(), 10, 0, queue.handle(), nullptr, region)) == "EBADF");
+  BOOST_TEST(outcome(exs_send(number, memory.at(), 10, 0, queue.handle(), nullptr, region)) == "EBADF");
+  BOOST_TEST(outcome(exs_close(number)) == "EBADF");
+  RawPeer peer(std::move(connection));
+  peer.connect_as_exs();
+  const exs_event_t accepted = queue.next_of(listening.number(), EXS_EVT_ACCEPT);
+  BOOST_TEST(accepted.exs_evt_errno == 0);
+  BOOST_TEST(accepted.exs_evt_union.exs_evt_accept.exs_evt_newsocket == number);
+  peer.end_sending();
+  BOOST_TEST(exs_close(number) == 0);
 }
 
 // ---------------------------------------------------------------- exs_shutdown, exs_close, exs_fini

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/log.h"
+#include "src/base/own_sockets.h"
 #include "src/provider/iwarp/socket.h"
 
 namespace exs::iwarp {
@@ -77,9 +78,10 @@ void IwarpListener::ready(std::uint32_t) {
 }
 
 bool IwarpListener::accept_one() {
-  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (descriptor < 0) {
-    const int error = errno;
+  const auto accepted = OwnSockets::open(
+      [this] { return ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+  if (!accepted) {
+    const int error = accepted.error().error();
     if (error == EAGAIN) return false;
     if (is_peers_error(error)) return true;
     log(LogLevel::kWarn, "iwarp: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
@@ -87,6 +89,7 @@ bool IwarpListener::accept_one() {
     starved_until_ns_ = context_.now_ns + kStarvedNs;
     return false;
   }
+  const int descriptor = *accepted;
   const std::uint64_t limit_ns =
       parameters_.handshake_limit_ns != 0 ? parameters_.handshake_limit_ns : kDefaultLimitNs;
   Handshake& handshake = handshakes_.emplace_back(*this, descriptor, context_.now_ns + limit_ns);
