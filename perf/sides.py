@@ -1,6 +1,7 @@
 """What perf/compare can put side by side: the programs of this tree, and UCX through its ucx_perftest.
 
-A side has a name and is measured by measure(seconds); figures are microseconds or bytes or messages a second.
+A side has a name and is measured by measure(binaries, seconds, address of a device); figures are microseconds, or bytes or
+messages a second.
 """
 import dataclasses
 import json
@@ -12,6 +13,7 @@ import subprocess
 import time
 
 RUN_LIMIT_S = 60
+DEVICE_ADDRESS = "{address}"  # in a command: of the RDMA device that is measured
 CORES = sorted(os.sched_getaffinity(0))
 
 
@@ -27,8 +29,9 @@ class Program:
     command: tuple
     figure: str
 
-    def measure(self, binaries, seconds):
-        line = [binaries / self.command[0], *self.command[1:], "--json", "--time", str(seconds)]
+    def measure(self, binaries, seconds, address=None):
+        options = [address if word == DEVICE_ADDRESS else word for word in self.command[1:]]
+        line = [binaries / self.command[0], *options, "--json", "--time", str(seconds)]
         done = subprocess.run(line, capture_output=True, text=True, timeout=RUN_LIMIT_S + seconds, check=False)
         if done.returncode != 0:
             raise SystemExit(f"compare: {' '.join(map(str, line))}: exit {done.returncode}\n{done.stderr}")
@@ -51,7 +54,7 @@ class Ucx:
     FASTEST_US = {"lat": 0.2, "bw": 25}
     MIB = 1 << 20  # its MB
 
-    def measure(self, _binaries, seconds):
+    def measure(self, _binaries, seconds, _address=None):
         program = shutil.which("ucx_perftest")
         if program is None:
             raise Missing("there is no ucx_perftest; scripts/setup installs it (Debian: ucx-utils)")

@@ -6,7 +6,9 @@
 //     needs (buffers, verification, a slow end) delay another. The library puts each queue on a shard in
 //     turn.
 //  2. The accept names the queue of the session to come, so the connection lives where its queue is driven.
-//  3. Signals are blocked everywhere and taken by sigwait in the main thread. It ends the sessions by
+//  3. As one end of --self it serves one client after the other: on a machine with one core a thread that
+//     waits for a further one would share the shard, and hand every event on.
+//  4. Signals are blocked everywhere and taken by sigwait in the main thread. It ends the sessions by
 //  shutting
 //     their sockets down; a session takes itself off the list before it closes its socket, so a number on the
 //     list never means somebody else's socket.
@@ -96,6 +98,7 @@ void Server::accept_all() {
       if (event.exs_evt_errno != 0) fail("cannot accept a client", event.exs_evt_errno);
       const int descriptor = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
       session.thread = std::thread([this, &session, descriptor] { serve(session, descriptor); });
+      if (settings_.port_out != -1) session.thread.join();
     } catch (const Failure& failure) {
       const std::lock_guard guard(mutex_);
       if (stopping_) return;
@@ -192,13 +195,10 @@ void Server::stop() {
   {
     const std::lock_guard guard(mutex_);
     stopping_ = true;
+    for (const int descriptor : open_) exs_shutdown(descriptor, SHUT_RDWR);
   }
   listener_.close();
   acceptor_.join();
-  {
-    const std::lock_guard guard(mutex_);
-    for (const int descriptor : open_) exs_shutdown(descriptor, SHUT_RDWR);
-  }
   for (Session& session : sessions_) {
     if (session.thread.joinable()) session.thread.join();
   }

@@ -74,7 +74,7 @@ void answer(const Settings& settings, const Line& line) {
 }  // namespace
 
 Result ping(const Settings& settings) {
-  const Twins twins(settings, [&](const Line& line) { answer(settings, line); });
+  Twins twins(settings, [&](const Line& line) { answer(settings, line); });
   const auto port = twins.line().hear<std::uint16_t>();
   const auto connection = connect(settings.address, port, needs_of(settings));
   Player player(*connection, settings.size_bytes);
@@ -101,6 +101,7 @@ Result ping(const Settings& settings) {
   }
   out.operations = out.round_trips->count();
   out.wall_ns = now_ns - start_ns;
+  twins.end();
   return out;
 }
 

@@ -73,7 +73,7 @@ void check(Connection& connection, const Settings& settings, std::uint64_t reads
 }  // namespace
 
 Result read(const Settings& settings) {
-  const Twins twins(settings, [&](const Line& line) { be_read(settings, line); });
+  Twins twins(settings, [&](const Line& line) { be_read(settings, line); });
   const auto port = twins.line().hear<std::uint16_t>();
   const auto connection = connect(settings.address, port, needs_of(settings));
   Reader reader(*connection, twins.line().hear<Source>(), settings);
@@ -87,6 +87,7 @@ Result read(const Settings& settings) {
   out.wall_ns = perf::now_ns() - start_ns;
   out.operations = reader.done() - warmup;
   check(*connection, settings, reader.done());
+  twins.end();
   return out;
 }
 

@@ -51,6 +51,8 @@ class Twins {
   Twins& operator=(const Twins&) = delete;
 
   [[nodiscard]] const Line& line() const { return *line_; }
+  // Before the connection goes, whose end the child would take for a fault.
+  void end() { child_.reset(); }
   [[nodiscard]] bool pinned() const { return pinned_; }
 
  private:
