@@ -20,7 +20,7 @@ def until(condition, what):
 
 
 class Capture:
-    """What goes from or to one port while the context lasts, and what is expected to be seen in it: a name for it, whether
+    """All TCP there while the context lasts (`port` is for marks in it), and what is expected to be seen: a name, whether
     there are CRCs, how many FPDUs of a kind and bytes of payload exactly (`counts`, `payload`) or at least (`at_least`)."""
 
     def __init__(self, port, **expected):
@@ -30,7 +30,7 @@ class Capture:
 
     def __enter__(self):
         self.dumpcap = subprocess.Popen(
-            ['dumpcap', '-q', '-i', 'lo', '-f', f'port {self.port}', '-B', '64', '-w', self.path],
+            ['dumpcap', '-q', '-i', 'lo', '-f', f'tcp or udp port {self.port}', '-B', '64', '-w', self.path],
             stderr=subprocess.DEVNULL)
         # It has begun when it sees a first datagram, and it has seen all when it has seen the last.
         self._mark(b'the capture begins')

@@ -253,6 +253,11 @@ Pair::Pair(Queue& left_queue, Queue& right_queue, void (*prepare)(int), int type
     prepare(listening);
     prepare(left);
   }
+  if (const char* const provider = std::getenv("EXS_TEST_LEFT_PROVIDER")) {
+    require(exs_setsockopt(left, SOL_EXS, EXS_SO_PROVIDER, provider,
+                           static_cast<socklen_t>(std::strlen(provider))) == 0,
+            "EXS_TEST_LEFT_PROVIDER");
+  }
   sockaddr_in address = loopback();
   socklen_t length = sizeof address;
   require(exs_bind(listening, generic(address), sizeof address) == 0, "exs_bind");

@@ -129,7 +129,9 @@ class ListeningSocket {
   int number_;
 };
 
-// Two connected sockets: left connected, right was accepted. `prepare` may set options on a socket first.
+// Two connected sockets: left connected, right was accepted. `prepare` may set options on a socket first. The
+// environment's EXS_TEST_LEFT_PROVIDER has left choose other providers than right, which goes by
+// EXS_PROVIDER.
 struct Pair {
   explicit Pair(Queue& queue, void (*prepare)(int socket) = nullptr);
   Pair(Queue& queue, int type);
