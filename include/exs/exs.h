@@ -268,7 +268,8 @@ EXS_API int exs_socket(int domain, int type, int protocol);
 /* exs_bind - EBADF; EINVAL already bound or connected, or bad length; EADDRINUSE, EADDRNOTAVAIL, EACCES,
  * EAFNOSUPPORT; EFAULT. After UNH-EXS. */
 EXS_API int exs_bind(int socket, const struct sockaddr* address, socklen_t length);
-/* exs_listen - backlog: peers that may wait for an exs_accept. EBADF; EINVAL connected; EADDRINUSE. */
+/* exs_listen - backlog: peers that may wait for an exs_accept. EBADF; EINVAL connected; EADDRINUSE;
+ * EOPNOTSUPP EXS_SO_PROVIDER allows verbs alone, and no RDMA device carries the address. */
 EXS_API int exs_listen(int socket, int backlog);
 /* exs_accept - EXS_EVT_ACCEPT when a peer has connected; flags 0. `address` may be NULL.
  * EBADF; EINVAL not listening, flags; EAGAIN no slot. Event errors: ECANCELED. Source: ES-API (arguments
@@ -278,7 +279,8 @@ EXS_API int exs_accept(int socket, exs_acceptaddr_t* address, int flags, exs_qha
 /* exs_connect - EXS_EVT_CONNECT when the peer has accepted; flags 0.
  * EBADF; EISCONN; EALREADY; EINVAL listening, flags, length; EAFNOSUPPORT; EFAULT; EAGAIN no slot.
  * Event errors: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ECONNRESET, EPROTO (the peer does not
- * speak exs), EPROTONOSUPPORT, EPROTOTYPE, ECANCELED. Source: ES-API (arguments ours). */
+ * speak exs), EPROTONOSUPPORT, EPROTOTYPE, EOPNOTSUPP no provider that both ends allow, ECANCELED.
+ * Source: ES-API (arguments ours). */
 EXS_API int exs_connect(int socket, const struct sockaddr* address, socklen_t length, int flags,
                         exs_qhandle_t queue, exs_ahandle_t handle);
 /* exs_shutdown - SHUT_WR: the peer's receives see the end after what was sent; SHUT_RD: ours end, the peer's

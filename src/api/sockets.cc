@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <functional>
 
@@ -129,6 +130,7 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
     const auto kernel_call = end == End::kOurs ? ::getsockname : ::getpeername;
     return api_result(kernel_result(kernel_call(socket->number(), address, length)));
   }
+  if (*length > INT_MAX) return failure(EINVAL);
   if (end == End::kPeers && session->state() == Session::State::kEnded) return failure(ENOTCONN);
   const sockaddr_storage& known = end == End::kOurs ? ends->ours : ends->peers;
   const socklen_t whole = address_bytes(reinterpret_cast<const sockaddr&>(known));

@@ -1,6 +1,6 @@
 // EXS_SO_PROVIDER at both ends: what carries the connection is what both allow and, of that, what the
 // initiator prefers, then the responder, then the usual order; where nothing is left no byte moves, and both
-// ends say why.
+// ends say why. No RDMA device carries a loopback address, so verbs is never to be had here (device_test.cc).
 #define BOOST_TEST_MODULE choice_test
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -16,9 +16,9 @@
 namespace exs::test {
 namespace {
 
-const std::vector<std::string> kChoices = {"auto",         "iwarp",        "shm",
-                                           "prefer:iwarp", "prefer:shm",   "require:iwarp",
-                                           "require:shm",  "forbid:iwarp", "forbid:shm"};
+const std::vector<std::string> kChoices = {"auto",       "iwarp",         "shm",         "prefer:iwarp",
+                                           "prefer:shm", "require:iwarp", "require:shm", "forbid:iwarp",
+                                           "forbid:shm", "prefer:verbs",  "forbid:verbs"};
 
 bool allows(const std::string& choice, const std::string& provider) {
   if (choice == "auto" || choice.starts_with("prefer:")) return true;
@@ -32,7 +32,7 @@ std::optional<std::string> expected(const std::string& ours, const std::string& 
   };
   for (const std::string& choice : {ours, theirs}) {
     const std::string wish = choice.starts_with("prefer:") ? choice.substr(7) : "";
-    if (!wish.empty() && both_allow(wish)) return wish;
+    if (!wish.empty() && wish != "verbs" && both_allow(wish)) return wish;
   }
   for (const std::string provider : {"shm", "iwarp"}) {
     if (both_allow(provider)) return provider;
@@ -99,6 +99,7 @@ struct Fixture {
     const auto found = reasons(socket);
     BOOST_TEST(verdict(found, provider) == EXS_VERDICT_USED);
     BOOST_TEST(verdict(found, provider == "shm" ? "iwarp" : "shm") == EXS_VERDICT_REFUSED);
+    BOOST_TEST(verdict(found, "verbs") == EXS_VERDICT_REFUSED);
   }
 };
 
@@ -109,7 +110,9 @@ BOOST_FIXTURE_TEST_SUITE(choice_test, Fixture)
 BOOST_DATA_TEST_CASE_F(Fixture, both_ends_choose, kChoices, theirs) {
   sockaddr_in address{};
   const int listening = listen(theirs, address);
-  for (const std::string& ours : kChoices) {
+  std::vector<std::string> of_initiators = kChoices;
+  of_initiators.insert(of_initiators.end(), {"require:verbs", "verbs"});
+  for (const std::string& ours : of_initiators) {
     BOOST_TEST_CONTEXT("initiator " << ours << ", responder " << theirs) {
       const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
       choose(socket, ours);
@@ -127,13 +130,41 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_choose, kChoices, theirs) {
         BOOST_REQUIRE_EQUAL(exs_accept(listening, nullptr, 0, queue.handle(), nullptr), 0);
       } else {
         BOOST_TEST(result == "EOPNOTSUPP");
-        for (const char* name : {"iwarp", "shm"}) {
+        for (const char* name : {"iwarp", "shm", "verbs"}) {
           BOOST_TEST(verdict(reasons(socket), name) != EXS_VERDICT_USED);
         }
       }
       exs_close(socket);
     }
   }
+  exs_close(listening);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_device_verbs_is_refused_and_says_why) {
+  const int strict = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  choose(strict, "require:verbs");
+  sockaddr_in address = loopback();
+  BOOST_REQUIRE_EQUAL(exs_bind(strict, generic(address), sizeof address), 0);
+  BOOST_TEST(outcome(exs_listen(strict, 1)) == "EOPNOTSUPP");
+  exs_close(strict);
+
+  const int listening = listen("auto", address);
+  const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
+  choose(socket, "prefer:verbs");
+  BOOST_TEST(connect(socket, address) == "0");
+  const int other = queue.next_of(listening, EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  for (const int end : {socket, other}) {
+    const auto found = reasons(end);
+    const auto verbs = std::find_if(found.begin(), found.end(), [](const exs_reason_t& reason) {
+      return std::string(reason.provider) == "verbs";
+    });
+    BOOST_REQUIRE((verbs != found.end()));
+    // Of a machine without devices NO_DEVICE; where there are some, why they do not lead here.
+    BOOST_TEST(verbs->code >= EXS_REASON_NO_DEVICE, verbs->name);
+    BOOST_TEST(std::string(verbs->cure) != "");
+  }
+  exs_close(other);
+  exs_close(socket);
   exs_close(listening);
 }
 

@@ -24,6 +24,8 @@ EXCUSED = {
     "exs_qcreate ENOSYS": "tests/provider shows the refusal of a backend",
     "exs_connect event EHOSTUNREACH": "needs a network without the route",
     "exs_connect event ENETUNREACH": "needs a network without the route",
+    "exs_listen EOPNOTSUPP": "needs a machine without RDMA devices: tests/api/choice_test",
+    "exs_connect event EOPNOTSUPP": "needs ends whose choices clash: tests/api/choice_test",
     "exs_connect event EPROTO": "needs a peer that is no exs: tests/api/connect_test",
     "exs_connect event EPROTONOSUPPORT": "needs a peer of another version: tests/api/connect_test",
     "exs_connect event ECONNRESET": "needs a peer that is no exs: tests/api/connect_test",

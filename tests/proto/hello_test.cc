@@ -74,11 +74,17 @@ BOOST_AUTO_TEST_CASE(a_hello_cut_anywhere_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(padding_with_zeros_is_accepted_and_any_other_is_not) {
-  auto bytes = bytes_of(make_hello(kOurs));
-  bytes.resize(56);
-  BOOST_TEST(error_of(kOurs, bytes) == 0);
-  bytes.back() = std::byte{1};
-  BOOST_TEST(error_of(kOurs, bytes) == EPROTO);
+  for (const std::size_t length : {48U, 56U, 196U}) {  // as InfiniBand pads a request and an answer
+    auto bytes = bytes_of(make_hello(kOurs));
+    const std::size_t whole = bytes.size();
+    bytes.resize(length);
+    BOOST_TEST(error_of(kOurs, bytes) == 0);
+    for (const std::size_t place : {whole, length / 2, length - 1}) {
+      auto spoilt = bytes;
+      spoilt[place] = std::byte{1};
+      BOOST_TEST(error_of(kOurs, spoilt) == EPROTO);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(every_field_is_checked) {
@@ -121,6 +127,16 @@ BOOST_AUTO_TEST_CASE(a_rejection_tells_its_reason) {
   // Expect: anything else is a plain refusal.
   BOOST_TEST(rejection_reason(make_rejection(EIO).view()).error() == ECONNREFUSED);
   BOOST_TEST(rejection_reason({}).error() == ECONNREFUSED);
+  // Expect: the same with zeros behind it, as InfiniBand pads it; zeros alone say nothing.
+  for (const int reason : {ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE, EOPNOTSUPP}) {
+    auto padded = bytes_of(make_rejection(reason));
+    padded.resize(148);
+    BOOST_TEST(is_rejection(padded));
+    BOOST_TEST(rejection_reason(padded).error() == reason);
+  }
+  BOOST_TEST(!is_rejection(std::vector<std::byte>(148)));
+  BOOST_TEST(!is_rejection({}));
+  BOOST_TEST(!is_rejection(make_hello(kOurs).view()));
   BOOST_TEST(rejection_reason(make_hello(kOurs).view()).error() == ECONNREFUSED);
   auto unknown = bytes_of(make_rejection(EPROTOTYPE));
   unknown[wire::kRejectReasonOffset] = std::byte{1};
