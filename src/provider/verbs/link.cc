@@ -72,8 +72,7 @@ Status VerbsLink::post_send(std::span<const std::byte> header, LocalSlice payloa
   const Status status =
       queue_pair_->send(header, {payload.address, static_cast<std::size_t>(payload.length_bytes)});
   if (!status.ok()) return status;
-  if (nudge_after_ns_ == 0 && initiator_ && !heard_ &&
-      id_->verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+  if (nudge_after_ns_ == 0 && initiator_ && !heard_ && is_iwarp()) {
     nudge_after_ns_ = kFirstNudgeNs;
     set_due(context_.now_ns + nudge_after_ns_);
   }
@@ -178,14 +177,15 @@ void VerbsLink::close() noexcept {
 void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
   leave_lists();
   windows_.clear();
-  const bool connected = state_ == State::kOpen;
-  state_ = State::kEnded;
-  if (queue_pair_ && connected && let_messages_leave && queue_pair_->has_messages_only() &&
-      !queue_pair_->is_idle() && !queue_pair_->has_failed()) {
-    queue_pair_->forget_client();
-    id_->context = &deaf;
-    context_.leaving.push_back(
-        {channel_, std::move(id_), std::move(queue_pair_), context_.now_ns + kLeaveNs});
+  const State was = std::exchange(state_, State::kEnded);
+  const bool connected = was == State::kOpen;
+  const bool unanswered = was == State::kConnecting && is_iwarp();
+  const bool messages_leave = connected && let_messages_leave && queue_pair_ &&
+                              queue_pair_->has_messages_only() && !queue_pair_->is_idle() &&
+                              !queue_pair_->has_failed();
+  if (queue_pair_ && (unanswered || messages_leave)) {
+    context_.leaving.push_back(std::make_unique<Leaving>(channel_, std::move(id_), std::move(queue_pair_),
+                                                         unanswered, context_.now_ns + kLeaveNs));
   }
   if (queue_pair_) {
     if (connected) ::rdma_disconnect(id_.get());

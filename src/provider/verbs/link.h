@@ -91,6 +91,9 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   void queue_pair_failed(Status why) override;
 
   [[nodiscard]] bool is_over() const noexcept { return state_ == State::kEnded || state_ == State::kClosed; }
+  [[nodiscard]] bool is_iwarp() const noexcept {
+    return id_ && id_->verbs != nullptr && id_->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+  }
   [[nodiscard]] bool takes_posts() const noexcept { return !is_over() && !ends_; }
   Status make_queue_pair();
   [[nodiscard]] rdma_conn_param connection_parameters() const;

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "src/base/log.h"
@@ -21,7 +24,6 @@ namespace {
 constexpr std::uint64_t kLookNs = 20'000;
 constexpr std::uint64_t kLookAgainNs = 100'000'000;
 constexpr std::size_t kEventsMax = 64;
-constexpr std::size_t kLeavingMax = 4096;
 
 bool is_loopback(const sockaddr& address) {
   constexpr std::uint32_t kLoopbackNet = 127;
@@ -36,6 +38,19 @@ bool is_any(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET)
     return reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr == htonl(INADDR_ANY);
   return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
+}
+
+// On a thread of its own, which nobody waits for. Without one it goes here and now, if slowly.
+void destroy_elsewhere(std::unique_ptr<PortContext> context) noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the thread
+  try {
+    std::thread([doomed = std::move(context)]() mutable { doomed.reset(); }).detach();
+  } catch (const std::system_error&) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
@@ -53,14 +68,17 @@ Result<std::unique_ptr<Port>> VerbsPort::open(Devices& devices) {
 }
 
 VerbsPort::VerbsPort(Poller&& poller, Devices& devices, UniqueFd bell)
-    : context_(std::move(poller), devices),
+    : owned_context_(std::make_unique<PortContext>(std::move(poller), devices)),
+      context_(*owned_context_),
       addresses_([this](const sockaddr& address) { address_gone(address); }),
       bell_fd_(std::move(bell)),
       bell_(*this) {}
 
 VerbsPort::~VerbsPort() {
-  context_.leaving.clear();
   for (const auto& watched : watched_) watched->device().leave(*this);
+  const bool would_wait = std::any_of(context_.leaving.begin(), context_.leaving.end(),
+                                      [](const auto& one) { return one->is_unanswered(); });
+  if (would_wait) destroy_elsewhere(std::move(owned_context_));
 }
 
 // ---------------------------------------------------------------- connections
@@ -181,16 +199,7 @@ void VerbsPort::end_ended() {
 }
 
 void VerbsPort::let_leave() {
-  const auto is_done = [&](const Leaving& one) {
-    return one.queue_pair->is_idle() || one.queue_pair->has_failed() || one.until_ns <= context_.now_ns;
-  };
-  const std::size_t surplus = context_.leaving.size() - std::min(context_.leaving.size(), kLeavingMax);
-  for (std::size_t i = 0; i < context_.leaving.size(); ++i) {
-    Leaving& one = context_.leaving[i];
-    if (i < surplus) one.until_ns = 0;
-    if (is_done(one)) ::rdma_disconnect(one.id.get());
-  }
-  std::erase_if(context_.leaving, is_done);
+  std::erase_if(context_.leaving, [&](const auto& one) { return one->is_done(context_.now_ns); });
 }
 
 void VerbsPort::do_due() {
@@ -203,7 +212,7 @@ void VerbsPort::do_due() {
 std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
   std::uint64_t deadline_ns = kNoDeadline;
   for (const VerbsLink* link : context_.timed) deadline_ns = std::min(deadline_ns, link->due_ns());
-  for (const Leaving& one : context_.leaving) deadline_ns = std::min(deadline_ns, one.until_ns);
+  for (const auto& one : context_.leaving) deadline_ns = std::min(deadline_ns, one->until_ns());
   for (const auto& queues : context_.queues) {
     if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, context_.now_ns + kLookAgainNs);
   }

@@ -80,7 +80,8 @@ class VerbsPort final : public Port, private DeviceUser {
   void let_leave();
   void do_due();
 
-  PortContext context_;
+  std::unique_ptr<PortContext> owned_context_;  // outlives the port while the kernel holds on to a connection
+  PortContext& context_;
   AddressWatch addresses_;
   const UniqueFd bell_fd_;
   Bell bell_;

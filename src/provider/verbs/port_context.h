@@ -16,12 +16,27 @@ namespace exs::verbs {
 
 class VerbsLink;
 
-// A closed connection whose last messages have not left yet.
-struct Leaving {
-  std::shared_ptr<CmChannel> channel;
-  CmId id;
-  std::unique_ptr<QueuePair> queue_pair;  // goes before its id
-  std::uint64_t until_ns = 0;
+// A closed connection that cannot go yet: its last messages have not left, or an iWARP peer has not answered,
+// and the kernel would hold up whoever destroys it for as long as that takes (ten seconds). Thread: shard.
+class Leaving final : public CmClient {
+ public:
+  // `id` and `queue_pair` are its own from now on.
+  Leaving(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<QueuePair> queue_pair, bool unanswered,
+          std::uint64_t until_ns);
+  ~Leaving() override;
+  [[nodiscard]] bool is_done(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool is_unanswered() const noexcept { return unanswered_ && !heard_; }
+  [[nodiscard]] std::uint64_t until_ns() const noexcept { return unanswered_ ? kNoDeadline : until_ns_; }
+
+ private:
+  void cm_event(const rdma_cm_event&) override { heard_ = true; }
+
+  const std::shared_ptr<CmChannel> channel_;
+  const CmId id_;
+  const std::unique_ptr<QueuePair> queue_pair_;  // goes before its id
+  const bool unanswered_;
+  const std::uint64_t until_ns_;
+  bool heard_ = false;
 };
 
 // Thread: shard.
@@ -35,7 +50,7 @@ struct PortContext {
   std::uint64_t now_ns = 0;
   std::shared_ptr<CmChannel> channel;  // made with the first connection
   std::vector<std::unique_ptr<Queues>> queues;
-  std::vector<Leaving> leaving;
+  std::vector<std::unique_ptr<Leaving>> leaving;
   std::vector<VerbsLink*> links;     // all that are not over
   std::vector<VerbsLink*> replying;  // accepted, and the peer is to be told
   std::vector<VerbsLink*> ending;    // at the next progress()

@@ -1,0 +1,27 @@
+#include "src/provider/verbs/port_context.h"
+
+#include <utility>
+
+namespace exs::verbs {
+
+Leaving::Leaving(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<QueuePair> queue_pair,
+                 bool unanswered, std::uint64_t until_ns)
+    : channel_(std::move(channel)),
+      id_(std::move(id)),
+      queue_pair_(std::move(queue_pair)),
+      unanswered_(unanswered),
+      until_ns_(until_ns) {
+  id_->context = static_cast<CmClient*>(this);
+  queue_pair_->forget_client();
+}
+
+Leaving::~Leaving() {
+  if (!is_unanswered()) ::rdma_disconnect(id_.get());
+}
+
+bool Leaving::is_done(std::uint64_t now_ns) const noexcept {
+  if (heard_) return true;
+  return !unanswered_ && (queue_pair_->is_idle() || queue_pair_->has_failed() || until_ns_ <= now_ns);
+}
+
+}  // namespace exs::verbs
