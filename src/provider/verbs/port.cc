@@ -228,6 +228,10 @@ bool VerbsPort::arm() {
   return quiet;
 }
 
+void VerbsPort::disarm() {
+  for (const auto& queues : context_.queues) queues->disarm();
+}
+
 // ---------------------------------------------------------------- trouble
 
 void VerbsPort::device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) {

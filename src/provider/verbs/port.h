@@ -41,6 +41,7 @@ class VerbsPort final : public Port, private DeviceUser {
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   bool arm() override;
+  void disarm() override;
   void bind_engine_thread() override {}
 
  private:

@@ -233,16 +233,19 @@ Status QueuePair::nudge() {
 
 Status QueuePair::queue(Work work) {
   const Kind kind = work.post.kind;
+  const bool transfer = kind == Kind::kRead || kind == Kind::kWrite;
+  if (transfer) queues_.begin_waiting();  // before it can complete
   if (waiting_.empty() && posted_.count() < depth_) {
-    if (const Status status = post(work); !status.ok()) return status;
+    if (const Status status = post(work); !status.ok()) {
+      if (transfer) queues_.end_waiting();
+      return status;
+    }
   } else {
     queues_.begin_waiting();
     waiting_.push_back(std::move(work));
+    queues_.poll();  // what makes room may have completed before anybody was to be woken by it
   }
-  if (kind == Kind::kRead || kind == Kind::kWrite) {
-    ++transfers_;
-    queues_.begin_waiting();
-  }
+  if (transfer) ++transfers_;
   return Status();
 }
 

@@ -131,7 +131,14 @@ bool Queues::arm(RingingQueue& queue) {
   return false;
 }
 
+void Queues::begin_waiting() noexcept {
+  ++waiting_;
+  if (!somebody_sleeps_) return;
+  for (const auto& lane : lanes_) arm(lane->posts);
+}
+
 bool Queues::arm() {
+  somebody_sleeps_ = true;
   bool all_were = true;
   for (const auto& lane : lanes_) {
     all_were = arm(lane->messages) && all_were;

@@ -68,8 +68,10 @@ class Queues final : public Pollable {
 
   // Takes what has completed. False: nothing had.
   bool poll();
-  // Before a sleep. False: something has completed.
+  // Before a sleep. False: something has completed. Until disarm() posts may go on, also while a thread
+  // sleeps.
   bool arm();
+  void disarm() noexcept { somebody_sleeps_ = false; }
   // Of the completion channel.
   void ready(std::uint32_t events) override;
 
@@ -101,7 +103,7 @@ class Queues final : public Pollable {
   void post_ends() noexcept { --posts_; }
   [[nodiscard]] bool must_look_again() const noexcept { return posts_ > 0 && waiting_ == 0; }
   // Somebody waits for a work request of ours to complete.
-  void begin_waiting() noexcept { ++waiting_; }
+  void begin_waiting() noexcept;
   void end_waiting() noexcept { --waiting_; }
 
  private:
@@ -121,6 +123,7 @@ class Queues final : public Pollable {
   std::uint32_t shared_max_ = 0;
   std::uint32_t sharers_ = 0;
   std::uint32_t waiting_ = 0;
+  bool somebody_sleeps_ = false;
   std::uint32_t posts_ = 0;
   std::unordered_map<std::uint32_t, QueuePair*> queue_pairs_;
 };
