@@ -270,7 +270,7 @@ Status QueuePair::post_on(ibv_send_wr& request, Post done) {
   const int error = ::ibv_post_send(id_.qp, &request, &refused);
   if (error != 0) {
     give_back(done);
-    return Status(error);
+    return Status(error == EINVAL ? ECONNRESET : error);  // that of a queue pair in error
   }
   queues_.post_begins();
   posted_.push_back(std::move(done));
