@@ -164,7 +164,7 @@ class Connection(ToolsTest):
         self.assertEqual((found["connected"], found["errno"], found["error"]), (True, 0, ""))
         used = [reason["provider"] for reason in found["reasons"] if reason["verdict"] == "used"]
         self.assertEqual(used, [found["provider"]])
-        self.assertLessEqual(set(json.loads(run("exs-explain", "--json").stdout)["working"]),
+        self.assertLessEqual(set(json.loads(run("exs-explain", "--json").stdout)["providers"]),
                              {reason["provider"] for reason in found["reasons"]})
 
     def test_a_wish_is_followed(self):

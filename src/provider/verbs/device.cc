@@ -51,20 +51,43 @@ Device::~Device() {
   ::ibv_dealloc_pd(domain_);
 }
 
-Status Device::add(MemoryKey key, std::span<std::byte> memory) {
+Result<MemoryRegion> Device::pin_for_ourselves(std::span<std::byte> memory) {
   auto region = pin(name(), domain_, memory, IBV_ACCESS_LOCAL_WRITE);
   // Memory that the process itself cannot write will be asked for no more than reads.
   if (!region && (region.error() == Status(EFAULT) || region.error() == Status(EACCES)))
     region = pin(name(), domain_, memory, 0);
-  if (!region) return region.error();
+  return region;
+}
+
+Status Device::add(MemoryKey key, std::span<std::byte> memory) {
+  auto region = pin_for_ourselves(memory);
   LockGuard guard(mutex_);
-  regions_[key.value] = std::move(*region);
+  if (region) {
+    regions_[key.value] = std::move(*region);
+    return Status();
+  }
+  if (is_used_ || region.error() != Status(ENOMEM)) return region.error();
+  missing_[key.value] = memory;
+  return Status();
+}
+
+Status Device::begin_use() {
+  LockGuard guard(mutex_);
+  while (!missing_.empty()) {
+    const auto [key, memory] = *missing_.begin();
+    auto region = pin_for_ourselves(memory);
+    if (!region) return region.error();
+    regions_[key] = std::move(*region);
+    missing_.erase(key);
+  }
+  is_used_ = true;
   return Status();
 }
 
 void Device::remove(MemoryKey key) noexcept {
   MemoryRegion gone;  // after the lock
   LockGuard guard(mutex_);
+  missing_.erase(key.value);
   const auto found = regions_.find(key.value);
   if (found == regions_.end()) return;
   gone = std::move(found->second);

@@ -57,8 +57,11 @@ class Device {
     return context_->device->transport_type == IBV_TRANSPORT_IWARP;
   }
 
-  // Registers `memory` under `key` for transfers of our own. ENOMEM: more than may be pinned.
+  // Registers `memory` under `key` for transfers of our own. ENOMEM: more than may be pinned; while nothing
+  // uses the device that is no error, but keeps begin_use() from succeeding.
   Status add(MemoryKey key, std::span<std::byte> memory);
+  // A connection is about to use it. ENOMEM: some memory cannot be registered.
+  Status begin_use();
   void remove(MemoryKey key) noexcept;
   // What a work request of ours names the memory by. 0: not registered.
   [[nodiscard]] std::uint32_t local_key(MemoryKey key);
@@ -73,6 +76,7 @@ class Device {
 
  private:
   Device(ibv_context* context, ibv_pd* domain, const ibv_device_attr& limits);
+  Result<MemoryRegion> pin_for_ourselves(std::span<std::byte> memory);
   void tell(const ibv_async_event& event) EXS_REQUIRES(events_mutex_);
 
   ibv_context* const context_;
@@ -80,6 +84,8 @@ class Device {
   const ibv_device_attr limits_;
   Mutex mutex_;
   std::unordered_map<std::uint32_t, MemoryRegion> regions_ EXS_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint32_t, std::span<std::byte>> missing_ EXS_GUARDED_BY(mutex_);
+  bool is_used_ EXS_GUARDED_BY(mutex_) = false;
   Mutex events_mutex_;
   std::vector<DeviceUser*> users_ EXS_GUARDED_BY(events_mutex_);
 };

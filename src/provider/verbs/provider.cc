@@ -34,8 +34,13 @@ class VerbsProvider final : public Provider {
 
   Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
     if (!any_device()) {
-      why_not = Reason::make(ReasonCode::kNoDevice, "");
+      why_not = Reason::make(ReasonCode::kNoDevice, "no RDMA device on this machine");
       return failure(ENODEV);
+    }
+    // A port may come up and an address be given later; rights stay as they are.
+    if (const Reason closed = Survey().why_not(); closed.code == ReasonCode::kNoAccess) {
+      why_not = closed;
+      return failure(EACCES);
     }
     if (!devices_.are_ours()) {
       why_not =

@@ -84,9 +84,9 @@ Status QueuePair::create(const LinkDepths& depths) {
   inline_max_ = std::min<std::size_t>(attributes.cap.max_inline_data, kInlineMax);
   number_ = id_.qp->qp_num;
   queues_.add(number_, *this);
-  if (!shares_receives_) return post_own_receives();
-  queues_.user_joins();
-  return queues_.provide_receives();
+  if (shares_receives_) queues_.user_joins();
+  const Status status = shares_receives_ ? queues_.provide_receives() : post_own_receives();
+  return status.ok() ? queues_.device().begin_use() : status;
 }
 
 void QueuePair::forget_client() noexcept {
