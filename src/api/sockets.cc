@@ -13,6 +13,7 @@
 #include "src/api/control.h"
 #include "src/base/log.h"
 #include "src/base/own_sockets.h"
+#include "src/provider/registry.h"
 
 namespace exs {
 namespace {
@@ -139,6 +140,20 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
   return 0;
 }
 
+// Where no TCP socket listens, bind(2) cannot know who does.
+Status check_own_listeners(Socket& socket, const sockaddr& address) {
+  LockGuard guard(socket.mutex);
+  const Choice choice = socket.options().session(0).choice;
+  if (choice.allows(kNetwork) || choice.allows(ProviderId::kShm)) return Status();
+  for (std::size_t i = 0; i < kProviderIds; ++i) {
+    const auto id = static_cast<ProviderId>(i);
+    Provider* const provider = choice.allows(id) ? providers().find(id) : nullptr;
+    if (provider == nullptr) continue;
+    if (const Status status = provider->check_address(address); !status.ok()) return status;
+  }
+  return Status();
+}
+
 }  // namespace
 }  // namespace exs
 
@@ -167,6 +182,7 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
     if (!socket) return failure(EBADF);
     if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::bind(number, address, length)));
     if (const Status status = check_address(*socket, address, length); !status.ok()) return failure(status);
+    if (const Status status = check_own_listeners(*socket, *address); !status.ok()) return failure(status);
     // A server started anew must not wait for the last connections of its predecessor to time out.
     const int yes = 1;
     ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

@@ -292,6 +292,8 @@ class Provider {
   virtual Result<std::unique_ptr<Listening>> start_listening(int /*descriptor*/, int /*backlog*/) {
     return std::unique_ptr<Listening>();
   }
+  // EADDRINUSE: somebody listens on that address and port in a way that bind(2) does not see.
+  virtual Status check_address(const sockaddr& /*address*/) { return {}; }
   // `why_not` tells where it cannot be had.
   virtual Result<std::unique_ptr<Port>> open_port(Reason& why_not) = 0;
 };

@@ -19,14 +19,15 @@ bool is_any(const sockaddr_storage& address) {
   return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
 }
 
+sockaddr_storage copy_of(const sockaddr& address) {
+  sockaddr_storage made{};
+  std::memcpy(&made, &address, address.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  return made;
+}
+
 // `address` with the port of `like`.
 sockaddr_storage with_port(const sockaddr& address, const sockaddr_storage& like) {
-  sockaddr_storage made{};
-  if (address.sa_family == AF_INET) {
-    std::memcpy(&made, &address, sizeof(sockaddr_in));
-  } else {
-    std::memcpy(&made, &address, sizeof(sockaddr_in6));
-  }
+  sockaddr_storage made = copy_of(address);
   // At the same place in both families.
   reinterpret_cast<sockaddr_in&>(made).sin_port = reinterpret_cast<const sockaddr_in&>(like).sin_port;
   return made;
@@ -48,6 +49,16 @@ Result<std::unique_ptr<Listening>> VerbsListening::start(int descriptor, int bac
 }
 
 VerbsListening::~VerbsListening() = default;
+
+Status VerbsListening::check(const sockaddr& address) {
+  auto channel = CmChannel::open();
+  if (!channel) return Status();
+  VerbsListening nobody(std::move(*channel), 0);
+  auto id = nobody.channel_->make_id(nobody);
+  sockaddr_storage wanted = copy_of(address);
+  if (!id || ::rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&wanted)) == 0) return Status();
+  return Status(errno == EADDRINUSE ? EADDRINUSE : 0);
+}
 
 Status VerbsListening::listen_on(const sockaddr_storage& address, bool only_address) {
   auto id = channel_->make_id(*this);

@@ -23,6 +23,8 @@ class VerbsListening final : public Listening, private CmClient {
   // Null: no device carries an address of it.
   static Result<std::unique_ptr<Listening>> start(int descriptor, int backlog);
   ~VerbsListening() override;
+  // EADDRINUSE: another process, or socket, listens there.
+  static Status check(const sockaddr& address);
 
   [[nodiscard]] bool holds_tcp_port() const noexcept override { return holds_tcp_port_; }
 

@@ -32,6 +32,11 @@ class VerbsProvider final : public Provider {
     return VerbsListening::start(descriptor, backlog);
   }
 
+  Status check_address(const sockaddr& address) override {
+    if (!any_device() || !devices_.are_ours()) return Status();
+    return VerbsListening::check(address);
+  }
+
   Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
     if (!any_device()) {
       why_not = Reason::make(ReasonCode::kNoDevice, "no RDMA device on this machine");
