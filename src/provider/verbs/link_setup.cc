@@ -155,6 +155,8 @@ void VerbsLink::established(const rdma_cm_event& event) {
 }
 
 void VerbsLink::rejected(const rdma_cm_event& event) {
+  // A peer that ends before it knows that the connection stands rejects it.
+  if (state_ == State::kOpen) return end_soon(Status());
   const bool infiniband = event.status > 0;
   const bool said_no = infiniband ? event.status == kConsumerReject : has_content(event.param.conn);
   if (said_no) {
