@@ -310,7 +310,7 @@ BOOST_FIXTURE_TEST_CASE(limits_are_those_of_the_header, Fixture) {
   BOOST_TEST(limits.sockets_max > 0U);
   BOOST_TEST(limits.regions_max > 0U);
   BOOST_TEST(limits.queues_max > 0U);
-  BOOST_TEST(std::string(limits.providers) == "iwarp,shm");
+  BOOST_TEST(std::string(limits.providers) == "iwarp,shm,verbs");
   std::memset(&limits, 0x55, sizeof limits);
   limits.struct_bytes = offsetof(exs_limits_t, regions_max);
   BOOST_TEST(exs_getlimits(&limits) == 0);
