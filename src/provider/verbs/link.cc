@@ -177,7 +177,6 @@ void VerbsLink::close() noexcept {
 
 void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
   leave_lists();
-  windows_.clear();
   const State was = std::exchange(state_, State::kEnded);
   const bool connected = was == State::kOpen;
   const bool unanswered = was == State::kConnecting && is_iwarp();
@@ -195,6 +194,7 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
     while (queue_pair_->take_unfinished(left)) complete(left.kind, status, left.token);
     queue_pair_.reset();
   }
+  windows_.clear();  // last: a peer that is being served is told of the end, not of a wrong key
   if (id_) id_->context = &deaf;
   id_.reset();
   for (const PostedReceive& receive : receives_) complete(CompletionKind::kReceive, status, receive.token);

@@ -25,8 +25,6 @@ Status status_of(ibv_wc_status status) {
     case IBV_WC_RESP_TIMEOUT_ERR: return Status(ETIMEDOUT);
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_LEN_ERR: return Status(EFAULT);
-    case IBV_WC_REM_ACCESS_ERR:
-    case IBV_WC_REM_INV_REQ_ERR: return Status(EPROTO);
     default: return Status(ECONNRESET);
   }
 }
