@@ -277,7 +277,7 @@ class FakeVerbsProvider final : public Provider {
 
 }  // namespace
 
-FakeVerbs::FakeVerbs() {
+FakeVerbs::FakeVerbs() : real_(providers().find(ProviderId::kVerbs)) {
   static auto* const provider = new FakeVerbsProvider;  // as long as the process, as all providers
   providers().add(*provider);
 }

@@ -53,6 +53,7 @@ class FakeVerbs {
 
  private:
   FakeVerbs();
+  Provider* const real_;  // lives on, unused
   mutable std::mutex mutex_;
   Behaviour behaviour_;
   int attempts_ = 0;
