@@ -71,6 +71,10 @@ int World::connecting() {
   if (connecting_ < 0) {
     connecting_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
     exs_connect(connecting_, name(), kNameBytes, 0, q(), nullptr);
+    // As far as it gets without an accept: a set-up under way opens descriptors.
+    const exs_pollfd_t asked{listening(), EXS_POLLIN, nullptr};
+    exs_poll(&asked, 1, 0, q());
+    queue.next_of(listening(), EXS_EVT_POLL);
   }
   return connecting_;
 }
