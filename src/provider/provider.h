@@ -56,10 +56,10 @@ struct RemoteSlice {
 
 // Depths a link is made with. The protocol never exceeds them, so EAGAIN from a post is a bug of ours.
 struct LinkDepths {
-  std::uint32_t sends = 0;      // post_send outstanding
-  std::uint32_t receives = 0;   // post_recv outstanding
-  std::uint32_t reads_out = 0;  // ORD: post_read we may have outstanding, at most Limits::read_depth
-  std::uint32_t reads_in = 0;   // IRD: reads of the peer we serve at once, at most Limits::read_depth
+  std::uint32_t sends = 0;          // post_send outstanding
+  std::uint32_t receives = 0;       // post_recv outstanding
+  std::uint32_t reads_out = 0;      // ORD: post_read we may have outstanding, at most Limits::read_depth
+  std::uint32_t reads_in = 0;       // IRD: reads of the peer we serve at once, at most Limits::read_depth
   std::uint32_t message_bytes = 0;  // longest post_send of either end
 };
 
@@ -141,7 +141,8 @@ class ConnectionRequest {
   [[nodiscard]] virtual ProviderId provider() const noexcept = 0;
   // A provider may pad them with zeros.
   [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
-  // The kernel descriptor of the connection, or one that stands for it; the request closes it unless release_descriptor() took it.
+  // The kernel descriptor of the connection, or one that stands for it; the request closes it unless
+  // release_descriptor() took it.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual int release_descriptor() noexcept = 0;
   // Both answer once, before or after release_descriptor() (then the descriptor must still be open). The peer
@@ -163,8 +164,8 @@ class Meeting {
   [[nodiscard]] virtual const Reason& why_not() const noexcept = 0;
 };
 
-// What listens for peers of a provider that does not use the listening descriptor itself. They wait in it until
-// a port takes it. Destroy to stop listening. Thread: the owner's.
+// What listens for peers of a provider that does not use the listening descriptor itself. They wait in it
+// until a port takes it. Destroy to stop listening. Thread: the owner's.
 class Listening {
  public:
   virtual ~Listening() = default;
@@ -207,7 +208,8 @@ class Port {
   virtual Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
                                                 const ConnectParameters& parameters,
                                                 std::uint64_t link_token) = 0;
-  // `descriptor`: a listening TCP socket of the caller, or what Provider::start_listening was given; borrowed.
+  // `descriptor`: a listening TCP socket of the caller, or what Provider::start_listening was given;
+  // borrowed.
   virtual Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
                                                    std::uint64_t listener_token) = 0;
   // Takes the request's descriptor, borrowed from the caller who must have called release_descriptor().
@@ -287,8 +289,8 @@ class Provider {
   virtual Status register_memory(MemoryKey key, std::span<std::byte> region, Access access,
                                  int shared_fd) = 0;
   virtual void deregister_memory(MemoryKey key) noexcept = 0;
-  // EADDRINUSE and the like as of listen(2). Null: this provider listens on the descriptor itself, or nothing of
-  // its own carries the address. `descriptor`: a TCP socket that is bound and does not listen yet.
+  // EADDRINUSE and the like as of listen(2). Null: this provider listens on the descriptor itself, or nothing
+  // of its own carries the address. `descriptor`: a TCP socket that is bound and does not listen yet.
   virtual Result<std::unique_ptr<Listening>> start_listening(int /*descriptor*/, int /*backlog*/) {
     return std::unique_ptr<Listening>();
   }

@@ -37,8 +37,7 @@ Status IncomingRequest::grant(std::span<const std::byte> private_data) {
   reply.private_data = private_data;
   const MpaBytes frame = encode_mpa(reply);
   // A new connection's send buffer is empty, so this leaves whole.
-  const ssize_t sent =
-      ::send(descriptor_, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t sent = ::send(descriptor_, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent == static_cast<ssize_t>(frame.length) ? Status() : Status(ECONNRESET);
 }
 

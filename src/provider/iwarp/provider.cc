@@ -23,9 +23,7 @@ class IwarpProvider final : public Provider {
   Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }
   void deregister_memory(MemoryKey) noexcept override {}
 
-  Result<std::unique_ptr<Port>> open_port(Reason& /*why_not*/) override {
-    return IwarpPort::open(settings_);
-  }
+  Result<std::unique_ptr<Port>> open_port(Reason& /*why_not*/) override { return IwarpPort::open(settings_); }
 
  private:
   const Settings settings_;
