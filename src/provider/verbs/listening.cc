@@ -9,15 +9,10 @@
 #include <utility>
 
 #include "src/base/log.h"
+#include "src/provider/verbs/addresses.h"
 
 namespace exs::verbs {
 namespace {
-
-bool is_any(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET)
-    return reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr == htonl(INADDR_ANY);
-  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
-}
 
 sockaddr_storage copy_of(const sockaddr& address) {
   sockaddr_storage made{};

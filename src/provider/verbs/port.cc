@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "src/base/log.h"
+#include "src/provider/verbs/addresses.h"
 #include "src/provider/verbs/incoming_request.h"
 #include "src/provider/verbs/listener.h"
 #include "src/provider/verbs/listening.h"
@@ -32,12 +33,6 @@ bool is_loopback(const sockaddr& address) {
     return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> kNetShift == kLoopbackNet;
   const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
   return IN6_IS_ADDR_LOOPBACK(&host) != 0;
-}
-
-bool is_any(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET)
-    return reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr == htonl(INADDR_ANY);
-  return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
 }
 
 // On a thread of its own, which nobody waits for. Without one it goes here and now, if slowly.
