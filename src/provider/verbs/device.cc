@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/log.h"
+#include "src/provider/verbs/siw_keys.h"
 
 namespace exs::verbs {
 namespace {
@@ -41,7 +42,7 @@ Result<std::unique_ptr<Device>> Device::open(ibv_context* context) {
 }
 
 Device::Device(ibv_context* context, ibv_pd* domain, const ibv_device_attr& limits)
-    : context_(context), domain_(domain), limits_(limits) {}
+    : context_(context), domain_(domain), limits_(limits), placeholder_(hold_misread_key(context, limits)) {}
 
 Device::~Device() {
   {

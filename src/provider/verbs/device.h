@@ -23,6 +23,11 @@ struct MemoryRegionCloser {
 };
 using MemoryRegion = std::unique_ptr<ibv_mr, MemoryRegionCloser>;
 
+struct CqCloser {
+  void operator()(ibv_cq* queue) const noexcept { ::ibv_destroy_cq(queue); }
+};
+using OwnedCq = std::unique_ptr<ibv_cq, CqCloser>;
+
 enum class DeviceTrouble : std::uint8_t {
   kQueuePair,  // one queue pair can no longer be used
   kPort,       // the port went down
@@ -82,6 +87,7 @@ class Device {
   ibv_context* const context_;
   ibv_pd* const domain_;
   const ibv_device_attr limits_;
+  const OwnedCq placeholder_;  // of hold_misread_key()
   Mutex mutex_;
   std::unordered_map<std::uint32_t, MemoryRegion> regions_ EXS_GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, std::span<std::byte>> missing_ EXS_GUARDED_BY(mutex_);

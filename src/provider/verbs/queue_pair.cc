@@ -10,7 +10,7 @@
 namespace exs::verbs {
 namespace {
 
-// A driver's tables want room for more than a quiet connection uses (siw confuses smaller ones).
+// Room for more than a quiet connection uses.
 constexpr std::uint32_t kDepthMin = 64;
 constexpr std::uint32_t kWrites = 16;
 constexpr std::uint32_t kInlineWishes[] = {128, 64, 0};  // whatever the device can do

@@ -32,9 +32,6 @@ namespace exs::verbs {
 
 class QueuePair;
 
-struct CqCloser {
-  void operator()(ibv_cq* queue) const noexcept { ::ibv_destroy_cq(queue); }
-};
 struct SrqCloser {
   void operator()(ibv_srq* queue) const noexcept { ::ibv_destroy_srq(queue); }
 };
@@ -44,7 +41,7 @@ struct CompChannelCloser {
 
 // One completion queue, and whether it will ring.
 struct RingingQueue {
-  std::unique_ptr<ibv_cq, CqCloser> queue;
+  OwnedCq queue;
   std::uint32_t capacity = 0;
   std::uint32_t reserved = 0;
   bool armed = false;
