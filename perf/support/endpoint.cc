@@ -136,6 +136,10 @@ Wishes wishes_of_client(const std::string& provider, const Job& job) {
           static_cast<int>(std::clamp(2 * job.depth, kCreditsDefault, kCreditsMax))};
 }
 
+void fail_post(const char* call, int error) {
+  fail(error == EPIPE || error == ENOTCONN ? "the connection broke" : call, error);
+}
+
 bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
               exs_mhandle_t region) {
   if (exs_send(socket.descriptor(), message.data(), message.size(), flags, queue.handle(), nullptr, region) ==
@@ -143,7 +147,7 @@ bool try_send(const Socket& socket, std::span<const std::byte> message, int flag
     return true;
   }
   if (errno == EAGAIN) return false;
-  fail(errno == EPIPE || errno == ENOTCONN ? "the other end has ended the connection" : "exs_send", errno);
+  fail_post("exs_send", errno);
 }
 
 bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {
@@ -151,7 +155,7 @@ bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& qu
     return true;
   }
   if (errno == EAGAIN) return false;
-  fail("exs_recv", errno);
+  fail_post("exs_recv", errno);
 }
 
 void send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
