@@ -74,14 +74,20 @@ void Engine::run() {
   bound_ = true;
   bound_.notify_all();
   std::uint64_t seen_drives = 0;
+  std::uint64_t seen_glances = 0;
   while (!stopping_) {
     shard_.end_overdue_turn();
+    const std::uint64_t glances = shard_.waiter_glances_.load(std::memory_order_relaxed);
     if (shard_.led_) {
       park();
-    } else if (shard_.waiter_drives_.load(std::memory_order_relaxed) != seen_drives) {
+      rang_.set();
+    } else if (shard_.waiter_drives_.load(std::memory_order_relaxed) != seen_drives ||
+               glances != seen_glances) {
       stand_by();
-      // The alarm went off, so nobody has driven for a while.
+      rang_.set();
+      // The alarm went off, so nobody has driven for a while; who only glances does not push it on.
       seen_drives = shard_.waiter_drives_.load(std::memory_order_relaxed);
+      seen_glances = glances;
     } else {
       watch();
     }
@@ -121,11 +127,12 @@ void Engine::watch() {
   std::uint64_t deadline_ns = 0;
   std::uint64_t now_ns = monotonic_ns();
   shard_.lock_.lock();
-  shard_.drive(now_ns);
+  shard_.drive(now_ns, rang_);
   deadline_ns = shard_.next_deadline_ns();
   shard_.sleeping_until_ns_ = deadline_ns;
   const bool armed = shard_.begin_sleep();
   shard_.release_and_combine();
+  rang_.set();
   if (!armed) return;
 
   Shard::WatchedFds watched;
@@ -137,6 +144,7 @@ void Engine::watch() {
   }
   ::ppoll(watched.data(), count, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
   --shard_.sleepers_;
+  rang_ = Shard::rang_among(watched, count);
   if (watched[count - 1].revents != 0) clear_alarm();
 }
 

@@ -5,12 +5,11 @@
 #include <atomic>
 #include <thread>
 
+#include "event/shard.h"
 #include "src/base/status.h"
 #include "src/base/unique_fd.h"
 
 namespace exs {
-
-class Shard;
 
 class Engine {
  public:
@@ -43,6 +42,7 @@ class Engine {
   Shard& shard_;
   const UniqueFd alarm_fd_;  // timerfd
   std::thread thread_;
+  Rang rang_ = Rang().set();              // Thread: engine; all, unless it has just slept on the ports
   std::atomic<bool> bound_{false};        // what the port opens for the thread is open when start() returns
   std::atomic<bool> stopping_{false};     // seq_cst; written by stop(), read by the thread
   std::atomic<bool> parked_{false};       // seq_cst, pairs with Shard::led_: one of the two sees the other

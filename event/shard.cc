@@ -2,8 +2,9 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -21,16 +22,25 @@ constexpr std::uint64_t kLateNs = 100'000;
 constexpr std::uint64_t kStillBusyNs = 50'000;
 constexpr std::uint64_t kGlanceNs = 5'000;
 constexpr int kLooksMax = 4;
+constexpr unsigned kGlancesPerLook = 8;
 // More clients than a process can have descriptors; the rest of a token never comes round.
 constexpr int kClientPlaceBits = 24;
 
-}  // namespace
-
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
+timespec to_timespec(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
 }
+
+std::uint64_t to_ns(const timespec& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// ppoll(2), which tells in `left` how much of the time is left; the C library's does not.
+int poll_for(pollfd* watched, nfds_t count, timespec* left, const sigset_t* signals) {
+  constexpr std::size_t kSignalSetBytes = (_NSIG - 1) / 8;  // the kernel's
+  return static_cast<int>(::syscall(SYS_ppoll, watched, count, left, signals, kSignalSetBytes));
+}
+
+}  // namespace
 
 std::uint64_t deadline_after(std::uint64_t ns) {
   const std::uint64_t now_ns = monotonic_ns();
@@ -156,11 +166,12 @@ void Shard::run(Command& command) {
 
 // ---------------------------------------------------------------- driving
 
-void Shard::drive(std::uint64_t now_ns) {
+void Shard::drive(std::uint64_t now_ns, Rang rang) {
   looked_ns_ = now_ns;
+  glances_ = 0;
   run_commands();
   end_turn();
-  look_at_ports(now_ns);
+  look_at_ports(now_ns, rang);
   settle();
   if (!timers_.is_quiet(now_ns)) {
     timers_.fire(now_ns);
@@ -174,19 +185,42 @@ bool Shard::is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_
   return now_ns - place.looked_ns >= kGlanceNs;
 }
 
-void Shard::look_at_ports(std::uint64_t now_ns) {
+void Shard::look_at_ports(std::uint64_t now_ns, Rang rang) {
   const std::uint64_t last_busy_ns = places_.size() == 1 ? 0 : busy_ns_;
-  for (Place& place : places_) {
-    if (!is_due(place, now_ns, last_busy_ns)) continue;
-    place.looked_ns = now_ns;
-    place.port->progress(now_ns);
-    const std::uint64_t arrivals = place.port->arrivals();
-    if (arrivals == place.arrivals) continue;
-    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + arrivals - place.arrivals,
-                    std::memory_order_relaxed);
-    place.arrivals = arrivals;
-    place.busy_ns = busy_ns_ = now_ns;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
+    if (!rang[i] && place.port->next_deadline_ns() > now_ns) {
+      [[maybe_unused]] const bool done = place.port->glance(false);
+    } else if (is_due(place, now_ns, last_busy_ns)) {
+      place.looked_ns = now_ns;
+      place.port->progress(now_ns);
+    }
+    note_arrivals(place, now_ns);
   }
+}
+
+void Shard::note_arrivals(Place& place, std::uint64_t now_ns) {
+  const std::uint64_t arrivals = place.port->arrivals();
+  if (arrivals == place.arrivals) return;
+  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + arrivals - place.arrivals,
+                  std::memory_order_relaxed);
+  place.arrivals = arrivals;
+  place.busy_ns = busy_ns_ = now_ns;
+}
+
+// Who sleeps behind armed ports needs them armed again, and that may take a full look.
+bool Shard::glance(Rang rang) {
+  if (++glances_ >= kGlancesPerLook || sleepers_ > 0) return false;
+  run_commands();
+  end_turn();
+  bool all = true;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    all = places_[i].port->glance(rang[i]) && all;
+    note_arrivals(places_[i], looked_ns_);
+  }
+  settle();
+  disarm();
+  return all;
 }
 
 bool Shard::arm_ports() {
@@ -208,16 +242,18 @@ bool Shard::begin_sleep() {
   return quiet;
 }
 
-void Shard::keep_armed(std::uint64_t now_ns) {
+void Shard::disarm() {
   if (!armed_) return;
-  if (sleepers_ == 0) {
-    armed_ = false;
-    for (Place& place : places_) place.port->disarm();
-    return;
-  }
+  armed_ = false;
+  for (Place& place : places_) place.port->disarm();
+}
+
+void Shard::keep_armed(std::uint64_t now_ns) {
+  if (sleepers_ == 0) return disarm();
+  if (!armed_) return;
   for (int look = 0; look < kLooksMax; ++look) {
     if (arm_ports()) return;
-    look_at_ports(now_ns);
+    look_at_ports(now_ns, Rang().set());
     settle();
   }
   // So much arrives that nobody should sleep.
@@ -230,6 +266,12 @@ nfds_t Shard::watched_fds(WatchedFds& into, int last) const {
   for (const Place& place : places_) into[count++] = {place.port->wait_fd(), POLLIN, 0};
   into[count++] = {last, POLLIN, 0};
   return count;
+}
+
+Rang Shard::rang_among(const WatchedFds& watched, nfds_t count) {
+  Rang rang;
+  for (nfds_t i = 0; i + 1 < count; ++i) rang[i] = watched[i].revents != 0;
+  return rang;
 }
 
 // Until nothing follows from anything any more. Ends, because no new input is taken from the network here.
@@ -260,15 +302,25 @@ std::uint64_t Shard::next_deadline_ns() {
   return deadline_ns;
 }
 
-void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts) {
+void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts, Rang rang) {
   if (!lock_.try_lock()) return;
   if (counts) {
     waiter_drives_.store(waiter_drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     engine_->waiter_drives(now_ns);
   }
   late_ = false;
-  drive(now_ns);
+  drive(now_ns, rang);
   release_and_combine();
+}
+
+bool Shard::glance_as_waiter(bool counts, Rang rang) {
+  if (!lock_.try_lock()) return false;
+  if (counts)
+    waiter_glances_.store(waiter_glances_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const bool done = glance(rang);
+  if (done) late_ = false;
+  release_and_combine();
+  return done;
 }
 
 // ---------------------------------------------------------------- turns
@@ -322,27 +374,28 @@ bool Shard::try_lead() {
   return !led_.exchange(true);
 }
 
-Status Shard::sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals) {
+Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& rang) {
+  rang.set();
   lock_.lock();
+  const bool armed = begin_sleep();
+  glances_ = 0;
   const std::uint64_t due_ns = next_deadline_ns();
   sleeping_until_ns_ = due_ns;
-  const bool armed = begin_sleep();
   release_and_combine();
   if (!armed) return Status();  // the caller looks again
 
-  const std::uint64_t until_ns = std::min(due_ns, limit_ns);
-  timespec limit{};
-  if (until_ns != kNoDeadline) {
-    const std::uint64_t now_ns = monotonic_ns();
-    const std::uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-    limit = {static_cast<time_t>(left_ns / kNsPerSecond), static_cast<long>(left_ns % kNsPerSecond)};
-  }
+  const std::uint64_t now_ns = due_ns != kNoDeadline || limit.is_moment() ? monotonic_ns() : 0;
+  const std::uint64_t due_in_ns = WaitLimit::until(due_ns).left_ns(now_ns);
+  const std::uint64_t asked_ns = std::min(due_in_ns, limit.left_ns(now_ns));
+  timespec left = to_timespec(asked_ns);
   WatchedFds watched;
   const nfds_t count = watched_fds(watched, wake_fd_.get());
-  const int ready = ::ppoll(watched.data(), count, until_ns == kNoDeadline ? nullptr : &limit, &signals);
+  const int ready = poll_for(watched.data(), count, asked_ns == kNoDeadline ? nullptr : &left, signals);
   const int error = errno;
   --sleepers_;
+  if (asked_ns != kNoDeadline) limit.slept(asked_ns - to_ns(left));
   if (ready < 0) return Status(error);
+  if (ready > 0 && due_in_ns > 0) rang = rang_among(watched, count);
   if (watched[count - 1].revents != 0) {
     std::uint64_t wakes = 0;
     [[maybe_unused]] const auto taken = ::read(wake_fd_.get(), &wakes, sizeof wakes);

@@ -8,11 +8,10 @@
 //     after letting go. So no command is stranded and none waits for the application.
 //  2. Who watches the network while nobody spins: one leader (a thread asleep in a wait for a queue whose
 //     home is here) or else the engine thread. One arriving message wakes one thread.
-//  3. The engine steps back by looking, not by being told: `waiter_drives_` moved since its last look means
-//  that
-//     a waiting thread drives, so it stands by until its alarm, 1 ms ahead; the driving threads push the
-//     alarm on, about once a millisecond. A leader means that the engine parks; a leader that leaves sets the
-//     alarm, once for however many times it comes and goes in that millisecond.
+//  3. The engine steps back by looking, not by being told: `waiter_drives_` or `waiter_glances_` moved since
+//     its last look means that a waiting thread is there, so it stands by until its alarm, 1 ms ahead;
+//     threads that drive push the alarm on, about once a millisecond. A leader means that the engine parks; a
+//     leader that leaves sets the alarm, once for however many times it comes and goes in that millisecond.
 //  4. A session may hold bytes back until its poster's turn ends, so that many small sends leave together:
 //  when a
 //     thread that waits looks at the network, or the engine does. While the engine stands by its alarm is at
@@ -27,7 +26,10 @@
 //  6. Looking at the network costs a system call, looking at shared memory none. While one port is busy a
 //  silent
 //     one is looked at every few microseconds only.
-//  7. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
+//  7. A thread that sleeps for messages finds most of them by a glance, before it sleeps or at what rang: it
+//     takes no look at the clock nor at other ports. A full look follows a sleep that ended for anything
+//     else, and every few glances of a thread that need not sleep, for time limits and silent ports.
+//  8. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //  another
 //     shard), so no order between shards is needed.
 #pragma once
@@ -35,6 +37,7 @@
 #include <poll.h>
 
 #include <array>
+#include <bitset>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -43,6 +46,8 @@
 
 #include "event/command_queue.h"
 #include "event/timer_queue.h"
+#include "event/wait_limit.h"
+#include "src/base/clock.h"
 #include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
 #include "src/proto/connection.h"
@@ -51,7 +56,6 @@
 
 namespace exs {
 
-std::uint64_t monotonic_ns();
 // Saturates: a time limit beyond the clock's range is none (kNoDeadline).
 std::uint64_t deadline_after(std::uint64_t ns);
 
@@ -70,6 +74,9 @@ class TurnClient {
 };
 
 class Engine;
+
+// The ports whose descriptors were readable when a sleep ended, by their place. All: something else is due.
+using Rang = std::bitset<kProviderIds>;
 
 // What is left of an ended session; dies after the batch, because it may be what reported the end.
 struct Remains {
@@ -93,14 +100,18 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void stop_engine();
   // One look at the network by a thread that waits. `counts`: the thread will be back within a moment, so the
   // engine may stand by.
-  void drive_as_waiter(std::uint64_t now_ns, bool counts);
+  void drive_as_waiter(std::uint64_t now_ns, bool counts) { drive_as_waiter(now_ns, counts, Rang().set()); }
+  // After a sleep: of the silent ports only memory is looked at.
+  void drive_as_waiter(std::uint64_t now_ns, bool counts, Rang rang);
+  // The same without a look at the clock. False: it was no full look, and one is due.
+  [[nodiscard]] bool glance_as_waiter(bool counts, Rang rang);
   // False: another thread leads.
   [[nodiscard]] bool try_lead();
   // Moves whenever something came from the network.
   [[nodiscard]] std::uint64_t arrivals() const { return arrivals_.load(std::memory_order_relaxed); }
-  // Sleeps until something arrives, a timer is due, wake_leader() or `limit_ns`. EINTR: a signal was caught;
-  // `signals`: the mask to sleep with.
-  Status sleep_as_leader(std::uint64_t limit_ns, const sigset_t& signals);
+  // Sleeps until something arrives (what: `rang`), a timer is due, wake_leader() or the limit. EINTR: a
+  // signal was caught; `signals`: the mask to sleep with, null: the thread's own.
+  Status sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& rang);
   void stop_leading();
   void wake_leader();
   // A thread sleeps on its queue because another one leads. False: nobody leads any more.
@@ -166,9 +177,11 @@ class Shard : public std::enable_shared_from_this<Shard> {
   Status open_ports();
 
   // Takes in what arrived and does what follows from it.
-  void drive(std::uint64_t now_ns) EXS_REQUIRES(lock_);
+  void drive(std::uint64_t now_ns, Rang rang) EXS_REQUIRES(lock_);
+  [[nodiscard]] bool glance(Rang rang) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
-  void look_at_ports(std::uint64_t now_ns) EXS_REQUIRES(lock_);
+  void look_at_ports(std::uint64_t now_ns, Rang rang) EXS_REQUIRES(lock_);
+  void note_arrivals(Place& place, std::uint64_t now_ns) EXS_REQUIRES(lock_);
   [[nodiscard]] static bool is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_busy_ns);
   bool take_completions() EXS_REQUIRES(lock_);
   // Null: nobody any more.
@@ -177,8 +190,10 @@ class Shard : public std::enable_shared_from_this<Shard> {
   bool arm_ports() EXS_REQUIRES(lock_);
   bool begin_sleep() EXS_REQUIRES(lock_);
   void keep_armed(std::uint64_t now_ns) EXS_REQUIRES(lock_);
+  void disarm() EXS_REQUIRES(lock_);
   // What a sleeper polls, and `last` behind it; returns how many.
   nfds_t watched_fds(WatchedFds& into, int last) const;
+  static Rang rang_among(const WatchedFds& watched, nfds_t count);
   void end_turn() EXS_REQUIRES(lock_);
   // By the engine, because no waiting thread came.
   void end_overdue_turn();
@@ -213,14 +228,16 @@ class Shard : public std::enable_shared_from_this<Shard> {
   std::vector<TurnClient*> in_turn_ EXS_GUARDED_BY(lock_);
   std::vector<TurnClient*> turn_ends_ EXS_GUARDED_BY(lock_);  // what end_turn() works on
   std::uint64_t looked_ns_ EXS_GUARDED_BY(lock_) = 0;
-  bool late_ EXS_GUARDED_BY(lock_) = false;  // the engine had to end the last turn
+  unsigned glances_ EXS_GUARDED_BY(lock_) = 0;  // without a full look or a sleep
+  bool late_ EXS_GUARDED_BY(lock_) = false;     // the engine had to end the last turn
 
-  std::atomic<bool> held_{false};                // seq_cst, pairs with Engine's standing_by_
-  std::atomic<std::uint64_t> waiter_drives_{0};  // written under the lock, read by the engine: a hint
-  std::atomic<std::uint64_t> arrivals_{0};       // likewise, read by waiting threads
-  std::atomic<int> sleepers_{0};                 // on the ports; goes up under the lock
-  std::atomic<bool> led_{false};                 // seq_cst, pairs with Engine's parked flag
-  std::atomic<int> followers_{0};                // seq_cst, pairs with led_: one of the two sees the other
+  std::atomic<bool> held_{false};                 // seq_cst, pairs with Engine's standing_by_
+  std::atomic<std::uint64_t> waiter_drives_{0};   // written under the lock, read by the engine: a hint
+  std::atomic<std::uint64_t> waiter_glances_{0};  // likewise
+  std::atomic<std::uint64_t> arrivals_{0};        // likewise, read by waiting threads
+  std::atomic<int> sleepers_{0};                  // on the ports; goes up under the lock
+  std::atomic<bool> led_{false};                  // seq_cst, pairs with Engine's parked flag
+  std::atomic<int> followers_{0};                 // seq_cst, pairs with led_: one of the two sees the other
 };
 
 }  // namespace exs

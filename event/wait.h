@@ -5,15 +5,16 @@
 #include <cstdint>
 
 #include "event/event_queue.h"
+#include "event/wait_limit.h"
 #include "src/base/read_section.h"
 
 namespace exs {
 
-// Takes at most `max` events once `min` are there, or whatever is there at `deadline_ns` (CLOCK_MONOTONIC;
-// kNoDeadline: never; 0: look once). EINTR: a signal was caught and fewer than `min` events are there; none
-// was taken. EBADF: the queue was closed meanwhile. `section`: the caller's, in which it found the queue and
-// which a wait of more than a moment leaves; else the caller holds the queue. Thread: any.
+// Takes at most `max` events once `min` are there, or whatever is there when the limit is reached. EINTR: a
+// signal was caught and fewer than `min` events are there; none was taken. EBADF: the queue was closed
+// meanwhile. `section`: the caller's, in which it found the queue and which a wait of more than a moment
+// leaves; else the caller holds the queue. Thread: any.
 Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
-                                    std::uint64_t deadline_ns, ReadSection* section = nullptr);
+                                    WaitLimit limit, ReadSection* section = nullptr);
 
 }  // namespace exs

@@ -93,7 +93,7 @@ ControlTarget place_on(const std::shared_ptr<EventQueue>& queue) {
 int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
   exs_event_t event{};
   for (;;) {
-    const auto taken = wait_for_events(queue, &event, 1, 1, deadline_ns);
+    const auto taken = wait_for_events(queue, &event, 1, 1, WaitLimit::until(deadline_ns));
     if (taken) return *taken == 1 ? event.exs_evt_errno : ETIMEDOUT;
     if (taken.error() != Status(EINTR)) return taken.error().error();
   }

@@ -73,7 +73,7 @@ exs_event_t PrivateQueue::await(const std::function<void()>& interrupted) const 
   exs_event_t event{};
   bool told = false;
   for (;;) {
-    const auto taken = wait_for_events(*queue_, &event, 1, 1, kNoDeadline);
+    const auto taken = wait_for_events(*queue_, &event, 1, 1, WaitLimit::until(kNoDeadline));
     if (taken && *taken == 1) return event;
     if (told || (taken.has_value())) continue;
     told = true;

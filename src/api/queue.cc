@@ -14,28 +14,28 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerMicrosecond = 1'000;
 
-Result<std::uint64_t> deadline_of(const timeval* timeout) {
-  if (timeout == nullptr) return kNoDeadline;
+Result<WaitLimit> limit_of(const timeval* timeout) {
+  if (timeout == nullptr) return WaitLimit::until(kNoDeadline);
   if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return failure(EINVAL);
   const auto seconds = static_cast<std::uint64_t>(timeout->tv_sec);
   const std::uint64_t part_ns = static_cast<std::uint64_t>(timeout->tv_usec) * kNsPerMicrosecond;
-  if (seconds == 0 && part_ns == 0) return 0;
-  if (seconds > kNoDeadline / kNsPerSecond - 1) return kNoDeadline;
-  return deadline_after(seconds * kNsPerSecond + part_ns);
+  if (seconds > kNoDeadline / kNsPerSecond - 1) return WaitLimit::until(kNoDeadline);
+  return WaitLimit::lasting(seconds * kNsPerSecond + part_ns);
 }
 
 Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min,
-                    std::int64_t max, Result<std::uint64_t> deadline_ns) {
+                    std::int64_t max, Result<WaitLimit> limit) {
   ReadSection section;
   EventQueue* const queue = library.queues.peek(handle);
   if (queue == nullptr) return failure(EBADF);
   if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX) return failure(EINVAL);
   if (max == 0) return 0;
-  if (!deadline_ns) return failure(EINVAL);
+  if (!limit) return failure(EINVAL);
   if (static_cast<std::size_t>(max) > queue->depth()) return failure(EINVAL);
   if (events == nullptr) return failure(EFAULT);
-  const auto taken = wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
-                                     static_cast<std::size_t>(max), min == 0 ? 0 : *deadline_ns, &section);
+  const auto taken =
+      wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
+                      static_cast<std::size_t>(max), min == 0 ? WaitLimit::lasting(0) : *limit, &section);
   if (!taken) return failure(taken.error());
   return static_cast<int>(*taken);
 }
@@ -134,16 +134,14 @@ int exs_qdequeue(exs_qhandle_t handle, exs_event_t* events, int count, const str
   return api_call([&](Library& library) -> Result<int> {
     const std::int64_t wide = count;  // -INT_MIN does not fit an int
     const std::int64_t max = wide < 0 ? -wide : wide;
-    return wait_on(library, handle, events, wide > 0 ? 1 : max, max, deadline_of(timeout));
+    return wait_on(library, handle, events, wide > 0 ? 1 : max, max, limit_of(timeout));
   });
 }
 
 int exs_qwait(exs_qhandle_t handle, exs_event_t* events, int max, int min, int64_t timeout_ns) {
   return api_call([&](Library& library) -> Result<int> {
-    std::uint64_t deadline_ns = kNoDeadline;
-    if (timeout_ns == 0) deadline_ns = 0;
-    if (timeout_ns > 0) deadline_ns = deadline_after(static_cast<std::uint64_t>(timeout_ns));
-    return wait_on(library, handle, events, min, max, deadline_ns);
+    const std::uint64_t ns = timeout_ns < 0 ? kNoDeadline : static_cast<std::uint64_t>(timeout_ns);
+    return wait_on(library, handle, events, min, max, WaitLimit::lasting(ns));
   });
 }
 

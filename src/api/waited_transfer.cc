@@ -22,8 +22,8 @@ Result<std::size_t> WaitedTransfers::outcome(const Transfer& transfer, std::uint
   exs_event_t event{};
   int reason = 0;  // why it was taken back
   for (;;) {
-    const auto taken =
-        wait_for_events(*parties_.queue, &event, 1, 1, reason == 0 ? deadline_ns : kNoDeadline);
+    const auto limit = WaitLimit::until(reason == 0 ? deadline_ns : kNoDeadline);
+    const auto taken = wait_for_events(*parties_.queue, &event, 1, 1, limit);
     if (taken && *taken == 1) break;
     if (reason != 0) continue;
     reason = taken ? ETIMEDOUT : taken.error().error();

@@ -257,10 +257,14 @@ class Port {
   virtual void flush() = 0;
   // Looks at the network: takes in what arrived, goes on with what was held up, ends what is overdue.
   virtual void progress(std::uint64_t now_ns) = 0;
-  // Goes up whenever progress() took in something of a peer, also what produced no completion (a served
-  // read).
+  // Takes in what arrived as far as that needs neither the time nor a system call. `rang`: wait_fd() is
+  // readable, which is worth one system call if that may be all it takes. False: it rang for something that
+  // only progress() finds.
+  virtual bool glance(bool rang) { return !rang; }
+  // Goes up whenever progress() or glance() took in something of a peer, also what produced no completion (a
+  // served read).
   [[nodiscard]] virtual std::uint64_t arrivals() const noexcept = 0;
-  // Takes completions that progress() or flush() produced; returns how many were written.
+  // Takes completions that progress(), glance() or flush() produced; returns how many were written.
   virtual std::size_t poll(std::span<Completion> out) = 0;
 
   // When progress() has something to do even if nothing arrives.

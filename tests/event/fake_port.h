@@ -38,13 +38,12 @@ class FakePort final : public Port {
   void flush() override { ++flushes; }
   void progress(std::uint64_t) override {
     ++looks;
-    std::lock_guard guard(mutex_);
-    if (arrived_.empty()) return;
-    ++arrivals_;
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto taken = ::read(arrival_.get(), &count, sizeof count);
-    std::move(arrived_.begin(), arrived_.end(), std::back_inserter(ready_));
-    arrived_.clear();
+    take_in();
+  }
+  bool glance(bool rang) override {
+    ++glances;
+    if (rang && rings_for_messages) take_in();
+    return !rang || rings_for_messages;
   }
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<Completion> out) override {
@@ -57,6 +56,7 @@ class FakePort final : public Port {
   }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return deadline_ns; }
   [[nodiscard]] int wait_fd() const noexcept override { return arrival_.get(); }
+  bool arm() override { return quiet; }
   void bind_engine_thread() override { engine = std::this_thread::get_id(); }
 
   // The network brings a completion: progress() will find it.
@@ -69,10 +69,23 @@ class FakePort final : public Port {
 
   std::atomic<int> flushes{0};
   std::atomic<int> looks{0};
+  std::atomic<int> glances{0};
+  std::atomic<bool> quiet{true};
+  std::atomic<bool> rings_for_messages{false};  // which a glance finds
   std::atomic<std::thread::id> engine{};
   std::atomic<std::uint64_t> deadline_ns{kNoDeadline};
 
  private:
+  void take_in() {
+    std::lock_guard guard(mutex_);
+    if (arrived_.empty()) return;
+    ++arrivals_;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto taken = ::read(arrival_.get(), &count, sizeof count);
+    std::move(arrived_.begin(), arrived_.end(), std::back_inserter(ready_));
+    arrived_.clear();
+  }
+
   std::uint64_t arrivals_ = 0;  // Thread: shard
   const UniqueFd arrival_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex_;

@@ -31,7 +31,7 @@ struct Taker {
   Taker(EventQueue& queue, std::size_t min)
       : thread([this, &queue, min] {
           std::vector<exs_event_t> events(min);
-          const auto result = wait_for_events(queue, events.data(), min, min, kNoDeadline);
+          const auto result = wait_for_events(queue, events.data(), min, min, WaitLimit::until(kNoDeadline));
           taken = result ? *result : 0;
           error = result ? 0 : result.error().error();
         }) {}
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(many_threads_take_every_event_once) {
       takers.emplace_back([&] {
         exs_event_t event{};
         for (;;) {
-          const auto result = wait_for_events(*queue, &event, 1, 1, kNoDeadline);
+          const auto result = wait_for_events(*queue, &event, 1, 1, WaitLimit::until(kNoDeadline));
           if (!result || event.exs_evt_type == EXS_EVT_CLOSE) return;
           ++taken;
         }
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_wait_of_no_time_looks_at_the_network_once) {
   exs_event_t event{};
   shard->stop_engine();
   const int before = port.looks;
-  const auto result = wait_for_events(*queue, &event, 1, 1, 0);
+  const auto result = wait_for_events(*queue, &event, 1, 1, WaitLimit::lasting(0));
   BOOST_TEST((result && *result == 0));
   BOOST_TEST(port.looks == before + 1);
 }
@@ -192,8 +192,26 @@ BOOST_AUTO_TEST_CASE(a_wait_whose_time_is_over_gives_what_is_there) {
   const auto queue = make_queue();
   push(*queue);
   exs_event_t events[3];
-  const auto result = wait_for_events(*queue, events, 3, 3, monotonic_ns() + 1000);
+  const auto result = wait_for_events(*queue, events, 3, 3, WaitLimit::lasting(1000));
   BOOST_TEST((result && *result == 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_a_while_ends_though_arrivals_wake_it_again_and_again) {
+  const auto queue = make_queue();
+  std::atomic<bool> over{false};
+  std::size_t taken = 1;
+  std::thread waiter([&] {
+    exs_event_t event{};
+    const auto result = wait_for_events(*queue, &event, 1, 1, WaitLimit::lasting(2'000'000));
+    if (result) taken = *result;
+    over = true;
+  });
+  while (!over) {
+    port.bring({});
+    std::this_thread::yield();
+  }
+  waiter.join();
+  BOOST_TEST(taken == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/clock.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -137,7 +138,7 @@ void ShmLink::ready(std::uint32_t events) {
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
     end_due_ns_ = 0;
   } else if ((events & EPOLLRDHUP) != 0) {
-    end_due_ns_ = context_.now_ns + kGoodbyeLimitNs;
+    end_due_ns_ = monotonic_ns() + kGoodbyeLimitNs;
   } else if ((events & EPOLLIN) != 0) {
     return fault("bytes on the TCP connection that is there for its end alone");
   }

@@ -109,6 +109,14 @@ void ShmPort::progress(std::uint64_t now_ns) {
   flush();
 }
 
+bool ShmPort::glance(bool rang) {
+  if (rang) return false;
+  for (const auto& exchange : exchanges_) exchange->look();
+  if (any_gone_.load(std::memory_order_relaxed)) retract_gone();
+  flush();
+  return true;
+}
+
 void ShmPort::look_at_epoll() {
   looked_ns_ = context_.now_ns;
   must_look_ = false;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/clock.h"
 #include "src/base/log.h"
 
 namespace exs::verbs {
@@ -74,7 +75,7 @@ Status VerbsLink::post_send(std::span<const std::byte> header, LocalSlice payloa
   if (!status.ok()) return status;
   if (nudge_after_ns_ == 0 && initiator_ && !heard_ && is_iwarp()) {
     nudge_after_ns_ = kFirstNudgeNs;
-    set_due(context_.now_ns + nudge_after_ns_);
+    set_due(monotonic_ns() + nudge_after_ns_);
   }
   complete(CompletionKind::kSend, Status(), token);
   return Status();
@@ -126,7 +127,7 @@ void VerbsLink::queue_pair_failed(Status why) {
     return end_soon(why);
   }
   heard_ = true;  // no more nudges
-  if (!ends_ && !is_over()) set_due(context_.now_ns + kFlushedNs);
+  if (!ends_ && !is_over()) set_due(monotonic_ns() + kFlushedNs);
 }
 
 // ---------------------------------------------------------------- windows
@@ -185,7 +186,7 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
                               !queue_pair_->has_failed();
   if (queue_pair_ && (unanswered || messages_leave)) {
     context_.leaving.push_back(std::make_unique<Leaving>(channel_, std::move(id_), std::move(queue_pair_),
-                                                         unanswered, context_.now_ns + kLeaveNs));
+                                                         unanswered, monotonic_ns() + kLeaveNs));
   }
   if (queue_pair_) {
     if (connected) ::rdma_disconnect(id_.get());
@@ -221,7 +222,7 @@ void VerbsLink::due() {
   if (heard_ || nudge_after_ns_ > kLastNudgeNs || !queue_pair_) return set_due(kNoDeadline);
   if (const Status status = queue_pair_->nudge(); !status.ok()) return end_soon(status);
   nudge_after_ns_ *= 2;
-  set_due(context_.now_ns + nudge_after_ns_);
+  set_due(monotonic_ns() + nudge_after_ns_);
 }
 
 }  // namespace exs::verbs

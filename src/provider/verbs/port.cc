@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "src/base/clock.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/addresses.h"
 #include "src/provider/verbs/incoming_request.h"
@@ -167,6 +168,19 @@ void VerbsPort::progress(std::uint64_t now_ns) {
   if (!context_.leaving.empty()) let_leave();
 }
 
+// Who slept for messages is rung for by a completion channel, nearly always. Whatever else is there keeps the
+// descriptor readable.
+bool VerbsPort::glance(bool rang) {
+  if (!in_use_) return !rang;
+  bool heard = false;
+  for (const auto& queues : context_.queues) {
+    heard = heard || (rang && queues->hear());
+    queues->poll();
+  }
+  if (!context_.ending.empty()) end_ended();
+  return heard || !rang;
+}
+
 void VerbsPort::look_at_epoll() {
   looked_ns_ = context_.now_ns;
   must_look_ = false;
@@ -209,7 +223,7 @@ std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
   for (const VerbsLink* link : context_.timed) deadline_ns = std::min(deadline_ns, link->due_ns());
   for (const auto& one : context_.leaving) deadline_ns = std::min(deadline_ns, one->until_ns());
   for (const auto& queues : context_.queues) {
-    if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, context_.now_ns + kLookAgainNs);
+    if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, monotonic_ns() + kLookAgainNs);
   }
   if (!context_.ending.empty()) deadline_ns = 0;
   return deadline_ns;

@@ -36,6 +36,7 @@ class VerbsPort final : public Port, private DeviceUser {
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
+  bool glance(bool rang) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;

@@ -128,6 +128,7 @@ bool Queues::arm(RingingQueue& queue) {
   if (queue.armed) return true;
   ::ibv_req_notify_cq(queue.queue.get(), 0);
   queue.armed = true;
+  ++armed_;
   return false;
 }
 
@@ -148,13 +149,18 @@ bool Queues::arm() {
   return all_were || !poll();
 }
 
-void Queues::ready(std::uint32_t) {
+bool Queues::hear() {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
-  while (::ibv_get_cq_event(channel_.get(), &queue, &context) == 0) {
-    static_cast<RingingQueue*>(context)->armed = false;
-    ::ibv_ack_cq_events(queue, 1);
-  }
+  if (armed_ == 0 || ::ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return false;
+  static_cast<RingingQueue*>(context)->armed = false;
+  --armed_;
+  ::ibv_ack_cq_events(queue, 1);
+  return true;
+}
+
+void Queues::ready(std::uint32_t) {
+  while (hear()) continue;
 }
 
 QueuePair* Queues::find(std::uint32_t number) noexcept {

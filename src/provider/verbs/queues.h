@@ -69,7 +69,9 @@ class Queues final : public Pollable {
   // sleeps.
   bool arm();
   void disarm() noexcept { somebody_sleeps_ = false; }
-  // Of the completion channel.
+  // One event of the completion channel. False: there was none.
+  bool hear();
+  // All of them.
   void ready(std::uint32_t events) override;
 
   // --- for queue pairs ---
@@ -121,6 +123,7 @@ class Queues final : public Pollable {
   std::uint32_t sharers_ = 0;
   std::uint32_t waiting_ = 0;
   bool somebody_sleeps_ = false;
+  std::uint32_t armed_ = 0;  // queues that will ring, or have and were not heard
   std::uint32_t posts_ = 0;
   std::unordered_map<std::uint32_t, QueuePair*> queue_pairs_;
 };

@@ -1,0 +1,43 @@
+// How long a thread waits: until a moment, or for a while. A while that is slept away needs no look at the
+// clock.
+#pragma once
+
+#include <cstdint>
+
+#include "src/provider/provider.h"
+
+namespace exs {
+
+class WaitLimit {
+ public:
+  // Of CLOCK_MONOTONIC; kNoDeadline: none; 0: look once.
+  static WaitLimit until(std::uint64_t deadline_ns) noexcept { return {deadline_ns, false}; }
+  // `ns`: likewise.
+  static WaitLimit lasting(std::uint64_t ns) noexcept { return {ns, ns != 0 && ns != kNoDeadline}; }
+
+  [[nodiscard]] bool is_none() const noexcept { return ns_ == kNoDeadline; }
+  [[nodiscard]] bool has_passed() const noexcept { return ns_ == 0; }
+  // Whether left_ns() needs to know the time.
+  [[nodiscard]] bool is_moment() const noexcept { return !lasts_ && !is_none(); }
+  [[nodiscard]] std::uint64_t left_ns(std::uint64_t now_ns) const noexcept {
+    if (lasts_ || is_none()) return ns_;
+    return ns_ > now_ns ? ns_ - now_ns : 0;
+  }
+  void slept(std::uint64_t ns) noexcept {
+    if (lasts_) ns_ = ns_ > ns ? ns_ - ns : 0;
+  }
+  // It is a moment from now on: this one.
+  std::uint64_t fix(std::uint64_t now_ns) noexcept {
+    if (lasts_) ns_ = ns_ > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns_;
+    lasts_ = false;
+    return ns_;
+  }
+
+ private:
+  WaitLimit(std::uint64_t ns, bool lasts) noexcept : ns_(ns), lasts_(lasts) {}
+
+  std::uint64_t ns_;
+  bool lasts_;
+};
+
+}  // namespace exs
