@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/timerfd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <system_error>
@@ -14,7 +15,7 @@ namespace exs {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-constexpr std::uint64_t kTakeOverNs = 1'000'000;
+constexpr std::uint64_t kGraceMaxNs = 4'000'000;
 constexpr std::uint64_t kPushNs = 800'000;  // setting a timer costs microseconds in a virtual machine
 
 constexpr std::uint64_t kTurnNs = 100'000;  // how long bytes are held back when no thread comes
@@ -62,7 +63,7 @@ void Engine::clear_alarm() {
 }
 
 void Engine::leader_left() {
-  if (parked_ && !alarm_set_.exchange(true)) set_alarm(kTakeOverNs);
+  if (parked_ && !alarm_set_.exchange(true)) set_alarm(grace_ns_.load(std::memory_order_relaxed));
 }
 
 void Engine::run() {
@@ -94,7 +95,9 @@ void Engine::run() {
   }
 }
 
+// Leaders that come and go all the time are trusted to come back for longer than the first one.
 void Engine::park() {
+  const std::uint64_t seen = shard_.waiter_glances_ + shard_.waiter_drives_;
   parked_ = true;
   if (shard_.led_ && !stopping_) {
     pollfd alarm{alarm_fd_.get(), POLLIN, 0};
@@ -102,6 +105,9 @@ void Engine::park() {
   }
   parked_ = false;
   clear_alarm();
+  const bool came_back = shard_.waiter_glances_ + shard_.waiter_drives_ != seen;
+  const std::uint64_t grace_ns = grace_ns_.load(std::memory_order_relaxed);
+  grace_ns_ = came_back ? std::min(2 * grace_ns, kGraceMaxNs) : kTakeOverNs;
 }
 
 void Engine::stand_by() {

@@ -23,7 +23,8 @@ class Engine {
   void stop();
   // --- Thread: any ---
   void wake() { set_alarm(1); }  // to look again at once
-  // The leader has left: take over the watch in a millisecond if no one else has by then.
+  // The leader has left: take over the watch in a millisecond if no one else has by then, or in four if
+  // leaders have come back lately.
   void leader_left();
   // --- Thread: shard ---
   // Bytes are held back until the shard's turn ends. `at_once`: do not rely on the alarm of who stands by.
@@ -39,10 +40,13 @@ class Engine {
   void set_alarm(std::uint64_t after_ns);
   void clear_alarm();
 
+  static constexpr std::uint64_t kTakeOverNs = 1'000'000;
+
   Shard& shard_;
   const UniqueFd alarm_fd_;  // timerfd
   std::thread thread_;
-  Rang rang_ = Rang().set();              // Thread: engine; all, unless it has just slept on the ports
+  Rang rang_ = Rang().set();  // Thread: engine; all, unless it has just slept on the ports
+  std::atomic<std::uint64_t> grace_ns_{kTakeOverNs};  // written by the thread, read by leaders: a hint
   std::atomic<bool> bound_{false};        // what the port opens for the thread is open when start() returns
   std::atomic<bool> stopping_{false};     // seq_cst; written by stop(), read by the thread
   std::atomic<bool> parked_{false};       // seq_cst, pairs with Shard::led_: one of the two sees the other

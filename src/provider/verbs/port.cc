@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "src/base/clock.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/addresses.h"
 #include "src/provider/verbs/incoming_request.h"
@@ -223,7 +222,7 @@ std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
   for (const VerbsLink* link : context_.timed) deadline_ns = std::min(deadline_ns, link->due_ns());
   for (const auto& one : context_.leaving) deadline_ns = std::min(deadline_ns, one->until_ns());
   for (const auto& queues : context_.queues) {
-    if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, monotonic_ns() + kLookAgainNs);
+    if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, context_.now_ns + kLookAgainNs);
   }
   if (!context_.ending.empty()) deadline_ns = 0;
   return deadline_ns;
