@@ -1,10 +1,13 @@
-/* An asynchronous echo server: many clients, one thread, one event queue.
+/* An asynchronous echo server: many clients, one thread (beside the one that waits for SIGINT), one event
+ * queue.
  *
  * Each client has one operation under way: a receive, or the send that returns what came. So its buffer is
  * never in two operations at once, and all there is to know about a client is which of the two it is. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +26,10 @@ struct client {
   struct client* next_stalled;
 };
 
-static volatile sig_atomic_t stopped;
+static int stopped;
 static exs_qhandle_t queue;
 static struct client* stalled; /* their posts met EAGAIN and are tried again after each batch of events */
 static unsigned long served, failed, echoed;
-
-static void stop(int signal_number) {
-  stopped = signal_number;
-}
 
 static int check(int result, const char* what) {
   if (result != -1) return result;
@@ -96,6 +95,22 @@ static void handle_transfer(struct client* client, const exs_event_t* event) {
   }
 }
 
+/* SIGINT becomes an event: a handler would not end a wait that begins just after it. */
+static void* await_interrupt(void* signals) {
+  int number;
+  sigwait(signals, &number);
+  while (exs_qpost(queue, NULL, NULL) == -1 && errno == EAGAIN) sched_yield(); /* full: just now */
+  return NULL;
+}
+
+static void handle(int listener, const exs_event_t* event) {
+  switch (event->exs_evt_type) {
+    case EXS_EVT_USER: stopped = 1; break;
+    case EXS_EVT_ACCEPT: handle_accept(listener, event); break;
+    default: handle_transfer(event->exs_evt_ahandle, event);
+  }
+}
+
 static int listen_on(const char* host, int port) {
   struct sockaddr_in address = {.sin_family = AF_INET};
   socklen_t length = sizeof address;
@@ -125,23 +140,23 @@ int main(int argc, char** argv) {
   struct rlimit files; /* each connection is a descriptor */
   if (getrlimit(RLIMIT_NOFILE, &files) == 0)
     files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);
-  struct sigaction action = {.sa_handler = stop}; /* without SA_RESTART: it ends exs_qdequeue */
-  sigaction(SIGINT, &action, NULL);
+  sigset_t interrupt; /* blocked in every thread */
+  sigemptyset(&interrupt), sigaddset(&interrupt, SIGINT), pthread_sigmask(SIG_BLOCK, &interrupt, NULL);
 
   check(exs_init(EXS_VERSION), "exs_init");
   queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
   int listener = listen_on(host, port);
   check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
+  pthread_t waiter;
+  check(pthread_create(&waiter, NULL, await_interrupt, &interrupt) != 0 ? -1 : 0, "pthread_create");
   while (!stopped) {
     exs_event_t events[BATCH];
     int count = exs_qdequeue(queue, events, BATCH, NULL);
     if (count == -1 && errno != EINTR) check(count, "exs_qdequeue");
-    for (int i = 0; i < count; i++) {
-      if (events[i].exs_evt_type == EXS_EVT_ACCEPT) handle_accept(listener, &events[i]);
-      if (events[i].exs_evt_type != EXS_EVT_ACCEPT) handle_transfer(events[i].exs_evt_ahandle, &events[i]);
-    }
+    for (int i = 0; i < count; i++) handle(listener, &events[i]);
     post_stalled();
   }
+  pthread_join(waiter, NULL);
   exs_fini(); /* closes all sockets and frees all registrations */
   printf("%lu clients served, %lu failed, %lu messages echoed\n", served, failed, echoed);
   return 0;

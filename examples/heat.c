@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <exs/exs.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ static struct plate {
   float cells[2][HEIGHT][WIDTH];
 } * plate;
 static int stopped;
+static exs_qhandle_t queue;
 
 static int check(int result, const char* what) {
   if (result != -1) return result;
@@ -59,39 +61,38 @@ static void* simulate(void* unused) {
   return unused;
 }
 
-static pthread_t start_simulation(void) {
+/* SIGINT becomes an event: a handler would not end a wait that begins just after it. */
+static void* await_interrupt(void* signals) {
+  int number;
+  sigwait(signals, &number);
+  while (exs_qpost(queue, NULL, NULL) == -1 && errno == EAGAIN) sched_yield(); /* full: just now */
+  return NULL;
+}
+
+static pthread_t start_thread(void* (*run)(void*), void* argument, const char* name) {
   pthread_t thread;
-  sigset_t all, before;
-  heat_up(plate->cells[0]);
-  plate->width = WIDTH, plate->height = HEIGHT;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-  check(pthread_create(&thread, NULL, simulate, NULL) != 0 ? -1 : 0, "pthread_create");
-  pthread_setname_np(thread, "simulation");
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  check(pthread_create(&thread, NULL, run, argument) != 0 ? -1 : 0, "pthread_create");
+  pthread_setname_np(thread, name);
   return thread;
 }
 
 /* The receive never gets a message; its event says that the viewer has gone. */
-static void publish(int viewer, exs_qhandle_t queue, exs_mhandle_t region) {
+static void publish(int viewer, exs_mhandle_t region) {
   if (exs_send(viewer, plate, sizeof *plate, EXS_PERSISTENT, queue, NULL, region) == -1 ||
       exs_recv(viewer, NULL, 0, 0, queue, NULL, region) == -1)
     exs_close(viewer);
 }
 
-static void handle(const exs_event_t* event, int listener, exs_qhandle_t queue, exs_mhandle_t region) {
-  if (event->exs_evt_type == EXS_EVT_ACCEPT) {
+static void handle(const exs_event_t* event, int listener, exs_mhandle_t region) {
+  if (event->exs_evt_type == EXS_EVT_USER) {
+    __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED);
+  } else if (event->exs_evt_type == EXS_EVT_ACCEPT) {
     check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
-    if (event->exs_evt_errno == 0)
-      publish(event->exs_evt_union.exs_evt_accept.exs_evt_newsocket, queue, region);
+    if (event->exs_evt_errno == 0) publish(event->exs_evt_union.exs_evt_accept.exs_evt_newsocket, region);
   } else if (event->exs_evt_type == EXS_EVT_RECV && event->exs_evt_errno != ECANCELED) {
     exs_close(
         event->exs_evt_socket); /* which ends the persistent send, with an event that tells nothing new */
   }
-}
-
-static void stop(int signal_number) {
-  stopped = signal_number;
 }
 
 static double now(void) {
@@ -106,14 +107,14 @@ int main(int argc, char** argv) {
   address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free one */
   if (argc > 2 && inet_pton(AF_INET, argv[2], &address.sin_addr) != 1)
     return fprintf(stderr, "no address: %s\n", argv[2]), 2;
-  struct sigaction action = {.sa_handler = stop}; /* no SA_RESTART: ends exs_qdequeue */
-  sigaction(SIGINT, &action, NULL);
+  sigset_t interrupt; /* blocked in every thread */
+  sigemptyset(&interrupt), sigaddset(&interrupt, SIGINT), pthread_sigmask(SIG_BLOCK, &interrupt, NULL);
 
   exs_mhandle_t region;
   check(exs_init(EXS_VERSION), "exs_init");
   plate = exs_alloc(sizeof *plate, &region);
   check(plate == NULL ? -1 : 0, "exs_alloc");
-  exs_qhandle_t queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
+  queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
   int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
   check(exs_bind(listener, (struct sockaddr*)&address, length), "exs_bind");
   check(exs_listen(listener, 16), "exs_listen");
@@ -122,14 +123,18 @@ int main(int argc, char** argv) {
   printf("listening on port %d\n", ntohs(address.sin_port)), fflush(stdout);
 
   double start = now();
-  pthread_t simulation = start_simulation();
-  while (!__atomic_load_n(&stopped, __ATOMIC_RELAXED)) {
+  heat_up(plate->cells[0]);
+  plate->width = WIDTH, plate->height = HEIGHT;
+  pthread_t waiter = start_thread(await_interrupt, &interrupt, "interrupt");
+  pthread_t simulation = start_thread(simulate, NULL, "simulation");
+  while (!stopped) {
     exs_event_t event;
     int taken = exs_qdequeue(queue, &event, 1, NULL);
     if (taken == -1 && errno != EINTR) check(-1, "exs_qdequeue");
-    if (taken == 1) handle(&event, listener, queue, region);
+    if (taken == 1) handle(&event, listener, region);
   }
   pthread_join(simulation, NULL);
+  pthread_join(waiter, NULL);
   double seconds = now() - start;
   printf("%llu steps in %.3f s, %.0f a second\n", (unsigned long long)plate->step, seconds,
          (double)plate->step / seconds);
