@@ -4,6 +4,7 @@ file(GLOB_RECURSE EXS_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc $
 add_library(exs_objects OBJECT ${EXS_SOURCES})
 target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL PkgConfig::RDMA Threads::Threads PRIVATE spdlog::spdlog)
 target_compile_options(exs_objects PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+exs_precompile_headers(exs_objects library)
 target_compile_definitions(exs_objects PRIVATE EXS_VERSION_TEXT="${PROJECT_VERSION}")
 
 set(EXS_MAP ${PROJECT_SOURCE_DIR}/src/exs.map)
