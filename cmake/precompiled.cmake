@@ -1,4 +1,4 @@
-# The headers that most files include, compiled once: a quarter of what a build with a sanitizer takes. Builds without one
+# The headers that most files include, compiled once: with a sanitizer, a quarter of what a file takes. Builds without one
 # do without, so that a file which does not include what it needs fails there.
 set(EXS_STANDARD_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
   <string> <string_view> <thread> <unordered_map> <utility> <vector> <tl/expected.hpp>)
