@@ -21,7 +21,8 @@ def until(condition, what):
 
 class Capture:
     """All TCP there while the context lasts (`port` is for marks in it), and what is expected to be seen: a name, whether
-    there are CRCs, how many FPDUs of a kind and bytes of payload exactly (`counts`, `payload`) or at least (`at_least`)."""
+    there are CRCs, how many FPDUs of a kind and bytes of payload exactly (`counts`, `payload`) or at least (`at_least`;
+    kinds with a + between them: of all of them together)."""
 
     def __init__(self, port, **expected):
         self.port = port

@@ -65,8 +65,9 @@ def dissect(capture, expected):
         assert counts[name] == count, f'{counts[name]} of {name}, not {count}'
     for name, count in expected.get('payload', {}).items():
         assert payload[name] == count, f'{payload[name]} bytes of {name}, not {count}'
-    for name, count in expected.get('at_least', {}).items():
-        assert payload[name] >= count, f'{payload[name]} bytes of {name}, not {count} or more'
+    for names, count in expected.get('at_least', {}).items():
+        seen = sum(payload[name] for name in names.split('+'))
+        assert seen >= count, f'{seen} bytes of {names}, not {count} or more'
 
 
 def main():
