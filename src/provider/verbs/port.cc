@@ -23,7 +23,6 @@ namespace {
 
 // A look at descriptors is a system call, and messages need none.
 constexpr std::uint64_t kLookNs = 20'000;
-constexpr std::uint64_t kLookAgainNs = 100'000'000;
 constexpr std::size_t kEventsMax = 64;
 
 bool is_loopback(const sockaddr& address) {
@@ -58,6 +57,8 @@ Result<std::unique_ptr<Port>> VerbsPort::open(Devices& devices) {
   std::unique_ptr<VerbsPort> port(new VerbsPort(std::move(*poller), devices, std::move(bell)));
   if (const Status status = port->context_.poller.add(port->bell_fd_.get(), EPOLLIN, port->bell_);
       !status.ok())
+    return failure(status);
+  if (const Status status = port->look_again_.open(port->context_.poller); !status.ok())
     return failure(status);
   return port;
 }
@@ -221,9 +222,6 @@ std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
   std::uint64_t deadline_ns = kNoDeadline;
   for (const VerbsLink* link : context_.timed) deadline_ns = std::min(deadline_ns, link->due_ns());
   for (const auto& one : context_.leaving) deadline_ns = std::min(deadline_ns, one->until_ns());
-  for (const auto& queues : context_.queues) {
-    if (queues->must_look_again()) deadline_ns = std::min(deadline_ns, context_.now_ns + kLookAgainNs);
-  }
   if (!context_.ending.empty()) deadline_ns = 0;
   return deadline_ns;
 }
@@ -232,7 +230,10 @@ bool VerbsPort::arm() {
   must_look_ = true;
   if (!in_use_) return true;
   bool quiet = context_.ending.empty();
-  for (const auto& queues : context_.queues) quiet = queues->arm() && quiet;
+  for (const auto& queues : context_.queues) {
+    quiet = queues->arm() && quiet;
+    if (queues->must_look_again()) look_again_.set();
+  }
   return quiet;
 }
 

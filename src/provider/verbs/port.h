@@ -11,6 +11,7 @@
 #include "src/provider/provider.h"
 #include "src/provider/verbs/address_watch.h"
 #include "src/provider/verbs/link.h"
+#include "src/provider/verbs/look_again.h"
 #include "src/provider/verbs/port_context.h"
 
 namespace exs::verbs {
@@ -87,6 +88,7 @@ class VerbsPort final : public Port, private DeviceUser {
   AddressWatch addresses_;
   const UniqueFd bell_fd_;
   Bell bell_;
+  LookAgain look_again_;
   std::vector<std::unique_ptr<DeviceEvents>> watched_;
   bool in_use_ = false;  // something may come from the kernel
   bool must_look_ = true;

@@ -1,0 +1,42 @@
+// Rings a sleeper's port a while after work requests were left under way that nobody waits for: one that
+// cannot complete is how a peer's silence shows. A timer and no deadline, so that who sleeps between two
+// messages need not know the time.
+#pragma once
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/base/unique_fd.h"
+#include "src/provider/support/poller.h"
+
+namespace exs::verbs {
+
+// Thread: shard.
+class LookAgain final : public Pollable {
+ public:
+  // `poller`: the port's; outlives this.
+  Status open(Poller& poller) {
+    timer_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    return timer_.valid() ? poller.add(timer_.get(), EPOLLIN, *this) : Status(errno);
+  }
+  void set() {
+    if (is_set_) return;
+    constexpr itimerspec kAfter{{0, 0}, {0, 100'000'000}};
+    is_set_ = ::timerfd_settime(timer_.get(), 0, &kAfter, nullptr) == 0;
+  }
+  void ready(std::uint32_t) override {
+    std::uint64_t expirations = 0;
+    [[maybe_unused]] const auto got = ::read(timer_.get(), &expirations, sizeof expirations);
+    is_set_ = false;
+  }
+
+ private:
+  UniqueFd timer_;
+  bool is_set_ = false;
+};
+
+}  // namespace exs::verbs
