@@ -8,6 +8,7 @@ namespace exs {
 Attachment::Owner Attachment::create(ProviderSet& providers, std::size_t pieces_max,
                                      std::size_t own_bytes) noexcept {
   static_assert(sizeof(Attachment) % alignof(LocalSlice) == 0 && sizeof(LocalSlice) % alignof(Region*) == 0);
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers, and so meant
   const std::size_t fixed_bytes = sizeof(Attachment) + pieces_max * (sizeof(LocalSlice) + sizeof(Region*));
   if (own_bytes > std::numeric_limits<std::ptrdiff_t>::max() - fixed_bytes) return nullptr;
   auto* memory = static_cast<std::byte*>(::operator new(fixed_bytes + own_bytes, std::nothrow));

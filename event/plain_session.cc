@@ -285,7 +285,7 @@ proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, cons
       end_operation(direction, transfer.operation,
                     {.error = error, .length_bytes = transfer.done_bytes, .flags = 0});
     } else {
-      waiting.push_back(std::move(transfer));
+      waiting.push_back(transfer);
     }
   }
   if (direction == proto::Direction::kSend && waiting.empty()) sends_are_gone();

@@ -166,7 +166,7 @@ void Shard::run(Command& command) {
 
 // ---------------------------------------------------------------- driving
 
-void Shard::drive(std::uint64_t now_ns, Rang rang) {
+void Shard::drive(std::uint64_t now_ns, const Rang& rang) {
   looked_ns_ = now_ns;
   glances_ = 0;
   run_commands();
@@ -185,7 +185,7 @@ bool Shard::is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_
   return now_ns - place.looked_ns >= kGlanceNs;
 }
 
-void Shard::look_at_ports(std::uint64_t now_ns, Rang rang) {
+void Shard::look_at_ports(std::uint64_t now_ns, const Rang& rang) {
   const std::uint64_t last_busy_ns = places_.size() == 1 ? 0 : busy_ns_;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[i];
@@ -209,7 +209,7 @@ void Shard::note_arrivals(Place& place, std::uint64_t now_ns) {
 }
 
 // Who sleeps behind armed ports needs them armed again, and that may take a full look.
-bool Shard::glance(Rang rang) {
+bool Shard::glance(const Rang& rang) {
   if (++glances_ >= kGlancesPerLook || sleepers_ > 0) return false;
   run_commands();
   end_turn();
@@ -302,7 +302,7 @@ std::uint64_t Shard::next_deadline_ns() {
   return deadline_ns;
 }
 
-void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts, Rang rang) {
+void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts, const Rang& rang) {
   if (!lock_.try_lock()) return;
   if (counts) {
     waiter_drives_.store(waiter_drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -313,7 +313,7 @@ void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts, Rang rang) {
   release_and_combine();
 }
 
-bool Shard::glance_as_waiter(bool counts, Rang rang) {
+bool Shard::glance_as_waiter(bool counts, const Rang& rang) {
   if (!lock_.try_lock()) return false;
   if (counts)
     waiter_glances_.store(waiter_glances_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

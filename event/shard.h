@@ -102,9 +102,9 @@ class Shard : public std::enable_shared_from_this<Shard> {
   // engine may stand by.
   void drive_as_waiter(std::uint64_t now_ns, bool counts) { drive_as_waiter(now_ns, counts, Rang().set()); }
   // After a sleep: of the silent ports only memory is looked at.
-  void drive_as_waiter(std::uint64_t now_ns, bool counts, Rang rang);
+  void drive_as_waiter(std::uint64_t now_ns, bool counts, const Rang& rang);
   // The same without a look at the clock. False: it was no full look, and one is due.
-  [[nodiscard]] bool glance_as_waiter(bool counts, Rang rang);
+  [[nodiscard]] bool glance_as_waiter(bool counts, const Rang& rang);
   // False: another thread leads.
   [[nodiscard]] bool try_lead();
   // Moves whenever something came from the network.
@@ -177,10 +177,10 @@ class Shard : public std::enable_shared_from_this<Shard> {
   Status open_ports();
 
   // Takes in what arrived and does what follows from it.
-  void drive(std::uint64_t now_ns, Rang rang) EXS_REQUIRES(lock_);
-  [[nodiscard]] bool glance(Rang rang) EXS_REQUIRES(lock_);
+  void drive(std::uint64_t now_ns, const Rang& rang) EXS_REQUIRES(lock_);
+  [[nodiscard]] bool glance(const Rang& rang) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
-  void look_at_ports(std::uint64_t now_ns, Rang rang) EXS_REQUIRES(lock_);
+  void look_at_ports(std::uint64_t now_ns, const Rang& rang) EXS_REQUIRES(lock_);
   void note_arrivals(Place& place, std::uint64_t now_ns) EXS_REQUIRES(lock_);
   [[nodiscard]] static bool is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_busy_ns);
   bool take_completions() EXS_REQUIRES(lock_);

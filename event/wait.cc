@@ -145,7 +145,7 @@ class Wait {
   void look(std::uint64_t now_ns) { home_.drive_as_waiter(now_ns, counts_); }
 
   // What memory shows; more if it is time for that.
-  void glance(Rang rang) {
+  void glance(const Rang& rang) {
     if (!home_.glance_as_waiter(counts_, rang)) home_.drive_as_waiter(now(), counts_, rang);
   }
 

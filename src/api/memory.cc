@@ -89,6 +89,7 @@ bool is_mapped(const void* address, std::size_t length_bytes) {
   std::vector<unsigned char> resident(std::min(kPagesPerCall, left_bytes / page_bytes + 1));
   while (left_bytes > 0) {
     const std::size_t step_bytes = std::min(left_bytes, kPagesPerCall * page_bytes);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): pages are counted by number
     if (::mincore(reinterpret_cast<void*>(at), step_bytes, resident.data()) != 0) return false;
     at += step_bytes;
     left_bytes -= step_bytes;

@@ -215,7 +215,7 @@ int exs_connect_sync(int number, const struct sockaddr* address, socklen_t lengt
     if (!socket) return failure(EBADF);
     const auto queue = PrivateQueue::create(library);
     if (!queue) return failure(queue.error());
-    const ControlTarget target = queue->target();
+    ControlTarget target = queue->target();
     const Status status = connect_socket(*socket, address, length, [&] { return target; });
     if (!status.ok()) return failure(status);
     return api_result(Status(outcome_of(*socket, *queue, target).exs_evt_errno));
@@ -229,7 +229,7 @@ int exs_accept_sync(int number, struct sockaddr* address, socklen_t* length) {
     if (address != nullptr && length == nullptr) return failure(EFAULT);
     const auto queue = PrivateQueue::create(library);
     if (!queue) return failure(queue.error());
-    const ControlTarget target = queue->target();
+    ControlTarget target = queue->target();
     exs_acceptaddr_t peer{address, address == nullptr ? 0 : *length};
     const Status status = accept_on(library, *socket, &peer, [&] { return target; });
     if (!status.ok()) return failure(status);

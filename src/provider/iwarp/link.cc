@@ -113,7 +113,7 @@ void IwarpLink::message_left(MessageKind kind, std::uint64_t token) {
     case MessageKind::kHandshake: handshake_left_ = true; break;
     case MessageKind::kSend: complete(CompletionKind::kSend, {}, token); break;
     case MessageKind::kWrite: complete(CompletionKind::kWrite, {}, token); break;
-    case MessageKind::kReadRequest: break;  // ends when its answer is complete
+    case MessageKind::kReadRequest:  // ends when its answer is complete
     case MessageKind::kNudge: break;
     case MessageKind::kReadResponse:
       windows_.end_serving(static_cast<std::uint32_t>(token));

@@ -128,9 +128,9 @@ void ShmPort::look_at_epoll() {
 
 // Their rings have been looked at since the TCP connection was heard to end.
 void ShmPort::end_ended(std::uint64_t now_ns) {
-  for (std::size_t i = 0; i < context_.ending.size();) {
-    ShmLink* const link = context_.ending[i];
-    if (!link->exchange().drained() || !link->tcp_ended(now_ns)) ++i;
+  const auto ending = context_.ending;  // who has ended leaves it
+  for (ShmLink* link : ending) {
+    if (link->exchange().drained()) link->tcp_ended(now_ns);
   }
 }
 

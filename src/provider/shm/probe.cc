@@ -30,6 +30,7 @@ int yama_scope() {
 }
 
 void* remote(std::uint64_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): of another process
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 

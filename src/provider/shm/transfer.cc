@@ -158,6 +158,7 @@ PeerMemory::Moved PeerMemory::move_by_process(std::byte* ours, std::size_t lengt
   if (!reads_memory_) return {0, Status(EOPNOTSUPP)};
   if (!process_lives()) return {0, Status(ECONNRESET)};
   const iovec here{ours, length_bytes};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): of another process
   const iovec there{reinterpret_cast<void*>(address), length_bytes};
   const auto call = to_peer ? ::process_vm_writev : ::process_vm_readv;
   const ssize_t moved = call(channel_.peer_pid(), &here, 1, &there, 1, 0);

@@ -15,7 +15,7 @@ namespace exs::verbs {
 namespace {
 
 Result<MemoryRegion> pin(const char* device, ibv_pd* domain, std::span<std::byte> memory, int access) {
-  MemoryRegion region(::ibv_reg_mr(domain, memory.data(), memory.size(), access));
+  MemoryRegion region(::ibv_reg_mr(domain, memory.data(), memory.size(), static_cast<unsigned int>(access)));
   if (region) return region;
   const int error = errno;
   rlimit limit{};

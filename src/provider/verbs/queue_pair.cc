@@ -42,7 +42,7 @@ QueuePair::QueuePair(Queues& queues, rdma_cm_id& id, QueuePairClient& client, co
     : queues_(queues),
       id_(id),
       client_(&client),
-      own_receives_(queues.device(), (depths.message_bytes + 7) / 8 * 8, depths.receives) {}
+      own_receives_(queues.device(), (std::size_t{depths.message_bytes} + 7) / 8 * 8, depths.receives) {}
 
 QueuePair::~QueuePair() {
   destroy();

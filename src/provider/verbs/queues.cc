@@ -14,7 +14,7 @@ namespace exs::verbs {
 namespace {
 
 constexpr std::size_t kSmallBytes = 4608;  // the usual longest message, of streams
-constexpr std::size_t kLargeBytes = 33 * 1024;
+constexpr std::size_t kLargeBytes = std::size_t{33} * 1024;
 constexpr std::uint32_t kBuffersAPiece = 64;
 constexpr std::uint32_t kLargeBuffersAPiece = 8;
 constexpr std::uint32_t kSharedMax = 1024;
