@@ -113,7 +113,7 @@ Status Acceptor::listen() {
     if (status.ok()) return false;
     log(LogLevel::kWarn, "socket %d: no listening by %s: %s", descriptor_->number(),
         name_of(own.provider).data(), std::strerror(status.error()));
-    if (own.provider == ProviderId::kVerbs) {
+    if (own.provider == kDevice) {
       entrances_.why_no_device =
           Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(status.error()));
     }

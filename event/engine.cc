@@ -9,20 +9,16 @@
 #include <system_error>
 
 #include "event/shard.h"
+#include "src/base/clock.h"
 #include "src/base/log.h"
 
 namespace exs {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kGraceMaxNs = 4'000'000;
 constexpr std::uint64_t kPushNs = 800'000;  // setting a timer costs microseconds in a virtual machine
 
 constexpr std::uint64_t kTurnNs = 100'000;  // how long bytes are held back when no thread comes
-
-timespec to_timespec(std::uint64_t ns) {
-  return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
-}
 
 }  // namespace
 

@@ -182,7 +182,7 @@ void LinkSession::established() {
   const auto taken = route_.learn(outgoing_->way, link_->private_data());
   if (!taken) return taken.error() == Status(EOPNOTSUPP) ? leave_way(taken.error()) : end(taken.error());
   arm(outgoing_->deadline_ns);
-  if (*taken == ProviderId::kShm) {
+  if (*taken == kSameHost) {
     if (const Status status = change_link(*agreement); !status.ok()) return end(status);
   } else {
     settle_route(*taken, {});
@@ -200,13 +200,11 @@ Status LinkSession::change_link(const proto::Agreement& agreement) {
   const Reason limit = meeting->why_not();
   const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
   shard()->bury({std::move(link_), nullptr});
-  auto link = shard()
-                  ->port(ProviderId::kShm)
-                  ->take_over(std::move(meeting), descriptor()->number(),
-                              {data, proto::link_depths(agreement)}, token_);
+  auto link = shard()->port(kSameHost)->take_over(std::move(meeting), descriptor()->number(),
+                                                  {data, proto::link_depths(agreement)}, token_);
   if (!link) return link.error();
   link_ = std::move(*link);
-  settle_route(ProviderId::kShm, limit);
+  settle_route(kSameHost, limit);
   return Status();
 }
 
@@ -233,7 +231,7 @@ void LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto
 }
 
 void LinkSession::take_request(std::optional<ProviderId> way) {
-  if (way == ProviderId::kShm) {
+  if (way == kSameHost) {
     const Status status = meet();
     if (status.ok()) return;  // kMet follows
     way = route_.fall_back(Reason::make(ReasonCode::kFailed, "%s", std::strerror(status.error())));
@@ -244,7 +242,7 @@ void LinkSession::take_request(std::optional<ProviderId> way) {
 }
 
 Status LinkSession::meet() {
-  auto meeting = shard()->port(ProviderId::kShm)->meet(route_.peer_words(), token_);
+  auto meeting = shard()->port(kSameHost)->meet(route_.peer_words(), token_);
   if (!meeting) return meeting.error();
   incoming_->meeting = std::move(*meeting);
   return Status();
@@ -274,14 +272,13 @@ Status LinkSession::accept_as_it_came() {
 Status LinkSession::accept_by_meeting() {
   const Reason limit = incoming_->meeting->why_not();
   const auto peer_data = incoming_->request->private_data();
-  auto link = shard()
-                  ->port(ProviderId::kShm)
-                  ->take_over(std::move(incoming_->meeting), descriptor()->number(),
-                              {peer_data, proto::link_depths(incoming_->agreement)}, token_);
+  auto link =
+      shard()->port(kSameHost)->take_over(std::move(incoming_->meeting), descriptor()->number(),
+                                          {peer_data, proto::link_depths(incoming_->agreement)}, token_);
   if (!link) return link.error();
   link_ = std::move(*link);
-  const Status granted = incoming_->request->grant(route_.answer(hello().view(), ProviderId::kShm));
-  if (granted.ok()) settle_route(ProviderId::kShm, limit);
+  const Status granted = incoming_->request->grant(route_.answer(hello().view(), kSameHost));
+  if (granted.ok()) settle_route(kSameHost, limit);
   return granted;
 }
 

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "src/base/clock.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -80,7 +81,6 @@ PlainSession::PlainSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelD
 
 // The kernel asks the peer: after a period of silence, and gives up a period later. It counts in seconds.
 void PlainSession::set_keepalive(std::uint64_t period_ns) {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
   constexpr std::uint64_t kLongest = 32767;
   const auto period =
       static_cast<int>(std::clamp<std::uint64_t>((period_ns + kNsPerSecond - 1) / kNsPerSecond, 1, kLongest));

@@ -27,7 +27,7 @@ Reason forbidden_here() {
 }
 
 // In the order in which they are told.
-constexpr std::array kAllWays = {ProviderId::kVerbs, ProviderId::kShm, kNetwork};
+constexpr std::array kAllWays = {kDevice, kSameHost, kNetwork};
 
 std::optional<ProviderId> provider_numbered(std::uint8_t number) {
   if (number >= kProviderIds) return std::nullopt;
@@ -38,8 +38,8 @@ std::optional<ProviderId> provider_numbered(std::uint8_t number) {
 
 void Route::refuse(ProviderId id, const Reason& why, bool told_by_peer) {
   explanation_.refused(name_of(id), why, told_by_peer);
-  if (id == ProviderId::kShm && !told_by_peer) shm_refusal_ = why;
-  if (id == ProviderId::kVerbs && !told_by_peer) device_code_ = why.code;
+  if (id == kSameHost && !told_by_peer) shm_refusal_ = why;
+  if (id == kDevice && !told_by_peer) device_code_ = why.code;
 }
 
 void Route::refuse_forbidden(ProviderId id) {
@@ -50,8 +50,8 @@ void Route::refuse_forbidden(ProviderId id) {
 // ---------------------------------------------------------------- initiator
 
 void Route::plan(Shard& shard, const sockaddr& peer) {
-  const bool by_network = choice_.allows(kNetwork) || choice_.allows(ProviderId::kShm);
-  if (choice_.allows(ProviderId::kVerbs)) ways_.push_back(ProviderId::kVerbs);
+  const bool by_network = choice_.allows(kNetwork) || choice_.allows(kSameHost);
+  if (choice_.allows(kDevice)) ways_.push_back(kDevice);
   if (!by_network) return;
   const bool first = ways_.empty() || network_comes_first(shard, peer);
   ways_.insert(first ? ways_.begin() : ways_.end(), kNetwork);
@@ -60,8 +60,8 @@ void Route::plan(Shard& shard, const sockaddr& peer) {
 // Two processes of one host are closer to each other than to any device.
 bool Route::network_comes_first(Shard& shard, const sockaddr& peer) const {
   if (choice_.preferred == kNetwork) return true;
-  if (choice_.preferred == ProviderId::kVerbs || shard.port(ProviderId::kVerbs) == nullptr) return false;
-  return choice_.allows(ProviderId::kShm) && shard.port(ProviderId::kShm) != nullptr && is_own_address(peer);
+  if (choice_.preferred == kDevice || shard.port(kDevice) == nullptr) return false;
+  return choice_.allows(kSameHost) && shard.port(kSameHost) != nullptr && is_own_address(peer);
 }
 
 std::optional<ProviderId> Route::next_way(Shard& shard, const sockaddr& peer) {
@@ -79,14 +79,14 @@ std::optional<ProviderId> Route::next_way(Shard& shard, const sockaddr& peer) {
 }
 
 void Route::device_failed(const Reason& why, bool told_by_peer) {
-  refuse(ProviderId::kVerbs, why, told_by_peer);
+  refuse(kDevice, why, told_by_peer);
 }
 
 Result<std::vector<std::byte>> Route::ask(Shard& shard, std::span<const std::byte> hello) {
   Reason why = forbidden_here();
-  if (choice_.allows(ProviderId::kShm)) {
-    Port* const port = shard.port(ProviderId::kShm);
-    why = shard.why_no_port(ProviderId::kShm);
+  if (choice_.allows(kSameHost)) {
+    Port* const port = shard.port(kSameHost);
+    why = shard.why_no_port(kSameHost);
     if (port != nullptr) {
       if (auto meeting = port->invite(why)) meeting_ = std::move(*meeting);
     }
@@ -99,7 +99,7 @@ Result<std::vector<std::byte>> Route::ask(Shard& shard, std::span<const std::byt
     request.words = meeting_->words();
   } else {
     request.shm_reason = static_cast<std::uint8_t>(why.code);
-    refuse(ProviderId::kShm, why, false);
+    refuse(kSameHost, why, false);
     if (!choice_.allows(kNetwork)) return failure(EOPNOTSUPP);
   }
   return joined(hello, wire::encode(request));
@@ -110,15 +110,14 @@ Result<ProviderId> Route::learn(ProviderId way, std::span<const std::byte> priva
   const bool silent = !reply && reply.error() == Status(ENOMSG);
   if (!reply && !silent) return failure(reply.error());
   const auto chosen = silent ? std::optional(way) : provider_numbered(reply->chosen);
-  const bool offered =
-      way == kNetwork ? chosen == kNetwork || (chosen == ProviderId::kShm && meeting_) : silent;
+  const bool offered = way == kNetwork ? chosen == kNetwork || (chosen == kSameHost && meeting_) : silent;
   if (!offered) {
     log(LogLevel::kWarn, "the peer took provider %u, which was not offered: EPROTO", reply->chosen);
     return failure(EPROTO);
   }
   if (!silent) learn_refusal(private_data);
   if (silent && way == kNetwork && meeting_)
-    refuse(ProviderId::kShm, Reason::make(ReasonCode::kPeerLacks, ""), true);
+    refuse(kSameHost, Reason::make(ReasonCode::kPeerLacks, ""), true);
   if (choice_.allows(*chosen)) return *chosen;
   log(LogLevel::kWarn, "the peer can only do %s, which is not allowed here: EOPNOTSUPP",
       name_of(*chosen).data());
@@ -129,12 +128,11 @@ void Route::learn_refusal(std::span<const std::byte> private_data) {
   const auto reply = wire::decode_paths_reply(private_data);
   if (!reply) return;
   if (device_tried_ && reply->device_reason != 0) {
-    refuse(ProviderId::kVerbs,
-           Reason::make(static_cast<ReasonCode>(reply->device_reason), "found at the peer"), true);
+    refuse(kDevice, Reason::make(static_cast<ReasonCode>(reply->device_reason), "found at the peer"), true);
   }
   if (reply->reason == 0) return;
   const auto refused = provider_numbered(reply->refused);
-  if (!refused || (*refused == ProviderId::kShm && !meeting_)) return;  // we know better why
+  if (!refused || (*refused == kSameHost && !meeting_)) return;  // we know better why
   const std::string_view fact = reply->fact;
   refuse(*refused,
          Reason::make(static_cast<ReasonCode>(reply->reason), "%.*s", static_cast<int>(fact.size()),
@@ -146,7 +144,7 @@ void Route::learn_refusal(std::span<const std::byte> private_data) {
 
 std::optional<ProviderId> Route::decide(Shard& shard, const ConnectionRequest& request,
                                         const Reason& why_no_device) {
-  const bool by_device = request.provider() == ProviderId::kVerbs;
+  const bool by_device = request.provider() == kDevice;
   std::optional<ProviderId> peer_prefers;
   std::uint8_t peers_device_reason = 0;
   peer_allowed_ = Choice::bit(request.provider());
@@ -165,10 +163,10 @@ std::optional<ProviderId> Route::decide(Shard& shard, const ConnectionRequest& r
   std::vector<ProviderId> order;
   if (peer_prefers) order.push_back(*peer_prefers);
   if (choice_.preferred) order.push_back(*choice_.preferred);
-  order.push_back(ProviderId::kShm);
+  order.push_back(kSameHost);
   order.push_back(kNetwork);
   for (const ProviderId id : order) {
-    const bool known = id == ProviderId::kShm || id == kNetwork;
+    const bool known = id == kSameHost || id == kNetwork;
     if (known && std::find(candidates_.begin(), candidates_.end(), id) == candidates_.end())
       candidates_.push_back(id);
   }
@@ -178,24 +176,23 @@ std::optional<ProviderId> Route::decide(Shard& shard, const ConnectionRequest& r
 // A device's own peers say nothing of paths. Who does is a peer of the network whom the kernel's listener of
 // an iWARP device took: to it this is iwarp, and there is no TCP connection that could be left for shm.
 std::optional<ProviderId> Route::decide_for_device() {
-  if (peer_spoke_ && both_allow(ProviderId::kShm)) {
+  if (peer_spoke_ && both_allow(kSameHost)) {
     refuse(
-        ProviderId::kShm,
+        kSameHost,
         Reason::make(ReasonCode::kFailed, "an iWARP device has the TCP port; listen on the wildcard address"),
         false);
   }
-  if (!choice_.allows(ProviderId::kVerbs)) {
-    refuse(ProviderId::kVerbs, forbidden_here(), false);
+  if (!choice_.allows(kDevice)) {
+    refuse(kDevice, forbidden_here(), false);
     return std::nullopt;
   }
-  if (!peer_spoke_ || (peer_allowed_ & Choice::bit(kNetwork)) != 0) return ProviderId::kVerbs;
+  if (!peer_spoke_ || (peer_allowed_ & Choice::bit(kNetwork)) != 0) return kDevice;
   refuse(kNetwork, Reason::make(ReasonCode::kForbidden, "by the peer"), true);
   return std::nullopt;
 }
 
 // The peer comes by the network.
 void Route::tell_why_no_device(Shard& shard, const Reason& why_not, std::uint8_t peers_reason) {
-  constexpr auto kDevice = ProviderId::kVerbs;
   const auto theirs = static_cast<ReasonCode>(peers_reason);
   if (!choice_.allows(kDevice)) {
     refuse(kDevice, forbidden_here(), false);
@@ -225,11 +222,11 @@ std::optional<ProviderId> Route::next_candidate(Shard& shard) {
     candidates_.erase(candidates_.begin());
     if (const auto why = why_not(shard, id)) {
       refuse(id, *why, false);
-    } else if (id == ProviderId::kShm && !peer_spoke_) {
+    } else if (id == kSameHost && !peer_spoke_) {
       refuse(id, Reason::make(ReasonCode::kPeerLacks, "the peer said nothing of it"), true);
     } else if ((peer_allowed_ & Choice::bit(id)) == 0) {
       refuse(id, Reason::make(ReasonCode::kForbidden, "by the peer"), true);
-    } else if (id == ProviderId::kShm && peer_words_.empty()) {
+    } else if (id == kSameHost && peer_words_.empty()) {
       refuse(id, Reason::make(peer_shm_reason_, "found at the peer"), true);
     } else {
       return id;
@@ -239,7 +236,7 @@ std::optional<ProviderId> Route::next_candidate(Shard& shard) {
 }
 
 std::optional<ProviderId> Route::fall_back(const Reason& why) {
-  refuse(ProviderId::kShm, why, false);
+  refuse(kSameHost, why, false);
   if (both_allow(kNetwork)) return kNetwork;
   refuse_forbidden(kNetwork);
   return std::nullopt;
@@ -249,10 +246,10 @@ std::vector<std::byte> Route::answer(std::span<const std::byte> hello,
                                      std::optional<ProviderId> taken) const {
   wire::PathsReply reply;
   // Whom a device answers, and who speaks of paths, came by the network's protocol, and stays with it.
-  if (taken) reply.chosen = static_cast<std::uint8_t>(taken == ProviderId::kVerbs ? kNetwork : *taken);
+  if (taken) reply.chosen = static_cast<std::uint8_t>(taken == kDevice ? kNetwork : *taken);
   reply.device_reason = static_cast<std::uint8_t>(device_code_);
   if (shm_refusal_) {
-    reply.refused = static_cast<std::uint8_t>(ProviderId::kShm);
+    reply.refused = static_cast<std::uint8_t>(kSameHost);
     reply.reason = static_cast<std::uint8_t>(shm_refusal_->code);
     reply.fact = shm_refusal_->fact;
   } else if (!taken && !choice_.allows(kNetwork)) {

@@ -24,7 +24,7 @@ class Route {
   explicit Route(const Choice& choice) : choice_(choice) {}
 
   // --- initiator ---
-  // Finds the ways to try: kVerbs, a device, and kNetwork, which leads to shm, too.
+  // Finds the ways to try: kDevice and kNetwork, which leads to shm, too.
   void plan(Shard& shard, const sockaddr& peer);
   // The next one that is worth a try. Nothing: no more.
   std::optional<ProviderId> next_way(Shard& shard, const sockaddr& peer);

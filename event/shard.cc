@@ -15,7 +15,6 @@
 namespace exs {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // Who has not looked at the network for so long does something else.
 constexpr std::uint64_t kLateNs = 100'000;
 // How long a port counts as busy, and how often a silent one is looked at meanwhile.
@@ -25,14 +24,6 @@ constexpr int kLooksMax = 4;
 constexpr unsigned kGlancesPerLook = 8;
 // More clients than a process can have descriptors; the rest of a token never comes round.
 constexpr int kClientPlaceBits = 24;
-
-timespec to_timespec(std::uint64_t ns) {
-  return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
-}
-
-std::uint64_t to_ns(const timespec& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // ppoll(2), which tells in `left` how much of the time is left; the C library's does not.
 int poll_for(pollfd* watched, nfds_t count, timespec* left, const sigset_t* signals) {

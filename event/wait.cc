@@ -7,11 +7,11 @@
 #include <csignal>
 
 #include "event/shard.h"
+#include "src/base/clock.h"
 
 namespace exs {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // How often a spinning thread lets signals in.
 constexpr std::uint64_t kSignalLookNs = 500'000;
 
@@ -231,10 +231,9 @@ class Wait {
       Rang rang;
       status = home_.sleep_as_leader(limit_, &signals.mask(), rang);
       queue_.awake_as_leader();
-      const bool looked = home_.glance_as_waiter(counts_, rang);
-      if (looked && queue_.is_due(min_)) break;
+      glance(rang);
+      if (queue_.is_due(min_)) break;
       const std::uint64_t now_ns = now();
-      if (!looked) home_.drive_as_waiter(now_ns, counts_, rang);
       if (deadline_ns_ <= now_ns) break;
       if (status.ok()) status = spin_while_busy(signals, now_ns);
     }
@@ -248,8 +247,7 @@ class Wait {
     if (queue_.sleep_as_follower(min_)) {
       std::uint64_t left_ns = limit_.is_none() ? kNoDeadline : limit_.left_ns(now());
       if (queue_.follower_fd() < 0) left_ns = std::min(left_ns, kBlindSleepNs);
-      const timespec limit = {static_cast<time_t>(left_ns / kNsPerSecond),
-                              static_cast<long>(left_ns % kNsPerSecond)};
+      const timespec limit = to_timespec(left_ns);
       pollfd watched{queue_.follower_fd(), POLLIN, 0};
       const int ready = ::ppoll(&watched, 1, left_ns == kNoDeadline ? nullptr : &limit, &signals);
       if (ready < 0) status = Status(errno);

@@ -47,7 +47,7 @@ Entrances open_own(int number, int backlog, const Choice& choice, Status& failed
       continue;
     }
     if (!listening) failed = listening.error();
-    if (id == ProviderId::kVerbs) made.why_no_device = why_not_listening(failed);
+    if (id == kDevice) made.why_no_device = why_not_listening(failed);
   }
   return made;
 }
@@ -68,7 +68,7 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   if (const Status status = give_port(number); !status.ok()) return status;
   Status failed;
   Entrances made = open_own(number, backlog, choice, failed);
-  const bool leads_anywhere = choice.allows(kNetwork) || choice.allows(ProviderId::kShm);
+  const bool leads_anywhere = choice.allows(kNetwork) || choice.allows(kSameHost);
   made.network = made.network && leads_anywhere;
   if (!made.network && made.own.empty()) {
     const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);

@@ -6,12 +6,12 @@
 
 #include "event/wait.h"
 #include "src/api/api_call.h"
+#include "src/base/clock.h"
 #include "src/base/log.h"
 
 namespace exs {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerMicrosecond = 1'000;
 
 Result<WaitLimit> limit_of(const timeval* timeout) {

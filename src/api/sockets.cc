@@ -144,7 +144,7 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
 Status check_own_listeners(Socket& socket, const sockaddr& address) {
   LockGuard guard(socket.mutex);
   const Choice choice = socket.options().session(0).choice;
-  if (choice.allows(kNetwork) || choice.allows(ProviderId::kShm)) return Status();
+  if (choice.allows(kNetwork) || choice.allows(kSameHost)) return Status();
   for (std::size_t i = 0; i < kProviderIds; ++i) {
     const auto id = static_cast<ProviderId>(i);
     Provider* const provider = choice.allows(id) ? providers().find(id) : nullptr;

@@ -2,30 +2,23 @@
 
 #include <sched.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/clock.h"
 #include "src/base/log.h"
 #include "src/provider/shm/channel.h"
 
 namespace exs::shm {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // Process numbers are given again, but not so soon.
 constexpr std::uint64_t kProcessLookNs = 100'000'000;
 constexpr std::uint64_t kCloseWaitNs = 100'000'000;
 constexpr int kSpins = 1000;
-
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 void pause() {
 #if defined(__x86_64__)
@@ -188,11 +181,11 @@ Status PeerMemory::close(std::uint32_t our_link) {
     if (!is_accessed()) return {};
     pause();
   }
-  const std::uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + kCloseWaitNs;
+  const std::uint64_t deadline_ns = monotonic_ns() + kCloseWaitNs;
   while (is_accessed()) {
     // Killed in the middle of it: the word stays as it was, and nobody touches anything any more.
     if (channel_.peer_is_gone()) return Status(ECONNRESET);
-    if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) return Status(ETIMEDOUT);
+    if (monotonic_ns() > deadline_ns) return Status(ETIMEDOUT);
     ::sched_yield();
   }
   return {};
