@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "event/link_session.h"
+#include "event/session/link_session.h"
 #include "perf/call_cost/loopback.h"
 #include "src/api/library.h"
 #include "src/wire/paths.h"

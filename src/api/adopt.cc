@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "event/plain_session.h"
+#include "event/session/plain_session.h"
 #include "src/api/stats.h"
 #include "src/base/log.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "event/wait.h"
+#include "event/queue/wait.h"
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"

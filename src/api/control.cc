@@ -1,7 +1,7 @@
 #include "src/api/control.h"
 
-#include "event/plain_acceptor.h"
-#include "event/wait.h"
+#include "event/queue/wait.h"
+#include "event/session/plain_acceptor.h"
 #include "src/base/log.h"
 
 namespace exs {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "event/region.h"
+#include "event/queue/region.h"
 #include "src/api/descriptor_table.h"
 #include "src/base/handle_table.h"
 

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "event/wait.h"
+#include "event/queue/wait.h"
 #include "src/api/api_call.h"
 #include "src/base/clock.h"
 #include "src/base/log.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "event/acceptor.h"
+#include "event/session/acceptor.h"
 
 namespace exs {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <functional>
 
-#include "event/address.h"
+#include "event/session/address.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/base/log.h"

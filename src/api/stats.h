@@ -1,7 +1,7 @@
 // Counters, as exs_getstats tells them.
 #pragma once
 
-#include "event/session.h"
+#include "event/session/session.h"
 #include "exs/exs.h"
 
 namespace exs {

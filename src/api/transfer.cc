@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "event/transfer_event.h"
+#include "event/queue/transfer_event.h"
 #include "src/api/adopt.h"
 #include "src/api/memory.h"
 #include "src/base/read_section.h"

@@ -2,7 +2,7 @@
 // checked is checked before anything changes.
 #pragma once
 
-#include "event/attachment.h"
+#include "event/queue/attachment.h"
 #include "src/api/library.h"
 
 namespace exs {

@@ -1,6 +1,6 @@
 #include "src/api/waited_transfer.h"
 
-#include "event/wait.h"
+#include "event/queue/wait.h"
 
 namespace exs {
 

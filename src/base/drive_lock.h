@@ -1,5 +1,5 @@
 // The locks of the library, for the thread-safety analysis too: that of a shard (design notes in
-// event/shard.h), one for leaves, and a plain mutex.
+// event/engine/shard.h), one for leaves, and a plain mutex.
 #pragma once
 
 #include <atomic>

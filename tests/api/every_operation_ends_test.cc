@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "event/shard.h"
+#include "event/engine/shard.h"
 #include "tests/support/nursery.h"
 #include "tests/support/party.h"
 

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "event/command_queue.h"
+#include "event/engine/command_queue.h"
 #include "tests/event/fake_port.h"
 
 namespace exs::test {

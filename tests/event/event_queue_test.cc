@@ -6,7 +6,7 @@
 
 #include <fcntl.h>
 
-#include "event/event_queue.h"
+#include "event/queue/event_queue.h"
 #include "tests/event/fake_port.h"
 
 namespace exs::test {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "event/shard.h"
+#include "event/engine/shard.h"
 #include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
 

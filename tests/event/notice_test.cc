@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "event/notice.h"
+#include "event/queue/notice.h"
 #include "tests/event/fake_port.h"
 
 namespace exs::test {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "event/region.h"
+#include "event/queue/region.h"
 
 namespace exs::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "event/time_limit.h"
+#include "event/session/time_limit.h"
 #include "tests/event/fake_port.h"
 
 namespace exs::test {

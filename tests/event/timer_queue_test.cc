@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "event/timer_queue.h"
+#include "event/engine/timer_queue.h"
 
 namespace exs::test {
 namespace {

@@ -2,7 +2,7 @@
 #define BOOST_TEST_MODULE wait_limit_test
 #include <boost/test/unit_test.hpp>
 
-#include "event/wait_limit.h"
+#include "event/engine/wait_limit.h"
 
 namespace exs::test {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "event/wait.h"
+#include "event/queue/wait.h"
 #include "tests/event/fake_port.h"
 #include "tests/support/exs_fixture.h"
 

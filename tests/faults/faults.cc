@@ -17,7 +17,7 @@
 #include <functional>
 #include <string>
 
-#include "event/shard.h"
+#include "event/engine/shard.h"
 #include "src/provider/verbs/survey.h"
 #include "tests/faults/load.h"
 

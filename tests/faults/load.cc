@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "event/shard.h"
+#include "event/engine/shard.h"
 
 namespace exs::test {
 namespace {

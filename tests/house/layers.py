@@ -9,13 +9,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What any folder above the providers may know of them.
 PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "provider_set", "choice", "reason", "explanation")]
 
+# What event/ may know of the protocol engine.
+PROTO_FACE = ["src/proto/connection.h", "src/proto/operation.h"]
+
 # Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
     "src/provider": ["src/base/", *PROVIDER_FACE, "src/provider/support/"],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
-    "event": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, "src/proto/", "event/", "exs/exs.h"],
+    "event/engine": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],
+    "event/queue": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],
+    "event/session": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "perf": ["exs/exs.h", "sys/exs.h", "perf/"],
@@ -53,7 +58,7 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "include") else parts[0]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "include") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "event/shard.h"
+#include "event/engine/shard.h"
 
 namespace exs::test {
 namespace {

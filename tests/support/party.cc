@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "event/shard.h"
+#include "event/engine/shard.h"
 
 namespace exs::test {
 namespace {

@@ -1,0 +1,64 @@
+// What other threads leave for the holder of a shard's drive lock.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "src/base/drive_lock.h"
+#include "src/proto/operation.h"
+
+namespace exs {
+
+class Shard;
+
+// What posts transfers. Thread: shard.
+class TransferClient : public std::enable_shared_from_this<TransferClient> {
+ public:
+  virtual ~TransferClient() = default;
+  // Starts the operation and sees to what follows.
+  virtual void carry_out(proto::Direction direction, const proto::Operation& operation) = 0;
+};
+
+// Anything but a transfer. Thread: shard, once queued.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual void run(Shard& shard) = 0;
+};
+
+// A transfer (client set; the frequent case, no allocation) or a task.
+struct Command {
+  std::shared_ptr<TransferClient> client;
+  proto::Direction direction = proto::Direction::kSend;
+  proto::Operation operation;
+  std::unique_ptr<Task> task;
+};
+
+// Thread: any pushes; the shard takes.
+class CommandQueue {
+ public:
+  void push(Command command) {
+    LockGuard guard(mutex_);
+    commands_.push_back(std::move(command));
+    waiting_.store(true, std::memory_order_seq_cst);
+  }
+
+  // Pairs with the store in push(): a pusher that finds the drive lock taken is seen by its holder, who asks
+  // again after letting go.
+  [[nodiscard]] bool waiting() const { return waiting_.load(std::memory_order_seq_cst); }
+
+  // Swaps, so that neither side allocates once both vectors have their size.
+  void take(std::vector<Command>& into) {
+    LockGuard guard(mutex_);
+    commands_.swap(into);
+    waiting_.store(false, std::memory_order_seq_cst);
+  }
+
+ private:
+  LeafLock mutex_;
+  std::vector<Command> commands_ EXS_GUARDED_BY(mutex_);
+  std::atomic<bool> waiting_{false};
+};
+
+}  // namespace exs

@@ -1,0 +1,20 @@
+// Where the one event of a control operation (connect, accept, poll, shutdown, close) goes.
+#pragma once
+
+#include <memory>
+
+#include "event/queue/event_queue.h"
+#include "event/queue/kernel_descriptor.h"
+
+namespace exs {
+
+// A slot of `queue` is reserved for it; null: nobody wants one.
+struct ControlTarget {
+  std::shared_ptr<EventQueue> queue;
+  exs_ahandle_t handle = nullptr;
+};
+
+// An event of `type` about the socket with this number, to be completed and pushed.
+exs_event_t control_event(const ControlTarget& target, const KernelDescriptor& number, int type, int error);
+
+}  // namespace exs

@@ -1,0 +1,257 @@
+#include "event/queue/event_queue.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <algorithm>
+#include <utility>
+
+#include "event/engine/shard.h"
+#include "event/queue/notice.h"
+
+namespace exs {
+namespace {
+
+void raise_event(int descriptor) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof one);
+}
+
+void lower_event(int descriptor) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto taken = ::read(descriptor, &count, sizeof count);
+}
+
+// Fails when the process has too many signals waiting, and then it will look anyway.
+void send(const exs_signal_t& signal) {
+  sigval value{};
+  value.sival_ptr = signal.exs_sig_value;
+  [[maybe_unused]] const int sent = ::sigqueue(::getpid(), signal.exs_sig_signo, value);
+}
+
+}  // namespace
+
+EventQueue::EventQueue(std::size_t depth, std::shared_ptr<Shard> home)
+    : home_(std::move(home)), follower_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), depth_(depth) {}
+
+bool EventQueue::reserve() {
+  LockGuard guard(mutex_);
+  if (closed_ || reserved_ >= depth_) return false;
+  ++reserved_;
+  return true;
+}
+
+// With the slot free, another thread may delete the queue at once: letting go of the lock is the last touch.
+void EventQueue::cancel_reservation() {
+  LockGuard guard(mutex_);
+  --reserved_;
+}
+
+// Likewise, unless somebody is to hear of the event.
+void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
+  Listeners due;
+  {
+    LockGuard guard(mutex_);
+    Entry& entry = entries_.append();
+    entry.event = event;
+    entry.held = std::move(number);
+    added();
+    if (!has_listeners()) return;
+    due = listeners();
+  }
+  tell(due);
+}
+
+void EventQueue::added() {
+  EXS_CHECK(entries_.count() <= reserved_);
+  count_.store(entries_.count(), std::memory_order_relaxed);
+  if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
+}
+
+bool EventQueue::has_listeners() const {
+  return leader_sleeps_ || !follower_mins_.empty() || signal_.exs_sig_control == EXS_SIG_ENABLE;
+}
+
+EventQueue::Listeners EventQueue::listeners() {
+  Listeners due;
+  due.leader = leader_sleeps_ && entries_.count() >= leader_min_;
+  due.followers = followers_are_due();
+  due.signalled = entries_.count() == 1 && signal_.exs_sig_control == EXS_SIG_ENABLE;
+  due.signal = signal_;
+  due.self = shared_from_this();
+  return due;
+}
+
+void EventQueue::tell(const Listeners& listeners) {
+  if (listeners.leader) home_->wake_leader();
+  if (listeners.followers) raise_event(follower_fd_.get());
+  if (listeners.signalled) send(listeners.signal);
+}
+
+// ---------------------------------------------------------------- notices
+
+bool EventQueue::reserve_for_notice() {
+  LockGuard guard(mutex_);
+  if (closed_ || reserved_ >= depth_) return false;
+  ++reserved_;
+  ++notices_;
+  return true;
+}
+
+void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
+  Listeners due;
+  {
+    LockGuard guard(mutex_);
+    notice.add(usage);
+    if (std::exchange(notice.waits_, true)) return;
+    Entry& entry = entries_.append();
+    entry.held = notice.shared_from_this();
+    entry.notice = &notice;
+    added();
+    if (!has_listeners()) return;
+    due = listeners();
+  }
+  tell(due);
+}
+
+void EventQueue::end_notice(Notice& notice) {
+  LockGuard guard(mutex_);
+  notice.ended_ = true;
+  --notices_;
+  if (!notice.waits_) --reserved_;
+}
+
+// ---------------------------------------------------------------- taking
+
+std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max) {
+  if (count_.load(std::memory_order_relaxed) < std::max<std::size_t>(min, 1)) return 0;
+  LockGuard guard(mutex_);
+  if (entries_.count() < min || entries_.empty()) return 0;
+  const std::size_t taken = std::min(max, entries_.count());
+  for (std::size_t i = 0; i < taken; ++i) take_front(out[i]);
+  if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
+  return taken;
+}
+
+void EventQueue::take_front(exs_event_t& out) {
+  Entry& entry = entries_.front();
+  Notice* const notice = entry.notice;
+  if (notice == nullptr || notice->ended_) --reserved_;
+  if (notice == nullptr) {
+    out = entry.event;
+  } else {
+    out = notice->take();
+    entry.notice = nullptr;
+  }
+  // When it was the last holder this closes the kernel descriptor, or ends the notice.
+  entry.held = nullptr;
+  entries_.drop_front();
+  count_.store(entries_.count(), std::memory_order_relaxed);
+}
+
+bool EventQueue::wants_sleep(std::size_t min) {
+  return !closed_ && entries_.count() < min;
+}
+
+bool EventQueue::followers_are_due() const {
+  return std::any_of(follower_mins_.begin(), follower_mins_.end(),
+                     [this](std::size_t min)
+                         EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
+}
+
+bool EventQueue::is_due(std::size_t min) {
+  LockGuard guard(mutex_);
+  return !wants_sleep(min);
+}
+
+bool EventQueue::sleep_as_leader(std::size_t min) {
+  LockGuard guard(mutex_);
+  if (!wants_sleep(min)) return false;
+  leader_sleeps_ = true;
+  leader_min_ = min;
+  return true;
+}
+
+void EventQueue::awake_as_leader() {
+  LockGuard guard(mutex_);
+  leader_sleeps_ = false;
+}
+
+bool EventQueue::sleep_as_follower(std::size_t min) {
+  LockGuard guard(mutex_);
+  if (!wants_sleep(min)) return false;
+  // The wake-up of another follower that has not come round yet must stay.
+  if (!followers_are_due()) lower_event(follower_fd_.get());
+  follower_mins_.push_back(min);
+  return true;
+}
+
+void EventQueue::awake_as_follower(std::size_t min) {
+  LockGuard guard(mutex_);
+  follower_mins_.erase(std::find(follower_mins_.begin(), follower_mins_.end(), min));
+}
+
+Result<int> EventQueue::ready_fd() {
+  LockGuard guard(mutex_);
+  if (!ready_fd_.valid()) {
+    UniqueFd made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!made.valid()) return failure(errno);
+    if (!entries_.empty()) raise_event(made.get());
+    ready_fd_ = std::move(made);
+    has_ready_fd_ = true;
+  }
+  return ready_fd_.get();
+}
+
+void EventQueue::set_signal(const exs_signal_t& signal) {
+  LockGuard guard(mutex_);
+  signal_ = signal;
+}
+
+exs_signal_t EventQueue::signal() {
+  LockGuard guard(mutex_);
+  return signal_;
+}
+
+Status EventQueue::set_depth(std::size_t depth) {
+  LockGuard guard(mutex_);
+  if (depth < reserved_) return Status(EBUSY);
+  depth_ = depth;
+  return Status();
+}
+
+std::size_t EventQueue::events() {
+  LockGuard guard(mutex_);
+  return entries_.count();
+}
+
+std::size_t EventQueue::reserved() {
+  LockGuard guard(mutex_);
+  return reserved_;
+}
+
+Status EventQueue::close(bool force) {
+  bool leader = false;
+  {
+    LockGuard guard(mutex_);
+    if (!force && (reserved_ > entries_.count() || notices_ > 0 || visitors_ > 0)) return Status(EBUSY);
+    closed_ = true;
+    exs_event_t dropped;
+    while (!entries_.empty()) take_front(dropped);
+    leader = leader_sleeps_;
+  }
+  Listeners all;
+  all.leader = leader;
+  all.followers = true;
+  tell(all);
+  return Status();
+}
+
+bool EventQueue::closed() {
+  LockGuard guard(mutex_);
+  return closed_;
+}
+
+}  // namespace exs

@@ -1,0 +1,153 @@
+// What users dequeue from. A post reserves a slot before anything else happens and keeps it until its event
+// is dequeued, so push() always finds room.
+//
+// Sleepers. A thread that waits for this queue sleeps in one of two places: as leader, on the watch of its
+// home shard, or as follower, on this queue's own descriptor. push() wakes whichever is asleep once enough
+// events are there. A thread announces itself under the mutex and looks at the count in the same critical
+// section, so no wake-up is lost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "event/queue/kernel_descriptor.h"
+#include "exs/exs.h"
+#include "src/base/drive_lock.h"
+#include "src/base/fifo.h"
+#include "src/base/status.h"
+#include "src/base/unique_fd.h"
+#include "src/proto/operation.h"
+
+namespace exs {
+
+class Notice;
+class Shard;
+
+// Thread: any.
+class EventQueue : public std::enable_shared_from_this<EventQueue> {
+ public:
+  // Two wake-ups across cores, of some 25 us each on a small virtual machine.
+  static constexpr std::uint64_t kDefaultSpinNs = 50'000;
+
+  EventQueue(std::size_t depth, std::shared_ptr<Shard> home);
+
+  // False: no slot is free.
+  [[nodiscard]] bool reserve() EXS_EXCLUDES(mutex_);
+  void cancel_reservation() EXS_EXCLUDES(mutex_);
+  // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
+  void push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) EXS_EXCLUDES(mutex_);
+
+  // For Notice: it holds its slot also while no event of it waits.
+  [[nodiscard]] bool reserve_for_notice() EXS_EXCLUDES(mutex_);
+  void tell(Notice& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
+  void end_notice(Notice& notice) EXS_EXCLUDES(mutex_);
+
+  // Takes up to `max` events if at least `min` are there, else none.
+  std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
+
+  // At least `min` events are there, or none will come: the queue is closed.
+  [[nodiscard]] bool is_due(std::size_t min) EXS_EXCLUDES(mutex_);
+
+  // Announces a sleeper that wants `min` events. False: they are here (or the queue is closed), do not sleep.
+  [[nodiscard]] bool sleep_as_leader(std::size_t min) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool sleep_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);
+  void awake_as_leader() EXS_EXCLUDES(mutex_);
+  void awake_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);  // `min` as it was announced
+  [[nodiscard]] int follower_fd() const noexcept { return follower_fd_.get(); }
+
+  // Readable while events are there. Made by the first call.
+  Result<int> ready_fd() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool has_ready_fd() const noexcept { return has_ready_fd_.load(std::memory_order_relaxed); }
+
+  Status set_depth(std::size_t depth) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t depth() const noexcept { return depth_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t events() EXS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t reserved() EXS_EXCLUDES(mutex_);
+
+  [[nodiscard]] int wait_mode() const noexcept { return wait_mode_.load(std::memory_order_relaxed); }
+  void set_wait_mode(int mode) noexcept { wait_mode_.store(mode, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_.load(std::memory_order_relaxed); }
+  void set_spin_ns(std::uint64_t spin_ns) noexcept { spin_ns_.store(spin_ns, std::memory_order_relaxed); }
+
+  // Sent to the process whenever the queue stops being empty.
+  void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] exs_signal_t signal() EXS_EXCLUDES(mutex_);
+
+  // Whether who found events at once should look at the network nevertheless: else a thread whose posts keep
+  // it in events would leave all that arrives to the engine, and the two would contend for the shard.
+  [[nodiscard]] bool look_is_due() noexcept {
+    const std::uint32_t takes = takes_.load(std::memory_order_relaxed) + 1;
+    takes_.store(takes, std::memory_order_relaxed);
+    return takes % kTakesPerLook == 0;
+  }
+
+  [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
+
+  // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
+  Status close(bool force) EXS_EXCLUDES(mutex_);
+  [[nodiscard]] bool closed() EXS_EXCLUDES(mutex_);
+  // A thread is inside a wait for this queue while one of these lives.
+  class Visit {
+   public:
+    explicit Visit(EventQueue& queue) : queue_(queue) { ++queue_.visitors_; }
+    ~Visit() { --queue_.visitors_; }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    EventQueue& queue_;
+  };
+
+ private:
+  struct Entry {
+    exs_event_t event{};
+    std::shared_ptr<void> held;  // the descriptor number in the event, or the notice
+    Notice* notice = nullptr;    // the event is made when it is taken
+  };
+  // Who is to hear of it, once the mutex is free.
+  struct Listeners {
+    bool leader = false;
+    bool followers = false;
+    bool signalled = false;
+    exs_signal_t signal{};
+    std::shared_ptr<EventQueue> self;  // who dequeues the event may delete the queue at once
+  };
+  // The last entry is complete.
+  [[nodiscard]] bool has_listeners() const EXS_REQUIRES(mutex_);
+  [[nodiscard]] Listeners listeners() EXS_REQUIRES(mutex_);
+  void added() EXS_REQUIRES(mutex_);
+  // Removes the event at the front and frees its slot, unless a notice keeps it.
+  void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool followers_are_due() const EXS_REQUIRES(mutex_);
+  void tell(const Listeners& listeners);
+
+  static constexpr std::uint32_t kTakesPerLook = 8;
+
+  const std::shared_ptr<Shard> home_;
+  const UniqueFd follower_fd_;
+  std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
+  std::atomic<std::uint32_t> takes_{0};            // without a look; threads may count each other's away
+  std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
+  // Written under the mutex, read without: by checks that are as good a moment later.
+  std::atomic<std::size_t> depth_;
+  std::atomic<bool> has_ready_fd_{false};
+  std::atomic<int> visitors_{0};  // close() may miss one that comes in: it finds the queue closed
+
+  std::atomic<std::size_t> count_{0};  // of entries_: the same, for who only wants to know
+
+  LeafLock mutex_;
+  Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
+  std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, operations under way and notices
+  std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // that have not ended
+  bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
+  std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
+  std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // the wishes of those asleep
+  UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
+  exs_signal_t signal_ EXS_GUARDED_BY(mutex_){};
+  bool closed_ EXS_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace exs

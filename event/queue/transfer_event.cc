@@ -1,0 +1,77 @@
+#include "event/queue/transfer_event.h"
+
+#include "event/queue/attachment.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint32_t event_flags(std::uint32_t outcome_flags) {
+  std::uint32_t flags = 0;
+  if ((outcome_flags & proto::kTruncated) != 0) flags |= EXS_EVF_TRUNC;
+  if ((outcome_flags & proto::kEndOfStream) != 0) flags |= EXS_EVF_EOF;
+  if ((outcome_flags & proto::kEndOfMessage) != 0) flags |= EXS_EVF_EOR;
+  if ((outcome_flags & proto::kCopied) != 0) flags |= EXS_EVF_COPIED;
+  if ((outcome_flags & proto::kImmediate) != 0) flags |= EXS_EVF_IMMEDIATE;
+  return flags;
+}
+
+exs_event_t event_of(int socket, const proto::Operation& operation) {
+  exs_event_t event{};
+  event.exs_evt_socket = socket;
+  event.exs_evt_ahandle = operation.tag.handle;
+  return event;
+}
+
+exs_evt_xfer_t transfer_of(const proto::Operation& operation) {
+  return {.exs_evt_buf = operation.memory.address,
+          .exs_evt_bufsize = operation.memory.length_bytes,
+          .exs_evt_length = 0,
+          .exs_evt_offset = operation.offset,
+          .exs_evt_mhandle = operation.tag.memory_handle,
+          .exs_evt_count = 0};
+}
+
+// The event has what the caller posted, not what we made of it.
+void tell_posted(exs_event_t& event, const Attachment& attachment) {
+  auto* posted = const_cast<void*>(attachment.posted);  // the caller's own pointer goes back to the caller
+  const std::size_t length = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  event.exs_evt_flags |= attachment.event_flags;
+  switch (event.exs_evt_type) {
+    case EXS_EVT_SENDMSG:
+    case EXS_EVT_RECVMSG:
+      event.exs_evt_union.exs_evt_xfermsg = {static_cast<exs_msghdr_t*>(posted), length};
+      break;
+    case EXS_EVT_SENDFILE:
+      event.exs_evt_union.exs_evt_xferfile = {static_cast<exs_xferfile_t*>(posted), length};
+      break;
+    default:
+      event.exs_evt_union.exs_evt_xfer.exs_evt_buf = posted;
+      event.exs_evt_union.exs_evt_xfer.exs_evt_bufsize = attachment.posted_bytes;
+  }
+}
+
+}  // namespace
+
+exs_event_t transfer_event(int socket, proto::Direction direction, const proto::Operation& operation,
+                           const proto::Outcome& outcome) {
+  exs_event_t event = event_of(socket, operation);
+  event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_SEND : EXS_EVT_RECV;
+  if (operation.tag.event_type != 0) event.exs_evt_type = operation.tag.event_type;
+  event.exs_evt_errno = outcome.error;
+  event.exs_evt_flags = event_flags(outcome.flags);
+  event.exs_evt_union.exs_evt_xfer = transfer_of(operation);
+  event.exs_evt_union.exs_evt_xfer.exs_evt_length = outcome.length_bytes;
+  if (operation.tag.attachment != nullptr)
+    tell_posted(event, *static_cast<const Attachment*>(operation.tag.attachment));
+  return event;
+}
+
+exs_event_t use_event(int socket, proto::Direction direction, const proto::Operation& operation) {
+  exs_event_t event = event_of(socket, operation);
+  event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_PEER_READ : EXS_EVT_PEER_WRITE;
+  event.exs_evt_flags = EXS_EVF_MORE;
+  event.exs_evt_union.exs_evt_xfer = transfer_of(operation);
+  return event;
+}
+
+}  // namespace exs

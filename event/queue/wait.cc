@@ -1,0 +1,284 @@
+#include "event/queue/wait.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "event/engine/shard.h"
+#include "src/base/clock.h"
+
+namespace exs {
+namespace {
+
+// How often a spinning thread lets signals in.
+constexpr std::uint64_t kSignalLookNs = 500'000;
+
+// How long a wait spins before it holds signals back. Two system calls less in every short wait (0.15 us of
+// 4.1); a signal caught in this moment counts as caught before the call, as with any blocking call. A wait
+// that does not spin uses the moment up around its first sleep: for a glance before and one after.
+constexpr std::uint64_t kBriefSpinNs = 20'000;
+
+// Asking for the time costs as much as a look at shared memory; nothing that needs it is that exact.
+constexpr unsigned kLooksPerTime = 8;
+
+// How long a follower sleeps that nobody can wake: a process out of descriptors still closes sockets, with a
+// queue that got none.
+constexpr std::uint64_t kBlindSleepNs = 1'000'000;
+
+// Signals are held back while a wait spins, and let in only by the sleeping system calls, which tell of them.
+// So a signal caught at any moment of the wait ends it, and not only one that hits while the thread sleeps.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    // Faults of the thread itself stay deliverable.
+    for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF})
+      sigdelset(&all, fault);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  [[nodiscard]] const sigset_t& mask() const { return before_; }
+  // Lets signals in for a moment. EINTR: one was caught.
+  [[nodiscard]] Status look() const {
+    const timespec at_once{};
+    return ::ppoll(nullptr, 0, &at_once, &before_) < 0 ? Status(errno) : Status();
+  }
+
+ private:
+  sigset_t before_{};
+};
+
+class Wait {
+ public:
+  Wait(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
+       ReadSection* section)
+      : queue_(queue),
+        home_(*queue.home()),
+        out_(out),
+        min_(min),
+        max_(max),
+        sleeps_at_once_(queue.wait_mode() == EXS_WAIT_NOTIFY),
+        limit_(limit),
+        section_(section) {}
+
+  Result<std::size_t> run() {
+    // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on
+    // watch.
+    counts_ = !queue_.has_ready_fd();
+    if (taken()) {
+      if (queue_.look_is_due()) look_around();
+      return count_;
+    }
+    if (limit_.has_passed()) {
+      look(now());
+      return taken() ? count_ : whatever_is_there();
+    }
+    if (found_at_first()) return count_;
+    if (section_ != nullptr) {
+      held_ = queue_.shared_from_this();
+      section_->leave();
+    }
+    const EventQueue::Visit visit(queue_);
+    if (sleeps_at_once_) {
+      const Status status = nap();
+      if (count_ > 0) return count_;
+      if (!status.ok()) return failure(status);
+    }
+    return wait_at_length();
+  }
+
+ private:
+  Result<std::size_t> wait_at_length() {
+    const HeldSignals signals;
+    Status status = spin(signals);
+    while (status.ok() && count_ == 0 && !expired_) status = sleep(signals);
+    if (count_ > 0) return count_;
+    if (!status.ok()) return failure(status);
+    return whatever_is_there();
+  }
+
+  bool taken() {
+    count_ = queue_.take(out_, min_, max_);
+    return count_ > 0;
+  }
+
+  Result<std::size_t> whatever_is_there() {
+    if (queue_.closed()) return failure(EBADF);
+    return queue_.take(out_, 1, max_);
+  }
+
+  bool found_at_first() {
+    look_around();
+    return taken() || (!sleeps_at_once_ && spin_briefly());
+  }
+
+  void look_around() {
+    if (sleeps_at_once_) {
+      glance(Rang());
+    } else {
+      look(now());
+    }
+  }
+
+  // The time; from then on the limit is a moment.
+  std::uint64_t now() {
+    const std::uint64_t now_ns = monotonic_ns();
+    deadline_ns_ = limit_.fix(now_ns);
+    return now_ns;
+  }
+
+  // Looks a few times, all of them at this time.
+  bool found_soon(std::uint64_t now_ns) {
+    for (unsigned i = 0; i < kLooksPerTime; ++i) {
+      look(now_ns);
+      if (taken()) return true;
+    }
+    return false;
+  }
+
+  void look(std::uint64_t now_ns) { home_.drive_as_waiter(now_ns, counts_); }
+
+  // What memory shows; more if it is time for that.
+  void glance(const Rang& rang) {
+    if (!home_.glance_as_waiter(counts_, rang)) home_.drive_as_waiter(now(), counts_, rang);
+  }
+
+  // The first moments of a wait, before it is worth holding signals back.
+  bool spin_briefly() {
+    const std::uint64_t start_ns = now();
+    spin_end_ns_ = std::min(spin_end(start_ns), deadline_ns_);
+    const std::uint64_t brief_end_ns = std::min(start_ns + kBriefSpinNs, spin_end_ns_);
+    for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = monotonic_ns()) {
+      if (found_soon(now_ns)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::uint64_t spin_end(std::uint64_t start_ns) const {
+    if (sleeps_at_once_) return start_ns;
+    switch (queue_.wait_mode()) {
+      case EXS_WAIT_BUSY_POLL: return kNoDeadline;
+      default: return start_ns + std::min(queue_.spin_ns(), kNoDeadline - start_ns);
+    }
+  }
+
+  Status spin(const HeldSignals& signals) {
+    if (sleeps_at_once_) return Status();
+    std::uint64_t now_ns = monotonic_ns();
+    std::uint64_t signal_look_ns = now_ns + kSignalLookNs;
+    for (; now_ns < spin_end_ns_; now_ns = monotonic_ns()) {
+      if (found_soon(now_ns)) return Status();
+      if (now_ns < signal_look_ns) continue;
+      signal_look_ns = now_ns + kSignalLookNs;
+      if (const Status status = signals.look(); !status.ok()) return status;
+      if (queue_.closed()) return Status(EBADF);
+    }
+    return Status();
+  }
+
+  Status sleep(const HeldSignals& signals) {
+    const Status status = home_.try_lead() ? lead(signals) : follow(signals.mask());
+    if (!taken() && !limit_.is_none() && limit_.left_ns(now()) == 0) expired_ = true;
+    if (queue_.closed()) return Status(EBADF);
+    return status;
+  }
+
+  // What wakes a leader need not be an event for it: reads that its process serves come one after the other,
+  // too, and a wake-up for each would make every one of them slow.
+  Status spin_while_busy(const HeldSignals& signals, std::uint64_t now_ns) {
+    std::uint64_t seen = arrivals_;
+    std::uint64_t end_ns = now_ns;
+    std::uint64_t signal_look_ns = now_ns + kSignalLookNs;
+    for (; !queue_.is_due(min_); now_ns = monotonic_ns()) {
+      if (home_.arrivals() != seen) {
+        seen = home_.arrivals();
+        end_ns = spin_end(now_ns);
+      }
+      if (now_ns >= std::min(end_ns, deadline_ns_)) break;
+      look(now_ns);
+      if (now_ns < signal_look_ns) continue;
+      signal_look_ns = now_ns + kSignalLookNs;
+      if (const Status status = signals.look(); !status.ok()) return status;
+    }
+    return Status();
+  }
+
+  // The first sleep of who does not spin; no signal is held back for it.
+  Status nap() {
+    if (!home_.try_lead()) return Status();
+    Status status;
+    if (queue_.sleep_as_leader(min_)) {
+      Rang rang;
+      status = home_.sleep_as_leader(limit_, nullptr, rang);
+      queue_.awake_as_leader();
+      glance(rang);
+      taken();
+    }
+    home_.stop_leading();
+    return status;
+  }
+
+  Status lead(const HeldSignals& signals) {
+    Status status;
+    while (status.ok() && queue_.sleep_as_leader(min_)) {
+      arrivals_ = home_.arrivals();
+      Rang rang;
+      status = home_.sleep_as_leader(limit_, &signals.mask(), rang);
+      queue_.awake_as_leader();
+      glance(rang);
+      if (queue_.is_due(min_)) break;
+      const std::uint64_t now_ns = now();
+      if (deadline_ns_ <= now_ns) break;
+      if (status.ok()) status = spin_while_busy(signals, now_ns);
+    }
+    home_.stop_leading();
+    return status;
+  }
+
+  Status follow(const sigset_t& signals) {
+    if (!home_.start_following()) return Status();
+    Status status;
+    if (queue_.sleep_as_follower(min_)) {
+      std::uint64_t left_ns = limit_.is_none() ? kNoDeadline : limit_.left_ns(now());
+      if (queue_.follower_fd() < 0) left_ns = std::min(left_ns, kBlindSleepNs);
+      const timespec limit = to_timespec(left_ns);
+      pollfd watched{queue_.follower_fd(), POLLIN, 0};
+      const int ready = ::ppoll(&watched, 1, left_ns == kNoDeadline ? nullptr : &limit, &signals);
+      if (ready < 0) status = Status(errno);
+      queue_.awake_as_follower(min_);
+    }
+    home_.stop_following();
+    return status;
+  }
+
+  EventQueue& queue_;
+  Shard& home_;
+  exs_event_t* const out_;
+  const std::size_t min_;
+  const std::size_t max_;
+  const bool sleeps_at_once_;
+  WaitLimit limit_;
+  std::uint64_t deadline_ns_ = kNoDeadline;  // the limit, once the time is known
+  ReadSection* const section_;
+  std::shared_ptr<EventQueue> held_;  // once the section is left
+  std::uint64_t spin_end_ns_ = 0;
+  std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
+  bool counts_ = true;
+  bool expired_ = false;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
+                                    WaitLimit limit, ReadSection* section) {
+  return Wait(queue, out, min, max, limit, section).run();
+}
+
+}  // namespace exs

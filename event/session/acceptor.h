@@ -1,0 +1,121 @@
+// A listening socket as its shard sees it: requests of peers on one side, posted accepts on the other,
+// matched in order. An accepted connection lives on the home shard of the queue that its accept named.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "event/session/link_session.h"
+#include "src/base/fifo.h"
+
+namespace exs {
+
+struct AcceptorOptions {
+  SessionOptions session;  // what accepted connections inherit
+  std::uint32_t backlog = 0;
+};
+
+// Where the peers of a listening socket come in.
+struct Entrances {
+  struct Own {
+    ProviderId provider = kNetwork;
+    std::unique_ptr<Listening> listening;
+  };
+  bool network = true;   // the descriptor itself listens
+  std::vector<Own> own;  // of providers that have listeners of their own
+  Reason why_no_device;  // why no peer can come by an RDMA device, where that is known
+};
+
+// Gives an accepted session its place in the descriptor table. Thread: any; must not wait.
+using RegisterSession = std::function<void(const std::shared_ptr<Session>&)>;
+
+class Acceptor : public CompletionClient, public std::enable_shared_from_this<Acceptor> {
+ public:
+  struct Accept {
+    ControlTarget target;
+    exs_acceptaddr_t* address = nullptr;
+  };
+
+  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, Entrances entrances,
+           const AcceptorOptions& options, RegisterSession register_session);
+
+  // --- Thread: any ---
+  [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
+
+  // --- Thread: shard ---
+  void post(Accept accept);
+  // EXS_EVT_POLL follows when a peer waits for an accept.
+  void poll(ControlTarget target, std::uint32_t events);
+  // Cancels open accepts and polls; how many match.
+  std::uint32_t cancel(const proto::Selection& selection);
+  // Ends open accepts and polls with ECANCELED, then EXS_EVT_CLOSE (when `target` has a queue).
+  void close(const ControlTarget& target);
+  void complete(const Completion& completion) override;
+
+ protected:
+  using Established = std::function<void(Result<std::shared_ptr<Session>>)>;
+  [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
+  // Of the network's listener.
+  [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
+  [[nodiscard]] bool waited_for() const noexcept { return !accepts_.empty() || !polls_.empty(); }
+  // Gives requests to accepts, and tells polls.
+  void step();
+  void fail_accepts(int error);
+
+ private:
+  class HandOver;
+
+  // Where requests come from, which of them fit, and what becomes of those. Thread: shard (the last: the
+  // shard the connection is to live on).
+  virtual Result<std::unique_ptr<Listener>> open_listener();
+  virtual std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener, proto::Agreement& agreement);
+  // `done` is called once, now or later, on the shard of the connection.
+  virtual void establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                         const proto::Agreement& agreement, Established done);
+
+  // Whether an accept posted now would end at once.
+  virtual bool has_request() { return hold_request(); }
+
+  Status listen();
+  Status listen_once() { return sources_.empty() ? listen() : Status(); }
+  Status listen_on_network();
+  Status listen_on(const Entrances::Own& own);
+  [[nodiscard]] ListenParameters listen_parameters(Listening* own) const;
+  void match();
+  void answer_polls();
+  bool hold_request();
+  void finish(const Accept& accept, int error, int new_socket);
+  void handed_over(std::optional<Accept> unused);
+  void finish_close();
+
+  const std::shared_ptr<Shard> shard_;
+  const std::shared_ptr<KernelDescriptor> descriptor_;
+  const AcceptorOptions options_;
+  const RegisterSession register_session_;
+
+  struct Source {
+    std::unique_ptr<Listener> listener;
+    std::uint64_t token = 0;
+  };
+
+  // Thread: shard; what sessions elsewhere are told of it does not change once there is a source
+  Entrances entrances_;
+  std::vector<Source> sources_;
+  std::size_t next_source_ = 0;  // they take turns
+  std::uint64_t token_ = 0;
+  bool closed_ = false;
+  bool matching_ = false;
+  Fifo<Accept> accepts_;
+  std::unique_ptr<ConnectionRequest> held_;  // the next request to be accepted, if a poll looked for one
+  proto::Agreement held_agreement_;
+  OpenPolls polls_;
+  std::size_t handing_over_ = 0;  // accepts on their way to their shards, or waiting there for their provider
+  std::vector<ControlTarget> close_targets_;
+};
+
+}  // namespace exs

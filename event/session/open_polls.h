@@ -1,0 +1,39 @@
+// The exs_poll entries of one socket that have not been answered yet: each gives one event, once, when its
+// socket is ready for what it asks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "event/queue/control_target.h"
+#include "src/proto/operation.h"
+
+namespace exs {
+
+// Thread: shard.
+class OpenPolls {
+ public:
+  explicit OpenPolls(std::shared_ptr<KernelDescriptor> number) : number_(std::move(number)) {}
+
+  void add(ControlTarget target, std::uint32_t events) { polls_.push_back({std::move(target), events}); }
+  [[nodiscard]] bool empty() const noexcept { return polls_.empty(); }
+  [[nodiscard]] bool asks_for(std::uint32_t event) const noexcept;
+
+  // Answers those that asked for one of `revents`; EXS_POLLERR and EXS_POLLHUP answer all.
+  void answer(std::uint32_t revents);
+  // Ends those that the selection names with ECANCELED; how many.
+  std::uint32_t cancel(const proto::Selection& selection);
+  void cancel_all() { cancel({}); }
+
+ private:
+  struct Poll {
+    ControlTarget target;
+    std::uint32_t events;
+  };
+  void push(const Poll& poll, int error, std::uint32_t revents) const;
+
+  const std::shared_ptr<KernelDescriptor> number_;
+  std::vector<Poll> polls_;
+};
+
+}  // namespace exs

@@ -1,0 +1,152 @@
+#include "event/session/plain_acceptor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "event/session/plain_session.h"
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint64_t kStarvedNs = 100'000'000;
+
+// Errors of accept4 that concern one peer only.
+bool is_peers_error(int error) {
+  return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
+         error == ENOPROTOOPT || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||
+         error == EOPNOTSUPP || error == ENETUNREACH || error == EPERM;
+}
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+bool is_readable(int number) {
+  pollfd asked{number, POLLIN, 0};
+  return ::poll(&asked, 1, 0) > 0;
+}
+
+}  // namespace
+
+class PlainAcceptor::PlainListener final : public Listener {
+ public:
+  explicit PlainListener(PlainAcceptor& acceptor) : acceptor_(acceptor) {}
+  ~PlainListener() override { acceptor_.unwatch(); }
+  PlainListener(const PlainListener&) = delete;
+  PlainListener& operator=(const PlainListener&) = delete;
+  std::unique_ptr<ConnectionRequest> next_request() override { return acceptor_.accept_next(); }
+
+ private:
+  PlainAcceptor& acceptor_;
+};
+
+class PlainAcceptor::PlainRequest final : public ConnectionRequest {
+ public:
+  explicit PlainRequest(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
+  [[nodiscard]] ProviderId provider() const noexcept override { return kNetwork; }
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
+  [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
+  int release_descriptor() noexcept override { return descriptor_.release(); }
+  void reject(std::span<const std::byte>) noexcept override { descriptor_.reset(); }
+  [[nodiscard]] bool peer_is_gone() const noexcept override { return false; }  // its bytes may still be there
+
+ private:
+  UniqueFd descriptor_;
+};
+
+PlainAcceptor::PlainAcceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+                             const AcceptorOptions& options, RegisterSession register_session)
+    : Acceptor(std::move(shard), std::move(descriptor), {}, options, std::move(register_session)),
+      vigil_(*this->shard(), [this] { return look_around(); }),
+      starved_([this](std::uint64_t) { step(); }) {}
+
+Result<std::unique_ptr<Listener>> PlainAcceptor::open_listener() {
+  return std::make_unique<PlainListener>(*this);
+}
+
+std::unique_ptr<ConnectionRequest> PlainAcceptor::next_acceptable(Listener& listener, proto::Agreement&) {
+  return listener.next_request();
+}
+
+std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
+  for (;;) {
+    if (!descriptor()->is_there()) {
+      fail_accepts(ECANCELED);
+      return nullptr;
+    }
+    const Result<int> accepted = shard()->port().accept_plain(descriptor()->number());
+    if (accepted) return std::make_unique<PlainRequest>(UniqueFd(*accepted));
+    const int error = accepted.error().error();
+    if (is_peers_error(error)) continue;
+    if (error == EAGAIN) {
+      watch();
+    } else if (is_shortage(error)) {
+      starve(error);
+    } else {
+      fail_accepts(error);
+    }
+    return nullptr;
+  }
+}
+
+void PlainAcceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
+                              const proto::Agreement&, Established done) {
+  const int number = request->release_descriptor();
+  auto descriptor = std::make_shared<KernelDescriptor>(number, socket_cookie(number).value_or(0));
+  const SessionOptions& wishes = options().session;
+  auto session =
+      std::make_shared<PlainSession>(shard.shared_from_this(), std::move(descriptor), wishes.operations_max);
+  if (wishes.keepalive_ns != 0) session->set_keepalive(wishes.keepalive_ns);
+  session->inherit_limit(proto::Direction::kSend, wishes.send_limit);
+  session->inherit_limit(proto::Direction::kReceive, wishes.receive_limit);
+  done(session);
+}
+
+// Not by accepting: who asks may want to accept by a plain call.
+bool PlainAcceptor::has_request() {
+  if (descriptor()->is_there() && is_readable(descriptor()->number())) return true;
+  watch();
+  return false;
+}
+
+void PlainAcceptor::complete(const Completion& completion) {
+  if (completion.kind != CompletionKind::kReadiness) return;
+  watched_ = false;
+  step();
+}
+
+void PlainAcceptor::watch() {
+  vigil_.keep(shared_from_this());
+  if (watched_) return;
+  const Status status = shard()->port().watch(descriptor()->number(), EPOLLIN, token());
+  watched_ = status.ok();
+  if (!watched_) fail_accepts(descriptor()->is_there() ? status.error() : ECANCELED);
+}
+
+void PlainAcceptor::unwatch() {
+  if (watched_ && descriptor()->is_there()) shard()->port().unwatch(descriptor()->number());
+  watched_ = false;
+}
+
+void PlainAcceptor::starve(int error) {
+  log(LogLevel::kWarn, "socket %d: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
+      descriptor()->number(), std::strerror(error));
+  starved_.set(*shard(), monotonic_ns() + kStarvedNs, shared_from_this());
+}
+
+bool PlainAcceptor::look_around() {
+  if (!waited_for()) return false;
+  if (descriptor()->is_there()) return true;
+  log(LogLevel::kWarn, "socket %d was closed with operations open, which end with ECANCELED; use exs_close",
+      descriptor()->number());
+  cancel({});
+  return false;
+}
+
+}  // namespace exs

@@ -1,0 +1,43 @@
+// A listening stream socket that the application made: what it accepts are plain connections, each a socket
+// of its own that exs has adopted. The rules of plain_session.h hold for the descriptor.
+#pragma once
+
+#include <memory>
+
+#include "event/session/acceptor.h"
+#include "event/session/vigil.h"
+
+namespace exs {
+
+class PlainAcceptor final : public Acceptor {
+ public:
+  PlainAcceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+                const AcceptorOptions& options, RegisterSession register_session);
+
+  // --- Thread: shard ---
+  void complete(const Completion& completion) override;
+
+ private:
+  class PlainListener;
+  class PlainRequest;
+
+  Result<std::unique_ptr<Listener>> open_listener() override;
+  std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener,
+                                                     proto::Agreement& agreement) override;
+  void establish(Shard& shard, std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
+                 Established done) override;
+  bool has_request() override;
+  bool look_around();
+
+  std::unique_ptr<ConnectionRequest> accept_next();
+  void watch();
+  void unwatch();
+  void starve(int error);
+
+  // Thread: shard
+  Vigil vigil_;
+  bool watched_ = false;
+  Deadline starved_;  // no descriptors or memory: try again then
+};
+
+}  // namespace exs

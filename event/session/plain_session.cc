@@ -1,0 +1,370 @@
+#include "event/session/plain_session.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+
+namespace exs {
+namespace {
+
+// In one turn, so that one fast peer does not keep the shard's other sockets waiting.
+constexpr int kCallsMax = 16;
+constexpr std::size_t kCallBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kPiecesMax = 64;
+
+// What is left of an operation's memory, as far as one system call should take it.
+class Pieces {
+ public:
+  Pieces(const proto::Operation& operation, std::size_t skip_bytes) {
+    if (operation.vector.empty()) {
+      add(operation.memory, skip_bytes);
+      return;
+    }
+    for (const LocalSlice& slice : operation.vector) {
+      if (skip_bytes >= slice.length_bytes) {
+        skip_bytes -= slice.length_bytes;
+      } else {
+        add(slice, std::exchange(skip_bytes, 0));
+      }
+      if (count_ == kPiecesMax || bytes_ == kCallBytesMax) return;
+    }
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] msghdr message() {
+    msghdr message{};
+    message.msg_iov = entries_.data();
+    message.msg_iovlen = count_;
+    return message;
+  }
+
+ private:
+  void add(const LocalSlice& slice, std::size_t skip_bytes) {
+    const std::size_t bytes = std::min(slice.length_bytes - skip_bytes, kCallBytesMax - bytes_);
+    entries_[count_++] = {slice.address + skip_bytes, bytes};
+    bytes_ += bytes;
+  }
+
+  std::array<iovec, kPiecesMax> entries_;
+  std::size_t count_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+// The application closed the descriptor between our question and the touch.
+bool is_closed_meanwhile(int error) {
+  return error == EBADF || error == ENOTSOCK;
+}
+
+bool would_wait(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK;
+}
+
+}  // namespace
+
+PlainSession::PlainSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+                           std::uint32_t operations_max)
+    : Session(std::move(shard), std::move(descriptor), operations_max),
+      vigil_(*this->shard(), [this] { return look_around(); }),
+      linger_([this](std::uint64_t) { linger_is_over(); }) {
+  set_state(State::kConnected);
+}
+
+// The kernel asks the peer: after a period of silence, and gives up a period later. It counts in seconds.
+void PlainSession::set_keepalive(std::uint64_t period_ns) {
+  constexpr std::uint64_t kLongest = 32767;
+  const auto period =
+      static_cast<int>(std::clamp<std::uint64_t>((period_ns + kNsPerSecond - 1) / kNsPerSecond, 1, kLongest));
+  const int wanted = period_ns != 0 ? 1 : 0;
+  const int probes = 1;
+  const int number = descriptor()->number();
+  ::setsockopt(number, SOL_SOCKET, SO_KEEPALIVE, &wanted, sizeof wanted);
+  if (wanted == 0) return;
+  ::setsockopt(number, IPPROTO_TCP, TCP_KEEPIDLE, &period, sizeof period);
+  ::setsockopt(number, IPPROTO_TCP, TCP_KEEPINTVL, &period, sizeof period);
+  ::setsockopt(number, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+// ---------------------------------------------------------------- bytes
+
+void PlainSession::start(proto::Direction direction, const proto::Operation& operation) {
+  Fifo<Transfer>& waiting = line(direction);
+  waiting.push_back({operation, 0});
+  if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // between admit() and here
+  if (waiting.count() == 1) advance(direction);
+}
+
+void PlainSession::stepped() {
+  Session::stepped();
+  if (state() != State::kEnded) await_kernel();
+}
+
+void PlainSession::advance(proto::Direction direction) {
+  if (!descriptor()->is_there()) return end(ECANCELED);
+  if (direction == proto::Direction::kSend) {
+    send_on();
+  } else {
+    receive_on();
+  }
+}
+
+void PlainSession::send_on() {
+  for (int calls = 0; calls < kCallsMax && !sends_.empty(); ++calls) {
+    if (!send_once(sends_.front())) break;
+  }
+  if (sends_.empty()) sends_are_gone();
+}
+
+void PlainSession::sends_are_gone() {
+  if (sending_ends_) shut_down_sending();
+  if (state() == State::kClosing) end(0);
+}
+
+bool PlainSession::send_once(Transfer& transfer) {
+  Pieces pieces(transfer.operation, transfer.done_bytes);
+  ssize_t sent = 0;
+  if (pieces.bytes() > 0) {
+    const msghdr message = pieces.message();
+    sent = ::sendmsg(descriptor()->number(), &message,
+                     MSG_DONTWAIT | MSG_NOSIGNAL | (transfer.operation.more ? MSG_MORE : 0));
+  }
+  if (sent < 0) {
+    const int error = errno;
+    if (error == EINTR) return true;
+    if (would_wait(error)) return false;
+    if (is_closed_meanwhile(error)) {
+      end(ECANCELED);
+      return false;
+    }
+    if (error != EPIPE) broken_ = error;
+    finish(proto::Direction::kSend, error);
+    return true;
+  }
+  const auto sent_bytes = static_cast<std::size_t>(sent);
+  transfer.done_bytes += sent_bytes;
+  counters_.bytes_sent += sent_bytes;
+  if (transfer.left_bytes() == 0) finish(proto::Direction::kSend, 0);
+  return sent_bytes == pieces.bytes();  // less: the kernel is full
+}
+
+void PlainSession::receive_on() {
+  for (int calls = 0; calls < kCallsMax && !receives_.empty(); ++calls) {
+    if (!receive_once(receives_.front())) break;
+  }
+}
+
+bool PlainSession::receive_once(Transfer& transfer) {
+  Pieces pieces(transfer.operation, transfer.done_bytes);
+  if (pieces.bytes() == 0) {
+    finish(proto::Direction::kReceive, 0);
+    return true;
+  }
+  msghdr message = pieces.message();
+  const ssize_t received = ::recvmsg(descriptor()->number(), &message, MSG_DONTWAIT);
+  if (received < 0) {
+    const int error = errno;
+    if (error == EINTR) return true;
+    if (would_wait(error)) return false;
+    if (is_closed_meanwhile(error)) {
+      end(ECANCELED);
+      return false;
+    }
+    broken_ = error;
+    finish(proto::Direction::kReceive, error);
+    return true;
+  }
+  if (received == 0) {
+    finish(proto::Direction::kReceive, broken_, broken_ == 0 ? proto::kEndOfStream : 0U);
+    return true;
+  }
+  const auto received_bytes = static_cast<std::size_t>(received);
+  transfer.done_bytes += received_bytes;
+  counters_.bytes_received += received_bytes;
+  if (transfer.left_bytes() == 0 || !transfer.operation.wait_all) finish(proto::Direction::kReceive, 0);
+  return true;
+}
+
+void PlainSession::finish(proto::Direction direction, int error, std::uint32_t flags) {
+  const Transfer transfer = line(direction).pop_front();
+  end_operation(direction, transfer.operation,
+                {.error = error, .length_bytes = transfer.done_bytes, .flags = flags});
+}
+
+void PlainSession::fail_all(proto::Direction direction, int error) {
+  while (!line(direction).empty()) finish(direction, error);
+}
+
+// A partial segment that MSG_MORE keeps back leaves when the cork is taken out, even if none is in.
+void PlainSession::flush() {
+  if (state() == State::kEnded || !descriptor()->is_there()) return;
+  int corked = 0;
+  socklen_t length = sizeof corked;
+  if (::getsockopt(descriptor()->number(), IPPROTO_TCP, TCP_CORK, &corked, &length) != 0 || corked != 0)
+    return;
+  ::setsockopt(descriptor()->number(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);
+}
+
+// ---------------------------------------------------------------- waiting for the kernel
+
+void PlainSession::await_kernel() {
+  std::uint32_t wanted = 0;
+  if (!sends_.empty()) wanted |= EPOLLOUT;
+  if (!receives_.empty()) wanted |= EPOLLIN;
+  if (!polls().empty()) wanted |= EPOLLERR | EPOLLHUP;
+  if (polls().asks_for(EXS_POLLIN)) wanted |= EPOLLIN;
+  if (polls().asks_for(EXS_POLLOUT)) wanted |= EPOLLOUT;
+  if (wanted == 0) return;
+  vigil_.keep(shared_from_this());
+  if ((wanted & ~watched_) == 0) return;
+  if (token_ == 0) token_ = shard()->attach(std::static_pointer_cast<PlainSession>(shared_from_this()));
+  const Status status = shard()->port().watch(descriptor()->number(), wanted, token_);
+  if (status.ok()) {
+    watched_ = wanted;
+    return;
+  }
+  log(LogLevel::kError, "socket %d: cannot be watched, its operations end: errno %d", descriptor()->number(),
+      status.error());
+  end(descriptor()->is_there() ? status.error() : ECANCELED);
+}
+
+void PlainSession::complete(const Completion& completion) {
+  if (completion.kind != CompletionKind::kReadiness || state() == State::kEnded) return;
+  watched_ = 0;
+  constexpr std::uint32_t kBoth = EPOLLERR | EPOLLHUP;
+  if ((completion.length_bytes & (EPOLLOUT | kBoth)) != 0 && !sends_.empty())
+    advance(proto::Direction::kSend);
+  if (state() == State::kEnded) return;
+  if ((completion.length_bytes & (EPOLLIN | kBoth)) != 0 && !receives_.empty())
+    advance(proto::Direction::kReceive);
+  stepped();
+}
+
+bool PlainSession::look_around() {
+  if (state() == State::kEnded || (sends_.empty() && receives_.empty() && polls().empty())) return false;
+  if (descriptor()->is_there()) return true;
+  log(LogLevel::kWarn,
+      "socket %d was closed with operations open, which end with ECANCELED; wait for their events first, or "
+      "use exs_close",
+      descriptor()->number());
+  end(ECANCELED);
+  return false;
+}
+
+proto::Readiness PlainSession::readiness() const {
+  if (state() == State::kEnded || !descriptor()->is_there()) return {};
+  pollfd asked{descriptor()->number(), POLLIN | POLLOUT | POLLRDHUP, 0};
+  ::poll(&asked, 1, 0);
+  return {.receive = receives_.empty() && (asked.revents & (POLLIN | POLLHUP | POLLERR)) != 0,
+          .send = sends_.empty() && (asked.revents & POLLOUT) != 0,
+          .peer_ended = (asked.revents & (POLLRDHUP | POLLHUP)) != 0,
+          .peer_stopped = (asked.revents & (POLLHUP | POLLERR)) != 0,
+          .broken = (asked.revents & POLLERR) != 0};
+}
+
+proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, const proto::Selection& selection,
+                                                int error) {
+  proto::Cancelled cancelled;
+  Fifo<Transfer>& waiting = line(direction);
+  for (std::size_t left = waiting.count(); left > 0; --left) {
+    Transfer transfer = waiting.pop_front();
+    const bool matches = selection.matches(transfer.operation);
+    // What follows it on the stream would be misread.
+    const bool begun = direction == proto::Direction::kSend && transfer.done_bytes > 0;
+    if (matches) ++cancelled.matched;
+    if (matches && begun) ++cancelled.begun;
+    if (matches && !begun) {
+      end_operation(direction, transfer.operation,
+                    {.error = error, .length_bytes = transfer.done_bytes, .flags = 0});
+    } else {
+      waiting.push_back(transfer);
+    }
+  }
+  if (direction == proto::Direction::kSend && waiting.empty()) sends_are_gone();
+  return cancelled;
+}
+
+// ---------------------------------------------------------------- the end
+
+void PlainSession::shutdown(int how, ControlTarget target) {
+  if (target.queue) shutdown_targets_.push_back(std::move(target));
+  if (state() == State::kEnded || !descriptor()->is_there()) return tell_shutdown(ECANCELED);
+  if (how != SHUT_WR) {
+    ::shutdown(descriptor()->number(), SHUT_RD);
+    receive_on();
+  }
+  if (how == SHUT_RD) {
+    if (!sending_ends_) tell_shutdown(0);
+    return;
+  }
+  sending_ends_ = true;
+  if (sends_.empty()) shut_down_sending();
+}
+
+void PlainSession::shut_down_sending() {
+  sending_ends_ = false;
+  const int error = ::shutdown(descriptor()->number(), SHUT_WR) == 0 ? 0 : errno;
+  tell_shutdown(error == ENOTCONN ? ECONNRESET : error);
+}
+
+std::uint32_t PlainSession::cancel_control(const proto::Selection& selection) {
+  return static_cast<std::uint32_t>(std::erase_if(shutdown_targets_, [&](const ControlTarget& target) {
+    const bool named = selection.names(target.handle);
+    if (named) push_control(target, EXS_EVT_SHUTDOWN, ECANCELED);
+    return named;
+  }));
+}
+
+void PlainSession::tell_shutdown(int error) {
+  for (const ControlTarget& target : shutdown_targets_) push_control(target, EXS_EVT_SHUTDOWN, error);
+  shutdown_targets_.clear();
+}
+
+void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
+  close_targets_.push_back(std::move(target));
+  cancel_polls();
+  if (state() == State::kClosing) return;
+  if (state() == State::kEnded || sends_.empty() || linger_ns == 0) return end(ECANCELED);
+  set_state(State::kClosing);
+  fail_all(proto::Direction::kReceive, ECANCELED);
+  linger_.set(*shard(), monotonic_ns() + linger_ns, shared_from_this());
+}
+
+void PlainSession::abort(Status why) {
+  if (state() != State::kEnded && descriptor()->is_there()) ::shutdown(descriptor()->number(), SHUT_RDWR);
+  end(why.error());
+}
+
+void PlainSession::linger_is_over() {
+  log(LogLevel::kWarn, "socket %d: close took longer than its limit", descriptor()->number());
+  close_overdue_ = true;
+  end(ECANCELED);
+}
+
+// A close is told last: it says that every other event is in its queue.
+void PlainSession::end(int error) {
+  if (state() != State::kEnded) {
+    set_state(State::kEnded);
+    linger_.drop();
+    fail_all(proto::Direction::kSend, error);
+    fail_all(proto::Direction::kReceive, error);
+    if (watched_ != 0 && descriptor()->is_there()) shard()->port().unwatch(descriptor()->number());
+    watched_ = 0;
+    descriptor()->close_socket();
+    shard()->detach(token_);
+  }
+  tell_shutdown(ECANCELED);
+  Session::stepped();  // polls hear of it
+  for (const ControlTarget& target : close_targets_) push_closed(target, close_overdue_ ? ETIMEDOUT : 0);
+  close_targets_.clear();
+}
+
+}  // namespace exs

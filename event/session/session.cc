@@ -1,0 +1,150 @@
+#include "event/session/session.h"
+
+#include "event/queue/attachment.h"
+#include "event/queue/transfer_event.h"
+#include "src/base/log.h"
+
+namespace exs {
+Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+                 std::uint32_t operations_max)
+    : shard_(std::move(shard)),
+      descriptor_(std::move(descriptor)),
+      operations_max_(operations_max),
+      late_sends_(*shard_, [this](std::uint64_t until_ns) { end_late(proto::Direction::kSend, until_ns); }),
+      late_receives_(*shard_,
+                     [this](std::uint64_t until_ns) { end_late(proto::Direction::kReceive, until_ns); }),
+      polls_(descriptor_) {}
+
+Status Session::admit(proto::Direction direction, bool persistent) {
+  const State state = this->state();
+  if (direction == proto::Direction::kSend && sending_ended_ && state != State::kIdle &&
+      state != State::kConnecting) {
+    return Status(EPIPE);
+  }
+  if (state != State::kConnected) return Status(ENOTCONN);
+  std::atomic<bool>& owned = owned_by_persistent(direction);
+  if (persistent ? owned.exchange(true) : owned.load()) return Status(EBUSY);
+  Open& open = open_operations(direction);
+  const std::uint32_t ended = open.ended.load(std::memory_order_acquire);
+  if (open.admitted.fetch_add(1, std::memory_order_relaxed) - ended >= operations_max_) {
+    open.admitted.fetch_sub(1, std::memory_order_relaxed);
+    if (persistent) owned = false;
+    return Status(EAGAIN);
+  }
+  return Status();
+}
+
+void Session::withdraw(proto::Direction direction, bool persistent) {
+  if (persistent) owned_by_persistent(direction) = false;
+  open_operations(direction).admitted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Session::poll(ControlTarget target, std::uint32_t events) {
+  polls_.add(std::move(target), events);
+  stepped();
+}
+
+void Session::answer_polls() {
+  if (const std::uint32_t ready = revents(); ready != 0) polls_.answer(ready);
+}
+
+std::uint32_t Session::revents() const {
+  if (state() == State::kEnded) return EXS_POLLERR | EXS_POLLHUP;
+  const proto::Readiness ready = readiness();
+  std::uint32_t revents = 0;
+  if (ready.receive) revents |= EXS_POLLIN;
+  if (ready.send || sending_ended_) revents |= EXS_POLLOUT;
+  if (ready.peer_ended && ready.peer_stopped) revents |= EXS_POLLHUP;
+  if (ready.broken) revents |= EXS_POLLERR;
+  return revents;
+}
+
+std::uint32_t Session::cancel(const proto::Selection& selection) {
+  const std::uint32_t matched = cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched +
+                                cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched +
+                                polls_.cancel(selection) + cancel_control(selection);
+  stepped();
+  return matched;
+}
+
+void Session::note_stall(bool stalled) {
+  if (stalled == (stalled_since_ns_ != 0)) return;
+  const std::uint64_t now_ns = monotonic_ns();
+  if (!stalled) stalled_ns_ += now_ns - stalled_since_ns_;
+  stalled_since_ns_ = stalled ? now_ns : 0;
+}
+
+std::uint64_t Session::stalled_ns() const {
+  return stalled_since_ns_ == 0 ? stalled_ns_ : stalled_ns_ + (monotonic_ns() - stalled_since_ns_);
+}
+
+void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
+                            const proto::Outcome& outcome) {
+  auto* queue = static_cast<EventQueue*>(operation.tag.queue);
+  const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
+  if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
+  ++(direction == proto::Direction::kSend ? ended_.sends : ended_.receives);
+  if (outcome.error != 0) count_error(outcome.error);
+  // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
+  if (operation.tag.region != nullptr) static_cast<Region*>(operation.tag.region)->release();
+  if (operation.tag.attachment != nullptr)
+    Attachment::Destroyer()(static_cast<Attachment*>(operation.tag.attachment));
+  if (operation.persistent) owned_by_persistent(direction) = false;
+  std::atomic<std::uint32_t>& ended = open_operations(direction).ended;
+  ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (operation.tag.no_event && outcome.error == 0) {
+    queue->cancel_reservation();
+  } else {
+    queue->push(event, descriptor_);
+  }
+}
+
+void Session::tell_use(const proto::Operation& operation, const proto::Usage& usage) {
+  static_cast<Attachment*>(operation.tag.attachment)->notice->tell(usage);
+}
+
+void Session::push_control(const ControlTarget& target, int type, int error) {
+  target.queue->push(control_event(target, *descriptor_, type, error), descriptor_);
+}
+
+void Session::set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit) {
+  (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_) = limit != nullptr;
+  watch(direction).set(std::move(limit), shared_from_this());
+}
+
+// Without a slot for notices the limit still does what else it is to do.
+void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wish) {
+  if (!wish.is_set()) return;
+  auto limit = TimeLimit::create(wish, direction, descriptor());
+  if (!limit) {
+    log(LogLevel::kWarn, "socket %d: no slot for the notices of its time limit: give the queue more",
+        descriptor()->number());
+    limit = std::make_shared<TimeLimit>(wish);
+  }
+  set_time_limit(direction, std::move(limit));
+}
+
+// What the peer has begun with cannot be taken back: then the connection ends.
+void Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns) {
+  proto::Selection late;
+  late.posted_until_ns = posted_until_ns;
+  if (cancel_transfers(direction, late, ETIMEDOUT).begun == 0) return stepped();
+  log(LogLevel::kWarn, "socket %d: %s took longer than its limit and the peer has begun with it: ETIMEDOUT",
+      descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive");
+  abort(Status(ETIMEDOUT));
+}
+
+void Session::push_closed(const ControlTarget& target, int error) {
+  for (const auto direction : {proto::Direction::kSend, proto::Direction::kReceive})
+    set_time_limit(direction, nullptr);
+  if (farewell_) std::exchange(farewell_, {})(*this);
+  if (target.queue) push_control(target, EXS_EVT_CLOSE, error);
+}
+
+void Session::count_error(int error) {
+  ++ended_.errors;
+  if (error == ECANCELED) ++ended_.cancelled;
+  if (error == ETIMEDOUT) ++ended_.timed_out;
+}
+
+}  // namespace exs

@@ -1,0 +1,199 @@
+// A connected socket as its shard sees it, whatever carries its bytes: who may post, what open operations
+// hold, the events it owes. LinkSession (link_session.h) speaks the exs protocol over a provider's link.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "event/engine/shard.h"
+#include "event/queue/control_target.h"
+#include "event/session/open_polls.h"
+#include "event/session/time_limit.h"
+#include "src/proto/connection.h"
+#include "src/provider/explanation.h"
+
+namespace exs {
+
+class Session : public TimerClient, public TransferClient {
+ public:
+  enum class State : std::uint8_t { kIdle, kConnecting, kConnected, kClosing, kEnded };
+
+  Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
+          std::uint32_t operations_max);
+
+  // --- Thread: any ---
+  [[nodiscard]] std::shared_ptr<Session> shared_from_this() {
+    return std::static_pointer_cast<Session>(TransferClient::shared_from_this());
+  }
+  // Takes a place for one more operation. EAGAIN: the limit is reached. ENOTCONN, EPIPE: not the time for it.
+  // EBUSY: a persistent operation owns the direction.
+  Status admit(proto::Direction direction, bool persistent);
+  void withdraw(proto::Direction direction, bool persistent);
+  void set_operations_max(std::uint32_t operations_max) { operations_max_ = operations_max; }
+  // The operation has been admitted and its queue slot reserved: exactly one event follows.
+  void post(proto::Direction direction, const proto::Operation& operation) {
+    if (!is_limited(direction) || operation.persistent) return shard_->post(*this, direction, operation);
+    shard_->post(*this, direction, timed(direction, operation));
+  }
+  // With the time of its post, where there is a limit.
+  [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {
+    if (is_limited(direction) && !operation.persistent) operation.posted_ns = monotonic_ns();
+    return operation;
+  }
+  [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
+  [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
+  void forbid_sending() { sending_ended_ = true; }
+  // Longest immediate message, once connected.
+  [[nodiscard]] std::size_t small_bytes() const noexcept { return small_bytes_; }
+  // Whether there can be persistent operations, and those that name an offset in the peer's.
+  [[nodiscard]] virtual bool allows_persistent() const noexcept { return false; }
+  [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
+    const Open& open = direction == proto::Direction::kSend ? open_sends_ : open_receives_;
+    return open.count();
+  }
+  // No messages, nothing persistent, nothing known of the peer's memory.
+  [[nodiscard]] virtual bool carries_plain_bytes() const noexcept { return false; }
+  // Takes the drive lock.
+  [[nodiscard]] virtual proto::Agreement agreement() = 0;
+  // What carries its bytes.
+  [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
+  // The addresses of a connection whose descriptor does not know them. Null: it does, or there is no
+  // connection.
+  struct Ends {
+    sockaddr_storage ours{};
+    sockaddr_storage peers{};
+  };
+  [[nodiscard]] virtual const Ends* ends() const noexcept { return nullptr; }
+  // Why. Takes the drive lock.
+  [[nodiscard]] virtual Explanation explanation() { return {}; }
+
+  // --- Thread: shard ---
+  void carry_out(proto::Direction direction, const proto::Operation& operation) final {
+    if (operation.posted_ns != 0) watch(direction).posted(operation.posted_ns, shared_from_this());
+    start(direction, operation);
+    stepped();
+  }
+  // EXS_EVT_POLL follows: now, or after the step that makes the socket ready for one of `events`.
+  void poll(ControlTarget target, std::uint32_t events);
+  // Cancels what is under way in either direction, and polls; how many match.
+  std::uint32_t cancel(const proto::Selection& selection);
+  // Is called once, just before a close is told.
+  void set_farewell(std::function<void(Session&)> farewell) { farewell_ = std::move(farewell); }
+
+  // For operations posted from now on; null: none.
+  void set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit);
+  // Of an accepted connection: the limit of the listening socket, on its own.
+  void inherit_limit(proto::Direction direction, const TimeLimitWish& wish);
+  // 0: off. A peer that is silent for so long is asked for a sign of life, for twice as long given up.
+  virtual void set_keepalive(std::uint64_t period_ns) = 0;
+
+  // Operations that have had their event, and how many of those told an error.
+  struct Ended {
+    std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;
+  };
+  [[nodiscard]] const Ended& ended() const noexcept { return ended_; }
+  [[nodiscard]] virtual proto::Counters counters() const = 0;
+  // How long sends have waited for credits.
+  [[nodiscard]] std::uint64_t stalled_ns() const;
+
+  virtual void start(proto::Direction direction, const proto::Operation& operation) = 0;
+  // EXS_EVT_SHUTDOWN follows, when `target` has a queue.
+  virtual void shutdown(int how, ControlTarget target) = 0;
+  // EXS_EVT_CLOSE follows, when `target` has a queue.
+  virtual void close(std::uint64_t linger_ns, ControlTarget target) = 0;
+  // Ends at once; open operations end with `why`.
+  virtual void abort(Status why) = 0;
+  // Starts what is held back to share a message or a system call.
+  virtual void flush() = 0;
+  // A stream's small sends leave at once, each by itself.
+  virtual void set_nodelay(bool /*nodelay*/) {}
+  // Ends the transfers that the peer has not begun with.
+  virtual proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
+                                            int error) = 0;
+  [[nodiscard]] virtual proto::Readiness readiness() const = 0;
+
+ protected:
+  // After every step (an operation, a completion, a request): tells those who asked what it has changed.
+  virtual void stepped() {
+    if (!polls_.empty()) answer_polls();
+  }
+  // Ends the control operations that the selection names; how many.
+  virtual std::uint32_t cancel_control(const proto::Selection& /*selection*/) { return 0; }
+  void cancel_polls() { polls_.cancel_all(); }
+  [[nodiscard]] const OpenPolls& polls() const noexcept { return polls_; }
+  void note_stall(bool stalled);
+
+  // Pushes the event of an admitted operation and gives back what it held.
+  void end_operation(proto::Direction direction, const proto::Operation& operation,
+                     const proto::Outcome& outcome);
+  // Tells the owner of a persistent operation, which asked for it, that the peer has used it.
+  static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
+  void push_control(const ControlTarget& target, int type, int error);
+  // EXS_EVT_CLOSE, the last event. Nothing when `target` has no queue.
+  void push_closed(const ControlTarget& target, int error);
+  void set_state(State state) { state_ = state; }
+  void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
+
+ private:
+  LateWatch& watch(proto::Direction direction) {
+    return direction == proto::Direction::kSend ? late_sends_ : late_receives_;
+  }
+  [[nodiscard]] bool is_limited(proto::Direction direction) const noexcept {
+    return (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_)
+        .load(std::memory_order_relaxed);
+  }
+  void end_late(proto::Direction direction, std::uint64_t posted_until_ns);
+  // Admitted operations that have not ended. Many admit, the shard alone ends, so that an end is a store.
+  struct Open {
+    std::atomic<std::uint32_t> admitted{0};
+    std::atomic<std::uint32_t> ended{0};  // written by the shard
+    [[nodiscard]] std::uint32_t count() const noexcept {
+      const std::uint32_t before = ended.load(std::memory_order_acquire);
+      return admitted.load(std::memory_order_relaxed) - before;
+    }
+  };
+  Open& open_operations(proto::Direction direction) {
+    return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
+  }
+  std::atomic<bool>& owned_by_persistent(proto::Direction direction) {
+    return direction == proto::Direction::kSend ? persistent_send_ : persistent_receive_;
+  }
+
+  void answer_polls();
+  void count_error(int error);
+  [[nodiscard]] std::uint32_t revents() const;
+
+  const std::shared_ptr<Shard> shard_;
+  const std::shared_ptr<KernelDescriptor> descriptor_;
+
+  // Read by posting threads to refuse early; written by the shard (and the counts by both). What they miss
+  // because they looked a moment too soon ends in an event instead of an errno.
+  std::atomic<State> state_{State::kIdle};
+  std::atomic<bool> sending_ended_{false};
+  std::atomic<std::size_t> small_bytes_{0};
+  std::atomic<std::uint32_t> operations_max_;
+  Open open_sends_;
+  Open open_receives_;
+  std::atomic<bool> persistent_send_{false};
+  std::atomic<bool> persistent_receive_{false};
+
+  std::atomic<bool> sends_limited_{false};
+  std::atomic<bool> receives_limited_{false};
+
+  // Thread: shard
+  Ended ended_;
+  LateWatch late_sends_;
+  LateWatch late_receives_;
+  OpenPolls polls_;
+  std::function<void(Session&)> farewell_;
+  std::uint64_t stalled_since_ns_ = 0;  // 0: no send waits for a credit
+  std::uint64_t stalled_ns_ = 0;
+};
+
+}  // namespace exs

@@ -1,0 +1,78 @@
+// SO_ASYNC_SEND_TIMEOUT and SO_ASYNC_RECV_TIMEOUT: how long operations of one direction may be under way.
+#pragma once
+
+#include <memory>
+
+#include "event/engine/deadline.h"
+#include "event/queue/notice.h"
+#include "event/session/post_times.h"
+
+namespace exs {
+
+// What was asked; accepted sockets inherit it.
+struct TimeLimitWish {
+  exs_timeout_t timeout{};  // ns is 0: no limit
+  std::shared_ptr<EventQueue> queue;
+
+  [[nodiscard]] bool is_set() const noexcept { return timeout.ns > 0; }
+};
+
+// The limit of one socket; holds a slot of the queue for its notices while it lives.
+class TimeLimit {
+ public:
+  // Null: no slot is free. Thread: any.
+  static std::shared_ptr<TimeLimit> create(const TimeLimitWish& wish, proto::Direction direction,
+                                           const std::shared_ptr<KernelDescriptor>& number);
+  // Without notices.
+  explicit TimeLimit(const TimeLimitWish& wish) : TimeLimit(wish, nullptr) {}
+  TimeLimit(const TimeLimitWish& wish, std::shared_ptr<Notice> notice)
+      : timeout_(wish.timeout), notice_(std::move(notice)) {}
+  ~TimeLimit() {
+    if (notice_) notice_->end();
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+  [[nodiscard]] std::uint64_t ns() const noexcept { return static_cast<std::uint64_t>(timeout_.ns); }
+  [[nodiscard]] bool once() const noexcept { return (timeout_.flags & EXS_TIMEOUT_ONCE) != 0; }
+  [[nodiscard]] bool cancels() const noexcept { return (timeout_.flags & EXS_TIMEOUT_CANCEL) != 0; }
+  // Thread: shard.
+  void tell(std::uint32_t late) const {
+    if (notice_) notice_->tell({.bytes = 0, .transfers = late, .last_offset = 0});
+  }
+
+ private:
+  const exs_timeout_t timeout_;
+  const std::shared_ptr<Notice> notice_;
+};
+
+// Watches the operations of one direction of a session. Only those that were told when they were posted
+// count: none without a limit, so that a post asks no clock then. Thread: shard.
+class LateWatch {
+ public:
+  // Ends the operations that were posted until then.
+  using EndLate = std::function<void(std::uint64_t posted_until_ns)>;
+  LateWatch(Shard& shard, EndLate end_late)
+      : shard_(shard), end_late_(std::move(end_late)), due_([this](std::uint64_t now_ns) { look(now_ns); }) {}
+
+  // Null: no limit. `owner` as for Deadline.
+  void set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void>& owner);
+  [[nodiscard]] const std::shared_ptr<TimeLimit>& limit() const noexcept { return limit_; }
+
+  void posted(std::uint64_t posted_ns, const std::shared_ptr<void>& owner);
+  void ended(std::uint64_t posted_ns) { times_.remove(posted_ns); }
+
+ private:
+  void look(std::uint64_t now_ns);
+  void wait_until(std::uint64_t at_ns);
+
+  Shard& shard_;
+  const EndLate end_late_;
+  std::shared_ptr<TimeLimit> limit_;
+  std::weak_ptr<void> owner_;
+  PostTimes times_;
+  Deadline due_;
+  std::uint64_t told_until_ns_ = 0;  // those posted until then have been told
+};
+
+}  // namespace exs
