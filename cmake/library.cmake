@@ -1,5 +1,12 @@
-# The library is compiled once, as objects; libexs.so, libexs.a and the unit tests link the same objects.
+# The library is compiled once, as objects; libexs.so, libexs.a and the unit tests link the same objects. Its calls to the
+# kernel are objects of their own, for which a test may link others.
 file(GLOB_RECURSE EXS_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/event/*.cc)
+set(EXS_KERNEL_SOURCE ${PROJECT_SOURCE_DIR}/src/base/kernel.cc)
+list(REMOVE_ITEM EXS_SOURCES ${EXS_KERNEL_SOURCE})
+
+add_library(exs_kernel OBJECT ${EXS_KERNEL_SOURCE})
+target_link_libraries(exs_kernel PUBLIC exs_flags)
+target_compile_options(exs_kernel PRIVATE -fvisibility=hidden)
 
 add_library(exs_objects OBJECT ${EXS_SOURCES})
 target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL PkgConfig::RDMA Threads::Threads PRIVATE spdlog::spdlog)
@@ -9,7 +16,7 @@ target_compile_definitions(exs_objects PRIVATE EXS_VERSION_TEXT="${PROJECT_VERSI
 
 set(EXS_MAP ${PROJECT_SOURCE_DIR}/src/exs.map)
 add_library(exs SHARED)
-target_link_libraries(exs PRIVATE exs_objects spdlog::spdlog)
+target_link_libraries(exs PRIVATE exs_objects exs_kernel spdlog::spdlog)
 target_include_directories(exs INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_options(exs PRIVATE -Wl,--version-script=${EXS_MAP} -Wl,-z,defs,-z,nodelete)
 if(EXS_SANITIZE)
@@ -18,5 +25,5 @@ endif()
 set_target_properties(exs PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${EXS_MAP})
 
 add_library(exs_static STATIC)
-target_link_libraries(exs_static PUBLIC exs_objects spdlog::spdlog)
+target_link_libraries(exs_static PUBLIC exs_objects exs_kernel spdlog::spdlog)
 set_target_properties(exs_static PROPERTIES OUTPUT_NAME exs)

@@ -10,6 +10,7 @@
 
 #include "event/engine/shard.h"
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -48,13 +49,13 @@ void Engine::stop() {
 
 void Engine::set_alarm(std::uint64_t after_ns) {
   const itimerspec when{{0, 0}, to_timespec(after_ns)};
-  ::timerfd_settime(alarm_fd_.get(), 0, &when, nullptr);
+  kernel::timerfd_settime(alarm_fd_.get(), 0, &when, nullptr);
 }
 
 // The flag last: while it is up no leader sets the alarm, so it must not outlive an alarm that was read away.
 void Engine::clear_alarm() {
   std::uint64_t expirations = 0;
-  [[maybe_unused]] const auto taken = ::read(alarm_fd_.get(), &expirations, sizeof expirations);
+  [[maybe_unused]] const auto taken = kernel::read(alarm_fd_.get(), &expirations, sizeof expirations);
   alarm_set_ = false;
 }
 
@@ -97,7 +98,7 @@ void Engine::park() {
   parked_ = true;
   if (shard_.led_ && !stopping_) {
     pollfd alarm{alarm_fd_.get(), POLLIN, 0};
-    ::poll(&alarm, 1, -1);
+    kernel::poll(&alarm, 1, -1);
   }
   parked_ = false;
   clear_alarm();
@@ -110,7 +111,7 @@ void Engine::stand_by() {
   set_alarm(kTakeOverNs);
   standing_by_ = true;
   pollfd alarm{alarm_fd_.get(), POLLIN, 0};
-  if (!stopping_) ::poll(&alarm, 1, -1);
+  if (!stopping_) kernel::poll(&alarm, 1, -1);
   standing_by_ = false;
   clear_alarm();
 }
@@ -144,7 +145,7 @@ void Engine::watch() {
     now_ns = monotonic_ns();
     limit = to_timespec(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
   }
-  ::ppoll(watched.data(), count, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
+  kernel::ppoll(watched.data(), count, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
   --shard_.sleepers_;
   rang_ = Shard::rang_among(watched, count);
   if (watched[count - 1].revents != 0) clear_alarm();

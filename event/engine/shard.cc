@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "event/engine/engine.h"
+#include "src/base/kernel.h"
 
 namespace exs {
 namespace {
@@ -24,12 +25,6 @@ constexpr unsigned kGlancesPerLook = 8;
 // More clients than a process can have descriptors; the rest of a token never comes round.
 constexpr int kClientPlaceBits = 24;
 
-// ppoll(2), which tells in `left` how much of the time is left; the C library's does not.
-int poll_for(pollfd* watched, nfds_t count, timespec* left, const sigset_t* signals) {
-  constexpr std::size_t kSignalSetBytes = (_NSIG - 1) / 8;  // the kernel's
-  return static_cast<int>(::syscall(SYS_ppoll, watched, count, left, signals, kSignalSetBytes));
-}
-
 }  // namespace
 
 std::uint64_t deadline_after(std::uint64_t ns) {
@@ -38,8 +33,8 @@ std::uint64_t deadline_after(std::uint64_t ns) {
 }
 
 Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers) {
-  UniqueFd wake_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  UniqueFd alarm_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  UniqueFd wake_fd(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd alarm_fd(kernel::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!wake_fd.valid() || !alarm_fd.valid()) return failure(errno);
   std::shared_ptr<Shard> shard(new Shard(providers, std::move(wake_fd)));
   shard->engine_ = std::make_unique<Engine>(*shard, std::move(alarm_fd));
@@ -380,7 +375,7 @@ Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& r
   timespec left = to_timespec(asked_ns);
   WatchedFds watched;
   const nfds_t count = watched_fds(watched, wake_fd_.get());
-  const int ready = poll_for(watched.data(), count, asked_ns == kNoDeadline ? nullptr : &left, signals);
+  const int ready = kernel::ppoll(watched.data(), count, asked_ns == kNoDeadline ? nullptr : &left, signals);
   const int error = errno;
   --sleepers_;
   if (asked_ns != kNoDeadline) limit.slept(asked_ns - to_ns(left));
@@ -388,7 +383,7 @@ Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& r
   if (ready > 0 && due_in_ns > 0) rang = rang_among(watched, count);
   if (watched[count - 1].revents != 0) {
     std::uint64_t wakes = 0;
-    [[maybe_unused]] const auto taken = ::read(wake_fd_.get(), &wakes, sizeof wakes);
+    [[maybe_unused]] const auto taken = kernel::read(wake_fd_.get(), &wakes, sizeof wakes);
   }
   return Status();
 }
@@ -415,7 +410,7 @@ void Shard::stop_following() {
 
 void Shard::wake_leader() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_fd_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto written = kernel::write(wake_fd_.get(), &one, sizeof one);
 }
 
 // ---------------------------------------------------------------- what sessions use

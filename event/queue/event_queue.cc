@@ -10,31 +10,32 @@
 
 #include "event/engine/shard.h"
 #include "event/queue/notice.h"
+#include "src/base/kernel.h"
 
 namespace exs {
 namespace {
 
 void raise_event(int descriptor) {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof one);
+  [[maybe_unused]] const auto written = kernel::write(descriptor, &one, sizeof one);
 }
 
 void lower_event(int descriptor) {
   std::uint64_t count = 0;
-  [[maybe_unused]] const auto taken = ::read(descriptor, &count, sizeof count);
+  [[maybe_unused]] const auto taken = kernel::read(descriptor, &count, sizeof count);
 }
 
 // Fails when the process has too many signals waiting, and then it will look anyway.
 void send(const exs_signal_t& signal) {
   sigval value{};
   value.sival_ptr = signal.exs_sig_value;
-  [[maybe_unused]] const int sent = ::sigqueue(::getpid(), signal.exs_sig_signo, value);
+  [[maybe_unused]] const int sent = kernel::sigqueue(kernel::getpid(), signal.exs_sig_signo, value);
 }
 
 }  // namespace
 
 EventQueue::EventQueue(std::size_t depth, std::shared_ptr<Shard> home)
-    : home_(std::move(home)), follower_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), depth_(depth) {}
+    : home_(std::move(home)), follower_fd_(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), depth_(depth) {}
 
 bool EventQueue::reserve() {
   LockGuard guard(mutex_);
@@ -196,7 +197,7 @@ void EventQueue::awake_as_follower(std::size_t min) {
 Result<int> EventQueue::ready_fd() {
   LockGuard guard(mutex_);
   if (!ready_fd_.valid()) {
-    UniqueFd made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    UniqueFd made(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!made.valid()) return failure(errno);
     if (!entries_.empty()) raise_event(made.get());
     ready_fd_ = std::move(made);

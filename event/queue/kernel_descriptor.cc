@@ -4,14 +4,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "src/base/kernel.h"
+
 namespace exs {
 
 // dup3 closes what the number meant and puts a placeholder there in one step. Without a descriptor for the
 // placeholder the socket is closed with the last event.
 void KernelDescriptor::close_socket() const noexcept {
   if (!ours_.load(std::memory_order_acquire) || !is_there()) return;
-  const UniqueFd placeholder(::eventfd(0, EFD_CLOEXEC));
-  if (placeholder.valid()) ::dup3(placeholder.get(), number_, O_CLOEXEC);
+  const UniqueFd placeholder(kernel::eventfd(0, EFD_CLOEXEC));
+  if (placeholder.valid()) kernel::dup3(placeholder.get(), number_, O_CLOEXEC);
 }
 
 }  // namespace exs

@@ -8,6 +8,7 @@
 
 #include "event/engine/shard.h"
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 
 namespace exs {
 namespace {
@@ -46,8 +47,8 @@ class HeldSignals {
   [[nodiscard]] const sigset_t& mask() const { return before_; }
   // Lets signals in for a moment. EINTR: one was caught.
   [[nodiscard]] Status look() const {
-    const timespec at_once{};
-    return ::ppoll(nullptr, 0, &at_once, &before_) < 0 ? Status(errno) : Status();
+    timespec at_once{};
+    return kernel::ppoll(nullptr, 0, &at_once, &before_) < 0 ? Status(errno) : Status();
   }
 
  private:
@@ -247,9 +248,9 @@ class Wait {
     if (queue_.sleep_as_follower(min_)) {
       std::uint64_t left_ns = limit_.is_none() ? kNoDeadline : limit_.left_ns(now());
       if (queue_.follower_fd() < 0) left_ns = std::min(left_ns, kBlindSleepNs);
-      const timespec limit = to_timespec(left_ns);
+      timespec limit = to_timespec(left_ns);
       pollfd watched{queue_.follower_fd(), POLLIN, 0};
-      const int ready = ::ppoll(&watched, 1, left_ns == kNoDeadline ? nullptr : &limit, &signals);
+      const int ready = kernel::ppoll(&watched, 1, left_ns == kNoDeadline ? nullptr : &limit, &signals);
       if (ready < 0) status = Status(errno);
       queue_.awake_as_follower(min_);
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "event/session/address.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/wire/paths.h"
 
@@ -16,8 +17,8 @@ void fill_address(exs_acceptaddr_t& into, const Session& session) {
   if (const auto* const ends = session.ends()) {
     peer = ends->peers;
     peer_bytes = address_bytes(reinterpret_cast<sockaddr&>(peer));
-  } else if (::getpeername(session.descriptor()->number(), reinterpret_cast<sockaddr*>(&peer), &peer_bytes) !=
-             0) {
+  } else if (kernel::getpeername(session.descriptor()->number(), reinterpret_cast<sockaddr*>(&peer),
+                                 &peer_bytes) != 0) {
     peer_bytes = 0;
   }
   if (into.addr != nullptr) std::memcpy(into.addr, &peer, std::min(into.addrlen, peer_bytes));

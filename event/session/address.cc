@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/unique_fd.h"
 
 namespace exs {
@@ -41,12 +42,12 @@ bool is_own_address(const sockaddr& address) noexcept {
   if (is_v4 ? is_loopback_or_any(peer4.sin_addr) : is_loopback_or_any(peer6.sin6_addr)) return true;
   (is_v4 ? peer4.sin_port : peer6.sin6_port) = htons(9);  // any; 0 is not to be had everywhere
 
-  const UniqueFd socket(::socket(address.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UniqueFd socket(kernel::socket(address.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage ours{};
   socklen_t length = sizeof ours;
   if (!socket.valid() ||
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer), address_bytes(address)) != 0 ||
-      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&ours), &length) != 0)
+      kernel::connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer), address_bytes(address)) != 0 ||
+      kernel::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&ours), &length) != 0)
     return false;
   if (is_v4) return reinterpret_cast<sockaddr_in&>(ours).sin_addr.s_addr == peer4.sin_addr.s_addr;
   return std::memcmp(&reinterpret_cast<sockaddr_in6&>(ours).sin6_addr, &peer6.sin6_addr, sizeof(in6_addr)) ==

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -240,7 +241,7 @@ void LinkSession::end(Status why) {
       last_counters_ = connection_->counters();
       last_agreement_ = connection_->agreement();
     }
-    ::shutdown(descriptor()->number(), SHUT_RDWR);
+    kernel::shutdown(descriptor()->number(), SHUT_RDWR);
     shard()->bury({std::move(link_), std::move(connection_)});
     if (in_turn_) shard()->leave_turn(*this);
     in_turn_ = false;

@@ -9,6 +9,7 @@
 
 #include "event/session/address.h"
 #include "event/session/link_session.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/wire/paths.h"
 
@@ -27,7 +28,7 @@ std::string name_of_connection(int socket, const char* direction, const sockaddr
   char port[NI_MAXSERV];
   auto* const generic = reinterpret_cast<sockaddr*>(&peer);
   socklen_t length = known_peer != nullptr ? address_bytes(*generic) : socklen_t{sizeof peer};
-  if ((known_peer == nullptr && ::getpeername(socket, generic, &length) != 0) ||
+  if ((known_peer == nullptr && kernel::getpeername(socket, generic, &length) != 0) ||
       ::getnameinfo(generic, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
           0)
     return name;
@@ -54,7 +55,7 @@ std::span<const std::byte> hello_part(std::span<const std::byte> private_data) {
 void forget_connect(int socket) {
   sockaddr none{};
   none.sa_family = AF_UNSPEC;
-  [[maybe_unused]] const int done = ::connect(socket, &none, sizeof none);
+  [[maybe_unused]] const int done = kernel::connect(socket, &none, sizeof none);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "event/session/plain_session.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -29,7 +30,7 @@ bool is_shortage(int error) {
 
 bool is_readable(int number) {
   pollfd asked{number, POLLIN, 0};
-  return ::poll(&asked, 1, 0) > 0;
+  return kernel::poll(&asked, 1, 0) > 0;
 }
 
 }  // namespace

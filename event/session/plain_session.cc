@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -87,11 +88,11 @@ void PlainSession::set_keepalive(std::uint64_t period_ns) {
   const int wanted = period_ns != 0 ? 1 : 0;
   const int probes = 1;
   const int number = descriptor()->number();
-  ::setsockopt(number, SOL_SOCKET, SO_KEEPALIVE, &wanted, sizeof wanted);
+  kernel::setsockopt(number, SOL_SOCKET, SO_KEEPALIVE, &wanted, sizeof wanted);
   if (wanted == 0) return;
-  ::setsockopt(number, IPPROTO_TCP, TCP_KEEPIDLE, &period, sizeof period);
-  ::setsockopt(number, IPPROTO_TCP, TCP_KEEPINTVL, &period, sizeof period);
-  ::setsockopt(number, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  kernel::setsockopt(number, IPPROTO_TCP, TCP_KEEPIDLE, &period, sizeof period);
+  kernel::setsockopt(number, IPPROTO_TCP, TCP_KEEPINTVL, &period, sizeof period);
+  kernel::setsockopt(number, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 // ---------------------------------------------------------------- bytes
@@ -134,8 +135,8 @@ bool PlainSession::send_once(Transfer& transfer) {
   ssize_t sent = 0;
   if (pieces.bytes() > 0) {
     const msghdr message = pieces.message();
-    sent = ::sendmsg(descriptor()->number(), &message,
-                     MSG_DONTWAIT | MSG_NOSIGNAL | (transfer.operation.more ? MSG_MORE : 0));
+    sent = kernel::sendmsg(descriptor()->number(), &message,
+                           MSG_DONTWAIT | MSG_NOSIGNAL | (transfer.operation.more ? MSG_MORE : 0));
   }
   if (sent < 0) {
     const int error = errno;
@@ -169,7 +170,7 @@ bool PlainSession::receive_once(Transfer& transfer) {
     return true;
   }
   msghdr message = pieces.message();
-  const ssize_t received = ::recvmsg(descriptor()->number(), &message, MSG_DONTWAIT);
+  const ssize_t received = kernel::recvmsg(descriptor()->number(), &message, MSG_DONTWAIT);
   if (received < 0) {
     const int error = errno;
     if (error == EINTR) return true;
@@ -208,9 +209,9 @@ void PlainSession::flush() {
   if (state() == State::kEnded || !descriptor()->is_there()) return;
   int corked = 0;
   socklen_t length = sizeof corked;
-  if (::getsockopt(descriptor()->number(), IPPROTO_TCP, TCP_CORK, &corked, &length) != 0 || corked != 0)
+  if (kernel::getsockopt(descriptor()->number(), IPPROTO_TCP, TCP_CORK, &corked, &length) != 0 || corked != 0)
     return;
-  ::setsockopt(descriptor()->number(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);
+  kernel::setsockopt(descriptor()->number(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);
 }
 
 // ---------------------------------------------------------------- waiting for the kernel
@@ -262,7 +263,7 @@ bool PlainSession::look_around() {
 proto::Readiness PlainSession::readiness() const {
   if (state() == State::kEnded || !descriptor()->is_there()) return {};
   pollfd asked{descriptor()->number(), POLLIN | POLLOUT | POLLRDHUP, 0};
-  ::poll(&asked, 1, 0);
+  kernel::poll(&asked, 1, 0);
   return {.receive = receives_.empty() && (asked.revents & (POLLIN | POLLHUP | POLLERR)) != 0,
           .send = sends_.empty() && (asked.revents & POLLOUT) != 0,
           .peer_ended = (asked.revents & (POLLRDHUP | POLLHUP)) != 0,
@@ -298,7 +299,7 @@ void PlainSession::shutdown(int how, ControlTarget target) {
   if (target.queue) shutdown_targets_.push_back(std::move(target));
   if (state() == State::kEnded || !descriptor()->is_there()) return tell_shutdown(ECANCELED);
   if (how != SHUT_WR) {
-    ::shutdown(descriptor()->number(), SHUT_RD);
+    kernel::shutdown(descriptor()->number(), SHUT_RD);
     receive_on();
   }
   if (how == SHUT_RD) {
@@ -311,7 +312,7 @@ void PlainSession::shutdown(int how, ControlTarget target) {
 
 void PlainSession::shut_down_sending() {
   sending_ends_ = false;
-  const int error = ::shutdown(descriptor()->number(), SHUT_WR) == 0 ? 0 : errno;
+  const int error = kernel::shutdown(descriptor()->number(), SHUT_WR) == 0 ? 0 : errno;
   tell_shutdown(error == ENOTCONN ? ECONNRESET : error);
 }
 
@@ -339,7 +340,8 @@ void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
 }
 
 void PlainSession::abort(Status why) {
-  if (state() != State::kEnded && descriptor()->is_there()) ::shutdown(descriptor()->number(), SHUT_RDWR);
+  if (state() != State::kEnded && descriptor()->is_there())
+    kernel::shutdown(descriptor()->number(), SHUT_RDWR);
   end(why.error());
 }
 

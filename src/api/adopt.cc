@@ -9,6 +9,7 @@
 
 #include "event/session/plain_session.h"
 #include "src/api/stats.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -17,7 +18,7 @@ namespace {
 int option_of(int number, int option) {
   int value = -1;
   socklen_t length = sizeof value;
-  return ::getsockopt(number, SOL_SOCKET, option, &value, &length) == 0 ? value : -1;
+  return kernel::getsockopt(number, SOL_SOCKET, option, &value, &length) == 0 ? value : -1;
 }
 
 bool is_usable_stream(int number, int domain) {
@@ -31,15 +32,15 @@ bool was_connected(int number) {
   constexpr std::uint8_t kClosed = 7;  // TCP_CLOSE, which only netinet/tcp.h has
   tcp_info info{};
   socklen_t length = sizeof info;
-  return ::getsockopt(number, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == kClosed &&
-         info.tcpi_segs_out > 0;
+  return kernel::getsockopt(number, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+         info.tcpi_state == kClosed && info.tcpi_segs_out > 0;
 }
 
 Adopted state_of(int number) {
   if (option_of(number, SO_ACCEPTCONN) == 1) return Adopted::kListening;
   sockaddr_storage peer{};
   socklen_t length = sizeof peer;
-  const bool connected = ::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+  const bool connected = kernel::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
   return connected || was_connected(number) ? Adopted::kConnected : Adopted::kUnconnected;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "src/api/api_call.h"
+#include "src/base/kernel.h"
 #include "src/provider/registry.h"
 
 namespace exs {
@@ -14,7 +15,7 @@ namespace {
 
 std::uint64_t sockets_max() {
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return DescriptorTable::kNumbersMax;
+  if (kernel::getrlimit(RLIMIT_NOFILE, &files) != 0) return DescriptorTable::kNumbersMax;
   return std::min<std::uint64_t>(files.rlim_cur, DescriptorTable::kNumbersMax);
 }
 

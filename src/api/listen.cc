@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/api/api_call.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/registry.h"
 
@@ -21,11 +22,11 @@ Status give_port(int number) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (::getsockname(number, generic, &length) != 0) return Status(errno);
+  if (kernel::getsockname(number, generic, &length) != 0) return Status(errno);
   const bool is_v4 = address.ss_family == AF_INET;
   const in_port_t port = is_v4 ? reinterpret_cast<sockaddr_in&>(address).sin_port
                                : reinterpret_cast<sockaddr_in6&>(address).sin6_port;
-  return port != 0 ? Status() : kernel_result(::bind(number, generic, length));
+  return port != 0 ? Status() : kernel_result(kernel::bind(number, generic, length));
 }
 
 Reason why_not_listening(Status failed) {
@@ -59,7 +60,7 @@ bool is_about_the_address(Status status) {
 bool kernel_listens(int number) {
   int listens = 0;
   socklen_t length = sizeof listens;
-  return ::getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 1;
+  return kernel::getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 1;
 }
 
 Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
@@ -80,7 +81,7 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
     return why;
   }
   if (made.network) {
-    if (const Status status = kernel_result(::listen(number, backlog)); !status.ok()) return status;
+    if (const Status status = kernel_result(kernel::listen(number, backlog)); !status.ok()) return status;
   }
   socket.entrances() = std::move(made);
   return Status();
@@ -95,14 +96,15 @@ int exs_listen(int number, int backlog) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
-    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::listen(number, backlog)));
+    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(kernel::listen(number, backlog)));
     LockGuard guard(socket->mutex);
     if (socket->session() != nullptr) return failure(EINVAL);
     const int held = std::clamp(backlog, 1, SOMAXCONN);
     if (socket->backlog() == 0) {
       if (const Status status = start_listening(*socket, held); !status.ok()) return failure(status);
     } else if (kernel_listens(number)) {
-      if (const Status status = kernel_result(::listen(number, held)); !status.ok()) return failure(status);
+      if (const Status status = kernel_result(kernel::listen(number, held)); !status.ok())
+        return failure(status);
     }
     socket->backlog() = held;
     return 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/api/api_call.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/registry.h"
 
@@ -52,7 +53,7 @@ Status release_allocation(Library& library, void* address) {
   if (!region->retire()) return Status(EBUSY);
   library.forget_allocation(address);
   forget_region(library, handle, *region);
-  ::munmap(region->range().data(), region->range().size());
+  kernel::munmap(region->range().data(), region->range().size());
   return Status();
 }
 
@@ -66,11 +67,11 @@ Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
   const std::size_t mapped_bytes = (length_bytes + page_bytes - 1) & ~(page_bytes - 1);
-  UniqueFd memory(::memfd_create("exs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd memory(kernel::memfd_create("exs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return failure(ENOMEM);
-  if (::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0) return failure(ENOMEM);
-  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return failure(ENOMEM);
-  void* address = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (kernel::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0) return failure(ENOMEM);
+  if (kernel::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return failure(ENOMEM);
+  void* address = kernel::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) return failure(ENOMEM);
   return SharedMemory{{static_cast<std::byte*>(address), mapped_bytes}, std::move(memory)};
 }
@@ -90,7 +91,7 @@ bool is_mapped(const void* address, std::size_t length_bytes) {
   while (left_bytes > 0) {
     const std::size_t step_bytes = std::min(left_bytes, kPagesPerCall * page_bytes);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): pages are counted by number
-    if (::mincore(reinterpret_cast<void*>(at), step_bytes, resident.data()) != 0) return false;
+    if (kernel::mincore(reinterpret_cast<void*>(at), step_bytes, resident.data()) != 0) return false;
     at += step_bytes;
     left_bytes -= step_bytes;
   }
@@ -145,7 +146,7 @@ void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
     const std::span<std::byte> range = made->range;
     const auto handle = add_region(library, range, Access::kRemoteReadWrite, made->descriptor.get());
     if (!handle) {
-      ::munmap(range.data(), range.size());
+      kernel::munmap(range.data(), range.size());
       return failure(handle.error());
     }
     library.remember_allocation(range.data(), *handle);

@@ -8,6 +8,7 @@
 
 #include "src/api/api_call.h"
 #include "src/api/reasons.h"
+#include "src/base/kernel.h"
 #include "src/provider/registry.h"
 
 namespace exs {
@@ -208,7 +209,7 @@ int exs_setsockopt(int number, int level, int option, const void* value, socklen
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
     if (!is_ours(level, option)) {
-      return api_result(kernel_result(::setsockopt(number, level, option, value, length)));
+      return api_result(kernel_result(kernel::setsockopt(number, level, option, value, length)));
     }
     if (value == nullptr) return failure(EFAULT);
     LockGuard guard(socket->mutex);
@@ -228,6 +229,6 @@ int exs_getsockopt(int number, int level, int option, void* value, socklen_t* le
       const bool messages = socket->options().wishes.kind == proto::SocketKind::kMessage;
       return api_result(room.put<int>(messages ? SOCK_SEQPACKET : SOCK_STREAM));
     }
-    return api_result(kernel_result(::getsockopt(number, level, option, value, length)));
+    return api_result(kernel_result(kernel::getsockopt(number, level, option, value, length)));
   });
 }

@@ -5,6 +5,7 @@
 
 #include "src/api/api_call.h"
 #include "src/api/vector_post.h"
+#include "src/base/kernel.h"
 
 namespace exs {
 namespace {
@@ -15,7 +16,7 @@ using proto::Direction;
 Result<Element> file_element(const exs_fdvec_t& range) {
   struct stat file {};
   if (range.fdv_reserved != 0) return failure(EINVAL);
-  if (range.fdv_fd < 0 || ::fstat(range.fdv_fd, &file) != 0) return failure(EBADF);
+  if (range.fdv_fd < 0 || kernel::fstat(range.fdv_fd, &file) != 0) return failure(EBADF);
   constexpr auto kOffsetMax = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
   if (range.fdv_off > kOffsetMax || range.fdv_len > kOffsetMax - range.fdv_off) return failure(EINVAL);
   std::uint64_t length = range.fdv_len;

@@ -11,6 +11,7 @@
 #include "event/session/address.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/own_sockets.h"
 #include "src/provider/registry.h"
@@ -164,7 +165,7 @@ int exs_socket(int domain, int type, int protocol) {
     if (domain != AF_INET && domain != AF_INET6) return failure(EAFNOSUPPORT);
     if ((type != SOCK_SEQPACKET && type != SOCK_STREAM) || protocol != 0) return failure(EPROTONOSUPPORT);
     const auto number = OwnSockets::open(
-        [domain] { return ::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
+        [domain] { return kernel::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
     if (!number) return number;
     UniqueFd made(*number);
     SocketOptions options(type == SOCK_STREAM ? proto::SocketKind::kStream : proto::SocketKind::kMessage);
@@ -180,13 +181,14 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
-    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(::bind(number, address, length)));
+    if (socket->adopted() != Adopted::kNo)
+      return api_result(kernel_result(kernel::bind(number, address, length)));
     if (const Status status = check_address(*socket, address, length); !status.ok()) return failure(status);
     if (const Status status = check_own_listeners(*socket, *address); !status.ok()) return failure(status);
     // A server started anew must not wait for the last connections of its predecessor to time out.
     const int yes = 1;
-    ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    return api_result(kernel_result(::bind(number, address, length)));
+    kernel::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    return api_result(kernel_result(kernel::bind(number, address, length)));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/api/memory.h"
+#include "src/base/kernel.h"
 
 namespace exs {
 namespace {
@@ -17,7 +18,7 @@ using proto::Operation;
 Status read_file(const Element& element, std::span<std::byte> into) {
   auto offset = static_cast<off_t>(element.file_offset);
   while (!into.empty()) {
-    const ssize_t count = ::pread(element.file, into.data(), into.size(), offset);
+    const ssize_t count = kernel::pread(element.file, into.data(), into.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Status(errno);
     if (count == 0) return Status(EINVAL);  // it has become shorter

@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <time.h>
 
+#include "src/base/kernel.h"
+
 namespace exs {
 
 inline void spin_hint() noexcept {
@@ -23,11 +25,11 @@ class Backoff {
     if (waits_ < kSpins) {
       spin_hint();
     } else if (waits_ < kSpins + kYields) {
-      ::sched_yield();
+      kernel::sched_yield();
     } else {
       constexpr long kSleepNs = 50'000;
       const timespec moment{0, kSleepNs};
-      ::nanosleep(&moment, nullptr);
+      kernel::nanosleep(&moment, nullptr);
     }
   }
 

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "src/base/kernel.h"
+
 namespace exs {
 namespace {
 
@@ -26,7 +28,7 @@ constinit Mutex OwnSockets::opening_;
 std::optional<std::uint64_t> socket_cookie(int number) {
   std::uint64_t cookie = 0;
   socklen_t length = sizeof cookie;
-  if (::getsockopt(number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return std::nullopt;
+  if (kernel::getsockopt(number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return std::nullopt;
   return cookie;
 }
 

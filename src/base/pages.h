@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/status.h"
 
 namespace exs {
@@ -18,16 +19,17 @@ class Pages {
  public:
   // At least `length_bytes`, more than 0. ENOMEM.
   static Result<Pages> map(std::size_t length_bytes) {
-    void* start = ::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* start =
+        kernel::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) return failure(errno);
     // A huge page would be resident as a whole. A kernel without them refuses, which is as good.
-    ::madvise(start, length_bytes, MADV_NOHUGEPAGE);
+    kernel::madvise(start, length_bytes, MADV_NOHUGEPAGE);
     return Pages(static_cast<std::byte*>(start), length_bytes);
   }
 
   Pages() = default;
   ~Pages() {
-    if (start_ != nullptr) ::munmap(start_, length_bytes_);
+    if (start_ != nullptr) kernel::munmap(start_, length_bytes_);
   }
   Pages(Pages&& other) noexcept { swap(other); }
   Pages& operator=(Pages&& other) noexcept {

@@ -10,13 +10,14 @@
 
 #include "src/base/backoff.h"
 #include "src/base/drive_lock.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
 namespace {
 
 bool membarrier(int command) {
-  return ::syscall(__NR_membarrier, command, 0, 0) == 0;
+  return kernel::membarrier(command) == 0;
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ void ReadSection::make_visible() {
   barriers_ours_.store(true, std::memory_order_seq_cst);
   constexpr long kMomentNs = 10'000'000;
   const timespec moment{0, kMomentNs};
-  ::nanosleep(&moment, nullptr);
+  kernel::nanosleep(&moment, nullptr);
 }
 
 void wait_for_readers() {

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "src/base/kernel.h"
+
 namespace exs {
 
 // Thread: the owner's.
@@ -26,7 +28,7 @@ class UniqueFd {
   [[nodiscard]] bool valid() const noexcept { return descriptor_ >= 0; }
   int release() noexcept { return std::exchange(descriptor_, -1); }
   void reset() noexcept {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ >= 0) kernel::close(descriptor_);
     descriptor_ = -1;
   }
 

@@ -49,6 +49,10 @@ PURE = ["src/wire/", "src/proto/"]
 IMPURE = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|atomic|future|chrono|ctime|time\.h|sys/time\.h"
                     r"|sys/socket\.h|netinet/.*|sys/epoll\.h|poll\.h|unistd\.h|pthread\.h"
                     r"|src/base/(drive_lock|handle_table|unique_fd)\.h)$")
+# The kernel is called in one place. Wrappers of its calls, which rdma-core, liburing and threads need, are not its calls.
+KERNEL = "src/base/kernel"
+KERNEL_CALLS = re.compile(r"(?<![\w>])::(" + "|".join(
+    re.findall(r"\b(\w+)\([^;]*\) noexcept;", (ROOT / f"{KERNEL}.h").read_text()) + ["syscall", "ioctl", "dup", "pwrite"]) + r")\(")
 PUBLIC_HEADER = {"stddef.h", "stdint.h", "sys/socket.h", "sys/time.h", "sys/types.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
@@ -86,6 +90,9 @@ def complaints_about(name, text):
             yield f"includes {header}: this layer is a pure state machine"
         if name == "include/exs/exs.h" and header not in PUBLIC_HEADER:
             yield f"includes {header}: the public header keeps to {', '.join(sorted(PUBLIC_HEADER))}"
+    if name.startswith(("src/", "event/")) and not name.startswith(KERNEL):
+        for call in KERNEL_CALLS.findall(text):
+            yield f"calls ::{call}: what goes to the kernel goes through {KERNEL}.h"
     if name.endswith(".h") and not name.startswith("include/") and "#pragma once" not in text:
         yield "lacks #pragma once"
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/unique_fd.h"
 #include "src/provider/iwarp/epoll_backend.h"
@@ -21,18 +22,18 @@ ssize_t call_kernel(IoJob& job) noexcept {
   const bool single = job.message.msg_iovlen == 1;
   if (job.is_send) {
     constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    return single ? ::send(job.descriptor, first.iov_base, first.iov_len, kFlags)
-                  : ::sendmsg(job.descriptor, &job.message, kFlags);
+    return single ? kernel::send(job.descriptor, first.iov_base, first.iov_len, kFlags)
+                  : kernel::sendmsg(job.descriptor, &job.message, kFlags);
   }
-  return single ? ::recv(job.descriptor, first.iov_base, first.iov_len, MSG_DONTWAIT)
-                : ::recvmsg(job.descriptor, &job.message, MSG_DONTWAIT);
+  return single ? kernel::recv(job.descriptor, first.iov_base, first.iov_len, MSG_DONTWAIT)
+                : kernel::recvmsg(job.descriptor, &job.message, MSG_DONTWAIT);
 }
 
 // 0: not set, or a kernel without that setting.
 char io_uring_disabled() noexcept {
-  const UniqueFd file(::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(kernel::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC));
   char digit = '0';
-  if (!file.valid() || ::read(file.get(), &digit, 1) != 1) return '0';
+  if (!file.valid() || kernel::read(file.get(), &digit, 1) != 1) return '0';
   return digit;
 }
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "src/base/kernel.h"
+
 namespace exs::iwarp {
 
 IncomingRequest::IncomingRequest(int descriptor, std::unique_ptr<MpaCollector> collector)
@@ -15,7 +17,7 @@ IncomingRequest::IncomingRequest(int descriptor, std::unique_ptr<MpaCollector> c
 IncomingRequest::~IncomingRequest() {
   if (!owned_) return;
   if (!answered_) reject({});
-  ::close(descriptor_);
+  kernel::close(descriptor_);
 }
 
 int IncomingRequest::release_descriptor() noexcept {
@@ -37,13 +39,14 @@ Status IncomingRequest::grant(std::span<const std::byte> private_data) {
   reply.private_data = private_data;
   const MpaBytes frame = encode_mpa(reply);
   // A new connection's send buffer is empty, so this leaves whole.
-  const ssize_t sent = ::send(descriptor_, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t sent =
+      kernel::send(descriptor_, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent == static_cast<ssize_t>(frame.length) ? Status() : Status(ECONNRESET);
 }
 
 bool IncomingRequest::peer_is_gone() const noexcept {
   std::byte next;
-  const ssize_t bytes = ::recv(descriptor_, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t bytes = kernel::recv(descriptor_, &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -53,8 +56,8 @@ void send_rejection(int descriptor, const MpaFrame& request,
   reply.private_data = private_data.first(std::min<std::size_t>(private_data.size(), kUserPrivateMax));
   const MpaBytes frame = encode_mpa(reply);
   // A new connection's send buffer is empty, so this leaves whole; if the peer is gone nobody misses it.
-  (void)::send(descriptor, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
-  ::shutdown(descriptor, SHUT_WR);
+  (void)kernel::send(descriptor, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  kernel::shutdown(descriptor, SHUT_WR);
 }
 
 }  // namespace exs::iwarp

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/iwarp/limits.h"
 
@@ -170,7 +171,7 @@ void IwarpLink::shut(Status status, std::span<const std::byte> last_words) noexc
   receiver_.stop();
   windows_.clear();
   reply_.reset();
-  ::shutdown(descriptor_, SHUT_WR);
+  kernel::shutdown(descriptor_, SHUT_WR);
 }
 
 void IwarpLink::say_last_words(std::span<const std::byte> frame) noexcept {
@@ -182,12 +183,12 @@ void IwarpLink::say_last_words(std::span<const std::byte> frame) noexcept {
   job.message.msg_iov = entries;
   job.message.msg_iovlen = transmitter_.gather(entries);
   run_job(job);
-  ::shutdown(descriptor_, SHUT_WR);
+  kernel::shutdown(descriptor_, SHUT_WR);
   // Unread input would turn the coming close into a reset that overtakes these words.
   constexpr int kDrainCalls = 16;
   constexpr std::size_t kDrainBytes = 1UL << 20;
   for (int i = 0; i < kDrainCalls; ++i) {
-    if (::recv(descriptor_, nullptr, kDrainBytes, MSG_DONTWAIT | MSG_TRUNC) <= 0) break;
+    if (kernel::recv(descriptor_, nullptr, kDrainBytes, MSG_DONTWAIT | MSG_TRUNC) <= 0) break;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/iwarp/link.h"
 #include "src/provider/iwarp/socket.h"
@@ -23,7 +24,7 @@ std::uint32_t frame_bytes_for_segments(int descriptor) {
   tcp_info info{};
   socklen_t info_bytes = sizeof info;
   constexpr std::uint32_t kFallback = 1456;  // Ethernet
-  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &info_bytes) != 0) return kFallback;
+  if (kernel::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &info_bytes) != 0) return kFallback;
   return info.tcpi_snd_mss / kSegmentMultiple * kSegmentMultiple;
 }
 
@@ -47,7 +48,7 @@ Status IwarpLink::start_connect(const sockaddr* peer, socklen_t peer_bytes,
   const MpaBytes frame = encode_mpa(request);
   transmitter_.queue_handshake({frame.bytes.data(), frame.length});
   state_ = State::kConnecting;
-  if (::connect(descriptor_, peer, peer_bytes) != 0 && errno != EINPROGRESS) {
+  if (kernel::connect(descriptor_, peer, peer_bytes) != 0 && errno != EINPROGRESS) {
     const int error = errno;
     if (is_argument_error(error)) return Status(error);
     socket_failed(error, "connect");
@@ -61,7 +62,7 @@ Status IwarpLink::start_connect(const sockaddr* peer, socklen_t peer_bytes,
 void IwarpLink::connected() {
   int error = 0;
   socklen_t error_bytes = sizeof error;
-  if (::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) error = errno;
+  if (kernel::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) error = errno;
   if (error != 0) {
     socket_failed(error, "connect");
     return;

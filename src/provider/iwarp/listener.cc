@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/own_sockets.h"
 #include "src/provider/iwarp/socket.h"
@@ -40,8 +41,8 @@ IwarpListener::~IwarpListener() {
 }
 
 Status IwarpListener::start() {
-  const int flags = ::fcntl(descriptor_, F_GETFL);
-  if (flags < 0 || ::fcntl(descriptor_, F_SETFL, flags | O_NONBLOCK) != 0) return Status(errno);
+  const int flags = kernel::fcntl(descriptor_, F_GETFL);
+  if (flags < 0 || kernel::fcntl(descriptor_, F_SETFL, flags | O_NONBLOCK) != 0) return Status(errno);
   const Status status = context_.poller.add(descriptor_, EPOLLIN, *this);
   listening_ = status.ok();
   return status;
@@ -79,7 +80,7 @@ void IwarpListener::ready(std::uint32_t) {
 
 bool IwarpListener::accept_one() {
   const auto accepted = OwnSockets::open(
-      [this] { return ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+      [this] { return kernel::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
   if (!accepted) {
     const int error = accepted.error().error();
     if (error == EAGAIN) return false;
@@ -105,12 +106,12 @@ bool IwarpListener::accept_one() {
 IwarpListener::Handshake::~Handshake() {
   if (descriptor_ < 0) return;
   listener_.context_.poller.remove(descriptor_);
-  ::close(descriptor_);
+  kernel::close(descriptor_);
 }
 
 void IwarpListener::Handshake::ready(std::uint32_t) {
   const std::span<std::byte> room = collector_->room();
-  const ssize_t bytes = ::recv(descriptor_, room.data(), room.size(), MSG_DONTWAIT);
+  const ssize_t bytes = kernel::recv(descriptor_, room.data(), room.size(), MSG_DONTWAIT);
   if (bytes < 0) {
     if (errno != EAGAIN && errno != EINTR) listener_.drop(*this, errno, "recv failed");
     return;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::iwarp {
@@ -31,7 +32,7 @@ int open_ring(io_uring& ring) {
 
 bool is_readable(int descriptor) {
   pollfd asked{descriptor, POLLIN, 0};
-  return ::poll(&asked, 1, 0) != 0;
+  return kernel::poll(&asked, 1, 0) != 0;
 }
 
 }  // namespace
@@ -43,12 +44,12 @@ PlainAccept::~PlainAccept() {
 }
 
 Result<int> PlainAccept::accept(int listening) {
-  const int mode = ::fcntl(listening, F_GETFL);
+  const int mode = kernel::fcntl(listening, F_GETFL);
   if (mode < 0) return failure(errno);
   const bool may_wait = (mode & O_NONBLOCK) == 0;
   if (may_wait && ring_is_there()) return accept_through_ring(listening);
   if (may_wait && !is_readable(listening)) return failure(EAGAIN);
-  const int accepted = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  const int accepted = kernel::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
   if (accepted < 0) return failure(errno);
   return accepted;
 }

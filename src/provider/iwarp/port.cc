@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/iwarp/limits.h"
 #include "src/provider/iwarp/listener.h"
@@ -30,7 +31,7 @@ Status check_parameters(const ConnectParameters& parameters) {
 
 Result<std::uint64_t> draw_secret() {
   std::uint64_t secret = 0;
-  if (::getrandom(&secret, sizeof secret, 0) == sizeof secret) return secret;
+  if (kernel::getrandom(&secret, sizeof secret, 0) == sizeof secret) return secret;
   log(LogLevel::kError, "iwarp: getrandom failed: %s", std::strerror(errno));
   return failure(EIO);
 }

@@ -9,15 +9,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::iwarp {
 
 Status make_ready_for_traffic(int descriptor) {
   const int on = 1;
-  const int flags = ::fcntl(descriptor, F_GETFL);
-  if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||
-      ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) {
+  const int flags = kernel::fcntl(descriptor, F_GETFL);
+  if (flags < 0 || kernel::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||
+      kernel::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) {
     const int error = errno;
     log(LogLevel::kError, "iwarp: descriptor %d is no usable TCP socket: %s", descriptor,
         std::strerror(error));
@@ -30,7 +31,7 @@ std::string name_of_peer(int descriptor) {
   sockaddr_storage address{};
   socklen_t address_bytes = sizeof address;
   char host[INET6_ADDRSTRLEN] = "";
-  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &address_bytes) != 0)
+  if (kernel::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &address_bytes) != 0)
     return "unknown peer";
   if (address.ss_family == AF_INET) {
     sockaddr_in v4{};

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -60,7 +61,7 @@ void Channel::end(Status why) {
 
 bool Channel::peer_process_lives() const {
   if (is_over() || parts_.peer_pid == 0) return false;
-  if (!parts_.peer_pidfd.valid() && parts_.peer_pid != ::getpid()) return false;
+  if (!parts_.peer_pidfd.valid() && parts_.peer_pid != kernel::getpid()) return false;
   return !peer_is_gone();
 }
 
@@ -68,7 +69,7 @@ bool Channel::peer_is_gone() const {
   if (is_over()) return true;
   // The socket, too: it goes when the process becomes another program.
   pollfd ends[] = {{parts_.peer_pidfd.get(), POLLIN, 0}, {parts_.socket.get(), 0, 0}};
-  return ::poll(ends, std::size(ends), 0) != 0;
+  return kernel::poll(ends, std::size(ends), 0) != 0;
 }
 
 // The slot freed last comes first; its next number differs by the generation.
@@ -120,7 +121,7 @@ void Channel::ring() {
     return;
   }
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(parts_.peer_doorbell.get(), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = kernel::write(parts_.peer_doorbell.get(), &one, sizeof one);
 }
 
 Status Channel::announce(MemoryKey key, int shared_fd, std::size_t length_bytes) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/shm/probe.h"
 
@@ -30,7 +31,7 @@ bool is_eventfd(int descriptor) {
   char path[40];
   char target[40];
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-  const ssize_t length = ::readlink(path, target, sizeof target);
+  const ssize_t length = kernel::readlink(path, target, sizeof target);
   return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == "anon_inode:[eventfd]";
 }
 
@@ -40,9 +41,9 @@ int open_pidfd(int socket, pid_t peer) {
 #endif
   int pidfd = -1;
   socklen_t bytes = sizeof pidfd;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &bytes) == 0) return pidfd;
+  if (kernel::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &bytes) == 0) return pidfd;
   // Before Linux 6.5. The peer lives: its greeting has just come over the socket.
-  return static_cast<int>(::syscall(SYS_pidfd_open, peer, 0));
+  return kernel::pidfd_open(peer);
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ void ChannelSetup::refuse(const Reason& why) {
 
 void ChannelSetup::connect(const Name& rendezvous) {
   parts_.rendezvous = rendezvous;
-  parts_.socket = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  parts_.socket = UniqueFd(kernel::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!parts_.socket.valid()) {
     const int error = errno;
     return fail(is_lack_of_descriptors(error)
@@ -100,7 +101,7 @@ void ChannelSetup::connect(const Name& rendezvous) {
 
 void ChannelSetup::knock() {
   const RendezvousAddress address(parts_.rendezvous);
-  if (::connect(parts_.socket.get(), address.get(), address.bytes) != 0) {
+  if (kernel::connect(parts_.socket.get(), address.get(), address.bytes) != 0) {
     const int error = errno;
     if (error == EAGAIN || error == EINTR) return;
     return fail(Reason::make(ReasonCode::kNoRendezvous, "connect to the peer's abstract socket: %s",
@@ -133,14 +134,14 @@ bool ChannelSetup::check_user() {
   }
   peer_uid_ = peer->uid;
   parts_.peer_pid = peer->pid;
-  if (settings_.users.allow(peer->uid, ::geteuid())) return true;
+  if (settings_.users.allow(peer->uid, kernel::geteuid())) return true;
   refuse(Reason::make(ReasonCode::kOtherUser, "the peer runs as uid %u, this process as %u",
-                      static_cast<unsigned>(peer->uid), static_cast<unsigned>(::geteuid())));
+                      static_cast<unsigned>(peer->uid), static_cast<unsigned>(kernel::geteuid())));
   return false;
 }
 
 bool ChannelSetup::make_ours(Note& greeting, UniqueFd& memfd) {
-  parts_.doorbell = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  parts_.doorbell = UniqueFd(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!parts_.doorbell.valid()) {
     refuse(lacking_descriptors("eventfd", errno));
     return false;
@@ -201,13 +202,13 @@ bool ChannelSetup::take_greeting(ReceivedNote& received) {
   parts_.peer_segment = std::move(*segment);
   // Another user could make our write block by filling the counter and setting the description to blocking;
   // one of the same user could stop us anyway. Notes never block.
-  if (peer_uid_ == ::geteuid()) parts_.peer_doorbell = std::move(received.descriptors[1]);
+  if (peer_uid_ == kernel::geteuid()) parts_.peer_doorbell = std::move(received.descriptors[1]);
   return find_peer_process(greeting);
 }
 
 bool ChannelSetup::find_peer_process(const Note& greeting) {
   int error = 0;
-  if (parts_.peer_pid != 0 && parts_.peer_pid != ::getpid()) {
+  if (parts_.peer_pid != 0 && parts_.peer_pid != kernel::getpid()) {
     parts_.peer_pidfd = UniqueFd(open_pidfd(parts_.socket.get(), parts_.peer_pid));
     if (!parts_.peer_pidfd.valid()) error = errno;
   }
@@ -229,7 +230,7 @@ void ChannelSetup::take_refusal(const Note& refusal) {
   switch (static_cast<ReasonCode>(refusal.code)) {
     case ReasonCode::kOtherUser:
       return fail(Reason::make(ReasonCode::kOtherUser, "the peer, uid %u, does not allow uid %u",
-                               static_cast<unsigned>(peer_uid_), static_cast<unsigned>(::geteuid())));
+                               static_cast<unsigned>(peer_uid_), static_cast<unsigned>(kernel::geteuid())));
     case ReasonCode::kNoMemfd:
       return fail(Reason::make(ReasonCode::kNoMemfd, "the peer cannot make a memfd"));
     case ReasonCode::kNoDescriptors:

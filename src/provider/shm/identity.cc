@@ -16,6 +16,7 @@
 
 #include "src/base/bytes.h"
 #include "src/base/drive_lock.h"
+#include "src/base/kernel.h"
 #include "src/base/unique_fd.h"
 
 namespace exs::shm {
@@ -52,10 +53,10 @@ std::optional<Name> boot_id() {
   static std::optional<Name> known;
   const LockGuard guard(mutex);
   if (known) return known;
-  const UniqueFd file(::open(kBootIdPath, O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(kernel::open(kBootIdPath, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   char text[64];
-  const ssize_t length = ::read(file.get(), text, sizeof text);
+  const ssize_t length = kernel::read(file.get(), text, sizeof text);
   if (length > 0) known = parse_boot_id({text, static_cast<std::size_t>(length)});
   return known;
 }
@@ -75,7 +76,8 @@ std::uint32_t start_of(const Name& name) {
 
 Result<Name> draw_name() {
   Name name;
-  if (::getrandom(name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) return failure(EIO);
+  if (kernel::getrandom(name.data(), name.size(), 0) != static_cast<ssize_t>(name.size()))
+    return failure(EIO);
   return name;
 }
 
@@ -87,7 +89,7 @@ Result<Identity> Identity::of_this_process(Reason& why_not) {
     return failure(ENOTSUP);
   }
   struct stat net {};
-  if (::stat(kNamespacePath, &net) != 0) {
+  if (kernel::stat(kNamespacePath, &net) != 0) {
     why_not = unreadable(kNamespacePath, errno);
     return failure(ENOTSUP);
   }
@@ -138,7 +140,7 @@ bool within_reach(const Identity& ours, const Identity& peers, Reason& why_not) 
 Result<Credentials> Credentials::of_peer(int socket) {
   ucred found{};
   socklen_t length = sizeof found;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &found, &length) != 0) return failure(errno);
+  if (kernel::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &found, &length) != 0) return failure(errno);
   return Credentials{found.pid, found.uid};
 }
 

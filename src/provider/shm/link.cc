@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -213,7 +214,7 @@ void ShmLink::shut(Status status, Ending ending) noexcept {
   windows_.clear();
   exchange_.link_closed(place_.our_number(), peer_number_, ending);
   place_ = {};
-  ::shutdown(descriptor_, SHUT_WR);
+  kernel::shutdown(descriptor_, SHUT_WR);
 }
 
 }  // namespace exs::shm

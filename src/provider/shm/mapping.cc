@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "src/base/kernel.h"
+
 namespace exs::shm {
 namespace {
 
@@ -21,18 +23,18 @@ constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 // flag.
 int new_memfd() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int descriptor = ::memfd_create("exs-shm", kFlags | MFD_NOEXEC_SEAL);
-  return descriptor < 0 && errno == EINVAL ? ::memfd_create("exs-shm", kFlags) : descriptor;
+  const int descriptor = kernel::memfd_create("exs-shm", kFlags | MFD_NOEXEC_SEAL);
+  return descriptor < 0 && errno == EINVAL ? kernel::memfd_create("exs-shm", kFlags) : descriptor;
 }
 
 // Huge pages are left out because a page that has run out of them raises SIGBUS. Only a memfd tells its
 // seals.
 bool has_this_size_for_ever(int descriptor, std::size_t bytes) {
-  const int seals = ::fcntl(descriptor, F_GET_SEALS);
+  const int seals = kernel::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return false;
   struct stat file {};
   struct statfs home {};
-  if (::fstat(descriptor, &file) != 0 || ::fstatfs(descriptor, &home) != 0) return false;
+  if (kernel::fstat(descriptor, &file) != 0 || kernel::fstatfs(descriptor, &home) != 0) return false;
   return home.f_type == TMPFS_MAGIC && S_ISREG(file.st_mode) && file.st_size >= 0 &&
          static_cast<std::size_t>(file.st_size) == bytes;
 }
@@ -40,7 +42,7 @@ bool has_this_size_for_ever(int descriptor, std::size_t bytes) {
 }  // namespace
 
 Result<Mapping> Mapping::map(int descriptor, std::size_t bytes) {
-  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  void* start = kernel::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (start == MAP_FAILED) return failure(errno);
   return Mapping({static_cast<std::byte*>(start), bytes});
 }
@@ -48,8 +50,8 @@ Result<Mapping> Mapping::map(int descriptor, std::size_t bytes) {
 Result<Mapping> Mapping::create(std::size_t bytes, UniqueFd& descriptor_out) {
   UniqueFd descriptor(new_memfd());
   if (!descriptor.valid()) return failure(errno);
-  if (::ftruncate(descriptor.get(), static_cast<off_t>(bytes)) != 0) return failure(errno);
-  if (::fcntl(descriptor.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return failure(errno);
+  if (kernel::ftruncate(descriptor.get(), static_cast<off_t>(bytes)) != 0) return failure(errno);
+  if (kernel::fcntl(descriptor.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return failure(errno);
   Result<Mapping> mapping = map(descriptor.get(), bytes);
   if (mapping) descriptor_out = std::move(descriptor);
   return mapping;
@@ -63,7 +65,7 @@ Result<Mapping> Mapping::of_peer(int descriptor, std::size_t bytes) {
 }
 
 Mapping::~Mapping() {
-  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+  if (!bytes_.empty()) kernel::munmap(bytes_.data(), bytes_.size());
 }
 
 }  // namespace exs::shm

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
+
 namespace exs::shm {
 namespace {
 
@@ -45,7 +47,7 @@ Status send_note(int socket, const Note& note, std::span<const int> descriptors)
     header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
     std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
   }
-  if (::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
+  if (kernel::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
   return Status(errno == EWOULDBLOCK ? EAGAIN : errno);
 }
 
@@ -60,9 +62,9 @@ Result<ReceivedNote> receive_note(int socket) {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   constexpr int kFlags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
-  ssize_t length = ::recvmsg(socket, &message, kFlags);
+  ssize_t length = kernel::recvmsg(socket, &message, kFlags);
   // A peer that left with something unread: the kernel tells so first, once, and then what the peer had said.
-  if (length < 0 && errno == ECONNRESET) length = ::recvmsg(socket, &message, kFlags);
+  if (length < 0 && errno == ECONNRESET) length = kernel::recvmsg(socket, &message, kFlags);
   if (length < 0) return failure(errno == EWOULDBLOCK ? EAGAIN : errno);
   take_descriptors(message, received);
   if (length == 0) return failure(ECONNRESET);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -24,7 +25,7 @@ constexpr std::size_t kEventsMax = 256;
 Result<std::unique_ptr<Port>> ShmPort::open(const Settings& settings, Regions& regions) {
   Result<Poller> poller = Poller::open();
   if (!poller) return failure(poller.error());
-  UniqueFd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd bell(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell.valid()) {
     const int error = errno;
     log(LogLevel::kError, "shm: eventfd failed: %s", std::strerror(error));
@@ -68,7 +69,7 @@ Result<std::unique_ptr<Link>> ShmPort::take_over(std::unique_ptr<Meeting> meetin
     return failure(EINVAL);
   }
   std::uint64_t secret = 0;
-  if (::getrandom(&secret, sizeof secret, 0) != sizeof secret) return failure(EIO);
+  if (kernel::getrandom(&secret, sizeof secret, 0) != sizeof secret) return failure(EIO);
   // Meetings come from our ports only: the interface names the provider by the port.
   Result<Place> place = static_cast<ShmMeeting&>(*meeting).take_place();
   if (!place) return failure(place.error() == Status(EAGAIN) ? Status(ECONNRESET) : place.error());
@@ -173,7 +174,7 @@ void ShmPort::region_gone(MemoryKey key) {
   }
   any_gone_.store(true, std::memory_order_relaxed);
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(gone_bell_fd_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto written = kernel::write(gone_bell_fd_.get(), &one, sizeof one);
 }
 
 void ShmPort::retract_gone() {

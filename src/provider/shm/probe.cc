@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
+
 namespace exs::shm {
 namespace {
 
@@ -23,9 +25,9 @@ ProbeTarget& probe_target() {
 
 // -1: no Yama in this kernel.
 int yama_scope() {
-  const UniqueFd file(::open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(kernel::open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
   char digit = 0;
-  if (!file.valid() || ::read(file.get(), &digit, 1) != 1) return -1;
+  if (!file.valid() || kernel::read(file.get(), &digit, 1) != 1) return -1;
   return digit - '0';
 }
 
@@ -63,7 +65,7 @@ bool probe_memory(pid_t peer, const Note& greeting, Reason& why_not) {
   Name seen{};
   iovec here{seen.data(), seen.size()};
   iovec there{remote(greeting.nonce_address), seen.size()};
-  if (::process_vm_readv(peer, &here, 1, &there, 1, 0) != static_cast<ssize_t>(seen.size())) {
+  if (kernel::process_vm_readv(peer, &here, 1, &there, 1, 0) != static_cast<ssize_t>(seen.size())) {
     why_not = refused("process_vm_readv", errno);
     return false;
   }
@@ -75,7 +77,7 @@ bool probe_memory(pid_t peer, const Note& greeting, Reason& why_not) {
   std::uint64_t mark = 0;
   here = {&mark, sizeof mark};
   there = {remote(greeting.scratch_address), sizeof mark};
-  if (::process_vm_writev(peer, &here, 1, &there, 1, 0) != static_cast<ssize_t>(sizeof mark)) {
+  if (kernel::process_vm_writev(peer, &here, 1, &there, 1, 0) != static_cast<ssize_t>(sizeof mark)) {
     why_not = refused("process_vm_writev", errno);
     return false;
   }

@@ -6,12 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
 
 void Regions::add(MemoryKey key, std::span<std::byte> memory, int shared_fd) {
-  UniqueFd copy(::fcntl(shared_fd, F_DUPFD_CLOEXEC, 0));
+  UniqueFd copy(kernel::fcntl(shared_fd, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
     log(LogLevel::kWarn,
         "shm: no descriptor for a region that peers could map: %s; they read it by other means (raise "

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -20,7 +21,7 @@ constexpr std::uint64_t kKnockEveryNs = 1'000'000;
 constexpr std::uint64_t kDoorRetryNs = 100'000'000;
 
 UniqueFd make_spare() {
-  return UniqueFd(::eventfd(0, EFD_CLOEXEC));
+  return UniqueFd(kernel::eventfd(0, EFD_CLOEXEC));
 }
 
 Reason timed_out() {
@@ -75,7 +76,7 @@ bool Rendezvous::listen(Reason& why_not) {
     why_not = Reason::make(ReasonCode::kFailed, "getrandom gives nothing");
     return false;
   }
-  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  UniqueFd listener(kernel::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   UniqueFd spare = make_spare();
   if (!listener.valid() || !spare.valid()) {
     const bool lacking = errno == EMFILE || errno == ENFILE;
@@ -84,7 +85,8 @@ bool Rendezvous::listen(Reason& why_not) {
     return false;
   }
   const RendezvousAddress address(*name);
-  if (::bind(listener.get(), address.get(), address.bytes) != 0 || ::listen(listener.get(), kBacklog) != 0) {
+  if (kernel::bind(listener.get(), address.get(), address.bytes) != 0 ||
+      kernel::listen(listener.get(), kBacklog) != 0) {
     why_not = Reason::make(ReasonCode::kNoRendezvous, "bind or listen of an abstract Unix socket: %s",
                            std::strerror(errno));
     return false;
@@ -118,7 +120,7 @@ std::size_t Rendezvous::half_open() const noexcept {
 void Rendezvous::open_door() {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     if (half_open() >= kHalfOpenMax || channels_.size() >= kChannelsMax) return watch_door(false);
-    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd socket(kernel::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) {
       if (errno == EMFILE || errno == ENFILE) refuse_for_want_of_descriptors();
       return;
@@ -132,7 +134,7 @@ void Rendezvous::open_door() {
 void Rendezvous::refuse_for_want_of_descriptors() {
   spare_.reset();
   {
-    const UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const UniqueFd socket(kernel::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.valid()) {
       Note refusal;
       refusal.kind = NoteKind::kRefusal;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/shm/channel.h"
 
@@ -186,7 +187,7 @@ Status PeerMemory::close(std::uint32_t our_link) {
     // Killed in the middle of it: the word stays as it was, and nobody touches anything any more.
     if (channel_.peer_is_gone()) return Status(ECONNRESET);
     if (monotonic_ns() > deadline_ns) return Status(ETIMEDOUT);
-    ::sched_yield();
+    kernel::sched_yield();
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -17,7 +18,7 @@ static_assert(alignof(Pollable) > kWatchBit);
 }  // namespace
 
 Result<Poller> Poller::open() {
-  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  const int epoll = kernel::epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0) {
     const int error = errno;
     log(LogLevel::kError, "epoll_create1 failed: %s", std::strerror(error));
@@ -27,14 +28,14 @@ Result<Poller> Poller::open() {
 }
 
 Poller::~Poller() {
-  if (epoll_ >= 0) ::close(epoll_);
+  if (epoll_ >= 0) kernel::close(epoll_);
 }
 
 Status Poller::add(int descriptor, std::uint32_t events, Pollable& owner) noexcept {
   epoll_event event{};
   event.events = events;
   event.data.ptr = &owner;
-  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
+  if (kernel::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
   const int error = errno;
   log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(error));
   return Status(error);
@@ -44,22 +45,22 @@ void Poller::change(int descriptor, std::uint32_t events, Pollable& owner) noexc
   epoll_event event{};
   event.events = events;
   event.data.ptr = &owner;
-  if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) != 0) {
+  if (kernel::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) != 0) {
     log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(errno));
   }
 }
 
 void Poller::remove(int descriptor) noexcept {
   // Fails only if the owner closed the descriptor already, which took it out of the set.
-  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+  kernel::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
 Status Poller::watch(int descriptor, std::uint32_t events, std::uint64_t token) noexcept {
   epoll_event event{};
   event.events = events | EPOLLONESHOT;
   event.data.u64 = token << 1 | kWatchBit;
-  if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) == 0) return {};
-  if (errno == ENOENT && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
+  if (kernel::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) == 0) return {};
+  if (errno == ENOENT && kernel::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
   return Status(errno);
 }
 
@@ -69,7 +70,7 @@ std::optional<std::uint64_t> Poller::watch_token(const epoll_event& event) noexc
 }
 
 std::span<epoll_event> Poller::look(std::span<epoll_event> room) noexcept {
-  const int count = ::epoll_wait(epoll_, room.data(), static_cast<int>(room.size()), 0);
+  const int count = kernel::epoll_wait(epoll_, room.data(), static_cast<int>(room.size()), 0);
   return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
 }
 

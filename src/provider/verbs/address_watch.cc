@@ -7,6 +7,8 @@
 #include <array>
 #include <cstring>
 
+#include "src/base/kernel.h"
+
 namespace exs::verbs {
 namespace {
 
@@ -39,11 +41,12 @@ bool lost_address(const nlmsghdr& message, sockaddr_storage& into) {
 
 void AddressWatch::start(Poller& poller) {
   if (netlink_.valid()) return;
-  UniqueFd made(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+  UniqueFd made(kernel::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   sockaddr_nl groups{};
   groups.nl_family = AF_NETLINK;
   groups.nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
-  if (!made.valid() || ::bind(made.get(), reinterpret_cast<const sockaddr*>(&groups), sizeof groups) != 0)
+  if (!made.valid() ||
+      kernel::bind(made.get(), reinterpret_cast<const sockaddr*>(&groups), sizeof groups) != 0)
     return;
   if (poller.add(made.get(), EPOLLIN, *this).ok()) netlink_ = std::move(made);
 }
@@ -51,7 +54,7 @@ void AddressWatch::start(Poller& poller) {
 void AddressWatch::ready(std::uint32_t) {
   alignas(nlmsghdr) std::array<char, 8192> room;
   for (;;) {
-    const ssize_t got = ::recv(netlink_.get(), room.data(), room.size(), MSG_DONTWAIT);
+    const ssize_t got = kernel::recv(netlink_.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (got <= 0) return;
     auto left = static_cast<unsigned>(got);
     for (const auto* message = reinterpret_cast<const nlmsghdr*>(room.data()); NLMSG_OK(message, left);

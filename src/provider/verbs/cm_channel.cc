@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "src/base/kernel.h"
+
 namespace exs::verbs {
 namespace {
 
@@ -15,8 +17,8 @@ constexpr int kEventsMax = 64;
 Result<std::shared_ptr<CmChannel>> CmChannel::open() {
   rdma_event_channel* const channel = ::rdma_create_event_channel();
   if (channel == nullptr) return failure(errno);
-  ::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
-  ::fcntl(channel->fd, F_SETFD, FD_CLOEXEC);
+  kernel::fcntl(channel->fd, F_SETFL, kernel::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
+  kernel::fcntl(channel->fd, F_SETFD, FD_CLOEXEC);
   return std::shared_ptr<CmChannel>(new CmChannel(channel));
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/siw_keys.h"
 
@@ -19,7 +20,7 @@ Result<MemoryRegion> pin(const char* device, ibv_pd* domain, std::span<std::byte
   if (region) return region;
   const int error = errno;
   rlimit limit{};
-  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  kernel::getrlimit(RLIMIT_MEMLOCK, &limit);
   if (error == ENOMEM) {
     log(LogLevel::kError,
         "verbs: %s: cannot pin %zu bytes: ENOMEM; the process may lock %llu KiB: raise ulimit -l", device,
@@ -37,7 +38,7 @@ Result<std::unique_ptr<Device>> Device::open(ibv_context* context) {
   if (const int error = ::ibv_query_device(context, &limits); error != 0) return failure(error);
   ibv_pd* const domain = ::ibv_alloc_pd(context);
   if (domain == nullptr) return failure(errno);
-  ::fcntl(context->async_fd, F_SETFL, ::fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
+  kernel::fcntl(context->async_fd, F_SETFL, kernel::fcntl(context->async_fd, F_GETFL) | O_NONBLOCK);
   return std::unique_ptr<Device>(new Device(context, domain, limits));
 }
 
@@ -156,7 +157,7 @@ void Device::tell(const ibv_async_event& event) {
 // ---------------------------------------------------------------- all of them
 
 bool Devices::ours() const {
-  return opened_by_ == 0 || opened_by_ == ::getpid();
+  return opened_by_ == 0 || opened_by_ == kernel::getpid();
 }
 
 bool Devices::are_ours() {
@@ -175,7 +176,7 @@ Result<Device*> Devices::find(ibv_context* context) {
   for (const auto& [key, memory] : memory_) {
     if (const Status status = (*device)->add({key}, memory); !status.ok()) return failure(status);
   }
-  opened_by_ = ::getpid();
+  opened_by_ = kernel::getpid();
   return devices_.emplace_back(std::move(*device)).get();
 }
 

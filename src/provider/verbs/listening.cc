@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/addresses.h"
 
@@ -33,7 +34,8 @@ sockaddr_storage with_port(const sockaddr& address, const sockaddr_storage& like
 Result<std::unique_ptr<Listening>> VerbsListening::start(int descriptor, int backlog) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
-  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return failure(errno);
+  if (kernel::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return failure(errno);
   auto channel = CmChannel::open();
   if (!channel) return std::unique_ptr<Listening>();
   std::unique_ptr<VerbsListening> made(new VerbsListening(std::move(*channel), backlog));
@@ -72,7 +74,7 @@ Status VerbsListening::listen_on(const sockaddr_storage& address, bool only_addr
 
 Status VerbsListening::listen_on_all(const sockaddr_storage& address) {
   ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return Status(errno);
+  if (kernel::getifaddrs(&all) != 0) return Status(errno);
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
     const bool wanted = one->ifa_addr->sa_family == address.ss_family ||
@@ -89,7 +91,7 @@ Status VerbsListening::listen_on_all(const sockaddr_storage& address) {
 
 void VerbsListening::cm_event(const rdma_cm_event& event) {
   if (event.event != RDMA_CM_EVENT_CONNECT_REQUEST) return;
-  UniqueFd descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd descriptor(kernel::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int error = descriptor.valid() ? 0 : errno;
   auto request = std::make_unique<IncomingRequest>(channel_, event, std::move(descriptor));
   if (error != 0) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "src/base/kernel.h"
 #include "src/base/status.h"
 #include "src/base/unique_fd.h"
 #include "src/provider/support/poller.h"
@@ -20,17 +21,17 @@ class LookAgain final : public Pollable {
  public:
   // `poller`: the port's; outlives this.
   Status open(Poller& poller) {
-    timer_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    timer_ = UniqueFd(kernel::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return timer_.valid() ? poller.add(timer_.get(), EPOLLIN, *this) : Status(errno);
   }
   void set() {
     if (is_set_) return;
     constexpr itimerspec kAfter{{0, 0}, {0, 100'000'000}};
-    is_set_ = ::timerfd_settime(timer_.get(), 0, &kAfter, nullptr) == 0;
+    is_set_ = kernel::timerfd_settime(timer_.get(), 0, &kAfter, nullptr) == 0;
   }
   void ready(std::uint32_t) override {
     std::uint64_t expirations = 0;
-    [[maybe_unused]] const auto got = ::read(timer_.get(), &expirations, sizeof expirations);
+    [[maybe_unused]] const auto got = kernel::read(timer_.get(), &expirations, sizeof expirations);
     is_set_ = false;
   }
 

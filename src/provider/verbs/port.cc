@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/addresses.h"
 #include "src/provider/verbs/incoming_request.h"
@@ -52,7 +53,7 @@ void destroy_elsewhere(std::unique_ptr<PortContext> context) noexcept {
 Result<std::unique_ptr<Port>> VerbsPort::open(Devices& devices) {
   Result<Poller> poller = Poller::open();
   if (!poller) return failure(poller.error());
-  UniqueFd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd bell(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell.valid()) return failure(errno);
   std::unique_ptr<VerbsPort> port(new VerbsPort(std::move(*poller), devices, std::move(bell)));
   if (const Status status = port->context_.poller.add(port->bell_fd_.get(), EPOLLIN, port->bell_);
@@ -103,7 +104,7 @@ Result<std::unique_ptr<Link>> VerbsPort::connect(int descriptor, const sockaddr*
   if (const Status status = open_channel(); !status.ok()) return failure(status);
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
-  const bool named = ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) == 0 &&
+  const bool named = kernel::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) == 0 &&
                      !is_any(bound) && bound.ss_family == peer->sa_family;
   reinterpret_cast<sockaddr_in&>(bound).sin_port = 0;  // at the same place in both families
   auto link = std::make_unique<VerbsLink>(context_, queues_of, parameters.depths, link_token);
@@ -249,12 +250,12 @@ void VerbsPort::device_trouble(const ibv_context* device, DeviceTrouble trouble,
     troubles_.push_back({device, trouble, number});
   }
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell_fd_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto written = kernel::write(bell_fd_.get(), &one, sizeof one);
 }
 
 void VerbsPort::hear_troubles() {
   std::uint64_t rings = 0;
-  [[maybe_unused]] const auto got = ::read(bell_fd_.get(), &rings, sizeof rings);
+  [[maybe_unused]] const auto got = kernel::read(bell_fd_.get(), &rings, sizeof rings);
   std::vector<Trouble> heard;
   {
     LockGuard guard(trouble_mutex_);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <span>
 
+#include "src/base/kernel.h"
 #include "src/base/unique_fd.h"
 
 namespace exs::verbs {
@@ -75,7 +76,8 @@ class Question {
     std::array<std::byte, sizeof head_ + sizeof attribute_> message{};
     std::memcpy(message.data(), &head_, sizeof head_);
     std::memcpy(message.data() + sizeof head_, &attribute_, sizeof attribute_);
-    return ::send(socket.get(), message.data(), head_.nlmsg_len, 0) == static_cast<ssize_t>(head_.nlmsg_len);
+    return kernel::send(socket.get(), message.data(), head_.nlmsg_len, 0) ==
+           static_cast<ssize_t>(head_.nlmsg_len);
   }
 
  private:
@@ -104,7 +106,7 @@ void for_each_answer(const UniqueFd& socket, const Question& question,
   if (!question.ask(socket)) return;
   std::array<std::byte, 16384> datagram{};
   for (;;) {
-    const ssize_t got = ::recv(socket.get(), datagram.data(), datagram.size(), 0);
+    const ssize_t got = kernel::recv(socket.get(), datagram.data(), datagram.size(), 0);
     if (got <= 0 || !read_messages(Bytes(datagram).first(static_cast<std::size_t>(got)), take)) return;
   }
 }
@@ -113,10 +115,10 @@ void for_each_answer(const UniqueFd& socket, const Question& question,
 
 std::map<std::pair<std::string, unsigned>, std::string> port_interfaces() {
   std::map<std::pair<std::string, unsigned>, std::string> interfaces;
-  const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
+  const UniqueFd socket(kernel::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
   const timeval patience{1, 0};  // the kernel answers at once
   if (!socket.valid() ||
-      ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
+      kernel::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
     return interfaces;
   }
   std::map<std::uint32_t, std::string> devices;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/queue_pair.h"
 
@@ -32,8 +33,8 @@ Result<std::unique_ptr<Queues>> Queues::open(Poller& poller, Device& device, std
   made->channel_.reset(::ibv_create_comp_channel(device.context()));
   if (!made->channel_) return failure(errno);
   const int descriptor = made->channel_->fd;
-  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  kernel::fcntl(descriptor, F_SETFL, kernel::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+  kernel::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   if (const Status status = poller.add(descriptor, EPOLLIN, *made); !status.ok()) return failure(status);
   if (device.is_iwarp() || device.limits().max_srq == 0) return made;
   if (const Status status = made->make_shared_receives(); !status.ok()) return failure(status);

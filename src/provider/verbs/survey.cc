@@ -16,6 +16,7 @@
 #include <memory>
 #include <system_error>
 
+#include "src/base/kernel.h"
 #include "src/provider/verbs/port_interfaces.h"
 
 namespace exs::verbs {
@@ -65,7 +66,7 @@ std::size_t bytes_of(const sockaddr& address) {
 InterfaceTable all_interfaces() {
   InterfaceTable table;
   ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return table;
+  if (kernel::getifaddrs(&first) != 0) return table;
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(first, &::freeifaddrs);
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
     Interface& interface = table[entry->ifa_name];
@@ -117,7 +118,7 @@ Transport transport_of(const std::string& node_type, const std::string& link_lay
 
 // errno.
 int try_access(const files::path& file) {
-  return ::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
+  return kernel::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 void find_file(SurveyedDevice& device, const Place& place) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "src/base/kernel.h"
 #include "src/provider/verbs/survey.h"
 
 namespace exs::verbs {
@@ -25,14 +26,14 @@ bool is_first_user_namespace() {
 bool may_lock_memory() {
   __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
-  return ::syscall(SYS_capget, &head, sets) == 0 &&
+  return kernel::capget(&head, sets) == 0 &&
          (sets[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0 &&
          is_first_user_namespace();
 }
 
 rlim_t memory_limit_bytes() {
   rlimit limit{};
-  return ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+  return kernel::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
 Reason down(const SurveyedDevice& device) {

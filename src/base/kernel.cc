@@ -1,0 +1,241 @@
+#include "src/base/kernel.h"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// Who builds another kernel out of this file says what becomes of a call.
+#ifndef EXS_KERNEL_CALL
+#define EXS_KERNEL_CALL(name, ...) ::name(__VA_ARGS__)
+#endif
+
+namespace exs::kernel {
+
+int socket(int domain, int type, int protocol) noexcept {
+  return EXS_KERNEL_CALL(socket, domain, type, protocol);
+}
+
+int bind(int descriptor, const sockaddr* address, socklen_t address_bytes) noexcept {
+  return EXS_KERNEL_CALL(bind, descriptor, address, address_bytes);
+}
+
+int listen(int descriptor, int backlog) noexcept {
+  return EXS_KERNEL_CALL(listen, descriptor, backlog);
+}
+
+int connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes) noexcept {
+  return EXS_KERNEL_CALL(connect, descriptor, peer, peer_bytes);
+}
+
+int accept4(int descriptor, sockaddr* peer, socklen_t* peer_bytes, int flags) noexcept {
+  return EXS_KERNEL_CALL(accept4, descriptor, peer, peer_bytes, flags);
+}
+
+int shutdown(int descriptor, int how) noexcept {
+  return EXS_KERNEL_CALL(shutdown, descriptor, how);
+}
+
+int getsockname(int descriptor, sockaddr* address, socklen_t* address_bytes) noexcept {
+  return EXS_KERNEL_CALL(getsockname, descriptor, address, address_bytes);
+}
+
+int getpeername(int descriptor, sockaddr* address, socklen_t* address_bytes) noexcept {
+  return EXS_KERNEL_CALL(getpeername, descriptor, address, address_bytes);
+}
+
+int getsockopt(int descriptor, int level, int name, void* value, socklen_t* value_bytes) noexcept {
+  return EXS_KERNEL_CALL(getsockopt, descriptor, level, name, value, value_bytes);
+}
+
+int setsockopt(int descriptor, int level, int name, const void* value, socklen_t value_bytes) noexcept {
+  return EXS_KERNEL_CALL(setsockopt, descriptor, level, name, value, value_bytes);
+}
+
+ssize_t send(int descriptor, const void* bytes, std::size_t count, int flags) noexcept {
+  return EXS_KERNEL_CALL(send, descriptor, bytes, count, flags);
+}
+
+ssize_t recv(int descriptor, void* bytes, std::size_t count, int flags) noexcept {
+  return EXS_KERNEL_CALL(recv, descriptor, bytes, count, flags);
+}
+
+ssize_t sendmsg(int descriptor, const msghdr* message, int flags) noexcept {
+  return EXS_KERNEL_CALL(sendmsg, descriptor, message, flags);
+}
+
+ssize_t recvmsg(int descriptor, msghdr* message, int flags) noexcept {
+  return EXS_KERNEL_CALL(recvmsg, descriptor, message, flags);
+}
+
+int getifaddrs(ifaddrs** first) noexcept {
+  return EXS_KERNEL_CALL(getifaddrs, first);
+}
+
+int open(const char* path, int flags) noexcept {
+  return EXS_KERNEL_CALL(open, path, flags);
+}
+
+int close(int descriptor) noexcept {
+  return EXS_KERNEL_CALL(close, descriptor);
+}
+
+ssize_t read(int descriptor, void* bytes, std::size_t count) noexcept {
+  return EXS_KERNEL_CALL(read, descriptor, bytes, count);
+}
+
+ssize_t write(int descriptor, const void* bytes, std::size_t count) noexcept {
+  return EXS_KERNEL_CALL(write, descriptor, bytes, count);
+}
+
+ssize_t pread(int descriptor, void* bytes, std::size_t count, off_t offset) noexcept {
+  return EXS_KERNEL_CALL(pread, descriptor, bytes, count, offset);
+}
+
+int dup3(int descriptor, int number, int flags) noexcept {
+  return EXS_KERNEL_CALL(dup3, descriptor, number, flags);
+}
+
+int fcntl(int descriptor, int command, int argument) noexcept {
+  return EXS_KERNEL_CALL(fcntl, descriptor, command, argument);
+}
+
+int stat(const char* path, struct stat* into) noexcept {
+  return EXS_KERNEL_CALL(stat, path, into);
+}
+
+int fstat(int descriptor, struct stat* into) noexcept {
+  return EXS_KERNEL_CALL(fstat, descriptor, into);
+}
+
+int fstatfs(int descriptor, struct statfs* into) noexcept {
+  return EXS_KERNEL_CALL(fstatfs, descriptor, into);
+}
+
+int faccessat(int folder, const char* path, int mode, int flags) noexcept {
+  return EXS_KERNEL_CALL(faccessat, folder, path, mode, flags);
+}
+
+ssize_t readlink(const char* path, char* into, std::size_t count) noexcept {
+  return EXS_KERNEL_CALL(readlink, path, into, count);
+}
+
+int eventfd(unsigned count, int flags) noexcept {
+  return EXS_KERNEL_CALL(eventfd, count, flags);
+}
+
+int memfd_create(const char* name, unsigned flags) noexcept {
+  return EXS_KERNEL_CALL(memfd_create, name, flags);
+}
+
+int ftruncate(int descriptor, off_t length) noexcept {
+  return EXS_KERNEL_CALL(ftruncate, descriptor, length);
+}
+
+int epoll_create1(int flags) noexcept {
+  return EXS_KERNEL_CALL(epoll_create1, flags);
+}
+
+int epoll_ctl(int set, int command, int descriptor, epoll_event* event) noexcept {
+  return EXS_KERNEL_CALL(epoll_ctl, set, command, descriptor, event);
+}
+
+int epoll_wait(int set, epoll_event* events, int count_max, int timeout_ms) noexcept {
+  return EXS_KERNEL_CALL(epoll_wait, set, events, count_max, timeout_ms);
+}
+
+int poll(pollfd* watched, unsigned long count, int timeout_ms) noexcept {
+  return EXS_KERNEL_CALL(poll, watched, count, timeout_ms);
+}
+
+int ppoll(pollfd* watched, unsigned long count, timespec* left, const sigset_t* signals) noexcept {
+  constexpr std::size_t kSignalSetBytes = (_NSIG - 1) / 8;  // the kernel's
+  return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_ppoll, watched, count, left, signals, kSignalSetBytes));
+}
+
+int timerfd_create(int clock, int flags) noexcept {
+  return EXS_KERNEL_CALL(timerfd_create, clock, flags);
+}
+
+int timerfd_settime(int timer, int flags, const itimerspec* when, itimerspec* before) noexcept {
+  return EXS_KERNEL_CALL(timerfd_settime, timer, flags, when, before);
+}
+
+int nanosleep(const timespec* time, timespec* left) noexcept {
+  return EXS_KERNEL_CALL(nanosleep, time, left);
+}
+
+int sched_yield() noexcept {
+  return EXS_KERNEL_CALL(sched_yield);
+}
+
+void* mmap(void* address, std::size_t count, int protection, int flags, int descriptor, off_t offset) noexcept {
+  return EXS_KERNEL_CALL(mmap, address, count, protection, flags, descriptor, offset);
+}
+
+int munmap(void* address, std::size_t count) noexcept {
+  return EXS_KERNEL_CALL(munmap, address, count);
+}
+
+int madvise(void* address, std::size_t count, int advice) noexcept {
+  return EXS_KERNEL_CALL(madvise, address, count, advice);
+}
+
+int mincore(void* address, std::size_t count, unsigned char* resident) noexcept {
+  return EXS_KERNEL_CALL(mincore, address, count, resident);
+}
+
+int membarrier(int command) noexcept {
+  return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_membarrier, command, 0, 0));
+}
+
+ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned long here_count, const iovec* there,
+                         unsigned long there_count, unsigned long flags) noexcept {
+  return EXS_KERNEL_CALL(process_vm_readv, process, here, here_count, there, there_count, flags);
+}
+
+ssize_t process_vm_writev(pid_t process, const iovec* here, unsigned long here_count, const iovec* there,
+                          unsigned long there_count, unsigned long flags) noexcept {
+  return EXS_KERNEL_CALL(process_vm_writev, process, here, here_count, there, there_count, flags);
+}
+
+pid_t getpid() noexcept {
+  return EXS_KERNEL_CALL(getpid);
+}
+
+uid_t geteuid() noexcept {
+  return EXS_KERNEL_CALL(geteuid);
+}
+
+int pidfd_open(pid_t process) noexcept {
+  return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_pidfd_open, process, 0));
+}
+
+int sigqueue(pid_t process, int signal, sigval value) noexcept {
+  return EXS_KERNEL_CALL(sigqueue, process, signal, value);
+}
+
+int getrlimit(int resource, rlimit* limit) noexcept {
+  return EXS_KERNEL_CALL(getrlimit, static_cast<__rlimit_resource>(resource), limit);
+}
+
+int capget(void* header, void* sets) noexcept {
+  return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_capget, header, sets));
+}
+
+ssize_t getrandom(void* bytes, std::size_t count, unsigned flags) noexcept {
+  return EXS_KERNEL_CALL(getrandom, bytes, count, flags);
+}
+
+}  // namespace exs::kernel
