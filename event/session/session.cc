@@ -80,15 +80,14 @@ std::uint64_t Session::stalled_ns() const {
 
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
                             const proto::Outcome& outcome) {
-  auto* queue = static_cast<EventQueue*>(operation.tag.queue);
+  EventQueue* const queue = operation.tag.queue;
   const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   ++(direction == proto::Direction::kSend ? ended_.sends : ended_.receives);
   if (outcome.error != 0) count_error(outcome.error);
   // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
-  if (operation.tag.region != nullptr) static_cast<Region*>(operation.tag.region)->release();
-  if (operation.tag.attachment != nullptr)
-    Attachment::Destroyer()(static_cast<Attachment*>(operation.tag.attachment));
+  if (operation.tag.region != nullptr) operation.tag.region->release();
+  if (operation.tag.attachment != nullptr) Attachment::Destroyer()(operation.tag.attachment);
   if (operation.persistent) owned_by_persistent(direction) = false;
   std::atomic<std::uint32_t>& ended = open_operations(direction).ended;
   ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -100,7 +99,7 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
 }
 
 void Session::tell_use(const proto::Operation& operation, const proto::Usage& usage) {
-  static_cast<Attachment*>(operation.tag.attachment)->notice->tell(usage);
+  operation.tag.attachment->notice->tell(usage);
 }
 
 void Session::push_control(const ControlTarget& target, int type, int error) {

@@ -6,14 +6,20 @@
 
 #include "src/provider/provider.h"
 
-namespace exs::proto {
+namespace exs {
 
-// What whoever posted the operation needs to find again when it ends. Never looked at by the engine, but for
-// the handle, which a cancel may name.
+class Attachment;
+class EventQueue;
+class Region;
+
+namespace proto {
+
+// What whoever posted the operation finds again when it ends. The engine never looks at it, except at the
+// handle, which a cancel may name.
 struct OperationTag {
-  void* queue = nullptr;
-  void* region = nullptr;      // of operations with one piece of registered memory
-  void* attachment = nullptr;  // what other operations hold on to
+  EventQueue* queue = nullptr;
+  Region* region = nullptr;          // of operations with one piece of registered memory
+  Attachment* attachment = nullptr;  // what other operations hold on to
   void* handle = nullptr;
   std::int32_t memory_handle = 0;
   std::uint8_t event_type = 0;  // 0: the plain one of the direction
@@ -79,4 +85,5 @@ struct Cancelled {
   std::uint32_t begun = 0;  // of those: the peer has begun with them, so they end when it has ended them
 };
 
-}  // namespace exs::proto
+}  // namespace proto
+}  // namespace exs
