@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "src/base/drive_lock.h"
@@ -26,6 +28,28 @@ class Task {
   virtual ~Task() = default;
   virtual void run(Shard& shard) = 0;
 };
+
+// A task that calls `body`, as body(shard) or body(). What the body holds dies with the task, whether it ran
+// or not.
+template <typename Body>
+[[nodiscard]] std::unique_ptr<Task> make_task(Body&& body) {
+  using Stored = std::decay_t<Body>;
+  class Call final : public Task {
+   public:
+    explicit Call(Body&& given) : body_(std::forward<Body>(given)) {}
+    void run(Shard& shard) override {
+      if constexpr (std::is_invocable_v<Stored&, Shard&>) {
+        body_(shard);
+      } else {
+        body_();
+      }
+    }
+
+   private:
+    Stored body_;
+  };
+  return std::make_unique<Call>(std::forward<Body>(body));
+}
 
 // A transfer (client set; the frequent case, no allocation) or a task.
 struct Command {

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_nobody_took_dies_with_the_queue) {
   {
     CommandQueue queue;
     Command command;
-    command.task = std::make_unique<Call>([witness](Shard&) {});
+    command.task = make_task([witness](Shard&) {});
     queue.push(std::move(command));
   }
   BOOST_TEST(witness.use_count() == 1);

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -115,16 +114,6 @@ inline ProviderSet& providers_of(Provider& provider) {
   return set;
 }
 
-// A task from a lambda.
-class Call final : public Task {
- public:
-  explicit Call(std::function<void(Shard&)> body) : body_(std::move(body)) {}
-  void run(Shard& shard) override { body_(shard); }
-
- private:
-  const std::function<void(Shard&)> body_;
-};
-
 struct ShardFixture {
   FakeProvider provider;
   std::shared_ptr<Shard> shard = std::move(*Shard::create(providers_of(provider)));
@@ -132,7 +121,10 @@ struct ShardFixture {
 
   // As a thread that waits and spins.
   void drive() { shard->drive_as_waiter(monotonic_ns(), true); }
-  void execute(std::function<void(Shard&)> body) { shard->execute(std::make_unique<Call>(std::move(body))); }
+  template <typename Body>
+  void execute(Body&& body) {
+    shard->execute(make_task(std::forward<Body>(body)));
+  }
 };
 
 }  // namespace exs::test

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <latch>
 #include <thread>
 #include <vector>
