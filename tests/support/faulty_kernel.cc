@@ -1,0 +1,115 @@
+#include "tests/support/faulty_kernel.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <string_view>
+#include <type_traits>
+
+namespace exs::test {
+namespace {
+
+std::atomic<FaultPlan*> followed{nullptr};
+
+struct Fault {
+  std::string_view call;
+  int error = 0;
+  bool is_done_nevertheless = false;  // the call fails, and what it was for has happened
+};
+
+// How calls fail on a machine that runs out of something, or whose peers go. What is missing here cannot fail with the
+// arguments that the library has (writing to an eventfd, setting a timer, asking for one's own number), or fails for good
+// (getrandom).
+constexpr Fault kFaults[] = {
+    {"socket", EMFILE},
+    {"bind", EADDRINUSE},
+    {"listen", EADDRINUSE},
+    {"connect", ENETUNREACH},
+    {"accept4", EMFILE},
+    {"shutdown", ENOTCONN},
+    {"getsockname", ENOBUFS},
+    {"getpeername", ENOTCONN},
+    {"getsockopt", ENOBUFS},
+    {"setsockopt", ENOBUFS},
+    {"send", ECONNRESET},
+    {"recv", ECONNRESET},
+    {"sendmsg", ECONNRESET},
+    {"recvmsg", ECONNRESET},
+    {"open", EMFILE},
+    {"close", EIO, true},
+    {"read", EIO},
+    {"pread", EIO},
+    {"dup3", EMFILE},
+    {"fcntl", EMFILE},
+    {"stat", EACCES},
+    {"fstat", EACCES},
+    {"fstatfs", EACCES},
+    {"readlink", EACCES},
+    {"eventfd", EMFILE},
+    {"memfd_create", EMFILE},
+    {"ftruncate", ENOMEM},
+    {"epoll_create1", EMFILE},
+    {"epoll_ctl", ENOSPC},
+    {"epoll_wait", EINTR},
+    {"poll", EINTR},
+    {"ppoll", EINTR},
+    {"timerfd_create", EMFILE},
+    {"nanosleep", EINTR},
+    {"mmap", ENOMEM},
+    {"madvise", EINVAL},
+    {"process_vm_readv", EPERM},
+    {"process_vm_writev", EPERM},
+    {"pidfd_open", EMFILE},
+    {"getifaddrs", ENOMEM},
+};
+
+const Fault* fault_of(std::string_view call) {
+  for (const Fault& fault : kFaults) {
+    if (fault.call == call) return &fault;
+  }
+  return nullptr;
+}
+
+// Of the call that is to fail now; null: it does not.
+const Fault* due_fault(const char* call) {
+  FaultPlan* const plan = followed.load();
+  if (plan == nullptr || !plan->counts) return nullptr;
+  const Fault* const fault = fault_of(call);
+  if (fault == nullptr || plan->calls.fetch_add(1) != plan->fails_at) return nullptr;
+  plan->failed = fault->call.data();
+  return fault;
+}
+
+template <typename Call, typename... Arguments>
+auto call_or_fail(const char* name, Call call, const Arguments&...) {
+  using Value = std::invoke_result_t<Call>;
+  const Fault* const fault = due_fault(name);
+  if (fault == nullptr) return call();
+  if (fault->is_done_nevertheless) call();
+  errno = fault->error;
+  if constexpr (std::is_pointer_v<Value>) {
+    return reinterpret_cast<Value>(std::intptr_t{-1});  // MAP_FAILED
+  } else {
+    return static_cast<Value>(-1);
+  }
+}
+
+// Nothing is needed to leave an epoll set, or to change in it.
+template <typename Call>
+int call_or_fail(const char* name, Call call, int /*set*/, int command, int /*descriptor*/,
+                 epoll_event* /*event*/) {
+  return command == EPOLL_CTL_ADD ? call_or_fail(name, call) : call();
+}
+
+}  // namespace
+
+void follow(FaultPlan* plan) {
+  followed = plan;
+}
+
+}  // namespace exs::test
+
+// NOLINTNEXTLINE(bugprone-macro-parentheses): arguments, as they are
+#define EXS_KERNEL_CALL(name, ...) \
+  exs::test::call_or_fail(__func__, [&] { return ::name(__VA_ARGS__); } __VA_OPT__(, ) __VA_ARGS__)
+#include "src/base/kernel.cc"  // NOLINT(bugprone-suspicious-include)
