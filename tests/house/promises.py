@@ -25,6 +25,7 @@ EXCUSED = {
     "exs_connect event EHOSTUNREACH": "needs a network without the route",
     "exs_connect event ENETUNREACH": "needs a network without the route",
     "exs_listen EOPNOTSUPP": "needs a machine without RDMA devices: tests/api/choice_test",
+    "exs_connect EOPNOTSUPP": "needs a kernel socket: tests/api/plain_test",
     "exs_connect event EOPNOTSUPP": "needs ends whose choices clash: tests/api/choice_test",
     "exs_connect event EPROTO": "needs a peer that is no exs: tests/api/connect_test",
     "exs_connect event EPROTONOSUPPORT": "needs a peer of another version: tests/api/connect_test",
