@@ -25,7 +25,7 @@ constexpr std::size_t kMessageMax = 128;
 constexpr int kThreads = 2;
 constexpr int kLingerMs = 1000;
 
-// Places for the messages of clients, registered once: that is cheaper than once for each.
+// Memory for the messages of clients, registered once: this is cheaper than once for each.
 class Places {
  public:
   Places() {
@@ -64,7 +64,7 @@ std::span<const std::byte> answer(std::span<std::byte> memory, std::size_t lengt
 
 struct Worker {
   Places places;
-  ex::Loop loop;  // dies first, and ends the coroutines that use the places
+  ex::Loop loop;  // destroyed first, which ends the coroutines that use the places
   unsigned long served = 0, failed = 0, answered = 0;
 };
 
@@ -89,7 +89,7 @@ ex::Task<> accept_clients(Worker& worker, const ex::Socket& listening) {
     if (accepted.error == std::errc::operation_canceled) break;
     if (accepted.error) continue;  // that client could not connect; the next one may
     if (worker.places.full()) {
-      ++worker.failed;  // this one is turned away
+      ++worker.failed;  // this one is rejected
     } else {
       worker.loop.spawn(serve(worker, std::move(accepted.socket)));
     }

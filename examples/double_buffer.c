@@ -1,9 +1,9 @@
 /* Double buffering: one process produces blocks, another reads them, and neither waits while the other works.
  *
- * Each of two buffers is published with a persistent send on a connection of its own. EXS_NOTIFY tells the
- * producer when the consumer has read a buffer (EXS_EVT_PEER_READ): it may be filled with the next block. A
- * third connection carries the number of each block that was filled later than the first two, so that the
- * consumer reads none twice. */
+ * Each of two buffers is published with a persistent send on a separate connection. EXS_NOTIFY reports to the
+ * producer that the consumer has read a buffer (EXS_EVT_PEER_READ), which can then hold the next block. A
+ * third connection carries the number of each block after the first two, so that the consumer reads none
+ * twice. */
 #include <errno.h>
 #include <exs/exs.h>
 #include <netinet/in.h>
@@ -16,10 +16,10 @@
 
 enum { BLOCKS = 200, BLOCK_WORDS = 65536, READY = 2, CONNECTIONS = 3, QUEUE_DEPTH = 16, NUMBERS = 8 };
 
-/* Either process has one of these, in registered memory. */
+/* Each process has one of these, in registered memory. */
 struct memory {
   uint64_t buffers[2][BLOCK_WORDS];
-  uint64_t numbers[NUMBERS]; /* of blocks, on their way to the consumer */
+  uint64_t numbers[NUMBERS]; /* of blocks, on the way to the consumer */
 };
 
 static exs_qhandle_t queue;
@@ -62,7 +62,7 @@ static void tell(uint64_t block, int ready) {
 
 static uint64_t produce(int listener) {
   int sockets[CONNECTIONS];
-  uint64_t held[2] = {0, 1}, reads = 0; /* the block that each buffer holds; how often either was read */
+  uint64_t held[2] = {0, 1}, reads = 0; /* block in each buffer; reads of both buffers */
   for (int i = 0; i < CONNECTIONS; i++) {
     check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
     sockets[i] = next_event().exs_evt_union.exs_evt_accept.exs_evt_newsocket;
@@ -104,7 +104,7 @@ static void receive(int socket, void* to, size_t length) {
     errno = EPIPE, check(-1, "the producer");
 }
 
-/* The notices of two connections may overtake each other, and so may the numbers. */
+/* The notifications of the two connections have no common order, nor have the numbers. */
 static void wait_for(uint64_t block, uint64_t filled[2], int ready) {
   while (filled[block % 2] != block) {
     receive(ready, memory->numbers, sizeof memory->numbers[0]);
@@ -124,7 +124,7 @@ static int consume(int port) {
     for (uint64_t i = 0; i < BLOCK_WORDS; i++)
       if (words[i] != block * BLOCK_WORDS + i) return fprintf(stderr, "block %d is damaged\n", (int)block), 1;
   }
-  wait_for(BLOCKS, filled, sockets[READY]); /* the producer knows of every read */
+  wait_for(BLOCKS, filled, sockets[READY]); /* the producer knows every read */
   return exs_fini();
 }
 

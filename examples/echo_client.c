@@ -1,4 +1,4 @@
-/* Load for echo_server: opens many connections at once and checks everything that comes back. */
+/* Load for echo_server: opens many connections at once and checks every echo. */
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void open_connection(struct connection* c) {
 static void start_round(struct connection* c) {
   for (size_t i = 0; i < message_bytes; i++)
     c->out[i] = (char)((size_t)(c->socket * 7 + c->received * 13) + i);
-  /* The receive first, so that the reply finds its place ready. */
+  /* The receive is posted first, so that the reply arrives in place. */
   check(exs_recv(c->socket, c->in, message_bytes, 0, queue, c, c->region), "exs_recv");
   check(exs_send(c->socket, c->out, message_bytes, 0, queue, c, c->region), "exs_send");
 }
@@ -64,7 +64,7 @@ static int handle(const exs_event_t* event) {
     check_reply(c, event);
     c->received++;
   }
-  if (c->sent != c->received) return 0; /* the other half of the round is to come */
+  if (c->sent != c->received) return 0; /* the other event of the round follows */
   if (c->received == messages) return 1;
   start_round(c);
   return 0;

@@ -1,8 +1,8 @@
 /* An asynchronous echo server: many clients, one thread (beside the one that waits for SIGINT), one event
  * queue.
  *
- * Each client has one operation under way: a receive, or the send that returns what came. So its buffer is
- * never in two operations at once, and all there is to know about a client is which of the two it is. */
+ * Each client has one pending operation: a receive, or the send that returns the message. So no two
+ * operations use its buffer at once, and the state of a client is which of the two it is. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -21,14 +21,14 @@ struct client {
   int socket;
   char* buffer;
   exs_mhandle_t region;
-  int receiving;      /* what is under way or to be posted: a receive, else a send */
+  int receiving;      /* the operation that is pending or to be posted: a receive, else a send */
   size_t reply_bytes; /* of that send */
   struct client* next_stalled;
 };
 
 static int stopped;
 static exs_qhandle_t queue;
-static struct client* stalled; /* their posts met EAGAIN and are tried again after each batch of events */
+static struct client* stalled; /* their posts failed with EAGAIN; repeated after each batch of events */
 static unsigned long served, failed, echoed;
 
 static int check(int result, const char* what) {
@@ -37,7 +37,7 @@ static int check(int result, const char* what) {
   exit(1);
 }
 
-/* Nothing of the client is under way when this is called, so its memory is ours. */
+/* The client has no pending operation when this is called, so the program owns its memory. */
 static void drop(struct client* client, unsigned long* counter) {
   ++*counter;
   exs_close(client->socket);
@@ -54,7 +54,7 @@ static void post(struct client* c) {
     drop(c, &failed);
     return;
   }
-  c->next_stalled = stalled; /* the queue is full: take events first */
+  c->next_stalled = stalled; /* the queue is full: dequeue events first */
   stalled = c;
 }
 
@@ -86,7 +86,7 @@ static void handle_transfer(struct client* client, const exs_event_t* event) {
   if (event->exs_evt_flags & EXS_EVF_EOF) {
     drop(client, &served);
   } else if (event->exs_evt_errno != 0 || event->exs_evt_flags & EXS_EVF_TRUNC) {
-    drop(client, &failed); /* the connection broke, or the message was longer than our buffer */
+    drop(client, &failed); /* the connection failed, or the message was longer than the buffer */
   } else {
     if (client->receiving) client->reply_bytes = event->exs_evt_union.exs_evt_xfer.exs_evt_length;
     if (!client->receiving) echoed++;
@@ -95,7 +95,7 @@ static void handle_transfer(struct client* client, const exs_event_t* event) {
   }
 }
 
-/* SIGINT becomes an event: a handler would not end a wait that begins just after it. */
+/* SIGINT becomes an event: a handler does not end a wait that begins just after it. */
 static void* await_interrupt(void* signals) {
   int number;
   sigwait(signals, &number);
@@ -117,7 +117,7 @@ static int listen_on(const char* host, int port) {
   address.sin_port = htons((unsigned short)port);
   check(inet_pton(AF_INET, host, &address.sin_addr) == 1 ? 0 : (errno = EINVAL, -1), host);
   int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
-  /* exs_close waits for the peer; one that is silent must not hold up the others for long. */
+  /* exs_close blocks on the peer; a silent peer must not delay the others for long. */
   check(exs_setsockopt(listener, SOL_EXS, EXS_SO_LINGER_MS, &(int){LINGER_MS}, sizeof(int)),
         "exs_setsockopt");
   check(exs_bind(listener, (struct sockaddr*)&address, length), "exs_bind");

@@ -34,7 +34,7 @@ int check(int result, const std::string& what) {
   return result;
 }
 
-// Waits for the next event, of this type unless the receiver has something to say. Returns its length.
+// Waits for the next event, which has this type unless the receiver has sent its answer. Returns its length.
 std::size_t next(int type, const std::string& doing) {
   check(exs_qdequeue(queue, &event, 1, nullptr), doing);
   if (event.exs_evt_errno != 0) fail(doing + ": " + std::strerror(event.exs_evt_errno));

@@ -3,8 +3,7 @@
  *
  * The plate is published with one persistent send on each viewer's connection. From then on viewers read it
  * by RDMA, served by the library: the thread that computes makes no exs call and no system call, and does not
- * know whether it is watched. The accepting of viewers is the work of the main thread. heat_view.c is the
- * viewer. */
+ * know whether it is watched. The main thread accepts viewers. heat_view.c is the viewer. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -18,8 +17,8 @@
 
 enum { WIDTH = 128, HEIGHT = 128, HOT = 100, QUEUE_DEPTH = 1024 };
 
-/* What viewers read. Step n fills cells[n % 2] from the other one. A viewer that wants no mixture of two
- * steps could be given an exs_window_t here, see exs_recv_window(3). */
+/* What viewers read. Step n fills cells[n % 2] from the other one. An exs_window_t here would give viewers
+ * consistent steps; see exs_recv_window(3). */
 static struct plate {
   uint64_t step; /* the last one that is complete */
   uint32_t width, height;
@@ -61,7 +60,7 @@ static void* simulate(void* unused) {
   return unused;
 }
 
-/* SIGINT becomes an event: a handler would not end a wait that begins just after it. */
+/* SIGINT becomes an event: a handler does not end a wait that begins just after it. */
 static void* await_interrupt(void* signals) {
   int number;
   sigwait(signals, &number);
@@ -76,7 +75,7 @@ static pthread_t start_thread(void* (*run)(void*), void* argument, const char* n
   return thread;
 }
 
-/* The receive never gets a message; its event says that the viewer has gone. */
+/* The receive never gets a message; its event means that the viewer has gone. */
 static void publish(int viewer, exs_mhandle_t region) {
   if (exs_send(viewer, plate, sizeof *plate, EXS_PERSISTENT, queue, NULL, region) == -1 ||
       exs_recv(viewer, NULL, 0, 0, queue, NULL, region) == -1)
@@ -91,7 +90,7 @@ static void handle(const exs_event_t* event, int listener, exs_mhandle_t region)
     if (event->exs_evt_errno == 0) publish(event->exs_evt_union.exs_evt_accept.exs_evt_newsocket, region);
   } else if (event->exs_evt_type == EXS_EVT_RECV && event->exs_evt_errno != ECANCELED) {
     exs_close(
-        event->exs_evt_socket); /* which ends the persistent send, with an event that tells nothing new */
+        event->exs_evt_socket); /* which completes the persistent send, with an event that adds nothing */
   }
 }
 

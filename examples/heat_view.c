@@ -1,8 +1,7 @@
 /* A viewer for heat.c: samples the plate while the simulation runs, thirty times a second, and draws it.
  *
- * Each sample is one exs_recv: it reads the memory of the simulation's persistent send as it is at that
- * moment. Here a picture may mix neighbouring steps, which does no harm; exs_recv_window(3) reads a
- * consistent one. */
+ * Each sample is one exs_recv: it reads the current content of the simulation's persistent send. A picture
+ * may mix neighbouring steps, which does no harm here; exs_recv_window(3) reads a consistent one. */
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <getopt.h>
@@ -34,7 +33,7 @@ static int check(int result, const char* what) {
   exit(1);
 }
 
-/* Waits for the one operation under way. */
+/* Waits for the one pending operation. */
 static exs_event_t finish(exs_qhandle_t queue, const char* what) {
   exs_event_t event;
   struct timeval limit = {.tv_sec = 30};
@@ -106,7 +105,7 @@ int main(int argc, char** argv) {
                                    {"plain", 0, NULL, 't'},
                                    {0}};
   const char* host = "127.0.0.1";
-  int option, port = 7779, frames = 0, plain = 0; /* 0 frames: for ever */
+  int option, port = 7779, frames = 0, plain = 0; /* 0 frames: no limit */
   while ((option = getopt_long(argc, argv, "a:p:n:t", options, NULL)) != -1) {
     if (option == 'a') host = optarg;
     if (option == 'p') port = atoi(optarg);
@@ -130,7 +129,7 @@ int main(int argc, char** argv) {
   struct timespec at;
   clock_gettime(CLOCK_MONOTONIC, &at);
   if (!plain) printf("\033[2J");
-  /* With --frames: until the simulation was seen to get on, which a starved machine may take long to show. */
+  /* With --frames: until the simulation has advanced, which may take long on a busy machine. */
   for (int n = 0; frames == 0 || n < frames || (plate->step == first && n < frames + EXTRA_FRAMES); n++) {
     if (n > 0) wait_for_next_frame(&at);
     sample(simulation, plate, queue, region);

@@ -1,5 +1,5 @@
-/* Load for request_server: opens many connections at once, keeps one request under way on each, checks every
- * reply. */
+/* Load for request_server: opens many connections at once, keeps one request pending on each, and checks
+ * every reply. */
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void open_connection(struct connection* c) {
   check(exs_connect(c->socket, (struct sockaddr*)&server, sizeof server, 0, queue, c), "exs_connect");
 }
 
-/* The receive first, so that the reply finds its place ready. */
+/* The receive is posted first, so that the reply arrives in place. */
 static void ask(struct connection* c) {
   int length = snprintf(c->request, MESSAGE_MAX, "add %d %d", c->number, c->answered);
   check(exs_recv(c->socket, c->reply, MESSAGE_MAX, 0, queue, c, region), "exs_recv");
@@ -60,7 +60,7 @@ static int handle(const exs_event_t* event) {
     check_reply(c, event->exs_evt_union.exs_evt_xfer.exs_evt_length);
     c->answered++;
   }
-  if (c->sent != c->answered) return 0; /* the other event of this request is to come */
+  if (c->sent != c->answered) return 0; /* the other event of this request follows */
   if (c->answered == requests) return 1;
   ask(c);
   return 0;

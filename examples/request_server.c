@@ -1,9 +1,9 @@
 /* A request/response server for thousands of clients: threads that share nothing but the listening socket.
  *
- * Each thread has a queue of its own and one accept posted on it, and the clients that it accepts live on
- * that queue. A client has one operation under way: the receive of a request, or the send of its reply. A
- * request is "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket ends the accepts: so the
- * threads are told to stop. */
+ * Each thread has its own queue with one posted accept; the clients that it accepts use that queue. A client
+ * has one pending operation: the receive of a request, or the send of its reply. A request is
+ * "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket cancels the accepts, and that stops
+ * the threads. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -43,13 +43,13 @@ static int check(int result, const char* what) {
 static size_t answer(char text[MESSAGE_MAX], size_t length) {
   long a, b;
   char request[MESSAGE_MAX + 1] = "";
-  memcpy(request, text, length); /* what came need not end with a zero; the copy does */
+  memcpy(request, text, length); /* the message need not end with a zero; the copy does */
   int known = sscanf(request, "add %9ld %9ld", &a, &b) == 2;
   return (size_t)(known ? snprintf(text, MESSAGE_MAX, "%ld", a + b)
                         : snprintf(text, MESSAGE_MAX, "error: not a request"));
 }
 
-/* Nothing of the client is posted when this is called. The end of it is EXS_EVT_CLOSE. */
+/* The client has no pending operation when this is called. EXS_EVT_CLOSE follows. */
 static void drop(struct worker* w, struct client* c, unsigned long* counter) {
   check(exs_close_async(c->socket, 0, w->queue, c), "exs_close_async"), ++*counter;
 }
@@ -71,7 +71,7 @@ static void handle(struct worker* w, struct client* c, const exs_event_t* event)
   } else if (event->exs_evt_flags & EXS_EVF_EOF) {
     drop(w, c, &w->served); /* the client has closed */
   } else if (event->exs_evt_errno != 0 || event->exs_evt_flags & EXS_EVF_TRUNC) {
-    drop(w, c, &w->failed); /* the connection broke, or the request is too long */
+    drop(w, c, &w->failed); /* the connection failed, or the request is too long */
   } else if (c->replying) {
     w->answered++, receive(w, c);
   } else {
@@ -88,7 +88,7 @@ static void handle_accept(struct worker* w, const exs_event_t* event) {
   struct client* c = w->free;
   if (c != NULL) w->free = c->next_free;
   if (c == NULL && w->used < CLIENTS_MAX) c = &w->clients[w->used++];
-  if (c == NULL) { /* full: this client is turned away */
+  if (c == NULL) { /* full: this client is rejected */
     exs_close(socket), w->failed++;
     return;
   }

@@ -518,7 +518,7 @@ enum {                             /* stable over releases; 0: none */
        EXS_REASON_FORBIDDEN = 2,   /* by EXS_SO_PROVIDER or EXS_PROVIDER */
        EXS_REASON_PEER_LACKS = 3,  /* the peer does not offer it */
        EXS_REASON_NOT_BUILT = 4,   /* not in this build of the library */
-       EXS_REASON_FAILED = 5,      /* a system call failed; the fact names it */
+       EXS_REASON_FAILED = 5,      /* a call failed unexpectedly; the fact names it */
        EXS_REASON_TIMED_OUT = 6,   /* the peer did not do its part in time */
        EXS_REASON_OTHER_HOST = 16, /* shm from here */
        EXS_REASON_OTHER_NETNS = 17,

@@ -1,9 +1,9 @@
-// exs.hpp - exs for C++20: objects that clean up after themselves, spans, and operations to co_await. A thin
-// layer over exs.h, all of it in headers; what an operation means is told by the manual page of the C
-// function of the same name, and exs-cpp(7) is the overview of this layer.
+// exs.hpp - exs for C++20: objects that release their resources, spans, and operations to co_await. A thin
+// header-only layer over exs.h. The manual page of the C function of the same name describes an operation;
+// exs-cpp(7) is the overview of this layer.
 //
-// Constructors and set-up calls throw std::system_error; transfers, and all that may fail while a program
-// runs, return a std::error_code or a Result and do not throw.
+// Constructors and set-up calls throw std::system_error. Transfers, and everything else that may fail while a
+// program runs, return a std::error_code or a Result and do not throw.
 #ifndef EXS_HPP
 #define EXS_HPP
 

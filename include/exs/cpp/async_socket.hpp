@@ -1,4 +1,4 @@
-// A socket whose operations are awaited by coroutines.
+// A socket whose operations coroutines await.
 #ifndef EXS_CPP_ASYNC_SOCKET_HPP
 #define EXS_CPP_ASYNC_SOCKET_HPP
 
@@ -27,7 +27,7 @@ struct PostAccept {
   }
 };
 
-// Whoever awaits needs exactly one event.
+// Refuses the flags that give no event, or several: an awaiting coroutine needs exactly one.
 template <typename Post>
 auto transfer(Loop* loop, int flags, Post post) {
   const auto checked_post = [flags, post](exs_qhandle_t queue, void* handle) {
@@ -40,10 +40,11 @@ auto transfer(Loop* loop, int flags, Post post) {
 
 }  // namespace detail
 
-// Every co_await resumes exactly once, with the result: also when the socket is closed, cancelled, destroyed
-// or moved meanwhile, and when its loop dies. Memory that an operation names must live until then.
+// Every co_await resumes exactly once, with the result, also when the operation is cancelled, when the socket
+// is closed, destroyed or moved meanwhile, and when its loop is destroyed. The memory of an operation must
+// stay valid until then.
 //
-// A socket that dies open is closed without waiting.
+// Destroying an open socket closes it without blocking.
 class AsyncSocket {
  public:
   AsyncSocket() noexcept = default;
@@ -51,7 +52,7 @@ class AsyncSocket {
       : AsyncSocket(loop, Socket::create(type, family)) {}
   AsyncSocket(Loop& loop, Socket socket) noexcept : attached_(loop, std::move(socket)) {}
 
-  // For set-up, and for what nobody waits for. Do not close or move it away.
+  // For set-up calls and for operations that no coroutine awaits. Do not close or move the socket.
   [[nodiscard]] Socket* operator->() noexcept { return &attached_.socket(); }
   [[nodiscard]] const Socket* operator->() const noexcept { return &attached_.socket(); }
   [[nodiscard]] bool is_open() const noexcept { return attached_.socket().is_open(); }
@@ -93,14 +94,14 @@ class AsyncSocket {
     };
     return Awaiting(attached_.loop(), post, detail::ReadError());
   }
-  // Once the peer has been told; after SHUT_WR, that is after what was sent before.
+  // Completes when the peer has been told; with SHUT_WR, after the sends that were posted before.
   auto shutdown(int how) const {
     const auto post = [how, socket = number()](exs_qhandle_t queue, void* handle) {
       return exs_shutdown_async(socket, how, queue, handle);
     };
     return Awaiting(attached_.loop(), post, detail::ReadError());
   }
-  // The socket is no longer open from the moment this is awaited. What other coroutines await ends.
+  // Closes the socket as soon as it is awaited. Operations that other coroutines await complete.
   auto close() {
     const auto post = [this](exs_qhandle_t queue, void* handle) {
       const int result = exs_close_async(number(), 0, queue, handle);
@@ -114,11 +115,11 @@ class AsyncSocket {
   }
 
   // --- co_await gives an Accepted ---
-  // The new socket belongs to the loop of this one, or to another one, whose coroutine this then is.
+  // The new socket belongs to the loop of this socket, or to `loop`, which then runs the awaiting coroutine.
   auto accept() const { return accept(attached_.loop()); }
   auto accept(Loop& loop) const { return accept(&loop); }
 
-  // Ends what can be ended of what is awaited, with ECANCELED. How many match.
+  // Cancels all operations that have not started, with ECANCELED. Returns how many match.
   int cancel() const noexcept { return attached_.socket().cancel(); }
 
  private:
@@ -140,7 +141,7 @@ inline Accepted detail::ReadAccepted::operator()(const Event& event) const noexc
   return {event.error(), AsyncSocket(*loop, Socket(event.new_socket()))};
 }
 
-// For a listening socket that belongs to no loop.
+// As AsyncSocket::accept, for a listening socket that belongs to no loop.
 inline Awaiting<detail::PostAccept, detail::ReadAccepted> accept(Loop& loop, const Socket& listening) {
   return {&loop, {listening.number()}, {&loop}};
 }

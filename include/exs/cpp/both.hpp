@@ -1,4 +1,4 @@
-// Two things awaited at once, as a send and the receive of its answer.
+// Awaits two operations at once, for instance a send and the receive of its reply.
 #ifndef EXS_CPP_BOTH_HPP
 #define EXS_CPP_BOTH_HPP
 
@@ -21,7 +21,7 @@ decltype(auto) awaiter_of(Awaited&& awaited) {
 template <typename Awaited>
 using AwaitedResult = decltype(awaiter_of(std::declval<Awaited>()).await_resume());
 
-// One of the two. Void results count as std::monostate.
+// One of the two operations. A void result becomes std::monostate.
 template <typename Awaited>
 struct Part {
   using Value =
@@ -36,7 +36,7 @@ struct Part {
   }
 };
 
-// Resumes who awaits it when both have ended.
+// Resumes the coroutine that awaits it when both have ended.
 class Join {
  public:
   [[nodiscard]] bool await_ready() const noexcept { return open_ == 0; }
@@ -68,7 +68,7 @@ Detached run_part(Part<Awaited>& part, Join& join) {
 
 }  // namespace detail
 
-// Starts the first, then the second, and ends when both have. Throws what one of them has thrown.
+// Starts the first, then the second, and completes when both have. Rethrows an exception of either.
 template <typename First, typename Second>
 Task<std::pair<typename detail::Part<First>::Value, typename detail::Part<Second>::Value>> both(
     First first, Second second) {

@@ -1,4 +1,4 @@
-// How the C++ layer tells errors: errno values as std::error_code.
+// Errors in the C++ layer: errno values as std::error_code.
 #ifndef EXS_CPP_ERROR_HPP
 #define EXS_CPP_ERROR_HPP
 
@@ -11,34 +11,34 @@
 
 namespace exs::cpp {
 
-// Compares with std::errc; 0 is no error.
+// An errno value as a code that compares with std::errc; 0: no error.
 inline std::error_code error_of(int number) noexcept {
   return {number, std::generic_category()};
 }
 
-// Of a call that returned `result`: -1 means that errno tells.
+// The outcome of a call that returned `result`; -1: the error is in errno.
 inline std::error_code outcome_of(int result) noexcept {
   return error_of(result == -1 ? errno : 0);
 }
 
-// For set-up: throws what errno tells.
+// For set-up calls: returns `result`, or throws the error in errno if it is -1.
 inline int checked(int result, const char* call) {
   if (result == -1) throw std::system_error(error_of(errno), call);
   return result;
 }
 
-// What became of a transfer.
+// The outcome of a transfer.
 struct [[nodiscard]] Result {
   std::error_code error;
   std::size_t bytes = 0;
   std::uint32_t flags = 0;  // EXS_EVF_*
 
   explicit operator bool() const noexcept { return !error; }
-  // The peer sends no more.
+  // The peer has ended its sending.
   [[nodiscard]] bool ended() const noexcept { return (flags & EXS_EVF_EOF) != 0; }
-  // The message was longer than the memory.
+  // The message was longer than the buffer.
   [[nodiscard]] bool truncated() const noexcept { return (flags & EXS_EVF_TRUNC) != 0; }
-  // The bytes, or the error as an exception.
+  // Returns the bytes, or throws the error.
   std::size_t value() const {
     if (error) throw std::system_error(error);
     return bytes;

@@ -1,4 +1,4 @@
-// Runs coroutines: takes the events of one queue and resumes whoever awaits them.
+// Runs coroutines: dequeues the events of one queue and resumes the coroutines that await them.
 #ifndef EXS_CPP_LOOP_HPP
 #define EXS_CPP_LOOP_HPP
 
@@ -16,11 +16,11 @@ class Loop;
 
 namespace detail {
 
-// What a coroutine awaits. Lies in the coroutine; its address is the handle of the event.
+// What a coroutine awaits. Part of the coroutine frame; its address is the handle of the event.
 class Operation {
  public:
   Operation() = default;
-  // Only before it is awaited.
+  // Allowed only before it is awaited.
   Operation(Operation&&) noexcept {}
   Operation& operator=(Operation&&) = delete;
 
@@ -35,7 +35,7 @@ class Operation {
   Operation* next_ = nullptr;
 };
 
-// A socket that its loop knows of while it is open.
+// A socket that its loop lists while it is open.
 class Attached {
  public:
   Attached() noexcept = default;
@@ -52,7 +52,7 @@ class Attached {
   [[nodiscard]] Loop* loop() const noexcept { return loop_; }
   [[nodiscard]] Socket& socket() noexcept { return socket_; }
   [[nodiscard]] const Socket& socket() const noexcept { return socket_; }
-  // Forgets the socket, which somebody else closes.
+  // Removes it from the list; the caller closes the socket.
   inline void detach() noexcept;
 
  private:
@@ -75,38 +75,38 @@ class Attached {
 
 }  // namespace detail
 
-// One thread uses a loop, its sockets and its coroutines; stop() alone may be called from any thread. A
-// program with several threads gives each one a loop.
+// One thread at a time uses a loop, its sockets and its coroutines; only stop() may be called from any
+// thread. A program with several threads has a loop for each.
 //
-// What was spawned and has not ended when the loop dies is ended then: the sockets of the loop are broken
-// off, and each coroutine is resumed with ECANCELED by what it awaits, and by all that it awaits later.
+// The destructor ends the spawned tasks that have not ended: it aborts the connections of the loop's sockets
+// and resumes each coroutine with an error; everything that it awaits later completes with ECANCELED.
 class Loop {
  public:
-  // The queue grows when more operations are under way.
+  // The queue grows when more operations are pending.
   explicit Loop(int depth = 256) : queue_(std::max(depth, kBatch)) {}
   ~Loop() {
     ending_ = true;
     while (sockets_ != nullptr) break_off(*sockets_);
-    // What is left waits on sockets that are not ours.
+    // The remaining operations are on sockets of others.
     for (auto* operation = operations_; operation != nullptr; operation = operation->next_)
       exs_cancel(-1, operation, EXS_CAF_AHANDLE);
     while (under_way_ > 0) step();
-    while (sockets_ != nullptr) break_off(*sockets_);  // made meanwhile, by a coroutine that has ended
+    while (sockets_ != nullptr) break_off(*sockets_);  // created meanwhile, by a coroutine that has ended
   }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   [[nodiscard]] const Queue& queue() const noexcept { return queue_; }
 
-  // Runs the task until it awaits something; run() goes on with it.
+  // Runs the task until it first suspends; run() continues it.
   void spawn(Task<void> task) { run_detached(std::move(task)); }
-  // Until every spawned task has ended, or stop(). Throws what a task has thrown: the first, if several have.
+  // Runs until every spawned task has ended, or stop(). Rethrows the first exception of a task.
   void run() {
     stopped_ = false;
     while (tasks_ > 0 && !stopped_ && !thrown_) step();
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
-  // Runs until this task has ended, and returns its result or throws what it has thrown.
+  // Runs until this task has ended, and returns its result or rethrows its exception.
   template <typename T>
   T block_on(Task<T> task) {
     Outcome<T> outcome;
@@ -115,17 +115,17 @@ class Loop {
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
     if constexpr (!std::is_void_v<T>) return std::move(*outcome.value);
   }
-  // run() returns once it has handled the events that were in the queue before. Thread: any.
+  // Makes run() return after the events that are in the queue. Thread: any.
   std::error_code stop() const noexcept {
     std::error_code error = queue_.post(nullptr);
     while (error == std::errc::resource_unavailable_try_again && grow()) error = queue_.post(nullptr);
     return error;
   }
-  // Spawned ones that have not ended.
+  // The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t tasks() const noexcept { return tasks_; }
 
-  // For what is to be awaited: post(queue, handle) is a call of exs.h. Without an error, the event of the
-  // operation resumes its coroutine, once.
+  // Posts an operation that a coroutine awaits: post(queue, handle) is a call of exs.h. Without an error, the
+  // event of the operation resumes its coroutine, once.
   template <typename Post>
   std::error_code start(detail::Operation* operation, const Post& post) noexcept {
     if (ending_) return error_of(ECANCELED);
@@ -138,7 +138,7 @@ class Loop {
 
  private:
   friend detail::Attached;
-  static constexpr int kBatch = 64;  // events taken at once
+  static constexpr int kBatch = 64;  // events dequeued at once
 
   template <typename T>
   struct Outcome {
@@ -183,7 +183,7 @@ class Loop {
     if (operation.next_ != nullptr) operation.next_->previous_ = before;
   }
 
-  // False: the queue is not what is full, or cannot be deeper.
+  // False: the queue is not full, or cannot be deeper.
   bool grow() const noexcept {
     int depth = 0;
     int taken = 0;
@@ -195,7 +195,7 @@ class Loop {
     return exs_qmodify(queue_.handle(), EXS_QATTR_DEPTH, &depth, sizeof depth) == 0;
   }
 
-  // Waits for events and resumes those who await them.
+  // Waits for events and resumes the coroutines that await them.
   void step() {
     std::array<exs_event_t, kBatch> room;
     const Queue::Taken taken = queue_.wait(room);
@@ -210,7 +210,7 @@ class Loop {
     }
     --under_way_;
     auto* const operation = static_cast<detail::Operation*>(event.exs_evt_ahandle);
-    if (operation == nullptr) return;  // EXS_EVT_CLOSE of a socket that died
+    if (operation == nullptr) return;  // EXS_EVT_CLOSE of a destroyed socket
     forget(*operation);
     operation->event_ = event;
     operation->waiter_.resume();
@@ -226,10 +226,10 @@ class Loop {
 
   const Library library_;
   const Queue queue_;
-  detail::Attached* sockets_ = nullptr;  // a list of those that are open
+  detail::Attached* sockets_ = nullptr;  // list of the open ones
   std::size_t tasks_ = 0;
-  detail::Operation* operations_ = nullptr;  // a list of those that somebody awaits
-  std::size_t under_way_ = 0;                // operations whose event has not been taken
+  detail::Operation* operations_ = nullptr;  // list of the awaited ones
+  std::size_t under_way_ = 0;                // operations whose event has not been dequeued
   std::exception_ptr thrown_;
   bool stopped_ = false;
   bool ending_ = false;
@@ -256,7 +256,7 @@ inline void Attached::detach() noexcept {
   previous_ = next_ = nullptr;
 }
 
-// So that the end of a coroutine does not hold up the others of its loop.
+// Does not block, so the end of a coroutine does not delay the others of its loop.
 inline void Attached::close_in_background() noexcept {
   if (loop_ == nullptr) return;
   const int number = socket_.release();
@@ -269,8 +269,8 @@ inline void Attached::close_in_background() noexcept {
 
 }  // namespace detail
 
-// What co_await takes: `Post` starts the operation, and `Read` makes the result of the event, or of the error
-// with which it was refused.
+// What co_await takes: `Post` posts the operation; `Read` makes the result from the event, or from the error
+// of the refused post.
 template <typename Post, typename Read>
 class [[nodiscard]] Awaiting : public detail::Operation {
  public:

@@ -17,7 +17,7 @@
 
 namespace exs::cpp {
 
-// Counted, as exs_init is: any number may live at a time.
+// Counted, as exs_init is: any number may exist at a time.
 class Library {
  public:
   Library() { checked(exs_init(EXS_VERSION), "exs_init"); }
@@ -33,8 +33,7 @@ inline std::string_view text_of(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The registration of memory that belongs to somebody else. Operations that use it must have ended before it
-// dies.
+// The registration of memory that the caller owns. It must outlive the operations that use it.
 class Region {
  public:
   explicit Region(std::span<std::byte> memory, int flags = 0)
@@ -50,14 +49,14 @@ class Region {
     return *this;
   }
 
-  // So that a Region can be named wherever a call takes a handle.
+  // Allows a Region wherever a call takes a handle.
   operator exs_mhandle_t() const noexcept { return handle_; }
 
  private:
   exs_mhandle_t handle_;
 };
 
-// Memory of its own, from exs_alloc, registered with all rights.
+// Memory from exs_alloc, registered with all rights.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) : address_(exs_alloc(bytes, &region_)), size_(bytes) {
@@ -133,7 +132,7 @@ class Address {
   socklen_t length_ = 0;
 };
 
-// Reads one event; refers to it.
+// A view of one event.
 class Event {
  public:
   explicit Event(const exs_event_t& event) noexcept : event_(&event) {}
@@ -143,12 +142,12 @@ class Event {
   [[nodiscard]] std::error_code error() const noexcept { return error_of(event_->exs_evt_errno); }
   [[nodiscard]] int socket() const noexcept { return event_->exs_evt_socket; }
   [[nodiscard]] std::uint32_t flags() const noexcept { return event_->exs_evt_flags; }
-  // What the post named, as the pointer that it was.
+  // The handle that the post named, as a pointer to its type.
   template <typename T>
   [[nodiscard]] T* handle() const noexcept {
     return static_cast<T*>(event_->exs_evt_ahandle);
   }
-  // Of transfers; 0 of others.
+  // Bytes moved by a transfer; 0 for other events.
   [[nodiscard]] std::size_t bytes() const noexcept {
     switch (type()) {
       case EXS_EVT_SEND:
@@ -162,11 +161,11 @@ class Event {
     }
   }
   [[nodiscard]] Result result() const noexcept { return {error(), bytes(), flags()}; }
-  // Of EXS_EVT_ACCEPT; -1 of others.
+  // The new socket of EXS_EVT_ACCEPT; -1 for other events.
   [[nodiscard]] int new_socket() const noexcept {
     return type() == EXS_EVT_ACCEPT ? event_->exs_evt_union.exs_evt_accept.exs_evt_newsocket : -1;
   }
-  // Of EXS_EVT_POLL; 0 of others.
+  // The flags of EXS_EVT_POLL; 0 for other events.
   [[nodiscard]] std::uint32_t revents() const noexcept {
     return type() == EXS_EVT_POLL ? event_->exs_evt_union.exs_evt_poll.exs_evt_revents : 0;
   }
@@ -175,10 +174,10 @@ class Event {
   const exs_event_t* event_;
 };
 
-// Operations that name it must have ended, and their events been taken, before it dies.
+// It must outlive the operations that name it, and their events must have been dequeued.
 class Queue {
  public:
-  using Timeout = std::optional<std::chrono::nanoseconds>;  // none: for ever
+  using Timeout = std::optional<std::chrono::nanoseconds>;  // none: no limit
   struct [[nodiscard]] Taken {
     std::error_code error;
     std::span<exs_event_t> events;
@@ -197,14 +196,14 @@ class Queue {
   }
 
   [[nodiscard]] exs_qhandle_t handle() const noexcept { return handle_; }
-  // At least `min` events, unless the time is over first; at most as many as there is room for.
+  // Waits for at least `min` events, or the timeout; dequeues at most as many as there is room for.
   Taken wait(std::span<exs_event_t> room, int min = 1, Timeout timeout = std::nullopt) const noexcept {
     const int max = room.size() < EXS_EVTVEC_MAX ? static_cast<int>(room.size()) : EXS_EVTVEC_MAX;
     const int taken = exs_qwait(handle_, room.data(), max, min, timeout ? timeout->count() : -1);
     if (taken == -1) return {error_of(errno), {}};
     return {{}, room.first(static_cast<std::size_t>(taken))};
   }
-  // An EXS_EVT_USER event.
+  // Posts an EXS_EVT_USER event.
   std::error_code post(void* handle, const std::uint64_t* user = nullptr) const noexcept {
     return outcome_of(exs_qpost(handle_, handle, user));
   }

@@ -1,4 +1,4 @@
-// A socket whose operations end in events of a queue.
+// A socket whose operations complete with events on a queue.
 #ifndef EXS_CPP_SOCKET_HPP
 #define EXS_CPP_SOCKET_HPP
 
@@ -6,7 +6,7 @@
 
 namespace exs::cpp {
 
-// Closes its socket when it dies, and then waits as exs_close does.
+// The destructor closes the socket and blocks as exs_close does.
 class Socket {
  public:
   // Where the event of an operation goes.
@@ -16,7 +16,7 @@ class Socket {
   };
 
   Socket() noexcept = default;
-  // Takes over an exs socket, or a kernel socket to adopt.
+  // Takes ownership of an exs socket, or of a kernel socket to adopt.
   explicit Socket(int number) noexcept : number_(number) {}
   static Socket create(int type = SOCK_SEQPACKET, int family = AF_INET) {
     return Socket(checked(exs_socket(family, type, 0), "exs_socket"));
@@ -32,7 +32,7 @@ class Socket {
 
   [[nodiscard]] int number() const noexcept { return number_; }
   [[nodiscard]] bool is_open() const noexcept { return number_ != -1; }
-  // Leaves the closing to the caller.
+  // Gives up ownership: the caller closes the socket.
   [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
 
   // --- Set-up ---
@@ -51,7 +51,7 @@ class Socket {
     checked(exs_getsockopt(number_, level, option, &value, &length), "exs_getsockopt");
     return value;
   }
-  // EXS_F_SET_*: `value` has exactly the type that the command asks for.
+  // EXS_F_SET_*: `value` has exactly the type of the command.
   template <typename T>
   void set_limit(int command, T value) {
     checked(exs_fcntl(number_, command, value), "exs_fcntl");
@@ -65,7 +65,7 @@ class Socket {
   [[nodiscard]] Address local_address() const { return address_from(exs_getsockname, "exs_getsockname"); }
   [[nodiscard]] Address peer_address() const { return address_from(exs_getpeername, "exs_getpeername"); }
 
-  // --- Operations; after one that is accepted (no error) exactly one event follows ---
+  // --- Operations; without an error exactly one event follows ---
   std::error_code connect(const Address& address, Target target) noexcept {
     return outcome_of(exs_connect(number_, address.get(), address.length(), 0, target.queue, target.handle));
   }
@@ -95,12 +95,12 @@ class Socket {
   }
   std::error_code flush() const noexcept { return outcome_of(exs_flush(number_)); }
   std::error_code shutdown(int how) const noexcept { return outcome_of(exs_shutdown(number_, how)); }
-  // All operations, or those with this handle. How many match; 0 also on an error.
+  // Cancels all operations, or those with this handle. Returns how many match, 0 also on an error.
   int cancel() const noexcept { return matched(exs_cancel(number_, nullptr, EXS_CAF_FILDES)); }
   int cancel(void* handle) const noexcept {
     return matched(exs_cancel(number_, handle, EXS_CAF_FILDES | EXS_CAF_AHANDLE));
   }
-  // Waits, at most the linger time. The socket is closed whatever comes back.
+  // Blocks for at most the linger time. The socket is closed even if an error is returned.
   std::error_code close() noexcept { return outcome_of(exs_close(release())); }
 
  private:

@@ -1,4 +1,4 @@
-// Coroutines: Task<T> is one that another one awaits, or that a Loop runs.
+// Coroutines: a Task<T> is awaited by another coroutine or run by a Loop.
 #ifndef EXS_CPP_TASK_HPP
 #define EXS_CPP_TASK_HPP
 
@@ -67,8 +67,8 @@ class Promise<void> : public PromiseBase {
 
 }  // namespace detail
 
-// Starts when it is awaited, and then runs to its end: it is never destroyed half-way, because whoever awaits
-// it cannot go on before. So memory in a coroutine may be given to the operations that it awaits.
+// Starts when it is awaited and runs to its end: it is never destroyed before, because the awaiting coroutine
+// cannot continue. So operations that a coroutine awaits may use its local variables.
 template <typename T>
 class [[nodiscard]] Task {
  public:
@@ -113,7 +113,7 @@ inline Task<void> Promise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
 }
 
-// Runs at once and frees itself at its end. Its body lets no exception out.
+// Runs at once and destroys itself at its end. Its body must not throw.
 struct Detached {
   struct promise_type {
     Detached get_return_object() const noexcept { return {}; }
