@@ -2,13 +2,22 @@
 # kernel are objects of their own, for which a test may link others.
 file(GLOB_RECURSE EXS_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/event/*.cc)
 set(EXS_KERNEL_SOURCE ${PROJECT_SOURCE_DIR}/src/base/kernel.cc)
+set(EXS_REASON_SOURCES reason.cc verbs/survey.cc verbs/survey_reasons.cc verbs/port_interfaces.cc)
 list(REMOVE_ITEM EXS_SOURCES ${EXS_KERNEL_SOURCE})
 
 add_library(exs_kernel OBJECT ${EXS_KERNEL_SOURCE})
 target_link_libraries(exs_kernel PUBLIC exs_flags)
 target_compile_options(exs_kernel PRIVATE -fvisibility=hidden)
 
+# What refuses a provider and how RDMA devices are looked at: also part of exs-explain.
+list(TRANSFORM EXS_REASON_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/provider/)
+list(REMOVE_ITEM EXS_SOURCES ${EXS_REASON_SOURCES})
+add_library(exs_reasons OBJECT ${EXS_REASON_SOURCES})
+target_link_libraries(exs_reasons PUBLIC exs_flags)
+target_compile_options(exs_reasons PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+
 add_library(exs_objects OBJECT ${EXS_SOURCES})
+target_sources(exs_objects INTERFACE $<TARGET_OBJECTS:exs_reasons>)
 target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL PkgConfig::RDMA Threads::Threads PRIVATE spdlog::spdlog)
 target_compile_options(exs_objects PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 exs_precompile_headers(exs_objects library)

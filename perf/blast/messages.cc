@@ -4,9 +4,9 @@
 #include "perf/blast/methods.h"
 #include "perf/blast/pipeline.h"
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/pattern.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace blast {
 namespace {
@@ -24,7 +24,7 @@ class Sender final : public Pipeline {
  private:
   bool post(std::uint64_t n) override {
     const auto message = slots_.slot(n);
-    if (job().verify) perf::fill_pattern(message, n);
+    if (job().verify) tools::fill_pattern(message, n);
     if (limit().flip_message == n) message[message.size() / 2] ^= std::byte{1};
     return try_send(channel().socket(), message, flags_, channel().queue(), slots_.region());
   }
@@ -43,7 +43,7 @@ class Receiver {
     channel_.post_control(perf::encode_answer({}));
     while (done_ < posted_) {
       const std::size_t taken = channel_.queue().take(events_, perf::kServerPatienceNs);
-      if (taken == 0) throw perf::Failure("the client sends nothing: nothing happened for 30 s");
+      if (taken == 0) throw tools::Failure("the client sends nothing: nothing happened for 30 s");
       for (std::size_t i = 0; i < taken; ++i) handle(events_[i]);
     }
     watch_.stop();
@@ -60,9 +60,9 @@ class Receiver {
 
   void handle(const exs_event_t& event) {
     if (event.exs_evt_errno != 0) {
-      perf::fail(perf::text("the connection broke after %llu messages",
-                            static_cast<unsigned long long>(results_.messages)),
-                 event.exs_evt_errno);
+      tools::fail(tools::text("the connection broke after %llu messages",
+                              static_cast<unsigned long long>(results_.messages)),
+                  event.exs_evt_errno);
     }
     if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
     if (done_ == 0) watch_.start();
@@ -80,10 +80,10 @@ class Receiver {
   void check(const exs_event_t& event) {
     if (event.exs_evt_union.exs_evt_xfer.exs_evt_length != job_.size_bytes ||
         (event.exs_evt_flags & EXS_EVF_TRUNC) != 0) {
-      throw perf::Failure("a message has not the length that was agreed");
+      throw tools::Failure("a message has not the length that was agreed");
     }
     if (!job_.verify) return;
-    const auto wrong = perf::first_wrong_byte(perf::received(event), results_.messages);
+    const auto wrong = tools::first_wrong_byte(perf::received(event), results_.messages);
     if (!wrong) return;
     if (results_.wrong_messages++ > 0) return;
     results_.first_wrong_message = results_.messages;
@@ -94,7 +94,7 @@ class Receiver {
   const Job& job_;
   const perf::Slots& slots_;
   std::array<exs_event_t, perf::kEventBatch> events_{};
-  perf::Stopwatch watch_;
+  tools::Stopwatch watch_;
   perf::PeerResults results_;
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;

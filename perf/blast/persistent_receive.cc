@@ -8,10 +8,10 @@
 
 #include "perf/blast/methods.h"
 #include "perf/blast/pipeline.h"
-#include "perf/support/failure.h"
-#include "perf/support/pattern.h"
 #include "perf/support/turns.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace blast {
 namespace {
@@ -30,7 +30,7 @@ class Writer final : public Pipeline {
   bool post(std::uint64_t n) override {
     if (job().verify && n - given_back_ >= job().depth) return false;
     const auto message = slots_.slot(n);
-    if (job().verify) perf::fill_pattern(message, n);
+    if (job().verify) tools::fill_pattern(message, n);
     if (limit().flip_message == n) message[message.size() / 2] ^= std::byte{1};
     if (exs_send_offset(channel().data().front().descriptor(), message.data(), message.size(), 0,
                         channel().queue().handle(), nullptr, slots_.region(), slots_.offset_of(n)) == 0) {
@@ -82,16 +82,16 @@ class Target {
       for (std::uint32_t i = 0; i < transfer.exs_evt_count; ++i) verify(checked_++);
       return;
     }
-    if (event.exs_evt_errno != 0) perf::fail("the connection broke", event.exs_evt_errno);
+    if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
     ended_ = true;
     results_.bytes = transfer.exs_evt_length;
     results_.messages = results_.bytes / job_.size_bytes;
     if (job_.verify && checked_ != results_.messages)
-      throw perf::Failure("writes that were told of and writes that were counted differ");
+      throw tools::Failure("writes that were told of and writes that were counted differ");
   }
 
   void verify(std::uint64_t n) {
-    const auto wrong = perf::first_wrong_byte(slots_.slot(n), n);
+    const auto wrong = tools::first_wrong_byte(slots_.slot(n), n);
     turns_.give({static_cast<std::uint32_t>(n % job_.depth), n});
     if (!wrong || results_.wrong_messages++ > 0) return;
     results_.first_wrong_message = n;
@@ -102,7 +102,7 @@ class Target {
   const Job& job_;
   const perf::Slots& slots_;
   perf::TurnGiver turns_;
-  perf::Stopwatch watch_;
+  tools::Stopwatch watch_;
   perf::PeerResults results_;
   std::uint64_t checked_ = 0;
   bool ended_ = false;

@@ -1,9 +1,9 @@
 #include "perf/blast/pipeline.h"
 
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/interrupt.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/units.h"
 
 namespace blast {
 
@@ -23,7 +23,7 @@ perf::Driven Pipeline::run() {
 void Pipeline::finish(std::uint64_t /*n*/, const exs_event_t& /*event*/) {}
 
 void Pipeline::handle_other(const exs_event_t& event) {
-  throw perf::Failure(std::string("unexpected ") + exs_evtname(event.exs_evt_type));
+  throw tools::Failure(std::string("unexpected ") + exs_evtname(event.exs_evt_type));
 }
 
 perf::PeerResults Pipeline::end() {
@@ -36,7 +36,7 @@ void Pipeline::report(const std::string& fault) {
 }
 
 bool Pipeline::wants_more() const {
-  if (perf::interrupted()) return false;
+  if (tools::interrupted()) return false;
   if (limit_.count > 0) return posted_ < limit_.count;
   return now_ns_ - start_ns_ < limit_.time_ns;
 }
@@ -50,10 +50,10 @@ void Pipeline::post_some() {
 void Pipeline::collect() {
   if (posted_ == done_ && !wants_more()) return;
   const std::size_t taken = channel_.queue().take(events_, perf::kClientPatienceNs);
-  now_ns_ = perf::now_ns();
+  now_ns_ = tools::now_ns();
   if (taken > 0) progress_ns_ = now_ns_;
   if (now_ns_ - progress_ns_ >= static_cast<std::uint64_t>(perf::kClientPatienceNs))
-    throw perf::Failure("the server is stuck: nothing happened for 10 s");
+    throw tools::Failure("the server is stuck: nothing happened for 10 s");
   for (std::size_t i = 0; i < taken; ++i) {
     check(events_[i]);
     if (carries_data(events_[i])) {
@@ -71,11 +71,12 @@ bool Pipeline::carries_data(const exs_event_t& event) const {
 
 void Pipeline::check(const exs_event_t& event) const {
   if (event.exs_evt_errno != 0) {
-    perf::fail(perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
-               event.exs_evt_errno);
+    tools::fail(
+        tools::text("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
+        event.exs_evt_errno);
   }
   if (carries_data(event) && event.exs_evt_union.exs_evt_xfer.exs_evt_length != job_.size_bytes) {
-    throw perf::Failure("only a part of a message was moved");
+    throw tools::Failure("only a part of a message was moved");
   }
 }
 

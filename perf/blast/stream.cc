@@ -7,9 +7,9 @@
 #include "perf/blast/methods.h"
 #include "perf/blast/pipeline.h"
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/pattern.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace blast {
 namespace {
@@ -33,13 +33,13 @@ class Sender final : public Pipeline {
     const int nodelay = job.nodelay ? 1 : 0;
     if (exs_setsockopt(stream_of(channel).descriptor(), SOL_EXS, EXS_SO_NODELAY, &nodelay, sizeof nodelay) ==
         -1)
-      perf::fail("cannot set EXS_SO_NODELAY", errno);
+      tools::fail("cannot set EXS_SO_NODELAY", errno);
   }
 
  private:
   bool post(std::uint64_t n) override {
     const auto message = slots_.slot(n);
-    if (job().verify) perf::fill_pattern(message, n);
+    if (job().verify) tools::fill_pattern(message, n);
     if (limit().flip_message == n) message[message.size() / 2] ^= std::byte{1};
     return try_send(stream_of(channel()), message, 0, channel().queue(), slots_.region());
   }
@@ -71,7 +71,7 @@ class Verifier {
 
  private:
   void compare(perf::PeerResults& results) {
-    const auto wrong = perf::first_wrong_byte(message_, number_);
+    const auto wrong = tools::first_wrong_byte(message_, number_);
     if (!wrong || results.wrong_messages++ > 0) return;
     results.first_wrong_message = number_;
     results.first_wrong_offset = *wrong;
@@ -98,7 +98,7 @@ class Receiver {
     channel_.post_control(perf::encode_answer({}));
     while (done_ < posted_) {
       const std::size_t taken = channel_.queue().take(events_, perf::kServerPatienceNs);
-      if (taken == 0) throw perf::Failure("the client sends nothing: nothing happened for 30 s");
+      if (taken == 0) throw tools::Failure("the client sends nothing: nothing happened for 30 s");
       for (std::size_t i = 0; i < taken; ++i) handle(events_[i]);
     }
     watch_.stop();
@@ -116,9 +116,9 @@ class Receiver {
 
   void handle(const exs_event_t& event) {
     if (event.exs_evt_errno != 0) {
-      perf::fail(perf::text("the connection broke after %llu bytes",
-                            static_cast<unsigned long long>(results_.bytes)),
-                 event.exs_evt_errno);
+      tools::fail(tools::text("the connection broke after %llu bytes",
+                              static_cast<unsigned long long>(results_.bytes)),
+                  event.exs_evt_errno);
     }
     if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
     if (done_ == 0) watch_.start();
@@ -135,7 +135,7 @@ class Receiver {
   Verifier verifier_;
   perf::Slots pieces_;
   std::array<exs_event_t, perf::kEventBatch> events_{};
-  perf::Stopwatch watch_;
+  tools::Stopwatch watch_;
   perf::PeerResults results_;
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;

@@ -14,10 +14,10 @@
 
 #include "perf/blast/methods.h"
 #include "perf/blast/pipeline.h"
-#include "perf/support/failure.h"
-#include "perf/support/pattern.h"
 #include "perf/support/turns.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace blast {
 namespace {
@@ -45,7 +45,7 @@ std::uint64_t pattern_of(const Job& job, std::uint32_t buffer, std::uint64_t seq
 std::uint32_t buffer_of(const Channel& channel, const exs_event_t& event) {
   const auto sockets = channel.data();
   const auto found = std::ranges::find(sockets, event.exs_evt_socket, &perf::Socket::descriptor);
-  if (found == sockets.end()) throw perf::Failure("an event of no connection of this measurement");
+  if (found == sockets.end()) throw tools::Failure("an event of no connection of this measurement");
   return static_cast<std::uint32_t>(found - sockets.begin());
 }
 
@@ -75,26 +75,26 @@ class Client final : public Pipeline {
     const std::uint64_t expected = expected_[buffer]++;
     if (const std::uint64_t sequence = sequence_in(answer); sequence != expected) {
       const std::string fault =
-          perf::text("message %llu, from buffer %u, has sequence number %llu, not %llu",
-                     static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
-                     static_cast<unsigned long long>(sequence), static_cast<unsigned long long>(expected));
-      if (!job().verify) throw perf::Failure(fault);
+          tools::text("message %llu, from buffer %u, has sequence number %llu, not %llu",
+                      static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
+                      static_cast<unsigned long long>(sequence), static_cast<unsigned long long>(expected));
+      if (!job().verify) throw tools::Failure(fault);
       report(fault);
     }
     if (!job().verify) return;
     const auto wrong =
-        perf::first_wrong_byte(answer.subspan(kSequenceBytes), pattern_of(job(), buffer, expected));
+        tools::first_wrong_byte(answer.subspan(kSequenceBytes), pattern_of(job(), buffer, expected));
     if (!wrong) return;
-    report(perf::text("message %llu, from buffer %u, is damaged from byte %llu on",
-                      static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
-                      static_cast<unsigned long long>(*wrong + kSequenceBytes)));
+    report(tools::text("message %llu, from buffer %u, is damaged from byte %llu on",
+                       static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
+                       static_cast<unsigned long long>(*wrong + kSequenceBytes)));
   }
 
   void handle_other(const exs_event_t& event) override {
     const auto turn = turns_.turn_in(event);
     if (!turn) return;
     if (turn->buffer >= job().depth || turn->sequence != expected_[turn->buffer])
-      throw perf::Failure("the server gives a turn that is none");
+      throw tools::Failure("the server gives a turn that is none");
     filled_.push_back(turn->buffer);
   }
 
@@ -136,12 +136,12 @@ class Server {
     const auto answer = slots_.slot(buffer);
     const std::uint64_t sequence = next_[buffer]++;
     put_sequence(answer, sequence);
-    if (job_.verify) perf::fill_pattern(answer.subspan(kSequenceBytes), pattern_of(job_, buffer, sequence));
+    if (job_.verify) tools::fill_pattern(answer.subspan(kSequenceBytes), pattern_of(job_, buffer, sequence));
   }
 
   void take() {
     const std::size_t taken = channel_.queue().take(events_, perf::kServerPatienceNs);
-    if (taken == 0) throw perf::Failure("the client reads nothing: nothing happened for 30 s");
+    if (taken == 0) throw tools::Failure("the client reads nothing: nothing happened for 30 s");
     for (std::size_t i = 0; i < taken; ++i) {
       if (!turns_.handle(events_[i])) handle(events_[i]);
     }
@@ -152,17 +152,17 @@ class Server {
       ++taken_back_;
       return;
     }
-    if (event.exs_evt_errno != 0) perf::fail("the connection broke", event.exs_evt_errno);
+    if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
     if (event.exs_evt_type == EXS_EVT_RECV) {
-      if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw perf::Failure("the client sends what it must not");
+      if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw tools::Failure("the client sends what it must not");
       ++ended_;
       return;
     }
     if (event.exs_evt_type != EXS_EVT_PEER_READ)
-      throw perf::Failure(std::string("unexpected ") + exs_evtname(event.exs_evt_type));
+      throw tools::Failure(std::string("unexpected ") + exs_evtname(event.exs_evt_type));
     const exs_evt_xfer_t& transfer = event.exs_evt_union.exs_evt_xfer;
     if (transfer.exs_evt_count != 1 || transfer.exs_evt_length != job_.size_bytes)
-      throw perf::Failure("a buffer was not read once, as a whole");
+      throw tools::Failure("a buffer was not read once, as a whole");
     ++results_.messages;
     results_.bytes += transfer.exs_evt_length;
     const std::uint32_t buffer = buffer_of(channel_, event);
@@ -175,7 +175,7 @@ class Server {
   const perf::Slots& slots_;
   perf::TurnGiver turns_;
   std::array<exs_event_t, perf::kEventBatch> events_{};
-  perf::Stopwatch watch_;
+  tools::Stopwatch watch_;
   perf::PeerResults results_;
   std::vector<std::uint64_t> next_;  // of each buffer: the sequence number of the next answer
   std::uint32_t ended_ = 0;

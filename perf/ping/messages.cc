@@ -9,10 +9,10 @@
 #include "perf/ping/methods.h"
 #include "perf/ping/rounds.h"
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/interrupt.h"
-#include "perf/support/pattern.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace ping {
 namespace {
@@ -40,8 +40,8 @@ class Sends {
     if (posted_ - done_ <= open) return;
     take(0);
     while (posted_ - done_ > open) {
-      if (!take(perf::kClientPatienceNs) && !perf::interrupted())
-        throw perf::Failure("a send did not end within 10 s");
+      if (!take(perf::kClientPatienceNs) && !tools::interrupted())
+        throw tools::Failure("a send did not end within 10 s");
     }
   }
 
@@ -50,7 +50,7 @@ class Sends {
     std::array<exs_event_t, perf::kEventBatch> events;
     const std::size_t taken = queue_.take(events, timeout_ns);
     for (std::size_t i = 0; i < taken; ++i, ++done_) {
-      if (events[i].exs_evt_errno != 0) perf::fail("the connection broke", events[i].exs_evt_errno);
+      if (events[i].exs_evt_errno != 0) tools::fail("the connection broke", events[i].exs_evt_errno);
     }
     return taken > 0;
   }
@@ -67,7 +67,7 @@ void check_length(const exs_event_t& event, const Job& job) {
   if (event.exs_evt_union.exs_evt_xfer.exs_evt_length == job.size_bytes &&
       (event.exs_evt_flags & EXS_EVF_TRUNC) == 0)
     return;
-  throw perf::Failure("a message has not the length that was agreed");
+  throw tools::Failure("a message has not the length that was agreed");
 }
 
 class Client {
@@ -88,7 +88,7 @@ class Client {
     perf::Driven driven = rounds_.run([this](std::uint64_t n) { return round_trip(n); });
     exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
     wait_for_receive();
-    if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0) throw perf::Failure("no results from the server");
+    if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0) throw tools::Failure("no results from the server");
     driven.peer = perf::decode_results(perf::received(event_));
     sends_.settle(0);
     return driven;
@@ -107,16 +107,16 @@ class Client {
   Interval round_trip(std::uint64_t n) {
     sends_.make_room();
     const auto message = slots_.slot(n % half_).first(job_.size_bytes);
-    if (job_.verify) perf::fill_pattern(message, n);
+    if (job_.verify) tools::fill_pattern(message, n);
     if (limit_.flip_message == n) message[message.size() / 2] ^= std::byte{1};
-    const std::uint64_t start_ns = perf::now_ns();
+    const std::uint64_t start_ns = tools::now_ns();
     sends_.post(message);
     // The receive for the round after this one: posted while the message travels.
     post_receive();
     wait_for_receive();
-    const std::uint64_t end_ns = perf::now_ns();
+    const std::uint64_t end_ns = tools::now_ns();
     if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0)
-      throw perf::Failure("the server has closed the connection");
+      throw tools::Failure("the server has closed the connection");
     check_length(event_, job_);
     ++received_;
     if (job_.verify) verify(event_, n);
@@ -124,10 +124,10 @@ class Client {
   }
 
   void verify(const exs_event_t& event, std::uint64_t n) {
-    const auto wrong = perf::first_wrong_byte(perf::received(event), n);
+    const auto wrong = tools::first_wrong_byte(perf::received(event), n);
     if (!wrong) return;
-    rounds_.report(perf::text("message %llu came back damaged, from byte %llu on",
-                              static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong)));
+    rounds_.report(tools::text("message %llu came back damaged, from byte %llu on",
+                               static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong)));
   }
 
   Channel& channel_;
@@ -192,7 +192,7 @@ class Echoer {
   }
 
   void verify(std::span<const std::byte> message) {
-    const auto wrong = perf::first_wrong_byte(message, messages_);
+    const auto wrong = tools::first_wrong_byte(message, messages_);
     if (!wrong || results_.wrong_messages++ > 0) return;
     results_.first_wrong_message = messages_;
     results_.first_wrong_offset = *wrong;
@@ -203,7 +203,7 @@ class Echoer {
   const perf::Slots& slots_;
   Sends sends_;
   exs_event_t event_{};
-  perf::Stopwatch watch_;
+  tools::Stopwatch watch_;
   perf::PeerResults results_;
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;

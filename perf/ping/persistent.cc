@@ -2,8 +2,8 @@
 #include "perf/ping/methods.h"
 #include "perf/ping/rounds.h"
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
 #include "perf/support/publisher.h"
+#include "tools/common/failure.h"
 
 namespace ping {
 namespace {
@@ -28,12 +28,12 @@ class Reader {
   Interval read(std::uint64_t n) {
     const auto buffer = slots_.slot(0);
     if (job_.verify) perf::scrub(buffer);
-    const std::uint64_t start_ns = perf::now_ns();
+    const std::uint64_t start_ns = tools::now_ns();
     perf::recv(channel_.data().front(), buffer, channel_.queue(), slots_.region());
     while (!next_receive(channel_, perf::kClientPatienceNs, n, event_)) continue;
-    const std::uint64_t end_ns = perf::now_ns();
+    const std::uint64_t end_ns = tools::now_ns();
     if (perf::received(event_).size() != job_.size_bytes)
-      throw perf::Failure("a read has not the length that was agreed");
+      throw tools::Failure("a read has not the length that was agreed");
     if (job_.verify) {
       if (limit_.flip_message == n) buffer[buffer.size() / 2] ^= std::byte{1};
       const std::string fault = perf::fault_of_read(buffer, n);

@@ -1,7 +1,7 @@
 #include "perf/ping/rounds.h"
 
-#include "perf/support/failure.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/units.h"
 
 namespace ping {
 
@@ -10,12 +10,12 @@ bool next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_
   do {
     if (channel.queue().take({&event, 1}, patience_ns) == 0) {
       if (channel.queue().was_interrupted()) return false;
-      throw perf::Failure("nothing came from the other end for " +
-                          std::to_string(patience_ns / 1'000'000'000) + " s");
+      throw tools::Failure("nothing came from the other end for " +
+                           std::to_string(patience_ns / 1'000'000'000) + " s");
     }
     if (event.exs_evt_errno != 0) {
-      perf::fail(
-          perf::text("the connection broke after %llu messages", static_cast<unsigned long long>(messages)),
+      tools::fail(
+          tools::text("the connection broke after %llu messages", static_cast<unsigned long long>(messages)),
           event.exs_evt_errno);
     }
   } while (event.exs_evt_type != EXS_EVT_RECV);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "perf/support/interrupt.h"
 #include "perf/support/method.h"
+#include "tools/common/interrupt.h"
 
 namespace ping {
 
@@ -43,7 +43,7 @@ class Rounds {
 
  private:
   [[nodiscard]] bool wants(std::uint64_t n) const {
-    if (perf::interrupted()) return false;
+    if (tools::interrupted()) return false;
     if (limit_.count > 0) return n < limit_.count + job_.warmup_messages;
     return n <= job_.warmup_messages || now_ns_ - driven_.watch.start_ns() < limit_.time_ns;
   }

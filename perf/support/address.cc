@@ -6,16 +6,16 @@
 #include <cerrno>
 #include <memory>
 
-#include "perf/support/clock.h"
 #include "perf/support/endpoint.h"
-#include "perf/support/failure.h"
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
 
 namespace perf {
 namespace {
 
 constexpr int kBacklog = 128;
 // The library's own limit for a connect is 10 s.
-constexpr std::int64_t kConnectPatienceNs = 15 * static_cast<std::int64_t>(kNsPerSecond);
+constexpr std::int64_t kConnectPatienceNs = 15 * static_cast<std::int64_t>(tools::kNsPerSecond);
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -26,7 +26,7 @@ AddressList resolve(const std::string& host, std::uint16_t port, int flags) {
   addrinfo* list = nullptr;
   const char* name = host.empty() ? nullptr : host.c_str();
   const int error = getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
-  if (error != 0) throw Failure("no address for \"" + host + "\": " + gai_strerror(error));
+  if (error != 0) throw tools::Failure("no address for \"" + host + "\": " + gai_strerror(error));
   return {list, &freeaddrinfo};
 }
 
@@ -44,19 +44,19 @@ std::string printable(const sockaddr_storage& address, socklen_t length) {
 
 Socket open_socket(int family, int type, const Wishes& wishes) {
   Socket socket(exs_socket(family, type, 0));
-  if (socket.descriptor() == -1) fail("cannot open a socket", errno);
+  if (socket.descriptor() == -1) tools::fail("cannot open a socket", errno);
   const int descriptor = socket.descriptor();
   if (exs_setsockopt(descriptor, SOL_EXS, EXS_SO_PROVIDER, wishes.provider.data(),
                      static_cast<socklen_t>(wishes.provider.size())) == -1) {
     if (errno == ENOTSUP)
-      throw Failure("provider " + wishes.provider + ": not in this build of exs; try auto");
-    fail("provider " + wishes.provider, errno);
+      throw tools::Failure("provider " + wishes.provider + ": not in this build of exs; try auto");
+    tools::fail("provider " + wishes.provider, errno);
   }
   if ((wishes.small_max_bytes > 0 &&
        exs_fcntl(descriptor, EXS_F_SET_SMALL_MAX, wishes.small_max_bytes) == -1) ||
       exs_fcntl(descriptor, EXS_F_SET_SEND_CREDITS, wishes.credits) == -1 ||
       exs_fcntl(descriptor, EXS_F_SET_RECV_CREDITS, wishes.credits) == -1) {
-    fail("cannot set the options of a socket", errno);
+    tools::fail("cannot set the options of a socket", errno);
   }
   return socket;
 }
@@ -73,7 +73,7 @@ struct Address {
 Address address_of(const Socket& socket, int (*ask)(int, sockaddr*, socklen_t*)) {
   Address address;
   if (ask(socket.descriptor(), address.generic(), &address.length) == -1)
-    fail("cannot ask for an address", errno);
+    tools::fail("cannot ask for an address", errno);
   return address;
 }
 
@@ -84,8 +84,8 @@ Socket listen_on(const std::string& address, std::uint16_t port, const Wishes& w
   const std::string name = (address.empty() ? "any address" : address) + ", port " + std::to_string(port);
   Socket socket = open_socket(list->ai_family, SOCK_SEQPACKET, wishes);
   if (exs_bind(socket.descriptor(), list->ai_addr, list->ai_addrlen) == -1)
-    fail("cannot serve on " + name, errno);
-  if (exs_listen(socket.descriptor(), kBacklog) == -1) fail("cannot listen on " + name, errno);
+    tools::fail("cannot serve on " + name, errno);
+  if (exs_listen(socket.descriptor(), kBacklog) == -1) tools::fail("cannot listen on " + name, errno);
   return socket;
 }
 
@@ -95,7 +95,7 @@ Socket connect_to(const std::string& host, std::uint16_t port, const Wishes& wis
   Socket socket = open_socket(list->ai_family, SOCK_SEQPACKET, wishes);
   const std::string what = "cannot connect to " + name + " (is the server running there?)";
   if (exs_connect(socket.descriptor(), list->ai_addr, list->ai_addrlen, 0, queue.handle(), nullptr) == -1) {
-    fail(what, errno);
+    tools::fail(what, errno);
   }
   queue.expect(EXS_EVT_CONNECT, what, kConnectPatienceNs);
   return socket;
@@ -106,8 +106,8 @@ Socket listen_beside(const Socket& connection, int socket_type, const Wishes& wi
   address.port() = 0;
   Socket socket = open_socket(address.storage.ss_family, socket_type, wishes);
   if (exs_bind(socket.descriptor(), address.generic(), address.length) == -1)
-    fail("cannot serve on another port", errno);
-  if (exs_listen(socket.descriptor(), kBacklog) == -1) fail("cannot listen on another port", errno);
+    tools::fail("cannot serve on another port", errno);
+  if (exs_listen(socket.descriptor(), kBacklog) == -1) tools::fail("cannot listen on another port", errno);
   return socket;
 }
 
@@ -118,7 +118,7 @@ Socket connect_beside(const Socket& connection, std::uint16_t port, int socket_t
   Socket socket = open_socket(address.storage.ss_family, socket_type, wishes);
   const std::string what = "cannot connect to port " + std::to_string(port) + " of the server";
   if (exs_connect(socket.descriptor(), address.generic(), address.length, 0, queue.handle(), nullptr) == -1)
-    fail(what, errno);
+    tools::fail(what, errno);
   queue.expect(EXS_EVT_CONNECT, what, kConnectPatienceNs);
   return socket;
 }
@@ -147,7 +147,7 @@ std::string provider_of(int descriptor) {
   char name[64];
   socklen_t length = sizeof name;
   if (exs_getsockopt(descriptor, SOL_EXS, EXS_SO_PROVIDER, name, &length) == -1)
-    fail("cannot ask for the provider", errno);
+    tools::fail("cannot ask for the provider", errno);
   return name;
 }
 

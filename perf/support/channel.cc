@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
+#include "tools/common/failure.h"
 
 namespace perf {
 
@@ -26,8 +26,9 @@ void Channel::post_control_receive() {
 std::span<const std::byte> Channel::receive_control(const std::string& what) {
   post_control_receive();
   const exs_event_t event = queue_.expect(EXS_EVT_RECV, what, kClientPatienceNs);
-  if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) throw Failure(what + ": the peer has closed the connection");
-  if ((event.exs_evt_flags & EXS_EVF_TRUNC) != 0) throw Failure(what + ": the message is too long");
+  if ((event.exs_evt_flags & EXS_EVF_EOF) != 0)
+    throw tools::Failure(what + ": the peer has closed the connection");
+  if ((event.exs_evt_flags & EXS_EVF_TRUNC) != 0) throw tools::Failure(what + ": the message is too long");
   return received(event);
 }
 
@@ -41,7 +42,7 @@ void Channel::accept_data(std::uint32_t count, int socket_type, const Wishes& wi
   const Socket listener = listen_beside(socket_, socket_type, wishes);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (exs_accept(listener.descriptor(), nullptr, 0, queue_.handle(), nullptr) == -1)
-      fail("exs_accept", errno);
+      tools::fail("exs_accept", errno);
   }
   send_control(encode_answer({Verdict::connect, local_port(listener)}));
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -58,7 +59,7 @@ void Channel::connect_data(std::uint16_t port, std::uint32_t count, int socket_t
 void Channel::allow_operations(std::uint32_t count) {
   const auto allow = [count](const Socket& socket) {
     if (exs_fcntl(socket.descriptor(), EXS_F_SET_MAX_OPS, static_cast<int>(count)) == 0) return;
-    fail("cannot make room for " + std::to_string(count) + " operations", errno);
+    tools::fail("cannot make room for " + std::to_string(count) + " operations", errno);
   };
   allow(socket_);
   std::ranges::for_each(data_, allow);

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "perf/support/failure.h"
+#include "tools/common/failure.h"
 
 namespace perf {
 namespace {
@@ -130,9 +130,9 @@ std::array<std::byte, kAnswerBytes> encode_answer(const Answer& answer) {
 Answer decode_answer(std::span<const std::byte> message) {
   Reader reader(message);
   if (message.size() < kHeadBytes || reader.u32() != kMagic)
-    throw Failure("the peer is no server of this tool");
+    throw tools::Failure("the peer is no server of this tool");
   if (reader.u16() != kControlVersion) return {Verdict::other_version};
-  if (message.size() != kAnswerBytes) throw Failure("the server's answer is malformed");
+  if (message.size() != kAnswerBytes) throw tools::Failure("the server's answer is malformed");
   Answer answer;
   answer.verdict = static_cast<Verdict>(reader.u16());
   answer.port = reader.u16();
@@ -155,11 +155,11 @@ Turn decode_turn(std::span<const std::byte> message) {
   Reader reader(message);
   if (message.size() != kTurnBytes || reader.u32() != kMagic || reader.u16() != kControlVersion ||
       reader.u16() != 0) {
-    throw Failure("a turn message of the server is malformed");
+    throw tools::Failure("a turn message of the server is malformed");
   }
   Turn turn;
   turn.buffer = reader.u32();
-  if (reader.u32() != 0) throw Failure("a turn message of the server is malformed");
+  if (reader.u32() != 0) throw tools::Failure("a turn message of the server is malformed");
   turn.sequence = reader.u64();
   return turn;
 }
@@ -182,7 +182,7 @@ PeerResults decode_results(std::span<const std::byte> message) {
   Reader reader(message);
   if (message.size() != kResultsBytes || reader.u32() != kMagic || reader.u16() != kControlVersion ||
       reader.u16() != 0) {
-    throw Failure("the server's results are malformed");
+    throw tools::Failure("the server's results are malformed");
   }
   PeerResults results;
   for (std::uint64_t* field :

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "perf/support/failure.h"
+#include "tools/common/failure.h"
 
 namespace perf {
 namespace {
@@ -29,14 +29,14 @@ int mode_of(Wait wait) {
 
 std::byte* map_pages(std::size_t length) {
   void* pages = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) fail("cannot map " + std::to_string(length) + " bytes", errno);
+  if (pages == MAP_FAILED) tools::fail("cannot map " + std::to_string(length) + " bytes", errno);
   return static_cast<std::byte*>(pages);
 }
 
 }  // namespace
 
 Library::Library() {
-  if (exs_init(EXS_VERSION) == -1) fail("exs_init", errno);
+  if (exs_init(EXS_VERSION) == -1) tools::fail("exs_init", errno);
 }
 
 Library::~Library() {
@@ -45,7 +45,7 @@ Library::~Library() {
 
 Queue::Queue(int depth, Wait wait) : handle_(exs_qcreate(depth)) {
   if (handle_ == EXS_QHANDLE_INVALID)
-    fail("cannot create a queue of " + std::to_string(depth) + " events", errno);
+    tools::fail("cannot create a queue of " + std::to_string(depth) + " events", errno);
   wait_like(wait);
 }
 
@@ -55,7 +55,8 @@ Queue::~Queue() {
 
 void Queue::wait_like(Wait wait) {
   const int mode = mode_of(wait);
-  if (exs_qmodify(handle_, EXS_QATTR_WAIT, &mode, sizeof mode) == -1) fail("cannot set the wait mode", errno);
+  if (exs_qmodify(handle_, EXS_QATTR_WAIT, &mode, sizeof mode) == -1)
+    tools::fail("cannot set the wait mode", errno);
 }
 
 std::size_t Queue::take(std::span<exs_event_t> out, std::int64_t timeout_ns) {
@@ -63,7 +64,7 @@ std::size_t Queue::take(std::span<exs_event_t> out, std::int64_t timeout_ns) {
   if (taken > 0) return static_cast<std::size_t>(taken);
   was_interrupted_ = taken < 0 && errno == EINTR;
   if (taken == 0 || was_interrupted_) return 0;
-  fail("cannot wait for events", errno);
+  tools::fail("cannot wait for events", errno);
 }
 
 exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeout_ns) {
@@ -72,17 +73,18 @@ exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeou
   do {
     taken = exs_qwait(handle_, &event, 1, 1, timeout_ns);
   } while (taken == -1 && errno == EINTR);
-  if (taken == -1) fail(what, errno);
-  if (taken == 0) fail(what, ETIMEDOUT);
-  if (event.exs_evt_errno != 0) fail(what, event.exs_evt_errno);
-  if (event.exs_evt_type != type) throw Failure(what + ": unexpected " + exs_evtname(event.exs_evt_type));
+  if (taken == -1) tools::fail(what, errno);
+  if (taken == 0) tools::fail(what, ETIMEDOUT);
+  if (event.exs_evt_errno != 0) tools::fail(what, event.exs_evt_errno);
+  if (event.exs_evt_type != type)
+    throw tools::Failure(what + ": unexpected " + exs_evtname(event.exs_evt_type));
   return event;
 }
 
 Memory::Memory(std::size_t length, MemoryKind kind) : kind_(kind) {
   if (kind == MemoryKind::alloc) {
     auto* address = static_cast<std::byte*>(exs_alloc(length, &region_));
-    if (address == nullptr) fail("exs_alloc of " + std::to_string(length) + " bytes", errno);
+    if (address == nullptr) tools::fail("exs_alloc of " + std::to_string(length) + " bytes", errno);
     bytes_ = {address, length};
     return;
   }
@@ -91,7 +93,7 @@ Memory::Memory(std::size_t length, MemoryKind kind) : kind_(kind) {
   if (region_ != EXS_MHANDLE_INVALID) return;
   const int error = errno;
   munmap(bytes_.data(), length);
-  fail("cannot register " + std::to_string(length) + " bytes", error);
+  tools::fail("cannot register " + std::to_string(length) + " bytes", error);
 }
 
 // Sockets go first, so no operation uses the memory any more.
@@ -137,7 +139,7 @@ Wishes wishes_of_client(const std::string& provider, const Job& job) {
 }
 
 void fail_post(const char* call, int error) {
-  fail(error == EPIPE || error == ENOTCONN ? "the connection broke" : call, error);
+  tools::fail(error == EPIPE || error == ENOTCONN ? "the connection broke" : call, error);
 }
 
 bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
@@ -160,11 +162,11 @@ bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& qu
 
 void send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
           exs_mhandle_t region) {
-  if (!try_send(socket, message, flags, queue, region)) fail("exs_send", EAGAIN);
+  if (!try_send(socket, message, flags, queue, region)) tools::fail("exs_send", EAGAIN);
 }
 
 void recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {
-  if (!try_recv(socket, buffer, queue, region)) fail("exs_recv", EAGAIN);
+  if (!try_recv(socket, buffer, queue, region)) tools::fail("exs_recv", EAGAIN);
 }
 
 std::span<const std::byte> received(const exs_event_t& event) {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "perf/support/histogram.h"
 #include "perf/support/kind.h"
+#include "tools/common/histogram.h"
 
 namespace perf {
 
@@ -68,7 +68,7 @@ struct Measurement {
   double receiver_cpu_percent = 0;
   std::optional<bool> verified;  // nullopt: not asked
   std::string fault;             // what verification found
-  std::optional<Histogram> round_trips;
+  std::optional<tools::Histogram> round_trips;
 };
 
 const char* name_of(Wait wait);

@@ -5,17 +5,17 @@
 #include <string>
 
 #include "perf/support/channel.h"
-#include "perf/support/clock.h"
 #include "perf/support/job.h"
 #include "perf/support/progress.h"
+#include "tools/common/clock.h"
 
 namespace perf {
 
 // What the client's end of a measurement found.
 struct Driven {
   std::uint64_t messages = 0;
-  Stopwatch watch;
-  std::optional<Histogram> round_trips;
+  tools::Stopwatch watch;
+  std::optional<tools::Histogram> round_trips;
   PeerResults peer;
   std::string fault;  // of verification at this end
 };

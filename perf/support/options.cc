@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
-#include "perf/support/clock.h"
-#include "perf/support/failure.h"
-#include "perf/support/units.h"
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
+#include "tools/common/units.h"
 
 namespace perf {
 namespace {
@@ -124,29 +124,30 @@ void add_options(CLI::App& app, const Tool& tool, Options& options, Words& words
 
 void check_role(const Words& words, Options& options) {
   const int roles = (words.server ? 1 : 0) + (words.self ? 1 : 0) + (options.host.empty() ? 0 : 1);
-  if (roles != 1) throw UsageError("give one of HOST, --server and --self");
+  if (roles != 1) throw tools::UsageError("give one of HOST, --server and --self");
   options.role = words.server ? Role::server : words.self ? Role::self : Role::client;
-  if (options.role == Role::client && options.port == 0) throw UsageError("--port 0 is for servers");
+  if (options.role == Role::client && options.port == 0) throw tools::UsageError("--port 0 is for servers");
   if (options.role == Role::client && !options.bind_address.empty())
-    throw UsageError("--bind is for --server and --self");
+    throw tools::UsageError("--bind is for --server and --self");
 }
 
 void check_job(const Options& options) {
   const Job& job = options.job;
   const KindTraits& kind = traits_of(job.kind);
-  if (job.size_bytes < 1 || job.size_bytes > kSizeMaxBytes) throw UsageError("--size must be 1 to 1G");
+  if (job.size_bytes < 1 || job.size_bytes > kSizeMaxBytes) throw tools::UsageError("--size must be 1 to 1G");
   if (!options.sweep && (job.size_bytes < kind.size_min_bytes || job.size_bytes > kind.size_max_bytes)) {
-    throw UsageError(text("--kind %s carries %s to %s a message, not %s", kind.name,
-                          size_text(kind.size_min_bytes).c_str(), size_text(kind.size_max_bytes).c_str(),
-                          size_text(job.size_bytes).c_str()));
+    throw tools::UsageError(tools::text("--kind %s carries %s to %s a message, not %s", kind.name,
+                                        tools::size_text(kind.size_min_bytes).c_str(),
+                                        tools::size_text(kind.size_max_bytes).c_str(),
+                                        tools::size_text(job.size_bytes).c_str()));
   }
   if (job.depth > kind.depth_max)
-    throw UsageError(text("--kind %s has a --depth of at most %u", kind.name, kind.depth_max));
+    throw tools::UsageError(tools::text("--kind %s has a --depth of at most %u", kind.name, kind.depth_max));
   if (buffers_bytes(job) > kBuffersMaxBytes)
-    throw UsageError(
-        text("%u buffers of this size take more than 1 GiB", std::max(server_buffers(job), job.depth)));
-  if (job.nodelay && job.kind != Kind::stream) throw UsageError("--nodelay needs --kind stream");
-  if (options.limit.flip_message && !job.verify) throw UsageError("--flip needs --verify");
+    throw tools::UsageError(tools::text("%u buffers of this size take more than 1 GiB",
+                                        std::max(server_buffers(job), job.depth)));
+  if (job.nodelay && job.kind != Kind::stream) throw tools::UsageError("--nodelay needs --kind stream");
+  if (options.limit.flip_message && !job.verify) throw tools::UsageError("--flip needs --verify");
 }
 
 std::string version_line(const Tool& tool) {
@@ -179,10 +180,10 @@ Options parse_options(const Tool& tool, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    throw Exit{app.exit(error) == 0 ? 0 : 2};
+    throw tools::Exit{app.exit(error) == 0 ? 0 : 2};
   }
   options.pin = !words.no_pin;
-  options.job.size_bytes = parse_size(words.size);
+  options.job.size_bytes = tools::parse_size(words.size);
   const KindTraits& kind = traits_of(options.job.kind);
   options.job.depth = words.depth != 0                                     ? words.depth
                       : tool.depth_is_an_option && kind.depth_default != 0 ? kind.depth_default
@@ -190,7 +191,7 @@ Options parse_options(const Tool& tool, int argc, const char* const* argv) {
   options.limit.count = words.count;
   if (words.seconds == 0) words.seconds = options.sweep ? kDefaultSweepSeconds : kDefaultSeconds;
   options.limit.time_ns =
-      static_cast<std::uint64_t>(std::llround(words.seconds * static_cast<double>(kNsPerSecond)));
+      static_cast<std::uint64_t>(std::llround(words.seconds * static_cast<double>(tools::kNsPerSecond)));
   if (app.count("--flip") > 0) options.limit.flip_message = words.flip_message;
   check_role(words, options);
   check_job(options);

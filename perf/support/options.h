@@ -36,12 +36,6 @@ struct Options {
   bool pin = true;
 };
 
-// Thrown when --help or --version was all that was asked, or when the command line is wrong and has been
-// answered.
-struct Exit {
-  int status;
-};
-
 Options parse_options(const Tool& tool, int argc, const char* const* argv);
 // By size: enough to settle, and no more than about 64 MiB.
 std::uint32_t warmup_messages_for(std::uint64_t size_bytes, std::uint64_t count);

@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "perf/support/clock.h"
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/pattern.h"
-#include "perf/support/units.h"
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace perf {
 namespace {
@@ -17,7 +17,7 @@ class Publisher {
 
   PeerResults run() {
     const auto memory = channel_.slots().slot(0);
-    fill_pattern(memory, kPublishedMessage);
+    tools::fill_pattern(memory, kPublishedMessage);
     send(channel_.data().front(), memory, traits_of(job_.kind).send_flags, channel_.queue(),
          channel_.slots().region());
     channel_.post_control_receive();
@@ -39,13 +39,14 @@ class Publisher {
     exs_event_t event{};
     if (channel_.queue().take({&event, 1}, -1) == 0) return;
     if (event.exs_evt_socket == channel_.socket().descriptor()) {
-      if (event.exs_evt_errno != 0) fail("the connection broke", event.exs_evt_errno);
+      if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
       if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
-      if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw Failure("the client sends what it must not");
+      if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw tools::Failure("the client sends what it must not");
       ended_ = true;
       return;
     }
-    if (!ended_ || event.exs_evt_errno != ECANCELED) fail("the persistent send ended", event.exs_evt_errno);
+    if (!ended_ || event.exs_evt_errno != ECANCELED)
+      tools::fail("the persistent send ended", event.exs_evt_errno);
     taken_back_ = true;
     results_.bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
     results_.messages = results_.bytes / job_.size_bytes;
@@ -56,7 +57,7 @@ class Publisher {
 
   Channel& channel_;
   const Job& job_;
-  Stopwatch watch_;
+  tools::Stopwatch watch_;
   PeerResults results_;
   bool ended_ = false;
   bool taken_back_ = false;
@@ -69,15 +70,15 @@ PeerResults publish(Channel& channel, const Job& job) {
 }
 
 void scrub(std::span<std::byte> buffer) {
-  fill_pattern(buffer, kPublishedMessage);
+  tools::fill_pattern(buffer, kPublishedMessage);
   for (std::byte& byte : buffer) byte = ~byte;
 }
 
 std::string fault_of_read(std::span<const std::byte> read, std::uint64_t n) {
-  const auto wrong = first_wrong_byte(read, kPublishedMessage);
+  const auto wrong = tools::first_wrong_byte(read, kPublishedMessage);
   if (!wrong) return "";
-  return text("message %llu, a read, is damaged from byte %llu on", static_cast<unsigned long long>(n),
-              static_cast<unsigned long long>(*wrong));
+  return tools::text("message %llu, a read, is damaged from byte %llu on", static_cast<unsigned long long>(n),
+                     static_cast<unsigned long long>(*wrong));
 }
 
 }  // namespace perf

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "perf/support/units.h"
+#include "tools/common/units.h"
 
 namespace perf {
 namespace {
@@ -36,7 +36,7 @@ double one_way_us(std::uint64_t round_trip_ns) {
   return one_way_us(static_cast<double>(round_trip_ns));
 }
 
-Json latencies(const Histogram& round_trips, double share) {
+Json latencies(const tools::Histogram& round_trips, double share) {
   const auto us = [share](std::uint64_t ns) { return us_of(static_cast<double>(ns), share); };
   return {{"min", us(round_trips.min_ns())},
           {"p50", us(round_trips.percentile_ns(0.5))},
@@ -120,10 +120,10 @@ void Report::print_head(const Measurement& measured) {
 
 void Report::print_row(const Measurement& measured) const {
   const Job& job = measured.job;
-  const std::string size = size_text(job.size_bytes);
-  const std::string messages = count_text(static_cast<double>(measured.messages));
+  const std::string size = tools::size_text(job.size_bytes);
+  const std::string messages = tools::count_text(static_cast<double>(measured.messages));
   if (measured.round_trips) {
-    const Histogram& times = *measured.round_trips;
+    const tools::Histogram& times = *measured.round_trips;
     std::printf("%-18s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8.0f %9.0f %8s\n", name_of(job.kind),
                 size.c_str(), messages.c_str(), one_way_us(times.min_ns()),
                 one_way_us(times.percentile_ns(0.5)), one_way_us(times.percentile_ns(0.99)),
@@ -131,11 +131,12 @@ void Report::print_row(const Measurement& measured) const {
                 one_way_us(times.mean_ns()), measured.sender_cpu_percent, measured.receiver_cpu_percent,
                 verdict_of(measured).c_str());
   } else {
-    std::printf("%-18s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(),
-                job.depth, messages.c_str(), measured.seconds,
-                rate_text(per_second(bytes_of(measured), measured.seconds)).c_str(),
-                count_text(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
-                measured.sender_cpu_percent, measured.receiver_cpu_percent, verdict_of(measured).c_str());
+    std::printf(
+        "%-18s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(), job.depth,
+        messages.c_str(), measured.seconds,
+        tools::rate_text(per_second(bytes_of(measured), measured.seconds)).c_str(),
+        tools::count_text(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
+        measured.sender_cpu_percent, measured.receiver_cpu_percent, verdict_of(measured).c_str());
   }
   std::fflush(stdout);
 }

@@ -28,9 +28,9 @@
 #include <thread>
 
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
 #include "perf/support/tool.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/units.h"
 
 namespace perf {
 namespace {
@@ -91,15 +91,15 @@ void Server::accept_all() {
     try {
       session.queue = std::make_unique<Queue>(kQueueDepth, Wait::notify);
       if (exs_accept(listener_.descriptor(), nullptr, 0, session.queue->handle(), nullptr) == -1)
-        fail("exs_accept", errno);
+        tools::fail("exs_accept", errno);
       exs_event_t event{};
       while (session.queue->take({&event, 1}, -1) == 0) continue;
       if (event.exs_evt_errno == ECANCELED) return;
-      if (event.exs_evt_errno != 0) fail("cannot accept a client", event.exs_evt_errno);
+      if (event.exs_evt_errno != 0) tools::fail("cannot accept a client", event.exs_evt_errno);
       const int descriptor = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
       session.thread = std::thread([this, &session, descriptor] { serve(session, descriptor); });
       if (settings_.port_out != -1) session.thread.join();
-    } catch (const Failure& failure) {
+    } catch (const tools::Failure& failure) {
       const std::lock_guard guard(mutex_);
       if (stopping_) return;
       std::fprintf(stderr, "%s: %s\n", tool_.name, failure.what());
@@ -155,11 +155,11 @@ void Server::serve_job(Channel& channel, const std::string& peer) {
   if (verdict == Verdict::accepted && method == tool_.methods.end()) verdict = Verdict::other_kind;
   if (verdict != Verdict::accepted) {
     channel.send_control(encode_answer({verdict}));
-    throw Failure("refused: " + sentence_of(verdict));
+    throw tools::Failure("refused: " + sentence_of(verdict));
   }
   try {
     channel.make_slots(job.size_bytes, server_buffers(job), job.memory);
-  } catch (const Failure&) {
+  } catch (const tools::Failure&) {
     channel.send_control(encode_answer({Verdict::no_memory}));
     throw;
   }
@@ -174,14 +174,16 @@ void Server::serve_job(Channel& channel, const std::string& peer) {
     messages_ += results.messages;
     bytes_ += results.bytes;
   }
-  const double seconds = static_cast<double>(results.wall_ns) / static_cast<double>(kNsPerSecond);
-  say(peer, text("%s messages of %s, %s, wait %s%s",
-                 count_text(static_cast<double>(results.messages)).c_str(), size_text(job.size_bytes).c_str(),
-                 rate_text(seconds > 0 ? static_cast<double>(results.bytes) / seconds : 0).c_str(),
-                 name_of(job.wait),
-                 results.wrong_messages > 0 ? ", DAMAGED"
-                 : job.verify               ? ", verified"
-                                            : ""));
+  const double seconds = static_cast<double>(results.wall_ns) / static_cast<double>(tools::kNsPerSecond);
+  say(peer,
+      tools::text("%s messages of %s, %s, wait %s%s",
+                  tools::count_text(static_cast<double>(results.messages)).c_str(),
+                  tools::size_text(job.size_bytes).c_str(),
+                  tools::rate_text(seconds > 0 ? static_cast<double>(results.bytes) / seconds : 0).c_str(),
+                  name_of(job.wait),
+                  results.wrong_messages > 0 ? ", DAMAGED"
+                  : job.verify               ? ", verified"
+                                             : ""));
 }
 
 void Server::say(const std::string& peer, const std::string& line) const {
@@ -220,7 +222,7 @@ void announce(const ServerSettings& settings, const Server& server) {
   }
   const std::uint16_t port = local_port(server.listener());
   if (write(settings.port_out, &port, sizeof port) != static_cast<ssize_t>(sizeof port))
-    fail("cannot tell the port", errno);
+    tools::fail("cannot tell the port", errno);
   close(settings.port_out);
 }
 

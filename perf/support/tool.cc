@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/interrupt.h"
 #include "perf/support/report.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/units.h"
 
 namespace perf {
 namespace {
@@ -24,47 +24,47 @@ void ask(Channel& channel, const Job& job, const Wishes& wishes) {
     answer = decode_answer(channel.receive_control("no second answer from the server"));
   }
   if (answer.verdict != Verdict::accepted)
-    throw Failure("the server refuses: " + sentence_of(answer.verdict));
+    throw tools::Failure("the server refuses: " + sentence_of(answer.verdict));
 }
 
 void check_small_max(const Socket& socket, const Job& job) {
   std::size_t agreed_bytes = 0;
   if (exs_fcntl(socket.descriptor(), EXS_F_GET_SMALL_MAX, &agreed_bytes) == -1)
-    fail("cannot ask for the small maximum", errno);
+    tools::fail("cannot ask for the small maximum", errno);
   if (traits_of(job.kind).in_small_max && job.size_bytes > agreed_bytes) {
-    throw Failure("the server takes immediate messages of at most " + std::to_string(agreed_bytes) +
-                  " bytes");
+    throw tools::Failure("the server takes immediate messages of at most " + std::to_string(agreed_bytes) +
+                         " bytes");
   }
 }
 
 const Method& method_of(const Tool& tool, Kind kind) {
   const auto method = std::ranges::find(tool.methods, kind, &Method::kind);
-  if (method == tool.methods.end()) throw UsageError(std::string("no --kind ") + name_of(kind));
+  if (method == tool.methods.end()) throw tools::UsageError(std::string("no --kind ") + name_of(kind));
   return *method;
 }
 
 Measurement merge(const Job& job, const Driven& driven) {
   Measurement out;
   out.job = job;
-  out.interrupted = interrupted();
+  out.interrupted = tools::interrupted();
   out.messages = driven.messages;
-  out.seconds = static_cast<double>(driven.watch.wall_ns()) / static_cast<double>(kNsPerSecond);
-  out.sender_cpu_percent = cpu_percent(driven.watch.cpu_ns(), driven.watch.wall_ns());
-  out.receiver_cpu_percent = cpu_percent(driven.peer.cpu_ns, driven.peer.wall_ns);
+  out.seconds = static_cast<double>(driven.watch.wall_ns()) / static_cast<double>(tools::kNsPerSecond);
+  out.sender_cpu_percent = tools::cpu_percent(driven.watch.cpu_ns(), driven.watch.wall_ns());
+  out.receiver_cpu_percent = tools::cpu_percent(driven.peer.cpu_ns, driven.peer.wall_ns);
   out.round_trips = driven.round_trips;
   if (driven.peer.messages != driven.messages || driven.peer.bytes != driven.messages * job.size_bytes) {
-    throw Failure(text("the server received %llu of %llu messages",
-                       static_cast<unsigned long long>(driven.peer.messages),
-                       static_cast<unsigned long long>(driven.messages)));
+    throw tools::Failure(tools::text("the server received %llu of %llu messages",
+                                     static_cast<unsigned long long>(driven.peer.messages),
+                                     static_cast<unsigned long long>(driven.messages)));
   }
   if (!job.verify) return out;
   out.fault = driven.fault;
   if (driven.peer.wrong_messages > 0) {
     out.fault =
-        text("the server received %llu damaged messages; the first is message %llu, from byte %llu on",
-             static_cast<unsigned long long>(driven.peer.wrong_messages),
-             static_cast<unsigned long long>(driven.peer.first_wrong_message),
-             static_cast<unsigned long long>(driven.peer.first_wrong_offset));
+        tools::text("the server received %llu damaged messages; the first is message %llu, from byte %llu on",
+                    static_cast<unsigned long long>(driven.peer.wrong_messages),
+                    static_cast<unsigned long long>(driven.peer.first_wrong_message),
+                    static_cast<unsigned long long>(driven.peer.first_wrong_offset));
   }
   out.verified = out.fault.empty();
   return out;
@@ -91,7 +91,7 @@ int run_client(const Tool& tool, const Options& options, const std::string& host
   const Library library;
   Report report(tool, options.json, options.sweep);
   int status = 0;
-  catch_interrupts();
+  tools::catch_interrupts();
   for (const Job& job : jobs_of(options)) {
     Measurement measured = measure(tool, options, job, host, port);
     measured.pinned = pinned;
@@ -117,7 +117,7 @@ int run_role(const Tool& tool, const Options& options) {
       TwinServer twin(tool, options);
       const std::string host = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
       const int status = run_client(tool, options, host, twin.port(), twin.pinned());
-      if (!twin.end()) throw Failure("the server's end did not end well");
+      if (!twin.end()) throw tools::Failure("the server's end did not end well");
       return status;
     }
   }
@@ -147,9 +147,9 @@ Measurement measure(const Tool& tool, const Options& options, const Job& wanted,
 int run(const Tool& tool, int argc, const char* const* argv) {
   try {
     return run_role(tool, parse_options(tool, argc, argv));
-  } catch (const Exit& exit) {
+  } catch (const tools::Exit& exit) {
     return exit.status;
-  } catch (const UsageError& error) {
+  } catch (const tools::UsageError& error) {
     std::fprintf(stderr, "%s: %s (see --help)\n", tool.name, error.what());
     return 2;
   } catch (const std::exception& error) {

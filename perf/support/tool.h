@@ -6,7 +6,7 @@
 #include <string>
 
 #include "perf/support/options.h"
-#include "perf/support/twin.h"
+#include "tools/common/twin.h"
 
 namespace perf {
 
@@ -42,7 +42,7 @@ class TwinServer {
   [[nodiscard]] bool end() { return twin_->end() == 0; }
 
  private:
-  std::unique_ptr<Twin> twin_;
+  std::unique_ptr<tools::Twin> twin_;
   std::uint16_t port_ = 0;
   bool pinned_ = false;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "perf/support/failure.h"
+#include "tools/common/failure.h"
 
 namespace perf {
 namespace {
@@ -24,7 +24,8 @@ void TurnGiver::answer(Wait wait) {
 }
 
 void TurnGiver::give(const Turn& turn) {
-  if (posted_ - left_ >= messages_.count()) throw Failure("more turns are under way than there are buffers");
+  if (posted_ - left_ >= messages_.count())
+    throw tools::Failure("more turns are under way than there are buffers");
   const auto encoded = encode_turn(turn);
   const auto message = messages_.slot(posted_++);
   std::ranges::copy(encoded, message.begin());
@@ -33,13 +34,13 @@ void TurnGiver::give(const Turn& turn) {
 
 bool TurnGiver::handle(const exs_event_t& event) {
   if (event.exs_evt_socket != channel_.socket().descriptor()) return false;
-  if (event.exs_evt_errno != 0) fail("the connection broke", event.exs_evt_errno);
+  if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
   if (event.exs_evt_type == EXS_EVT_SEND) {
     ++left_;
   } else if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) {
     ended_ = true;
   } else {
-    throw Failure("the client sends what it must not");
+    throw tools::Failure("the client sends what it must not");
   }
   return true;
 }
@@ -56,7 +57,7 @@ void TurnReceiver::post() {
 
 std::optional<Turn> TurnReceiver::turn_in(const exs_event_t& event) {
   if (event.exs_evt_type != EXS_EVT_RECV) return std::nullopt;
-  if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) throw Failure("the server has closed the connection");
+  if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) throw tools::Failure("the server has closed the connection");
   const auto message = received(event);
   if (message.size() != kTurnBytes) {
     results_ = decode_results(message);
@@ -73,9 +74,9 @@ PeerResults TurnReceiver::end() {
   while (!results_) {
     exs_event_t event{};
     if (channel_.queue().take({&event, 1}, kClientPatienceNs) == 0)
-      throw Failure("no results from the server");
+      throw tools::Failure("no results from the server");
     if (event.exs_evt_socket != channel_.socket().descriptor()) continue;
-    if (event.exs_evt_errno != 0) fail("no results from the server", event.exs_evt_errno);
+    if (event.exs_evt_errno != 0) tools::fail("no results from the server", event.exs_evt_errno);
     turn_in(event);
   }
   return *results_;

@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "perf/support/clock.h"
 #include "perf/support/endpoint.h"
-#include "perf/support/failure.h"
-#include "perf/support/interrupt.h"
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 
 namespace {
 
@@ -121,7 +121,7 @@ class Link {
  private:
   void note_break() {
     ending_ = true;
-    last_ns_ = perf::now_ns();
+    last_ns_ = tools::now_ns();
   }
 
   void post(int type, void* buffer) {
@@ -188,7 +188,7 @@ class Server : public End {
 
   void run() {
     std::array<exs_event_t, perf::kEventBatch> events;
-    while (!perf::interrupted()) {
+    while (!tools::interrupted()) {
       const std::size_t taken = queue_.take(events, -1);
       for (std::size_t i = 0; i < taken; ++i) handle(events[i]);
     }
@@ -197,7 +197,7 @@ class Server : public End {
  private:
   void accept(const perf::Socket& listener) {
     if (exs_accept(listener.descriptor(), nullptr, 0, queue_.handle(), nullptr) == -1)
-      perf::fail("exs_accept", errno);
+      tools::fail("exs_accept", errno);
   }
 
   void handle(const exs_event_t& event) {
@@ -234,13 +234,13 @@ class Client : public End {
     say({{"started", getpid()}});
     try {
       connect(ports);
-    } catch (const perf::Failure& failure) {
+    } catch (const tools::Failure& failure) {
       links_.clear();
-      say({{"not_connected", failure.what()}, {"at_ns", perf::now_ns()}});
+      say({{"not_connected", failure.what()}, {"at_ns", tools::now_ns()}});
     }
     for (const auto& link : links_) link->start();
     std::array<exs_event_t, perf::kEventBatch> events;
-    while (!links_.empty() && !perf::interrupted()) {
+    while (!links_.empty() && !tools::interrupted()) {
       std::erase_if(links_, [](const auto& link) { return link->is_over(); });
       if (links_.empty()) break;
       const std::size_t taken = queue_.take(events, kTellEveryNs);
@@ -251,7 +251,7 @@ class Client : public End {
     links_.clear();
     say({{"gone", true}});
     char byte = 0;
-    while (!perf::interrupted() && read(STDIN_FILENO, &byte, 1) > 0) continue;
+    while (!tools::interrupted() && read(STDIN_FILENO, &byte, 1) > 0) continue;
   }
 
  private:
@@ -275,7 +275,7 @@ class Client : public End {
       loaded_ = true;
       say({{"loaded", true}});
     }
-    const std::uint64_t now_ns = perf::now_ns();
+    const std::uint64_t now_ns = tools::now_ns();
     if (!talks_ || now_ns < tell_ns_) return;
     tell_ns_ = now_ns + kTellEveryNs;
     Json moved = Json::array();
@@ -294,7 +294,7 @@ int main(int argc, char** argv) try {
   const std::string role = argc > 2 ? argv[1] : "";
   const bool is_client = role == "load" || role == "witness";
   if (is_client ? argc != 3 + static_cast<int>(kLanes.size()) : role != "serve" || argc != 3) return 2;
-  perf::catch_interrupts();
+  tools::catch_interrupts();
   const perf::Library library;
   if (is_client) {
     Client(argv[2], role == "witness").run(argv + 3);

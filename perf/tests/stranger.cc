@@ -7,7 +7,7 @@
 
 #include "perf/support/channel.h"
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
+#include "tools/common/failure.h"
 
 namespace {
 

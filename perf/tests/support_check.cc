@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "perf/support/control.h"
-#include "perf/support/failure.h"
-#include "perf/support/histogram.h"
-#include "perf/support/pattern.h"
-#include "perf/support/units.h"
+#include "tools/common/failure.h"
+#include "tools/common/histogram.h"
+#include "tools/common/pattern.h"
+#include "tools/common/units.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ bool close_to(std::uint64_t value, double right) {
 
 void percentiles_are_within_half_a_percent() {
   for (const std::uint64_t unit : {std::uint64_t{1}, std::uint64_t{37}, std::uint64_t{1'000'003}}) {
-    perf::Histogram histogram;
+    tools::Histogram histogram;
     for (std::uint64_t i = 1; i <= 10000; ++i) histogram.record(i * unit);
     const auto scale = static_cast<double>(unit);
     expect(close_to(histogram.percentile_ns(0.5), 5000 * scale), "median");
@@ -35,22 +35,22 @@ void percentiles_are_within_half_a_percent() {
     expect(histogram.min_ns() == unit && histogram.max_ns() == 10000 * unit, "extremes are exact");
     expect(close_to(static_cast<std::uint64_t>(histogram.mean_ns()), 5000.5 * scale), "mean");
   }
-  perf::Histogram largest;
+  tools::Histogram largest;
   largest.record(UINT64_MAX);
   largest.record(0);
   expect(close_to(largest.percentile_ns(1), 0x1p64) && largest.percentile_ns(0.5) == 0,
          "the whole range of 64 bits fits");
-  expect(perf::Histogram().percentile_ns(0.5) == 0, "no samples");
+  expect(tools::Histogram().percentile_ns(0.5) == 0, "no samples");
 }
 
 void every_flipped_bit_is_found() {
   for (const std::size_t length : {1U, 7U, 8U, 9U, 64U, 1000U}) {
     std::vector<std::byte> message(length);
-    perf::fill_pattern(message, 42);
-    expect(!perf::first_wrong_byte(message, 42), "an intact message is right");
+    tools::fill_pattern(message, 42);
+    expect(!tools::first_wrong_byte(message, 42), "an intact message is right");
     for (std::size_t bit = 0; bit < 8 * length; ++bit) {
       message[bit / 8] ^= std::byte{1} << (bit % 8);
-      expect(perf::first_wrong_byte(message, 42) == bit / 8, "flipped bit " + std::to_string(bit));
+      expect(tools::first_wrong_byte(message, 42) == bit / 8, "flipped bit " + std::to_string(bit));
       message[bit / 8] ^= std::byte{1} << (bit % 8);
     }
   }
@@ -58,10 +58,10 @@ void every_flipped_bit_is_found() {
 
 void neighbours_have_other_bytes() {
   std::vector<std::byte> message(4096);
-  perf::fill_pattern(message, 7);
-  expect(perf::first_wrong_byte(message, 8).has_value(), "the next message");
-  expect(perf::first_wrong_byte(message, 6).has_value(), "the previous message");
-  expect(perf::first_wrong_byte(std::span(message).subspan(8), 7).has_value(), "shifted by a word");
+  tools::fill_pattern(message, 7);
+  expect(tools::first_wrong_byte(message, 8).has_value(), "the next message");
+  expect(tools::first_wrong_byte(message, 6).has_value(), "the previous message");
+  expect(tools::first_wrong_byte(std::span(message).subspan(8), 7).has_value(), "shifted by a word");
 }
 
 template <typename Exception, typename Function>
@@ -75,17 +75,17 @@ bool throws(Function function) {
 }
 
 void sizes_are_read_and_written() {
-  expect(
-      perf::parse_size("64") == 64 && perf::parse_size("64K") == 65536 && perf::parse_size("1M") == 1048576,
-      "sizes");
-  expect(perf::parse_size("2g") == 2147483648 && perf::parse_size("4KiB") == 4096, "other spellings");
+  expect(tools::parse_size("64") == 64 && tools::parse_size("64K") == 65536 &&
+             tools::parse_size("1M") == 1048576,
+         "sizes");
+  expect(tools::parse_size("2g") == 2147483648 && tools::parse_size("4KiB") == 4096, "other spellings");
   for (const char* word : {"", "K", "1Q", "-1", "1.5K", "99999999999G", "12KK"}) {
-    expect(throws<perf::UsageError>([&] { perf::parse_size(word); }), "no size: " + std::string(word));
+    expect(throws<tools::UsageError>([&] { tools::parse_size(word); }), "no size: " + std::string(word));
   }
-  expect(
-      perf::size_text(1) == "1 B" && perf::size_text(65536) == "64 KiB" && perf::size_text(1500) == "1500 B",
-      "text");
-  expect(perf::rate_text(4.213e9) == "4.21 GB/s" && perf::rate_text(999.9e6) == "1.00 GB/s", "rates");
+  expect(tools::size_text(1) == "1 B" && tools::size_text(65536) == "64 KiB" &&
+             tools::size_text(1500) == "1500 B",
+         "text");
+  expect(tools::rate_text(4.213e9) == "4.21 GB/s" && tools::rate_text(999.9e6) == "1.00 GB/s", "rates");
 }
 
 void control_messages_survive_the_wire() {
@@ -108,8 +108,8 @@ void control_messages_survive_the_wire() {
   perf::PeerResults results{1, 2, 3, 4, 5, 6, 7};
   const perf::PeerResults back = perf::decode_results(perf::encode_results(results));
   expect(back.messages == 1 && back.cpu_ns == 3 && back.first_wrong_offset == 7, "results");
-  expect(throws<perf::Failure>([] { perf::decode_results({}); }), "no results");
-  expect(throws<perf::Failure>([] { perf::decode_answer({}); }), "no answer");
+  expect(throws<tools::Failure>([] { perf::decode_results({}); }), "no results");
+  expect(throws<tools::Failure>([] { perf::decode_answer({}); }), "no answer");
 }
 
 }  // namespace

@@ -23,7 +23,10 @@ MAY_INCLUDE = {
     "event/session": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
-    "perf": ["exs/exs.h", "sys/exs.h", "perf/"],
+    "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
+    "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/", "perf/support/"],
+    "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/", "perf/support/"],
+    "perf": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
 }
@@ -33,7 +36,7 @@ EXCEPTIONS = {
     "include/exs/exs.hpp": [r"exs/cpp/\w+\.hpp"],
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
-    "perf/explain/": [r"src/provider/(reason|verbs/survey)\.h"],
+    "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h"],
     "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
 }
 # Headers of others -> the only places that may include them.
@@ -42,7 +45,7 @@ ONLY_IN = {
     r"fmt/": [],
     r"liburing": ["src/provider/iwarp/"],
     r"isa-l": ["src/provider/iwarp/"],
-    r"infiniband/|rdma/": ["src/provider/verbs/", "perf/verbs-baseline/"],
+    r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
 PURE = ["src/wire/", "src/proto/"]
@@ -62,7 +65,7 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "include") else parts[0]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "include", "tools") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):
@@ -71,7 +74,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|exs|perf|tests|examples|include)/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|exs|tools|perf|tests|examples|include)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -98,7 +101,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "include", "perf", "examples")
+    files = [path for folder in ("src", "event", "include", "tools", "perf", "examples")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

@@ -5,7 +5,7 @@ import pathlib
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf/tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
 from tools import ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
 
 ADDRESS = os.environ["EXS_TEST_ADDRESS"]

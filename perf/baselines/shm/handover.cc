@@ -1,0 +1,141 @@
+// Hand-overs: two processes take turns, and a round trip is two of them.
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <new>
+
+#include "perf/baselines/shm/methods.h"
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
+#include "tools/common/twin.h"
+
+namespace shm_baseline {
+namespace {
+
+using tools::fail;
+
+constexpr std::uint32_t kWarmupSamples = 100;
+
+// How many turns were taken, in a cache line of its own.
+struct alignas(64) Word {
+  std::atomic<std::uint32_t> turns;
+};
+
+Word& shared_word() {
+  void* page = mmap(nullptr, sizeof(Word), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) fail("cannot map shared memory", errno);
+  return *new (page) Word{};
+}
+
+// One end of each way to hand over: give() lets the other end go on, take() waits until it has given.
+class Line {
+ public:
+  static constexpr std::uint32_t kRoundsInSample = 256;
+  explicit Line(Word& word) : word_(word) {}
+  void give() { word_.turns.store(++turn_, std::memory_order_release); }
+  void take() {
+    ++turn_;
+    while (word_.turns.load(std::memory_order_acquire) != turn_) continue;
+  }
+
+ private:
+  Word& word_;
+  std::uint32_t turn_ = 0;
+};
+
+class Futex {
+ public:
+  static constexpr std::uint32_t kRoundsInSample = 1;
+  explicit Futex(Word& word) : word_(word) {}
+  void give() {
+    word_.turns.store(++turn_, std::memory_order_release);
+    call(FUTEX_WAKE, 1);
+  }
+  void take() {
+    const std::uint32_t before = turn_++;
+    while (word_.turns.load(std::memory_order_acquire) != turn_) call(FUTEX_WAIT, before);
+  }
+
+ private:
+  void call(int operation, std::uint32_t value) {
+    syscall(SYS_futex, &word_.turns, operation, value, nullptr, nullptr, 0);
+  }
+  Word& word_;
+  std::uint32_t turn_ = 0;
+};
+
+class EventFd {
+ public:
+  static constexpr std::uint32_t kRoundsInSample = 1;
+  EventFd(int out, int in) : out_(out), in_(in) {}
+  void give() const {
+    if (eventfd_write(out_, 1) != 0) fail("eventfd_write", errno);
+  }
+  void take() const {
+    eventfd_t turns = 0;
+    if (eventfd_read(in_, &turns) != 0) fail("eventfd_read", errno);
+  }
+
+ private:
+  const int out_;
+  const int in_;
+};
+
+int make_eventfd() {
+  const int descriptor = eventfd(0, EFD_CLOEXEC);
+  if (descriptor == -1) fail("eventfd", errno);
+  return descriptor;
+}
+
+template <typename End>
+Samples measure(End first, End second, const Settings& settings) {
+  const tools::Twin twin([&] {
+    if (settings.pin) tools::pin_to(1);
+    for (;;) {
+      second.take();
+      second.give();
+    }
+    return 0;
+  });
+  Samples out;
+  out.operations = 2 * End::kRoundsInSample;
+  out.pinned = settings.pin && tools::pin_to(0);
+  std::uint64_t end_ns = UINT64_MAX;
+  std::uint64_t now_ns = tools::now_ns();
+  for (std::uint32_t sample = 0; now_ns < end_ns; ++sample) {
+    const std::uint64_t start_ns = now_ns;
+    for (std::uint32_t round = 0; round < End::kRoundsInSample; ++round) {
+      first.give();
+      first.take();
+    }
+    now_ns = tools::now_ns();
+    if (sample == kWarmupSamples) end_ns = now_ns + settings.time_ns;
+    if (sample > kWarmupSamples) out.times.record(now_ns - start_ns);
+  }
+  return out;
+}
+
+}  // namespace
+
+Samples hand_over(Mode mode, const Settings& settings) {
+  if (mode == Mode::eventfd) {
+    const int there = make_eventfd();
+    const int back = make_eventfd();
+    const Samples out = measure(EventFd(there, back), EventFd(back, there), settings);
+    close(there);
+    close(back);
+    return out;
+  }
+  Word& word = shared_word();
+  const Samples out = mode == Mode::line ? measure(Line(word), Line(word), settings)
+                                         : measure(Futex(word), Futex(word), settings);
+  munmap(&word, sizeof word);
+  return out;
+}
+
+}  // namespace shm_baseline

@@ -1,0 +1,295 @@
+// tcp-baseline: what plain TCP between two processes does on this machine, measured like exs-blast and
+// exs-ping, so that their figures have something to stand beside.
+#include <arpa/inet.h>
+#include <exs/exs.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "perf/support/report.h"
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
+#include "tools/common/twin.h"
+#include "tools/common/units.h"
+
+namespace tcp_baseline {
+namespace {
+
+using tools::fail;
+
+struct Settings {
+  perf::Job job;
+  perf::Limit limit;
+  bool json = false;
+  bool pin = true;
+  bool nagle = false;
+  std::string address = "127.0.0.1";
+};
+
+// What the receiving end tells at the end, over the same connection: both ends are this program on this
+// machine.
+struct PeerUsage {
+  std::uint64_t bytes = 0;
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t wall_ns = 0;
+};
+
+class Stream {
+ public:
+  // Spins if `busy`, else blocks.
+  Stream(int descriptor, bool busy, bool nagle) : descriptor_(descriptor), flags_(busy ? MSG_DONTWAIT : 0) {
+    const int on = nagle ? 0 : 1;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  ~Stream() { close(descriptor_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void write_all(const void* from, std::size_t length) const {
+    const auto* at = static_cast<const char*>(from);
+    while (length > 0) {
+      const ssize_t done = send(descriptor_, at, length, flags_ | MSG_NOSIGNAL);
+      if (done < 0 && !try_again()) fail("send", errno);
+      if (done <= 0) continue;
+      at += done;
+      length -= static_cast<std::size_t>(done);
+    }
+  }
+
+  // What is there, at least one byte; 0: the peer has ended.
+  std::size_t read_some(void* into, std::size_t length) const {
+    for (;;) {
+      const ssize_t done = recv(descriptor_, into, length, flags_);
+      if (done >= 0) return static_cast<std::size_t>(done);
+      if (!try_again()) fail("recv", errno);
+    }
+  }
+
+  // False: the peer has ended.
+  bool read_all(void* into, std::size_t length) const {
+    auto* at = static_cast<char*>(into);
+    while (length > 0) {
+      const std::size_t done = read_some(at, length);
+      if (done == 0) return false;
+      at += done;
+      length -= done;
+    }
+    return true;
+  }
+
+  void end_writing() const { shutdown(descriptor_, SHUT_WR); }
+
+ private:
+  static bool try_again() { return errno == EAGAIN || errno == EINTR; }
+  const int descriptor_;
+  const int flags_;
+};
+
+bool is_busy(const Settings& settings) {
+  return settings.job.wait == perf::Wait::busy;
+}
+
+int listen_on(const std::string& name, sockaddr_in& address) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  address = {};
+  address.sin_family = AF_INET;
+  inet_pton(AF_INET, name.c_str(), &address.sin_addr);  // checked by the command line
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (listener == -1 || bind(listener, generic, length) == -1 || listen(listener, 1) == -1 ||
+      getsockname(listener, generic, &length) == -1) {
+    fail("cannot listen on " + name, errno);
+  }
+  return listener;
+}
+
+int connect_to(const sockaddr_in& address) {
+  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor == -1 ||
+      connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == -1) {
+    fail("cannot connect to the other end", errno);
+  }
+  return descriptor;
+}
+
+void tell(const Stream& stream, PeerUsage usage, const tools::Stopwatch& watch) {
+  usage.cpu_ns = watch.cpu_ns();
+  usage.wall_ns = watch.wall_ns();
+  stream.write_all(&usage, sizeof usage);
+}
+
+void receive_blast(const Stream& stream, const Settings& settings) {
+  // With --nagle bytes count, and a reader takes what is there; without, each read is a message's, as it used
+  // to be.
+  constexpr std::size_t kNagleReadBytes = 64 * 1024;
+  std::vector<char> buffer(std::max(settings.job.size_bytes, settings.nagle ? kNagleReadBytes : 0));
+  tools::Stopwatch watch;
+  PeerUsage usage;
+  usage.bytes = stream.read_some(buffer.data(), buffer.size());
+  watch.start();
+  for (std::size_t got = usage.bytes; got > 0; usage.bytes += got)
+    got = stream.read_some(buffer.data(), buffer.size());
+  watch.stop();
+  tell(stream, usage, watch);
+}
+
+void send_blast(const Stream& stream, const Settings& settings, perf::Measurement& out,
+                tools::Stopwatch& watch) {
+  const std::vector<char> buffer(settings.job.size_bytes, 'x');
+  const perf::Limit& limit = settings.limit;
+  watch.start();
+  const std::uint64_t end_ns = watch.start_ns() + limit.time_ns;
+  while (limit.count > 0 ? out.messages < limit.count : tools::now_ns() < end_ns) {
+    stream.write_all(buffer.data(), buffer.size());
+    ++out.messages;
+  }
+  stream.end_writing();
+}
+
+void echo_ping(const Stream& stream, const Settings& settings) {
+  std::vector<char> buffer(settings.job.size_bytes);
+  tools::Stopwatch watch;
+  PeerUsage usage;
+  for (std::uint64_t n = 0; stream.read_all(buffer.data(), buffer.size()); ++n) {
+    if (n == settings.job.warmup_messages) watch.start();
+    stream.write_all(buffer.data(), buffer.size());
+    if (n >= settings.job.warmup_messages) usage.bytes += buffer.size();
+  }
+  watch.stop();
+  tell(stream, usage, watch);
+}
+
+void ping(const Stream& stream, const Settings& settings, perf::Measurement& out, tools::Stopwatch& watch) {
+  std::vector<char> buffer(settings.job.size_bytes, 'x');
+  const perf::Limit& limit = settings.limit;
+  out.round_trips.emplace();
+  std::uint64_t end_ns = UINT64_MAX;
+  std::uint64_t now_ns = tools::now_ns();
+  for (std::uint64_t n = 0; limit.count > 0 ? out.messages < limit.count : now_ns < end_ns; ++n) {
+    if (n == settings.job.warmup_messages) {
+      watch.start();
+      end_ns = watch.start_ns() + limit.time_ns;
+    }
+    const std::uint64_t start_ns = tools::now_ns();
+    stream.write_all(buffer.data(), buffer.size());
+    if (!stream.read_all(buffer.data(), buffer.size())) throw tools::Failure("the other end has gone");
+    now_ns = tools::now_ns();
+    if (n < settings.job.warmup_messages) continue;
+    out.round_trips->record(now_ns - start_ns);
+    ++out.messages;
+  }
+  watch.stop();
+  stream.end_writing();
+}
+
+perf::Measurement measure(const Settings& settings) {
+  const bool is_ping = settings.job.tool == perf::ToolId::ping;
+  sockaddr_in address{};
+  const int listener = listen_on(settings.address, address);
+  const tools::Twin twin([&] {
+    if (settings.pin) tools::pin_to(1);
+    const Stream stream(accept(listener, nullptr, nullptr), is_busy(settings), settings.nagle);
+    is_ping ? echo_ping(stream, settings) : receive_blast(stream, settings);
+    return 0;
+  });
+  close(listener);
+  perf::Measurement out;
+  out.pinned = settings.pin && tools::pin_to(0);
+  out.provider = "tcp";
+  out.job = settings.job;
+  tools::Stopwatch watch;
+  const Stream stream(connect_to(address), is_busy(settings), settings.nagle);
+  is_ping ? ping(stream, settings, out, watch) : send_blast(stream, settings, out, watch);
+  PeerUsage peer;
+  if (!stream.read_all(&peer, sizeof peer)) throw tools::Failure("the other end has gone");
+  if (!is_ping) watch.stop();
+  if (peer.bytes != out.messages * settings.job.size_bytes) throw tools::Failure("bytes are missing");
+  out.seconds = static_cast<double>(watch.wall_ns()) / static_cast<double>(tools::kNsPerSecond);
+  out.sender_cpu_percent = tools::cpu_percent(watch.cpu_ns(), watch.wall_ns());
+  out.receiver_cpu_percent = tools::cpu_percent(peer.cpu_ns, peer.wall_ns);
+  return out;
+}
+
+Settings parse(int argc, const char* const* argv) {
+  Settings settings;
+  std::string mode = "blast";
+  std::string size;
+  std::string wait = "notify";
+  double seconds = 2;
+  bool no_pin = false;
+  CLI::App app("tcp-baseline: plain TCP between two processes of this machine", "tcp-baseline");
+  app.set_version_flag("--version", std::string("tcp-baseline ") + exs_version_string());
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return std::string("tcp-baseline: ") + error.what() + " (see --help)\n";
+  });
+  app.add_option("--mode", mode,
+                 "blast: writes of --size bytes, one after the other. ping: round trips, one at a time")
+      ->check(CLI::IsMember({"blast", "ping"}, CLI::ignore_case))
+      ->capture_default_str();
+  app.add_option("--size", size,
+                 "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30. Default 1M, ping 64");
+  app.add_option("--wait", wait, "notify: blocking calls. busy: non-blocking calls in a loop")
+      ->check(CLI::IsMember({"notify", "busy"}, CLI::ignore_case))
+      ->capture_default_str();
+  auto* time = app.add_option("--time", seconds, "Seconds to measure")
+                   ->check(CLI::Range(0.001, 86400.0))
+                   ->capture_default_str();
+  app.add_option("--count", settings.limit.count, "Messages to measure, in place of a time")->excludes(time);
+  app.add_option("--bind", settings.address, "IPv4 address of this machine that both ends use")
+      ->type_name("ADDRESS")
+      ->check(CLI::ValidIPV4)
+      ->capture_default_str();
+  app.add_flag("--nagle", settings.nagle, "Let the kernel combine small writes: no TCP_NODELAY");
+  app.add_flag("--json", settings.json, "Print one JSON object in place of a table");
+  app.add_flag("--no-pin", no_pin,
+               "Leave the choice of cores to the system, instead of one core for each end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw tools::Exit{app.exit(error) == 0 ? 0 : 2};
+  }
+  perf::Job& job = settings.job;
+  job.tool = mode == "ping" ? perf::ToolId::ping : perf::ToolId::blast;
+  job.wait = wait == "busy" ? perf::Wait::busy : perf::Wait::notify;
+  if (size.empty()) size = mode == "ping" ? "64" : "1M";
+  job.size_bytes = tools::parse_size(size);
+  if (job.size_bytes < 1 || job.size_bytes > perf::kSizeMaxBytes)
+    throw tools::UsageError("--size must be 1 to 1G");
+  if (mode == "ping") job.warmup_messages = perf::warmup_messages_for(job.size_bytes, settings.limit.count);
+  settings.limit.time_ns = static_cast<std::uint64_t>(seconds * static_cast<double>(tools::kNsPerSecond));
+  settings.pin = !no_pin;
+  return settings;
+}
+
+int run(int argc, const char* const* argv) {
+  constexpr perf::Tool kTool{"tcp-baseline", "", perf::ToolId::blast, 0, 0, 1, false, {}};
+  try {
+    const Settings settings = parse(argc, argv);
+    perf::Report report(kTool, settings.json, false);
+    report.add(measure(settings));
+    report.finish();
+    return 0;
+  } catch (const tools::Exit& exit) {
+    return exit.status;
+  } catch (const tools::UsageError& error) {
+    std::fprintf(stderr, "tcp-baseline: %s (see --help)\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tcp-baseline: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace tcp_baseline
+
+int main(int argc, char** argv) {
+  return tcp_baseline::run(argc, argv);
+}

@@ -1,0 +1,64 @@
+// The two processes, and what they tell each other beside the RDMA connection.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+
+#include "perf/baselines/verbs/methods.h"
+#include "tools/common/failure.h"
+#include "tools/common/twin.h"
+
+namespace verbs_baseline {
+
+// One end of a pair of local sockets: plain values, whole.
+class Line {
+ public:
+  explicit Line(int descriptor) : descriptor_(descriptor) {}
+  ~Line() { close(descriptor_); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  template <typename Value>
+  void tell(const Value& value) const {
+    if (send(descriptor_, &value, sizeof value, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof value))
+      tools::fail("cannot tell the other end", errno);
+  }
+  // Throws Exit: the other end has gone, and has said why.
+  template <typename Value>
+  Value hear() const {
+    Value value{};
+    hear(&value, sizeof value);
+    return value;
+  }
+
+ private:
+  void hear(void* value, std::size_t length) const;
+  const int descriptor_;
+};
+
+// Starts `body` in a process of its own, pinned to the second core; this one goes to the first. Until its end
+// a child that ends before is an error here, even in a call that sleeps.
+class Twins {
+ public:
+  Twins(const Settings& settings, const std::function<void(const Line&)>& body);
+  ~Twins();
+  Twins(const Twins&) = delete;
+  Twins& operator=(const Twins&) = delete;
+
+  [[nodiscard]] const Line& line() const { return *line_; }
+  // Before the connection goes, whose end the child would take for a fault.
+  void end() { child_.reset(); }
+  [[nodiscard]] bool pinned() const { return pinned_; }
+
+ private:
+  std::unique_ptr<Line> line_;
+  std::unique_ptr<tools::Twin> child_;
+  bool pinned_;
+};
+
+}  // namespace verbs_baseline

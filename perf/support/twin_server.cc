@@ -1,0 +1,31 @@
+// The server's end of --self, in a process of its own.
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "perf/support/tool.h"
+#include "tools/common/failure.h"
+
+namespace perf {
+
+TwinServer::TwinServer(const Tool& tool, const Options& options) : pinned_(false) {
+  int ends[2];
+  if (pipe(ends) != 0) tools::fail("pipe", errno);
+  ServerSettings settings;
+  settings.address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  settings.provider = options.provider;
+  settings.quiet = true;
+  settings.port_out = ends[1];
+  twin_ = std::make_unique<tools::Twin>([&] {
+    close(ends[0]);
+    if (options.pin) tools::pin_to(1);
+    return run_server(tool, settings);
+  });
+  close(ends[1]);
+  const bool told = read(ends[0], &port_, sizeof port_) == static_cast<ssize_t>(sizeof port_);
+  close(ends[0]);
+  if (!told) throw tools::Exit{1};  // it has said why
+  if (options.pin) pinned_ = tools::pin_to(0);
+}
+
+}  // namespace perf

@@ -1,0 +1,42 @@
+#include "tools/common/clock.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+namespace tools {
+namespace {
+
+std::uint64_t in_ns(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000;
+}
+
+}  // namespace
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t process_cpu_ns() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return in_ns(usage.ru_utime) + in_ns(usage.ru_stime);
+}
+
+void Stopwatch::start() {
+  cpu_start_ns_ = process_cpu_ns();
+  wall_start_ns_ = now_ns();
+}
+
+void Stopwatch::stop() {
+  wall_ns_ = now_ns() - wall_start_ns_;
+  cpu_ns_ = process_cpu_ns() - cpu_start_ns_;
+}
+
+double cpu_percent(std::uint64_t cpu_ns, std::uint64_t wall_ns) {
+  return wall_ns == 0 ? 0 : 100 * static_cast<double>(cpu_ns) / static_cast<double>(wall_ns);
+}
+
+}  // namespace tools

@@ -1,0 +1,34 @@
+// Time and processor time.
+#pragma once
+
+#include <cstdint>
+
+namespace tools {
+
+inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+// CLOCK_MONOTONIC.
+std::uint64_t now_ns();
+// What all threads of this process have used, in user and system mode (getrusage).
+std::uint64_t process_cpu_ns();
+
+// Wall time and processor time since start().
+class Stopwatch {
+ public:
+  void start();
+  void stop();
+  [[nodiscard]] std::uint64_t wall_ns() const { return wall_ns_; }
+  [[nodiscard]] std::uint64_t cpu_ns() const { return cpu_ns_; }
+  [[nodiscard]] std::uint64_t start_ns() const { return wall_start_ns_; }
+
+ private:
+  std::uint64_t wall_start_ns_ = 0;
+  std::uint64_t cpu_start_ns_ = 0;
+  std::uint64_t wall_ns_ = 0;
+  std::uint64_t cpu_ns_ = 0;
+};
+
+// 100 is one core all the time.
+double cpu_percent(std::uint64_t cpu_ns, std::uint64_t wall_ns);
+
+}  // namespace tools

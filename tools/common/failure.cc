@@ -1,0 +1,11 @@
+#include "tools/common/failure.h"
+
+#include <system_error>
+
+namespace tools {
+
+void fail(const std::string& what, int error) {
+  throw Failure(what + ": " + std::generic_category().message(error));
+}
+
+}  // namespace tools

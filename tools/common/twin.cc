@@ -1,0 +1,66 @@
+#include "tools/common/twin.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "tools/common/failure.h"
+
+namespace tools {
+
+namespace {
+
+cpu_set_t allowed_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_ZERO(&allowed);
+  return allowed;
+}
+
+}  // namespace
+
+bool pin_to(unsigned index) {
+  // As it was before the first pinning, which the children of a pinned process inherit.
+  static const cpu_set_t allowed = allowed_cores();
+  if (CPU_COUNT(&allowed) < 2) return false;
+  for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || index-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  return false;
+}
+
+Twin::Twin(const std::function<int()>& body) : process_(fork()) {
+  if (process_ == -1) fail("cannot start the other end", errno);
+  if (process_ > 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  int status = 1;
+  try {
+    status = body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "server's end: %s\n", error.what());
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+int Twin::end() {
+  if (process_ == -1) return status_;
+  kill(process_, SIGTERM);
+  int status = 0;
+  while (waitpid(process_, &status, 0) == -1 && errno == EINTR) continue;
+  process_ = -1;
+  status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return status_;
+}
+
+}  // namespace tools

@@ -1,0 +1,50 @@
+#include "tools/crowd/process.h"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tools/common/failure.h"
+
+namespace crowd {
+
+ProcessMemory memory_of_process() {
+  std::ifstream lines("/proc/self/smaps_rollup");
+  ProcessMemory memory;
+  std::string line;
+  while (std::getline(lines, line)) {
+    constexpr std::uint64_t kUnitBytes = 1024;
+    if (line.rfind("Rss:", 0) == 0) memory.resident_bytes = std::stoull(line.substr(4)) * kUnitBytes;
+    if (line.rfind("Anonymous:", 0) == 0) memory.anonymous_bytes = std::stoull(line.substr(10)) * kUnitBytes;
+  }
+  if (memory.resident_bytes == 0)
+    throw tools::Failure("/proc/self/smaps_rollup does not tell the memory in use");
+  return memory;
+}
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count - 1;  // one is the iterator's
+}
+
+std::uint64_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) tools::fail("getrlimit", errno);
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) tools::fail("cannot raise the limit of descriptors", errno);
+  return limit.rlim_cur;
+}
+
+std::uint64_t local_ports() {
+  std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  if (!(range >> first >> last) || last < first) throw tools::Failure("cannot read the range of local ports");
+  return last - first + 1;
+}
+
+}  // namespace crowd

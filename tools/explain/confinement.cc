@@ -1,0 +1,113 @@
+// What others may do with the memory of this process, and this process with theirs.
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+
+#include "tools/common/failure.h"
+#include "tools/common/units.h"
+#include "tools/explain/kernel.h"
+#include "tools/explain/machine.h"
+
+namespace explain {
+namespace {
+
+constexpr std::uint64_t kWord = 0x6578'732d'6578'706c;
+// At the same place in parent and child.
+std::uint64_t shared_word = 0;
+
+int read_word_of(pid_t process) {
+  std::uint64_t found = 0;
+  const iovec here{&found, sizeof found};
+  const iovec there{&shared_word, sizeof shared_word};
+  if (::process_vm_readv(process, &here, 1, &there, 1, 0) != sizeof found) return errno;
+  return found == kWord ? 0 : EIO;
+}
+
+// A child that does nothing, for as long as this lives.
+class Sleeper {
+ public:
+  Sleeper() : pid_(::fork()) {
+    if (pid_ == -1) tools::fail("cannot fork", errno);
+    if (pid_ != 0) return;
+    for (;;) ::pause();
+  }
+  ~Sleeper() {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) == -1 && errno == EINTR) {
+    }
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+const char* meaning_of(std::int64_t scope) {
+  switch (scope) {
+    case 0: return "processes of one user may read each other";
+    case 1: return "a process may read its own children, and who allows it";
+    case 2: return "only CAP_SYS_PTRACE reads others";
+    default: return "nobody reads others until the next boot";
+  }
+}
+
+}  // namespace
+
+Fact look_at_seccomp() {
+  Fact fact("seccomp");
+  const bool filtered = is_filtered();
+  const std::string filters = own_status("Seccomp_filters");
+  fact.text = filtered ? tools::text("%s filters in force: system calls may be refused",
+                                     filters.empty() ? "some" : filters.c_str())
+                       : "no filter in force";
+  fact.values = {{"filtered", filtered}, {"no_new_privileges", own_status("NoNewPrivs") == "1"}};
+  return fact;
+}
+
+Fact look_at_ptrace_scope() {
+  Fact fact("ptrace_scope");
+  const auto scope = first_number("/proc/sys/kernel/yama/ptrace_scope");
+  const bool dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
+  fact.concerns = {"shm"};
+  fact.text = scope ? tools::text("kernel.yama.ptrace_scope=%lld: %s", static_cast<long long>(*scope),
+                                  meaning_of(*scope))
+                    : std::string("no yama: ") + meaning_of(0);
+  if (!dumpable) fact.text += "; this process is not dumpable, others of its user may not read it";
+  fact.values = {{"yama_scope", nullptr}, {"dumpable", dumpable}};
+  if (scope) fact.values["yama_scope"] = *scope;
+  return fact;
+}
+
+// A child stands for any process of the same user when it reads its parent; the other way round yama allows
+// more.
+Fact look_at_process_vm() {
+  shared_word = kWord;
+  const pid_t self = ::getpid();
+  const Trial of_other = try_out([self] { return read_word_of(self); });
+  const Sleeper child;
+  const Trial of_child = try_out([] { return read_word_of(::getpid()); });
+  Fact fact("process_vm_readv");
+  fact.concerns = {"shm"};
+  // A filter that kills would kill this process too: what a child could not do with itself is not tried here.
+  const int error = of_child.worked() ? read_word_of(child.pid()) : of_child.error;
+  fact.values = {{"other_process", of_other.worked()}, {"child_process", of_child.worked() && error == 0}};
+  if (of_other.worked()) {
+    fact.text = "processes of this user read each other";
+    return fact;
+  }
+  fact.verdict = Verdict::limited;
+  fact.reason = exs::ReasonCode::kNoPtrace;
+  fact.text =
+      "process_vm_readv of another process: " + of_other.words() + "; data are copied through the rings";
+  return fact;
+}
+
+}  // namespace explain

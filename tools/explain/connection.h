@@ -1,0 +1,32 @@
+// What a connection to an exs server tells of its providers.
+#pragma once
+
+#include <exs/exs.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace explain {
+
+struct Target {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string provider;  // empty: as the environment has it
+  int limit_ms = 0;
+};
+
+// "HOST:PORT" or "[V6]:PORT". Throws tools::UsageError.
+Target parse_target(const std::string& word);
+
+struct Connected {
+  int error = 0;         // errno of the connect; 0: it came up, and has been closed again
+  std::string address;   // of the peer, in numbers
+  std::string provider;  // empty: none
+  double connect_seconds = 0;
+  std::vector<exs_reason_t> reasons;
+};
+// Throws tools::Failure when it could not even be tried.
+Connected connect_to(const Target& target);
+
+}  // namespace explain

@@ -1,0 +1,51 @@
+// Whether two processes can meet at an abstract Unix socket and learn whom they met.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "tools/explain/kernel.h"
+#include "tools/explain/machine.h"
+
+namespace explain {
+namespace {
+
+int meet_oneself() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (listening == -1) return errno;
+  // Bound with the family alone: the kernel picks a free abstract name.
+  if (::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof(sa_family_t)) == -1) return errno;
+  socklen_t length = sizeof address;
+  if (::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &length) == -1) return errno;
+  if (::listen(listening, 1) == -1) return errno;
+  const int calling = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (calling == -1) return errno;
+  if (::connect(calling, reinterpret_cast<const sockaddr*>(&address), length) == -1) return errno;
+  ucred peer{};
+  length = sizeof peer;
+  if (::getsockopt(calling, SOL_SOCKET, SO_PEERCRED, &peer, &length) == -1) return errno;
+  return peer.uid == ::geteuid() ? 0 : EPROTO;
+}
+
+}  // namespace
+
+Fact look_at_unix_sockets() {
+  Fact fact("unix_sockets");
+  fact.concerns = {"shm"};
+  const Trial trial = try_out(meet_oneself);
+  fact.values = {{"allowed", trial.worked()}};
+  if (trial.worked()) {
+    fact.text = "abstract names can be bound, reached, and tell who is there";
+    return fact;
+  }
+  fact.verdict = Verdict::missing;
+  fact.reason = exs::ReasonCode::kNoRendezvous;
+  fact.text = "abstract Unix socket: " + trial.words();
+  return fact;
+}
+
+}  // namespace explain
