@@ -2,28 +2,18 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <cstring>
-
+#include "event/session/outgoing_setup.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
-namespace {
-
-// Two sends of a turn that holds nothing back are no further apart: for a thread that waits on other queues,
-// or not at all, the later one begins another turn.
-constexpr std::uint64_t kSameTurnNs = 10'000;
-// How long after a turn the next one may take it for an example.
-constexpr std::uint64_t kExampleNs = 100'000;
-
-}  // namespace
-
 LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                          const SessionOptions& options)
     : Session(std::move(shard), std::move(descriptor), options.operations_max),
       options_(options),
       route_(options.choice),
+      keepalive_(*this->shard(), [this](KeepAlive::Silence silence) { peer_is_silent(silence); }),
+      burst_(*this->shard(), *this),
       nodelay_(options.nodelay) {}
 
 LinkSession::~LinkSession() = default;
@@ -38,11 +28,94 @@ proto::Agreement LinkSession::agreement() {
   return agreement;
 }
 
+Explanation LinkSession::explanation() {
+  Explanation found;
+  shard()->inspect([&] { found = route_.explanation(); });
+  return found;
+}
+
+const Ends* LinkSession::ends() const noexcept {
+  const State now = state();
+  return now == State::kIdle || now == State::kConnecting ? nullptr : ends_.get();
+}
+
+// ---------------------------------------------------------------- set-up
+
+ConnectionSetup::Context LinkSession::setup_context() {
+  return {.client = *this,
+          .shard = *shard(),
+          .socket = descriptor()->number(),
+          .options = options_,
+          .route = route_};
+}
+
+void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target) {
+  connect_target_ = std::move(target);
+  set_state(State::kConnecting);
+  const auto setup = std::make_shared<OutgoingSetup>(setup_context(), peer, peer_bytes);
+  setup_ = setup;
+  setup->start();
+}
+
+void LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
+                         const Reason& why_no_device, IncomingSetup::Accepted done) {
+  const auto setup =
+      std::make_shared<IncomingSetup>(setup_context(), std::move(request), agreement, std::move(done));
+  setup_ = setup;
+  setup->start(why_no_device);
+}
+
+std::uint64_t LinkSession::renew_token() {
+  if (token_ != 0) shard()->detach(token_);
+  token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
+  return token_;
+}
+
+void LinkSession::connected(Carrier carrier, std::uint64_t deadline_ns) {
+  arm(deadline_ns);
+  [[maybe_unused]] const Status started = start_connection(proto::Role::kInitiator, std::move(carrier));
+}
+
+Status LinkSession::accepted(Carrier carrier) {
+  const std::size_t small_bytes = carrier.agreement.small_bytes;
+  const Status status = start_connection(proto::Role::kResponder, std::move(carrier));
+  if (!status.ok()) return status;
+  set_small_bytes(small_bytes);
+  set_state(State::kConnected);
+  arm(deadline_after(options_.connect_limit_ns));  // until the peer's first message
+  set_keepalive(options_.keepalive_ns);
+  inherit_limit(proto::Direction::kSend, options_.send_limit);
+  inherit_limit(proto::Direction::kReceive, options_.receive_limit);
+  return Status();
+}
+
+// An error: the session has ended with it.
+Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
+  setup_.reset();
+  provider_ = carrier.provider;
+  ends_ = std::move(carrier.ends);
+  link_ = std::move(carrier.link);
+  connection_ = std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this);
+  if (nodelay_) connection_->set_nodelay(true);
+  const Status status = connection_->start();
+  if (!status.ok()) end(status);
+  return status;
+}
+
+void LinkSession::end_connect(Status why) {
+  if (connect_target_.queue) {
+    if (setup_) setup_->explain(why);
+    push_control(connect_target_, EXS_EVT_CONNECT, why.error());
+  }
+  connect_target_ = {};
+  setup_.reset();
+}
+
 // ---------------------------------------------------------------- the life of a connection
 
 void LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
   const bool in_stream = direction == proto::Direction::kSend && is_stream();
-  if (in_stream && connection_) keep_turn();
+  if (in_stream && connection_) extend_burst();
   if (!connection_) {  // ended between admit() and here
     end_operation(direction, operation,
                   {.error = state() == State::kEnded ? ECONNRESET : ENOTCONN, .length_bytes = 0, .flags = 0});
@@ -54,21 +127,14 @@ void LinkSession::start(proto::Direction direction, const proto::Operation& oper
   if (in_stream && connection_ && connection_->combines()) shard()->bytes_held();
 }
 
-// The connection combines the small sends of one turn, and need not know how long a turn may last.
-void LinkSession::keep_turn() {
-  if (in_turn_ && connection_->combines()) return;
-  const std::uint64_t now_ns = in_turn_ ? monotonic_ns() : shard()->looked_ns();
+void LinkSession::extend_burst() {
   // It may be the end of the session, too.
-  if (now_ns - turn_ns_ > (in_turn_ ? kSameTurnNs : kExampleNs)) connection_->end_turn();
-  turn_ns_ = now_ns;
-  if (in_turn_ || !connection_) return;
-  in_turn_ = true;
-  shard()->join_turn(*this);
+  if (burst_.begins_with_next_send(connection_->combines())) connection_->end_turn();
+  if (connection_) burst_.extend();
 }
 
 void LinkSession::turn_ended() {
-  in_turn_ = false;
-  turn_ns_ = shard()->looked_ns();
+  burst_.ended();
   if (connection_) connection_->end_turn();
   stepped();
 }
@@ -79,8 +145,8 @@ void LinkSession::set_nodelay(bool nodelay) {
 }
 
 void LinkSession::complete(const Completion& completion) {
-  if (completion.kind == CompletionKind::kMet) {
-    met(completion.status);
+  if (const auto setup = setup_) {
+    setup->complete(completion);
   } else {
     take(completion);
   }
@@ -88,21 +154,18 @@ void LinkSession::complete(const Completion& completion) {
 }
 
 void LinkSession::take(const Completion& completion) {
-  if (!link_) return;
-  if (completion.kind == CompletionKind::kReceive || completion.kind == CompletionKind::kRead) heard_ = true;
-  if (connection_) {
-    if (completion.kind != CompletionKind::kEstablished) connection_->handle(completion);
-  } else if (completion.kind == CompletionKind::kEstablished) {
-    established();
-  } else if (completion.kind == CompletionKind::kDisconnected) {
-    way_failed(completion.status.ok() ? Status(ECONNRESET) : completion.status);
-  }
+  const bool is_of_setup =
+      completion.kind == CompletionKind::kEstablished || completion.kind == CompletionKind::kMet;
+  if (!connection_ || is_of_setup) return;
+  if (completion.kind == CompletionKind::kReceive || completion.kind == CompletionKind::kRead)
+    keepalive_.heard();
+  connection_->handle(completion);
 }
 
 // Connecting side: our first message is on its way. Accepting side: the peer's is here.
 void LinkSession::ready() {
   if (state() == State::kClosing) return;  // the deadline is that of the close
-  deadline_ns_ = kNoDeadline;
+  limit_.drop();
   if (state() != State::kConnecting) return;
   set_small_bytes(connection_->agreement().small_bytes);
   set_state(State::kConnected);
@@ -148,27 +211,16 @@ std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
   return cancelled;
 }
 
-// A write that has left proves nothing: the kernel takes it, whether or not the peer lives.
 void LinkSession::set_keepalive(std::uint64_t period_ns) {
-  keepalive_ns_ = period_ns;
-  heard_ = true;
-  silent_periods_ = 0;
-  keepalive_due_.drop();
-  if (period_ns == 0 || state() != State::kConnected) return;
-  keepalive_due_.set(*shard(), monotonic_ns() + period_ns, shared_from_this());
+  keepalive_.stop();
+  if (period_ns != 0 && state() == State::kConnected) keepalive_.start(period_ns, shared_from_this());
 }
 
-void LinkSession::look_for_signs_of_life(std::uint64_t now_ns) {
-  if (state() != State::kConnected) return;  // a close has its own limit
-  silent_periods_ = heard_ ? 0 : silent_periods_ + 1;
-  heard_ = false;
-  if (silent_periods_ > 1) {
-    log(LogLevel::kWarn, "socket %d: the peer has been silent for two keep-alive periods: ETIMEDOUT",
-        descriptor()->number());
-    return abort(Status(ETIMEDOUT));
-  }
-  keepalive_due_.set(*shard(), now_ns + keepalive_ns_, shared_from_this());
-  if (silent_periods_ == 1) connection_->probe();
+void LinkSession::peer_is_silent(KeepAlive::Silence silence) {
+  if (silence == KeepAlive::Silence::kOnePeriod) return connection_->probe();
+  log(LogLevel::kWarn, "socket %d: the peer has been silent for two keep-alive periods: ETIMEDOUT",
+      descriptor()->number());
+  abort(Status(ETIMEDOUT));
 }
 
 void LinkSession::flush() {
@@ -190,6 +242,7 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
   set_state(State::kClosing);
+  keepalive_.stop();  // a close has its own limit
   if (linger_ns == 0) return abort(Status(ECANCELED));
   arm(monotonic_ns() + linger_ns);
   connection_->close();
@@ -203,15 +256,7 @@ void LinkSession::abort(Status why) {
   }
 }
 
-void LinkSession::arm(std::uint64_t deadline_ns) {
-  deadline_ns_ = deadline_ns;
-  shard()->arm_timer(deadline_ns_, shared_from_this());
-}
-
-void LinkSession::timer_fired(std::uint64_t now_ns) {
-  if (now_ns < deadline_ns_) return;
-  deadline_ns_ = kNoDeadline;
-  if (device_is_slow(now_ns)) return give_up_device();
+void LinkSession::limit_is_over() {
   close_overdue_ = state() == State::kClosing;
   log(LogLevel::kWarn, "socket %d: %s took longer than its limit", descriptor()->number(),
       close_overdue_ ? "close" : "connection set-up");
@@ -229,23 +274,28 @@ void LinkSession::failed(Status why) {
 }
 
 // The link and the protocol engine may be what called us: they die with the shard's batch, not here.
+void LinkSession::give_up_link() {
+  if (setup_) setup_->stop();
+  if (link_) link_->close();
+  note_stall(false);
+  if (connection_) {
+    last_counters_ = connection_->counters();
+    last_agreement_ = connection_->agreement();
+  }
+  kernel::shutdown(descriptor()->number(), SHUT_RDWR);
+  shard()->bury({std::move(link_), std::move(connection_)});
+  burst_.leave();
+  shard()->detach(token_);
+}
+
 // A close is told last: it says that every other event is in its queue.
 void LinkSession::end(Status why) {
   if (state() != State::kEnded) {
     set_state(State::kEnded);
     forbid_sending();
-    deadline_ns_ = kNoDeadline;
-    if (link_) link_->close();
-    note_stall(false);
-    if (connection_) {
-      last_counters_ = connection_->counters();
-      last_agreement_ = connection_->agreement();
-    }
-    kernel::shutdown(descriptor()->number(), SHUT_RDWR);
-    shard()->bury({std::move(link_), std::move(connection_)});
-    if (in_turn_) shard()->leave_turn(*this);
-    in_turn_ = false;
-    shard()->detach(token_);
+    limit_.drop();
+    keepalive_.stop();
+    give_up_link();
   }
   end_connect(why);
   tell_shutdowns(why.error());

@@ -1,29 +1,23 @@
 // A session that speaks the exs protocol: the provider's link, the protocol engine on top of it and its time
-// limits. Created by a connect or for an accepted request; lives until closed or failed.
+// limits. Created by a connect or for an accepted request, which a ConnectionSetup carries out; lives until closed
+// or failed.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "event/engine/deadline.h"
-#include "event/session/route.h"
+#include "event/session/burst.h"
+#include "event/session/incoming_setup.h"
+#include "event/session/keep_alive.h"
 #include "event/session/session.h"
 
 namespace exs {
 
-struct SessionOptions {
-  proto::Wishes wishes;
-  Choice choice;                            // of providers
-  std::uint64_t connect_limit_ns = 0;       // whole connect; accepted: until the peer's first message
-  std::uint32_t operations_max = 0;         // posted operations a direction
-  std::uint64_t keepalive_ns = 0;           // 0: off
-  TimeLimitWish send_limit, receive_limit;  // of accepted connections
-  bool nodelay = false;                     // streams: small sends are not combined
-};
-
 class LinkSession final : public Session,
                           public CompletionClient,
                           public TurnClient,
+                          public SetupClient,
                           public proto::OutcomeSink {
  public:
   LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
@@ -41,12 +35,9 @@ class LinkSession final : public Session,
 
   // --- Thread: shard ---
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
-  // `done` is called once, now or when the ends have found out how they reach each other. An error: the
-  // request could not be accepted, the session has ended.
-  using Accepted = std::function<void(Status)>;
   // `why_no_device`: of the listening socket, see Route::decide.
   void accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
-              const Reason& why_no_device, Accepted done);
+              const Reason& why_no_device, IncomingSetup::Accepted done);
   void start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
@@ -60,19 +51,16 @@ class LinkSession final : public Session,
   [[nodiscard]] proto::Counters counters() const override;
 
   void complete(const Completion& completion) override;
-  void timer_fired(std::uint64_t now_ns) override;
-  void turn_ended() override;
-  [[nodiscard]] bool still_wants(std::uint64_t deadline_ns) const override {
-    return deadline_ns == deadline_ns_;
-  }
 
  private:
   void stepped() override;
-  void keep_turn();
+  void turn_ended() override;
+  void extend_burst();
   [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void tell_shutdowns(int error);
-  void look_for_signs_of_life(std::uint64_t now_ns);
+  void peer_is_silent(KeepAlive::Silence silence);
+  void limit_is_over();
   void take(const Completion& completion);
 
   // proto::OutcomeSink
@@ -89,29 +77,17 @@ class LinkSession final : public Session,
   void closed() override;
   void failed(Status why) override;
 
-  [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options_.wishes); }
-  // --- link_session_setup.cc: how it finds its provider ---
-  void try_next_way();
-  Status connect_by_device();
-  Status connect_by_network();
-  void way_failed(Status why);
-  void leave_way(Status why);
-  void drop_link();
-  [[nodiscard]] bool device_is_slow(std::uint64_t now_ns) const;
-  void give_up_device();
-  void established();
-  Status change_link(const proto::Agreement& agreement);
+  // SetupClient
+  std::uint64_t renew_token() override;
+  void connected(Carrier carrier, std::uint64_t deadline_ns) override;
+  Status accepted(Carrier carrier) override;
+  void setup_failed(Status why) override { end(why); }
+
+  [[nodiscard]] ConnectionSetup::Context setup_context();
+  Status start_connection(proto::Role role, Carrier carrier);
+  void give_up_link();
   void end_connect(Status why);
-  void take_request(std::optional<ProviderId> way);
-  Status meet();
-  void met(Status status);
-  Status accept_as_it_came();
-  Status accept_by_meeting();
-  void accepted();
-  void decline(Status why);
-  void settle_route(ProviderId taken, const Reason& limit);
-  void tell_route(int error);
-  void arm(std::uint64_t deadline_ns);
+  void arm(std::uint64_t deadline_ns) { limit_.set(*shard(), deadline_ns, shared_from_this()); }
   void end(Status why);
 
   const SessionOptions options_;
@@ -119,49 +95,22 @@ class LinkSession final : public Session,
   // Thread: shard
   std::uint64_t token_ = 0;
   Route route_;
+  std::shared_ptr<ConnectionSetup> setup_;  // until there is a link
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
-  // While a connect finds its provider.
-  struct Outgoing {
-    sockaddr_storage peer{};
-    socklen_t peer_bytes = 0;
-    std::uint64_t deadline_ns = 0;  // of all ways together
-    ProviderId way = kNetwork;      // that is being tried
-    bool network_tried = false;
-    // If no way is left. What the network said counts: it reaches every peer.
-    Status outcome{EOPNOTSUPP};
-
-    [[nodiscard]] const sockaddr& address() const { return reinterpret_cast<const sockaddr&>(peer); }
-    void failed(Status why) {
-      if (way == kNetwork || !network_tried) outcome = why;
-      network_tried = network_tried || way == kNetwork;
-    }
-  };
-  std::unique_ptr<Outgoing> outgoing_;
-  // While an incoming connection finds its provider.
-  struct Incoming {
-    std::unique_ptr<ConnectionRequest> request;
-    proto::Agreement agreement;
-    Accepted done;
-    std::unique_ptr<Meeting> meeting;
-  };
-  std::unique_ptr<Incoming> incoming_;
   std::atomic<ProviderId> provider_{kNetwork};  // of the link, once it is established
-  std::unique_ptr<Ends> ends_;  // where the descriptor does not know them; written before it is connected
+  std::unique_ptr<Ends> ends_;                  // written before it is connected
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
-  std::uint64_t deadline_ns_ = kNoDeadline;
-  std::uint64_t keepalive_ns_ = 0;
-  Deadline keepalive_due_{[this](std::uint64_t now_ns) { look_for_signs_of_life(now_ns); }};
-  bool heard_ = false;  // from the peer, in this period
-  int silent_periods_ = 0;
+  // Of the peer's first message, then of the close.
+  Deadline limit_{[this](std::uint64_t) { limit_is_over(); }};
+  KeepAlive keepalive_;
+  Burst burst_;
   ControlTarget connect_target_;
   std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;
   bool close_overdue_ = false;
   bool nodelay_ = false;
-  bool in_turn_ = false;
-  std::uint64_t turn_ns_ = 0;  // when the turn began, or the last one ended
 };
 
 }  // namespace exs

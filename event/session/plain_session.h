@@ -42,7 +42,6 @@ class PlainSession final : public Session, public CompletionClient {
   [[nodiscard]] proto::Readiness readiness() const override;
 
   void complete(const Completion& completion) override;
-  void timer_fired(std::uint64_t /*now_ns*/) override {}  // its deadlines are members
 
  private:
   struct Transfer {

@@ -2,8 +2,6 @@
 // hold, the events it owes. LinkSession (link_session.h) speaks the exs protocol over a provider's link.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,7 @@
 
 #include "event/engine/shard.h"
 #include "event/queue/control_target.h"
+#include "event/session/address.h"
 #include "event/session/open_polls.h"
 #include "event/session/time_limit.h"
 #include "src/proto/connection.h"
@@ -19,7 +18,7 @@
 
 namespace exs {
 
-class Session : public TimerClient, public TransferClient {
+class Session : public TransferClient {
  public:
   enum class State : std::uint8_t { kIdle, kConnecting, kConnected, kClosing, kEnded };
 
@@ -63,12 +62,7 @@ class Session : public TimerClient, public TransferClient {
   [[nodiscard]] virtual proto::Agreement agreement() = 0;
   // What carries its bytes.
   [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
-  // The addresses of a connection whose descriptor does not know them. Null: it does, or there is no
-  // connection.
-  struct Ends {
-    sockaddr_storage ours{};
-    sockaddr_storage peers{};
-  };
+  // Null: the descriptor knows its addresses, or there is no connection.
   [[nodiscard]] virtual const Ends* ends() const noexcept { return nullptr; }
   // Why. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }

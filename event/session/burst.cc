@@ -1,0 +1,38 @@
+#include "event/session/burst.h"
+
+namespace exs {
+namespace {
+
+// Two sends of a burst that holds nothing back are no further apart: for a thread that waits on other queues,
+// or not at all, the later one begins another burst.
+constexpr std::uint64_t kSameBurstNs = 10'000;
+// How long after a burst the next one may take it for an example.
+constexpr std::uint64_t kExampleNs = 100'000;
+
+}  // namespace
+
+bool Burst::begins_with_next_send(bool combines) {
+  if (begun_ && combines) return false;
+  const std::uint64_t now_ns = begun_ ? monotonic_ns() : shard_.looked_ns();
+  const std::uint64_t apart_ns = now_ns - at_ns_;
+  at_ns_ = now_ns;
+  return apart_ns > (begun_ ? kSameBurstNs : kExampleNs);
+}
+
+void Burst::extend() {
+  if (begun_) return;
+  begun_ = true;
+  shard_.join_turn(client_);
+}
+
+void Burst::ended() {
+  begun_ = false;
+  at_ns_ = shard_.looked_ns();
+}
+
+void Burst::leave() {
+  if (begun_) shard_.leave_turn(client_);
+  begun_ = false;
+}
+
+}  // namespace exs

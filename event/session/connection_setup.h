@@ -1,0 +1,87 @@
+// How a session finds the link that carries it: OutgoingSetup tries the ways of a connect one after the other,
+// IncomingSetup answers a request. Which way is worth a try is for the route to say. A set-up ends with the
+// link, or when its session does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "event/engine/shard.h"
+#include "event/session/address.h"
+#include "event/session/route.h"
+#include "event/session/session_options.h"
+
+namespace exs {
+
+// What a set-up has found.
+struct Carrier {
+  std::unique_ptr<Link> link;
+  ProviderId provider = kNetwork;
+  proto::Agreement agreement;
+  std::unique_ptr<Ends> ends;  // null: the descriptor knows the addresses
+};
+
+// The session of a set-up, which outlives it. Thread: shard.
+class SetupClient {
+ public:
+  virtual ~SetupClient() = default;
+  // Names the session in the completions of its next link; what an earlier link still has to say is dropped.
+  virtual std::uint64_t renew_token() = 0;
+  // Connecting side: `deadline_ns` is that of the whole connect.
+  virtual void connected(Carrier carrier, std::uint64_t deadline_ns) = 0;
+  // Accepting side: the link stands; the peer may not know it yet. An error: the session has ended.
+  virtual Status accepted(Carrier carrier) = 0;
+  virtual void setup_failed(Status why) = 0;
+};
+
+// Thread: shard.
+class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
+ public:
+  struct Context {
+    SetupClient& client;
+    Shard& shard;
+    int socket;
+    const SessionOptions& options;
+    Route& route;
+  };
+  virtual ~ConnectionSetup() = default;
+  ConnectionSetup(const ConnectionSetup&) = delete;
+  ConnectionSetup& operator=(const ConnectionSetup&) = delete;
+
+  virtual void complete(const Completion& completion) = 0;
+  // The session ends: so does the link, if there is one.
+  void stop();
+  // Why the session has ended, for who asked to be told.
+  virtual void explain(Status /*why*/) {}
+
+ protected:
+  explicit ConnectionSetup(const Context& context)
+      : context_(context), token_(context.client.renew_token()) {}
+
+  [[nodiscard]] SetupClient& client() const noexcept { return context_.client; }
+  [[nodiscard]] Shard& shard() const noexcept { return context_.shard; }
+  [[nodiscard]] int socket() const noexcept { return context_.socket; }
+  [[nodiscard]] const SessionOptions& options() const noexcept { return context_.options; }
+  [[nodiscard]] Route& route() const noexcept { return context_.route; }
+  [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
+  [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options().wishes); }
+  void drop_link();
+  void renew_token() { token_ = client().renew_token(); }
+  // `taken` carries the connection; `limit`: what limits it, if anything.
+  [[nodiscard]] Carrier settle(ProviderId taken, const proto::Agreement& agreement, const Reason& limit);
+  // Tells who asked how the connection found its provider. `peer`: null where the descriptor knows it.
+  void tell_route(int error, const sockaddr_storage* peer) const;
+
+  std::unique_ptr<Link> link_;
+
+ private:
+  [[nodiscard]] virtual const char* direction() const noexcept = 0;
+  // Where the descriptor may not know it.
+  [[nodiscard]] virtual const sockaddr_storage* peer() const noexcept { return nullptr; }
+
+  const Context context_;
+  std::uint64_t token_;
+};
+
+}  // namespace exs

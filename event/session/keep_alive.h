@@ -1,0 +1,52 @@
+// Keep-alive: a peer that is silent for a period is asked for a sign of life, and given up after a second one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "event/engine/deadline.h"
+
+namespace exs {
+
+// Thread: shard. Only what arrives is a sign of life. A write that has left proves nothing: the kernel takes it,
+// whether or not the peer lives.
+class KeepAlive {
+ public:
+  enum class Silence : std::uint8_t { kOnePeriod, kTwoPeriods };  // the second one ends the watch
+  using Silent = std::function<void(Silence)>;
+
+  KeepAlive(Shard& shard, Silent silent) : shard_(shard), silent_(std::move(silent)) {}
+
+  // `owner`: of this object.
+  void start(std::uint64_t period_ns, const std::shared_ptr<void>& owner) {
+    period_ns_ = period_ns;
+    owner_ = owner;
+    heard_ = true;
+    silent_periods_ = 0;
+    due_.set(shard_, monotonic_ns() + period_ns, owner);
+  }
+  void stop() noexcept { due_.drop(); }
+  // Something came from the peer.
+  void heard() noexcept { heard_ = true; }
+
+ private:
+  void end_period(std::uint64_t now_ns) {
+    silent_periods_ = heard_ ? 0 : silent_periods_ + 1;
+    heard_ = false;
+    if (silent_periods_ > 1) return silent_(Silence::kTwoPeriods);
+    if (const auto owner = owner_.lock()) due_.set(shard_, now_ns + period_ns_, owner);
+    if (silent_periods_ == 1) silent_(Silence::kOnePeriod);
+  }
+
+  Shard& shard_;
+  const Silent silent_;
+  std::weak_ptr<void> owner_;
+  std::uint64_t period_ns_ = 0;
+  bool heard_ = false;  // in this period
+  int silent_periods_ = 0;
+  Deadline due_{[this](std::uint64_t now_ns) { end_period(now_ns); }};
+};
+
+}  // namespace exs

@@ -1,0 +1,201 @@
+#include "event/session/outgoing_setup.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/kernel.h"
+#include "src/base/log.h"
+#include "src/wire/paths.h"
+
+namespace exs {
+namespace {
+
+// A device gets this part of the time where the network is to be tried after it.
+constexpr std::uint64_t kDevicePart = 2;
+
+// The most that any peer can make of our wishes: what a link must be ready for before the peer has spoken.
+proto::Agreement widest(const proto::Wishes& wishes) {
+  return {.version = 0,
+          .send_credits = wishes.send_credits,
+          .receive_credits = wishes.receive_credits,
+          .small_bytes = wishes.small_bytes,
+          .reads_out = wishes.read_depth,
+          .reads_in = wishes.read_depth};
+}
+
+// The rest of the private data is about providers.
+std::span<const std::byte> hello_part(std::span<const std::byte> private_data) {
+  return private_data.first(std::min(private_data.size(), wire::kPathsOffset));
+}
+
+// What a connect left in the socket must not bind the next way.
+void forget_connect(int socket) {
+  sockaddr none{};
+  none.sa_family = AF_UNSPEC;
+  [[maybe_unused]] const int done = kernel::connect(socket, &none, sizeof none);
+}
+
+}  // namespace
+
+OutgoingSetup::OutgoingSetup(const Context& context, const sockaddr_storage& peer, socklen_t peer_bytes)
+    : ConnectionSetup(context),
+      peer_(peer),
+      peer_bytes_(peer_bytes),
+      deadline_ns_(deadline_after(options().connect_limit_ns)) {}
+
+void OutgoingSetup::start() {
+  route().plan(shard(), address());
+  try_next_way();
+}
+
+void OutgoingSetup::complete(const Completion& completion) {
+  if (!link_) return;
+  if (completion.kind == CompletionKind::kEstablished) {
+    established();
+  } else if (completion.kind == CompletionKind::kDisconnected) {
+    link_failed(completion.status.ok() ? Status(ECONNRESET) : completion.status);
+  }
+}
+
+void OutgoingSetup::try_next_way() {
+  while (const auto way = route().next_way(shard(), address())) {
+    way_ = *way;
+    const Status status = by_device() ? connect_by_device() : connect_by_network();
+    if (status.ok()) return;
+    note_outcome(status);
+    if (by_device()) {
+      route().device_failed(Reason::make(ReasonCode::kFailed, "connect: %s", std::strerror(status.error())),
+                            false);
+    } else if (status != Status(EOPNOTSUPP)) {
+      return client().setup_failed(status);
+    }
+  }
+  if (outcome_ == Status(EOPNOTSUPP)) {
+    log(LogLevel::kWarn,
+        "socket %d: no provider that EXS_SO_PROVIDER or EXS_PROVIDER allows reaches the peer: EOPNOTSUPP; "
+        "EXS_EXPLAIN=1 tells why",
+        socket());
+  }
+  client().setup_failed(outcome_);
+}
+
+Status OutgoingSetup::connect_by_device() {
+  const auto greeting = hello();
+  auto link =
+      shard().port(way_)->connect(socket(), &address(), peer_bytes_,
+                                  {greeting.view(), proto::link_depths(widest(options().wishes))}, token());
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  const std::uint64_t part_ns = deadline_after(options().connect_limit_ns / kDevicePart);
+  arm(route().has_other_way() ? std::min(part_ns, deadline_ns_) : deadline_ns_);
+  return Status();
+}
+
+Status OutgoingSetup::connect_by_network() {
+  const auto data = route().ask(shard(), hello().view());
+  if (!data) return data.error();
+  auto link = shard().port().connect(socket(), &address(), peer_bytes_,
+                                     {*data, proto::link_depths(widest(options().wishes))}, token());
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  arm(deadline_ns_);
+  return Status();
+}
+
+void OutgoingSetup::established() {
+  const auto agreement = proto::agree(options().wishes, hello_part(link_->private_data()));
+  if (!agreement) return client().setup_failed(agreement.error());
+  const auto taken = route().learn(way_, link_->private_data());
+  if (!taken && taken.error() == Status(EOPNOTSUPP)) return leave_way(taken.error());
+  if (!taken) return client().setup_failed(taken.error());
+  Reason limit;
+  if (*taken == kSameHost) {
+    if (const Status status = change_link(*agreement, limit); !status.ok())
+      return client().setup_failed(status);
+  }
+  client().connected(settle(*taken, *agreement, limit), deadline_ns_);
+}
+
+// The network link has set the connection up; from here on it only tells whether the peer lives.
+Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& limit) {
+  if (const Status status = link_->release(); !status.ok()) return status;
+  auto meeting = route().take_meeting();
+  limit = meeting->why_not();
+  const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
+  shard().bury({std::move(link_), nullptr});
+  auto link = shard().port(kSameHost)->take_over(std::move(meeting), socket(),
+                                                 {data, proto::link_depths(agreement)}, token());
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  return Status();
+}
+
+// Another way may do where nobody was met on this one, or where the peer has no provider for it.
+void OutgoingSetup::link_failed(Status why) {
+  const Reason found = link_->why_not();
+  const auto said = link_->private_data();
+  const bool rejected = by_device() ? found.code == ReasonCode::kNone && proto::is_rejection(said)
+                                    : why == Status(ECONNREFUSED) && !said.empty();
+  if (rejected) {
+    why = proto::rejection_reason(said);
+    route().learn_refusal(said);
+  }
+  const bool for_want_of_provider = rejected && why == Status(EOPNOTSUPP);
+  const bool nobody_met = !rejected && (by_device() || why == Status(ECONNREFUSED));
+  if (!for_want_of_provider && !nobody_met) return client().setup_failed(why);
+  if (by_device() && rejected) {
+    route().device_failed(Reason::make(ReasonCode::kForbidden, "by the peer"), true);
+  } else if (by_device()) {
+    route().device_failed(found.code != ReasonCode::kNone
+                              ? found
+                              : Reason::make(ReasonCode::kFailed, "%s", std::strerror(why.error())),
+                          false);
+  }
+  leave_way(why);
+}
+
+void OutgoingSetup::note_outcome(Status why) {
+  if (!by_device() || !network_tried_) outcome_ = why;
+  network_tried_ = network_tried_ || !by_device();
+}
+
+void OutgoingSetup::leave_way(Status why) {
+  note_outcome(why);
+  if (!route().has_other_way()) return client().setup_failed(outcome_);
+  leave_link();
+  try_next_way();
+}
+
+// What the old link still has to say must not be taken for the next one's.
+void OutgoingSetup::leave_link() {
+  drop_link();
+  renew_token();
+  if (by_device()) return;
+  route().take_meeting().reset();
+  forget_connect(socket());
+}
+
+void OutgoingSetup::time_is_up(std::uint64_t now_ns) {
+  if (device_is_slow(now_ns)) return give_up_device();
+  log(LogLevel::kWarn, "socket %d: connection set-up took longer than its limit", socket());
+  client().setup_failed(Status(ETIMEDOUT));
+}
+
+bool OutgoingSetup::device_is_slow(std::uint64_t now_ns) const {
+  return link_ && by_device() && route().has_other_way() && now_ns < deadline_ns_;
+}
+
+void OutgoingSetup::give_up_device() {
+  route().device_failed(Reason::make(ReasonCode::kTimedOut, "no answer in half of the time for the connect"),
+                        false);
+  leave_way(Status(ETIMEDOUT));
+}
+
+void OutgoingSetup::explain(Status why) {
+  const bool device_failed = by_device() && why != Status(ECANCELED);
+  if (why != Status(EOPNOTSUPP) && !device_failed) return;
+  route().failed();
+  tell_route(why.error(), &peer_);
+}
+
+}  // namespace exs

@@ -1,0 +1,22 @@
+// What a socket wishes of its connection.
+#pragma once
+
+#include <cstdint>
+
+#include "event/session/time_limit.h"
+#include "src/proto/connection.h"
+#include "src/provider/choice.h"
+
+namespace exs {
+
+struct SessionOptions {
+  proto::Wishes wishes;
+  Choice choice;                            // of providers
+  std::uint64_t connect_limit_ns = 0;       // whole connect; accepted: until the peer's first message
+  std::uint32_t operations_max = 0;         // posted operations a direction
+  std::uint64_t keepalive_ns = 0;           // 0: off
+  TimeLimitWish send_limit, receive_limit;  // of accepted connections
+  bool nodelay = false;                     // streams: small sends are not combined
+};
+
+}  // namespace exs
