@@ -1,5 +1,4 @@
 // A connection that breaks under the library, in ways that the kernel tells by other names, is ECONNRESET.
-#define BOOST_TEST_MODULE broken_connection_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/socket.h>

@@ -1,5 +1,4 @@
 // exs_cancel: what matches, what it returns, and that each operation still ends in its one event.
-#define BOOST_TEST_MODULE cancel_test
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,7 +1,6 @@
 // EXS_SO_PROVIDER at both ends: what carries the connection is what both allow and, of that, what the
 // initiator prefers, then the responder, then the usual order; where nothing is left no byte moves, and both
 // ends say why. No RDMA device carries a loopback address, so verbs is never to be had here (device_test.cc).
-#define BOOST_TEST_MODULE choice_test
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

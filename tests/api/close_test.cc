@@ -1,5 +1,4 @@
 // exs_close: what it waits for, what it cancels, and what is true when it returns.
-#define BOOST_TEST_MODULE close_test
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // exs_connect: what is refused at once, and every way an attempt can end.
-#define BOOST_TEST_MODULE connect_test
 #include <boost/test/unit_test.hpp>
 
 #include <array>

@@ -1,5 +1,4 @@
 // exs_shutdown_async, exs_close_async, exs_connect_sync, exs_accept_sync, exs_qpost, exs_getlimits.
-#define BOOST_TEST_MODULE control_test
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 // exs_qdequeue and exs_qwait: counts, time limits, errors.
-#define BOOST_TEST_MODULE dequeue_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,6 +1,5 @@
 // Connections that an RDMA device sets up by itself, beside the network: who tries what first, what becomes
 // of a connect when the device's way leads nowhere, and where peers come in. The device is a fake.
-#define BOOST_TEST_MODULE device_test
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,4 @@
 // The flags of transfers: what is refused at once, and what each does, but for persistence.
-#define BOOST_TEST_MODULE flags_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

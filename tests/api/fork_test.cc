@@ -1,5 +1,4 @@
 // Children after fork, and processes that end without cleaning up.
-#define BOOST_TEST_MODULE fork_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>

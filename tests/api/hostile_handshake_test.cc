@@ -1,6 +1,5 @@
 // Peers that never get as far as a connection: they cost one log line, no descriptor, and nobody else
 // anything.
-#define BOOST_TEST_MODULE hostile_handshake_test
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 // Peers that get a connection and then break the rules: the connection ends with EPROTO for every operation,
 // one log line and no descriptor is what they cost, and the server goes on.
-#define BOOST_TEST_MODULE hostile_message_test
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

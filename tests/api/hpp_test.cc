@@ -1,5 +1,4 @@
 // The C++ layer: objects, spans, and operations that coroutines await.
-#define BOOST_TEST_MODULE hpp_test
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,5 +1,4 @@
 // exs_init and exs_fini, and what works without them.
-#define BOOST_TEST_MODULE init_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

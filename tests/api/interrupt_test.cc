@@ -1,5 +1,4 @@
 // Signals caught while a thread waits: EINTR in every wait mode, and no event lost.
-#define BOOST_TEST_MODULE interrupt_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/epoll.h>

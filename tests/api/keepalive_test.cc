@@ -1,5 +1,4 @@
 // EXS_SO_KEEPALIVE_MS: a peer that does not answer any more is given up, one that is merely idle is not.
-#define BOOST_TEST_MODULE keepalive_test
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 // Peers that are killed in the middle of transfers: every operation ends, nothing is left behind.
-#define BOOST_TEST_MODULE killed_peer_test
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

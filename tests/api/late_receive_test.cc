@@ -1,5 +1,4 @@
 // A peer that sends and closes at once has done its part: what it sent can be received long after it is gone.
-#define BOOST_TEST_MODULE late_receive_test
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,5 +1,4 @@
 // exs_mregister, exs_mderegister, exs_alloc, exs_free.
-#define BOOST_TEST_MODULE memory_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>

@@ -1,5 +1,4 @@
 // exs_sendmsg and exs_recvmsg: pieces registered or not, as one message.
-#define BOOST_TEST_MODULE message_vector_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

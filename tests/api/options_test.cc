@@ -1,5 +1,4 @@
 // exs_fcntl and the socket options: limits, defaults, inheritance, and what two ends agree on.
-#define BOOST_TEST_MODULE options_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

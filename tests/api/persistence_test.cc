@@ -1,5 +1,4 @@
 // Persistent sends and receives from end to end: the peer reads, or writes, memory that stays posted.
-#define BOOST_TEST_MODULE persistence_test
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
@@ -70,7 +69,9 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_test, Fixture)
+BOOST_AUTO_TEST_SUITE(persistence_test)
+
+BOOST_FIXTURE_TEST_SUITE(one_process, Fixture)
 
 BOOST_AUTO_TEST_CASE(every_receive_reads_the_persistent_send_again) {
   BOOST_REQUIRE_EQUAL(own_send(), 0);
@@ -366,6 +367,8 @@ BOOST_AUTO_TEST_CASE(the_driver_is_killed) {
   BOOST_TEST(exs_close(socket) == 0);
   BOOST_TEST(exs_mderegister(memory.handle(), 0) == 0);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()
 

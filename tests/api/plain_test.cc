@@ -1,6 +1,5 @@
 // Kernel stream sockets in exs calls: plain bytes, the same events and queues; the descriptor stays the
 // caller's.
-#define BOOST_TEST_MODULE plain_test
 #include <poll.h>
 
 #include <algorithm>
@@ -23,7 +22,7 @@ using namespace exs::test;
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-std::ostream& operator<<(std::ostream& out, Family family) {
+static std::ostream& operator<<(std::ostream& out, Family family) {
   return out << (family == Family::kTcp ? "TCP" : "local");
 }
 }  // namespace exs::test

@@ -1,5 +1,4 @@
 // exs_poll: one event an entry, once, when the socket is ready.
-#define BOOST_TEST_MODULE poll_test
 #include <boost/test/unit_test.hpp>
 
 #include <array>

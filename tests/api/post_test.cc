@@ -1,5 +1,4 @@
 // exs_send and exs_recv: what is refused at once, order, credits, and the data in every event.
-#define BOOST_TEST_MODULE post_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,5 +1,4 @@
 // exs_qfd: a queue in an epoll loop.
-#define BOOST_TEST_MODULE qfd_test
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

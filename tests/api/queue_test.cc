@@ -1,5 +1,4 @@
 // exs_qcreate, exs_qdelete, exs_qmodify, exs_qstatus, and slots.
-#define BOOST_TEST_MODULE queue_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>

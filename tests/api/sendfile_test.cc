@@ -1,5 +1,4 @@
 // exs_sendfile: ranges of files and memory, mixed.
-#define BOOST_TEST_MODULE sendfile_test
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

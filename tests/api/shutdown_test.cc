@@ -1,5 +1,4 @@
 // exs_shutdown in each direction, and what the peer sees.
-#define BOOST_TEST_MODULE shutdown_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,5 +1,4 @@
 // exs_socket, exs_bind, exs_listen, exs_accept, exs_getsockname, exs_getpeername.
-#define BOOST_TEST_MODULE socket_test
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

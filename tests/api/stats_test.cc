@@ -1,5 +1,4 @@
 // exs_getstats: of one socket, and of the process.
-#define BOOST_TEST_MODULE stats_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

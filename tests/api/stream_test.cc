@@ -1,5 +1,4 @@
 // SOCK_STREAM through the C API: bytes in order, whatever the sizes of sends and receives.
-#define BOOST_TEST_MODULE stream_test
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,6 +1,5 @@
 // Exactly one event for each accepted operation, none for a refused one, while threads post, close and break
 // off connections at random. Prints its seed; EXS_TEST_SEED repeats a run.
-#define BOOST_TEST_MODULE stress_test
 #include <boost/test/unit_test.hpp>
 
 #include <array>
@@ -243,9 +242,14 @@ void run_with_shards(const char* shards) {
   ::unsetenv("EXS_SHARDS");
 }
 
+// Peers that break off are what this test makes: their log lines would fill the screen.
+struct QuietLog {
+  QuietLog() { ::setenv("EXS_LOG", "error", 0); }
+};
+
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(stress_test)
+BOOST_AUTO_TEST_SUITE(stress_test, *boost::unit_test::fixture<QuietLog>())
 
 BOOST_AUTO_TEST_CASE(every_operation_ends_in_one_event_on_one_shard) {
   run_with_shards("1");
@@ -257,8 +261,3 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_in_one_event_on_four_shards) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test
-
-namespace {
-// Peers that break off are what this test makes: their log lines would fill the screen.
-[[maybe_unused]] const int quiet = ::setenv("EXS_LOG", "error", 0);
-}  // namespace

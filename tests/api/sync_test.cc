@@ -1,5 +1,4 @@
 // exs_send_sync, exs_recv_sync: results, refusals, signals.
-#define BOOST_TEST_MODULE sync_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,5 +1,4 @@
 // SO_ASYNC_SEND_TIMEOUT, SO_ASYNC_RECV_TIMEOUT: notices of late operations, and what EXS_TIMEOUT_CANCEL does.
-#define BOOST_TEST_MODULE time_limit_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

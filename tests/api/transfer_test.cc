@@ -1,5 +1,4 @@
 // exs_send and exs_recv between two sockets of one process.
-#define BOOST_TEST_MODULE transfer_test
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,5 +1,4 @@
 // EXS_MHANDLE_UNREGISTERED: ordinary memory, copied when small, else registered for as long as the operation.
-#define BOOST_TEST_MODULE unregistered_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>

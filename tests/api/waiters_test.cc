@@ -1,5 +1,4 @@
 // Threads that wait: several on one queue, on several queues of one shard, and woken across shards.
-#define BOOST_TEST_MODULE waiters_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>

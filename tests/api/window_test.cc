@@ -1,5 +1,4 @@
 // exs_recv_window: snapshots of memory that somebody writes all the time.
-#define BOOST_TEST_MODULE window_test
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>

@@ -1,5 +1,4 @@
 // Network order at every width and alignment.
-#define BOOST_TEST_MODULE base_bytes
 #include "src/base/bytes.h"
 
 #include <array>
@@ -39,7 +38,7 @@ bool holds_for_all_values() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(bytes)
+BOOST_AUTO_TEST_SUITE(bytes_test)
 
 BOOST_AUTO_TEST_CASE(known_values) {
   std::array<std::byte, 8> memory{};

@@ -1,5 +1,4 @@
 // The ring against std::deque, and its edges: growth while wrapped, indexing, moved-out slots.
-#define BOOST_TEST_MODULE base_fifo
 #include "src/base/fifo.h"
 
 #include <deque>
@@ -12,7 +11,7 @@
 
 using exs::Fifo;
 
-BOOST_AUTO_TEST_SUITE(fifo)
+BOOST_AUTO_TEST_SUITE(fifo_test)
 
 BOOST_AUTO_TEST_CASE(new_fifo_is_empty) {
   const Fifo<int> queue;

@@ -1,5 +1,4 @@
 // Handles that outlive their object, and threads that race for one.
-#define BOOST_TEST_MODULE base_handle_table
 #include "src/base/handle_table.h"
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 
 using exs::HandleTable;
 
-BOOST_AUTO_TEST_SUITE(handle_table)
+BOOST_AUTO_TEST_SUITE(handle_table_test)
 
 BOOST_AUTO_TEST_CASE(what_can_be_found_can_be_peeked_at) {
   exs::HandleTable<int> table;

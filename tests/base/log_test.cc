@@ -1,5 +1,4 @@
 // The level is read once per process, so each case speaks in a child and the parent reads what it said.
-#define BOOST_TEST_MODULE base_log
 #include "src/base/log.h"
 
 #include <stdlib.h>
@@ -73,7 +72,7 @@ int levels_heard(const char* level) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(logging)
+BOOST_AUTO_TEST_SUITE(log_test)
 
 BOOST_AUTO_TEST_CASE(warnings_and_errors_are_heard_by_default) {
   BOOST_TEST(levels_heard(nullptr) == 2);

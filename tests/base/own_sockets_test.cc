@@ -1,5 +1,4 @@
 // The library's own sockets are known for that from the moment they exist.
-#define BOOST_TEST_MODULE own_sockets_test
 #include <sys/socket.h>
 
 #include <atomic>

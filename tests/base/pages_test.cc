@@ -1,5 +1,4 @@
 // Pages: zero, resident only where touched, and gone with their owner.
-#define BOOST_TEST_MODULE base_pages
 #include "src/base/pages.h"
 
 #include <sys/mman.h>
@@ -27,7 +26,7 @@ long resident(void* start, std::size_t pages) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(pages)
+BOOST_AUTO_TEST_SUITE(pages_test)
 
 BOOST_AUTO_TEST_CASE(only_what_is_touched_is_resident) {
   constexpr std::size_t kPages = 2048;  // a huge page and more would fit

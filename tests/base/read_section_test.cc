@@ -1,5 +1,4 @@
 // Read sections: what a remover waits for and what it does not wait for.
-#define BOOST_TEST_MODULE base_read_section
 #include "src/base/read_section.h"
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +22,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(read_section, Fixture)
+BOOST_FIXTURE_TEST_SUITE(read_section_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(nobody_is_waited_for_when_nobody_reads) {
   wait_for_readers();

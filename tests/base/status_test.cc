@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE base_status
 #include "src/base/status.h"
 
 #include <memory>
@@ -25,7 +24,7 @@ Result<std::string> in_words(int value) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(status)
+BOOST_AUTO_TEST_SUITE(status_test)
 
 BOOST_AUTO_TEST_CASE(default_is_success) {
   const Status status;

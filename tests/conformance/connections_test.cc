@@ -1,5 +1,4 @@
 // How a connect ends, by event and in the blocking form.
-#define BOOST_TEST_MODULE connections_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // However an operation ends, it ends in exactly one event that says why: each way to post, against each
 // ending.
-#define BOOST_TEST_MODULE endings_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // Every way to send, against every way to receive, from and into every kind of memory, in sizes on both sides
 // of each threshold, on messages and on streams: the same bytes arrive, and the events say what happened.
-#define BOOST_TEST_MODULE every_way_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

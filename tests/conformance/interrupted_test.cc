@@ -1,5 +1,4 @@
 // Every call that waits ends with EINTR when a signal is caught, and loses nothing by it.
-#define BOOST_TEST_MODULE interrupted_test
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -76,6 +75,8 @@ const Waiting kWaiting[] = {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(interrupted_test)
+
 BOOST_DATA_TEST_CASE_F(Fixture, a_caught_signal_ends_the_wait, kWaiting, waiting) {
   world.one_credit = true;
   waiting.prepare(world);
@@ -97,5 +98,7 @@ BOOST_FIXTURE_TEST_CASE(a_snapshot_of_nothing_ends_with_its_time, Fixture) {
   BOOST_TEST(outcome(static_cast<int>(exs_recv_window(world.connected(), world.at(), 64, world.mh(), 64, 0,
                                                       1'000'000))) == "ETIMEDOUT");
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

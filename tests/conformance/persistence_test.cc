@@ -1,5 +1,4 @@
 // Operations that stay posted: what the peer may do with them, what both are told, and how they end.
-#define BOOST_TEST_MODULE persistence_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

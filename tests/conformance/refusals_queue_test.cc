@@ -1,5 +1,4 @@
 // Queues and memory: every error that a manual page names, in a situation where it must come.
-#define BOOST_TEST_MODULE refusals_queue_test
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -115,8 +114,12 @@ const Refusal kRefusals[] = {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(refusals_queue_test)
+
 BOOST_DATA_TEST_CASE(refuses, kRefusals) {
   check_refusal(sample);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

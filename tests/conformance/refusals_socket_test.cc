@@ -1,5 +1,4 @@
 // Sockets, options, poll and cancel: every error that a manual page names, in a situation where it must come.
-#define BOOST_TEST_MODULE refusals_socket_test
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -209,8 +208,12 @@ const Refusal kRefusals[] = {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(refusals_socket_test)
+
 BOOST_DATA_TEST_CASE(refuses, kRefusals) {
   check_refusal(sample);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

@@ -1,5 +1,4 @@
 // Transfers: what is refused before anything happens, for every way to post one.
-#define BOOST_TEST_MODULE refusals_transfer_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -206,6 +205,8 @@ const Refusal kRefusals[] = {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(refusals_transfer_test)
+
 // shows: exs_send EBADF ENOTCONN EINVAL EFAULT EOPNOTSUPP EAGAIN, exs_recv EBADF ENOTCONN EINVAL EFAULT
 // EOPNOTSUPP EAGAIN, exs_send_offset EBADF ENOTCONN EINVAL EFAULT EOPNOTSUPP EAGAIN, exs_recv_offset EBADF
 // ENOTCONN EINVAL EFAULT EOPNOTSUPP EAGAIN
@@ -227,5 +228,7 @@ BOOST_DATA_TEST_CASE(every_receive_refuses, data::make(kWays) * data::make(kRece
 BOOST_DATA_TEST_CASE(refuses, kRefusals) {
   check_refusal(sample);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

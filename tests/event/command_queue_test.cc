@@ -1,5 +1,4 @@
 // CommandQueue: what is pushed is taken once, in order, also from many threads.
-#define BOOST_TEST_MODULE command_queue_test
 #include <boost/test/unit_test.hpp>
 
 #include <thread>

@@ -1,5 +1,4 @@
 // The engine thread: progress when nobody drives, stepping back when somebody does, start and end.
-#define BOOST_TEST_MODULE engine_test
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

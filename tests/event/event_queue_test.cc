@@ -1,5 +1,4 @@
 // EventQueue: slots, events, sleepers.
-#define BOOST_TEST_MODULE event_queue_test
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

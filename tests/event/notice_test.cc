@@ -1,5 +1,4 @@
 // Notice: one slot, however often something happens; the event is made when it is taken.
-#define BOOST_TEST_MODULE notice_test
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // Region: bounds, uses, and the end of a region.
-#define BOOST_TEST_MODULE region_test
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

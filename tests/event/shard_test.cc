@@ -1,5 +1,4 @@
 // Shard: posting and combining, clients, timers, leaders and followers.
-#define BOOST_TEST_MODULE shard_test
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

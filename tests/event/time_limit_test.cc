@@ -1,5 +1,4 @@
 // LateWatch and PostTimes: which operations are late, and when that is told.
-#define BOOST_TEST_MODULE time_limit_test
 #include <boost/test/unit_test.hpp>
 
 #include <rapidcheck.h>

@@ -1,5 +1,4 @@
 // TimerQueue: deadlines, soonest first.
-#define BOOST_TEST_MODULE timer_queue_test
 #include <boost/test/unit_test.hpp>
 
 #include <functional>

@@ -1,5 +1,4 @@
 // The limit of a wait: a moment, or a while that sleeping uses up.
-#define BOOST_TEST_MODULE wait_limit_test
 #include <boost/test/unit_test.hpp>
 
 #include "event/engine/wait_limit.h"

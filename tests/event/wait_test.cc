@@ -1,5 +1,4 @@
 // wait_for_events: who sleeps where, who wakes whom, across queues and shards.
-#define BOOST_TEST_MODULE wait_test
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // What either end wishes, and what becomes of it: by socket option, by environment, and where wishes clash.
-#define BOOST_TEST_MODULE explain_choice
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>
@@ -27,7 +26,7 @@ End with_environment(const char* wish) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(explain_choice)
+BOOST_AUTO_TEST_SUITE(choice_test)
 
 BOOST_AUTO_TEST_CASE(both_on_one_host_use_shared_memory_and_need_no_network) {
   const Ends ends = connect_ends({}, {});

@@ -1,5 +1,4 @@
 // What limits a connection over the network: io_uring is refused, or not wanted.
-#define BOOST_TEST_MODULE explain_iwarp
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>
@@ -24,7 +23,7 @@ End without_io_uring(int error) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(explain_iwarp)
+BOOST_AUTO_TEST_SUITE(iwarp_test)
 
 BOOST_AUTO_TEST_CASE(nothing_limits_where_nothing_is_refused) {
   const Ends ends = connect_ends(over_network(), over_network());

@@ -1,6 +1,5 @@
 // Why an RDMA device carries a connection or not. Without EXS_TEST_ADDRESS, the address of a device of a
 // guest that may be changed (tests/rig/run), only that there is none.
-#define BOOST_TEST_MODULE explain_rdma
 #include <boost/test/unit_test.hpp>
 
 #include <sys/stat.h>
@@ -76,7 +75,7 @@ void check_carried_otherwise(const Told& end) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(explain_rdma)
+BOOST_AUTO_TEST_SUITE(rdma_test)
 
 BOOST_AUTO_TEST_CASE(no_device) {
   if (verbs::any_device()) return;

@@ -1,5 +1,4 @@
 // Why shared memory is refused or limited: each cause is brought about for real, and both ends tell it.
-#define BOOST_TEST_MODULE explain_shm
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mount.h>
@@ -93,7 +92,7 @@ void put_invitation(std::vector<std::byte>& private_data, const shm::Invitation&
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(explain_shm)
+BOOST_AUTO_TEST_SUITE(shm_test)
 
 BOOST_AUTO_TEST_CASE(nothing_limits_two_processes_of_one_user) {
   const Ends ends = connect_ends({}, {});

@@ -1,5 +1,4 @@
 // What is made of a machine's RDMA devices as /sys shows them, in folders that look like it.
-#define BOOST_TEST_MODULE explain_survey
 #include <exs/exs.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,7 +68,7 @@ void check(const Reason& reason, int code, const std::string& part) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(explain_survey)
+BOOST_AUTO_TEST_SUITE(survey_test)
 
 BOOST_AUTO_TEST_CASE(no_device) {
   const Machine machine;

@@ -2,7 +2,6 @@
 // processes with transfers of every kind between them; the peer is killed or stopped, the device's interface
 // set down, its address deleted, the device removed. Needs EXS_TEST_ADDRESS, the address of an RDMA device of
 // a guest (tests/rig/run), for all but the first two.
-#define BOOST_TEST_MODULE faults
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
@@ -339,9 +338,14 @@ Fault fault_of(const Device& device, const std::string& strike, const std::strin
   return fault;
 }
 
+// Broken connections are what this test makes: their log lines would fill the screen.
+struct QuietLog {
+  QuietLog() { ::setenv("EXS_LOG", "off", 0); }
+};
+
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(faults)
+BOOST_AUTO_TEST_SUITE(faults, *boost::unit_test::fixture<QuietLog>())
 
 BOOST_AUTO_TEST_CASE(the_peer_is_killed) {
   Fault fault;
@@ -376,8 +380,3 @@ BOOST_AUTO_TEST_CASE(the_address_is_deleted) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test
-
-namespace {
-// Broken connections are what this test makes: their log lines would fill the screen.
-[[maybe_unused]] const int quiet = ::setenv("EXS_LOG", "off", 0);
-}  // namespace

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE connection
 #include <boost/test/unit_test.hpp>
 
 #include "tests/proto/endpoint_pair.h"
@@ -20,6 +19,8 @@ struct Joined : EndpointPair {
 };
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(connection_test)
 
 BOOST_AUTO_TEST_CASE(the_initiator_is_ready_at_once_and_the_responder_after_the_first_message) {
   Joined pair;
@@ -296,3 +297,5 @@ BOOST_AUTO_TEST_CASE(the_public_face_does_what_its_inside_does) {
   BOOST_TEST((sink.errors == std::vector<int>{ETIMEDOUT, ETIMEDOUT}));
   BOOST_TEST(sink.failure == ETIMEDOUT);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

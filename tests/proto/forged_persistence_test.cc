@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE forged_persistence
 #include <boost/test/unit_test.hpp>
 
 #include "tests/proto/forged.h"
@@ -23,6 +22,8 @@ struct Owner {
 };
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(forged_persistence_test)
 
 BOOST_AUTO_TEST_CASE(words_about_windows_that_do_not_stand_end_the_connection) {
   for (const MessageType type : {MessageType::kNotice, MessageType::kRevoke, MessageType::kRelease}) {
@@ -257,3 +258,5 @@ BOOST_AUTO_TEST_CASE(a_list_of_windows_is_held_in_its_slot_until_it_is_matched) 
   cut->hear(bytes);
   BOOST_TEST(cut->lost_to_protocol_error());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE forged
 #include <boost/test/unit_test.hpp>
 
 #include <array>
@@ -31,6 +30,8 @@ std::vector<wire::Message> one_of_each() {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(forged_test)
 
 BOOST_AUTO_TEST_CASE(nothing_but_READY_may_come_first_to_a_responder) {
   for (const auto& message : one_of_each()) {
@@ -349,3 +350,5 @@ BOOST_AUTO_TEST_CASE(an_adverts_credit_comes_back_with_its_ACK_and_not_before) {
     BOOST_TEST(said[i].header.credits == 1);
   }
 }
+
+BOOST_AUTO_TEST_SUITE_END()

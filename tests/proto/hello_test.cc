@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE hello
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>
@@ -30,6 +29,8 @@ int error_of(const Wishes& ours, std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(hello_test)
 
 BOOST_AUTO_TEST_CASE(the_hello_starts_with_the_magic_and_fits_private_data) {
   const Hello hello = make_hello(kOurs);
@@ -157,3 +158,5 @@ BOOST_AUTO_TEST_CASE(the_depths_leave_room_for_every_message) {
   BOOST_TEST(depths.reads_out == 3U);
   BOOST_TEST(depths.reads_in == 2U);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE interleaving
 #include <boost/test/unit_test.hpp>
 
 #include <ostream>
@@ -10,16 +9,15 @@
 #include "tests/proto/schedule.h"
 
 using exs::test::PropertyDefaults;
-BOOST_TEST_GLOBAL_FIXTURE(PropertyDefaults);
 
 namespace exs::proto {
 
-std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+static std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
              << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
 }
 
-std::ostream& operator<<(std::ostream& out, const Decision& decision) {
+static std::ostream& operator<<(std::ostream& out, const Decision& decision) {
   static const char* const names[] = {
       "step",  "send",  "normal send", "receive", "shutdown sending", "shutdown receiving",
       "close", "abort", "break",       "starve"};
@@ -103,6 +101,8 @@ void expect_complete(const Shape& shape, const Decisions& decisions) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(interleaving_test, *boost::unit_test::fixture<PropertyDefaults>())
+
 BOOST_AUTO_TEST_CASE(every_byte_arrives_whatever_the_order_of_events) {
   hold("transfers, credits up to 6", [] { expect_complete(*shapes(6), *many(transfers())); });
 }
@@ -157,3 +157,5 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_once_whichever_call_of_the_link_fails)
     RC_ASSERT(schedule.wrong_so_far() == "");
   });
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE persistent_interleaving
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -11,16 +10,15 @@
 #include "tests/proto/property.h"
 
 using exs::test::PropertyDefaults;
-BOOST_TEST_GLOBAL_FIXTURE(PropertyDefaults);
 
 namespace exs::proto {
 
-std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+static std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
              << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
 }
 
-std::ostream& operator<<(std::ostream& out, const Action& action) {
+static std::ostream& operator<<(std::ostream& out, const Action& action) {
   static const char* const names[] = {"step",
                                       "send",
                                       "receive",
@@ -119,6 +117,8 @@ void put(Bytes& memory, const AnyPosted& sent) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(persistent_interleaving_test, *boost::unit_test::fixture<PropertyDefaults>())
+
 BOOST_AUTO_TEST_CASE(every_operation_ends_once_whatever_is_persistent_and_cancelled) {
   hold("persistence, credits up to 5", [] {
     PersistentSchedule schedule(*shapes(5));
@@ -208,3 +208,5 @@ BOOST_AUTO_TEST_CASE(persistent_memory_is_as_if_every_send_had_gone_the_same_way
     RC_ASSERT(block->outcome.length_bytes == bytes);
   });
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE persistent_receive
 #include <boost/test/unit_test.hpp>
 
 #include "src/proto/rdma_write.h"
@@ -15,6 +14,8 @@ bool starts_with(const Bytes& memory, const Bytes& expected, std::size_t offset 
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(persistent_receive_test)
 
 BOOST_AUTO_TEST_CASE(every_send_writes_the_memory_and_nothing_else_is_said) {
   PersistentPair pair;
@@ -437,3 +438,5 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_ends_it_once) {
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors{ETIMEDOUT}));
   BOOST_TEST((errors_of(pair.responder.receives) == Errors{ETIMEDOUT}));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE persistent_send
 #include <boost/test/unit_test.hpp>
 
 #include "tests/proto/persistent.h"
@@ -6,6 +5,8 @@
 using namespace exs;
 using namespace exs::proto;
 using wire::MessageType;
+
+BOOST_AUTO_TEST_SUITE(persistent_send_test)
 
 BOOST_AUTO_TEST_CASE(every_receive_reads_the_standing_window_and_nothing_else_is_said) {
   PersistentPair pair;
@@ -420,3 +421,5 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_ends_it_once) {
   BOOST_TEST((errors_of(pair.responder.receives) == Errors{ETIMEDOUT}));
   BOOST_TEST((pair.initiator.failures == Errors{ETIMEDOUT}));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE shutdown
 #include <boost/test/unit_test.hpp>
 
 #include "tests/proto/endpoint_pair.h"
@@ -41,6 +40,8 @@ bool said(const End& end, MessageType type) {
 using Errors = std::vector<int>;
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(shutdown_test)
 
 BOOST_AUTO_TEST_CASE(shutdown_of_sending_follows_everything_posted_before) {
   Joined pair(agreement_of(1, 32, 2));
@@ -302,3 +303,5 @@ BOOST_AUTO_TEST_CASE(abort_ends_everything_once) {
   // Expect: the peer learns by the end of the link.
   BOOST_TEST((pair.responder.failures == Errors{ECONNRESET}));
 }
+
+BOOST_AUTO_TEST_SUITE_END()

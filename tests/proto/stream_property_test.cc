@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE stream_property
 #include <boost/test/unit_test.hpp>
 
 #include <ostream>
@@ -10,16 +9,15 @@
 #include "tests/proto/stream_schedule.h"
 
 using exs::test::PropertyDefaults;
-BOOST_TEST_GLOBAL_FIXTURE(PropertyDefaults);
 
 namespace exs::proto {
 
-std::ostream& operator<<(std::ostream& out, const StreamShape& shape) {
+static std::ostream& operator<<(std::ostream& out, const StreamShape& shape) {
   return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
              << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
 }
 
-std::ostream& operator<<(std::ostream& out, const StreamDecision& decision) {
+static std::ostream& operator<<(std::ostream& out, const StreamDecision& decision) {
   static const char* const names[] = {
       "step",    "send",   "receive", "end turn",         "flush",
       "nodelay", "cancel", "starve",  "shutdown sending", "shutdown receiving",
@@ -112,6 +110,8 @@ void expect_complete(const StreamShape& shape, const Decisions& decisions) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(stream_property_test, *boost::unit_test::fixture<PropertyDefaults>())
+
 BOOST_AUTO_TEST_CASE(every_byte_arrives_once_and_in_order) {
   hold("transfers, credits up to 6", [] { expect_complete(*shapes(6), *many(transfers())); });
 }
@@ -169,3 +169,5 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_once_whichever_call_of_the_link_fails)
     RC_ASSERT(schedule.wrong_so_far() == "");
   });
 }
+
+BOOST_AUTO_TEST_SUITE_END()

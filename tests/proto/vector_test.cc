@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE vector
 #include <boost/test/unit_test.hpp>
 
 #include "src/proto/advert.h"
@@ -32,6 +31,8 @@ struct InPieces {
 };
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(vector_test)
 
 BOOST_AUTO_TEST_CASE(a_short_vector_is_gathered_and_scattered_by_copies) {
   PersistentPair pair;
@@ -220,3 +221,5 @@ BOOST_AUTO_TEST_CASE(a_probe_is_answered_at_once_and_asked_once_at_a_time) {
   pair.responder.endpoint.probe();
   pair.close_both();
 }
+
+BOOST_AUTO_TEST_SUITE_END()

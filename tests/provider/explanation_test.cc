@@ -1,5 +1,4 @@
 // What is said of a connection: on standard error, and as EXS_SO_REASON has it.
-#define BOOST_TEST_MODULE provider_explanation
 #include "src/provider/explanation.h"
 
 #include <sys/wait.h>
@@ -56,7 +55,7 @@ std::string told(const char* wish, const Explanation& explanation, int error) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(explanation)
+BOOST_AUTO_TEST_SUITE(explanation_test)
 
 BOOST_AUTO_TEST_CASE(block_says_verdict_reason_fact_and_cure) {
   const std::string expected = std::string("exs: socket 7 to 127.0.0.1:4711: connected\n") +

@@ -1,5 +1,4 @@
 // Every reason that exs.h names has a name and a cure, and the same number inside the library.
-#define BOOST_TEST_MODULE provider_reason
 #include "src/provider/reason.h"
 
 #include <cctype>
@@ -74,7 +73,7 @@ std::map<std::string, int> inner_codes() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(reason)
+BOOST_AUTO_TEST_SUITE(reason_test)
 
 BOOST_AUTO_TEST_CASE(public_and_inner_codes_are_the_same) {
   auto inner = inner_codes();

@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE codec
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>
@@ -12,8 +11,6 @@
 using namespace exs;
 using namespace exs::wire;
 using exs::test::PropertyDefaults;
-
-BOOST_TEST_GLOBAL_FIXTURE(PropertyDefaults);
 
 namespace {
 
@@ -91,6 +88,8 @@ void expect_malformed(const Bytes& bytes, const std::string& what) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(codec_test, *boost::unit_test::fixture<PropertyDefaults>())
 
 BOOST_AUTO_TEST_CASE(every_message_comes_back_as_it_was) {
   for (const MessageType type : all_types()) {
@@ -259,3 +258,5 @@ BOOST_AUTO_TEST_CASE(no_bytes_harm_the_decoder_and_what_it_accepts_is_canonical)
   });
   BOOST_TEST(held);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

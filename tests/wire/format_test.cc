@@ -1,4 +1,3 @@
-#define BOOST_TEST_MODULE format
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
@@ -87,6 +86,8 @@ std::string type_row(MessageType type, const std::string& name, std::size_t byte
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(format_test)
 
 BOOST_AUTO_TEST_CASE(the_hello_is_laid_out_as_documented) {
   check("Hello",
@@ -177,3 +178,5 @@ BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
                  std::to_string(static_cast<unsigned>(RejectReason::kProvider)) +
                  " no provider that both ends allow");
 }
+
+BOOST_AUTO_TEST_SUITE_END()

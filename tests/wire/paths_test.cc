@@ -1,5 +1,4 @@
 // What the ends say of providers behind the hello: there and back, cut, padded, and by an older version.
-#define BOOST_TEST_MODULE paths
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -15,8 +14,6 @@
 using namespace exs;
 using namespace exs::wire;
 using exs::test::PropertyDefaults;
-
-BOOST_TEST_GLOBAL_FIXTURE(PropertyDefaults);
 
 namespace {
 
@@ -43,6 +40,8 @@ int request_error(const Bytes& data) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(paths_test, *boost::unit_test::fixture<PropertyDefaults>())
 
 BOOST_AUTO_TEST_CASE(requests_and_replies_come_back_as_they_were) {
   BOOST_TEST(rc::check("requests", [] {
@@ -108,3 +107,5 @@ BOOST_AUTO_TEST_CASE(a_block_cut_or_spoilt_is_malformed) {
   BOOST_TEST(with(5, 22) == EPROTO);  // longer than what is there
   BOOST_TEST(with(5, 129) == EPROTO);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,4 @@
 // Batches of socket calls: the ring for the engine thread, plain calls for every other, the same results.
-#define BOOST_TEST_MODULE backend_test
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <thread>

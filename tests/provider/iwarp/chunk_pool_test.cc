@@ -1,5 +1,4 @@
 // Frame memory: little for few messages, much for many, and used again.
-#define BOOST_TEST_MODULE chunk_pool_test
 #include "src/provider/iwarp/chunk_pool.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,4 @@
 // Golden bytes: the layouts of iWARP as other implementations put them on the wire.
-#define BOOST_TEST_MODULE codec_test
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 

@@ -1,6 +1,5 @@
 // How links end: by close(), by the peer's FIN or reset, by a fault of the peer, by its Terminate; and
 // windows.
-#define BOOST_TEST_MODULE ending_test
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/iwarp/raw_peer.h"

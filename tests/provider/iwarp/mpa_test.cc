@@ -1,5 +1,4 @@
 // MPA set-up in both roles against a peer played by hand.
-#define BOOST_TEST_MODULE mpa_test
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/iwarp/raw_peer.h"

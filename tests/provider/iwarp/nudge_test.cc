@@ -1,6 +1,5 @@
 // An initiator nudges a foreign responder that stays silent, when it is due and no other time; a responder
 // bears being nudged.
-#define BOOST_TEST_MODULE nudge_test
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/iwarp/raw_peer.h"

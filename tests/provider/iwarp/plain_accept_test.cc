@@ -1,5 +1,4 @@
 // Accepting on sockets whose blocking mode is the application's: never waits, with and without a ring.
-#define BOOST_TEST_MODULE plain_accept_test
 #include <fcntl.h>
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // The receive state machine: any split of the stream, and everything a peer may do wrong.
-#define BOOST_TEST_MODULE receiver_test
 #include <rapidcheck.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

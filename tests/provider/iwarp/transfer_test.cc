@@ -1,5 +1,4 @@
 // SEND, WRITE and READ of all sizes between two ports over loopback TCP, on both backends.
-#define BOOST_TEST_MODULE transfer_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

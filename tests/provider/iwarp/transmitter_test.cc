@@ -1,5 +1,4 @@
 // The send queue: whatever the socket takes at a time, the stream is right and every post ends once.
-#define BOOST_TEST_MODULE transmitter_test
 #include <rapidcheck.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

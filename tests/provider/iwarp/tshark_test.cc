@@ -1,5 +1,4 @@
 // Wireshark's dissectors, an implementation that is not ours, must understand every byte two ports exchange.
-#define BOOST_TEST_MODULE tshark_test
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>

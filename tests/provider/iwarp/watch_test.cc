@@ -1,6 +1,5 @@
 // Readiness of sockets that belong to no link: told once for each watch(), with a token, and harmless when
 // the socket is gone.
-#define BOOST_TEST_MODULE watch_test
 #include <fcntl.h>
 #include <sys/epoll.h>
 

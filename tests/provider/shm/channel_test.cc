@@ -1,5 +1,4 @@
 // What a channel does once it is there: numbers, doorbells, regions, and its end.
-#define BOOST_TEST_MODULE channel_test
 #include "src/provider/shm/channel.h"
 
 #include <boost/test/unit_test.hpp>
@@ -99,6 +98,8 @@ ShmLink& some_link() {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(channel_test)
 
 BOOST_FIXTURE_TEST_SUITE(numbers, Fixture)
 
@@ -375,5 +376,7 @@ BOOST_AUTO_TEST_CASE(a_peer_whose_socket_has_ended_does_not_live) {
   here().end(Status(EPROTO));
   BOOST_TEST(!there().peer_process_lives());
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,8 +2,7 @@
 // own and our segment, in any order. Our end must live, write into nothing but its windows and posted
 // receives, and end in nothing but ended links.
 //
-//   fuzz_test -- --seconds N --seed S
-#define BOOST_TEST_MODULE fuzz_test
+//   tests-provider-shm --run_test=fuzz_test -- --seconds N --seed S
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -254,6 +253,8 @@ class Attack {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(fuzz_test)
+
 BOOST_AUTO_TEST_CASE(hostile_records) {
   ::setenv("EXS_LOG", "off", 0);  // before the first line of it
   const std::uint64_t seconds = option("--seconds", 2);
@@ -278,3 +279,5 @@ BOOST_AUTO_TEST_CASE(hostile_records) {
   for (const auto& [error, count] : endings) std::cout << ' ' << error << ": " << count;
   std::cout << ", the last of seed " << seed - 1 << '\n';
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,5 @@
 // A peer that breaks the rules loses its connection, or its channel, and touches nothing that is not open to
 // it.
-#define BOOST_TEST_MODULE hostile_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

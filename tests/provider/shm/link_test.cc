@@ -1,5 +1,4 @@
 // Messages, and how links end.
-#define BOOST_TEST_MODULE link_test
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/shm/link_pair.h"

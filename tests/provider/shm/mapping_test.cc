@@ -1,5 +1,4 @@
 // Which descriptors of a peer are mapped.
-#define BOOST_TEST_MODULE mapping_test
 #include "src/provider/shm/mapping.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // The rendezvous between processes: one that is confined, one of another user, one that is killed.
-#define BOOST_TEST_MODULE processes_test
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
@@ -193,6 +192,8 @@ void settle(Half& half) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(processes_test)
 
 BOOST_AUTO_TEST_SUITE(two_processes)
 
@@ -459,5 +460,7 @@ BOOST_AUTO_TEST_CASE(while_a_child_of_its_own_still_holds_the_socket) {
   BOOST_TEST((place->channel().status() == Status(ECONNRESET)));
   ::kill(heir, SIGKILL);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,4 @@
 // Two ports of one host find each other, or say why not.
-#define BOOST_TEST_MODULE rendezvous_test
 #include "src/provider/shm/rendezvous.h"
 
 #include <boost/test/unit_test.hpp>
@@ -78,6 +77,8 @@ Name rendezvous_of(const ShmMeeting& invited) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(rendezvous_test)
 
 BOOST_FIXTURE_TEST_SUITE(meeting, Fixture)
 
@@ -661,5 +662,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_leaves_at_once) {
   BOOST_TEST(open_descriptors() == before);
   BOOST_TEST(initiator.rendezvous.next_deadline_ns() == kNoDeadline);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,4 @@
 // The ring of messages in shared memory: order, room, sleep, and what a peer may write into it.
-#define BOOST_TEST_MODULE ring_test
 #include "src/provider/shm/ring.h"
 
 #include <poll.h>

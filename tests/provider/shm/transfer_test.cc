@@ -1,5 +1,4 @@
 // READ and WRITE of all sizes, each of the ways they can go.
-#define BOOST_TEST_MODULE transfer_test
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,4 @@
 // The table of windows: keys, directions, bounds.
-#define BOOST_TEST_MODULE window_test
 #include <rapidcheck.h>
 #include <boost/test/unit_test.hpp>
 #include <set>

@@ -1,5 +1,4 @@
 // A device as a process uses it.
-#define BOOST_TEST_MODULE verbs_device_test
 #include <boost/test/unit_test.hpp>
 
 #include <rdma/rdma_cma.h>
@@ -33,7 +32,7 @@ struct OpenDevice {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(verbs_device_test, OpenDevice)
+BOOST_FIXTURE_TEST_SUITE(device_test, OpenDevice)
 
 // siw's keys are page numbers, one of which it misreads: these take 1, 2, 3 and 9 pages each, and all meet
 // it.

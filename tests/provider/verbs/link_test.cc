@@ -1,5 +1,4 @@
 // A link over a real device: set-up, messages, reads, writes, windows, ends.
-#define BOOST_TEST_MODULE verbs_link_test
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/verbs/device_pair.h"
@@ -24,7 +23,9 @@ struct Joined : DevicePair {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(verbs_link_test, Joined)
+BOOST_AUTO_TEST_SUITE(link_test)
+
+BOOST_FIXTURE_TEST_SUITE(joined, Joined)
 
 BOOST_AUTO_TEST_CASE(each_end_hears_the_others_data) {
   BOOST_TEST(text_of(server->private_data()) == "hello of the client");
@@ -189,5 +190,7 @@ BOOST_AUTO_TEST_CASE(many_connections_one_after_the_other) {
     far.seen.clear();
   }
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,3 @@
+// main() of the test programs; each file of tests is a suite below.
+#define BOOST_TEST_MODULE exs
+#include <boost/test/unit_test.hpp>
