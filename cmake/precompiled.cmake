@@ -1,16 +1,22 @@
-# The headers that most files include, compiled once: with a sanitizer, a quarter of what a file takes. Builds without one
-# do without, so that a file which does not include what it needs fails there.
+# The headers that most files include, compiled once: a quarter of what a file takes. The library without a sanitizer, and
+# everything in the preset debug, does without, so that a file which does not include what it needs fails there.
 set(EXS_STANDARD_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
   <string> <string_view> <thread> <unordered_map> <utility> <vector> <tl/expected.hpp>)
 
-if(EXS_SANITIZE AND CCACHE)
+if(EXS_SANITIZE)
+  set(EXS_PRECOMPILED_GROUPS library tests)
+elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(EXS_PRECOMPILED_GROUPS tests)
+endif()
+
+if(EXS_PRECOMPILED_GROUPS AND CCACHE)
   # What ccache asks for before it caches files that use such headers.
   list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
 endif()
 
 # Targets of one group are compiled with the same options; the first one's compiled headers serve them all.
 function(exs_precompile_headers target group)
-  if(NOT EXS_SANITIZE)
+  if(NOT group IN_LIST EXS_PRECOMPILED_GROUPS)
     return()
   endif()
   get_property(first GLOBAL PROPERTY exs_precompiled_${group})
