@@ -67,7 +67,9 @@ void Engine::run() {
   pthread_setname_np(pthread_self(), "exs-engine");
   {
     LockGuard guard(shard_.lock_);
-    for (Shard::Place& place : shard_.places_) place.port->bind_engine_thread();
+    for (Shard::Place& place : shard_.places_) {
+      if (SingleIssuer* const issuer = place.port->single_issuer()) issuer->bind_thread();
+    }
   }
   bound_ = true;
   bound_.notify_all();
@@ -134,12 +136,12 @@ void Engine::watch() {
   deadline_ns = shard_.next_deadline_ns();
   shard_.sleeping_until_ns_ = deadline_ns;
   const bool armed = shard_.begin_sleep();
+  Shard::WatchedFds watched;
+  const nfds_t count = shard_.watched_fds(watched, alarm_fd_.get());
   shard_.release_and_combine();
   rang_.set();
   if (!armed) return;
 
-  Shard::WatchedFds watched;
-  const nfds_t count = shard_.watched_fds(watched, alarm_fd_.get());
   timespec limit{};
   if (deadline_ns != kNoDeadline) {
     now_ns = monotonic_ns();

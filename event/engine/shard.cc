@@ -45,23 +45,27 @@ Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers) {
 Shard::Shard(ProviderSet& providers, UniqueFd wake_fd)
     : providers_(providers), wake_fd_(std::move(wake_fd)) {}
 
-// The first one must open; without the others connections take another way.
+// The network's must open, if there is one; without the others connections take another way.
 Status Shard::open_ports() {
-  for (std::size_t i = 0; i < kProviderIds; ++i) {
-    const auto id = static_cast<ProviderId>(i);
-    Provider* provider = providers_.find(id);
-    if (provider == nullptr) {
-      missing_[i] = Reason::make(ReasonCode::kNotBuilt, "");
-      continue;
-    }
-    auto port = provider->open_port(missing_[i]);
-    if (port) {
-      places_.push_back({id, std::move(*port)});
-    } else if (places_.empty()) {
-      return port.error();
-    }
+  for (const Role role : kRoles) {
+    const Status status = open_port(role);
+    if (!status.ok() && role == Role::kNetwork) return status;
   }
-  return places_.empty() ? Status(ENOTSUP) : Status();
+  return Status();
+}
+
+Status Shard::open_port(Role role) {
+  const auto place = static_cast<std::size_t>(role);
+  Provider* const provider = providers_.player(role);
+  if (provider == nullptr) {
+    missing_[place] = Reason::make(ReasonCode::kNotBuilt, "");
+    return Status();
+  }
+  auto port = provider->open_port(missing_[place]);
+  if (!port) return port.error();
+  players_[place] = port->get();
+  places_.push_back({std::move(*port)});
+  return Status();
 }
 
 Shard::~Shard() {
@@ -84,17 +88,24 @@ void Shard::stop_engine() {
   engine_->stop();
 }
 
-Port& Shard::port() {
+Port* Shard::port(Role role) {
   lock_.assert_held();
-  return *places_.front().port;
+  return players_[static_cast<std::size_t>(role)];
 }
 
-Port* Shard::port(ProviderId id) {
+// Whoever sleeps on the ports does not know of the new one.
+Result<Readiness*> Shard::readiness() {
   lock_.assert_held();
-  for (Place& place : places_) {
-    if (place.id == id) return place.port.get();
+  if (readiness_ != nullptr) return readiness_;
+  auto opened = Readiness::open();
+  if (!opened) return failure(opened.error());
+  readiness_ = opened->get();
+  places_.push_back({std::move(*opened)});
+  if (sleepers_ > 0) {
+    if (led_) wake_leader();
+    engine_->wake();
   }
-  return nullptr;
+  return readiness_;
 }
 
 // ---------------------------------------------------------------- posting
@@ -366,6 +377,8 @@ Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& r
   glances_ = 0;
   const std::uint64_t due_ns = next_deadline_ns();
   sleeping_until_ns_ = due_ns;
+  WatchedFds watched;
+  const nfds_t count = watched_fds(watched, wake_fd_.get());
   release_and_combine();
   if (!armed) return Status();  // the caller looks again
 
@@ -373,8 +386,6 @@ Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& r
   const std::uint64_t due_in_ns = WaitLimit::until(due_ns).left_ns(now_ns);
   const std::uint64_t asked_ns = std::min(due_in_ns, limit.left_ns(now_ns));
   timespec left = to_timespec(asked_ns);
-  WatchedFds watched;
-  const nfds_t count = watched_fds(watched, wake_fd_.get());
   const int ready = kernel::ppoll(watched.data(), count, asked_ns == kNoDeadline ? nullptr : &left, signals);
   const int error = errno;
   --sleepers_;

@@ -45,13 +45,13 @@
 #include <vector>
 
 #include "event/engine/command_queue.h"
+#include "event/engine/readiness.h"
 #include "event/engine/timer_queue.h"
 #include "event/engine/wait_limit.h"
 #include "src/base/clock.h"
 #include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
 #include "src/proto/connection.h"
-#include "src/provider/choice.h"
 #include "src/provider/provider_set.h"
 
 namespace exs {
@@ -75,8 +75,11 @@ class TurnClient {
 
 class Engine;
 
+// One of each provider that plays a role, and one for the readiness of plain sockets.
+inline constexpr std::size_t kPortsMax = kRoles.size() + 1;
+
 // The ports whose descriptors were readable when a sleep ended, by their place. All: something else is due.
-using Rang = std::bitset<kProviderIds>;
+using Rang = std::bitset<kPortsMax>;
 
 // What is left of an ended session; dies after the batch, because it may be what reported the end.
 struct Remains {
@@ -135,14 +138,14 @@ class Shard : public std::enable_shared_from_this<Shard> {
   }
 
   // --- Thread: shard ---
-  // The one that reaches any peer, sets connections up, and watches descriptors.
-  [[nodiscard]] Port& port();
-  // Null: not in this build, or it could not be opened (`why_no_port`).
-  [[nodiscard]] Port* port(ProviderId id);
-  [[nodiscard]] const Reason& why_no_port(ProviderId id) const {
-    return missing_[static_cast<std::size_t>(id)];
+  // Of the provider that plays the role. Null: nobody does, or its port could not be opened (`why_no_port`).
+  [[nodiscard]] Port* port(Role role);
+  [[nodiscard]] const Reason& why_no_port(Role role) const {
+    return missing_[static_cast<std::size_t>(role)];
   }
   [[nodiscard]] ProviderSet& providers() { return providers_; }
+  // Of kernel sockets that no provider carries. Opened by the first who asks.
+  Result<Readiness*> readiness();
   // The token names the client in completions until detach(). The shard keeps the client alive meanwhile.
   std::uint64_t attach(std::shared_ptr<CompletionClient> client);
   void detach(std::uint64_t token);
@@ -160,7 +163,6 @@ class Shard : public std::enable_shared_from_this<Shard> {
   friend class Engine;
   // A port and when it last had something, so that a silent one costs a busy one little.
   struct Place {
-    ProviderId id = kNetwork;
     std::unique_ptr<Port> port;
     std::uint64_t arrivals = 0;
     std::uint64_t looked_ns = 0;
@@ -171,10 +173,11 @@ class Shard : public std::enable_shared_from_this<Shard> {
     std::uint64_t token = 0;
     std::shared_ptr<CompletionClient> client;
   };
-  using WatchedFds = std::array<pollfd, kProviderIds + 1>;
+  using WatchedFds = std::array<pollfd, kPortsMax + 1>;
 
   Shard(ProviderSet& providers, UniqueFd wake_fd);
   Status open_ports();
+  Status open_port(Role role);
 
   // Takes in what arrived and does what follows from it.
   void drive(std::uint64_t now_ns, const Rang& rang) EXS_REQUIRES(lock_);
@@ -192,7 +195,7 @@ class Shard : public std::enable_shared_from_this<Shard> {
   void keep_armed(std::uint64_t now_ns) EXS_REQUIRES(lock_);
   void disarm() EXS_REQUIRES(lock_);
   // What a sleeper polls, and `last` behind it; returns how many.
-  nfds_t watched_fds(WatchedFds& into, int last) const;
+  nfds_t watched_fds(WatchedFds& into, int last) const EXS_REQUIRES(lock_);
   static Rang rang_among(const WatchedFds& watched, nfds_t count);
   void end_turn() EXS_REQUIRES(lock_);
   // By the engine, because no waiting thread came.
@@ -205,14 +208,16 @@ class Shard : public std::enable_shared_from_this<Shard> {
 
   ProviderSet& providers_;
   DriveLock lock_;
-  std::vector<Place> places_;  // constant after create(), but for what the shard notes in them
-  std::array<Reason, kProviderIds> missing_;
+  std::vector<Place> places_;                   // of all ports
+  std::array<Port*, kRoles.size()> players_{};  // constant after create(), as are the reasons
+  std::array<Reason, kRoles.size()> missing_;
   CommandQueue commands_;
   const UniqueFd wake_fd_;
   Mutex engine_mutex_;
   bool engine_runs_ EXS_GUARDED_BY(engine_mutex_) = false;
   std::unique_ptr<Engine> engine_;  // set once, by create()
 
+  Readiness* readiness_ EXS_GUARDED_BY(lock_) = nullptr;  // one of places_, once it is open
   std::vector<Command> running_ EXS_GUARDED_BY(lock_);
   std::array<Completion, 64> completions_ EXS_GUARDED_BY(lock_);  // here, because clearing it each time shows
   TimerQueue timers_ EXS_GUARDED_BY(lock_);

@@ -35,16 +35,12 @@ bool is_peers_own(Status why) {
 // Carries a matched request to the shard where its connection is to live.
 class Acceptor::HandOver final : public Task {
  public:
-  HandOver(std::shared_ptr<Acceptor> acceptor, Accept accept, std::unique_ptr<ConnectionRequest> request,
-           const proto::Agreement& agreement)
-      : acceptor_(std::move(acceptor)),
-        accept_(std::move(accept)),
-        request_(std::move(request)),
-        agreement_(agreement) {}
+  HandOver(std::shared_ptr<Acceptor> acceptor, Accept accept, AcceptableRequest acceptable)
+      : acceptor_(std::move(acceptor)), accept_(std::move(accept)), acceptable_(std::move(acceptable)) {}
 
   void run(Shard& shard) override {
     acceptor_->establish(
-        shard, std::move(request_), agreement_,
+        shard, std::move(acceptable_),
         [acceptor = acceptor_, accept = accept_,
          home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
           auto unused = serve(*acceptor, accept, session);
@@ -83,8 +79,7 @@ class Acceptor::HandOver final : public Task {
 
   const std::shared_ptr<Acceptor> acceptor_;
   const Accept accept_;
-  std::unique_ptr<ConnectionRequest> request_;
-  const proto::Agreement agreement_;
+  AcceptableRequest acceptable_;
 };
 
 Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
@@ -113,8 +108,8 @@ Status Acceptor::listen() {
     const Status status = listen_on(own);
     if (status.ok()) return false;
     log(LogLevel::kWarn, "socket %d: no listening by %s: %s", descriptor_->number(),
-        name_of(own.provider).data(), std::strerror(status.error()));
-    if (own.provider == kDevice) {
+        shard_->providers().player(own.role)->name().data(), std::strerror(status.error()));
+    if (own.role == Role::kDevice) {
       entrances_.why_no_device =
           Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(status.error()));
     }
@@ -131,39 +126,42 @@ Status Acceptor::listen_on_network() {
     shard_->detach(token_);
     return listener.error();
   }
-  sources_.push_back({std::move(*listener), token_});
+  sources_.push_back({std::move(*listener), token_, Role::kNetwork});
   return Status();
 }
 
 Status Acceptor::listen_on(const Entrances::Own& own) {
-  Port* const port = shard_->port(own.provider);
-  if (port == nullptr) return Status(ENODEV);
+  Port* const port = shard_->port(own.role);
+  Connector* const connector = port != nullptr ? port->connector() : nullptr;
+  if (connector == nullptr) return Status(ENODEV);
   const std::uint64_t token = shard_->attach(shared_from_this());
-  auto listener = port->listen(descriptor_->number(), listen_parameters(own.listening.get()), token);
+  auto listener = connector->listen(descriptor_->number(), listen_parameters(own.listening.get()), token);
   if (!listener) {
     shard_->detach(token);
     return listener.error();
   }
-  sources_.push_back({std::move(*listener), token});
+  sources_.push_back({std::move(*listener), token, own.role});
   return Status();
 }
 
-ListenParameters Acceptor::listen_parameters(Listening* own) const {
+ListenParameters Acceptor::listen_parameters(ProcessListener* own) const {
   return {
       .backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns, .listening = own};
 }
 
-Result<std::unique_ptr<Listener>> Acceptor::open_listener() {
-  return shard_->port().listen(descriptor_->number(), listen_parameters(nullptr), token_);
+Result<std::unique_ptr<PortListener>> Acceptor::open_listener() {
+  Port* const port = shard_->port(Role::kNetwork);
+  Connector* const connector = port != nullptr ? port->connector() : nullptr;
+  if (connector == nullptr) return failure(EOPNOTSUPP);
+  return connector->listen(descriptor_->number(), listen_parameters(nullptr), token_);
 }
 
-void Acceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
-                         const proto::Agreement& agreement, Established done) {
-  auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(request->release_descriptor()));
+void Acceptor::establish(Shard& shard, AcceptableRequest acceptable, Established done) {
+  auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(acceptable.request->release_descriptor()));
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
   // Not shared: it is the session that calls.
-  session->accept(std::move(request), agreement, entrances_.why_no_device,
+  session->accept(std::move(acceptable), entrances_.why_no_device,
                   [made = session.get(), done = std::move(done)](Status status) {
                     if (!status.ok()) return done(failure(status));
                     done(made->shared_from_this());
@@ -197,13 +195,14 @@ void Acceptor::answer_polls() {
 }
 
 bool Acceptor::hold_request() {
-  if (held_ && !held_->peer_is_gone()) return true;
-  held_.reset();
-  for (std::size_t tries = 0; !held_ && tries < sources_.size(); ++tries) {
+  if (held_.request && !held_.request->peer_is_gone()) return true;
+  held_.request.reset();
+  for (std::size_t tries = 0; !held_.request && tries < sources_.size(); ++tries) {
     next_source_ = (next_source_ + 1) % sources_.size();
-    held_ = next_acceptable(*sources_[next_source_].listener, held_agreement_);
+    held_.role = sources_[next_source_].role;
+    held_.request = next_acceptable(*sources_[next_source_].listener, held_.agreement);
   }
-  return held_ != nullptr;
+  return held_.request != nullptr;
 }
 
 std::uint32_t Acceptor::cancel(const proto::Selection& selection) {
@@ -227,8 +226,7 @@ void Acceptor::match() {
     if (!hold_request()) break;
     Accept accept = accepts_.pop_front();
     const std::shared_ptr<Shard> destination = accept.target.queue->home();
-    auto hand_over =
-        std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(held_), held_agreement_);
+    auto hand_over = std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(held_));
     ++handing_over_;
     if (destination == shard_) {
       hand_over->run(*destination);
@@ -239,7 +237,7 @@ void Acceptor::match() {
   matching_ = false;
 }
 
-std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(Listener& listener,
+std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(PortListener& listener,
                                                              proto::Agreement& agreement) {
   while (auto request = listener.next_request()) {
     if (request->peer_is_gone()) continue;
@@ -274,7 +272,7 @@ void Acceptor::close(const ControlTarget& target) {
   closed_ = true;
   fail_accepts(ECANCELED);
   polls_.cancel_all();
-  held_.reset();
+  held_.request.reset();
   if (!sources_.empty()) {
     for (Source& source : sources_) {
       source.listener.reset();

@@ -22,8 +22,8 @@ struct AcceptorOptions {
 // Where the peers of a listening socket come in.
 struct Entrances {
   struct Own {
-    ProviderId provider = kNetwork;
-    std::unique_ptr<Listening> listening;
+    Role role = Role::kDevice;  // of the provider
+    std::unique_ptr<ProcessListener> listening;
   };
   bool network = true;   // the descriptor itself listens
   std::vector<Own> own;  // of providers that have listeners of their own
@@ -72,11 +72,11 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
 
   // Where requests come from, which of them fit, and what becomes of those. Thread: shard (the last: the
   // shard the connection is to live on).
-  virtual Result<std::unique_ptr<Listener>> open_listener();
-  virtual std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener, proto::Agreement& agreement);
+  virtual Result<std::unique_ptr<PortListener>> open_listener();
+  virtual std::unique_ptr<ConnectionRequest> next_acceptable(PortListener& listener,
+                                                             proto::Agreement& agreement);
   // `done` is called once, now or later, on the shard of the connection.
-  virtual void establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
-                         const proto::Agreement& agreement, Established done);
+  virtual void establish(Shard& shard, AcceptableRequest acceptable, Established done);
 
   // Whether an accept posted now would end at once.
   virtual bool has_request() { return hold_request(); }
@@ -85,7 +85,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   Status listen_once() { return sources_.empty() ? listen() : Status(); }
   Status listen_on_network();
   Status listen_on(const Entrances::Own& own);
-  [[nodiscard]] ListenParameters listen_parameters(Listening* own) const;
+  [[nodiscard]] ListenParameters listen_parameters(ProcessListener* own) const;
   void match();
   void answer_polls();
   bool hold_request();
@@ -99,8 +99,9 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   const RegisterSession register_session_;
 
   struct Source {
-    std::unique_ptr<Listener> listener;
+    std::unique_ptr<PortListener> listener;
     std::uint64_t token = 0;
+    Role role = Role::kNetwork;
   };
 
   // Thread: shard; what sessions elsewhere are told of it does not change once there is a source
@@ -111,8 +112,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   bool closed_ = false;
   bool matching_ = false;
   Fifo<Accept> accepts_;
-  std::unique_ptr<ConnectionRequest> held_;  // the next request to be accepted, if a poll looked for one
-  proto::Agreement held_agreement_;
+  AcceptableRequest held_;  // the next request to be accepted, if a poll looked for one
   OpenPolls polls_;
   std::size_t handing_over_ = 0;  // accepts on their way to their shards, or waiting there for their provider
   std::vector<ControlTarget> close_targets_;

@@ -37,7 +37,7 @@ void ConnectionSetup::stop() {
   if (link_) drop_link();
 }
 
-Carrier ConnectionSetup::settle(ProviderId taken, const proto::Agreement& agreement, const Reason& limit) {
+Carrier ConnectionSetup::settle(Role taken, const proto::Agreement& agreement, const Reason& limit) {
   auto ends = std::make_unique<Ends>();
   if (!link_->addresses(ends->ours, ends->peers)) ends.reset();
   route().settled(shard(), taken, limit);

@@ -14,10 +14,17 @@
 
 namespace exs {
 
+// A request of a peer whose wishes fit ours, and by whose listener it came.
+struct AcceptableRequest {
+  std::unique_ptr<ConnectionRequest> request;
+  Role role = Role::kNetwork;
+  proto::Agreement agreement;
+};
+
 // What a set-up has found.
 struct Carrier {
   std::unique_ptr<Link> link;
-  ProviderId provider = kNetwork;
+  Role role = Role::kNetwork;  // of its provider
   proto::Agreement agreement;
   std::unique_ptr<Ends> ends;  // null: the descriptor knows the addresses
 };
@@ -67,9 +74,11 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
   [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options().wishes); }
   void drop_link();
+  // Of the provider for one host, where the route found that there is one.
+  [[nodiscard]] ConnectionUpgrade* upgrade() { return shard().port(Role::kSameHost)->upgrade(); }
   void renew_token() { token_ = client().renew_token(); }
   // `taken` carries the connection; `limit`: what limits it, if anything.
-  [[nodiscard]] Carrier settle(ProviderId taken, const proto::Agreement& agreement, const Reason& limit);
+  [[nodiscard]] Carrier settle(Role taken, const proto::Agreement& agreement, const Reason& limit);
   // Tells who asked how the connection found its provider. `peer`: null where the descriptor knows it.
   void tell_route(int error, const sockaddr_storage* peer) const;
 

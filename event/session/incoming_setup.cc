@@ -4,63 +4,67 @@
 
 namespace exs {
 
-IncomingSetup::IncomingSetup(const Context& context, std::unique_ptr<ConnectionRequest> request,
-                             const proto::Agreement& agreement, Accepted done)
-    : ConnectionSetup(context), request_(std::move(request)), agreement_(agreement), done_(std::move(done)) {}
+IncomingSetup::IncomingSetup(const Context& context, AcceptableRequest acceptable, Accepted done)
+    : ConnectionSetup(context),
+      request_(std::move(acceptable.request)),
+      came_by_(acceptable.role),
+      agreement_(acceptable.agreement),
+      done_(std::move(done)) {}
 
 void IncomingSetup::start(const Reason& why_no_device) {
-  take_request(route().decide(shard(), *request_, why_no_device));
+  take_request(route().decide(shard(), came_by_, request_->private_data(), why_no_device));
 }
 
 void IncomingSetup::complete(const Completion& completion) {
-  if (completion.kind == CompletionKind::kMet) met(completion.status);
+  if (completion.kind == CompletionKind::kUpgradeReady) upgrade_ready(completion.status);
 }
 
-void IncomingSetup::take_request(std::optional<ProviderId> way) {
-  if (way == kSameHost) {
-    const Status status = meet();
-    if (status.ok()) return;  // kMet follows
+void IncomingSetup::take_request(std::optional<Role> way) {
+  if (way == Role::kSameHost) {
+    const Status status = begin_upgrade();
+    if (status.ok()) return;  // kUpgradeReady follows
     way = route().fall_back(Reason::make(ReasonCode::kFailed, "%s", std::strerror(status.error())));
   }
   if (!way) return decline(Status(EOPNOTSUPP));
   finish(accept_as_it_came());
 }
 
-Status IncomingSetup::meet() {
-  auto meeting = shard().port(kSameHost)->meet(route().peer_words(), token());
-  if (!meeting) return meeting.error();
-  meeting_ = std::move(*meeting);
+Status IncomingSetup::begin_upgrade() {
+  if (request_->upgradable() == nullptr) return Status(EPROTO);
+  auto begun = upgrade()->begin(route().invitation(), token());
+  if (!begun) return begun.error();
+  upgrade_ = std::move(*begun);
   return Status();
 }
 
-void IncomingSetup::met(Status status) {
-  if (!meeting_) return;
-  if (!status.ok()) return take_request(route().fall_back(meeting_->why_not()));
-  finish(accept_by_meeting());
+void IncomingSetup::upgrade_ready(Status status) {
+  if (!upgrade_) return;
+  if (!status.ok()) return take_request(route().fall_back(upgrade_->why_not()));
+  finish(accept_by_upgrade());
 }
 
 // What set the connection up carries it.
 Result<Carrier> IncomingSetup::accept_as_it_came() {
-  const ProviderId way = request_->provider();
-  Port* const port = shard().port(way);
+  Port* const port = shard().port(came_by_);
   if (port == nullptr) return failure(EOPNOTSUPP);  // it could not be opened on this shard; logged then
-  const auto data = route().answer(hello().view(), way);
-  auto link = port->accept(std::move(request_), socket(), {data, proto::link_depths(agreement_)}, token());
+  const auto data = route().answer(hello().view(), came_by_);
+  auto link = port->connector()->accept(std::move(request_), socket(), {data, proto::link_depths(agreement_)},
+                                        token());
   if (!link) return failure(link.error());
   link_ = std::move(*link);
-  return settle(way, agreement_, {});
+  return settle(came_by_, agreement_, {});
 }
 
-Result<Carrier> IncomingSetup::accept_by_meeting() {
-  const Reason limit = meeting_->why_not();
+Result<Carrier> IncomingSetup::accept_by_upgrade() {
+  const Reason limit = upgrade_->why_not();
   const auto peer_data = request_->private_data();
-  auto link = shard().port(kSameHost)->take_over(std::move(meeting_), socket(),
-                                                 {peer_data, proto::link_depths(agreement_)}, token());
+  auto link =
+      upgrade()->adopt(std::move(upgrade_), socket(), {peer_data, proto::link_depths(agreement_)}, token());
   if (!link) return failure(link.error());
   link_ = std::move(*link);
-  const Status granted = request_->grant(route().answer(hello().view(), kSameHost));
+  const Status granted = request_->upgradable()->grant(route().answer(hello().view(), Role::kSameHost));
   if (!granted.ok()) return failure(granted);
-  return settle(kSameHost, agreement_, limit);
+  return settle(Role::kSameHost, agreement_, limit);
 }
 
 void IncomingSetup::finish(Result<Carrier> carrier) {
@@ -75,7 +79,7 @@ void IncomingSetup::decline(Status why) {
   const Accepted done = std::move(done_);
   client().setup_failed(why);
   request_.reset();
-  meeting_.reset();
+  upgrade_.reset();
   done(why);
 }
 

@@ -13,8 +13,7 @@ class IncomingSetup final : public ConnectionSetup {
   // `done` is called once, when the ends have found out how they reach each other. An error: the request could
   // not be accepted, the session has ended.
   using Accepted = std::function<void(Status)>;
-  IncomingSetup(const Context& context, std::unique_ptr<ConnectionRequest> request,
-                const proto::Agreement& agreement, Accepted done);
+  IncomingSetup(const Context& context, AcceptableRequest acceptable, Accepted done);
 
   // `why_no_device`: of the listening socket, see Route::decide.
   void start(const Reason& why_no_device);
@@ -23,18 +22,19 @@ class IncomingSetup final : public ConnectionSetup {
  private:
   [[nodiscard]] const char* direction() const noexcept override { return "from"; }
 
-  void take_request(std::optional<ProviderId> way);
-  Status meet();
-  void met(Status status);
+  void take_request(std::optional<Role> way);
+  Status begin_upgrade();
+  void upgrade_ready(Status status);
   Result<Carrier> accept_as_it_came();
-  Result<Carrier> accept_by_meeting();
+  Result<Carrier> accept_by_upgrade();
   void finish(Result<Carrier> carrier);
   void decline(Status why);
 
   std::unique_ptr<ConnectionRequest> request_;
+  const Role came_by_;
   const proto::Agreement agreement_;
   Accepted done_;
-  std::unique_ptr<Meeting> meeting_;
+  std::unique_ptr<PendingUpgrade> upgrade_;
 };
 
 }  // namespace exs

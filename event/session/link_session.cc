@@ -11,7 +11,7 @@ LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDes
                          const SessionOptions& options)
     : Session(std::move(shard), std::move(descriptor), options.operations_max),
       options_(options),
-      route_(options.choice),
+      route_(this->shard()->providers(), options.choice),
       keepalive_(*this->shard(), [this](KeepAlive::Silence silence) { peer_is_silent(silence); }),
       burst_(*this->shard(), *this),
       nodelay_(options.nodelay) {}
@@ -57,10 +57,9 @@ void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Co
   setup->start();
 }
 
-void LinkSession::accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
-                         const Reason& why_no_device, IncomingSetup::Accepted done) {
-  const auto setup =
-      std::make_shared<IncomingSetup>(setup_context(), std::move(request), agreement, std::move(done));
+void LinkSession::accept(AcceptableRequest acceptable, const Reason& why_no_device,
+                         IncomingSetup::Accepted done) {
+  const auto setup = std::make_shared<IncomingSetup>(setup_context(), std::move(acceptable), std::move(done));
   setup_ = setup;
   setup->start(why_no_device);
 }
@@ -92,7 +91,7 @@ Status LinkSession::accepted(Carrier carrier) {
 // An error: the session has ended with it.
 Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   setup_.reset();
-  provider_ = carrier.provider;
+  provider_ = shard()->providers().player(carrier.role);
   ends_ = std::move(carrier.ends);
   link_ = std::move(carrier.link);
   connection_ = std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this);
@@ -155,7 +154,7 @@ void LinkSession::complete(const Completion& completion) {
 
 void LinkSession::take(const Completion& completion) {
   const bool is_of_setup =
-      completion.kind == CompletionKind::kEstablished || completion.kind == CompletionKind::kMet;
+      completion.kind == CompletionKind::kEstablished || completion.kind == CompletionKind::kUpgradeReady;
   if (!connection_ || is_of_setup) return;
   if (completion.kind == CompletionKind::kReceive || completion.kind == CompletionKind::kRead)
     keepalive_.heard();

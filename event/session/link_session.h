@@ -26,7 +26,10 @@ class LinkSession final : public Session,
 
   // --- Thread: any ---
   [[nodiscard]] proto::Agreement agreement() override;
-  [[nodiscard]] std::string_view carrier() const noexcept override { return name_of(provider_); }
+  [[nodiscard]] std::string_view carrier() const noexcept override {
+    const Provider* const provider = provider_;
+    return provider == nullptr ? std::string_view() : provider->name();
+  }
   [[nodiscard]] Explanation explanation() override;
   [[nodiscard]] const Ends* ends() const noexcept override;
   [[nodiscard]] bool allows_persistent() const noexcept override {
@@ -36,8 +39,7 @@ class LinkSession final : public Session,
   // --- Thread: shard ---
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
   // `why_no_device`: of the listening socket, see Route::decide.
-  void accept(std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
-              const Reason& why_no_device, IncomingSetup::Accepted done);
+  void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
   void start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
@@ -98,8 +100,8 @@ class LinkSession final : public Session,
   std::shared_ptr<ConnectionSetup> setup_;  // until there is a link
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
-  std::atomic<ProviderId> provider_{kNetwork};  // of the link, once it is established
-  std::unique_ptr<Ends> ends_;                  // written before it is connected
+  std::atomic<const Provider*> provider_{nullptr};  // of the link, once it is established
+  std::unique_ptr<Ends> ends_;                      // written before it is connected
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   // Of the peer's first message, then of the close.

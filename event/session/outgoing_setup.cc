@@ -81,9 +81,9 @@ void OutgoingSetup::try_next_way() {
 
 Status OutgoingSetup::connect_by_device() {
   const auto greeting = hello();
-  auto link =
-      shard().port(way_)->connect(socket(), &address(), peer_bytes_,
-                                  {greeting.view(), proto::link_depths(widest(options().wishes))}, token());
+  Connector* const connector = shard().port(way_)->connector();
+  auto link = connector->connect(socket(), &address(), peer_bytes_,
+                                 {greeting.view(), proto::link_depths(widest(options().wishes))}, token());
   if (!link) return link.error();
   link_ = std::move(*link);
   const std::uint64_t part_ns = deadline_after(options().connect_limit_ns / kDevicePart);
@@ -94,8 +94,10 @@ Status OutgoingSetup::connect_by_device() {
 Status OutgoingSetup::connect_by_network() {
   const auto data = route().ask(shard(), hello().view());
   if (!data) return data.error();
-  auto link = shard().port().connect(socket(), &address(), peer_bytes_,
-                                     {*data, proto::link_depths(widest(options().wishes))}, token());
+  Port* const port = shard().port(Role::kNetwork);
+  if (port == nullptr) return Status(EOPNOTSUPP);
+  auto link = port->connector()->connect(socket(), &address(), peer_bytes_,
+                                         {*data, proto::link_depths(widest(options().wishes))}, token());
   if (!link) return link.error();
   link_ = std::move(*link);
   arm(deadline_ns_);
@@ -109,7 +111,7 @@ void OutgoingSetup::established() {
   if (!taken && taken.error() == Status(EOPNOTSUPP)) return leave_way(taken.error());
   if (!taken) return client().setup_failed(taken.error());
   Reason limit;
-  if (*taken == kSameHost) {
+  if (*taken == Role::kSameHost) {
     if (const Status status = change_link(*agreement, limit); !status.ok())
       return client().setup_failed(status);
   }
@@ -118,13 +120,14 @@ void OutgoingSetup::established() {
 
 // The network link has set the connection up; from here on it only tells whether the peer lives.
 Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& limit) {
-  if (const Status status = link_->release(); !status.ok()) return status;
-  auto meeting = route().take_meeting();
-  limit = meeting->why_not();
+  UpgradableLink* const upgradable = link_->upgradable();
+  if (upgradable == nullptr) return Status(EPROTO);
+  if (const Status status = upgradable->release(); !status.ok()) return status;
+  auto pending = route().take_upgrade();
+  limit = pending->why_not();
   const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
   shard().bury({std::move(link_), nullptr});
-  auto link = shard().port(kSameHost)->take_over(std::move(meeting), socket(),
-                                                 {data, proto::link_depths(agreement)}, token());
+  auto link = upgrade()->adopt(std::move(pending), socket(), {data, proto::link_depths(agreement)}, token());
   if (!link) return link.error();
   link_ = std::move(*link);
   return Status();
@@ -171,7 +174,7 @@ void OutgoingSetup::leave_link() {
   drop_link();
   renew_token();
   if (by_device()) return;
-  route().take_meeting().reset();
+  route().take_upgrade().reset();
   forget_connect(socket());
 }
 

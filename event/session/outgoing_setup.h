@@ -19,7 +19,7 @@ class OutgoingSetup final : public ConnectionSetup {
   [[nodiscard]] const char* direction() const noexcept override { return "to"; }
   [[nodiscard]] const sockaddr_storage* peer() const noexcept override { return &peer_; }
   [[nodiscard]] const sockaddr& address() const { return reinterpret_cast<const sockaddr&>(peer_); }
-  [[nodiscard]] bool by_device() const noexcept { return way_ != kNetwork; }
+  [[nodiscard]] bool by_device() const noexcept { return way_ != Role::kNetwork; }
 
   void try_next_way();
   Status connect_by_device();
@@ -39,7 +39,7 @@ class OutgoingSetup final : public ConnectionSetup {
   const socklen_t peer_bytes_;
   const std::uint64_t deadline_ns_;  // of all ways together
   Deadline due_{[this](std::uint64_t now_ns) { time_is_up(now_ns); }};
-  ProviderId way_ = kNetwork;  // that is being tried
+  Role way_ = Role::kNetwork;  // that is being tried
   bool network_tried_ = false;
   // If no way is left. What the network said counts: it reaches every peer.
   Status outcome_{EOPNOTSUPP};

@@ -35,7 +35,7 @@ bool is_readable(int number) {
 
 }  // namespace
 
-class PlainAcceptor::PlainListener final : public Listener {
+class PlainAcceptor::PlainListener final : public PortListener {
  public:
   explicit PlainListener(PlainAcceptor& acceptor) : acceptor_(acceptor) {}
   ~PlainListener() override { acceptor_.unwatch(); }
@@ -50,7 +50,6 @@ class PlainAcceptor::PlainListener final : public Listener {
 class PlainAcceptor::PlainRequest final : public ConnectionRequest {
  public:
   explicit PlainRequest(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
-  [[nodiscard]] ProviderId provider() const noexcept override { return kNetwork; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
   int release_descriptor() noexcept override { return descriptor_.release(); }
@@ -67,11 +66,11 @@ PlainAcceptor::PlainAcceptor(std::shared_ptr<Shard> shard, std::shared_ptr<Kerne
       vigil_(*this->shard(), [this] { return look_around(); }),
       starved_([this](std::uint64_t) { step(); }) {}
 
-Result<std::unique_ptr<Listener>> PlainAcceptor::open_listener() {
+Result<std::unique_ptr<PortListener>> PlainAcceptor::open_listener() {
   return std::make_unique<PlainListener>(*this);
 }
 
-std::unique_ptr<ConnectionRequest> PlainAcceptor::next_acceptable(Listener& listener, proto::Agreement&) {
+std::unique_ptr<ConnectionRequest> PlainAcceptor::next_acceptable(PortListener& listener, proto::Agreement&) {
   return listener.next_request();
 }
 
@@ -81,7 +80,9 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
       fail_accepts(ECANCELED);
       return nullptr;
     }
-    const Result<int> accepted = shard()->port().accept_plain(descriptor()->number());
+    const auto readiness = shard()->readiness();
+    const Result<int> accepted =
+        readiness ? (*readiness)->accept(descriptor()->number()) : failure(readiness.error());
     if (accepted) return std::make_unique<PlainRequest>(UniqueFd(*accepted));
     const int error = accepted.error().error();
     if (is_peers_error(error)) continue;
@@ -96,9 +97,8 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
   }
 }
 
-void PlainAcceptor::establish(Shard& shard, std::unique_ptr<ConnectionRequest> request,
-                              const proto::Agreement&, Established done) {
-  const int number = request->release_descriptor();
+void PlainAcceptor::establish(Shard& shard, AcceptableRequest acceptable, Established done) {
+  const int number = acceptable.request->release_descriptor();
   auto descriptor = std::make_shared<KernelDescriptor>(number, socket_cookie(number).value_or(0));
   const SessionOptions& wishes = options().session;
   auto session =
@@ -125,13 +125,15 @@ void PlainAcceptor::complete(const Completion& completion) {
 void PlainAcceptor::watch() {
   vigil_.keep(shared_from_this());
   if (watched_) return;
-  const Status status = shard()->port().watch(descriptor()->number(), EPOLLIN, token());
+  const auto readiness = shard()->readiness();
+  const Status status =
+      readiness ? (*readiness)->watch(descriptor()->number(), EPOLLIN, token()) : readiness.error();
   watched_ = status.ok();
   if (!watched_) fail_accepts(descriptor()->is_there() ? status.error() : ECANCELED);
 }
 
 void PlainAcceptor::unwatch() {
-  if (watched_ && descriptor()->is_there()) shard()->port().unwatch(descriptor()->number());
+  if (watched_ && descriptor()->is_there()) (*shard()->readiness())->unwatch(descriptor()->number(), token());
   watched_ = false;
 }
 

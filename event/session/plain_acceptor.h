@@ -21,11 +21,10 @@ class PlainAcceptor final : public Acceptor {
   class PlainListener;
   class PlainRequest;
 
-  Result<std::unique_ptr<Listener>> open_listener() override;
-  std::unique_ptr<ConnectionRequest> next_acceptable(Listener& listener,
+  Result<std::unique_ptr<PortListener>> open_listener() override;
+  std::unique_ptr<ConnectionRequest> next_acceptable(PortListener& listener,
                                                      proto::Agreement& agreement) override;
-  void establish(Shard& shard, std::unique_ptr<ConnectionRequest> request, const proto::Agreement& agreement,
-                 Established done) override;
+  void establish(Shard& shard, AcceptableRequest acceptable, Established done) override;
   bool has_request() override;
   bool look_around();
 

@@ -227,7 +227,9 @@ void PlainSession::await_kernel() {
   vigil_.keep(shared_from_this());
   if ((wanted & ~watched_) == 0) return;
   if (token_ == 0) token_ = shard()->attach(std::static_pointer_cast<PlainSession>(shared_from_this()));
-  const Status status = shard()->port().watch(descriptor()->number(), wanted, token_);
+  const auto readiness = shard()->readiness();
+  const Status status =
+      readiness ? (*readiness)->watch(descriptor()->number(), wanted, token_) : readiness.error();
   if (status.ok()) {
     watched_ = wanted;
     return;
@@ -358,7 +360,8 @@ void PlainSession::end(int error) {
     linger_.drop();
     fail_all(proto::Direction::kSend, error);
     fail_all(proto::Direction::kReceive, error);
-    if (watched_ != 0 && descriptor()->is_there()) shard()->port().unwatch(descriptor()->number());
+    if (watched_ != 0 && descriptor()->is_there())
+      (*shard()->readiness())->unwatch(descriptor()->number(), token_);
     watched_ = 0;
     descriptor()->close_socket();
     shard()->detach(token_);

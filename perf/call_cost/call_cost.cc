@@ -49,7 +49,7 @@ class Pair {
  public:
   Pair() {
     require(exs_init(EXS_VERSION) == 0, "exs_init");
-    providers_.add(provider_);
+    providers_.add(provider_, exs::Role::kNetwork);
     shard_ = std::move(*exs::Shard::create(providers_));
     require(shard_->start_engine().ok(), "engine thread");
     for (End& end : ends_) {
@@ -126,7 +126,7 @@ class Pair {
       const auto agreement =
           exs::proto::agree(wishes, request->private_data().first(exs::wire::kPathsOffset));
       require(agreement.has_value(), "agreement");
-      server->accept(std::move(request), *agreement, {},
+      server->accept({std::move(request), exs::Role::kNetwork, *agreement}, {},
                      [](exs::Status status) { require(status.ok(), "accept"); });
     });
     await(ends_[0].receives);

@@ -20,7 +20,6 @@ constexpr std::size_t kWireMessages = 8;
 class Request final : public exs::ConnectionRequest {
  public:
   explicit Request(std::vector<std::byte> private_data) : private_data_(std::move(private_data)) {}
-  [[nodiscard]] exs::ProviderId provider() const noexcept override { return exs::ProviderId::kIwarp; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   int release_descriptor() noexcept override { return -1; }
@@ -143,10 +142,6 @@ std::size_t LoopbackPort::poll(std::span<Completion> out) {
   std::size_t count = 0;
   for (; count < out.size() && !ready_.empty(); ++count) out[count] = ready_.pop_front();
   return count;
-}
-
-exs::Limits LoopbackProvider::limits() const noexcept {
-  return {kMessageBytesMax, 64, 1, kMessageBytesMax};
 }
 
 exs::Result<std::unique_ptr<exs::Port>> LoopbackProvider::open_port(exs::Reason& /*why_not*/) {

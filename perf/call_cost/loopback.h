@@ -8,44 +8,43 @@
 
 #include "src/base/fifo.h"
 #include "src/base/unique_fd.h"
-#include "src/provider/provider.h"
+#include "src/provider/connector.h"
 
 namespace call_cost {
 
 class LoopbackLink;
 
 // Thread: shard.
-class LoopbackPort final : public exs::Port {
+class LoopbackPort final : public exs::Port, private exs::Connector {
  public:
   LoopbackPort();
   ~LoopbackPort() override;
 
-  exs::Result<std::unique_ptr<exs::Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
-                                                  const exs::ConnectParameters& parameters,
-                                                  std::uint64_t link_token) override;
-  exs::Result<std::unique_ptr<exs::Listener>> listen(int, const exs::ListenParameters&,
-                                                     std::uint64_t) override {
-    return exs::failure(EOPNOTSUPP);
-  }
-  exs::Result<std::unique_ptr<exs::Link>> accept(std::unique_ptr<exs::ConnectionRequest> request,
-                                                 int descriptor, const exs::ConnectParameters& parameters,
-                                                 std::uint64_t link_token) override;
-  exs::Status watch(int, std::uint32_t, std::uint64_t) override { return exs::Status(EOPNOTSUPP); }
-  void unwatch(int) override {}
-  exs::Result<int> accept_plain(int) override { return exs::failure(EOPNOTSUPP); }
+  [[nodiscard]] exs::Connector* connector() noexcept override { return this; }
   void flush() override {}
   void progress(std::uint64_t now_ns) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<exs::Completion> out) override;
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return exs::kNoDeadline; }
   [[nodiscard]] int wait_fd() const noexcept override { return never_.get(); }
-  void bind_engine_thread() override {}
 
   // The request of the last connect().
   std::unique_ptr<exs::ConnectionRequest> request();
 
  private:
   friend class LoopbackLink;
+
+  bool may_reach(const sockaddr*, exs::Reason&) override { return true; }
+  exs::Result<std::unique_ptr<exs::Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                                  const exs::ConnectParameters& parameters,
+                                                  std::uint64_t link_token) override;
+  exs::Result<std::unique_ptr<exs::PortListener>> listen(int, const exs::ListenParameters&,
+                                                         std::uint64_t) override {
+    return exs::failure(EOPNOTSUPP);
+  }
+  exs::Result<std::unique_ptr<exs::Link>> accept(std::unique_ptr<exs::ConnectionRequest> request,
+                                                 int descriptor, const exs::ConnectParameters& parameters,
+                                                 std::uint64_t link_token) override;
 
   exs::UniqueFd never_;  // readable
   std::vector<LoopbackLink*> links_;
@@ -58,7 +57,6 @@ class LoopbackProvider final : public exs::Provider {
  public:
   [[nodiscard]] exs::ProviderId id() const noexcept override { return exs::ProviderId::kIwarp; }
   [[nodiscard]] std::string_view name() const noexcept override { return "loopback"; }
-  [[nodiscard]] exs::Limits limits() const noexcept override;
   exs::Status register_memory(exs::MemoryKey, std::span<std::byte>, exs::Access, int) override { return {}; }
   void deregister_memory(exs::MemoryKey) noexcept override {}
   exs::Result<std::unique_ptr<exs::Port>> open_port(exs::Reason& why_not) override;

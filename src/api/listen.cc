@@ -37,18 +37,18 @@ Reason why_not_listening(Status failed) {
 // What cannot be had is a reason that connections tell; `failed` matters where nothing else is allowed.
 Entrances open_own(int number, int backlog, const Choice& choice, Status& failed) {
   Entrances made;
-  for (std::size_t i = 0; i < kProviderIds; ++i) {
-    const auto id = static_cast<ProviderId>(i);
-    Provider* const provider = choice.allows(id) ? providers().find(id) : nullptr;
-    if (provider == nullptr) continue;
-    auto listening = provider->start_listening(number, backlog);
+  for (const Role role : kRoles) {
+    Provider* const provider = providers().allows(choice, role) ? providers().player(role) : nullptr;
+    OwnListening* const own = provider != nullptr ? provider->own_listening() : nullptr;
+    if (own == nullptr) continue;
+    auto listening = own->start_listening(number, backlog);
     if (listening && *listening) {
       if ((*listening)->holds_tcp_port()) made.network = false;
-      made.own.push_back({id, std::move(*listening)});
+      made.own.push_back({role, std::move(*listening)});
       continue;
     }
     if (!listening) failed = listening.error();
-    if (id == kDevice) made.why_no_device = why_not_listening(failed);
+    if (role == Role::kDevice) made.why_no_device = why_not_listening(failed);
   }
   return made;
 }
@@ -69,7 +69,8 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   if (const Status status = give_port(number); !status.ok()) return status;
   Status failed;
   Entrances made = open_own(number, backlog, choice, failed);
-  const bool leads_anywhere = choice.allows(kNetwork) || choice.allows(kSameHost);
+  const bool leads_anywhere =
+      providers().allows(choice, Role::kNetwork) || providers().allows(choice, Role::kSameHost);
   made.network = made.network && leads_anywhere;
   if (!made.network && made.own.empty()) {
     const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);

@@ -145,12 +145,13 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
 Status check_own_listeners(Socket& socket, const sockaddr& address) {
   LockGuard guard(socket.mutex);
   const Choice choice = socket.options().session(0).choice;
-  if (choice.allows(kNetwork) || choice.allows(kSameHost)) return Status();
-  for (std::size_t i = 0; i < kProviderIds; ++i) {
-    const auto id = static_cast<ProviderId>(i);
-    Provider* const provider = choice.allows(id) ? providers().find(id) : nullptr;
-    if (provider == nullptr) continue;
-    if (const Status status = provider->check_address(address); !status.ok()) return status;
+  const ProviderSet& set = providers();
+  if (set.allows(choice, Role::kNetwork) || set.allows(choice, Role::kSameHost)) return Status();
+  for (const Role role : kRoles) {
+    Provider* const provider = set.allows(choice, role) ? set.player(role) : nullptr;
+    OwnListening* const own = provider != nullptr ? provider->own_listening() : nullptr;
+    if (own == nullptr) continue;
+    if (const Status status = own->check_address(address); !status.ok()) return status;
   }
   return Status();
 }

@@ -9,13 +9,6 @@
 
 namespace exs {
 
-// Who plays which part: the engine knows parts, not providers. kNetwork sets up what no other provider sets
-// up by itself, and reaches any peer; kSameHost takes over a connection of the network whose ends share a
-// host; kDevice listens and connects by itself, where there is hardware.
-inline constexpr ProviderId kNetwork = ProviderId::kIwarp;
-inline constexpr ProviderId kSameHost = ProviderId::kShm;
-inline constexpr ProviderId kDevice = ProviderId::kVerbs;
-
 struct Choice {
   static constexpr std::uint8_t kAll = (1U << kProviderIds) - 1;
 

@@ -1,24 +1,54 @@
-// The providers that serve one process together, and the memory that all of them know by one key.
+// The providers that serve one process together, the roles they play in it, and the memory that all of them know
+// by one key.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "src/provider/choice.h"
 #include "src/provider/provider.h"
 
 namespace exs {
 
+// What connections need providers for. Each role is played by one provider, or by none.
+enum class Role : std::uint8_t {
+  kNetwork,   // reaches any peer, and sets up what no other provider sets up by itself
+  kSameHost,  // takes over connections of the network whose ends share a host
+  kDevice,    // connects and listens by itself, where there is hardware
+};
+inline constexpr std::array kRoles = {Role::kNetwork, Role::kSameHost, Role::kDevice};
+
 // Thread: any, once filled.
 class ProviderSet {
  public:
-  void add(Provider& provider) { providers_[static_cast<std::size_t>(provider.id())] = &provider; }
+  // Takes the place of whoever has the id or played the role.
+  void add(Provider& provider, Role role) {
+    providers_[static_cast<std::size_t>(provider.id())] = &provider;
+    players_[static_cast<std::size_t>(role)] = &provider;
+  }
   // Null: not in this build.
   [[nodiscard]] Provider* find(ProviderId id) const noexcept {
     // cppcheck-suppress CastIntegerToAddressAtReturn ; what it takes for an integer is a pointer
     return providers_[static_cast<std::size_t>(id)];
+  }
+  // Null: nobody plays it.
+  [[nodiscard]] Provider* player(Role role) const noexcept {
+    // cppcheck-suppress CastIntegerToAddressAtReturn ; as above
+    return players_[static_cast<std::size_t>(role)];
+  }
+  [[nodiscard]] std::optional<Role> role_of(ProviderId id) const noexcept {
+    for (const Role role : kRoles) {
+      if (player(role) != nullptr && player(role)->id() == id) return role;
+    }
+    return std::nullopt;
+  }
+  // Nothing is forbidden to a role that nobody plays.
+  [[nodiscard]] bool allows(const Choice& choice, Role role) const noexcept {
+    return player(role) == nullptr || choice.allows(player(role)->id());
   }
 
   // `shared_fd` as of Provider::register_memory. EINVAL: no such range.
@@ -47,6 +77,7 @@ class ProviderSet {
 
  private:
   std::array<Provider*, kProviderIds> providers_{};
+  std::array<Provider*, kRoles.size()> players_{};
   std::atomic<std::uint32_t> next_key_{1};
 };
 

@@ -10,9 +10,9 @@ namespace exs {
 ProviderSet& providers() {
   static ProviderSet* const set = [] {
     auto* made = new ProviderSet;
-    made->add(*iwarp::make_iwarp_provider().release());
-    made->add(*shm::make_shm_provider().release());
-    made->add(*verbs::make_verbs_provider().release());
+    made->add(*iwarp::make_iwarp_provider().release(), Role::kNetwork);
+    made->add(*shm::make_shm_provider().release(), Role::kSameHost);
+    made->add(*verbs::make_verbs_provider().release(), Role::kDevice);
     return made;
   }();
   return *set;

@@ -18,22 +18,8 @@
 namespace exs::test {
 
 // Thread: what the shard calls, its holder; the rest, any.
-class FakePort final : public Port {
+class FakePort final : public Port, private SingleIssuer {
  public:
-  Result<std::unique_ptr<Link>> connect(int, const sockaddr*, socklen_t, const ConnectParameters&,
-                                        std::uint64_t) override {
-    return failure(ENETUNREACH);
-  }
-  Result<std::unique_ptr<Listener>> listen(int, const ListenParameters&, std::uint64_t) override {
-    return failure(EMFILE);
-  }
-  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest>, int, const ConnectParameters&,
-                                       std::uint64_t) override {
-    return failure(ENOMEM);
-  }
-  Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOSPC); }
-  void unwatch(int) override {}
-  Result<int> accept_plain(int) override { return failure(EAGAIN); }
   void flush() override { ++flushes; }
   void progress(std::uint64_t) override {
     ++looks;
@@ -56,7 +42,7 @@ class FakePort final : public Port {
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return deadline_ns; }
   [[nodiscard]] int wait_fd() const noexcept override { return arrival_.get(); }
   bool arm() override { return quiet; }
-  void bind_engine_thread() override { engine = std::this_thread::get_id(); }
+  [[nodiscard]] SingleIssuer* single_issuer() noexcept override { return this; }
 
   // The network brings a completion: progress() will find it.
   void bring(const Completion& completion) {
@@ -75,6 +61,7 @@ class FakePort final : public Port {
   std::atomic<std::uint64_t> deadline_ns{kNoDeadline};
 
  private:
+  void bind_thread() override { engine = std::this_thread::get_id(); }
   void take_in() {
     std::lock_guard guard(mutex_);
     if (arrived_.empty()) return;
@@ -96,7 +83,6 @@ class FakeProvider final : public Provider {
  public:
   [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::string_view name() const noexcept override { return "fake"; }
-  [[nodiscard]] Limits limits() const noexcept override { return {}; }
   Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }
   void deregister_memory(MemoryKey) noexcept override {}
   Result<std::unique_ptr<Port>> open_port(Reason&) override {
@@ -110,7 +96,7 @@ class FakeProvider final : public Provider {
 
 inline ProviderSet& providers_of(Provider& provider) {
   static ProviderSet set;  // of whichever fake is used: one at a time
-  set.add(provider);
+  set.add(provider, Role::kNetwork);
   return set;
 }
 

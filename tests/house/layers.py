@@ -7,7 +7,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What any folder above the providers may know of them.
-PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "provider_set", "choice", "reason", "explanation")]
+PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "connector", "upgrade", "provider_set", "choice", "reason", "explanation")]
 
 # What event/ may know of the protocol engine.
 PROTO_FACE = ["src/proto/connection.h", "src/proto/operation.h"]
@@ -43,7 +43,7 @@ EXCEPTIONS = {
 ONLY_IN = {
     r"spdlog/": ["src/base/log.cc"],
     r"fmt/": [],
-    r"liburing": ["src/provider/iwarp/"],
+    r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc"],
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/"],
 }

@@ -192,8 +192,8 @@ class End {
 bool ping_connection(Driver& driver, const Options& options) {
   const Socket socket = tcp_socket();
   Result<std::unique_ptr<Link>> connected =
-      driver.port().connect(socket.get(), reinterpret_cast<const sockaddr*>(&options.address),
-                            sizeof options.address, {{}, kDepths}, kLinkToken);
+      driver.port().connector()->connect(socket.get(), reinterpret_cast<const sockaddr*>(&options.address),
+                                         sizeof options.address, {{}, kDepths}, kLinkToken);
   require(connected.has_value(), "connect");
   Link& link = **connected;
   End end(driver, link);
@@ -241,7 +241,7 @@ void run_server(const Options& options) {
   require(::bind(listening.get(), any, bytes) == 0 && ::listen(listening.get(), 8) == 0, "bind and listen");
   require(::getsockname(listening.get(), any, &bytes) == 0, "getsockname");
   Driver driver(iwarp::settings_from_environment());
-  auto listener = driver.port().listen(listening.get(), {8, 0}, kListenerToken);
+  auto listener = driver.port().connector()->listen(listening.get(), {8, 0}, kListenerToken);
   require(listener.has_value(), "listen");
   std::printf("LISTENING %u\n", ntohs(address.sin_port));
   std::fflush(stdout);
@@ -249,7 +249,8 @@ void run_server(const Options& options) {
   driver.expect(CompletionKind::kRequest);
   std::unique_ptr<ConnectionRequest> request = (*listener)->next_request();
   const Socket socket(request->release_descriptor());
-  auto accepted = driver.port().accept(std::move(request), socket.get(), {{}, kDepths}, kLinkToken);
+  auto accepted =
+      driver.port().connector()->accept(std::move(request), socket.get(), {{}, kDepths}, kLinkToken);
   require(accepted.has_value(), "accept");
   Link& link = **accepted;
   End end(driver, link);

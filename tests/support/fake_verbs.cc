@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/unique_fd.h"
+#include "src/provider/connector.h"
 #include "src/provider/iwarp/iwarp.h"
 #include "src/provider/registry.h"
 
@@ -38,7 +39,7 @@ sockaddr_in at_loopback(std::uint16_t port) {
   return address;
 }
 
-class FakeListening final : public Listening {
+class FakeListening final : public ProcessListener {
  public:
   FakeListening(UniqueFd socket, std::uint16_t network_port, bool holds_tcp_port)
       : socket_(std::move(socket)), network_port_(network_port), holds_tcp_port_(holds_tcp_port) {
@@ -60,7 +61,6 @@ class FakeRequest final : public ConnectionRequest {
  public:
   explicit FakeRequest(std::unique_ptr<ConnectionRequest> inner)
       : private_data_(padded(inner->private_data(), kRequestBytes)), inner_(std::move(inner)) {}
-  [[nodiscard]] ProviderId provider() const noexcept override { return ProviderId::kVerbs; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
   [[nodiscard]] int descriptor() const noexcept override { return inner_->descriptor(); }
   int release_descriptor() noexcept override { return inner_->release_descriptor(); }
@@ -73,9 +73,9 @@ class FakeRequest final : public ConnectionRequest {
   std::unique_ptr<ConnectionRequest> inner_;
 };
 
-class FakeListener final : public Listener {
+class FakeListener final : public PortListener {
  public:
-  explicit FakeListener(std::unique_ptr<Listener> inner) : inner_(std::move(inner)) {}
+  explicit FakeListener(std::unique_ptr<PortListener> inner) : inner_(std::move(inner)) {}
   std::unique_ptr<ConnectionRequest> next_request() override {
     auto request = inner_->next_request();
     if (!request) return nullptr;
@@ -83,7 +83,7 @@ class FakeListener final : public Listener {
   }
 
  private:
-  std::unique_ptr<Listener> inner_;
+  std::unique_ptr<PortListener> inner_;
 };
 
 class FakeLink final : public Link {
@@ -148,10 +148,32 @@ class DeadLink final : public Link {
   const std::vector<std::byte> private_data_;
 };
 
-class FakePort final : public Port {
+class FakePort final : public Port, private Connector {
  public:
   explicit FakePort(std::unique_ptr<Port> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] Connector* connector() noexcept override { return this; }
+  [[nodiscard]] SingleIssuer* single_issuer() noexcept override { return inner_->single_issuer(); }
 
+  void flush() override { inner_->flush(); }
+  void progress(std::uint64_t now_ns) override { inner_->progress(now_ns); }
+  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return inner_->arrivals(); }
+  std::size_t poll(std::span<Completion> out) override {
+    std::size_t count = 0;
+    for (; count < out.size() && !completions_.empty(); ++count) {
+      out[count] = completions_.front();
+      completions_.pop_front();
+    }
+    return count + inner_->poll(out.subspan(count));
+  }
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override {
+    return inner_->next_deadline_ns();
+  }
+  [[nodiscard]] int wait_fd() const noexcept override { return inner_->wait_fd(); }
+  bool arm() override { return inner_->arm(); }
+  void disarm() override { inner_->disarm(); }
+
+ private:
+  // Connector
   bool may_reach(const sockaddr*, Reason& why_not) override {
     if (FakeVerbs::instance().behaviour().connect != FakeVerbs::Connect::kUnreachable) return true;
     why_not = Reason::make(ReasonCode::kNoRoute, "by order of the test");
@@ -176,16 +198,16 @@ class FakePort final : public Port {
       return ends(Status(ECONNREFUSED), Reason::make(ReasonCode::kPeerLacks, "nobody"), {}, link_token);
     UniqueFd own(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_in address = at_loopback(port);
-    auto link = inner_->connect(own.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address,
-                                parameters, link_token);
+    auto link = inner_->connector()->connect(own.get(), reinterpret_cast<const sockaddr*>(&address),
+                                             sizeof address, parameters, link_token);
     if (!link) return failure(link.error());
     const int socket = own.get();
     return std::make_unique<FakeLink>(std::move(*link), std::move(own), socket);
   }
-  Result<std::unique_ptr<Listener>> listen(int, const ListenParameters& parameters,
-                                           std::uint64_t listener_token) override {
+  Result<std::unique_ptr<PortListener>> listen(int, const ListenParameters& parameters,
+                                               std::uint64_t listener_token) override {
     auto& listening = static_cast<FakeListening&>(*parameters.listening);
-    auto listener = inner_->listen(listening.socket(), parameters, listener_token);
+    auto listener = inner_->connector()->listen(listening.socket(), parameters, listener_token);
     if (!listener) return failure(listener.error());
     return std::make_unique<FakeListener>(std::move(*listener));
   }
@@ -197,35 +219,11 @@ class FakePort final : public Port {
       inner->reject({});
       return failure(ENOMEM);
     }
-    auto link = inner_->accept(std::move(inner), descriptor, parameters, link_token);
+    auto link = inner_->connector()->accept(std::move(inner), descriptor, parameters, link_token);
     if (!link) return failure(link.error());
     return std::make_unique<FakeLink>(std::move(*link), UniqueFd(), descriptor);
   }
-  Status watch(int descriptor, std::uint32_t events, std::uint64_t watch_token) override {
-    return inner_->watch(descriptor, events, watch_token);
-  }
-  void unwatch(int descriptor) override { inner_->unwatch(descriptor); }
-  Result<int> accept_plain(int descriptor) override { return inner_->accept_plain(descriptor); }
-  void flush() override { inner_->flush(); }
-  void progress(std::uint64_t now_ns) override { inner_->progress(now_ns); }
-  [[nodiscard]] std::uint64_t arrivals() const noexcept override { return inner_->arrivals(); }
-  std::size_t poll(std::span<Completion> out) override {
-    std::size_t count = 0;
-    for (; count < out.size() && !completions_.empty(); ++count) {
-      out[count] = completions_.front();
-      completions_.pop_front();
-    }
-    return count + inner_->poll(out.subspan(count));
-  }
-  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override {
-    return inner_->next_deadline_ns();
-  }
-  [[nodiscard]] int wait_fd() const noexcept override { return inner_->wait_fd(); }
-  bool arm() override { return inner_->arm(); }
-  void disarm() override { inner_->disarm(); }
-  void bind_engine_thread() override { inner_->bind_engine_thread(); }
 
- private:
   Result<std::unique_ptr<Link>> ends(Status status, const Reason& why_not,
                                      std::vector<std::byte> private_data, std::uint64_t token) {
     for (int i = 0; i < 2; ++i) completions_.push_back({CompletionKind::kDisconnected, status, 0, token, 0});
@@ -236,18 +234,30 @@ class FakePort final : public Port {
   std::deque<Completion> completions_;
 };
 
-class FakeVerbsProvider final : public Provider {
+class FakeVerbsProvider final : public Provider, private OwnListening {
  public:
   [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kVerbs; }
   [[nodiscard]] std::string_view name() const noexcept override { return "verbs"; }
-  [[nodiscard]] Limits limits() const noexcept override { return inner_->limits(); }
   Status register_memory(MemoryKey key, std::span<std::byte> region, Access access, int shared_fd) override {
     return inner_->register_memory(key, region, access, shared_fd);
   }
   void deregister_memory(MemoryKey key) noexcept override { inner_->deregister_memory(key); }
-  Result<std::unique_ptr<Listening>> start_listening(int descriptor, int backlog) override {
+  [[nodiscard]] OwnListening* own_listening() noexcept override { return this; }
+  Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
+    if (!FakeVerbs::instance().behaviour().port_opens) {
+      why_not = Reason::make(ReasonCode::kNoDevice, "by order of the test");
+      return failure(ENODEV);
+    }
+    auto inner = inner_->open_port(why_not);
+    if (!inner) return failure(inner.error());
+    return std::make_unique<FakePort>(std::move(*inner));
+  }
+
+ private:
+  // OwnListening
+  Result<std::unique_ptr<ProcessListener>> start_listening(int descriptor, int backlog) override {
     const auto behaviour = FakeVerbs::instance().behaviour();
-    if (behaviour.listen == FakeVerbs::Listen::kNothing) return std::unique_ptr<Listening>();
+    if (behaviour.listen == FakeVerbs::Listen::kNothing) return std::unique_ptr<ProcessListener>();
     if (behaviour.listen == FakeVerbs::Listen::kFails) return failure(behaviour.listen_error);
     const bool holds = behaviour.listen == FakeVerbs::Listen::kHoldsTcpPort;
     const std::uint16_t network_port = ntohs(name_of(descriptor).sin_port);
@@ -261,25 +271,16 @@ class FakeVerbsProvider final : public Provider {
       return failure(errno);
     return std::make_unique<FakeListening>(std::move(own), network_port, holds);
   }
-  Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
-    if (!FakeVerbs::instance().behaviour().port_opens) {
-      why_not = Reason::make(ReasonCode::kNoDevice, "by order of the test");
-      return failure(ENODEV);
-    }
-    auto inner = inner_->open_port(why_not);
-    if (!inner) return failure(inner.error());
-    return std::make_unique<FakePort>(std::move(*inner));
-  }
+  Status check_address(const sockaddr&) override { return {}; }
 
- private:
   const std::unique_ptr<Provider> inner_ = iwarp::make_iwarp_provider();
 };
 
 }  // namespace
 
-FakeVerbs::FakeVerbs() : real_(providers().find(ProviderId::kVerbs)) {
+FakeVerbs::FakeVerbs() : real_(providers().player(Role::kDevice)) {
   static auto* const provider = new FakeVerbsProvider;  // as long as the process, as all providers
-  providers().add(*provider);
+  providers().add(*provider, Role::kDevice);
 }
 
 FakeVerbs& FakeVerbs::instance() {

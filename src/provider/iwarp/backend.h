@@ -12,6 +12,7 @@
 
 #include "src/base/status.h"
 #include "src/provider/iwarp/settings.h"
+#include "src/provider/provider.h"
 #include "src/provider/reason.h"
 
 namespace exs::iwarp {
@@ -35,8 +36,8 @@ class Backend {
   // How many jobs of one direction gain from being given together.
   [[nodiscard]] virtual std::size_t batch_max() const noexcept = 0;
   virtual void perform(std::span<IoJob> jobs) noexcept = 0;
-  // The calling thread is the only one that may use what needs one thread.
-  virtual void bind_engine_thread() = 0;
+  // Null: any thread does as well.
+  [[nodiscard]] virtual SingleIssuer* single_issuer() noexcept { return nullptr; }
   // Why it is not a faster one; kNone when it is the fastest.
   [[nodiscard]] virtual const Reason& limitation() const noexcept = 0;
 };

@@ -14,7 +14,6 @@ class EpollBackend final : public Backend {
   void perform(std::span<IoJob> jobs) noexcept override {
     for (IoJob& job : jobs) run_job(job);
   }
-  void bind_engine_thread() override {}
   [[nodiscard]] const Reason& limitation() const noexcept override { return why_; }
 
  private:

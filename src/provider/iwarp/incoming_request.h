@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "src/provider/iwarp/mpa.h"
-#include "src/provider/provider.h"
+#include "src/provider/upgrade.h"
 
 namespace exs::iwarp {
 
 // Thread: the owner's; belongs to no port.
-class IncomingRequest final : public ConnectionRequest {
+class IncomingRequest final : public ConnectionRequest, private UpgradableRequest {
  public:
   // Takes `descriptor`. `collector` holds the complete request.
   IncomingRequest(int descriptor, std::unique_ptr<MpaCollector> collector);
@@ -17,19 +17,20 @@ class IncomingRequest final : public ConnectionRequest {
   IncomingRequest(const IncomingRequest&) = delete;
   IncomingRequest& operator=(const IncomingRequest&) = delete;
 
-  [[nodiscard]] ProviderId provider() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override {
     return frame_.private_data;
   }
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_; }
   int release_descriptor() noexcept override;
   void reject(std::span<const std::byte> private_data) noexcept override;
-  Status grant(std::span<const std::byte> private_data) override;
   [[nodiscard]] bool peer_is_gone() const noexcept override;
+  [[nodiscard]] UpgradableRequest* upgradable() noexcept override { return this; }
 
   [[nodiscard]] const MpaFrame& frame() const noexcept { return frame_; }
 
  private:
+  Status grant(std::span<const std::byte> private_data) override;
+
   const int descriptor_;
   bool owned_ = true;  // the descriptor, until it is released
   bool answered_ = false;

@@ -1,4 +1,4 @@
-// Bounds of the iwarp provider, as Limits tells them.
+// Bounds of the iwarp provider.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include "src/provider/iwarp/port_context.h"
 #include "src/provider/iwarp/receiver.h"
 #include "src/provider/iwarp/transmitter.h"
-#include "src/provider/provider.h"
+#include "src/provider/upgrade.h"
 
 namespace exs::iwarp {
 
@@ -24,7 +24,11 @@ struct ReceiveSlot {
 
 // The link knows what to send and what bytes mean; the port decides when its socket is touched.
 // Thread: shard.
-class IwarpLink final : public Link, public Pollable, private ReceiverClient, private TransmitterClient {
+class IwarpLink final : public Link,
+                        public Pollable,
+                        private UpgradableLink,
+                        private ReceiverClient,
+                        private TransmitterClient {
  public:
   IwarpLink(PortContext& context, int descriptor, const LinkDepths& depths, std::uint64_t token,
             std::uint64_t secret);
@@ -41,7 +45,7 @@ class IwarpLink final : public Link, public Pollable, private ReceiverClient, pr
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
   Status withdraw(std::uint32_t key) override;
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
-  Status release() override;
+  [[nodiscard]] UpgradableLink* upgradable() noexcept override { return this; }
   void close() noexcept override;
 
   void ready(std::uint32_t events) override;
@@ -72,6 +76,8 @@ class IwarpLink final : public Link, public Pollable, private ReceiverClient, pr
     kEnded,   // the peer or an error ended it; kDisconnected is queued
     kClosed,  // close() ended it
   };
+
+  Status release() override;  // UpgradableLink
 
   void message_received(std::uint64_t token, std::uint32_t length_bytes) override;
   void read_completed(std::uint64_t token) override;

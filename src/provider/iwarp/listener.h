@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "src/base/fifo.h"
+#include "src/base/poller.h"
+#include "src/provider/connector.h"
 #include "src/provider/iwarp/incoming_request.h"
 #include "src/provider/iwarp/port_context.h"
-#include "src/provider/provider.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::iwarp {
 
 // Thread: shard.
-class IwarpListener final : public Listener, public Pollable {
+class IwarpListener final : public PortListener, public Pollable {
  public:
   IwarpListener(PortContext& context, int descriptor, const ListenParameters& parameters,
                 std::uint64_t token);

@@ -48,7 +48,6 @@ Result<std::unique_ptr<Port>> IwarpPort::open(const Settings& settings) {
 
 IwarpPort::IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<Backend> backend)
     : context_(std::move(poller), settings),
-      plain_accept_(settings.backend != BackendChoice::kEpoll),
       backend_(std::move(backend)),
       batch_max_(std::min(backend_->batch_max(), kBatchMax)),
       staging_(std::max(kStagingBytesAlone, batch_max_ * kStagingBytesInBatch)),
@@ -69,8 +68,8 @@ Result<std::unique_ptr<Link>> IwarpPort::connect(int descriptor, const sockaddr*
   return link;
 }
 
-Result<std::unique_ptr<Listener>> IwarpPort::listen(int descriptor, const ListenParameters& parameters,
-                                                    std::uint64_t listener_token) {
+Result<std::unique_ptr<PortListener>> IwarpPort::listen(int descriptor, const ListenParameters& parameters,
+                                                        std::uint64_t listener_token) {
   auto listener = std::make_unique<IwarpListener>(context_, descriptor, parameters, listener_token);
   if (const Status status = listener->start(); !status.ok()) return failure(status);
   return listener;
@@ -82,7 +81,7 @@ Result<std::unique_ptr<Link>> IwarpPort::accept(std::unique_ptr<ConnectionReques
   if (const Status status = check_parameters(parameters); !status.ok()) return failure(status);
   const Result<std::uint64_t> secret = draw_secret();
   if (!secret) return failure(secret.error());
-  // Requests come from our listeners only: the interface names the provider by the port.
+  // Requests come from our listeners only.
   const MpaFrame& frame = static_cast<IncomingRequest&>(*request).frame();
   auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *secret);
   if (const Status status = link->start_accept(frame, parameters.private_data); !status.ok()) {
@@ -105,7 +104,7 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   const bool look = hot.empty() || crowded_ || ++turns_ % kTurnsPerLook == 0;
   working_.assign(hot.begin(), hot.end());
   receive_from(working_);
-  if (look) look_at_epoll();
+  if (look && !context_.poller.has_no_owners()) look_at_epoll();
   context_.nudges.look(now_ns);
   if (!context_.to_send.empty()) {
     working_.clear();
@@ -121,12 +120,7 @@ void IwarpPort::look_at_epoll() {
   const std::span<epoll_event> events = context_.poller.look(room);
   crowded_ = false;
   for (const epoll_event& event : events) {
-    if (const auto token = Poller::watch_token(event)) {
-      ++context_.arrivals;
-      context_.completions.push(*watches_, {CompletionKind::kReadiness, {}, event.events, *token, 0});
-    } else {
-      static_cast<Pollable*>(event.data.ptr)->ready(event.events);
-    }
+    static_cast<Pollable*>(event.data.ptr)->ready(event.events);
   }
   if (context_.to_receive.empty()) return;
   working_.clear();

@@ -5,34 +5,21 @@
 #include <memory>
 #include <vector>
 
+#include "src/provider/connector.h"
 #include "src/provider/iwarp/backend.h"
 #include "src/provider/iwarp/link.h"
-#include "src/provider/iwarp/plain_accept.h"
 #include "src/provider/iwarp/port_context.h"
-#include "src/provider/provider.h"
 
 namespace exs::iwarp {
 
 // Thread: shard.
-class IwarpPort final : public Port {
+class IwarpPort final : public Port, private Connector {
  public:
   static Result<std::unique_ptr<Port>> open(const Settings& settings);
   ~IwarpPort() override;
 
-  Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
-                                        const ConnectParameters& parameters,
-                                        std::uint64_t link_token) override;
-  Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
-                                           std::uint64_t listener_token) override;
-  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
-                                       const ConnectParameters& parameters,
-                                       std::uint64_t link_token) override;
-
-  Status watch(int descriptor, std::uint32_t events, std::uint64_t watch_token) override {
-    return context_.poller.watch(descriptor, events, watch_token);
-  }
-  void unwatch(int descriptor) override { context_.poller.remove(descriptor); }
-  Result<int> accept_plain(int descriptor) override { return plain_accept_.accept(descriptor); }
+  [[nodiscard]] Connector* connector() noexcept override { return this; }
+  [[nodiscard]] SingleIssuer* single_issuer() noexcept override { return backend_->single_issuer(); }
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
@@ -40,7 +27,6 @@ class IwarpPort final : public Port {
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
-  void bind_engine_thread() override { backend_->bind_engine_thread(); }
   bool limitation(std::size_t index, Reason& limit) const override {
     limit = backend_->limitation();
     return index == 0 && limit.code != ReasonCode::kNone;
@@ -55,6 +41,17 @@ class IwarpPort final : public Port {
 
   IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<Backend> backend);
 
+  // Connector. Any peer that TCP reaches.
+  bool may_reach(const sockaddr*, Reason&) override { return true; }
+  Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                        const ConnectParameters& parameters,
+                                        std::uint64_t link_token) override;
+  Result<std::unique_ptr<PortListener>> listen(int descriptor, const ListenParameters& parameters,
+                                               std::uint64_t listener_token) override;
+  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
+                                       const ConnectParameters& parameters,
+                                       std::uint64_t link_token) override;
+
   void look_at_epoll();
   // Both empty `links` as far as they get in a bounded number of passes.
   void receive_from(std::vector<IwarpLink*>& links);
@@ -63,8 +60,6 @@ class IwarpPort final : public Port {
   void send_batch(std::span<IwarpLink*> links, std::vector<IwarpLink*>& again);
 
   PortContext context_;
-  const CompletionQueue::SourceHandle watches_ = CompletionQueue::make_source();
-  PlainAccept plain_accept_;
   std::unique_ptr<Backend> backend_;
   const std::size_t batch_max_;
   std::vector<std::byte> staging_;

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/base/poller.h"
 #include "src/provider/iwarp/chunk_pool.h"
 #include "src/provider/iwarp/nudge.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/support/completion_queue.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::iwarp {
 

@@ -15,9 +15,6 @@ class IwarpProvider final : public Provider {
 
   [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kIwarp; }
   [[nodiscard]] std::string_view name() const noexcept override { return "iwarp"; }
-  [[nodiscard]] Limits limits() const noexcept override {
-    return {kMessageBytesMax, kUserPrivateMax, kReadDepthMax, kTransferBytesMax};
-  }
 
   // The CPU moves every byte through the process's own mapping, so there is nothing to pin or translate.
   Status register_memory(MemoryKey, std::span<std::byte>, Access, int) override { return Status(); }

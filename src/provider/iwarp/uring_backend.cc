@@ -49,7 +49,7 @@ void UringBackend::drop_ring() noexcept {
   ring_.reset();
 }
 
-void UringBackend::bind_engine_thread() {
+void UringBackend::bind_thread() {
   drop_ring();
   auto ring = std::make_unique<io_uring>();
   const int outcome = open_ring(*ring);
@@ -59,11 +59,11 @@ void UringBackend::bind_engine_thread() {
     return;
   }
   ring_ = std::move(ring);
-  engine_ = std::this_thread::get_id();
+  issuer_ = std::this_thread::get_id();
 }
 
 void UringBackend::perform(std::span<IoJob> jobs) noexcept {
-  if (jobs.size() >= 2 && ring_ != nullptr && std::this_thread::get_id() == engine_) {
+  if (jobs.size() >= 2 && ring_ != nullptr && std::this_thread::get_id() == issuer_) {
     perform_through_ring(jobs);
     return;
   }

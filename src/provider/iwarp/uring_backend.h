@@ -14,7 +14,7 @@ namespace exs::iwarp {
 // uses plain calls, which are also faster for one socket. No request outlives perform(): all carry
 // MSG_DONTWAIT, so the kernel finishes them while it takes them in.
 // Thread: shard.
-class UringBackend final : public Backend {
+class UringBackend final : public Backend, private SingleIssuer {
  public:
   UringBackend();
   ~UringBackend() override;
@@ -25,7 +25,7 @@ class UringBackend final : public Backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
   [[nodiscard]] std::size_t batch_max() const noexcept override { return kBatchMax; }
   void perform(std::span<IoJob> jobs) noexcept override;
-  void bind_engine_thread() override;
+  [[nodiscard]] SingleIssuer* single_issuer() noexcept override { return this; }
   [[nodiscard]] const Reason& limitation() const noexcept override { return why_no_ring_; }
 
   // For tests: batches that went through the ring.
@@ -34,12 +34,13 @@ class UringBackend final : public Backend {
  private:
   static constexpr std::size_t kBatchMax = 16;
 
+  void bind_thread() override;  // opens the ring
   void perform_through_ring(std::span<IoJob> jobs) noexcept;
   std::size_t reap(std::span<IoJob> jobs) noexcept;
   void drop_ring() noexcept;
 
   std::unique_ptr<io_uring> ring_;
-  std::thread::id engine_;
+  std::thread::id issuer_;
   std::uint64_t batches_ = 0;
   Reason why_no_ring_;
 };

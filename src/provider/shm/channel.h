@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "src/base/fifo.h"
+#include "src/base/poller.h"
 #include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
 #include "src/provider/shm/note.h"
 #include "src/provider/shm/ring.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::shm {
 

@@ -14,11 +14,11 @@
 
 #include <cstdint>
 
+#include "src/base/poller.h"
 #include "src/base/unique_fd.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/note.h"
 #include "src/provider/shm/settings.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::shm {
 

@@ -37,7 +37,7 @@ void Visit::succeed(std::uint32_t peer_number) {
   why_not_ = place_.channel().why_not();
   state_ = State::kMet;
   home_.forget(*this);
-  completions_.push(*source_, {CompletionKind::kMet, {}, 0, meeting_token_, 0});
+  completions_.push(*source_, {CompletionKind::kUpgradeReady, {}, 0, meeting_token_, 0});
 }
 
 void Visit::fail(int error_number, const Reason& why) {
@@ -45,7 +45,7 @@ void Visit::fail(int error_number, const Reason& why) {
   why_not_ = why;
   state_ = State::kFailed;
   home_.forget(*this);
-  completions_.push(*source_, {CompletionKind::kMet, Status(error_number), 0, meeting_token_, 0});
+  completions_.push(*source_, {CompletionKind::kUpgradeReady, Status(error_number), 0, meeting_token_, 0});
 }
 
 }  // namespace exs::shm

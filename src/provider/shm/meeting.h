@@ -7,10 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "src/provider/provider.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/identity.h"
 #include "src/provider/support/completion_queue.h"
+#include "src/provider/upgrade.h"
 
 namespace exs::shm {
 
@@ -55,8 +55,10 @@ class Place {
 };
 
 // Destroyed before the port that made it.
-class ShmMeeting : public Meeting {
+class ShmMeeting : public PendingUpgrade {
  public:
+  // Of an invitation: what the peer must be told. Valid while the meeting lives.
+  [[nodiscard]] virtual std::span<const std::byte> words() const noexcept = 0;
   // EAGAIN: not met (yet). ECONNRESET: met, but the channel has ended. Once; the place is the caller's then.
   virtual Result<Place> take_place() = 0;
 };
@@ -95,7 +97,7 @@ class Visit final : public ShmMeeting {
   friend class Rendezvous;
   enum class State : std::uint8_t { kAwaitsChannel, kAwaitsAnswer, kMet, kFailed };
 
-  // kMet follows.
+  // kUpgradeReady follows.
   void succeed(std::uint32_t peer_number);
   void fail(int error_number, const Reason& why);
 

@@ -49,29 +49,29 @@ ShmPort::~ShmPort() {
 
 // ---------------------------------------------------------------- connections
 
-Result<std::unique_ptr<Meeting>> ShmPort::invite(Reason& why_not) {
+Result<UpgradeOffer> ShmPort::offer(Reason& why_not) {
   auto meeting = rendezvous_.invite(why_not);
   if (!meeting) return failure(meeting.error());
-  return std::unique_ptr<Meeting>(std::move(*meeting));
+  const auto words = (*meeting)->words();
+  return UpgradeOffer{std::move(*meeting), {words.begin(), words.end()}};
 }
 
-Result<std::unique_ptr<Meeting>> ShmPort::meet(std::span<const std::byte> words,
-                                               std::uint64_t meeting_token) {
-  auto meeting = rendezvous_.meet(words, meeting_token);
+Result<std::unique_ptr<PendingUpgrade>> ShmPort::begin(std::span<const std::byte> invitation,
+                                                       std::uint64_t upgrade_token) {
+  auto meeting = rendezvous_.meet(invitation, upgrade_token);
   if (!meeting) return failure(meeting.error());
-  return std::unique_ptr<Meeting>(std::move(*meeting));
+  return std::unique_ptr<PendingUpgrade>(std::move(*meeting));
 }
 
-Result<std::unique_ptr<Link>> ShmPort::take_over(std::unique_ptr<Meeting> meeting, int descriptor,
-                                                 const ConnectParameters& parameters,
-                                                 std::uint64_t link_token) {
+Result<std::unique_ptr<Link>> ShmPort::adopt(std::unique_ptr<PendingUpgrade> upgrade, int descriptor,
+                                             const ConnectParameters& parameters, std::uint64_t link_token) {
   if (parameters.depths.reads_out > kReadDepthMax || parameters.depths.reads_in > kReadDepthMax) {
     return failure(EINVAL);
   }
   std::uint64_t secret = 0;
   if (kernel::getrandom(&secret, sizeof secret, 0) != sizeof secret) return failure(EIO);
-  // Meetings come from our ports only: the interface names the provider by the port.
-  Result<Place> place = static_cast<ShmMeeting&>(*meeting).take_place();
+  // Upgrades come from our ports only.
+  Result<Place> place = static_cast<ShmMeeting&>(*upgrade).take_place();
   if (!place) return failure(place.error() == Status(EAGAIN) ? Status(ECONNRESET) : place.error());
   Exchange& exchange = exchange_of(place->shared_channel());
   auto link = std::make_unique<ShmLink>(context_, exchange, std::move(*place), descriptor, parameters,

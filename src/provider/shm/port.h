@@ -8,42 +8,21 @@
 #include <vector>
 
 #include "src/base/drive_lock.h"
-#include "src/provider/provider.h"
 #include "src/provider/shm/exchange.h"
 #include "src/provider/shm/link.h"
 #include "src/provider/shm/port_context.h"
 #include "src/provider/shm/rendezvous.h"
+#include "src/provider/upgrade.h"
 
 namespace exs::shm {
 
 // Thread: shard.
-class ShmPort final : public Port, private RegionUser {
+class ShmPort final : public Port, private ConnectionUpgrade, private RegionUser {
  public:
   static Result<std::unique_ptr<Port>> open(const Settings& settings, Regions& regions);
   ~ShmPort() override;
 
-  // Connections are made by another provider's port.
-  Result<std::unique_ptr<Link>> connect(int, const sockaddr*, socklen_t, const ConnectParameters&,
-                                        std::uint64_t) override {
-    return failure(ENOTSUP);
-  }
-  Result<std::unique_ptr<Listener>> listen(int, const ListenParameters&, std::uint64_t) override {
-    return failure(ENOTSUP);
-  }
-  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest>, int, const ConnectParameters&,
-                                       std::uint64_t) override {
-    return failure(ENOTSUP);
-  }
-  Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOTSUP); }
-  void unwatch(int) override {}
-  Result<int> accept_plain(int) override { return failure(ENOTSUP); }
-
-  Result<std::unique_ptr<Meeting>> invite(Reason& why_not) override;
-  Result<std::unique_ptr<Meeting>> meet(std::span<const std::byte> words,
-                                        std::uint64_t meeting_token) override;
-  Result<std::unique_ptr<Link>> take_over(std::unique_ptr<Meeting> meeting, int descriptor,
-                                          const ConnectParameters& parameters,
-                                          std::uint64_t link_token) override;
+  [[nodiscard]] ConnectionUpgrade* upgrade() noexcept override { return this; }
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
@@ -54,7 +33,6 @@ class ShmPort final : public Port, private RegionUser {
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   bool arm() override;
   void disarm() override;
-  void bind_engine_thread() override {}
 
  private:
   // Tells the port that a region of its own has gone.
@@ -64,6 +42,13 @@ class ShmPort final : public Port, private RegionUser {
   };
 
   ShmPort(Poller&& poller, const Settings& settings, Regions& regions, UniqueFd gone_bell);
+
+  // ConnectionUpgrade
+  Result<UpgradeOffer> offer(Reason& why_not) override;
+  Result<std::unique_ptr<PendingUpgrade>> begin(std::span<const std::byte> invitation,
+                                                std::uint64_t upgrade_token) override;
+  Result<std::unique_ptr<Link>> adopt(std::unique_ptr<PendingUpgrade> upgrade, int descriptor,
+                                      const ConnectParameters& parameters, std::uint64_t link_token) override;
 
   void region_gone(MemoryKey key) override;
   Exchange& exchange_of(const std::shared_ptr<Channel>& channel);

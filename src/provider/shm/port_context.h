@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/poller.h"
 #include "src/provider/shm/regions.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/support/completion_queue.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::shm {
 

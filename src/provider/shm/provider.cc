@@ -16,9 +16,6 @@ class ShmProvider final : public Provider {
 
   [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kShm; }
   [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
-  [[nodiscard]] Limits limits() const noexcept override {
-    return {kMessageBytesMax, kPrivateBytesMax, kReadDepthMax, kTransferBytesMax};
-  }
 
   Status register_memory(MemoryKey key, std::span<std::byte> region, Access, int shared_fd) override {
     if (shared_fd >= 0) regions_.add(key, region, shared_fd);

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "src/base/poller.h"
 #include "src/base/unique_fd.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/channel_setup.h"
@@ -20,7 +21,6 @@
 #include "src/provider/shm/meeting.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/support/completion_queue.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::shm {
 
@@ -42,7 +42,7 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  // Port::invite and Port::meet.
+  // ConnectionUpgrade::offer and begin.
   Result<std::unique_ptr<ShmMeeting>> invite(Reason& why_not);
   Result<std::unique_ptr<ShmMeeting>> meet(std::span<const std::byte> words, std::uint64_t meeting_token);
 

@@ -6,8 +6,8 @@
 
 #include <functional>
 
+#include "src/base/poller.h"
 #include "src/base/unique_fd.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::verbs {
 

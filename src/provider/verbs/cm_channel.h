@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "src/base/poller.h"
 #include "src/base/status.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::verbs {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/unique_fd.h"
-#include "src/provider/provider.h"
+#include "src/provider/connector.h"
 #include "src/provider/verbs/cm_channel.h"
 
 namespace exs::verbs {
@@ -18,7 +18,6 @@ class IncomingRequest final : public ConnectionRequest, public CmClient {
   IncomingRequest(std::shared_ptr<CmChannel> channel, const rdma_cm_event& event, UniqueFd descriptor);
   ~IncomingRequest() override;
 
-  [[nodiscard]] ProviderId provider() const noexcept override { return ProviderId::kVerbs; }
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return data_; }
   [[nodiscard]] int descriptor() const noexcept override { return number_; }
   int release_descriptor() noexcept override { return descriptor_.release(); }

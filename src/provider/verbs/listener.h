@@ -9,7 +9,7 @@
 namespace exs::verbs {
 
 // Thread: shard.
-class VerbsListener final : public Listener, private Pollable {
+class VerbsListener final : public PortListener, private Pollable {
  public:
   VerbsListener(PortContext& context, VerbsListening& listening, std::uint64_t token)
       : context_(context), listening_(listening), token_(token) {}

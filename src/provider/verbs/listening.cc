@@ -31,18 +31,18 @@ sockaddr_storage with_port(const sockaddr& address, const sockaddr_storage& like
 
 }  // namespace
 
-Result<std::unique_ptr<Listening>> VerbsListening::start(int descriptor, int backlog) {
+Result<std::unique_ptr<ProcessListener>> VerbsListening::start(int descriptor, int backlog) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   if (kernel::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
     return failure(errno);
   auto channel = CmChannel::open();
-  if (!channel) return std::unique_ptr<Listening>();
+  if (!channel) return std::unique_ptr<ProcessListener>();
   std::unique_ptr<VerbsListening> made(new VerbsListening(std::move(*channel), backlog));
   const Status status = is_any(address) ? made->listen_on_all(address) : made->listen_on(address, true);
   if (!status.ok() && status != Status(ENODEV)) return failure(status);
-  if (made->ids_.empty()) return std::unique_ptr<Listening>();
-  return std::unique_ptr<Listening>(std::move(made));
+  if (made->ids_.empty()) return std::unique_ptr<ProcessListener>();
+  return std::unique_ptr<ProcessListener>(std::move(made));
 }
 
 VerbsListening::~VerbsListening() = default;

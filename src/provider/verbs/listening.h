@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/base/fifo.h"
-#include "src/provider/provider.h"
+#include "src/provider/connector.h"
 #include "src/provider/verbs/cm_channel.h"
 #include "src/provider/verbs/incoming_request.h"
 
@@ -18,10 +18,10 @@ namespace exs::verbs {
 //  addresses,
 //     it keeps it, and peers of that device reach the software provider.
 // Thread: the owner's, then that of the port that listens.
-class VerbsListening final : public Listening, private CmClient {
+class VerbsListening final : public ProcessListener, private CmClient {
  public:
   // Null: no device carries an address of it.
-  static Result<std::unique_ptr<Listening>> start(int descriptor, int backlog);
+  static Result<std::unique_ptr<ProcessListener>> start(int descriptor, int backlog);
   ~VerbsListening() override;
   // EADDRINUSE: another process, or socket, listens there.
   static Status check(const sockaddr& address);

@@ -10,9 +10,9 @@
 #include <cstdint>
 
 #include "src/base/kernel.h"
+#include "src/base/poller.h"
 #include "src/base/status.h"
 #include "src/base/unique_fd.h"
-#include "src/provider/support/poller.h"
 
 namespace exs::verbs {
 

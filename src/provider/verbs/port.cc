@@ -115,10 +115,10 @@ Result<std::unique_ptr<Link>> VerbsPort::connect(int descriptor, const sockaddr*
   return link;
 }
 
-Result<std::unique_ptr<Listener>> VerbsPort::listen(int, const ListenParameters& parameters,
-                                                    std::uint64_t listener_token) {
+Result<std::unique_ptr<PortListener>> VerbsPort::listen(int, const ListenParameters& parameters,
+                                                        std::uint64_t listener_token) {
   if (parameters.listening == nullptr) return failure(EINVAL);
-  // Listenings come from our provider only: the interface names the provider by the port.
+  // Listenings come from our provider only.
   auto listener = std::make_unique<VerbsListener>(
       context_, static_cast<VerbsListening&>(*parameters.listening), listener_token);
   if (const Status status = listener->start(); !status.ok()) return failure(status);

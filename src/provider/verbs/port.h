@@ -8,7 +8,7 @@
 
 #include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
-#include "src/provider/provider.h"
+#include "src/provider/connector.h"
 #include "src/provider/verbs/address_watch.h"
 #include "src/provider/verbs/link.h"
 #include "src/provider/verbs/look_again.h"
@@ -17,23 +17,12 @@
 namespace exs::verbs {
 
 // Nothing is opened before the first connection or listener needs it. Thread: shard.
-class VerbsPort final : public Port, private DeviceUser {
+class VerbsPort final : public Port, private Connector, private DeviceUser {
  public:
   static Result<std::unique_ptr<Port>> open(Devices& devices);
   ~VerbsPort() override;
 
-  bool may_reach(const sockaddr* peer, Reason& why_not) override;
-  Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
-                                        const ConnectParameters& parameters,
-                                        std::uint64_t link_token) override;
-  Result<std::unique_ptr<Listener>> listen(int descriptor, const ListenParameters& parameters,
-                                           std::uint64_t listener_token) override;
-  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
-                                       const ConnectParameters& parameters,
-                                       std::uint64_t link_token) override;
-  Status watch(int, std::uint32_t, std::uint64_t) override { return Status(ENOTSUP); }
-  void unwatch(int) override {}
-  Result<int> accept_plain(int) override { return failure(ENOTSUP); }
+  [[nodiscard]] Connector* connector() noexcept override { return this; }
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
@@ -44,7 +33,6 @@ class VerbsPort final : public Port, private DeviceUser {
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   bool arm() override;
   void disarm() override;
-  void bind_engine_thread() override {}
 
  private:
   // Something that a device or the kernel told another thread, or that this one has to read.
@@ -72,6 +60,18 @@ class VerbsPort final : public Port, private DeviceUser {
   };
 
   VerbsPort(Poller&& poller, Devices& devices, UniqueFd bell);
+
+  // Connector
+  bool may_reach(const sockaddr* peer, Reason& why_not) override;
+  Result<std::unique_ptr<Link>> connect(int descriptor, const sockaddr* peer, socklen_t peer_bytes,
+                                        const ConnectParameters& parameters,
+                                        std::uint64_t link_token) override;
+  Result<std::unique_ptr<PortListener>> listen(int descriptor, const ListenParameters& parameters,
+                                               std::uint64_t listener_token) override;
+  Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
+                                       const ConnectParameters& parameters,
+                                       std::uint64_t link_token) override;
+
   void device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) override;
   void hear_troubles();
   void address_gone(const sockaddr& address);

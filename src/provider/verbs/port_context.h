@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "src/base/poller.h"
 #include "src/provider/support/completion_queue.h"
-#include "src/provider/support/poller.h"
 #include "src/provider/verbs/cm_channel.h"
 #include "src/provider/verbs/device.h"
 #include "src/provider/verbs/queue_pair.h"

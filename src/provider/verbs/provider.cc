@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "src/provider/connector.h"
 #include "src/provider/verbs/listening.h"
 #include "src/provider/verbs/port.h"
 #include "src/provider/verbs/survey.h"
@@ -8,34 +9,17 @@
 namespace exs::verbs {
 namespace {
 
-constexpr std::uint32_t kMessageBytesMax = 33 * 1024;
-constexpr std::uint32_t kPrivateBytesMax = 56;
-constexpr std::uint32_t kReadDepthMax = 255;
-constexpr std::uint64_t kTransferBytesMax = std::uint64_t{1} << 30;
-
 // Thread: any.
-class VerbsProvider final : public Provider {
+class VerbsProvider final : public Provider, private OwnListening {
  public:
   [[nodiscard]] ProviderId id() const noexcept override { return ProviderId::kVerbs; }
   [[nodiscard]] std::string_view name() const noexcept override { return "verbs"; }
-  [[nodiscard]] Limits limits() const noexcept override {
-    return {kMessageBytesMax, kPrivateBytesMax, kReadDepthMax, kTransferBytesMax};
-  }
+  [[nodiscard]] OwnListening* own_listening() noexcept override { return this; }
 
   Status register_memory(MemoryKey key, std::span<std::byte> region, Access, int) override {
     return devices_.add(key, region);
   }
   void deregister_memory(MemoryKey key) noexcept override { devices_.remove(key); }
-
-  Result<std::unique_ptr<Listening>> start_listening(int descriptor, int backlog) override {
-    if (!any_device() || !devices_.are_ours()) return std::unique_ptr<Listening>();
-    return VerbsListening::start(descriptor, backlog);
-  }
-
-  Status check_address(const sockaddr& address) override {
-    if (!any_device() || !devices_.are_ours()) return Status();
-    return VerbsListening::check(address);
-  }
 
   Result<std::unique_ptr<Port>> open_port(Reason& why_not) override {
     if (!any_device()) {
@@ -56,6 +40,17 @@ class VerbsProvider final : public Provider {
   }
 
  private:
+  // OwnListening
+  Result<std::unique_ptr<ProcessListener>> start_listening(int descriptor, int backlog) override {
+    if (!any_device() || !devices_.are_ours()) return std::unique_ptr<ProcessListener>();
+    return VerbsListening::start(descriptor, backlog);
+  }
+
+  Status check_address(const sockaddr& address) override {
+    if (!any_device() || !devices_.are_ours()) return Status();
+    return VerbsListening::check(address);
+  }
+
   Devices devices_;
 };
 

@@ -24,7 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/provider/support/poller.h"
+#include "src/base/poller.h"
 #include "src/provider/verbs/buffers.h"
 #include "src/provider/verbs/device.h"
 

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(ring_serves_its_engine_thread_alone) {
   unbound.check_received();
   BOOST_TEST(backend.batches_through_ring() == 0U);
   std::thread engine([&] {
-    backend.bind_engine_thread();
+    backend.single_issuer()->bind_thread();
     for (int i = 0; i < 100; ++i) {
       Batch batch;
       backend.perform(batch.jobs);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(ring_serves_its_engine_thread_alone) {
 BOOST_AUTO_TEST_CASE(ring_sends_and_reports_errors) {
   if (ring_is_refused()) return;
   UringBackend backend;
-  backend.bind_engine_thread();
+  backend.single_issuer()->bind_thread();
   Batch batch;
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) batch.jobs[i].is_send = true;
   batch.far_ends[3].close();
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(any_thread_may_drive_next) {
     std::uint64_t got = 0;
     for (std::uint64_t turn = 0; got < kMessages; ++turn) {
       const auto work = [&] {
-        if (turn % 2 == 1) pair.server_port.port->bind_engine_thread();
+        if (turn % 2 == 1) pair.server_port.become_engine();
         BOOST_REQUIRE(pair.server->post_recv({room, sizeof room, {}}, got).ok());
         BOOST_REQUIRE(pair.client->post_send(bytes_of("turn"), {}, got).ok());
         BOOST_REQUIRE(pair.server_gets(CompletionKind::kReceive).token == got);
@@ -147,16 +147,16 @@ BOOST_AUTO_TEST_CASE(many_links_of_one_port) {
     PortDriver servers(settings, true);
     PortDriver* const both[] = {&clients, &servers};
     ListeningSocket listening;
-    const std::unique_ptr<Listener> listener =
-        *servers.port->listen(listening.socket.get(), {8, 0}, kListenerToken);
+    const std::unique_ptr<PortListener> listener =
+        *servers.port->connector()->listen(listening.socket.get(), {8, 0}, kListenerToken);
     std::vector<Socket> sockets;
     std::vector<std::unique_ptr<Link>> client_links, server_links;
     std::vector<std::vector<std::byte>> rooms(kLinks, std::vector<std::byte>(3000)), sinks = rooms;
     const LinkDepths depths{4, 4, 4, 4};
     for (std::uint64_t i = 0; i < kLinks; ++i) {
       sockets.push_back(tcp_socket());
-      client_links.push_back(*clients.port->connect(sockets.back().get(), listening.as_sockaddr(),
-                                                    sizeof listening.address, {{}, depths}, i));
+      client_links.push_back(*clients.port->connector()->connect(
+          sockets.back().get(), listening.as_sockaddr(), sizeof listening.address, {{}, depths}, i));
     }
     std::vector<std::byte> memory = pattern(100'000);
     std::vector<RemoteSlice> windows;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(many_links_of_one_port) {
       sockets.emplace_back(request->release_descriptor());
       const std::uint64_t token = 1000 + server_links.size();
       server_links.push_back(
-          *servers.port->accept(std::move(request), sockets.back().get(), {{}, depths}, token));
+          *servers.port->connector()->accept(std::move(request), sockets.back().get(), {{}, depths}, token));
       windows.push_back(*server_links.back()->expose(slice_of(memory), Access::kRemoteRead));
       BOOST_REQUIRE(server_links.back()->post_recv(slice_of(rooms[token - 1000]), token).ok());
     }

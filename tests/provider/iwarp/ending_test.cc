@@ -166,9 +166,9 @@ BOOST_AUTO_TEST_CASE(what_has_left_stays_left) {
 
 BOOST_AUTO_TEST_CASE(close_before_the_handshake_is_done) {
   LinkPair pair;
-  Result<std::unique_ptr<Link>> link =
-      pair.client_port.port->connect(pair.client_socket.get(), pair.listening.as_sockaddr(),
-                                     sizeof pair.listening.address, {bytes_of("ours"), pair.depths}, 9);
+  Result<std::unique_ptr<Link>> link = pair.client_port.port->connector()->connect(
+      pair.client_socket.get(), pair.listening.as_sockaddr(), sizeof pair.listening.address,
+      {bytes_of("ours"), pair.depths}, 9);
   BOOST_REQUIRE(link.has_value());
   BOOST_TEST((*link)->private_data().empty());
   BOOST_REQUIRE((*link)->post_recv({}, 1).ok());

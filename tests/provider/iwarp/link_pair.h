@@ -39,8 +39,8 @@ struct LinkPair {
       : depths(options.depths),
         client_port(options.client, options.as_engine),
         server_port(options.server, options.as_engine) {
-    Result<std::unique_ptr<Listener>> made =
-        server_port.port->listen(listening.socket.get(), {16, 5'000'000'000}, kListenerToken);
+    Result<std::unique_ptr<PortListener>> made =
+        server_port.port->connector()->listen(listening.socket.get(), {16, 5'000'000'000}, kListenerToken);
     require(made.has_value(), "listen");
     listener = std::move(*made);
   }
@@ -48,16 +48,16 @@ struct LinkPair {
   // Joins `client` and `server`; `before_reply` runs while the server's reply has not left.
   template <typename BeforeReply>
   void join(BeforeReply before_reply) {
-    Result<std::unique_ptr<Link>> connected =
-        client_port.port->connect(client_socket.get(), listening.as_sockaddr(), sizeof listening.address,
-                                  {bytes_of("hello"), depths}, kClientToken);
+    Result<std::unique_ptr<Link>> connected = client_port.port->connector()->connect(
+        client_socket.get(), listening.as_sockaddr(), sizeof listening.address, {bytes_of("hello"), depths},
+        kClientToken);
     require(connected.has_value(), "connect");
     client = std::move(*connected);
     await(both(), server_port, CompletionKind::kRequest, kListenerToken);
     std::unique_ptr<ConnectionRequest> request = listener->next_request();
     require(request != nullptr, "next_request");
     server_socket = Socket(request->release_descriptor());
-    Result<std::unique_ptr<Link>> accepted = server_port.port->accept(
+    Result<std::unique_ptr<Link>> accepted = server_port.port->connector()->accept(
         std::move(request), server_socket.get(), {bytes_of("welcome"), depths}, kServerToken);
     require(accepted.has_value(), "accept");
     server = std::move(*accepted);
@@ -89,7 +89,7 @@ struct LinkPair {
   Socket server_socket;
   PortDriver client_port;
   PortDriver server_port;
-  std::unique_ptr<Listener> listener;
+  std::unique_ptr<PortListener> listener;
   std::unique_ptr<Link> client;
   std::unique_ptr<Link> server;
 

@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(nobody_listens) {
   gone.socket.close();
   const Socket socket = tcp_socket();
   Result<std::unique_ptr<Link>> link =
-      driver.port->connect(socket.get(), gone.as_sockaddr(), sizeof gone.address, {}, 7);
+      driver.port->connector()->connect(socket.get(), gone.as_sockaddr(), sizeof gone.address, {}, 7);
   BOOST_REQUIRE(link.has_value());
   BOOST_TEST(await(driver, CompletionKind::kDisconnected, 7).status.error() == ECONNREFUSED);
 }
@@ -292,8 +292,8 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_at_once) {
   const Socket socket = tcp_socket();
   const std::vector<std::byte> too_long(249);
   const auto attempt = [&](int descriptor, const ConnectParameters& parameters) {
-    const auto link =
-        driver.port->connect(descriptor, listening.as_sockaddr(), sizeof listening.address, parameters, 7);
+    const auto link = driver.port->connector()->connect(descriptor, listening.as_sockaddr(),
+                                                        sizeof listening.address, parameters, 7);
     return link ? 0 : link.error().error();
   };
   BOOST_TEST(attempt(socket.get(), {too_long, {}}) == EMSGSIZE);

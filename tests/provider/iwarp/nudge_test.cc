@@ -181,8 +181,8 @@ BOOST_AUTO_TEST_CASE(closed_links_are_forgotten) {
   std::unique_ptr<Link> links[3];
   Socket peers[3];
   for (std::size_t i = 0; i < 3; ++i) {
-    links[i] = *driver.port->connect(sockets[i].get(), listening.as_sockaddr(), sizeof listening.address,
-                                     {{}, {16, 16, 16, 16}}, i);
+    links[i] = *driver.port->connector()->connect(sockets[i].get(), listening.as_sockaddr(),
+                                                  sizeof listening.address, {{}, {16, 16, 16, 16}}, i);
     peers[i] = accept_from(listening);
     read_from(driver, peers[i], 28);
     write_all(peers[i], mpa_reply());

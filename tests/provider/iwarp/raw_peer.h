@@ -53,8 +53,8 @@ inline Completion await(PortDriver& where, CompletionKind kind, std::uint64_t li
 // A listening port and a raw initiator.
 struct ServedRawPeer {
   explicit ServedRawPeer(const Settings& settings = {}, std::uint32_t backlog = 16) : driver(settings) {
-    Result<std::unique_ptr<Listener>> made =
-        driver.port->listen(listening.socket.get(), {backlog, 5'000'000'000}, kListenerToken);
+    Result<std::unique_ptr<PortListener>> made =
+        driver.port->connector()->listen(listening.socket.get(), {backlog, 5'000'000'000}, kListenerToken);
     require(made.has_value(), "listen");
     listener = std::move(*made);
   }
@@ -66,8 +66,8 @@ struct ServedRawPeer {
   }
   void accept(std::unique_ptr<ConnectionRequest> answered, const LinkDepths& depths = {16, 16, 16, 16}) {
     socket = Socket(answered->release_descriptor());
-    Result<std::unique_ptr<Link>> accepted =
-        driver.port->accept(std::move(answered), socket.get(), {bytes_of("yes"), depths}, kServerToken);
+    Result<std::unique_ptr<Link>> accepted = driver.port->connector()->accept(
+        std::move(answered), socket.get(), {bytes_of("yes"), depths}, kServerToken);
     require(accepted.has_value(), "accept");
     link = std::move(*accepted);
   }
@@ -80,7 +80,7 @@ struct ServedRawPeer {
 
   ListeningSocket listening;
   PortDriver driver;
-  std::unique_ptr<Listener> listener;
+  std::unique_ptr<PortListener> listener;
   Socket peer;
   Socket socket;
   std::unique_ptr<Link> link;
@@ -91,8 +91,8 @@ struct AskedRawPeer {
   explicit AskedRawPeer(const Settings& settings = {}, std::size_t request_bytes = 20 + 4 + 4 + 2)
       : driver(settings) {
     Result<std::unique_ptr<Link>> connected =
-        driver.port->connect(socket.get(), listening.as_sockaddr(), sizeof listening.address,
-                             {bytes_of("hi"), {16, 16, 16, 16}}, kClientToken);
+        driver.port->connector()->connect(socket.get(), listening.as_sockaddr(), sizeof listening.address,
+                                          {bytes_of("hi"), {16, 16, 16, 16}}, kClientToken);
     require(connected.has_value(), "connect");
     link = std::move(*connected);
     peer = accept_from(listening);

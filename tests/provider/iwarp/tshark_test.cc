@@ -65,15 +65,16 @@ class ScratchFolder {
 
 struct RelayedPair {
   explicit RelayedPair(const Settings& settings) : client_port(settings), server_port(settings) {
-    listener = *server_port.port->listen(listening.socket.get(), {16, 0}, kListenerToken);
-    client =
-        *client_port.port->connect(client_socket.get(), relay.entry.as_sockaddr(), sizeof relay.entry.address,
-                                   {bytes_of("capture"), depths}, kClientToken);
+    listener = *server_port.port->connector()->listen(listening.socket.get(), {16, 0}, kListenerToken);
+    client = *client_port.port->connector()->connect(client_socket.get(), relay.entry.as_sockaddr(),
+                                                     sizeof relay.entry.address,
+                                                     {bytes_of("capture"), depths}, kClientToken);
     relay.join();
     until(server_port, CompletionKind::kRequest, kListenerToken);
     std::unique_ptr<ConnectionRequest> request = listener->next_request();
     server_socket = Socket(request->release_descriptor());
-    server = *server_port.port->accept(std::move(request), server_socket.get(), {{}, depths}, kServerToken);
+    server = *server_port.port->connector()->accept(std::move(request), server_socket.get(), {{}, depths},
+                                                    kServerToken);
     until(client_port, CompletionKind::kEstablished, kClientToken);
   }
 
@@ -108,7 +109,7 @@ struct RelayedPair {
   PortDriver server_port;
   Socket client_socket = tcp_socket();
   Socket server_socket;
-  std::unique_ptr<Listener> listener;
+  std::unique_ptr<PortListener> listener;
   std::unique_ptr<Link> client;
   std::unique_ptr<Link> server;
 };

@@ -18,9 +18,9 @@ struct HostilePair {
   void join(std::uint64_t token, std::unique_ptr<Link>& joined, Place& at) {
     TcpPair& tcp = sockets.emplace_back();
     Reason why;
-    auto invited = port.port->invite(why);
+    auto invited = port.port->upgrade()->offer(why);
     require(invited.has_value(), std::string("invite: ") + why.fact);
-    const auto visit = peer.meet((*invited)->words(), kMeetingToken);
+    const auto visit = peer.meet(invited->invitation, kMeetingToken);
     std::optional<Completion> met;
     while (!met) {
       turn();
@@ -30,8 +30,9 @@ struct HostilePair {
     auto taken = visit->take_place();
     require(taken.has_value(), "take_place");
     at = std::move(*taken);
-    auto made = port.port->take_over(std::move(*invited), tcp.client.get(), {{}, depths}, token);
-    require(made.has_value(), "take_over");
+    auto made =
+        port.port->upgrade()->adopt(std::move(invited->pending), tcp.client.get(), {{}, depths}, token);
+    require(made.has_value(), "adopt");
     joined = std::move(*made);
   }
   // One look of both.

@@ -40,9 +40,9 @@ struct Fixture : HostilePair {
     // The port lives and makes new connections.
     Half other_peer;
     Reason why;
-    const auto invited = port.port->invite(why);
+    const auto invited = port.port->upgrade()->offer(why);
     BOOST_REQUIRE(invited.has_value());
-    const auto visit = other_peer.meet((*invited)->words(), kMeetingToken);
+    const auto visit = other_peer.meet(invited->invitation, kMeetingToken);
     std::optional<Completion> met;
     while (!met) {
       turn();

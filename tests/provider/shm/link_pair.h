@@ -196,16 +196,16 @@ struct LinkPair {
   // The server's link first, then the client's.
   void join_server() {
     Reason why;
-    auto invited = client_port.port->invite(why);
-    require(invited.has_value(), std::string("invite: ") + why.fact);
-    invitation = std::move(*invited);
-    auto visit = server_port.port->meet(invitation->words(), kMeetingToken);
-    require(visit.has_value(), "meet");
-    require(await(both(), server_port, CompletionKind::kMet, kMeetingToken).status.ok(), "met");
-    server = take_over(server_port, std::move(*visit), tcp.server, "hello", kServerToken);
+    auto offered = client_port.port->upgrade()->offer(why);
+    require(offered.has_value(), std::string("offer: ") + why.fact);
+    offer = std::move(*offered);
+    auto upgrade = server_port.port->upgrade()->begin(offer.invitation, kMeetingToken);
+    require(upgrade.has_value(), "begin");
+    require(await(both(), server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok(), "ready");
+    server = adopt(server_port, std::move(*upgrade), tcp.server, "hello", kServerToken);
   }
   void join_client() {
-    client = take_over(client_port, std::move(invitation), tcp.client, "welcome", kClientToken);
+    client = adopt(client_port, std::move(offer.pending), tcp.client, "welcome", kClientToken);
   }
   void join() {
     join_server();
@@ -223,15 +223,16 @@ struct LinkPair {
   PortDriver client_port;
   PortDriver server_port;
   TcpPair tcp;
-  std::unique_ptr<Meeting> invitation;
+  UpgradeOffer offer;
   std::unique_ptr<Link> client;
   std::unique_ptr<Link> server;
 
  private:
-  std::unique_ptr<Link> take_over(PortDriver& driver, std::unique_ptr<Meeting> meeting, const Socket& socket,
-                                  std::string_view words, std::uint64_t token) {
-    auto link = driver.port->take_over(std::move(meeting), socket.get(), {text_bytes(words), depths}, token);
-    require(link.has_value(), "take_over");
+  std::unique_ptr<Link> adopt(PortDriver& driver, std::unique_ptr<PendingUpgrade> upgrade,
+                              const Socket& socket, std::string_view words, std::uint64_t token) {
+    auto link =
+        driver.port->upgrade()->adopt(std::move(upgrade), socket.get(), {text_bytes(words), depths}, token);
+    require(link.has_value(), "adopt");
     return std::move(*link);
   }
 

@@ -296,14 +296,15 @@ BOOST_AUTO_TEST_CASE(many_links_share_a_channel) {
   // A second link between the same two ports.
   TcpPair tcp;
   Reason why;
-  auto invited = first.client_port.port->invite(why);
+  auto invited = first.client_port.port->upgrade()->offer(why);
   BOOST_REQUIRE(invited.has_value());
-  auto visit = first.server_port.port->meet((*invited)->words(), kMeetingToken);
-  BOOST_REQUIRE(await(first.both(), first.server_port, CompletionKind::kMet, kMeetingToken).status.ok());
+  auto visit = first.server_port.port->upgrade()->begin(invited->invitation, kMeetingToken);
+  BOOST_REQUIRE(
+      await(first.both(), first.server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok());
   auto server =
-      first.server_port.port->take_over(std::move(*visit), tcp.server.get(), {{}, first.depths}, 12);
-  auto client =
-      first.client_port.port->take_over(std::move(*invited), tcp.client.get(), {{}, first.depths}, 11);
+      first.server_port.port->upgrade()->adopt(std::move(*visit), tcp.server.get(), {{}, first.depths}, 12);
+  auto client = first.client_port.port->upgrade()->adopt(std::move(invited->pending), tcp.client.get(),
+                                                         {{}, first.depths}, 11);
   BOOST_REQUIRE(server.has_value() && client.has_value());
   std::byte rooms[2][8];
   BOOST_REQUIRE(first.server->post_recv(slice_of(rooms[0]), 1).ok());
@@ -323,11 +324,8 @@ BOOST_AUTO_TEST_CASE(many_links_share_a_channel) {
 
 BOOST_AUTO_TEST_CASE(this_port_makes_no_connections_of_its_own) {
   PortDriver driver;
-  BOOST_TEST(driver.port->connect(0, nullptr, 0, {}, 1).error().error() == ENOTSUP);
-  BOOST_TEST(driver.port->listen(0, {}, 1).error().error() == ENOTSUP);
-  BOOST_TEST(driver.port->accept(nullptr, 0, {}, 1).error().error() == ENOTSUP);
-  BOOST_TEST(driver.port->watch(0, 0, 1).error() == ENOTSUP);
-  BOOST_TEST(driver.port->accept_plain(0).error().error() == ENOTSUP);
+  BOOST_TEST(driver.port->connector() == nullptr);
+  BOOST_TEST(driver.port->single_issuer() == nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -43,7 +43,7 @@ struct Fixture {
   }
   ReasonCode reason_of(ShmMeeting& visit) {
     const Completion met = await(halves, responder, kToken);
-    BOOST_TEST((met.kind == CompletionKind::kMet));
+    BOOST_TEST((met.kind == CompletionKind::kUpgradeReady));
     BOOST_TEST(!met.status.ok());
     BOOST_TEST(!visit.take_place().has_value());
     BOOST_TEST(visit.why_not().fact != "");

@@ -288,13 +288,15 @@ BOOST_AUTO_TEST_CASE(links_share_what_a_channel_has) {
   const Result<RemoteSlice> window = pair.server->expose(slice_of(source), Access::kRemoteRead);
   TcpPair tcp;
   Reason why;
-  auto invited = pair.client_port.port->invite(why);
+  auto invited = pair.client_port.port->upgrade()->offer(why);
   BOOST_REQUIRE(invited.has_value());
-  auto visit = pair.server_port.port->meet((*invited)->words(), kMeetingToken);
-  BOOST_REQUIRE(await(pair.both(), pair.server_port, CompletionKind::kMet, kMeetingToken).status.ok());
-  auto server = pair.server_port.port->take_over(std::move(*visit), tcp.server.get(), {{}, pair.depths}, 12);
-  auto client =
-      pair.client_port.port->take_over(std::move(*invited), tcp.client.get(), {{}, pair.depths}, 11);
+  auto visit = pair.server_port.port->upgrade()->begin(invited->invitation, kMeetingToken);
+  BOOST_REQUIRE(
+      await(pair.both(), pair.server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok());
+  auto server =
+      pair.server_port.port->upgrade()->adopt(std::move(*visit), tcp.server.get(), {{}, pair.depths}, 12);
+  auto client = pair.client_port.port->upgrade()->adopt(std::move(invited->pending), tcp.client.get(),
+                                                        {{}, pair.depths}, 11);
   BOOST_REQUIRE(server.has_value() && client.has_value());
   const Result<RemoteSlice> other = (*server)->expose(slice_of(source), Access::kRemoteRead);
   BOOST_REQUIRE(window.has_value() && other.has_value());

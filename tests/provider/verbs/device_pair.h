@@ -111,20 +111,22 @@ class DevicePair {
   }
 
   void listen() {
-    Result<std::unique_ptr<Listening>> made = provider->start_listening(listening_socket.socket.get(), 8);
+    Result<std::unique_ptr<ProcessListener>> made =
+        provider->own_listening()->start_listening(listening_socket.socket.get(), 8);
     require(made.has_value() && *made != nullptr, "start_listening");
     listening = std::move(*made);
     ListenParameters parameters;
     parameters.backlog = 8;
     parameters.listening = listening.get();
-    auto opened = far.port->listen(listening_socket.socket.get(), parameters, kListenerToken);
+    auto opened = far.port->connector()->listen(listening_socket.socket.get(), parameters, kListenerToken);
     require(opened.has_value(), "listen");
     listener = std::move(*opened);
   }
   void connect(std::span<const std::byte> data) {
     const sockaddr_in to = listening_socket.address();
-    auto made = near.port->connect(connecting_socket.socket.get(), reinterpret_cast<const sockaddr*>(&to),
-                                   sizeof to, {data, depths_}, kClientToken);
+    auto made = near.port->connector()->connect(connecting_socket.socket.get(),
+                                                reinterpret_cast<const sockaddr*>(&to), sizeof to,
+                                                {data, depths_}, kClientToken);
     require(made.has_value(), "connect");
     client = std::move(*made);
   }
@@ -136,7 +138,8 @@ class DevicePair {
   }
   void accept(std::unique_ptr<ConnectionRequest> request, std::span<const std::byte> data) {
     placeholder = UniqueFd(request->release_descriptor());
-    auto made = far.port->accept(std::move(request), placeholder.get(), {data, depths_}, kServerToken);
+    auto made =
+        far.port->connector()->accept(std::move(request), placeholder.get(), {data, depths_}, kServerToken);
     require(made.has_value(), "accept");
     server = std::move(*made);
   }
@@ -189,9 +192,9 @@ class DevicePair {
   std::unique_ptr<Provider> provider;
   TcpSocket listening_socket{true};
   TcpSocket connecting_socket{false};
-  std::unique_ptr<Listening> listening;
+  std::unique_ptr<ProcessListener> listening;
   PortDriver near, far;
-  std::unique_ptr<Listener> listener;
+  std::unique_ptr<PortListener> listener;
   UniqueFd placeholder;
   std::vector<std::byte> client_slots, server_slots;
   std::unique_ptr<Link> client, server;

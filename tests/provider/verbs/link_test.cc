@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(a_request_whose_peer_has_gone) {
   client.reset();
   // A peer that gave up may say nothing: then it shows when the request is accepted, at once or after.
   placeholder = UniqueFd(request->release_descriptor());
-  auto made = far.port->accept(std::move(request), placeholder.get(), {bytes_of("y"), {16, 16, 8, 8, 1024}},
-                               kServerToken);
+  auto made = far.port->connector()->accept(std::move(request), placeholder.get(),
+                                            {bytes_of("y"), {16, 16, 8, 8, 1024}}, kServerToken);
   if (!made) {
     BOOST_TEST(made.error().error() == ECONNRESET);
   } else {

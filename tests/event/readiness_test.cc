@@ -5,10 +5,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/provider/iwarp/port_driver.h"
+#include "event/engine/readiness.h"
+#include "tests/provider/iwarp/sockets.h"
 
 using namespace exs;
-using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
 namespace {
@@ -22,22 +22,31 @@ struct Fixture {
     near_end = Socket(ends[0]);
     far_end = Socket(ends[1]);
   }
-  Status watch(std::uint32_t events) { return driver.port->watch(near_end.get(), events, kToken); }
-  Completion next() { return await(drivers, driver, CompletionKind::kReadiness, kToken); }
+  Status watch(std::uint32_t events) { return readiness->watch(near_end.get(), events, kToken); }
+  Completion next() {
+    pollfd wait{readiness->wait_fd(), POLLIN, 0};
+    require(::poll(&wait, 1, kWaitLimitMs) == 1, "nothing happened for a long time");
+    readiness->progress(0);
+    Completion completion;
+    require(readiness->poll({&completion, 1}) == 1, "a completion");
+    BOOST_TEST((completion.kind == CompletionKind::kReadiness));
+    BOOST_TEST(completion.link == kToken);
+    return completion;
+  }
   bool silent() {
-    driver.turn();
-    return driver.seen.empty();
+    readiness->progress(0);
+    Completion completion;
+    return readiness->poll({&completion, 1}) == 0;
   }
   void speak() { require(::send(far_end.get(), "x", 1, 0) == 1, "send"); }
 
-  PortDriver driver{Settings{}};
-  PortDriver* drivers[1] = {&driver};
+  std::unique_ptr<Readiness> readiness = std::move(*Readiness::open());
   Socket near_end, far_end;
 };
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(watch_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(readiness_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(tells_once_until_asked_again) {
   BOOST_TEST(watch(EPOLLIN).ok());
@@ -64,7 +73,7 @@ BOOST_AUTO_TEST_CASE(hang_up_is_told_unasked) {
 
 BOOST_AUTO_TEST_CASE(nothing_after_unwatch) {
   BOOST_TEST(watch(EPOLLIN).ok());
-  driver.port->unwatch(near_end.get());
+  readiness->unwatch(near_end.get(), kToken);
   speak();
   BOOST_TEST(silent());
 }
@@ -82,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_socket_closed_behind_the_port) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_watched_is_refused) {
   const Socket file(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
-  BOOST_TEST(!driver.port->watch(file.get(), EPOLLIN, kToken).ok());
+  BOOST_TEST(!readiness->watch(file.get(), EPOLLIN, kToken).ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

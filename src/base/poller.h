@@ -1,4 +1,4 @@
-// The epoll set of one port.
+// An epoll set.
 #pragma once
 
 #include <sys/epoll.h>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "src/base/status.h"
 
@@ -22,13 +23,14 @@ class Pollable {
 class Poller {
  public:
   static Result<Poller> open();
-  Poller(Poller&& other) noexcept : epoll_(other.epoll_) { other.epoll_ = -1; }
+  Poller(Poller&& other) noexcept : epoll_(std::exchange(other.epoll_, -1)), owners_(other.owners_) {}
   Poller& operator=(Poller&&) = delete;
   ~Poller();
 
   Status add(int descriptor, std::uint32_t events, Pollable& owner) noexcept;
   void change(int descriptor, std::uint32_t events, Pollable& owner) noexcept;
-  void remove(int descriptor) noexcept;
+  // False: it was not in the set, or has left it because its owner closed it.
+  bool remove(int descriptor) noexcept;
   // Tells once, with the token instead of an owner: the descriptor may be closed at any time, and an entry of
   // the set lives on as long as another process holds the socket, so what it names must not die.
   Status watch(int descriptor, std::uint32_t events, std::uint64_t token) noexcept;
@@ -37,10 +39,13 @@ class Poller {
   // What is ready now; never waits.
   std::span<epoll_event> look(std::span<epoll_event> room) noexcept;
   [[nodiscard]] int descriptor() const noexcept { return epoll_; }
+  // Nothing that add() put in is left. What was closed without remove() counts as left.
+  [[nodiscard]] bool has_no_owners() const noexcept { return owners_ == 0; }
 
  private:
   explicit Poller(int epoll) noexcept : epoll_(epoll) {}
   int epoll_;
+  std::size_t owners_ = 0;
 };
 
 }  // namespace exs

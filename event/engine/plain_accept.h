@@ -9,7 +9,7 @@
 
 struct io_uring;
 
-namespace exs::iwarp {
+namespace exs {
 
 // An io_uring takes the request whatever the mode and gives it back when nobody is there. Without one
 // (`ring_allowed`, or the kernel refuses) it is poll and accept4, and a blocking listening socket must have
@@ -35,4 +35,4 @@ class PlainAccept {
   std::unique_ptr<io_uring> ring_;  // opened by the first accept that needs it
 };
 
-}  // namespace exs::iwarp
+}  // namespace exs

@@ -1,4 +1,4 @@
-#include "src/provider/iwarp/plain_accept.h"
+#include "event/engine/plain_accept.h"
 
 #include <fcntl.h>
 #include <liburing.h>
@@ -13,13 +13,14 @@
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 
-namespace exs::iwarp {
+namespace exs {
 namespace {
 
 constexpr unsigned kRingEntries = 2;
 enum : std::uint64_t { kAcceptEntry = 1, kCancelEntry = 2 };
 
-// On a thread of its own, as UringBackend::probe explains.
+// On a thread of its own: the kernel takes a ring apart later and interrupts the thread that made it once
+// more, whose epoll_wait(2) would then end with EINTR although no signal came.
 int open_ring(io_uring& ring) {
   int outcome = 0;
   try {
@@ -64,7 +65,7 @@ bool PlainAccept::ring_is_there() {
   }
   ring_allowed_ = false;
   log(LogLevel::kInfo,
-      "iwarp: io_uring_setup failed: %s; accepting from blocking sockets with accept4, which may wait when "
+      "io_uring_setup failed: %s; accepting from blocking sockets with accept4, which may wait when "
       "others accept from them too: make them non-blocking",
       std::strerror(-outcome));
   return false;
@@ -105,4 +106,4 @@ bool PlainAccept::reap(int& result) {
   return done;
 }
 
-}  // namespace exs::iwarp
+}  // namespace exs

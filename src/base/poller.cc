@@ -1,4 +1,4 @@
-#include "src/provider/support/poller.h"
+#include "src/base/poller.h"
 
 #include <unistd.h>
 
@@ -35,7 +35,10 @@ Status Poller::add(int descriptor, std::uint32_t events, Pollable& owner) noexce
   epoll_event event{};
   event.events = events;
   event.data.ptr = &owner;
-  if (kernel::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
+  if (kernel::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) {
+    ++owners_;
+    return {};
+  }
   const int error = errno;
   log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(error));
   return Status(error);
@@ -50,9 +53,10 @@ void Poller::change(int descriptor, std::uint32_t events, Pollable& owner) noexc
   }
 }
 
-void Poller::remove(int descriptor) noexcept {
-  // Fails only if the owner closed the descriptor already, which took it out of the set.
-  kernel::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+bool Poller::remove(int descriptor) noexcept {
+  if (kernel::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr) != 0) return false;
+  if (owners_ > 0) --owners_;
+  return true;
 }
 
 Status Poller::watch(int descriptor, std::uint32_t events, std::uint64_t token) noexcept {

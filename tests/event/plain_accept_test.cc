@@ -6,10 +6,10 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "src/provider/iwarp/plain_accept.h"
+#include "event/engine/plain_accept.h"
 #include "tests/provider/iwarp/sockets.h"
 
-using namespace exs::iwarp;
+using namespace exs;
 using namespace exs::iwarp::test;
 namespace data = boost::unit_test::data;
 

@@ -1,0 +1,48 @@
+#include "event/engine/readiness.h"
+
+#include <array>
+#include <utility>
+
+#include "src/base/io_uring.h"
+
+namespace exs {
+namespace {
+
+constexpr std::size_t kEventsMax = 256;
+
+}  // namespace
+
+Result<std::unique_ptr<Readiness>> Readiness::open() {
+  Result<Poller> poller = Poller::open();
+  if (!poller) return failure(poller.error());
+  return std::unique_ptr<Readiness>(new Readiness(std::move(*poller), io_uring_is_allowed()));
+}
+
+Status Readiness::watch(int descriptor, std::uint32_t events, std::uint64_t token) {
+  const Status status = poller_.watch(descriptor, events, token);
+  if (status.ok()) watched_.insert(token);
+  return status;
+}
+
+void Readiness::unwatch(int descriptor, std::uint64_t token) {
+  if (poller_.remove(descriptor)) watched_.erase(token);
+}
+
+void Readiness::progress(std::uint64_t /*now_ns*/) {
+  if (watched_.empty()) return;
+  std::array<epoll_event, kEventsMax> room;
+  for (const epoll_event& event : poller_.look(room)) {
+    const std::uint64_t token = *Poller::watch_token(event);
+    ++arrivals_;
+    watched_.erase(token);
+    ready_.push_back({CompletionKind::kReadiness, {}, event.events, token, 0});
+  }
+}
+
+std::size_t Readiness::poll(std::span<Completion> out) {
+  std::size_t count = 0;
+  for (; count < out.size() && !ready_.empty(); ++count) out[count] = ready_.pop_front();
+  return count;
+}
+
+}  // namespace exs

@@ -1,0 +1,15 @@
+// Whether the library may use io_uring, as far as its user decides that.
+#pragma once
+
+#include <cstdlib>
+#include <string_view>
+
+namespace exs {
+
+// EXS_IWARP_BACKEND=epoll says no to all of its uses. Thread: any.
+inline bool io_uring_is_allowed() {
+  const char* const backend = std::getenv("EXS_IWARP_BACKEND");
+  return backend == nullptr || std::string_view(backend) != "epoll";
+}
+
+}  // namespace exs
