@@ -2,7 +2,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -267,6 +270,55 @@ BOOST_AUTO_TEST_CASE(a_leader_sleeps_no_longer_than_timers_and_port_allow) {
   port.deadline_ns = 1;
   BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
   shard->stop_leading();
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_without_any_port_runs_tasks_and_timers) {
+  ProviderSet none;
+  const auto alone = std::move(*Shard::create(none));
+  const auto timer = std::make_shared<Timer>();
+  bool ran = false;
+  alone->execute(make_task([&](Shard& owner) {
+    ran = true;
+    owner.arm_timer(1, timer);
+    for (const Role role : kRoles) {
+      BOOST_TEST(owner.port(role) == nullptr);
+      BOOST_TEST((owner.why_no_port(role).code == ReasonCode::kNotBuilt));
+    }
+  }));
+  BOOST_TEST(ran);
+  alone->drive_as_waiter(monotonic_ns(), true);
+  BOOST_TEST(timer->fired == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_sleeping_leader_hears_of_the_first_plain_socket) {
+  int ends[2];
+  BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const UniqueFd near_end(ends[0]);
+  const UniqueFd far_end(ends[1]);
+  const std::uint64_t token = attached();
+  std::atomic<bool> heard = false;
+  client->then = [&] { heard = true; };
+  std::thread leader([&] {
+    Rang rang;
+    WaitLimit never = WaitLimit::until(kNoDeadline);
+    sigset_t none;
+    sigemptyset(&none);
+    BOOST_TEST(shard->try_lead());
+    while (!heard) {
+      BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
+      shard->drive_as_waiter(monotonic_ns(), true, rang);
+    }
+    shard->stop_leading();
+  });
+  ::usleep(10'000);  // asleep by now, most likely
+  execute([&](Shard& owner) {
+    const auto readiness = owner.readiness();
+    BOOST_REQUIRE(readiness.has_value());
+    BOOST_TEST((*readiness)->watch(near_end.get(), POLLIN, token).ok());
+  });
+  BOOST_TEST(::write(far_end.get(), "x", 1) == 1);
+  leader.join();
+  BOOST_TEST(client->tokens.size() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
