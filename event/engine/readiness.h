@@ -18,10 +18,10 @@ class Readiness final : public Port {
  public:
   static Result<std::unique_ptr<Readiness>> open();
 
-  // Watches once: as soon as any of `events` (EPOLL*), an error or a hang-up is there, a kReadiness completion
-  // follows, then nothing until the next watch(), which also may change the events. The descriptor is the caller's,
-  // who may close it, and use its number again, at any time: a completion for a socket that is gone may still come,
-  // or may not.
+  // Watches once: as soon as any of `events` (EPOLL*), an error or a hang-up is there, a kReadiness
+  // completion follows, then nothing until the next watch(), which also may change the events. The descriptor
+  // is the caller's, who may close it, and use its number again, at any time: a completion for a socket that
+  // is gone may still come, or may not.
   Status watch(int descriptor, std::uint32_t events, std::uint64_t token);
   // `descriptor` still is what was given to watch() with this token.
   void unwatch(int descriptor, std::uint64_t token);
@@ -40,8 +40,8 @@ class Readiness final : public Port {
 
   Poller poller_;
   PlainAccept plain_accept_;
-  // Tokens whose completion may come: with none there is nothing to look for. Of a socket that was closed while it
-  // was watched the token stays.
+  // Tokens whose completion may come: with none there is nothing to look for. Of a socket that was closed
+  // while it was watched the token stays.
   std::unordered_set<std::uint64_t> watched_;
   Fifo<Completion> ready_;
   std::uint64_t arrivals_ = 0;

@@ -186,7 +186,7 @@ void Shard::look_at_ports(std::uint64_t now_ns, const Rang& rang) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[i];
     if (!rang[i] && place.port->next_deadline_ns() > now_ns) {
-      [[maybe_unused]] const bool done = place.port->glance(false);
+      [[maybe_unused]] const bool done = place.port->poll_memory(false);
     } else if (is_due(place, now_ns, last_busy_ns)) {
       place.looked_ns = now_ns;
       place.port->progress(now_ns);
@@ -211,7 +211,7 @@ bool Shard::glance(const Rang& rang) {
   end_turn();
   bool all = true;
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    all = places_[i].port->glance(rang[i]) && all;
+    all = places_[i].port->poll_memory(rang[i]) && all;
     note_arrivals(places_[i], looked_ns_);
   }
   settle();

@@ -46,8 +46,8 @@ class ProcessListener {
 // A provider that does not listen on the descriptor it is given. Thread: any.
 class OwnListening {
  public:
-  // `descriptor`: a TCP socket that is bound and does not listen yet. EADDRINUSE and the like as of listen(2).
-  // Null: nothing of the provider's carries the address.
+  // `descriptor`: a TCP socket that is bound and does not listen yet. EADDRINUSE and the like as of
+  // listen(2). Null: nothing of the provider's carries the address.
   virtual Result<std::unique_ptr<ProcessListener>> start_listening(int descriptor, int backlog) = 0;
   // EADDRINUSE: somebody listens on that address and port in a way that bind(2) does not see.
   virtual Status check_address(const sockaddr& address) = 0;
@@ -56,8 +56,8 @@ class OwnListening {
   ~OwnListening() = default;
 };
 
-// The incoming connections of one listening descriptor, or of one ProcessListener, as a port sees them. Destroy
-// to stop listening (the descriptor stays open).
+// The incoming connections of one listening descriptor, or of one ProcessListener, as a port sees them.
+// Destroy to stop listening (the descriptor stays open).
 class PortListener {
  public:
   virtual ~PortListener() = default;
@@ -93,8 +93,8 @@ class Connector {
   virtual Result<std::unique_ptr<PortListener>> listen(int descriptor, const ListenParameters& parameters,
                                                        std::uint64_t listener_token) = 0;
   // Takes a request of this provider's, and its descriptor, borrowed from the caller who must have called
-  // release_descriptor(). The reply leaves no earlier than the next flush(): receives posted before that are in
-  // place in time.
+  // release_descriptor(). The reply leaves no earlier than the next flush(): receives posted before that are
+  // in place in time.
   virtual Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
                                                const ConnectParameters& parameters,
                                                std::uint64_t link_token) = 0;

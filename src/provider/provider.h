@@ -1,16 +1,16 @@
-// The provider interface: verbs semantics, as small as the protocol needs. A provider implements all of Provider,
-// Port and Link. What only some can do is a role of its own, which the object hands out, or null where it has not
-// got that role: Port::connector() and Provider::own_listening() (connector.h), Port::upgrade() and the two
-// upgradable() (upgrade.h), Port::single_issuer().
+// The provider interface: verbs semantics, as small as the protocol needs. A provider implements all of
+// Provider, Port and Link. What only some can do is a role of its own, which the object hands out, or null
+// where it has not got that role: Port::connector() and Provider::own_listening() (connector.h),
+// Port::upgrade() and the two upgradable() (upgrade.h), Port::single_issuer().
 //
 // Common preconditions and promises
-//  1. Methods of ports, listeners and links are called by one thread at a time: the holder of the shard's drive
-//     lock. Provider methods may be called by any thread.
+//  1. Methods of ports, listeners and links are called by one thread at a time: the holder of the shard's
+//     drive lock. Provider methods may be called by any thread.
 //  2. Nothing here blocks and nothing calls back: results come only out of Port::poll.
 //  3. Each post_* is all or nothing. On success exactly one Completion with its token follows, also after
 //     close() (then ECANCELED); until then the memory must stay registered, and unchanged for sends and
-//     writes. On error nothing was posted. Posts of one link complete in post order within a kind;
-//     receives complete in the order of the messages.
+//     writes. On error nothing was posted. Posts of one link complete in post order within a kind; receives
+//     complete in the order of the messages.
 //  4. The link is reliable and ordered: a message posted after a write arrives after its bytes.
 //  5. Bytes from a peer can only end a link (kDisconnected), never the process.
 #pragma once
@@ -163,11 +163,11 @@ class Port {
   // Takes in what arrived as far as that needs neither the time nor a system call. `rang`: wait_fd() is
   // readable, which is worth one system call if that may be all it takes. False: it rang for something that
   // only progress() finds.
-  virtual bool glance(bool rang) { return !rang; }
-  // Goes up whenever progress() or glance() took in something of a peer, also what produced no completion (a
-  // served read).
+  virtual bool poll_memory(bool rang) { return !rang; }
+  // Goes up whenever progress() or poll_memory() took in something of a peer, also what produced no
+  // completion (a served read).
   [[nodiscard]] virtual std::uint64_t arrivals() const noexcept = 0;
-  // Takes completions that progress(), glance() or flush() produced; returns how many were written.
+  // Takes completions that progress(), poll_memory() or flush() produced; returns how many were written.
   virtual std::size_t poll(std::span<Completion> out) = 0;
 
   // When progress() has something to do even if nothing arrives.

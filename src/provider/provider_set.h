@@ -1,5 +1,5 @@
-// The providers that serve one process together, the roles they play in it, and the memory that all of them know
-// by one key.
+// The providers that serve one process together, the roles they play in it, and the memory that all of them
+// know by one key.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// How a connection that one provider sets up is carried by another that has no set-up of its own. The initiator
-// sends an invitation along with its connect, the responder follows it before it accepts, and the link that was
-// set up, or is asked for, gives way.
+// How a connection that one provider sets up is carried by another that has no set-up of its own. The
+// initiator sends an invitation along with its connect, the responder follows it before it accepts, and the
+// link that was set up, or is asked for, gives way.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,10 @@ class ConnectionUpgrade {
   // within a second.
   virtual Result<std::unique_ptr<PendingUpgrade>> begin(std::span<const std::byte> invitation,
                                                         std::uint64_t upgrade_token) = 0;
-  // The link of an upgrade: the responder's after its kUpgradeReady, the initiator's when its peer says that it
-  // is done. Established at once. `descriptor`: the connection's, borrowed until the link is destroyed; its end
-  // is the link's end. `parameters.private_data` is the peer's. ECONNRESET: the ends have not found each other,
-  // or the peer is gone.
+  // The link of an upgrade: the responder's after its kUpgradeReady, the initiator's when its peer says that
+  // it is done. Established at once. `descriptor`: the connection's, borrowed until the link is destroyed;
+  // its end is the link's end. `parameters.private_data` is the peer's. ECONNRESET: the ends have not found
+  // each other, or the peer is gone.
   virtual Result<std::unique_ptr<Link>> adopt(std::unique_ptr<PendingUpgrade> upgrade, int descriptor,
                                               const ConnectParameters& parameters,
                                               std::uint64_t link_token) = 0;

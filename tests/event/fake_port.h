@@ -25,7 +25,7 @@ class FakePort final : public Port, private SingleIssuer {
     ++looks;
     take_in();
   }
-  bool glance(bool rang) override {
+  bool poll_memory(bool rang) override {
     ++glances;
     if (rang && rings_for_messages) take_in();
     return !rang || rings_for_messages;

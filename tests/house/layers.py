@@ -9,6 +9,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What any folder above the providers may know of them.
 PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "connector", "upgrade", "provider_set", "choice", "reason", "explanation")]
 
+# What providers have in common.
+PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("window_table", "completion_queue", "software_iwarp")]
+
 # What event/ may know of the protocol engine.
 PROTO_FACE = ["src/proto/connection.h", "src/proto/operation.h"]
 
@@ -16,7 +19,7 @@ PROTO_FACE = ["src/proto/connection.h", "src/proto/operation.h"]
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
-    "src/provider": ["src/base/", *PROVIDER_FACE, "src/provider/support/"],
+    "src/provider": ["src/base/", *PROVIDER_FACE, *PROVIDER_PARTS],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
     "event/engine": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],
     "event/queue": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],

@@ -9,7 +9,7 @@
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/unique_fd.h"
-#include "src/provider/iwarp/epoll_backend.h"
+#include "src/provider/iwarp/syscall_backend.h"
 #include "src/provider/iwarp/uring_backend.h"
 
 namespace exs::iwarp {
@@ -61,7 +61,8 @@ Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
     return failure(EINVAL);
   }
   if (choice == BackendChoice::kEpoll) {
-    return std::make_unique<EpollBackend>(Reason::make(ReasonCode::kEpollChosen, "EXS_IWARP_BACKEND=epoll"));
+    return std::make_unique<SyscallBackend>(
+        Reason::make(ReasonCode::kEpollChosen, "EXS_IWARP_BACKEND=epoll"));
   }
   const Status usable = UringBackend::probe();
   if (usable.ok()) return std::make_unique<UringBackend>();
@@ -73,7 +74,7 @@ Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
     return failure(usable);
   }
   log(LogLevel::kInfo, "iwarp: io_uring_setup failed: %s; using epoll", std::strerror(usable.error()));
-  return std::make_unique<EpollBackend>(no_io_uring("io_uring_setup", usable.error()));
+  return std::make_unique<SyscallBackend>(no_io_uring("io_uring_setup", usable.error()));
 }
 
 }  // namespace exs::iwarp

@@ -1,10 +1,10 @@
 // The layout of one FPDU: MPA length, DDP and RDMAP headers, pad and CRC (RFC 5044, 5041, 5040). No state.
 //
-//   0  u16 length of the ULPDU (headers behind this field + payload)      2  u8 DDP control   3  u8 RDMAP
-//   control tagged   (16 bytes):  4 u32 STag              8 u64 TO untagged (20 bytes):  4 u32 invalidate
-//   STag   8 u32 QN   12 u32 MSN   16 u32 MO read request (48):    untagged, then 20 u32 sink STag  24 u64
-//   sink TO  32 u32 size  36 u32 source STag
-//                         40 u64 source TO
+//   0  u16 length of the ULPDU (headers behind this field + payload)   2  u8 DDP control   3  u8 RDMAP control
+//   tagged   (16 bytes):  4 u32 STag              8 u64 TO
+//   untagged (20 bytes):  4 u32 invalidate STag   8 u32 QN   12 u32 MSN   16 u32 MO
+//   read request (48):    untagged, then 20 u32 sink STag   24 u64 sink TO   32 u32 size
+//                         36 u32 source STag   40 u64 source TO
 //   then payload, pad to a multiple of 4, CRC32c (always present, zero when CRC is off).
 #pragma once
 

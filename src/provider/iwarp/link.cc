@@ -147,21 +147,21 @@ void IwarpLink::close() noexcept {
   state_ = State::kClosed;
 }
 
-void IwarpLink::end(Status status, std::span<const std::byte> last_words) {
+void IwarpLink::end(Status status, std::span<const std::byte> terminate) {
   if (is_over()) return;
   // A peer that ends its stream in order still leaves posts behind that cannot be carried out any more.
-  shut(status.ok() ? Status(ECONNRESET) : status, last_words);
+  shut(status.ok() ? Status(ECONNRESET) : status, terminate);
   state_ = State::kEnded;
   complete(CompletionKind::kDisconnected, status, 0);
 }
 
-void IwarpLink::shut(Status status, std::span<const std::byte> last_words) noexcept {
+void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexcept {
   ending_ = status;
   if (watched_) context_.poller.remove(descriptor_);
   watched_ = false;
   context_.forget(this);
   transmitter_.abandon();
-  if (!last_words.empty()) say_last_words(last_words);
+  if (!terminate.empty()) send_terminate(terminate);
   transmitter_.clear();
   while (!receiver_.reads().empty())
     complete(CompletionKind::kRead, status, receiver_.reads().pop_front().token);
@@ -174,8 +174,8 @@ void IwarpLink::shut(Status status, std::span<const std::byte> last_words) noexc
   kernel::shutdown(descriptor_, SHUT_WR);
 }
 
-void IwarpLink::say_last_words(std::span<const std::byte> frame) noexcept {
-  transmitter_.queue_last_words(frame);
+void IwarpLink::send_terminate(std::span<const std::byte> frame) noexcept {
+  transmitter_.queue_terminate(frame);
   iovec entries[Transmitter::kPiecesMax];
   IoJob job;
   job.descriptor = descriptor_;

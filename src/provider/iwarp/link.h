@@ -95,9 +95,9 @@ class IwarpLink final : public Link,
   void stream_over();
   void socket_failed(int error, const char* call);
 
-  void end(Status status, std::span<const std::byte> last_words = {});
-  void shut(Status status, std::span<const std::byte> last_words) noexcept;
-  void say_last_words(std::span<const std::byte> frame) noexcept;
+  void end(Status status, std::span<const std::byte> terminate = {});
+  void shut(Status status, std::span<const std::byte> terminate) noexcept;
+  void send_terminate(std::span<const std::byte> frame) noexcept;
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
   void mark_to_flush();
   void mark_to_send();

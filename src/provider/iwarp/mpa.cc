@@ -5,7 +5,7 @@
 
 #include "src/base/bytes.h"
 #include "src/base/log.h"
-#include "src/provider/support/software_iwarp.h"
+#include "src/provider/software_iwarp.h"
 
 namespace exs::iwarp {
 namespace {

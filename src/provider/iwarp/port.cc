@@ -104,7 +104,7 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   const bool look = hot.empty() || crowded_ || ++turns_ % kTurnsPerLook == 0;
   working_.assign(hot.begin(), hot.end());
   receive_from(working_);
-  if (look && !context_.poller.has_no_owners()) look_at_epoll();
+  if (look && !context_.poller.has_no_owners()) poll_descriptors();
   context_.nudges.look(now_ns);
   if (!context_.to_send.empty()) {
     working_.clear();
@@ -115,7 +115,7 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   for (std::size_t i = 0; i < context_.listeners.size(); ++i) context_.listeners[i]->check_deadlines();
 }
 
-void IwarpPort::look_at_epoll() {
+void IwarpPort::poll_descriptors() {
   std::array<epoll_event, kEventsMax> room;
   const std::span<epoll_event> events = context_.poller.look(room);
   crowded_ = false;

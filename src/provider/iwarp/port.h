@@ -52,7 +52,7 @@ class IwarpPort final : public Port, private Connector {
                                        const ConnectParameters& parameters,
                                        std::uint64_t link_token) override;
 
-  void look_at_epoll();
+  void poll_descriptors();
   // Both empty `links` as far as they get in a bounded number of passes.
   void receive_from(std::vector<IwarpLink*>& links);
   void send_for(std::vector<IwarpLink*>& links);

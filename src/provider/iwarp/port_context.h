@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "src/base/poller.h"
+#include "src/provider/completion_queue.h"
 #include "src/provider/iwarp/chunk_pool.h"
 #include "src/provider/iwarp/nudge.h"
 #include "src/provider/iwarp/settings.h"
-#include "src/provider/support/completion_queue.h"
 
 namespace exs::iwarp {
 
@@ -24,8 +24,6 @@ class HotLinks {
   static constexpr std::size_t kMax = 4;
 
   void touch(IwarpLink* link) noexcept;
-  std::vector<IwarpListener*> listeners;
-
   void forget(const IwarpLink* link) noexcept;
   // One more look found nothing; links that stay silent for long leave the list.
   void cool(IwarpLink* link) noexcept;

@@ -20,7 +20,7 @@
 #include "src/provider/iwarp/fpdu.h"
 #include "src/provider/iwarp/read_budget.h"
 #include "src/provider/iwarp/terminate.h"
-#include "src/provider/support/window_table.h"
+#include "src/provider/window_table.h"
 
 namespace exs::iwarp {
 

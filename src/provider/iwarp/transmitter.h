@@ -2,8 +2,8 @@
 //
 // Design notes
 //  1. A message is cut into FPDUs only when the socket may take them: until then it is one queue entry.
-//  2. Messages are never interleaved. Our own and the answers to the peer's reads take turns message by
-//  message.
+//  2. Messages are never interleaved. Our own and the answers to the peer's reads take turns message
+//     by message.
 //  3. Small payloads are copied behind their header when posted, so that many messages become one iovec.
 //     Large ones are sent from where they lie.
 //  4. A read that exceeds the budget holds back what was posted behind it, as a hardware send queue would.
@@ -72,7 +72,7 @@ class Transmitter {
   // never.
   void abandon();
   // After abandon(): queues one last frame behind that rest.
-  void queue_last_words(std::span<const std::byte> frame) { queue_handshake(frame); }
+  void queue_terminate(std::span<const std::byte> frame) { queue_handshake(frame); }
   void clear();
 
  private:

@@ -10,7 +10,7 @@
 #include "src/provider/provider.h"
 #include "src/provider/shm/exchange.h"
 #include "src/provider/shm/meeting.h"
-#include "src/provider/support/window_table.h"
+#include "src/provider/window_table.h"
 
 namespace exs::shm {
 

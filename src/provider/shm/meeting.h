@@ -9,7 +9,7 @@
 
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/identity.h"
-#include "src/provider/support/completion_queue.h"
+#include "src/provider/completion_queue.h"
 #include "src/provider/upgrade.h"
 
 namespace exs::shm {

@@ -110,7 +110,7 @@ void ShmPort::progress(std::uint64_t now_ns) {
   flush();
 }
 
-bool ShmPort::glance(bool rang) {
+bool ShmPort::poll_memory(bool rang) {
   if (rang) return false;
   for (const auto& exchange : exchanges_) exchange->look();
   if (any_gone_.load(std::memory_order_relaxed)) retract_gone();

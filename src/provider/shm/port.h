@@ -26,7 +26,7 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionUser
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
-  bool glance(bool rang) override;
+  bool poll_memory(bool rang) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;

@@ -10,7 +10,7 @@
 #include "src/base/poller.h"
 #include "src/provider/shm/regions.h"
 #include "src/provider/shm/settings.h"
-#include "src/provider/support/completion_queue.h"
+#include "src/provider/completion_queue.h"
 
 namespace exs::shm {
 

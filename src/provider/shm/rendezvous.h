@@ -20,7 +20,7 @@
 #include "src/provider/shm/identity.h"
 #include "src/provider/shm/meeting.h"
 #include "src/provider/shm/settings.h"
-#include "src/provider/support/completion_queue.h"
+#include "src/provider/completion_queue.h"
 
 namespace exs::shm {
 

@@ -128,30 +128,30 @@ void Device::read_events() {
 }
 
 void Device::tell(const ibv_async_event& event) {
-  DeviceTrouble trouble{};
+  DeviceFailure kind{};
   std::uint32_t number = 0;
   switch (event.event_type) {
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-      trouble = DeviceTrouble::kQueuePair;
+      kind = DeviceFailure::kQueuePair;
       number = event.element.qp->qp_num;
       break;
     case IBV_EVENT_PORT_ERR:
-      trouble = DeviceTrouble::kPort;
+      kind = DeviceFailure::kPort;
       number = static_cast<std::uint32_t>(event.element.port_num);
       log(LogLevel::kWarn, "verbs: %s port %u went down: its connections end with ENETDOWN", name(), number);
       break;
     case IBV_EVENT_DEVICE_FATAL:
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
-      trouble = DeviceTrouble::kDevice;
+      kind = DeviceFailure::kDevice;
       log(LogLevel::kError, "verbs: %s: %s: its connections end", name(),
           ::ibv_event_type_str(event.event_type));
       break;
     default: return;
   }
-  for (DeviceUser* user : users_) user->device_trouble(context_, trouble, number);
+  for (DeviceUser* user : users_) user->device_failed(context_, kind, number);
 }
 
 // ---------------------------------------------------------------- all of them

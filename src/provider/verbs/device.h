@@ -28,19 +28,19 @@ struct CqCloser {
 };
 using OwnedCq = std::unique_ptr<ibv_cq, CqCloser>;
 
-enum class DeviceTrouble : std::uint8_t {
+enum class DeviceFailure : std::uint8_t {
   kQueuePair,  // one queue pair can no longer be used
   kPort,       // the port went down
   kDevice,     // the device is gone, or must be reset
 };
 
-// Hears of trouble of any device it has joined. Thread: any, with the device's lock held: takes a note and
+// Hears of failures of any device it has joined. Thread: any, with the device's lock held: takes a note and
 // rings.
 class DeviceUser {
  public:
   virtual ~DeviceUser() = default;
   // `number`: of the queue pair or the port.
-  virtual void device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) = 0;
+  virtual void device_failed(const ibv_context* device, DeviceFailure kind, std::uint32_t number) = 0;
 };
 
 // Thread: any. Lives as long as the process once it is open: librdmacm keeps the context.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/provider/support/software_iwarp.h"
+#include "src/provider/software_iwarp.h"
 
 namespace exs::verbs {
 namespace {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 // How long a closed connection may take to get rid of its last messages.
-constexpr std::uint64_t kLeaveNs = 1000 * kNsPerMs;
+constexpr std::uint64_t kClosingNs = 1000 * kNsPerMs;
 // A flushed queue pair and no word of the connection manager for so long: it will not come.
 constexpr std::uint64_t kFlushedNs = 500 * kNsPerMs;
 // Between the first message and the first nudge, and after the last one; each pause is twice the one before.
@@ -23,11 +23,11 @@ constexpr std::uint64_t kFirstNudgeNs = 30 * kNsPerMs;
 constexpr std::uint64_t kLastNudgeNs = 480 * kNsPerMs;
 
 // For the ids of connections that nobody owns any more.
-class Deaf final : public CmClient {
+class IgnoreEvents final : public CmClient {
  public:
   void cm_event(const rdma_cm_event&) override {}
 };
-Deaf deaf;
+IgnoreEvents ignore_events;
 
 bool same_host_address(const sockaddr& one, const sockaddr& other) {
   if (one.sa_family != other.sa_family) return false;
@@ -185,8 +185,8 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
                               queue_pair_->has_messages_only() && !queue_pair_->is_idle() &&
                               !queue_pair_->has_failed();
   if (queue_pair_ && (unanswered || messages_leave)) {
-    context_.leaving.push_back(std::make_unique<Leaving>(channel_, std::move(id_), std::move(queue_pair_),
-                                                         unanswered, monotonic_ns() + kLeaveNs));
+    context_.closing.push_back(std::make_unique<ClosingConnection>(
+        channel_, std::move(id_), std::move(queue_pair_), unanswered, monotonic_ns() + kClosingNs));
   }
   if (queue_pair_) {
     if (connected) ::rdma_disconnect(id_.get());
@@ -196,7 +196,7 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
     queue_pair_.reset();
   }
   windows_.clear();  // last: a peer that is being served is told of the end, not of a wrong key
-  if (id_) id_->context = &deaf;
+  if (id_) id_->context = &ignore_events;
   id_.reset();
   for (const PostedReceive& receive : receives_) complete(CompletionKind::kReceive, status, receive.token);
   receives_.clear();

@@ -22,11 +22,9 @@ using QueuesOf = Result<Queues*> (*)(PortContext&, rdma_cm_id&);
 //     taken from the completion queues first. A failed work request ends the link as well. Both do so at the
 //     port's next step, never inside the event that tells.
 //  3. A window is a registration of its own, so the peer reaches the window's range, in its direction, while
-//  it
-//     stands, and nothing else of the region.
+//     it stands, and nothing else of the region.
 //  4. Some iWARP responders miss what comes right after their reply (siw does) until more arrives: an
-//  initiator
-//     that hears nothing after its first message writes no bytes, a few times.
+//     initiator that hears nothing after its first message writes no bytes, a few times.
 // Thread: shard.
 class VerbsLink final : public Link, private CmClient, private QueuePairClient {
  public:

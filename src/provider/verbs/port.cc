@@ -16,8 +16,8 @@
 #include "src/base/log.h"
 #include "src/provider/verbs/addresses.h"
 #include "src/provider/verbs/incoming_request.h"
-#include "src/provider/verbs/listener.h"
-#include "src/provider/verbs/listening.h"
+#include "src/provider/verbs/port_listener.h"
+#include "src/provider/verbs/process_listener.h"
 
 namespace exs::verbs {
 namespace {
@@ -53,27 +53,27 @@ void destroy_elsewhere(std::unique_ptr<PortContext> context) noexcept {
 Result<std::unique_ptr<Port>> VerbsPort::open(Devices& devices) {
   Result<Poller> poller = Poller::open();
   if (!poller) return failure(poller.error());
-  UniqueFd bell(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell.valid()) return failure(errno);
-  std::unique_ptr<VerbsPort> port(new VerbsPort(std::move(*poller), devices, std::move(bell)));
-  if (const Status status = port->context_.poller.add(port->bell_fd_.get(), EPOLLIN, port->bell_);
+  UniqueFd wakeup(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wakeup.valid()) return failure(errno);
+  std::unique_ptr<VerbsPort> port(new VerbsPort(std::move(*poller), devices, std::move(wakeup)));
+  if (const Status status = port->context_.poller.add(port->wakeup_fd_.get(), EPOLLIN, port->wakeup_);
       !status.ok())
     return failure(status);
-  if (const Status status = port->look_again_.open(port->context_.poller); !status.ok())
+  if (const Status status = port->recheck_timer_.open(port->context_.poller); !status.ok())
     return failure(status);
   return port;
 }
 
-VerbsPort::VerbsPort(Poller&& poller, Devices& devices, UniqueFd bell)
+VerbsPort::VerbsPort(Poller&& poller, Devices& devices, UniqueFd wakeup)
     : owned_context_(std::make_unique<PortContext>(std::move(poller), devices)),
       context_(*owned_context_),
       addresses_([this](const sockaddr& address) { address_gone(address); }),
-      bell_fd_(std::move(bell)),
-      bell_(*this) {}
+      wakeup_fd_(std::move(wakeup)),
+      wakeup_(*this) {}
 
 VerbsPort::~VerbsPort() {
   for (const auto& watched : watched_) watched->device().leave(*this);
-  const bool would_wait = std::any_of(context_.leaving.begin(), context_.leaving.end(),
+  const bool would_wait = std::any_of(context_.closing.begin(), context_.closing.end(),
                                       [](const auto& one) { return one->is_unanswered(); });
   if (would_wait) destroy_elsewhere(std::move(owned_context_));
 }
@@ -119,8 +119,8 @@ Result<std::unique_ptr<PortListener>> VerbsPort::listen(int, const ListenParamet
                                                         std::uint64_t listener_token) {
   if (parameters.listening == nullptr) return failure(EINVAL);
   // Listenings come from our provider only.
-  auto listener = std::make_unique<VerbsListener>(
-      context_, static_cast<VerbsListening&>(*parameters.listening), listener_token);
+  auto listener = std::make_unique<VerbsPortListener>(
+      context_, static_cast<VerbsProcessListener&>(*parameters.listening), listener_token);
   if (const Status status = listener->start(); !status.ok()) return failure(status);
   in_use_ = true;
   return listener;
@@ -163,56 +163,56 @@ void VerbsPort::progress(std::uint64_t now_ns) {
   context_.now_ns = now_ns;
   if (!in_use_) return;
   for (const auto& queues : context_.queues) queues->poll();
-  if (must_look_ || now_ns - looked_ns_ >= kLookNs) look_at_epoll();
-  if (!context_.timed.empty()) do_due();
-  if (!context_.ending.empty()) end_ended();
-  if (!context_.leaving.empty()) let_leave();
+  if (must_poll_descriptors_ || now_ns - descriptors_polled_ns_ >= kLookNs) poll_descriptors();
+  if (!context_.timed.empty()) run_timers();
+  if (!context_.ending.empty()) end_marked_links();
+  if (!context_.closing.empty()) drop_closed();
 }
 
 // Who slept for messages is rung for by a completion channel, nearly always. Whatever else is there keeps the
 // descriptor readable.
-bool VerbsPort::glance(bool rang) {
+bool VerbsPort::poll_memory(bool rang) {
   if (!in_use_) return !rang;
   bool heard = false;
   for (const auto& queues : context_.queues) {
     heard = heard || (rang && queues->hear());
     queues->poll();
   }
-  if (!context_.ending.empty()) end_ended();
+  if (!context_.ending.empty()) end_marked_links();
   return heard || !rang;
 }
 
-void VerbsPort::look_at_epoll() {
-  looked_ns_ = context_.now_ns;
-  must_look_ = false;
+void VerbsPort::poll_descriptors() {
+  descriptors_polled_ns_ = context_.now_ns;
+  must_poll_descriptors_ = false;
   // Devices that have come into use since.
   for (std::size_t i = watched_.size(); i < context_.queues.size(); ++i)
-    hear_of(context_.queues[i]->device());
+    watch_events_of(context_.queues[i]->device());
   std::array<epoll_event, kEventsMax> room;
   for (const epoll_event& event : context_.poller.look(room)) {
     static_cast<Pollable*>(event.data.ptr)->ready(event.events);
   }
 }
 
-// If it cannot be, the device's trouble shows in work requests that fail.
-void VerbsPort::hear_of(Device& device) {
+// If it cannot be, the device's failure shows in work requests that fail.
+void VerbsPort::watch_events_of(Device& device) {
   watched_.push_back(std::make_unique<DeviceEvents>(device));
   device.join(*this);
   [[maybe_unused]] const Status logged = context_.poller.add(device.event_fd(), EPOLLIN, *watched_.back());
 }
 
-void VerbsPort::end_ended() {
+void VerbsPort::end_marked_links() {
   ++context_.arrivals;
   // Those that end meanwhile have their turn next time.
   const auto ending = std::exchange(context_.ending, {});
   for (VerbsLink* link : ending) link->end_now();
 }
 
-void VerbsPort::let_leave() {
-  std::erase_if(context_.leaving, [&](const auto& one) { return one->is_done(context_.now_ns); });
+void VerbsPort::drop_closed() {
+  std::erase_if(context_.closing, [&](const auto& one) { return one->is_done(context_.now_ns); });
 }
 
-void VerbsPort::do_due() {
+void VerbsPort::run_timers() {
   const auto timed = context_.timed;
   for (VerbsLink* link : timed) {
     if (link->due_ns() <= context_.now_ns) link->due();
@@ -222,18 +222,18 @@ void VerbsPort::do_due() {
 std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
   std::uint64_t deadline_ns = kNoDeadline;
   for (const VerbsLink* link : context_.timed) deadline_ns = std::min(deadline_ns, link->due_ns());
-  for (const auto& one : context_.leaving) deadline_ns = std::min(deadline_ns, one->until_ns());
+  for (const auto& one : context_.closing) deadline_ns = std::min(deadline_ns, one->until_ns());
   if (!context_.ending.empty()) deadline_ns = 0;
   return deadline_ns;
 }
 
 bool VerbsPort::arm() {
-  must_look_ = true;
+  must_poll_descriptors_ = true;
   if (!in_use_) return true;
   bool quiet = context_.ending.empty();
   for (const auto& queues : context_.queues) {
     quiet = queues->arm() && quiet;
-    if (queues->must_look_again()) look_again_.set();
+    if (queues->needs_recheck()) recheck_timer_.set();
   }
   return quiet;
 }
@@ -242,32 +242,32 @@ void VerbsPort::disarm() {
   for (const auto& queues : context_.queues) queues->disarm();
 }
 
-// ---------------------------------------------------------------- trouble
+// ---------------------------------------------------------------- failures
 
-void VerbsPort::device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) {
+void VerbsPort::device_failed(const ibv_context* device, DeviceFailure kind, std::uint32_t number) {
   {
-    LockGuard guard(trouble_mutex_);
-    troubles_.push_back({device, trouble, number});
+    LockGuard guard(failures_mutex_);
+    failures_.push_back({device, kind, number});
   }
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = kernel::write(bell_fd_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto written = kernel::write(wakeup_fd_.get(), &one, sizeof one);
 }
 
-void VerbsPort::hear_troubles() {
+void VerbsPort::handle_device_events() {
   std::uint64_t rings = 0;
-  [[maybe_unused]] const auto got = kernel::read(bell_fd_.get(), &rings, sizeof rings);
-  std::vector<Trouble> heard;
+  [[maybe_unused]] const auto got = kernel::read(wakeup_fd_.get(), &rings, sizeof rings);
+  std::vector<Failure> heard;
   {
-    LockGuard guard(trouble_mutex_);
-    heard.swap(troubles_);
+    LockGuard guard(failures_mutex_);
+    heard.swap(failures_);
   }
-  for (const Trouble& trouble : heard) {
+  for (const Failure& reported : heard) {
     for (VerbsLink* link : context_.links) {
-      if (!link->is_on(trouble.device)) continue;
-      if (trouble.kind == DeviceTrouble::kDevice) link->end_soon(Status(ENODEV));
-      if (trouble.kind == DeviceTrouble::kPort && link->port_number() == trouble.number)
+      if (!link->is_on(reported.device)) continue;
+      if (reported.kind == DeviceFailure::kDevice) link->end_soon(Status(ENODEV));
+      if (reported.kind == DeviceFailure::kPort && link->port_number() == reported.number)
         link->end_soon(Status(ENETDOWN));
-      if (trouble.kind == DeviceTrouble::kQueuePair && link->has_queue_pair(trouble.number))
+      if (reported.kind == DeviceFailure::kQueuePair && link->has_queue_pair(reported.number))
         link->end_soon(Status(EIO));
     }
   }

@@ -11,8 +11,8 @@
 #include "src/provider/connector.h"
 #include "src/provider/verbs/address_watch.h"
 #include "src/provider/verbs/link.h"
-#include "src/provider/verbs/look_again.h"
 #include "src/provider/verbs/port_context.h"
+#include "src/provider/verbs/recheck_timer.h"
 
 namespace exs::verbs {
 
@@ -26,7 +26,7 @@ class VerbsPort final : public Port, private Connector, private DeviceUser {
 
   void flush() override;
   void progress(std::uint64_t now_ns) override;
-  bool glance(bool rang) override;
+  bool poll_memory(bool rang) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
@@ -36,10 +36,10 @@ class VerbsPort final : public Port, private Connector, private DeviceUser {
 
  private:
   // Something that a device or the kernel told another thread, or that this one has to read.
-  class Bell final : public Pollable {
+  class Wakeup final : public Pollable {
    public:
-    explicit Bell(VerbsPort& port) : port_(port) {}
-    void ready(std::uint32_t) override { port_.hear_troubles(); }
+    explicit Wakeup(VerbsPort& port) : port_(port) {}
+    void ready(std::uint32_t) override { port_.handle_device_events(); }
 
    private:
     VerbsPort& port_;
@@ -53,13 +53,13 @@ class VerbsPort final : public Port, private Connector, private DeviceUser {
    private:
     Device& device_;
   };
-  struct Trouble {
+  struct Failure {
     const ibv_context* device = nullptr;
-    DeviceTrouble kind = DeviceTrouble::kQueuePair;
+    DeviceFailure kind = DeviceFailure::kQueuePair;
     std::uint32_t number = 0;
   };
 
-  VerbsPort(Poller&& poller, Devices& devices, UniqueFd bell);
+  VerbsPort(Poller&& poller, Devices& devices, UniqueFd wakeup);
 
   // Connector
   bool may_reach(const sockaddr* peer, Reason& why_not) override;
@@ -72,29 +72,29 @@ class VerbsPort final : public Port, private Connector, private DeviceUser {
                                        const ConnectParameters& parameters,
                                        std::uint64_t link_token) override;
 
-  void device_trouble(const ibv_context* device, DeviceTrouble trouble, std::uint32_t number) override;
-  void hear_troubles();
+  void device_failed(const ibv_context* device, DeviceFailure kind, std::uint32_t number) override;
+  void handle_device_events();
   void address_gone(const sockaddr& address);
   Status open_channel();
   static Result<Queues*> queues_of(PortContext& context, rdma_cm_id& id);
-  void hear_of(Device& device);
-  void look_at_epoll();
-  void end_ended();
-  void let_leave();
-  void do_due();
+  void watch_events_of(Device& device);
+  void poll_descriptors();
+  void end_marked_links();
+  void drop_closed();
+  void run_timers();
 
   std::unique_ptr<PortContext> owned_context_;  // outlives the port while the kernel holds on to a connection
   PortContext& context_;
   AddressWatch addresses_;
-  const UniqueFd bell_fd_;
-  Bell bell_;
-  LookAgain look_again_;
+  const UniqueFd wakeup_fd_;
+  Wakeup wakeup_;
+  RecheckTimer recheck_timer_;
   std::vector<std::unique_ptr<DeviceEvents>> watched_;
   bool in_use_ = false;  // something may come from the kernel
-  bool must_look_ = true;
-  std::uint64_t looked_ns_ = 0;
-  Mutex trouble_mutex_;
-  std::vector<Trouble> troubles_ EXS_GUARDED_BY(trouble_mutex_);
+  bool must_poll_descriptors_ = true;
+  std::uint64_t descriptors_polled_ns_ = 0;
+  Mutex failures_mutex_;
+  std::vector<Failure> failures_ EXS_GUARDED_BY(failures_mutex_);
 };
 
 }  // namespace exs::verbs

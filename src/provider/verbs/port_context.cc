@@ -4,8 +4,9 @@
 
 namespace exs::verbs {
 
-Leaving::Leaving(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<QueuePair> queue_pair,
-                 bool unanswered, std::uint64_t until_ns)
+ClosingConnection::ClosingConnection(std::shared_ptr<CmChannel> channel, CmId id,
+                                     std::unique_ptr<QueuePair> queue_pair, bool unanswered,
+                                     std::uint64_t until_ns)
     : channel_(std::move(channel)),
       id_(std::move(id)),
       queue_pair_(std::move(queue_pair)),
@@ -15,11 +16,11 @@ Leaving::Leaving(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<Qu
   queue_pair_->forget_client();
 }
 
-Leaving::~Leaving() {
+ClosingConnection::~ClosingConnection() {
   if (!is_unanswered()) ::rdma_disconnect(id_.get());
 }
 
-bool Leaving::is_done(std::uint64_t now_ns) const noexcept {
+bool ClosingConnection::is_done(std::uint64_t now_ns) const noexcept {
   if (heard_) return true;
   return !unanswered_ && (queue_pair_->is_idle() || queue_pair_->has_failed() || until_ns_ <= now_ns);
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/poller.h"
-#include "src/provider/support/completion_queue.h"
+#include "src/provider/completion_queue.h"
 #include "src/provider/verbs/cm_channel.h"
 #include "src/provider/verbs/device.h"
 #include "src/provider/verbs/queue_pair.h"
@@ -18,12 +18,12 @@ class VerbsLink;
 
 // A closed connection that cannot go yet: its last messages have not left, or an iWARP peer has not answered,
 // and the kernel would hold up whoever destroys it for as long as that takes (ten seconds). Thread: shard.
-class Leaving final : public CmClient {
+class ClosingConnection final : public CmClient {
  public:
   // `id` and `queue_pair` are its own from now on.
-  Leaving(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<QueuePair> queue_pair, bool unanswered,
-          std::uint64_t until_ns);
-  ~Leaving() override;
+  ClosingConnection(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<QueuePair> queue_pair,
+                    bool unanswered, std::uint64_t until_ns);
+  ~ClosingConnection() override;
   [[nodiscard]] bool is_done(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool is_unanswered() const noexcept { return unanswered_ && !heard_; }
   [[nodiscard]] std::uint64_t until_ns() const noexcept { return unanswered_ ? kNoDeadline : until_ns_; }
@@ -50,7 +50,7 @@ struct PortContext {
   std::uint64_t now_ns = 0;
   std::shared_ptr<CmChannel> channel;  // made with the first connection
   std::vector<std::unique_ptr<Queues>> queues;
-  std::vector<std::unique_ptr<Leaving>> leaving;
+  std::vector<std::unique_ptr<ClosingConnection>> closing;
   std::vector<VerbsLink*> links;     // all that are not over
   std::vector<VerbsLink*> replying;  // accepted, and the peer is to be told
   std::vector<VerbsLink*> ending;    // at the next progress()

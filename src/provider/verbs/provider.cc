@@ -1,8 +1,8 @@
 #include <memory>
 
 #include "src/provider/connector.h"
-#include "src/provider/verbs/listening.h"
 #include "src/provider/verbs/port.h"
+#include "src/provider/verbs/process_listener.h"
 #include "src/provider/verbs/survey.h"
 #include "src/provider/verbs/verbs.h"
 
@@ -43,12 +43,12 @@ class VerbsProvider final : public Provider, private OwnListening {
   // OwnListening
   Result<std::unique_ptr<ProcessListener>> start_listening(int descriptor, int backlog) override {
     if (!any_device() || !devices_.are_ours()) return std::unique_ptr<ProcessListener>();
-    return VerbsListening::start(descriptor, backlog);
+    return VerbsProcessListener::start(descriptor, backlog);
   }
 
   Status check_address(const sockaddr& address) override {
     if (!any_device() || !devices_.are_ours()) return Status();
-    return VerbsListening::check(address);
+    return VerbsProcessListener::check(address);
   }
 
   Devices devices_;

@@ -30,8 +30,7 @@ class QueuePairClient {
 
 // Design notes
 //  1. A message is copied as it is posted, so it has left as far as its memory is concerned; the queue pair
-//  must
-//     live until it has left for good (`is_idle`).
+//     must live until it has left for good (`is_idle`).
 //  2. What finds the send queue full waits in `waiting_`, and all that is posted later behind it.
 //  3. Completions name their work request and come in any order: siw's messages overtake its READs.
 //  4. Destroying it is what ends all access of the device to memory. What was not completed by then is

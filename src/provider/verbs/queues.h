@@ -3,16 +3,13 @@
 //
 // Design notes
 //  1. Messages complete on queues of their own, apart from our work requests: a thread that sleeps for
-//  messages
-//     is not woken because one that it sent has left. What we sent completes on queues that ring only while
-//     somebody waits for a READ or WRITE, or for room.
+//     messages is not woken because one that it sent has left. What we sent completes on queues that ring
+//     only while somebody waits for a READ or WRITE, or for room.
 //  2. Completion queues must never overflow, so each has room for all that may ever complete on it; when
-//  there
-//     is none for one more queue pair, another pair of queues is made (a "lane").
+//     there is none for one more queue pair, another pair of queues is made (a "lane").
 //  3. A shared receive queue is used where a sender that finds it empty is held up (InfiniBand, RoCE), so
-//  idle
-//     connections cost no buffers. On iWARP an empty one ends the connection, whoever emptied it: there each
-//     queue pair has as many receives of its own as its peer has credits.
+//     idle connections cost no buffers. On iWARP an empty one ends the connection, whoever emptied it: there
+//     each queue pair has as many receives of its own as its peer has credits.
 //  4. A queue pair is gone when it has been destroyed and both its completion queues have been emptied: then
 //     its number may come back.
 #pragma once
@@ -100,7 +97,7 @@ class Queues final : public Pollable {
   // is how a peer's silence shows.
   void post_begins() noexcept { ++posts_; }
   void post_ends() noexcept { --posts_; }
-  [[nodiscard]] bool must_look_again() const noexcept { return posts_ > 0 && waiting_ == 0; }
+  [[nodiscard]] bool needs_recheck() const noexcept { return posts_ > 0 && waiting_ == 0; }
   // Somebody waits for a work request of ours to complete.
   void begin_waiting() noexcept;
   void end_waiting() noexcept { --waiting_; }

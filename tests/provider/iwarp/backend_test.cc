@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "src/provider/iwarp/epoll_backend.h"
+#include "src/provider/iwarp/syscall_backend.h"
 #include "src/provider/iwarp/uring_backend.h"
 #include "tests/provider/iwarp/link_pair.h"
 
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_SUITE(backend_test)
 
 BOOST_AUTO_TEST_CASE(plain_calls) {
   Batch batch;
-  EpollBackend backend;
+  SyscallBackend backend;
   backend.perform(batch.jobs);
   batch.check_received();
 }

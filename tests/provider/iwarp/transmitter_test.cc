@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(abandoned_stream_ends_at_an_fpdu_and_every_post_once) {
     rig.transmitter.abandon();
     RC_ASSERT(rig.ends.ended == static_cast<int>(rig.posted));
     const TerminateFrame words = make_terminate(kNoReceive, {}, crc);
-    rig.transmitter.queue_last_words(std::span(words.bytes).first(words.length));
+    rig.transmitter.queue_terminate(std::span(words.bytes).first(words.length));
     while (rig.pull(100'000) > 0) {
     }
     // Expect: the peer reads our last words behind a whole FPDU.

@@ -6,9 +6,9 @@
 namespace exs::iwarp {
 
 // Thread: shard.
-class EpollBackend final : public Backend {
+class SyscallBackend final : public Backend {
  public:
-  explicit EpollBackend(const Reason& why = {}) : why_(why) {}
+  explicit SyscallBackend(const Reason& why = {}) : why_(why) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "epoll"; }
   [[nodiscard]] std::size_t batch_max() const noexcept override { return 1; }
   void perform(std::span<IoJob> jobs) noexcept override {

@@ -17,7 +17,7 @@
 namespace exs::verbs {
 
 // Thread: shard.
-class LookAgain final : public Pollable {
+class RecheckTimer final : public Pollable {
  public:
   // `poller`: the port's; outlives this.
   Status open(Poller& poller) {

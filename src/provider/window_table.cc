@@ -1,4 +1,4 @@
-#include "src/provider/support/window_table.h"
+#include "src/provider/window_table.h"
 
 #include <utility>
 

@@ -15,14 +15,13 @@ namespace exs::verbs {
 //  1. One id for each address that a device carries, never the wildcard: with it the connection manager would
 //     listen on iWARP devices too, whose listeners are TCP listeners of the kernel.
 //  2. A socket bound to one address of an iWARP device leaves the TCP port to the device. Bound to all
-//  addresses,
-//     it keeps it, and peers of that device reach the software provider.
+//     addresses, it keeps it, and peers of that device reach the software provider.
 // Thread: the owner's, then that of the port that listens.
-class VerbsListening final : public ProcessListener, private CmClient {
+class VerbsProcessListener final : public ProcessListener, private CmClient {
  public:
   // Null: no device carries an address of it.
   static Result<std::unique_ptr<ProcessListener>> start(int descriptor, int backlog);
-  ~VerbsListening() override;
+  ~VerbsProcessListener() override;
   // EADDRINUSE: another process, or socket, listens there.
   static Status check(const sockaddr& address);
 
@@ -35,7 +34,7 @@ class VerbsListening final : public ProcessListener, private CmClient {
   [[nodiscard]] std::uint64_t requests_seen() const noexcept { return seen_; }
 
  private:
-  VerbsListening(std::shared_ptr<CmChannel> channel, int backlog)
+  VerbsProcessListener(std::shared_ptr<CmChannel> channel, int backlog)
       : channel_(std::move(channel)), backlog_(backlog) {}
   void cm_event(const rdma_cm_event& event) override;
   // ENODEV: no device carries the address.

@@ -3,17 +3,17 @@
 
 #include <memory>
 
-#include "src/provider/verbs/listening.h"
 #include "src/provider/verbs/port_context.h"
+#include "src/provider/verbs/process_listener.h"
 
 namespace exs::verbs {
 
 // Thread: shard.
-class VerbsListener final : public PortListener, private Pollable {
+class VerbsPortListener final : public PortListener, private Pollable {
  public:
-  VerbsListener(PortContext& context, VerbsListening& listening, std::uint64_t token)
+  VerbsPortListener(PortContext& context, VerbsProcessListener& listening, std::uint64_t token)
       : context_(context), listening_(listening), token_(token) {}
-  ~VerbsListener() override { context_.poller.remove(listening_.channel().descriptor()); }
+  ~VerbsPortListener() override { context_.poller.remove(listening_.channel().descriptor()); }
 
   Status start() { return context_.poller.add(listening_.channel().descriptor(), EPOLLIN, *this); }
   std::unique_ptr<ConnectionRequest> next_request() override { return listening_.next_request(); }
@@ -28,7 +28,7 @@ class VerbsListener final : public PortListener, private Pollable {
   }
 
   PortContext& context_;
-  VerbsListening& listening_;
+  VerbsProcessListener& listening_;
   const std::uint64_t token_;
   const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
 };

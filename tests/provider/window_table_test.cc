@@ -3,11 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "src/provider/support/window_table.h"
+#include "src/provider/window_table.h"
 
 using namespace exs;
 
-BOOST_AUTO_TEST_SUITE(window_test)
+BOOST_AUTO_TEST_SUITE(window_table_test)
 
 BOOST_AUTO_TEST_CASE(only_the_range_in_the_direction_is_found) {
   const bool held = rc::check("find", [](std::uint64_t secret) {

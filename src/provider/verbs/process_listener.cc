@@ -1,4 +1,4 @@
-#include "src/provider/verbs/listening.h"
+#include "src/provider/verbs/process_listener.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -31,33 +31,33 @@ sockaddr_storage with_port(const sockaddr& address, const sockaddr_storage& like
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessListener>> VerbsListening::start(int descriptor, int backlog) {
+Result<std::unique_ptr<ProcessListener>> VerbsProcessListener::start(int descriptor, int backlog) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   if (kernel::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
     return failure(errno);
   auto channel = CmChannel::open();
   if (!channel) return std::unique_ptr<ProcessListener>();
-  std::unique_ptr<VerbsListening> made(new VerbsListening(std::move(*channel), backlog));
+  std::unique_ptr<VerbsProcessListener> made(new VerbsProcessListener(std::move(*channel), backlog));
   const Status status = is_any(address) ? made->listen_on_all(address) : made->listen_on(address, true);
   if (!status.ok() && status != Status(ENODEV)) return failure(status);
   if (made->ids_.empty()) return std::unique_ptr<ProcessListener>();
   return std::unique_ptr<ProcessListener>(std::move(made));
 }
 
-VerbsListening::~VerbsListening() = default;
+VerbsProcessListener::~VerbsProcessListener() = default;
 
-Status VerbsListening::check(const sockaddr& address) {
+Status VerbsProcessListener::check(const sockaddr& address) {
   auto channel = CmChannel::open();
   if (!channel) return Status();
-  VerbsListening nobody(std::move(*channel), 0);
+  VerbsProcessListener nobody(std::move(*channel), 0);
   auto id = nobody.channel_->make_id(nobody);
   sockaddr_storage wanted = copy_of(address);
   if (!id || ::rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&wanted)) == 0) return Status();
   return Status(errno == EADDRINUSE ? EADDRINUSE : 0);
 }
 
-Status VerbsListening::listen_on(const sockaddr_storage& address, bool only_address) {
+Status VerbsProcessListener::listen_on(const sockaddr_storage& address, bool only_address) {
   auto id = channel_->make_id(*this);
   if (!id) return id.error();
   sockaddr_storage bound = address;
@@ -72,7 +72,7 @@ Status VerbsListening::listen_on(const sockaddr_storage& address, bool only_addr
   return Status();
 }
 
-Status VerbsListening::listen_on_all(const sockaddr_storage& address) {
+Status VerbsProcessListener::listen_on_all(const sockaddr_storage& address) {
   ifaddrs* all = nullptr;
   if (kernel::getifaddrs(&all) != 0) return Status(errno);
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
@@ -89,7 +89,7 @@ Status VerbsListening::listen_on_all(const sockaddr_storage& address) {
   return Status();
 }
 
-void VerbsListening::cm_event(const rdma_cm_event& event) {
+void VerbsProcessListener::cm_event(const rdma_cm_event& event) {
   if (event.event != RDMA_CM_EVENT_CONNECT_REQUEST) return;
   UniqueFd descriptor(kernel::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int error = descriptor.valid() ? 0 : errno;
@@ -104,7 +104,7 @@ void VerbsListening::cm_event(const rdma_cm_event& event) {
   requests_.push_back(std::move(request));
 }
 
-std::unique_ptr<ConnectionRequest> VerbsListening::next_request() {
+std::unique_ptr<ConnectionRequest> VerbsProcessListener::next_request() {
   if (requests_.empty()) return nullptr;
   return requests_.pop_front();
 }
