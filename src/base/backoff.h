@@ -1,5 +1,5 @@
-// How to wait for what another thread is about to do, and cannot tell: look again at once, then let others
-// run, then sleep, because that thread may be off its processor and of lower priority.
+// How to wait for another thread that is about to act and sends no signal: first spin, then yield the
+// processor, then sleep, because that thread may be preempted and have a lower priority.
 #pragma once
 
 #include <sched.h>

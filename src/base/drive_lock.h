@@ -11,7 +11,7 @@
 
 namespace exs {
 
-// Whoever holds it may touch the shard. Debug builds know the holder. Thread: any.
+// Its holder may touch the shard. Debug builds know which thread that is. Thread: any.
 class EXS_CAPABILITY("drive lock") DriveLock {
  public:
   void lock() EXS_ACQUIRE() {
@@ -27,7 +27,7 @@ class EXS_CAPABILITY("drive lock") DriveLock {
     note_holder();
     return true;
   }
-  // Orders what follows behind it, too: release_and_combine() relies on that.
+  // Sequentially consistent, so later loads are not moved before it: release_and_combine() relies on that.
   void unlock() EXS_RELEASE() {
 #ifdef EXS_DEBUG
     holder_.store({}, std::memory_order_relaxed);
@@ -47,7 +47,7 @@ class EXS_CAPABILITY("drive lock") DriveLock {
 #endif
   }
 
-  // Awaited: held, and a thread may sleep until it is free.
+  // kAwaited: held, and a thread may be asleep until it is free.
   static constexpr int kFree = 0, kHeld = 1, kAwaited = 2;
 
   std::atomic<int> state_{kFree};
@@ -65,9 +65,10 @@ class EXS_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// For sections of a few instructions, with nothing locked in them and no waiting: one atomic step to lock and
-// a plain store to unlock, where a mutex needs two and a call each. Who holds it may be off its processor all
-// the same, so waiting becomes sleeping. May be destroyed as soon as it can be locked again. Thread: any.
+// A lock for critical sections of a few instructions that take no other lock and never wait: one atomic step
+// to lock and a plain store to unlock, where a mutex needs two atomic steps and two calls. The holder may be
+// preempted, so a thread that waits ends up sleeping. The lock may be destroyed as soon as another thread can
+// lock it. Thread: any.
 class EXS_CAPABILITY("leaf lock") LeafLock {
  public:
   void lock() EXS_ACQUIRE() {

@@ -1,5 +1,6 @@
-// A first-in first-out queue in one growing ring: indexable from the head, no allocation once it has its
-// size. It starts small, because a connection has many and uses most of them one entry at a time.
+// A first-in first-out queue in one growing ring: indexable from the head, and free of allocations once it
+// has reached its size. It starts small, because a connection has many queues and most of them hold one entry
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,21 +31,22 @@ class Fifo {
   // References stay good until the next push_back.
   T& push_back(T value) {
     if (count_ == capacity_) grow();
-    T& slot = slots_[place(count_)];
+    T& slot = slots_[slot_index(count_)];
     slot = std::move(value);
     ++count_;
     return slot;
   }
 
-  // The new last entry, to be filled in: it may have what an entry had that was dropped.
+  // Returns the new last entry for the caller to fill in. It may still hold the value of an entry that was
+  // dropped.
   T& append() {
     if (count_ == capacity_) grow();
-    return slots_[place(count_++)];
+    return slots_[slot_index(count_++)];
   }
 
   [[nodiscard]] T& operator[](std::size_t index) {
     EXS_CHECK(index < count_);
-    return slots_[place(static_cast<std::uint32_t>(index))];
+    return slots_[slot_index(static_cast<std::uint32_t>(index))];
   }
   [[nodiscard]] const T& operator[](std::size_t index) const { return const_cast<Fifo&>(*this)[index]; }
   [[nodiscard]] T& front() { return (*this)[0]; }
@@ -53,16 +55,16 @@ class Fifo {
   T pop_front() {
     T& slot = front();
     T value = std::move(slot);
-    if constexpr (!std::is_trivially_destructible_v<T>) slot = T{};  // lets go of what it held
-    head_ = place(1);
+    if constexpr (!std::is_trivially_destructible_v<T>) slot = T{};  // releases what the entry held
+    head_ = slot_index(1);
     --count_;
     return value;
   }
 
-  // Without a copy of it. It keeps what it has, for append().
+  // Removes the first entry without copying it. The slot keeps its value, which append() may return.
   void drop_front() {
     EXS_CHECK(count_ > 0);
-    head_ = place(1);
+    head_ = slot_index(1);
     --count_;
   }
 
@@ -78,7 +80,7 @@ class Fifo {
  private:
   static constexpr std::uint32_t kFirstCapacity = 2;
 
-  [[nodiscard]] std::uint32_t place(std::uint32_t index) const noexcept {
+  [[nodiscard]] std::uint32_t slot_index(std::uint32_t index) const noexcept {
     return (head_ + index) & (capacity_ - 1);
   }
 
@@ -87,7 +89,7 @@ class Fifo {
     EXS_CHECK(capacity_ < kCapacityMax);
     const std::uint32_t larger = capacity_ == 0 ? kFirstCapacity : capacity_ * 2;
     auto slots = std::make_unique<T[]>(larger);
-    for (std::uint32_t i = 0; i < count_; ++i) slots[i] = std::move(slots_[place(i)]);
+    for (std::uint32_t i = 0; i < count_; ++i) slots[i] = std::move(slots_[slot_index(i)]);
     slots_ = std::move(slots);
     capacity_ = larger;
     head_ = 0;

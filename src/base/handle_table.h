@@ -1,5 +1,5 @@
-// Integer handles for objects shared between threads. A handle is an index and a generation, so one that
-// outlived its object finds nothing instead of somebody else's object.
+// Integer handles for objects that threads share. A handle is an index and a generation, so a stale handle
+// finds nothing instead of another object.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace exs {
 
-// Thread: any. find() takes one uncontended lock of its own slot and no lock of the table, peek() none.
+// Thread: any. find() takes the lock of one slot and no lock of the table; peek() takes no lock.
 template <typename T>
 class HandleTable {
  public:
@@ -34,7 +34,7 @@ class HandleTable {
       index = used_++;
       auto& chunk = chunks_[index / kChunkSlots];
       if (chunk.load(std::memory_order_relaxed) == nullptr) {
-        // Published to find() of other threads, which read slots only after this pointer.
+        // Release: other threads read the slots of a chunk only after they have loaded this pointer.
         chunk.store(owned_.emplace_back(std::make_unique<Chunk>()).get(), std::memory_order_release);
       }
     }
@@ -52,17 +52,18 @@ class HandleTable {
     return slot->generation == generation_of(handle) ? slot->object : nullptr;
   }
 
-  // In a ReadSection: the object lives until its end.
+  // Call it inside a ReadSection; the object lives at least until the section ends.
   [[nodiscard]] T* peek(int handle) {
     Slot* slot = slot_of(handle);
     if (slot == nullptr) return nullptr;
-    // A slot is used again only after all sections in which its last object was found, so a generation that
-    // is right after the object was seen is that object's.
+    // A slot is reused only after every section that may have found its last object has ended. So if the
+    // generation matches after the object was loaded, it is the generation of that object.
     T* const object = slot->known.load(std::memory_order_acquire);
     return slot->generation.load(std::memory_order_relaxed) == generation_of(handle) ? object : nullptr;
   }
 
-  // Whoever gets the object back removed it; everybody else gets nullptr. In no ReadSection.
+  // Returns the object to the one caller that removed it, and nullptr to all others. Call it outside any
+  // ReadSection.
   std::shared_ptr<T> remove(int handle) {
     Slot* slot = slot_of(handle);
     if (slot == nullptr) return nullptr;

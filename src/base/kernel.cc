@@ -161,7 +161,8 @@ int poll(pollfd* watched, unsigned long count, int timeout_ms) noexcept {
 
 int ppoll(pollfd* watched, unsigned long count, timespec* left, const sigset_t* signals) noexcept {
   constexpr std::size_t kSignalSetBytes = (_NSIG - 1) / 8;  // the kernel's
-  return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_ppoll, watched, count, left, signals, kSignalSetBytes));
+  return static_cast<int>(
+      EXS_KERNEL_CALL(syscall, SYS_ppoll, watched, count, left, signals, kSignalSetBytes));
 }
 
 int timerfd_create(int clock, int flags) noexcept {
@@ -180,7 +181,8 @@ int sched_yield() noexcept {
   return EXS_KERNEL_CALL(sched_yield);
 }
 
-void* mmap(void* address, std::size_t count, int protection, int flags, int descriptor, off_t offset) noexcept {
+void* mmap(void* address, std::size_t count, int protection, int flags, int descriptor,
+           off_t offset) noexcept {
   return EXS_KERNEL_CALL(mmap, address, count, protection, flags, descriptor, offset);
 }
 

@@ -1,8 +1,9 @@
-// Every call of the library to the kernel, but those that liburing, rdma-core and the thread library make for it. Each
-// has the shape and the meaning of its namesake in the C library, errno included.
+// Every call of the library to the kernel, but those that liburing, rdma-core and the thread library make for
+// it. Each has the shape and the meaning of its namesake in the C library, errno included.
 //
-// One place, so that another kernel.cc can stand in its stead: one that fails each call in turn (tests/faults), or
-// one that goes past a program's own interposed calls. It is chosen when a program is linked; a call costs no test.
+// One place, so that another kernel.cc can stand in its stead: one that fails each call in turn
+// (tests/faults), or one that goes past a program's own interposed calls. It is chosen when a program is
+// linked; a call costs no test.
 #pragma once
 
 #include <signal.h>
@@ -71,7 +72,8 @@ int nanosleep(const timespec* time, timespec* left) noexcept;
 int sched_yield() noexcept;
 
 // Memory.
-void* mmap(void* address, std::size_t count, int protection, int flags, int descriptor, off_t offset) noexcept;
+void* mmap(void* address, std::size_t count, int protection, int flags, int descriptor,
+           off_t offset) noexcept;
 int munmap(void* address, std::size_t count) noexcept;
 int madvise(void* address, std::size_t count, int advice) noexcept;
 int mincore(void* address, std::size_t count, unsigned char* resident) noexcept;

@@ -1,6 +1,6 @@
-// Memory straight from the kernel: whole pages, zero, resident only once touched, gone when dropped. For
-// pieces of which most is never used: in the heap the unused part would come back, touched, as somebody
-// else's memory after the piece is freed, and the untouched part of the next such piece would lie elsewhere.
+// Memory mapped straight from the kernel: whole pages of zeros, resident only once touched, returned when the
+// object dies. Use it for blocks that are mostly never touched: the heap would hand a freed block to other
+// users, who touch it, and would build the next such block from pages that are resident already.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,7 +22,8 @@ class Pages {
     void* start =
         kernel::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) return failure(errno);
-    // A huge page would be resident as a whole. A kernel without them refuses, which is as good.
+    // A huge page would become resident as a whole. A kernel without huge pages refuses the call, which
+    // serves as well.
     kernel::madvise(start, length_bytes, MADV_NOHUGEPAGE);
     return Pages(static_cast<std::byte*>(start), length_bytes);
   }

@@ -1,13 +1,15 @@
-// Looking up what others may remove, without counting references: while a thread is inside a ReadSection,
-// nothing that it finds is destroyed. Whoever removes something makes it impossible to find, then waits with
-// wait_for_readers() until every thread has left the section it may have found it in.
+// Read-copy-update: lookups of objects that other threads may remove, without reference counts. While a
+// thread is inside a ReadSection, nothing that it finds is destroyed. A remover first makes its object
+// impossible to find, then calls wait_for_readers(), which returns once every thread has left the section in
+// which it may have found the object.
 //
 // Design notes
-//  1. A section costs its thread two plain stores. That a remover sees the first one, or the reader the
-//     removal, is seen to by the remover, who has membarrier(2) put a barrier into every thread of the
-//     process. Where the kernel refuses that, each section begins with a barrier of its own.
-//  2. A section is short: no system call that waits, no lock that a remover may hold. A remover is in none.
-//  3. A child after fork has one thread; the sections that other threads of its parent were in are no more.
+//  1. A section costs its thread two plain stores. Either the remover sees the first store or the reader sees
+//     the removal: the remover has membarrier(2) execute a barrier in every thread of the process. Where the
+//     kernel refuses that, each section begins with a barrier of its own.
+//  2. A section is short: it makes no blocking system call and takes no lock that a remover may hold. A
+//     remover is in no section.
+//  3. A child after fork has one thread; the sections of its parent's other threads do not exist in it.
 #pragma once
 
 #include <atomic>
@@ -17,7 +19,7 @@ namespace exs {
 
 class ReadSection {
  public:
-  // Inside another one of this thread: part of that.
+  // A section inside another one of the same thread is part of the outer one.
   ReadSection() noexcept : reader_(mine_ != nullptr ? *mine_ : enroll()) {
     const std::uint64_t before = reader_.turns.load(std::memory_order_relaxed);
     is_first_ = before % 2 == 0;
@@ -30,7 +32,7 @@ class ReadSection {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~ReadSection() { leave(); }
-  // Before its end.
+  // Ends the section early.
   void leave() noexcept {
     if (!is_first_) return;
     is_first_ = false;
@@ -39,21 +41,23 @@ class ReadSection {
   ReadSection(const ReadSection&) = delete;
   ReadSection& operator=(const ReadSection&) = delete;
 
-  // Before the first section, and once more in a child.
+  // Call it before the first section, and again in a child after fork.
   static void prepare();
-  // In the only thread of a child.
+  // Call it in the only thread of a child after fork.
   static void forget_other_threads();
 
  private:
   friend void wait_for_readers();
   friend class ReaderList;
 
-  // Odd: inside. One to a thread, alone on its cache line: only removers look at those of others.
+  // One per thread, alone on its cache line. `turns` is odd while the thread is inside a section; only
+  // removers read the counters of other threads.
   struct alignas(64) Reader {
     std::atomic<std::uint64_t> turns{0};
   };
   static Reader& enroll();
-  // To other threads: what this one removed; to this one: that they are inside.
+  // Makes this thread's removals visible to other threads, and their entries into sections visible to this
+  // thread.
   static void make_visible();
 
   // The library is loaded with the program or soon after it, so the fast way to reach it may be used.
@@ -64,7 +68,8 @@ class ReadSection {
   bool is_first_ = false;
 };
 
-// What was made impossible to find before is in nobody's hands after. Needs: this thread is in no section.
+// After it returns, no thread uses what was made impossible to find before the call. The caller is in no
+// section.
 void wait_for_readers();
 
 }  // namespace exs

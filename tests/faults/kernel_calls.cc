@@ -1,5 +1,6 @@
-// The n-th kernel call of a connect, an accept or a transfer fails, for every n: each operation still ends in one event, or
-// is refused; nothing is left open; and the next connection works. Two processes a round, one of which is struck.
+// The n-th kernel call of a connect, an accept or a transfer fails, for every n: each operation still ends in
+// one event, or is refused; nothing is left open; and the next connection works. Two processes a round, one
+// of which is struck.
 #define BOOST_TEST_MODULE kernel_calls
 #include <boost/test/unit_test.hpp>
 

@@ -17,9 +17,9 @@ struct Fault {
   bool is_done_nevertheless = false;  // the call fails, and what it was for has happened
 };
 
-// How calls fail on a machine that runs out of something, or whose peers go. What is missing here cannot fail with the
-// arguments that the library has (writing to an eventfd, setting a timer, asking for one's own number), or fails for good
-// (getrandom).
+// How calls fail on a machine that runs out of something, or whose peers go. What is missing here cannot fail
+// with the arguments that the library has (writing to an eventfd, setting a timer, asking for one's own
+// number), or fails for good (getrandom).
 constexpr Fault kFaults[] = {
     {"socket", EMFILE},
     {"bind", EADDRINUSE},

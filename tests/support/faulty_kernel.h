@@ -6,8 +6,8 @@
 
 namespace exs::test {
 
-// What becomes of the calls of one process. Lies in memory that processes share, so that another one may end the
-// fault's time. Thread: any.
+// What becomes of the calls of one process. Lies in memory that processes share, so that another one may end
+// the fault's time. Thread: any.
 struct FaultPlan {
   static constexpr std::uint32_t kNever = UINT32_MAX;
 
