@@ -11,6 +11,7 @@
 
 #include "event/engine/engine.h"
 #include "src/base/kernel.h"
+#include "src/proto/connection.h"
 
 namespace exs {
 namespace {

@@ -51,10 +51,14 @@
 #include "src/base/clock.h"
 #include "src/base/drive_lock.h"
 #include "src/base/unique_fd.h"
-#include "src/proto/connection.h"
+#include "src/proto/operation.h"
 #include "src/provider/provider_set.h"
 
 namespace exs {
+
+namespace proto {
+class Connection;
+}  // namespace proto
 
 // Saturates: a time limit beyond the clock's range is none (kNoDeadline).
 std::uint64_t deadline_after(std::uint64_t ns);

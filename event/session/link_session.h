@@ -11,6 +11,7 @@
 #include "event/session/incoming_setup.h"
 #include "event/session/keep_alive.h"
 #include "event/session/session.h"
+#include "src/proto/connection.h"
 
 namespace exs {
 

@@ -13,7 +13,8 @@
 #include "event/session/address.h"
 #include "event/session/open_polls.h"
 #include "event/session/time_limit.h"
-#include "src/proto/connection.h"
+#include "src/proto/hello.h"
+#include "src/proto/operation.h"
 #include "src/provider/explanation.h"
 
 namespace exs {

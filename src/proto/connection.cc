@@ -1,77 +1,364 @@
 #include "src/proto/connection.h"
 
-#include "src/proto/endpoint.h"
+#include "src/base/log.h"
+#include "src/proto/message_receive.h"
+#include "src/proto/message_send.h"
+#include "src/proto/stream_receive.h"
+#include "src/proto/stream_send.h"
+#include "src/proto/token.h"
+#include "src/wire/codec.h"
 
 namespace exs::proto {
 
-class Connection::Implementation final : public Endpoint {
- public:
-  using Endpoint::Endpoint;
-};
+using wire::MessageType;
 
-Connection::Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink)
-    : implementation_(std::make_unique<Implementation>(role, agreement, link, sink)) {}
-Connection::~Connection() = default;
+namespace {
+
+std::unique_ptr<SendSide> make_sends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
+                                     const Agreement& agreement, const Tuning& tuning) {
+  if (agreement.kind == SocketKind::kStream)
+    return std::make_unique<StreamSends>(link, outbox, credits, counters, agreement, tuning.first_sequence);
+  return std::make_unique<MessageSends>(link, outbox, credits, counters, agreement, tuning.first_sequence,
+                                        tuning.read_chunk_bytes);
+}
+
+std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& credits, Counters& counters,
+                                           const Agreement& agreement, const Tuning& tuning) {
+  if (agreement.kind == SocketKind::kStream) {
+    return std::make_unique<StreamReceives>(link, slots, credits, counters, agreement,
+                                            tuning.read_chunk_bytes, tuning.first_sequence);
+  }
+  return std::make_unique<MessageReceives>(link, slots, credits, counters, agreement, tuning.read_chunk_bytes,
+                                           tuning.first_sequence);
+}
+
+// What is for messages alone: windows, and adverts that say more than where bytes lie.
+bool is_for_messages(const wire::Header& header) {
+  switch (header.type) {
+    case MessageType::kAdvert: return header.flags != 0;
+    case MessageType::kOffer:
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Connection::Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink,
+                       const Tuning& tuning)
+    : role_(role),
+      agreement_(agreement),
+      link_(link),
+      sink_(sink),
+      credits_(agreement.send_credits, agreement.receive_credits),
+      slots_(agreement, link),
+      outbox_(link, credits_, counters_, link_depths(agreement).sends),
+      sends_(make_sends(link, outbox_, credits_, counters_, agreement_, tuning)),
+      receives_(make_receives(link, slots_, credits_, counters_, agreement_, tuning)) {}
 
 Status Connection::start() {
-  return implementation_->start();
+  if (const Status status = slots_.post_all(); !status.ok()) return status;
+  if (role_ == Role::kResponder) {
+    state_ = State::kAwaitingReady;
+    return {};
+  }
+  if (const Status status = outbox_.send(MessageType::kReady); !status.ok()) return status;
+  state_ = State::kOpen;
+  sink_.ready();
+  settle({});
+  return {};
 }
+
 void Connection::post_send(const Operation& operation) {
-  implementation_->post_send(operation);
+  sends_->post(operation);
+  if (!is_steady()) return settle({});
+  if (const Status status = sends_->transmit(); !status.ok()) return settle(status);
+  sends_->deliver(sink_);
+  outbox_.end_step();
 }
+
 void Connection::post_receive(const Operation& operation) {
-  implementation_->post_receive(operation);
+  if (receives_->post(operation)) settle({});
 }
+
+bool Connection::is_steady() const noexcept {
+  return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && endings_.is_quiet() &&
+         receives_->adverts_held() == 0 && !sends_->window_held();
+}
+
 void Connection::handle(const Completion& completion) {
-  implementation_->handle(completion);
+  if (is_over()) return;
+  if (completion.kind == CompletionKind::kDisconnected) return disconnected(completion.status);
+  // Posts fail when the link goes; why it went, and whether in order, comes with its last completion.
+  if (!completion.status.ok()) return lose_link(State::kLosing);
+  if (completion.kind == CompletionKind::kSend) return send_left(completion);
+  const Status status = dispatch(completion);
+  if (status.ok() && receives_->took_directly() && is_steady() && sends_->all_sent()) return receive_ended();
+  settle(status);
 }
+
+// Who waited for room may go on; else there is an outcome at most.
+void Connection::send_left(const Completion& completion) {
+  const bool had_room = outbox_.has_room();
+  outbox_.left();
+  const bool is_immediate = kind_of(completion.token) == PostKind::kImmediate;
+  if (is_immediate) sends_->left(id_of(completion.token));
+  if (!had_room || !is_steady()) return settle({});
+  if (is_immediate) sends_->deliver(sink_);
+}
+
+// A message went straight to its receive, and no send waits for the credits it brought.
+void Connection::receive_ended() {
+  receives_->deliver(sink_);
+  if (const Status status = outbox_.return_credits(false); !status.ok()) settle(status);
+}
+
+Status Connection::dispatch(const Completion& completion) {
+  switch (kind_of(completion.token)) {
+    case PostKind::kMessage:
+    case PostKind::kImmediate: return {};  // send_left()
+    case PostKind::kRead: receives_->read_landed(); return {};
+    case PostKind::kWrite: sends_->written(id_of(completion.token)); return {};
+    case PostKind::kSlot: return message_arrived(id_of(completion.token), completion.length_bytes);
+  }
+  return {};
+}
+
+Status Connection::message_arrived(std::uint64_t slot, std::uint32_t length_bytes) {
+  const Result<wire::Message> message = wire::decode(slots_.message(slot, length_bytes));
+  if (!message) return message.error();
+  const wire::Header& header = message->header;
+  if ((header.type == MessageType::kReady) != (state_ == State::kAwaitingReady)) {
+    log(LogLevel::kWarn, "protocol error: %s (type %u, %u bytes)",
+        header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
+        static_cast<unsigned>(header.type), length_bytes);
+    return Status(EPROTO);
+  }
+  if (agreement_.kind == SocketKind::kStream && is_for_messages(header)) {
+    log(LogLevel::kWarn, "protocol error: type %u with flags %u on a stream",
+        static_cast<unsigned>(header.type), header.flags);
+    return Status(EPROTO);
+  }
+  const std::size_t held = receives_->adverts_held() + (sends_->window_held() ? 1 : 0);
+  if (const Status status = endings_.check(header, held); !status.ok()) return status;
+  if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
+  if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
+    return receives_->arrived(*message, slot, length_bytes);
+  }
+  if (header.type == MessageType::kNotice) {
+    if (const Status status = credits_.data_arrived(); !status.ok()) return status;
+    credits_.owe();
+  }
+  if (const Status status = slots_.free(slot); !status.ok()) return status;
+  return take(*message);
+}
+
+Status Connection::take(const wire::Message& message) {
+  switch (message.header.type) {
+    case MessageType::kReady:
+      state_ = State::kOpen;
+      sink_.ready();
+      return {};
+    case MessageType::kAck: return sends_->acknowledged(message);
+    case MessageType::kShutdown:
+    case MessageType::kClose:
+    case MessageType::kCloseAck: take_ending(message.header); return {};
+    case MessageType::kOffer:
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return take_persistence(message);
+    case MessageType::kProbe:
+    case MessageType::kProbeAck: return probes_.told(message.header.type);
+    case MessageType::kCredit:
+    case MessageType::kAdvert:
+    case MessageType::kImmediate: return {};
+  }
+  return {};
+}
+
+// An offer and a revoked receive concern our sends, a revoked send our receives. Notices and releases come to
+// the owner of the window.
+Status Connection::take_persistence(const wire::Message& message) {
+  const MessageType type = message.header.type;
+  const bool of_send = (message.header.flags & wire::kOfSend) != 0;
+  const bool is_owner = type == MessageType::kNotice || type == MessageType::kRelease;
+  if (type == MessageType::kOffer || of_send == is_owner) return sends_->told(message);
+  return receives_->told(message);
+}
+
+void Connection::take_ending(const wire::Header& header) {
+  const bool peer_received = endings_.peer_receives();
+  endings_.note(header);
+  if (!endings_.peer_sends()) receives_->peer_ended();
+  if (!peer_received || endings_.peer_receives()) return;
+  sends_->stop(EPIPE);
+  sink_.peer_stopped_receiving();
+}
+
 void Connection::flush() {
-  implementation_->flush();
+  sends_->flush();
+  settle({});
 }
-bool Connection::combines() const noexcept {
-  return implementation_->combines();
-}
+
 Cancelled Connection::cancel(Direction direction, const Selection& selection, int error) {
-  return implementation_->cancel(direction, selection, error);
+  const Cancelled cancelled =
+      direction == Direction::kSend ? sends_->cancel(selection, error) : receives_->cancel(selection, error);
+  settle({});
+  return cancelled;
 }
+
 void Connection::end_turn() {
-  implementation_->end_turn();
+  sends_->end_turn();
+  settle({});
 }
+
 void Connection::set_nodelay(bool nodelay) {
-  implementation_->set_nodelay(nodelay);
+  sends_->set_nodelay(nodelay);
+  settle({});
 }
+
 void Connection::probe() {
-  implementation_->probe();
+  probes_.ask();
+  settle({});
 }
+
 Readiness Connection::readiness() const noexcept {
-  return implementation_->readiness();
+  const bool can_send = state_ == State::kOpen && sends_->can_send(credits_.available() > 0);
+  return {receives_->has_data(), can_send, !endings_.peer_sends(), !endings_.peer_receives()};
 }
-bool Connection::stalled() const noexcept {
-  return implementation_->stalled();
-}
+
 std::uint64_t Connection::oldest_post_ns(Direction direction) const noexcept {
-  return implementation_->oldest_post_ns(direction);
+  return direction == Direction::kSend ? sends_->oldest_post_ns() : receives_->oldest_post_ns();
 }
-bool Connection::shutdown_told() const noexcept {
-  return implementation_->shutdown_told();
-}
+
 void Connection::shutdown_sending() {
-  implementation_->shutdown_sending();
+  sends_->flush();
+  sends_->revoke();
+  sends_->refuse_later(EPIPE);
+  endings_.ask_shutdown_sending();
+  settle({});
 }
+
 void Connection::shutdown_receiving() {
-  implementation_->shutdown_receiving();
+  receives_->revoke();
+  receives_->stop({0, 0, kEndOfStream});
+  endings_.ask_shutdown_receiving();
+  settle({});
 }
+
 void Connection::close() {
-  implementation_->close();
+  sends_->flush();
+  sends_->revoke();
+  sends_->refuse_later(EPIPE);
+  receives_->revoke();
+  receives_->stop({ECANCELED, 0, 0});
+  endings_.ask_close();
+  settle({});
 }
+
 void Connection::abort(Status why) {
-  implementation_->abort(why);
+  fail(why);
 }
-const Counters& Connection::counters() const noexcept {
-  return implementation_->counters();
+
+void Connection::disconnected(Status status) {
+  // An orderly end proves that the peer had our last message; after a broken one, only what needs no proof is
+  // clean.
+  if (endings_.handshake_complete() && (status.ok() || sends_->idle())) {
+    lose_link(State::kEnded);
+    sends_->all_left();
+    return settle({});
+  }
+  fail(status.ok() ? Status(ECONNRESET) : status);
 }
-const Agreement& Connection::agreement() const noexcept {
-  return implementation_->agreement();
+
+void Connection::settle(Status status) {
+  if (status.ok()) status = advance();
+  if (status.error() == ENOTCONN) {
+    lose_link(State::kLosing);
+    status = advance();
+  }
+  if (!status.ok()) fail(status);
+}
+
+Status Connection::advance() {
+  if (const Status status = receives_->match(); !status.ok()) return status;
+  if (link_is_up()) {
+    if (const Status status = receives_->post_reads(); !status.ok()) return status;
+  }
+  receives_->deliver(sink_);
+  if (state_ == State::kOpen) {
+    if (const Status status = say(); !status.ok()) return status;
+    receives_->deliver(sink_);  // an operation may have ended for want of a window
+  }
+  sends_->deliver(sink_);
+  if (state_ == State::kOpen) {
+    if (const Status status = send_endings(); !status.ok()) return status;
+    if (endings_.credits_matter(sends_->awaits_notices())) {
+      if (const Status status = outbox_.return_credits(receives_->returns_credits_at_once()); !status.ok())
+        return status;
+    }
+  }
+  finish_close();
+  return {};
+}
+
+Status Connection::say() {
+  if (const Status status = receives_->send_answers(outbox_); !status.ok()) return status;
+  if (notices_first_) {
+    const std::uint32_t before = credits_.available();
+    if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
+    notices_first_ = credits_.available() == before;
+  }
+  const std::uint32_t before = credits_.available();
+  if (const Status status = sends_->transmit(); !status.ok()) return status;
+  if (credits_.available() != before) notices_first_ = true;
+  if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
+  return endings_.may_probe() ? probes_.send(outbox_) : Status();
+}
+
+Status Connection::send_endings() {
+  if (!outbox_.has_room()) return {};
+  MessageType type = MessageType::kShutdown;
+  std::uint8_t flags = 0;
+  if (endings_.close_due(sends_->idle(), receives_->settled())) {
+    type = MessageType::kClose;
+  } else if (endings_.close_answer_due(sends_->adverts_outstanding(), receives_->settled())) {
+    type = MessageType::kCloseAck;
+  } else {
+    flags = endings_.shutdown_due(sends_->all_sent());
+    if (flags == 0) return {};
+  }
+  if (const Status status = outbox_.send(type, flags); !status.ok()) return status;
+  endings_.sent(type, flags);
+  return {};
+}
+
+void Connection::finish_close() {
+  if (is_over() || !endings_.close_asked() || !endings_.handshake_complete()) return;
+  if (!sends_->idle() || (!outbox_.all_left() && state_ != State::kEnded)) return;
+  state_ = State::kClosed;
+  slots_.retire();
+  sink_.closed();
+}
+
+void Connection::lose_link(State state) {
+  state_ = state;
+  slots_.retire();
+}
+
+void Connection::fail(Status why) {
+  if (is_over()) return;
+  state_ = State::kFailed;
+  slots_.retire();
+  link_.close();
+  // Only now is the memory of open operations out of the provider's hands.
+  sends_->fail_all(why.error());
+  receives_->fail_all(why.error());
+  sends_->deliver(sink_);
+  receives_->deliver(sink_);
+  sink_.failed(why);
 }
 
 LinkDepths link_depths(const Agreement& agreement) {

@@ -1,73 +1,51 @@
-// One connection of the exs protocol, as a pure state machine: no threads, clocks, sockets or locks.
-// Posted operations and provider completions go in; provider posts (on a Link) and outcomes (to an
-// OutcomeSink) come out. Joins the mechanisms: hello, credit, advert, immediate, rdma_read, shutdown.
+// One connection of the exs protocol, as a pure state machine: no threads, clocks, sockets or locks. Posted
+// operations and provider completions go in; provider posts (on a Link) and outcomes (to an OutcomeSink) come
+// out.
 //
 // Rules
-//  1. Every posted operation ends in exactly one outcome, in post order within its direction.
-//  2. Data messages leave in post order; each spends a credit of the peer, and waits for one if there is
-//  none.
+//  1. Every posted operation ends in exactly one outcome, in post order within its direction. A cancelled one
+//     need not wait for those before it.
+//  2. Data messages leave in post order; each spends a credit of the peer, and waits for one if there is none.
 //  3. A malformed, unexpected or uncredited message ends the connection with EPROTO, never the process.
-//  4. After failed() or closed() nothing more is posted on the link; every open operation has had its
-//  outcome.
+//  4. After failed() or closed() nothing more is posted on the link; every open operation has had its outcome.
+//
+// Design notes
+//  1. Each thing that happens (a post, a completion, a request to end) is one step: it is taken in, then
+//     advance() does whatever has become possible, in a fixed order. So no mechanism calls another one.
+//  2. After a step nothing more is possible. So the frequent steps of small messages, of which little can
+//     follow, do that little alone and skip advance().
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "src/proto/credit.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
+#include "src/proto/outbox.h"
+#include "src/proto/probe.h"
+#include "src/proto/rdma_chunks.h"
+#include "src/proto/receive_side.h"
+#include "src/proto/send_side.h"
+#include "src/proto/shutdown.h"
+#include "src/proto/slots.h"
 #include "src/provider/provider.h"
 
 namespace exs::proto {
 
-// Receives what the engine has to say. Must not call back into the Connection.
-class OutcomeSink {
- public:
-  virtual ~OutcomeSink() = default;
-  virtual void completed(Direction direction, const Operation& operation, const Outcome& outcome) = 0;
-  // The peer has used our persistent operation, which asked to be told. It stays posted.
-  virtual void used(Direction direction, const Operation& operation, const Usage& usage) = 0;
-  // Accepting side: the initiator's first message is here. Connecting side: ready as soon as started.
-  virtual void ready() = 0;
-  // The peer will accept no more data (its close, or its shutdown of receiving): later sends end in EPIPE.
-  virtual void peer_stopped_receiving() = 0;
-  // The close handshake we asked for is complete: the link may be closed.
-  virtual void closed() = 0;
-  // The connection is lost. Every open operation has already had its outcome.
-  virtual void failed(Status why) = 0;
-};
-
-struct Counters {
-  std::uint64_t sends_done = 0, receives_done = 0;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t adverts_sent = 0, adverts_received = 0;
-  std::uint64_t acks_sent = 0, acks_received = 0;
-  std::uint64_t immediates_sent = 0, immediate_bytes = 0;
-  std::uint64_t copied_bytes = 0, direct_bytes = 0;
-  std::uint64_t credit_messages_sent = 0, credit_stalls = 0;
-  std::uint64_t reads_posted = 0, control_messages_sent = 0;
-  std::uint64_t writes_posted = 0, notices_sent = 0, notices_received = 0;
-  std::uint64_t combined_sends = 0;
-};
-
-// What a caller may want to know between steps.
-struct Readiness {
-  bool receive = false;       // a receive posted now would end without anything more from the peer
-  bool send = false;          // a send posted now would go out
-  bool peer_ended = false;    // the peer sends no more data
-  bool peer_stopped = false;  // the peer takes no more data
-  bool broken = false;        // the connection is lost, which nobody has been told yet
-};
-
 enum class Role : std::uint8_t { kInitiator, kResponder };
+
+// Constants that tests make small or strange.
+struct Tuning {
+  std::uint64_t read_chunk_bytes = kReadChunkBytes;
+  std::uint32_t first_sequence = 1;
+};
 
 // Thread: shard.
 class Connection {
  public:
-  // `link` is established (initiator) or accepted and not yet flushed (responder); it and `sink` outlive
-  // this.
-  Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink);
-  ~Connection();
+  // `link` is established (initiator) or accepted and not yet flushed (responder); it and `sink` outlive this.
+  Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning = {});
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -82,7 +60,7 @@ class Connection {
   // Starts what `more` or the combining of a stream's small sends holds back.
   void flush();
   // Something waits only for more sends to share its message: end_turn() must come within a moment.
-  [[nodiscard]] bool combines() const noexcept;
+  [[nodiscard]] bool combines() const noexcept { return sends_->combines(); }
   // Whoever posted has had its turn: starts what combining holds back, not what `more` does.
   void end_turn();
   // Ends the operations that the peer has not begun with, each with `error`, not necessarily in their turn.
@@ -101,19 +79,68 @@ class Connection {
   // Gives up: every open operation ends with `why`, then sink.failed(why). Closes the link.
   void abort(Status why);
 
-  [[nodiscard]] const Counters& counters() const noexcept;
+  [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] Readiness readiness() const noexcept;
   // A send waits for a credit.
-  [[nodiscard]] bool stalled() const noexcept;
+  [[nodiscard]] bool stalled() const noexcept { return sends_->stalled(); }
   // When the oldest open operation that is not persistent was posted; UINT64_MAX: none that was told when.
   [[nodiscard]] std::uint64_t oldest_post_ns(Direction direction) const noexcept;
   // SHUTDOWN of what was asked has been sent, or needs no telling any more.
-  [[nodiscard]] bool shutdown_told() const noexcept;
-  [[nodiscard]] const Agreement& agreement() const noexcept;
+  [[nodiscard]] bool shutdown_told() const noexcept { return endings_.shutdown_told(); }
+  // For tests: where the credits are.
+  [[nodiscard]] const Credits& credits() const noexcept { return credits_; }
+  [[nodiscard]] std::size_t credits_held() const noexcept { return receives_->credits_held(); }
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  enum class State : std::uint8_t {
+    kNew,            // start() has not been called
+    kAwaitingReady,  // responder: nothing may be sent yet
+    kOpen,
+    kLosing,  // the link refuses posts; its last completion will tell why
+    kEnded,   // the link went after the peer's close: what arrived can still be received
+    kClosed,  // our close is complete
+    kFailed,
+  };
+
+  [[nodiscard]] bool is_over() const noexcept { return state_ == State::kClosed || state_ == State::kFailed; }
+  [[nodiscard]] bool link_is_up() const noexcept {
+    return state_ == State::kAwaitingReady || state_ == State::kOpen;
+  }
+
+  // Nothing but plain messages goes on: neither an end nor anything persistent, no advert to answer.
+  [[nodiscard]] bool is_steady() const noexcept;
+  void send_left(const Completion& completion);
+  void receive_ended();
+  Status dispatch(const Completion& completion);
+  Status message_arrived(std::uint64_t slot, std::uint32_t length_bytes);
+  Status take(const wire::Message& message);
+  Status take_persistence(const wire::Message& message);
+  void take_ending(const wire::Header& header);
+  void disconnected(Status status);
+
+  void settle(Status status);
+  Status advance();
+  Status say();
+  Status send_endings();
+  void finish_close();
+  void lose_link(State state);
+  void fail(Status why);
+
+  const Role role_;
+  const Agreement agreement_;
+  Link& link_;
+  OutcomeSink& sink_;
+  Counters counters_;
+  Credits credits_;
+  Slots slots_;
+  Outbox outbox_;
+  const std::unique_ptr<SendSide> sends_;
+  const std::unique_ptr<ReceiveSide> receives_;
+  Endings endings_;
+  Probes probes_;
+  bool notices_first_ = true;  // in the race for credits: they and the sends take turns
+  State state_ = State::kNew;
 };
 
 // Depths of the link a Connection with this agreement needs.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"
 

@@ -19,7 +19,8 @@
 #include <cstdint>
 
 #include "src/base/fifo.h"
-#include "src/proto/connection.h"
+#include "src/proto/hello.h"
+#include "src/proto/operation.h"
 #include "src/proto/outbox.h"
 #include "src/proto/owned_window.h"
 #include "src/proto/peer_window.h"

@@ -17,7 +17,8 @@
 
 #include "src/base/fifo.h"
 #include "src/proto/advert.h"
-#include "src/proto/connection.h"
+#include "src/proto/hello.h"
+#include "src/proto/operation.h"
 #include "src/proto/owned_window.h"
 #include "src/proto/peer_window.h"
 #include "src/proto/rdma_write.h"

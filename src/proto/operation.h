@@ -1,4 +1,5 @@
-// What the protocol engine is asked to do and what it answers: one Operation in, one Outcome out.
+// What the protocol engine is asked to do and what it answers: one Operation in, one Outcome out, to an
+// OutcomeSink.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +84,45 @@ struct Selection {
 struct Cancelled {
   std::uint32_t matched = 0;
   std::uint32_t begun = 0;  // of those: the peer has begun with them, so they end when it has ended them
+};
+
+// Receives the outcomes and events of one connection. Must not call back into it.
+class OutcomeSink {
+ public:
+  virtual ~OutcomeSink() = default;
+  virtual void completed(Direction direction, const Operation& operation, const Outcome& outcome) = 0;
+  // The peer has used our persistent operation, which asked for notices. It stays posted.
+  virtual void used(Direction direction, const Operation& operation, const Usage& usage) = 0;
+  // Accepting side: the initiator's first message is here. Connecting side: ready as soon as started.
+  virtual void ready() = 0;
+  // The peer will accept no more data (its close, or its shutdown of receiving): later sends end in EPIPE.
+  virtual void peer_stopped_receiving() = 0;
+  // The close handshake we asked for is complete: the link may be closed.
+  virtual void closed() = 0;
+  // The connection is lost. Every open operation has already had its outcome.
+  virtual void failed(Status why) = 0;
+};
+
+struct Counters {
+  std::uint64_t sends_done = 0, receives_done = 0;
+  std::uint64_t bytes_sent = 0, bytes_received = 0;
+  std::uint64_t adverts_sent = 0, adverts_received = 0;
+  std::uint64_t acks_sent = 0, acks_received = 0;
+  std::uint64_t immediates_sent = 0, immediate_bytes = 0;
+  std::uint64_t copied_bytes = 0, direct_bytes = 0;
+  std::uint64_t credit_messages_sent = 0, credit_stalls = 0;
+  std::uint64_t reads_posted = 0, control_messages_sent = 0;
+  std::uint64_t writes_posted = 0, notices_sent = 0, notices_received = 0;
+  std::uint64_t combined_sends = 0;
+};
+
+// What a caller may want to know between steps.
+struct Readiness {
+  bool receive = false;       // a receive posted now would end without anything more from the peer
+  bool send = false;          // a send posted now would go out
+  bool peer_ended = false;    // the peer sends no more data
+  bool peer_stopped = false;  // the peer takes no more data
+  bool broken = false;        // the connection is lost, which nobody has been told yet
 };
 
 }  // namespace proto

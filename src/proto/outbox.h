@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "src/proto/connection.h"
 #include "src/proto/credit.h"
+#include "src/proto/operation.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "src/base/fifo.h"
-#include "src/proto/connection.h"
+#include "src/proto/operation.h"
 #include "src/proto/token.h"
 
 namespace exs::proto {

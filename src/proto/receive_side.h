@@ -1,4 +1,4 @@
-// What an endpoint asks of the receiving half of its connection. Messages and streams answer differently:
+// What a connection asks of the receiving half. Messages and streams answer differently:
 // MessageReceives (message_receive.h), StreamReceives (stream_receive.h).
 #pragma once
 
@@ -10,7 +10,6 @@
 
 namespace exs::proto {
 
-class OutcomeSink;
 class Outbox;
 
 // Thread: shard.

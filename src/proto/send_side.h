@@ -1,4 +1,4 @@
-// What an endpoint asks of the sending half of its connection. Messages and streams answer differently:
+// What a connection asks of the sending half. Messages and streams answer differently:
 // MessageSends (message_send.h), StreamSends (stream_send.h).
 #pragma once
 
@@ -9,8 +9,6 @@
 #include "src/wire/messages.h"
 
 namespace exs::proto {
-
-class OutcomeSink;
 
 // Thread: shard.
 class SendSide {

@@ -12,7 +12,8 @@
 #include <cstdint>
 
 #include "src/base/fifo.h"
-#include "src/proto/connection.h"
+#include "src/proto/hello.h"
+#include "src/proto/operation.h"
 #include "src/proto/outbox.h"
 #include "src/proto/pieces.h"
 #include "src/proto/rdma_read.h"

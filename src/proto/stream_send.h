@@ -16,7 +16,8 @@
 
 #include "src/base/fifo.h"
 #include "src/proto/advert.h"
-#include "src/proto/connection.h"
+#include "src/proto/hello.h"
+#include "src/proto/operation.h"
 #include "src/proto/pieces.h"
 #include "src/proto/send_side.h"
 

@@ -13,7 +13,7 @@ PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "connector", 
 PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("window_table", "completion_queue", "software_iwarp")]
 
 # What event/ may know of the protocol engine.
-PROTO_FACE = ["src/proto/connection.h", "src/proto/operation.h"]
+PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operation")]
 
 # Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
 MAY_INCLUDE = {

@@ -1,6 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
-#include "tests/proto/endpoint_pair.h"
+#include "tests/proto/connection_pair.h"
 
 using namespace exs;
 using namespace exs::proto;
@@ -9,8 +9,8 @@ namespace {
 
 const Agreement kUsual = agreement_of(4, 32, 2);
 
-struct Joined : EndpointPair {
-  explicit Joined(const Agreement& agreement = kUsual) : EndpointPair(agreement) { BOOST_REQUIRE(start()); }
+struct Joined : ConnectionPair {
+  explicit Joined(const Agreement& agreement = kUsual) : ConnectionPair(agreement) { BOOST_REQUIRE(start()); }
   ~Joined() {
     for (const auto& violation : violations) BOOST_ERROR(violation);
     BOOST_TEST(!initiator.late);
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(an_immediate_is_copied_once_and_ends_when_it_has_left) {
   BOOST_TEST(outcome.length_bytes == 32U);
   BOOST_TEST(outcome.flags == static_cast<unsigned>(kImmediate | kCopied | kEndOfMessage));
   BOOST_TEST(std::memcmp(into.data(), from.data(), 32) == 0);
-  BOOST_TEST(pair.responder.endpoint.counters().copied_bytes == 32U);
+  BOOST_TEST(pair.responder.connection.counters().copied_bytes == 32U);
 }
 
 BOOST_AUTO_TEST_CASE(a_normal_send_is_read_in_chunks_and_ends_when_the_peer_has_it) {
@@ -70,14 +70,14 @@ BOOST_AUTO_TEST_CASE(a_normal_send_is_read_in_chunks_and_ends_when_the_peer_has_
   BOOST_TEST(pair.responder.link.reads_outstanding() == 2U);
   pair.run();
   // Expect: 16 chunks of 64 bytes, both ends done, the window shut, no copy.
-  BOOST_TEST(pair.responder.endpoint.counters().reads_posted == 16U);
+  BOOST_TEST(pair.responder.connection.counters().reads_posted == 16U);
   BOOST_REQUIRE(pair.initiator.sends.size() == 1);
   BOOST_TEST(pair.initiator.sends[0].outcome.length_bytes == 1000U);
   BOOST_TEST(pair.initiator.sends[0].outcome.flags == 0U);
   BOOST_TEST(pair.responder.receives.at(0).outcome.flags == static_cast<unsigned>(kEndOfMessage));
   BOOST_TEST((into == from));
   BOOST_TEST(pair.initiator.link.windows() == 0U);
-  BOOST_TEST(pair.responder.endpoint.counters().copied_bytes == 0U);
+  BOOST_TEST(pair.responder.connection.counters().copied_bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_send_that_must_not_be_immediate_waits_for_the_receiver) {
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(messages_of_length_zero_travel_both_ways_of_sending) {
   BOOST_TEST(pair.responder.receives[0].outcome.flags == static_cast<unsigned>(kImmediate | kEndOfMessage));
   BOOST_TEST(pair.responder.receives[1].outcome.flags == static_cast<unsigned>(kEndOfMessage));
   BOOST_TEST(pair.initiator.sends.size() == 2U);
-  BOOST_TEST(pair.responder.endpoint.counters().reads_posted == 0U);
+  BOOST_TEST(pair.responder.connection.counters().reads_posted == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_receive_that_is_too_short_gets_what_fits_and_is_told) {
@@ -169,14 +169,14 @@ BOOST_AUTO_TEST_CASE(sends_wait_in_order_while_there_is_no_credit) {
   pair.run();
   // Expect: one credit, one message; READY before it.
   BOOST_TEST(pair.initiator.link.sent().size() == 2U);
-  BOOST_TEST(pair.initiator.endpoint.counters().credit_stalls == 1U);
+  BOOST_TEST(pair.initiator.connection.counters().credit_stalls == 1U);
   for (auto& memory : into) pair.responder.receive(memory);
   pair.run();
   // Expect: every receive returned the credit by a message of its own, and all went through in order.
   BOOST_TEST(pair.initiator.sends.size() == 5U);
   BOOST_TEST((into == from));
-  BOOST_TEST(pair.responder.endpoint.counters().credit_messages_sent == 5U);
-  BOOST_TEST(pair.initiator.endpoint.counters().credit_stalls == 4U);
+  BOOST_TEST(pair.responder.connection.counters().credit_messages_sent == 5U);
+  BOOST_TEST(pair.initiator.connection.counters().credit_stalls == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(credits_ride_on_messages_that_go_anyway) {
@@ -193,8 +193,8 @@ BOOST_AUTO_TEST_CASE(credits_ride_on_messages_that_go_anyway) {
   // Expect: a ping-pong needs no CREDIT message at all.
   BOOST_TEST(pair.initiator.sends.size() == 20U);
   BOOST_TEST(pair.responder.sends.size() == 20U);
-  BOOST_TEST(pair.initiator.endpoint.counters().credit_messages_sent == 0U);
-  BOOST_TEST(pair.responder.endpoint.counters().credit_messages_sent == 0U);
+  BOOST_TEST(pair.initiator.connection.counters().credit_messages_sent == 0U);
+  BOOST_TEST(pair.responder.connection.counters().credit_messages_sent == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(credits_go_back_by_themselves_once_half_are_owed) {
@@ -205,11 +205,11 @@ BOOST_AUTO_TEST_CASE(credits_go_back_by_themselves_once_half_are_owed) {
   for (const unsigned sent : {0U, 0U, 1U, 1U, 1U}) {
     pair.responder.receive(into);
     // Expect: two of five are less than half; the third makes one message that returns all three.
-    BOOST_TEST(pair.responder.endpoint.counters().credit_messages_sent == sent);
+    BOOST_TEST(pair.responder.connection.counters().credit_messages_sent == sent);
   }
   pair.run();
-  BOOST_TEST(pair.initiator.endpoint.credits().available() == 3U);
-  BOOST_TEST(pair.responder.endpoint.credits().owed() == 2U);
+  BOOST_TEST(pair.initiator.connection.credits().available() == 3U);
+  BOOST_TEST(pair.responder.connection.credits().owed() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_cannot_be_exposed_fails_its_send_alone) {
@@ -236,17 +236,17 @@ BOOST_AUTO_TEST_CASE(an_end_that_takes_nothing_in_has_a_slot_for_everything_the_
   const auto run_without_initiator = [&pair] {
     for (bool moved = true; moved;) {
       moved = false;
-      for (unsigned kind = 1; kind < EndpointPair::kStepKinds; ++kind) moved |= pair.step(kind);
+      for (unsigned kind = 1; kind < ConnectionPair::kStepKinds; ++kind) moved |= pair.step(kind);
     }
   };
   for (int i = 0; i < 4; ++i) pair.responder.receive(into);
   run_without_initiator();
   for (int i = 0; i < 4; ++i) pair.responder.send(small);
-  pair.responder.endpoint.shutdown_receiving();
+  pair.responder.connection.shutdown_receiving();
   run_without_initiator();
-  pair.responder.endpoint.shutdown_sending();
+  pair.responder.connection.shutdown_sending();
   run_without_initiator();
-  pair.responder.endpoint.close();
+  pair.responder.connection.close();
   run_without_initiator();
   // Expect: 4 ACKs, 4 immediates, 2 SHUTDOWNs and CLOSE lie in slots; what could still come has one, too.
   BOOST_TEST(pair.initiator.link.receives_posted() == slot_count(agreement) - 11);
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(an_end_that_takes_nothing_in_has_a_slot_for_everything_the_
 }
 
 BOOST_AUTO_TEST_CASE(sequence_numbers_wrap_around) {
-  EndpointPair pair(kUsual, {64, UINT32_MAX - 2});
+  ConnectionPair pair(kUsual, {64, UINT32_MAX - 2});
   BOOST_REQUIRE(pair.start());
   Bytes small = pattern(3, 1), large = pattern(100, 2), into(100);
   for (int i = 0; i < 8; ++i) {

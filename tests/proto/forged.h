@@ -1,8 +1,8 @@
-// One endpoint whose peer is the test: it hears whatever bytes the test makes up.
+// One connection whose peer is the test: it hears whatever bytes the test makes up.
 #pragma once
 
 #include "src/wire/codec.h"
-#include "tests/proto/endpoint_pair.h"
+#include "tests/proto/connection_pair.h"
 
 namespace exs::proto {
 
@@ -68,7 +68,7 @@ struct Forged {
   explicit Forged(Role role, const Agreement& agreement = agreement_of(2, 33, 2))
       : end(violations, role, agreement, {64, 1}), peer(violations, link_depths(mirrored(agreement))) {
     FakeLink::join(end.link, peer);
-    started = end.endpoint.start().ok();
+    started = end.connection.start().ok();
   }
   // An established responder, READY and all.
   static std::unique_ptr<Forged> ready(const Agreement& agreement = agreement_of(2, 33, 2)) {
@@ -96,7 +96,7 @@ struct Forged {
       drain();
     }
   }
-  // What the endpoint said, from message `first` on.
+  // What the connection said, from message `first` on.
   [[nodiscard]] std::vector<wire::Message> said(std::size_t first = 0) const {
     std::vector<wire::Message> messages;
     for (std::size_t i = first; i < end.link.sent().size(); ++i)

@@ -14,7 +14,7 @@ const RemoteSlice kWindow{16, 200, 1};
 // An owner of a persistent send, number 1, of 100 bytes.
 struct Owner {
   explicit Owner(bool notify) : forged(Role::kInitiator) {
-    forged.end.endpoint.post_send(persistent_on(memory, notify));
+    forged.end.connection.post_send(persistent_on(memory, notify));
     forged.run();
   }
   Bytes memory = Bytes(100);
@@ -120,9 +120,9 @@ BOOST_AUTO_TEST_CASE(each_advert_has_the_answers_that_fit_it) {
     for (unsigned status = 0; status <= 4; ++status) {
       Forged forged(Role::kInitiator);
       Bytes memory(100);
-      forged.end.endpoint.post_send(kind == kPlain    ? operation_on(memory)
-                                    : kind == kOffset ? at_offset_on(memory, 5)
-                                                      : persistent_on(memory));
+      forged.end.connection.post_send(kind == kPlain    ? operation_on(memory)
+                                      : kind == kOffset ? at_offset_on(memory, 5)
+                                                        : persistent_on(memory));
       forged.hear(ack(1, 0, static_cast<AckStatus>(status)));
       const bool fine = kind == kPlain    ? status <= 1
                         : kind == kOffset ? status != 2
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_not_there_ends_the_connection_by_the_link_
   auto forged = Forged::ready();
   Bytes into(100);
   forged->hear(persistent_advert(1, {16, 100, 77}));
-  forged->end.endpoint.post_receive(operation_on(into));
+  forged->end.connection.post_receive(operation_on(into));
   forged->run();
   BOOST_TEST((errors_of(forged->end.receives) == Errors{EACCES}));
   BOOST_TEST((forged->end.failures == Errors{EACCES}));
@@ -224,12 +224,12 @@ BOOST_AUTO_TEST_CASE(probes_are_answered_one_by_one) {
   forged->hear(plain(MessageType::kProbeAck));
   BOOST_TEST(forged->lost_to_protocol_error());
   auto asked = Forged::ready();
-  asked->end.endpoint.probe();
+  asked->end.connection.probe();
   asked->hear(plain(MessageType::kProbeAck));
   BOOST_TEST(asked->well());
   // Expect: after a CLOSE of ours nothing is answered, and a second question is one too many.
   auto closing = Forged::ready();
-  closing->end.endpoint.close();
+  closing->end.connection.close();
   const std::size_t said = closing->said().size();
   closing->hear(plain(MessageType::kProbe));
   BOOST_TEST(closing->well());
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_list_of_windows_is_held_in_its_slot_until_it_is_matched) 
   forged->hear(bytes);
   BOOST_TEST(forged->end.link.receives_posted() == slots - 1);
   Bytes into(60);
-  forged->end.endpoint.post_receive(operation_on(into));
+  forged->end.connection.post_receive(operation_on(into));
   BOOST_TEST(forged->end.link.receives_posted() == slots);
   BOOST_TEST(forged->end.link.reads_outstanding() == 2U);
   // Expect: an entry cut off is malformed.

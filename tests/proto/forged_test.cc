@@ -117,10 +117,10 @@ BOOST_AUTO_TEST_CASE(credits_that_were_not_spent_cannot_come_back) {
     // Expect: one was spent, so one may come back.
     if (returned == 1) {
       BOOST_TEST(forged.well());
-      BOOST_TEST(forged.end.endpoint.credits().available() == 2U);
+      BOOST_TEST(forged.end.connection.credits().available() == 2U);
     } else {
       BOOST_TEST(forged.lost_to_protocol_error());
-      BOOST_TEST(forged.end.endpoint.credits().available() == 1U);
+      BOOST_TEST(forged.end.connection.credits().available() == 1U);
     }
   }
   // Expect: the same for credits that ride on another message.
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(CLOSE_ACK_must_be_asked_for_and_nothing_may_follow) {
   BOOST_TEST(unasked->lost_to_protocol_error());
   for (const auto& message : one_of_each()) {
     auto forged = Forged::ready();
-    forged->end.endpoint.close();
+    forged->end.connection.close();
     forged->hear(plain(MessageType::kCloseAck));
     BOOST_TEST(forged->well());
     forged->hear(message);
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(CLOSE_waits_for_the_reads_under_way_and_their_ACK) {
   BOOST_REQUIRE(exposed.has_value());
   forged->end.receive(into);
   forged->hear(advert(1, *exposed));
-  forged->end.endpoint.close();
+  forged->end.connection.close();
   // Expect: meanwhile the peer is told that no more will be taken.
   BOOST_TEST(forged->said().size() == 1U);
   BOOST_TEST((forged->said()[0].header.type == MessageType::kShutdown));

@@ -1,10 +1,10 @@
-// A pair of endpoints and short ways to post what persistence is about.
+// A pair of connections and short ways to post what persistence is about.
 #pragma once
 
 #include <vector>
 
 #include "src/wire/codec.h"
-#include "tests/proto/endpoint_pair.h"
+#include "tests/proto/connection_pair.h"
 
 namespace exs::proto {
 
@@ -27,8 +27,8 @@ inline Operation at_offset_on(Bytes& memory, std::uint64_t offset) {
 }
 
 // Started, the responder ready.
-struct PersistentPair : EndpointPair {
-  explicit PersistentPair(const Agreement& agreement = agreement_of(4, 32, 2)) : EndpointPair(agreement) {
+struct PersistentPair : ConnectionPair {
+  explicit PersistentPair(const Agreement& agreement = agreement_of(4, 32, 2)) : ConnectionPair(agreement) {
     BOOST_REQUIRE(start());
     run();
   }
@@ -39,8 +39,8 @@ struct PersistentPair : EndpointPair {
     BOOST_TEST(!initiator.late);
     BOOST_TEST(!responder.late);
   }
-  void send(const Operation& operation) { initiator.endpoint.post_send(operation); }
-  void receive(const Operation& operation) { responder.endpoint.post_receive(operation); }
+  void send(const Operation& operation) { initiator.connection.post_send(operation); }
+  void receive(const Operation& operation) { responder.connection.post_receive(operation); }
   // The messages that `end` has posted from its n-th on.
   static std::vector<wire::MessageType> said(const End& end, std::size_t from) {
     std::vector<wire::MessageType> types;
@@ -49,9 +49,9 @@ struct PersistentPair : EndpointPair {
     return types;
   }
   void close_both() {
-    initiator.endpoint.close();
+    initiator.connection.close();
     run();
-    responder.endpoint.close();
+    responder.connection.close();
     run();
     BOOST_TEST(initiator.closed_count == 1);
     BOOST_TEST(responder.closed_count == 1);

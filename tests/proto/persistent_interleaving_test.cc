@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(persistent_memory_is_as_if_every_send_had_gone_the_same_way
       RC_ASSERT(schedule.wrong_so_far() == "");
     }
     if (block == nullptr) offer();
-    schedule.end(0).endpoint->flush();
+    schedule.end(0).connection->flush();
     schedule.run();
     Bytes expected(kBlockBytes, kGuard);
     std::uint64_t bytes = 0;

@@ -36,11 +36,11 @@ BOOST_AUTO_TEST_CASE(every_send_writes_the_memory_and_nothing_else_is_said) {
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors(4, 0)));
   BOOST_TEST(pair.initiator.sends[2].outcome.length_bytes == 70U);
   // Expect: 4 + 1 + 2 chunks of at most 64 bytes, no message, no outcome at the owner.
-  BOOST_TEST(pair.initiator.endpoint.counters().writes_posted == 7U);
+  BOOST_TEST(pair.initiator.connection.counters().writes_posted == 7U);
   BOOST_TEST(pair.initiator.link.sent().size() == before);
   BOOST_TEST(pair.responder.receives.empty());
   BOOST_TEST(pair.responder.uses.empty());
-  pair.responder.endpoint.close();
+  pair.responder.connection.close();
   pair.run();
   BOOST_TEST((errors_of(pair.responder.receives) == Errors{ECANCELED}));
   BOOST_TEST(pair.responder.receives[0].outcome.length_bytes == 290U);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(messages_sent_before_the_offer_was_known_are_put_into_the_m
     std::uint64_t told = 0;
     for (const auto& use : pair.responder.uses) told += use.usage.bytes;
     BOOST_TEST(told == 270U);
-    pair.responder.endpoint.cancel(Direction::kReceive, {}, ECANCELED);
+    pair.responder.connection.cancel(Direction::kReceive, {}, ECANCELED);
     pair.run();
     BOOST_TEST(pair.responder.receives.at(0).outcome.length_bytes == 270U);
     pair.close_both();
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_receive_behind_it_is_refused_until_it_is_taken_back) {
   pair.run();
   pair.receive(operation_on(into));
   BOOST_TEST((errors_of(pair.responder.receives) == Errors{EBUSY}));
-  const Cancelled cancelled = pair.responder.endpoint.cancel(Direction::kReceive, {}, ECANCELED);
+  const Cancelled cancelled = pair.responder.connection.cancel(Direction::kReceive, {}, ECANCELED);
   BOOST_TEST(cancelled.begun == 1U);
   pair.receive(operation_on(into));
   pair.run();
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(sends_at_an_offset_are_cancelled_until_memory_is_offered_ag
   Bytes block(100), part = pattern(20, 1);
   pair.receive(persistent_on(block));
   pair.run();
-  pair.responder.endpoint.cancel(Direction::kReceive, {}, ECANCELED);
+  pair.responder.connection.cancel(Direction::kReceive, {}, ECANCELED);
   pair.run();
   for (int i = 0; i < 3; ++i) pair.send(at_offset_on(part, 0));
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors(3, ECANCELED)));
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(writes_under_way_at_the_REVOKE_finish_before_the_window_goe
   pair.run();
   pair.send(operation_on(large));
   pair.send(operation_on(small));
-  pair.responder.endpoint.cancel(Direction::kReceive, {}, ECANCELED);
+  pair.responder.connection.cancel(Direction::kReceive, {}, ECANCELED);
   while (pair.initiator.link.deliver_message() || pair.initiator.handle_one()) {
   }
   // Expect: what was not on the link ends at once, the rest when it has left; then the window goes.
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(cancel_ends_writes_that_have_not_begun) {
   pair.run();
   pair.send(operation_on(large));
   pair.send(operation_on(small));
-  const Cancelled cancelled = pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  const Cancelled cancelled = pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   BOOST_TEST(cancelled.matched == 2U);
   BOOST_TEST(cancelled.begun == 1U);
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors{ECANCELED}));
@@ -281,9 +281,9 @@ BOOST_AUTO_TEST_CASE(a_sender_that_ends_its_direction_releases_it_unasked) {
     pair.run();
     pair.send(operation_on(large));
     if (by_close) {
-      pair.initiator.endpoint.close();
+      pair.initiator.connection.close();
     } else {
-      pair.initiator.endpoint.shutdown_sending();
+      pair.initiator.connection.shutdown_sending();
     }
     pair.run();
     // Expect: the writes first, then the end of the stream.
@@ -304,9 +304,9 @@ BOOST_AUTO_TEST_CASE(an_offer_that_crosses_a_close_or_a_shutdown_is_released) {
     Bytes block(200);
     pair.receive(persistent_on(block));
     if (by_close) {
-      pair.initiator.endpoint.close();
+      pair.initiator.connection.close();
     } else {
-      pair.initiator.endpoint.shutdown_sending();
+      pair.initiator.connection.shutdown_sending();
     }
     pair.run();
     BOOST_TEST((errors_of(pair.responder.receives) == Errors{0}));
@@ -320,10 +320,10 @@ BOOST_AUTO_TEST_CASE(offers_and_persistent_sends_that_cross_two_closes_are_refus
   Bytes block(200), other(200), third(200), fourth(200);
   pair.receive(persistent_on(block));
   pair.send(operation_on(third));
-  pair.initiator.endpoint.post_receive(persistent_on(other));
-  pair.responder.endpoint.post_send(persistent_on(fourth));
-  pair.initiator.endpoint.close();
-  pair.responder.endpoint.close();
+  pair.initiator.connection.post_receive(persistent_on(other));
+  pair.responder.connection.post_send(persistent_on(fourth));
+  pair.initiator.connection.close();
+  pair.responder.connection.close();
   pair.run();
   BOOST_TEST(pair.initiator.closed_count == 1);
   BOOST_TEST(pair.responder.closed_count == 1);
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(one_posted_after_the_peer_has_ended_takes_what_waits_and_en
   Bytes block(200), small = pattern(20, 1), large = pattern(150, 2);
   pair.send(operation_on(large));
   pair.send(operation_on(small));
-  pair.initiator.endpoint.shutdown_sending();
+  pair.initiator.connection.shutdown_sending();
   pair.run();
   pair.receive(persistent_on(block, true));
   pair.run();
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(a_REVOKE_that_crosses_the_busy_answer_is_ignored) {
   Bytes block(100), other = pattern(100, 1), message = pattern(60, 2);
   pair.receive(persistent_on(block));
   pair.send(persistent_on(other));
-  pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   pair.send(operation_on(message));
   pair.run();
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors{EBUSY, 0}));
@@ -400,13 +400,13 @@ BOOST_AUTO_TEST_CASE(a_REVOKE_that_crosses_the_busy_answer_is_ignored) {
 }
 
 BOOST_AUTO_TEST_CASE(one_that_is_not_offered_yet_ends_at_once) {
-  EndpointPair pair(agreement_of(4, 32, 2));
-  BOOST_REQUIRE(pair.responder.endpoint.start().ok());
+  ConnectionPair pair(agreement_of(4, 32, 2));
+  BOOST_REQUIRE(pair.responder.connection.start().ok());
   Bytes block(100);
-  pair.responder.endpoint.post_receive(persistent_on(block));  // READY has not come
-  pair.responder.endpoint.cancel(Direction::kReceive, {}, ECANCELED);
+  pair.responder.connection.post_receive(persistent_on(block));  // READY has not come
+  pair.responder.connection.cancel(Direction::kReceive, {}, ECANCELED);
   BOOST_TEST((errors_of(pair.responder.receives) == Errors{ECANCELED}));
-  BOOST_REQUIRE(pair.initiator.endpoint.start().ok());
+  BOOST_REQUIRE(pair.initiator.connection.start().ok());
   pair.run();
   BOOST_TEST(pair.responder.link.sent().empty());
 }
@@ -424,14 +424,14 @@ BOOST_AUTO_TEST_CASE(memory_that_cannot_be_exposed_ends_it_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_connection_ends_it_once) {
-  EndpointPair pair(agreement_of(4, 32, 2));
+  ConnectionPair pair(agreement_of(4, 32, 2));
   BOOST_REQUIRE(pair.start());
   Bytes block(100), large = pattern(100, 1);
   pair.run();
-  pair.responder.endpoint.post_receive(persistent_on(block, true));
+  pair.responder.connection.post_receive(persistent_on(block, true));
   pair.run();
-  pair.initiator.endpoint.post_send(operation_on(large));
-  pair.responder.endpoint.cancel(Direction::kReceive, {}, ECANCELED);
+  pair.initiator.connection.post_send(operation_on(large));
+  pair.responder.connection.cancel(Direction::kReceive, {}, ECANCELED);
   pair.initiator.link.break_off(Status(ETIMEDOUT));
   pair.responder.link.break_off(Status(ETIMEDOUT));
   pair.run();

@@ -1,4 +1,4 @@
-// Random operations of every kind on two endpoints, with everything that must hold whatever the order of
+// Random operations of every kind on two connections, with everything that must hold whatever the order of
 // events. Looser than schedule.h about which receive gets what, for persistence and cancels change that.
 #pragma once
 
@@ -76,7 +76,7 @@ struct AnyEnd final : OutcomeSink {
 
   std::string* first_wrong = nullptr;
   std::unique_ptr<FakeLink> link;
-  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<Connection> connection;
   std::deque<AnyPosted> posted;
   int over = 0;
   int closed_count = 0;
@@ -92,12 +92,13 @@ class PersistentSchedule {
       AnyEnd& end = ends_[i];
       end.first_wrong = &wrong_;
       end.link = std::make_unique<FakeLink>(violations_, link_depths(ours));
-      end.endpoint = std::make_unique<Endpoint>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link,
-                                                end, Tuning{shape.chunk_bytes, UINT32_MAX - 5});
+      end.connection =
+          std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link, end,
+                                       Tuning{shape.chunk_bytes, UINT32_MAX - 5});
     }
     FakeLink::join(*ends_[0].link, *ends_[1].link);
   }
-  bool start() { return ends_[1].endpoint->start().ok() && ends_[0].endpoint->start().ok(); }
+  bool start() { return ends_[1].connection->start().ok() && ends_[0].connection->start().ok(); }
   AnyEnd& end(unsigned index) { return ends_[index]; }
 
   void carry_out(const Action& action) {
@@ -117,7 +118,7 @@ class PersistentSchedule {
   }
   void finish() {
     for (AnyEnd& end : ends_) {
-      if (end.over == 0) end.endpoint->close();
+      if (end.over == 0) end.connection->close();
       run();
     }
   }
@@ -155,9 +156,9 @@ class PersistentSchedule {
     operation.more = kind == Action::kSend && number % 7 == 0;
     if (!operation.persistent && number % 4 == 0) cut(made, number);
     if (is_send) {
-      end.endpoint->post_send(operation);
+      end.connection->post_send(operation);
     } else {
-      end.endpoint->post_receive(operation);
+      end.connection->post_receive(operation);
     }
     return made;
   }
@@ -177,14 +178,14 @@ class PersistentSchedule {
     if (!made.pieces.empty()) made.operation.memory.address = nullptr;
   }
   void act(AnyEnd& end, const Action& action) {
-    Endpoint& endpoint = *end.endpoint;
+    Connection& connection = *end.connection;
     switch (action.kind) {
       case Action::kCancel: return cancel(end, action.number);
-      case Action::kProbe: return endpoint.probe();
-      case Action::kFlush: return endpoint.flush();
-      case Action::kShutdownSending: return endpoint.shutdown_sending();
-      case Action::kShutdownReceiving: return endpoint.shutdown_receiving();
-      case Action::kClose: return endpoint.close();
+      case Action::kProbe: return connection.probe();
+      case Action::kFlush: return connection.flush();
+      case Action::kShutdownSending: return connection.shutdown_sending();
+      case Action::kShutdownReceiving: return connection.shutdown_receiving();
+      case Action::kClose: return connection.close();
       case Action::kBreak:
         for (AnyEnd& each : ends_) each.link->break_off(Status(ECONNRESET));
         return;
@@ -197,7 +198,7 @@ class PersistentSchedule {
     if (number % 3 != 0 && !end.posted.empty()) {
       selection = {false, &end.posted[number % end.posted.size()], UINT64_MAX};
     }
-    const Cancelled cancelled = end.endpoint->cancel(direction, selection, ECANCELED);
+    const Cancelled cancelled = end.connection->cancel(direction, selection, ECANCELED);
     if (cancelled.begun > cancelled.matched) note("more begun than matched");
   }
 
@@ -213,7 +214,7 @@ class PersistentSchedule {
       case 0: {
         const auto completion = end.link->poll();
         if (!completion) return false;
-        end.endpoint->handle(*completion);
+        end.connection->handle(*completion);
         if (end.closed_count > 0) end.link->close();
         return true;
       }
@@ -239,8 +240,8 @@ class PersistentSchedule {
           type == MessageType::kAdvert || type == MessageType::kImmediate || type == MessageType::kNotice;
     }
     for (const Bytes& message : from.link->unpolled()) in_flight += wire::decode(message)->header.credits;
-    const std::size_t sum = from.endpoint->credits().available() + in_flight + to.endpoint->credits_held() +
-                            to.endpoint->credits().owed();
+    const std::size_t sum = from.connection->credits().available() + in_flight +
+                            to.connection->credits_held() + to.connection->credits().owed();
     if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));
   }
 

@@ -44,8 +44,8 @@ BOOST_AUTO_TEST_CASE(its_credit_is_owed_as_soon_as_it_is_taken_in) {
   Bytes block = pattern(40, 1);
   pair.send(persistent_on(block));
   pair.run();
-  BOOST_TEST(pair.initiator.endpoint.credits().available() == 1U);
-  BOOST_TEST(pair.responder.endpoint.credits_held() == 0U);
+  BOOST_TEST(pair.initiator.connection.credits().available() == 1U);
+  BOOST_TEST(pair.responder.connection.credits_held() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(it_waits_its_turn_at_both_ends) {
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(with_notify_the_owner_is_told_of_every_read) {
   BOOST_TEST(pair.initiator.uses[0].usage.last_offset == 40U);
   BOOST_TEST(pair.initiator.uses[1].usage.bytes == 100U);
   BOOST_TEST(pair.initiator.uses[1].usage.last_offset == 0U);
-  BOOST_TEST(pair.initiator.endpoint.counters().notices_received == 2U);
-  BOOST_TEST(pair.responder.endpoint.counters().notices_sent == 2U);
+  BOOST_TEST(pair.initiator.connection.counters().notices_received == 2U);
+  BOOST_TEST(pair.responder.connection.counters().notices_sent == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(notices_add_up_while_there_is_no_credit) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(notices_go_on_after_their_side_has_shut_down_sending) {
   PersistentPair pair(agreement_of(1, 32, 1));
   Bytes block = pattern(100, 1), ten(10);
   pair.send(persistent_on(block, true));
-  pair.responder.endpoint.shutdown_sending();
+  pair.responder.connection.shutdown_sending();
   pair.run();
   for (unsigned i = 0; i < 7; ++i) {
     pair.receive(at_offset_on(ten, i));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(cancel_takes_it_back_and_tells_the_next_receive) {
   pair.run();
   pair.receive(operation_on(ten));
   pair.run();
-  const Cancelled cancelled = pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  const Cancelled cancelled = pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   BOOST_TEST(cancelled.matched == 1U);
   BOOST_TEST(cancelled.begun == 1U);
   BOOST_TEST(pair.initiator.sends.empty());
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(receives_at_an_offset_are_cancelled_until_something_new_com
   Bytes block = pattern(100, 1), ten(10);
   pair.send(persistent_on(block));
   pair.run();
-  pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   pair.run();
   for (int i = 0; i < 3; ++i) pair.receive(at_offset_on(ten, 0));
   BOOST_TEST((errors_of(pair.responder.receives) == Errors(3, ECANCELED)));
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(reads_under_way_at_the_REVOKE_finish_before_the_window_goes
   pair.receive(operation_on(into));
   BOOST_TEST(pair.responder.link.reads_outstanding() == 2U);
   BOOST_TEST(pair.responder.link.begin_read());
-  pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   while (pair.responder.link.deliver_message() || pair.responder.handle_one()) {
   }
   // Expect: nothing new is read; the first receive waits for what is under way.
@@ -254,8 +254,8 @@ BOOST_AUTO_TEST_CASE(a_window_taken_back_before_its_turn_leaves_one_mark) {
   for (int i = 0; i < 5; ++i) {
     pair.send(persistent_on(block));
     pair.run();
-    pair.initiator.endpoint.cancel(Direction::kSend, {false, nullptr, UINT64_MAX}, ECANCELED);
-    pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+    pair.initiator.connection.cancel(Direction::kSend, {false, nullptr, UINT64_MAX}, ECANCELED);
+    pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
     pair.run();
   }
   for (int i = 0; i < 3; ++i) pair.receive(operation_on(into));
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_not_sent_yet_ends_at_once) {
   Bytes block = pattern(60, 1), message = pattern(50, 2), into(60);
   pair.send(operation_on(message));
   pair.send(persistent_on(block));
-  const Cancelled cancelled = pair.initiator.endpoint.cancel(Direction::kSend, {}, ETIMEDOUT);
+  const Cancelled cancelled = pair.initiator.connection.cancel(Direction::kSend, {}, ETIMEDOUT);
   // Expect: out of its turn; the first has begun and goes on.
   BOOST_TEST(cancelled.matched == 2U);
   BOOST_TEST(cancelled.begun == 1U);
@@ -299,9 +299,9 @@ BOOST_AUTO_TEST_CASE(a_time_limit_spares_it) {
   Bytes block = pattern(60, 1);
   pair.send(persistent_on(block));
   pair.run();
-  BOOST_TEST(pair.initiator.endpoint.oldest_post_ns(Direction::kSend) == UINT64_MAX);
+  BOOST_TEST(pair.initiator.connection.oldest_post_ns(Direction::kSend) == UINT64_MAX);
   const Cancelled cancelled =
-      pair.initiator.endpoint.cancel(Direction::kSend, {true, nullptr, 1000}, ETIMEDOUT);
+      pair.initiator.connection.cancel(Direction::kSend, {true, nullptr, 1000}, ETIMEDOUT);
   BOOST_TEST(cancelled.matched == 0U);
 }
 
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(shutdown_of_sending_takes_it_back_then_ends_the_direction) 
   pair.run();
   pair.receive(operation_on(into));
   pair.run();
-  pair.initiator.endpoint.shutdown_sending();
+  pair.initiator.connection.shutdown_sending();
   pair.run();
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors{ECANCELED}));
   pair.receive(operation_on(into));
@@ -330,9 +330,9 @@ BOOST_AUTO_TEST_CASE(a_reader_that_stops_receiving_releases_it_unasked) {
     pair.run();
     pair.receive(operation_on(into));
     if (by_close) {
-      pair.responder.endpoint.close();
+      pair.responder.connection.close();
     } else {
-      pair.responder.endpoint.shutdown_receiving();
+      pair.responder.connection.shutdown_receiving();
     }
     // Expect: the read under way goes on first.
     BOOST_TEST(pair.initiator.link.windows() == 1U);
@@ -352,9 +352,9 @@ BOOST_AUTO_TEST_CASE(it_crosses_a_close_or_a_shutdown_and_is_refused) {
     PersistentPair pair;
     Bytes block = pattern(60, 1);
     if (by_close) {
-      pair.responder.endpoint.close();
+      pair.responder.connection.close();
     } else {
-      pair.responder.endpoint.shutdown_receiving();
+      pair.responder.connection.shutdown_receiving();
     }
     pair.send(persistent_on(block));
     pair.run();
@@ -368,8 +368,8 @@ BOOST_AUTO_TEST_CASE(a_REVOKE_that_crosses_the_release_is_ignored) {
   Bytes block = pattern(60, 1), large = pattern(100, 1), into(100);
   pair.send(persistent_on(block));
   pair.run();
-  pair.responder.endpoint.shutdown_receiving();
-  pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  pair.responder.connection.shutdown_receiving();
+  pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   pair.run();
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors{ECANCELED}));
   pair.initiator.receive(into);
@@ -407,13 +407,13 @@ BOOST_AUTO_TEST_CASE(memory_that_cannot_be_exposed_ends_it_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_connection_ends_it_once) {
-  EndpointPair pair(agreement_of(4, 32, 2));
+  ConnectionPair pair(agreement_of(4, 32, 2));
   BOOST_REQUIRE(pair.start());
   Bytes block = pattern(60, 1), into(60);
-  pair.initiator.endpoint.post_send(persistent_on(block, true));
+  pair.initiator.connection.post_send(persistent_on(block, true));
   pair.run();
-  pair.responder.endpoint.post_receive(operation_on(into));
-  pair.initiator.endpoint.cancel(Direction::kSend, {}, ECANCELED);
+  pair.responder.connection.post_receive(operation_on(into));
+  pair.initiator.connection.cancel(Direction::kSend, {}, ECANCELED);
   pair.initiator.link.break_off(Status(ETIMEDOUT));
   pair.responder.link.break_off(Status(ETIMEDOUT));
   pair.run();

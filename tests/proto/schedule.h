@@ -1,4 +1,4 @@
-// Runs a list of decisions (post this, end that, let the link do one thing) on two endpoints and checks after
+// Runs a list of decisions (post this, end that, let the link do one thing) on two connections and checks after
 // each what must always hold, and at the end what must have come of every operation.
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "src/proto/endpoint.h"
+#include "src/proto/connection.h"
 #include "src/wire/codec.h"
-#include "tests/proto/endpoint_pair.h"
+#include "tests/proto/connection_pair.h"
 #include "tests/support/fake_link.h"
 
 namespace exs::proto {
@@ -99,7 +99,7 @@ struct ScheduledEnd final : OutcomeSink {
 
   std::string* first_wrong = nullptr;
   std::unique_ptr<FakeLink> link;
-  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<Connection> connection;
   std::deque<Posted> sends, receives;
   std::size_t sends_ended = 0, receives_ended = 0;
   unsigned starved_steps = 0;
@@ -115,15 +115,15 @@ class Schedule {
       const Agreement ours = i == 0 ? agreement : mirrored(agreement);
       ends_[i].first_wrong = &wrong_;
       ends_[i].link = std::make_unique<FakeLink>(violations_, link_depths(ours));
-      ends_[i].endpoint =
-          std::make_unique<Endpoint>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *ends_[i].link,
-                                     ends_[i], Tuning{shape.chunk_bytes, UINT32_MAX - 5});
+      ends_[i].connection =
+          std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *ends_[i].link,
+                                       ends_[i], Tuning{shape.chunk_bytes, UINT32_MAX - 5});
     }
     FakeLink::join(*ends_[0].link, *ends_[1].link);
   }
 
   // False: the link refused.
-  bool start() { return ends_[1].endpoint->start().ok() && ends_[0].endpoint->start().ok(); }
+  bool start() { return ends_[1].connection->start().ok() && ends_[0].connection->start().ok(); }
 
   void carry_out(const Decision& decision) {
     ScheduledEnd& end = ends_[decision.end];
@@ -136,13 +136,13 @@ class Schedule {
     } else if (decision.kind <= Decision::kReceive) {
       post(end, decision.kind, decision.number);
     } else if (decision.kind == Decision::kShutdownSending) {
-      end.endpoint->shutdown_sending();
+      end.connection->shutdown_sending();
     } else if (decision.kind == Decision::kShutdownReceiving) {
-      end.endpoint->shutdown_receiving();
+      end.connection->shutdown_receiving();
     } else if (decision.kind == Decision::kClose) {
-      end.endpoint->close();
+      end.connection->close();
     } else if (decision.kind == Decision::kAbort) {
-      end.endpoint->abort(Status(ETIMEDOUT));
+      end.connection->abort(Status(ETIMEDOUT));
     } else {
       break_links(decision.number);
     }
@@ -159,7 +159,7 @@ class Schedule {
   // Both ends close, one early and one late, then everything that can happen.
   void finish() {
     for (ScheduledEnd& end : ends_) {
-      if (!end.is_over()) end.endpoint->close();
+      if (!end.is_over()) end.connection->close();
       run();
     }
   }
@@ -229,9 +229,9 @@ class Schedule {
     operation.never_immediate = made.never_immediate;
     operation.tag.handle = &made;
     if (is_send) {
-      end.endpoint->post_send(operation);
+      end.connection->post_send(operation);
     } else {
-      end.endpoint->post_receive(operation);
+      end.connection->post_receive(operation);
     }
   }
 
@@ -249,7 +249,7 @@ class Schedule {
         if (end.starved_steps > 0) return --end.starved_steps, false;
         const auto completion = end.link->poll();
         if (!completion) return false;
-        end.endpoint->handle(*completion);
+        end.connection->handle(*completion);
         // What the owner of a closed connection does.
         if (end.closed_count > 0) end.link->close();
         return true;
@@ -275,8 +275,8 @@ class Schedule {
       in_flight += type == wire::MessageType::kAdvert || type == wire::MessageType::kImmediate ? 1 : 0;
     }
     for (const Bytes& message : from.link->unpolled()) in_flight += wire::decode(message)->header.credits;
-    const std::size_t sum = from.endpoint->credits().available() + in_flight + to.endpoint->credits_held() +
-                            to.endpoint->credits().owed();
+    const std::size_t sum = from.connection->credits().available() + in_flight +
+                            to.connection->credits_held() + to.connection->credits().owed();
     if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));
   }
 

@@ -1,6 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
-#include "tests/proto/endpoint_pair.h"
+#include "tests/proto/connection_pair.h"
 
 using namespace exs;
 using namespace exs::proto;
@@ -8,8 +8,8 @@ using wire::MessageType;
 
 namespace {
 
-struct Joined : EndpointPair {
-  explicit Joined(const Agreement& agreement = agreement_of(4, 32, 2)) : EndpointPair(agreement) {
+struct Joined : ConnectionPair {
+  explicit Joined(const Agreement& agreement = agreement_of(4, 32, 2)) : ConnectionPair(agreement) {
     BOOST_REQUIRE(start());
     run();
   }
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(shutdown_of_sending_follows_everything_posted_before) {
   Bytes large = pattern(100, 1), into(100);
   pair.initiator.send(large);
   pair.initiator.send(large);
-  pair.initiator.endpoint.shutdown_sending();
+  pair.initiator.connection.shutdown_sending();
   pair.initiator.send(large);
   pair.run();
   // Expect: one credit, so the second message waits, and SHUTDOWN behind it.
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(messages_that_wait_are_delivered_before_the_end_of_stream) 
   Bytes small = pattern(9, 1), large = pattern(99, 2), into_small(9), into_large(99), into(4);
   pair.initiator.send(small);
   pair.initiator.send(large);
-  pair.initiator.endpoint.shutdown_sending();
+  pair.initiator.connection.shutdown_sending();
   pair.run();
   pair.responder.receive(into_small);
   pair.responder.receive(into_large);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(shutdown_of_receiving_ends_receives_and_refuses_the_peer) {
   pair.initiator.send(small);
   while (pair.responder.link.deliver_message() || pair.responder.handle_one()) {
   }
-  pair.responder.endpoint.shutdown_receiving();
+  pair.responder.connection.shutdown_receiving();
   pair.responder.receive(later);
   // Expect: the later receive waits its turn behind the transfer under way.
   BOOST_TEST(pair.responder.receives.empty());
@@ -113,14 +113,15 @@ BOOST_AUTO_TEST_CASE(shutdown_of_receiving_ends_receives_and_refuses_the_peer) {
   pair.initiator.send(small);
   BOOST_TEST(pair.initiator.sends.at(3).outcome.error == EPIPE);
   // Expect: every credit came back.
-  BOOST_TEST(pair.initiator.endpoint.credits().available() + pair.responder.endpoint.credits().owed() == 4U);
+  BOOST_TEST(pair.initiator.connection.credits().available() + pair.responder.connection.credits().owed() ==
+             4U);
 }
 
 BOOST_AUTO_TEST_CASE(sends_without_a_credit_end_when_the_peer_stops_receiving) {
   Joined pair(agreement_of(1, 32, 1));
   Bytes large = pattern(99, 2);
   for (int i = 0; i < 3; ++i) pair.initiator.send(large);
-  pair.responder.endpoint.shutdown_receiving();
+  pair.responder.connection.shutdown_receiving();
   pair.run();
   BOOST_TEST((errors(pair.initiator.sends) == Errors{EPIPE, EPIPE, EPIPE}));
   BOOST_TEST(pair.initiator.link.windows() == 0U);
@@ -129,8 +130,8 @@ BOOST_AUTO_TEST_CASE(sends_without_a_credit_end_when_the_peer_stops_receiving) {
 BOOST_AUTO_TEST_CASE(shutdown_twice_says_nothing_twice) {
   Joined pair;
   for (int i = 0; i < 2; ++i) {
-    pair.initiator.endpoint.shutdown_sending();
-    pair.initiator.endpoint.shutdown_receiving();
+    pair.initiator.connection.shutdown_sending();
+    pair.initiator.connection.shutdown_receiving();
     pair.run();
   }
   BOOST_TEST(pair.responder.failures.empty());
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(close_of_an_idle_connection_is_one_message_each_way) {
   Joined pair;
   Bytes into(10);
   pair.responder.receive(into);
-  pair.initiator.endpoint.close();
+  pair.initiator.connection.close();
   pair.run();
   BOOST_TEST(pair.initiator.closed_count == 1);
   BOOST_TEST(pair.initiator.link.sent().size() == 2U);  // READY, CLOSE
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(close_of_an_idle_connection_is_one_message_each_way) {
   pair.responder.send(into);
   BOOST_TEST(pair.responder.sends.at(0).outcome.error == EPIPE);
   // Expect: its own close has nothing left to do.
-  pair.responder.endpoint.close();
+  pair.responder.connection.close();
   BOOST_TEST(pair.responder.closed_count == 1);
 }
 
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(close_cancels_open_receives_and_lets_transfers_and_sends_fi
   while (pair.initiator.link.deliver_message() || pair.initiator.handle_one()) {
   }
   pair.initiator.send(large);
-  pair.initiator.endpoint.close();
+  pair.initiator.connection.close();
   pair.run();
   // Expect: the receive that had its message is whole, the open one cancelled; our send waits for the peer.
   BOOST_TEST((errors(pair.initiator.receives) == Errors{0, ECANCELED}));
@@ -187,7 +188,7 @@ BOOST_AUTO_TEST_CASE(close_cancels_open_receives_and_lets_transfers_and_sends_fi
 BOOST_AUTO_TEST_CASE(messages_that_cross_a_close_are_refused_and_their_sends_end) {
   Joined pair;
   Bytes large = pattern(99, 2), small = pattern(5, 1);
-  pair.initiator.endpoint.close();
+  pair.initiator.connection.close();
   pair.responder.send(large);
   pair.responder.send(small);
   pair.run();
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(immediates_received_before_the_close_outlive_the_link) {
   Joined pair;
   Bytes small = pattern(5, 1), into(5), more(5);
   pair.initiator.send(small);
-  pair.initiator.endpoint.close();
+  pair.initiator.connection.close();
   pair.run();
   BOOST_TEST(pair.initiator.closed_count == 1);
   pair.initiator.link.close();
@@ -216,8 +217,8 @@ BOOST_AUTO_TEST_CASE(immediates_received_before_the_close_outlive_the_link) {
 
 BOOST_AUTO_TEST_CASE(both_ends_may_close_at_once) {
   Joined pair;
-  pair.initiator.endpoint.close();
-  pair.responder.endpoint.close();
+  pair.initiator.connection.close();
+  pair.responder.connection.close();
   pair.run();
   BOOST_TEST(pair.initiator.closed_count == 1);
   BOOST_TEST(pair.responder.closed_count == 1);
@@ -232,8 +233,8 @@ BOOST_AUTO_TEST_CASE(two_closes_refuse_what_the_other_had_waiting) {
     pair.responder.send(large);
   }
   pair.run();
-  pair.initiator.endpoint.close();
-  pair.responder.endpoint.close();
+  pair.initiator.connection.close();
+  pair.responder.connection.close();
   pair.run();
   // Expect: neither waits for a receive the other will never post.
   BOOST_TEST(pair.initiator.closed_count == 1);
@@ -242,12 +243,12 @@ BOOST_AUTO_TEST_CASE(two_closes_refuse_what_the_other_had_waiting) {
 }
 
 BOOST_AUTO_TEST_CASE(a_responder_that_closes_before_READY_waits_for_it) {
-  EndpointPair pair(agreement_of(4, 32, 2));
-  BOOST_REQUIRE(pair.responder.endpoint.start().ok());
-  pair.responder.endpoint.close();
+  ConnectionPair pair(agreement_of(4, 32, 2));
+  BOOST_REQUIRE(pair.responder.connection.start().ok());
+  pair.responder.connection.close();
   pair.run();
   BOOST_TEST(pair.responder.link.sent().empty());
-  BOOST_REQUIRE(pair.initiator.endpoint.start().ok());
+  BOOST_REQUIRE(pair.initiator.connection.start().ok());
   pair.run();
   BOOST_TEST(pair.responder.closed_count == 1);
 }
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_link_that_goes_before_the_handshake_is_complete_is_a_rese
   Joined pair;
   Bytes large = pattern(99, 2), into(5);
   pair.initiator.send(large);
-  pair.initiator.endpoint.close();
+  pair.initiator.connection.close();
   pair.run();
   pair.initiator.link.break_off({});
   pair.run();
@@ -292,8 +293,8 @@ BOOST_AUTO_TEST_CASE(abort_ends_everything_once) {
   Bytes large = pattern(99, 2), into(5);
   for (int i = 0; i < 6; ++i) pair.initiator.send(large);
   pair.initiator.receive(into);
-  pair.initiator.endpoint.abort(Status(ETIMEDOUT));
-  pair.initiator.endpoint.abort(Status(ECANCELED));
+  pair.initiator.connection.abort(Status(ETIMEDOUT));
+  pair.initiator.connection.abort(Status(ECANCELED));
   // Expect: the windows are shut before the memory is given back.
   BOOST_TEST(!pair.initiator.link.is_open());
   BOOST_TEST((errors(pair.initiator.sends) == Errors(6, ETIMEDOUT)));

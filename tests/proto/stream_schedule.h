@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "src/proto/endpoint.h"
+#include "src/proto/connection.h"
 #include "src/wire/codec.h"
-#include "tests/proto/endpoint_pair.h"
+#include "tests/proto/connection_pair.h"
 #include "tests/support/fake_link.h"
 
 namespace exs::proto {
@@ -123,7 +123,7 @@ struct StreamEnd final : OutcomeSink {
 
   std::string* first_wrong = nullptr;
   std::unique_ptr<FakeLink> link;
-  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<Connection> connection;
   std::deque<StreamOperation> sends, receives;
   std::size_t sends_ended = 0, receives_ended = 0;
   unsigned starved_steps = 0;
@@ -140,15 +140,15 @@ class StreamSchedule {
       const Agreement ours = i == 0 ? agreement : mirrored(agreement);
       ends_[i].first_wrong = &wrong_;
       ends_[i].link = std::make_unique<FakeLink>(violations_, link_depths(ours));
-      ends_[i].endpoint =
-          std::make_unique<Endpoint>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *ends_[i].link,
-                                     ends_[i], Tuning{shape.chunk_bytes, UINT32_MAX - 5});
+      ends_[i].connection =
+          std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *ends_[i].link,
+                                       ends_[i], Tuning{shape.chunk_bytes, UINT32_MAX - 5});
     }
     FakeLink::join(*ends_[0].link, *ends_[1].link);
   }
 
   // False: the link refused.
-  bool start() { return ends_[1].endpoint->start().ok() && ends_[0].endpoint->start().ok(); }
+  bool start() { return ends_[1].connection->start().ok() && ends_[0].connection->start().ok(); }
 
   void carry_out(const StreamDecision& decision) {
     StreamEnd& end = ends_[decision.end];
@@ -167,8 +167,8 @@ class StreamSchedule {
   // Receives for every byte sent, then everything that can happen.
   void complete_transfers() {
     for (StreamEnd& end : ends_) {
-      end.endpoint->end_turn();
-      end.endpoint->flush();
+      end.connection->end_turn();
+      end.connection->flush();
     }
     run();
     for (unsigned i = 0; i < 2; ++i) collect(ends_[i], ends_[1 - i]);
@@ -176,7 +176,7 @@ class StreamSchedule {
   // Both ends close, one early and one late, then everything that can happen.
   void finish() {
     for (StreamEnd& end : ends_) {
-      if (!end.is_over()) end.endpoint->close();
+      if (!end.is_over()) end.connection->close();
       run();
     }
   }
@@ -242,18 +242,18 @@ class StreamSchedule {
   }
 
   void act(StreamEnd& end, const StreamDecision& decision) {
-    Endpoint& endpoint = *end.endpoint;
+    Connection& connection = *end.connection;
     switch (decision.kind) {
       case StreamDecision::kSend:
       case StreamDecision::kReceive: return post(end, decision.kind, decision.number, decision.flags);
-      case StreamDecision::kEndTurn: return endpoint.end_turn();
-      case StreamDecision::kFlush: return endpoint.flush();
-      case StreamDecision::kNodelay: return endpoint.set_nodelay(decision.number % 2 == 1);
+      case StreamDecision::kEndTurn: return connection.end_turn();
+      case StreamDecision::kFlush: return connection.flush();
+      case StreamDecision::kNodelay: return connection.set_nodelay(decision.number % 2 == 1);
       case StreamDecision::kCancel: return cancel(end, decision);
-      case StreamDecision::kShutdownSending: return endpoint.shutdown_sending();
-      case StreamDecision::kShutdownReceiving: return endpoint.shutdown_receiving();
-      case StreamDecision::kClose: return endpoint.close();
-      case StreamDecision::kAbort: return endpoint.abort(Status(ETIMEDOUT));
+      case StreamDecision::kShutdownSending: return connection.shutdown_sending();
+      case StreamDecision::kShutdownReceiving: return connection.shutdown_receiving();
+      case StreamDecision::kClose: return connection.close();
+      case StreamDecision::kAbort: return connection.abort(Status(ETIMEDOUT));
       default: return;
     }
   }
@@ -289,9 +289,9 @@ class StreamSchedule {
     operation.wait_all = made.wait_all;
     operation.tag.handle = &made;
     if (is_send) {
-      end.endpoint->post_send(operation);
+      end.connection->post_send(operation);
     } else {
-      end.endpoint->post_receive(operation);
+      end.connection->post_receive(operation);
     }
   }
 
@@ -301,8 +301,8 @@ class StreamSchedule {
     if (posted.empty()) return;
     StreamOperation& chosen = posted[decision.number % posted.size()];
     const bool was_open = !chosen.ended;
-    const Cancelled cancelled = end.endpoint->cancel(is_send ? Direction::kSend : Direction::kReceive,
-                                                     {.any_handle = false, .handle = &chosen}, ECANCELED);
+    const Cancelled cancelled = end.connection->cancel(is_send ? Direction::kSend : Direction::kReceive,
+                                                       {.any_handle = false, .handle = &chosen}, ECANCELED);
     if (cancelled.matched > (was_open ? 1U : 0U) || cancelled.begun > cancelled.matched)
       note("cancelled more than was posted");
     chosen.cancelled |= cancelled.matched > cancelled.begun;
@@ -322,7 +322,7 @@ class StreamSchedule {
         if (end.starved_steps > 0) return --end.starved_steps, false;
         const auto completion = end.link->poll();
         if (!completion) return false;
-        end.endpoint->handle(*completion);
+        end.connection->handle(*completion);
         // What the owner of a closed connection does.
         if (end.closed_count > 0) end.link->close();
         return true;
@@ -348,8 +348,8 @@ class StreamSchedule {
       in_flight += type == wire::MessageType::kAdvert || type == wire::MessageType::kImmediate ? 1 : 0;
     }
     for (const Bytes& message : from.link->unpolled()) in_flight += wire::decode(message)->header.credits;
-    const std::size_t sum = from.endpoint->credits().available() + in_flight + to.endpoint->credits_held() +
-                            to.endpoint->credits().owed();
+    const std::size_t sum = from.connection->credits().available() + in_flight +
+                            to.connection->credits_held() + to.connection->credits().owed();
     if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));
   }
 

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_longer_one_names_its_windows_and_is_read_along_both_lists
   BOOST_TEST(pair.initiator.sends.at(0).outcome.length_bytes == 337U);
   BOOST_TEST(pair.initiator.sends.at(0).outcome.flags == 0U);
   BOOST_TEST(pair.initiator.link.windows() == 0U);
-  BOOST_TEST(pair.responder.endpoint.counters().copied_bytes == 0U);
+  BOOST_TEST(pair.responder.connection.counters().copied_bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_receive_that_is_shorter_gets_the_first_windows) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_vector_that_waits_can_be_refused) {
   InPieces from({100, 3, 170});
   for (int i = 0; i < 4; ++i) pair.send(from.operation);
   pair.run();
-  pair.responder.endpoint.shutdown_receiving();
+  pair.responder.connection.shutdown_receiving();
   pair.run();
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors(4, EPIPE)));
   BOOST_TEST(pair.initiator.link.windows() == 0U);
@@ -136,9 +136,9 @@ BOOST_AUTO_TEST_CASE(a_vector_goes_into_and_out_of_persistent_memory) {
   pair.send(from.operation);
   pair.run();
   BOOST_TEST(std::equal(from.whole.begin(), from.whole.end(), block.begin()));
-  pair.responder.endpoint.post_send(persistent_on(block));
+  pair.responder.connection.post_send(persistent_on(block));
   pair.run();
-  pair.initiator.endpoint.post_receive(into.operation);
+  pair.initiator.connection.post_receive(into.operation);
   pair.run();
   Bytes read = into.joined();
   BOOST_TEST(std::equal(read.begin(), read.end(), block.begin()));
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(MORE_holds_sends_back_until_one_without_it_or_a_flush) {
   pair.send(more);
   pair.run();
   BOOST_TEST(pair.initiator.sends.size() == 2U);
-  pair.initiator.endpoint.flush();
+  pair.initiator.connection.flush();
   pair.run();
   BOOST_TEST(pair.initiator.sends.size() == 3U);
 }
@@ -187,14 +187,14 @@ BOOST_AUTO_TEST_CASE(cancel_picks_by_handle_and_spares_what_has_begun) {
   operation = operation_on(into);
   for (void* handle : {&mine, &other, &mine}) {
     operation.tag.handle = handle;
-    pair.initiator.endpoint.post_receive(operation);
+    pair.initiator.connection.post_receive(operation);
   }
   const Selection selection{false, &mine, UINT64_MAX};
-  Cancelled cancelled = pair.initiator.endpoint.cancel(Direction::kSend, selection, ECANCELED);
+  Cancelled cancelled = pair.initiator.connection.cancel(Direction::kSend, selection, ECANCELED);
   BOOST_TEST(cancelled.matched == 2U);
   BOOST_TEST(cancelled.begun == 1U);
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors{ECANCELED}));
-  cancelled = pair.initiator.endpoint.cancel(Direction::kReceive, selection, ETIMEDOUT);
+  cancelled = pair.initiator.connection.cancel(Direction::kReceive, selection, ETIMEDOUT);
   BOOST_TEST(cancelled.matched == 2U);
   BOOST_TEST(cancelled.begun == 0U);
   BOOST_TEST((errors_of(pair.initiator.receives) == Errors{ETIMEDOUT, ETIMEDOUT}));
@@ -207,18 +207,18 @@ BOOST_AUTO_TEST_CASE(a_probe_is_answered_at_once_and_asked_once_at_a_time) {
   using wire::MessageType;
   PersistentPair pair;
   const std::size_t before = pair.initiator.link.sent().size();
-  for (int i = 0; i < 3; ++i) pair.initiator.endpoint.probe();
-  pair.responder.endpoint.probe();
+  for (int i = 0; i < 3; ++i) pair.initiator.connection.probe();
+  pair.responder.connection.probe();
   pair.run();
   BOOST_TEST(
       (PersistentPair::said(pair.initiator, before) == Types{MessageType::kProbe, MessageType::kProbeAck}));
   BOOST_TEST((PersistentPair::said(pair.responder, 0) == Types{MessageType::kProbe, MessageType::kProbeAck}));
-  pair.initiator.endpoint.probe();
+  pair.initiator.connection.probe();
   pair.run();
   BOOST_TEST(pair.responder.link.sent().size() == 3U);
   // Expect: probes that cross closes do no harm.
-  pair.initiator.endpoint.probe();
-  pair.responder.endpoint.probe();
+  pair.initiator.connection.probe();
+  pair.responder.connection.probe();
   pair.close_both();
 }
 

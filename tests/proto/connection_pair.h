@@ -1,4 +1,4 @@
-// Two endpoints on a pair of fake links, with everything they say written down.
+// Two connections on a pair of fake links, with everything they say written down.
 #pragma once
 
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/proto/endpoint.h"
+#include "src/proto/connection.h"
 #include "tests/support/fake_link.h"
 
 namespace exs::proto {
@@ -14,7 +14,7 @@ namespace exs::proto {
 using test::Bytes;
 using test::FakeLink;
 
-// One end: its link, its endpoint, and what the endpoint told.
+// One end: its link, its connection, and what the connection told.
 struct End final : OutcomeSink {
   struct Ended {
     Direction direction;
@@ -23,7 +23,7 @@ struct End final : OutcomeSink {
   };
 
   End(std::vector<std::string>& violations, Role role, const Agreement& agreement, const Tuning& tuning)
-      : link(violations, link_depths(agreement)), endpoint(role, agreement, link, *this, tuning) {}
+      : link(violations, link_depths(agreement)), connection(role, agreement, link, *this, tuning) {}
 
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
     (direction == Direction::kSend ? sends : receives).push_back({direction, operation, outcome});
@@ -41,21 +41,21 @@ struct End final : OutcomeSink {
     Operation operation;
     operation.memory = {memory.data(), memory.size(), {}};
     operation.never_immediate = never_immediate;
-    endpoint.post_send(operation);
+    connection.post_send(operation);
   }
   void receive(Bytes& memory) {
     Operation operation;
     operation.memory = {memory.data(), memory.size(), {}};
-    endpoint.post_receive(operation);
+    connection.post_receive(operation);
   }
   bool handle_one() {
     const auto completion = link.poll();
-    if (completion) endpoint.handle(*completion);
+    if (completion) connection.handle(*completion);
     return completion.has_value();
   }
 
   FakeLink link;
-  Endpoint endpoint;
+  Connection connection;
   struct Used {
     Operation operation;
     Usage usage;
@@ -84,13 +84,15 @@ inline Agreement mirrored(Agreement agreement) {
   return agreement;
 }
 
-struct EndpointPair {
-  explicit EndpointPair(const Agreement& agreement, const Tuning& tuning = {64, 1})
+struct ConnectionPair {
+  explicit ConnectionPair(const Agreement& agreement, const Tuning& tuning = {64, 1})
       : initiator(violations, Role::kInitiator, agreement, tuning),
         responder(violations, Role::kResponder, mirrored(agreement), tuning) {
     FakeLink::join(initiator.link, responder.link);
   }
-  [[nodiscard]] bool start() { return responder.endpoint.start().ok() && initiator.endpoint.start().ok(); }
+  [[nodiscard]] bool start() {
+    return responder.connection.start().ok() && initiator.connection.start().ok();
+  }
 
   // One thing that can happen, out of `kStepKinds`; false when it cannot happen now.
   static constexpr unsigned kStepKinds = 12;
