@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/base/kernel.h"
+#include "src/proto/connection.h"
 
 namespace exs {
 namespace {

@@ -5,6 +5,7 @@
 #include "event/session/outgoing_setup.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/proto/connection.h"
 
 namespace exs {
 LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
@@ -123,18 +124,18 @@ void LinkSession::start(proto::Direction direction, const proto::Operation& oper
   } else {
     connection_->post_receive(operation);
   }
-  if (in_stream && connection_ && connection_->combines()) shard()->bytes_held();
+  if (in_stream && connection_ && connection_->is_combining()) shard()->bytes_held();
 }
 
 void LinkSession::extend_burst() {
   // It may be the end of the session, too.
-  if (burst_.begins_with_next_send(connection_->combines())) connection_->end_turn();
+  if (burst_.begins_with_next_send(connection_->is_combining())) connection_->end_burst();
   if (connection_) burst_.extend();
 }
 
 void LinkSession::turn_ended() {
   burst_.ended();
-  if (connection_) connection_->end_turn();
+  if (connection_) connection_->end_burst();
   stepped();
 }
 
@@ -177,7 +178,7 @@ void LinkSession::ready() {
 void LinkSession::stepped() {
   if (connection_) {
     note_stall(connection_->stalled());
-    if (!shutdown_targets_.empty() && connection_->shutdown_told()) tell_shutdowns(0);
+    if (!shutdown_targets_.empty() && connection_->shutdown_announced()) tell_shutdowns(0);
   }
   Session::stepped();
 }

@@ -11,7 +11,6 @@
 #include "event/session/incoming_setup.h"
 #include "event/session/keep_alive.h"
 #include "event/session/session.h"
-#include "src/proto/connection.h"
 
 namespace exs {
 

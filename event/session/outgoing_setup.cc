@@ -5,6 +5,7 @@
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/proto/connection.h"
 #include "src/wire/paths.h"
 
 namespace exs {

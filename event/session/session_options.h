@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "event/session/time_limit.h"
-#include "src/proto/connection.h"
+#include "src/proto/hello.h"
 #include "src/provider/choice.h"
 
 namespace exs {

@@ -38,7 +38,7 @@ class TimeLimit {
   [[nodiscard]] bool cancels() const noexcept { return (timeout_.flags & EXS_TIMEOUT_CANCEL) != 0; }
   // Thread: shard.
   void tell(std::uint32_t late) const {
-    if (notice_) notice_->tell({.bytes = 0, .transfers = late, .last_offset = 0});
+    if (notice_) notice_->tell({.bytes = 0, .last_offset = 0, .transfers = late});
   }
 
  private:

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "src/base/log.h"
-#include "src/proto/pieces.h"
+#include "src/proto/slice_cursor.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
@@ -24,7 +24,7 @@ Result<RemoteSlice> Adverts::open_window(const LocalSlice& memory) {
 Result<Windows> Adverts::open_windows(const Operation& operation) {
   Windows windows;
   windows.length_bytes = operation.memory.length_bytes;
-  Pieces pieces(operation);
+  SliceCursor pieces(operation);
   do {
     const Result<RemoteSlice> window = open_window(pieces.next(UINT64_MAX));
     if (!window) {
@@ -77,7 +77,7 @@ Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t 
     status = outbox_.send_with_tail(message, list.size(), make_token(PostKind::kMessage, 0));
   }
   if (!status.ok()) {
-    // The peer never heard of the windows, so nobody can be reading.
+    // The peer does not know of the windows, so it cannot be reading.
     static_cast<void>(close_windows(windows));
     return status;
   }
@@ -85,7 +85,7 @@ Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t 
   return {};
 }
 
-Result<std::uint64_t> Adverts::acknowledged(const wire::Message& message) {
+Result<std::uint64_t> Adverts::on_ack(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (outstanding_.empty()) {
     log(LogLevel::kWarn, "protocol error: ACK of %u, no advert is outstanding", sequence);

@@ -1,5 +1,5 @@
-// The sender's half of a normal send: opens a window on the memory, or one on each piece of it, tells the
-// peer, and shuts them when the peer has acknowledged.
+// The sender's half of a normal send: opens a window on the memory, or one on each piece of it, advertises
+// them, and closes them when the peer has acknowledged.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Adverts {
   // The same for memory in pieces that are not empty, at most windows_max().
   Result<Windows> open_windows(const Operation& operation);
 
-  // `operation_id`: given back by acknowledged(). On error the windows are shut again.
+  // `operation_id`: given back by on_ack(). On error the windows are closed again.
   Status send(const RemoteSlice& window, std::uint32_t sequence, std::uint64_t operation_id);
   // For `operation`, which may name an offset.
   Status send(Windows windows, const Operation& operation, std::uint32_t sequence,
@@ -36,7 +36,7 @@ class Adverts {
 
   // Which operation this ACK ends. EPROTO: nothing outstanding, not the oldest one, more bytes than were
   // offered, a status that answers something else, or the peer still reads from a window.
-  Result<std::uint64_t> acknowledged(const wire::Message& message);
+  Result<std::uint64_t> on_ack(const wire::Message& message);
 
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_.count(); }
 

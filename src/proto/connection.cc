@@ -1,10 +1,10 @@
 #include "src/proto/connection.h"
 
 #include "src/base/log.h"
-#include "src/proto/message_receive.h"
-#include "src/proto/message_send.h"
-#include "src/proto/stream_receive.h"
-#include "src/proto/stream_send.h"
+#include "src/proto/message/message_receive.h"
+#include "src/proto/message/message_send.h"
+#include "src/proto/stream/stream_receive.h"
+#include "src/proto/stream/stream_send.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
@@ -32,7 +32,7 @@ std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& cr
                                            tuning.first_sequence);
 }
 
-// What is for messages alone: windows, and adverts that say more than where bytes lie.
+// For messages alone: windows, and adverts that say more than where bytes lie.
 bool is_for_messages(const wire::Header& header) {
   switch (header.type) {
     case MessageType::kAdvert: return header.flags != 0;
@@ -84,33 +84,34 @@ void Connection::post_receive(const Operation& operation) {
 }
 
 bool Connection::is_steady() const noexcept {
-  return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && endings_.is_quiet() &&
+  return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && close_handshake_.is_quiet() &&
          receives_->adverts_held() == 0 && !sends_->window_held();
 }
 
 void Connection::handle(const Completion& completion) {
   if (is_over()) return;
-  if (completion.kind == CompletionKind::kDisconnected) return disconnected(completion.status);
-  // Posts fail when the link goes; why it went, and whether in order, comes with its last completion.
+  if (completion.kind == CompletionKind::kDisconnected) return on_disconnect(completion.status);
+  // Posts fail when the link breaks. Its last completion says why, and whether it ended in order.
   if (!completion.status.ok()) return lose_link(State::kLosing);
-  if (completion.kind == CompletionKind::kSend) return send_left(completion);
+  if (completion.kind == CompletionKind::kSend) return on_send(completion);
   const Status status = dispatch(completion);
-  if (status.ok() && receives_->took_directly() && is_steady() && sends_->all_sent()) return receive_ended();
+  if (status.ok() && receives_->took_directly() && is_steady() && sends_->all_sent())
+    return finish_direct_receive();
   settle(status);
 }
 
-// Who waited for room may go on; else there is an outcome at most.
-void Connection::send_left(const Completion& completion) {
+// A send that waited for room may go on; else there is at most an outcome.
+void Connection::on_send(const Completion& completion) {
   const bool had_room = outbox_.has_room();
-  outbox_.left();
+  outbox_.on_sent();
   const bool is_immediate = kind_of(completion.token) == PostKind::kImmediate;
-  if (is_immediate) sends_->left(id_of(completion.token));
+  if (is_immediate) sends_->on_sent(id_of(completion.token));
   if (!had_room || !is_steady()) return settle({});
   if (is_immediate) sends_->deliver(sink_);
 }
 
 // A message went straight to its receive, and no send waits for the credits it brought.
-void Connection::receive_ended() {
+void Connection::finish_direct_receive() {
   receives_->deliver(sink_);
   if (const Status status = outbox_.return_credits(false); !status.ok()) settle(status);
 }
@@ -118,15 +119,15 @@ void Connection::receive_ended() {
 Status Connection::dispatch(const Completion& completion) {
   switch (kind_of(completion.token)) {
     case PostKind::kMessage:
-    case PostKind::kImmediate: return {};  // send_left()
-    case PostKind::kRead: receives_->read_landed(); return {};
-    case PostKind::kWrite: sends_->written(id_of(completion.token)); return {};
-    case PostKind::kSlot: return message_arrived(id_of(completion.token), completion.length_bytes);
+    case PostKind::kImmediate: return {};  // on_send()
+    case PostKind::kRead: receives_->on_read_done(); return {};
+    case PostKind::kWrite: sends_->on_write_done(id_of(completion.token)); return {};
+    case PostKind::kSlot: return on_receive(id_of(completion.token), completion.length_bytes);
   }
   return {};
 }
 
-Status Connection::message_arrived(std::uint64_t slot, std::uint32_t length_bytes) {
+Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
   const Result<wire::Message> message = wire::decode(slots_.message(slot, length_bytes));
   if (!message) return message.error();
   const wire::Header& header = message->header;
@@ -142,35 +143,35 @@ Status Connection::message_arrived(std::uint64_t slot, std::uint32_t length_byte
     return Status(EPROTO);
   }
   const std::size_t held = receives_->adverts_held() + (sends_->window_held() ? 1 : 0);
-  if (const Status status = endings_.check(header, held); !status.ok()) return status;
+  if (const Status status = close_handshake_.check(header, held); !status.ok()) return status;
   if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
   if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
-    return receives_->arrived(*message, slot, length_bytes);
+    return receives_->on_data(*message, slot, length_bytes);
   }
   if (header.type == MessageType::kNotice) {
     if (const Status status = credits_.data_arrived(); !status.ok()) return status;
     credits_.owe();
   }
   if (const Status status = slots_.free(slot); !status.ok()) return status;
-  return take(*message);
+  return on_control(*message);
 }
 
-Status Connection::take(const wire::Message& message) {
+Status Connection::on_control(const wire::Message& message) {
   switch (message.header.type) {
     case MessageType::kReady:
       state_ = State::kOpen;
       sink_.ready();
       return {};
-    case MessageType::kAck: return sends_->acknowledged(message);
+    case MessageType::kAck: return sends_->on_control(message);
     case MessageType::kShutdown:
     case MessageType::kClose:
-    case MessageType::kCloseAck: take_ending(message.header); return {};
+    case MessageType::kCloseAck: on_shutdown(message.header); return {};
     case MessageType::kOffer:
     case MessageType::kNotice:
     case MessageType::kRevoke:
-    case MessageType::kRelease: return take_persistence(message);
+    case MessageType::kRelease: return on_persistence(message);
     case MessageType::kProbe:
-    case MessageType::kProbeAck: return probes_.told(message.header.type);
+    case MessageType::kProbeAck: return probes_.on_control(message.header.type);
     case MessageType::kCredit:
     case MessageType::kAdvert:
     case MessageType::kImmediate: return {};
@@ -178,21 +179,21 @@ Status Connection::take(const wire::Message& message) {
   return {};
 }
 
-// An offer and a revoked receive concern our sends, a revoked send our receives. Notices and releases come to
-// the owner of the window.
-Status Connection::take_persistence(const wire::Message& message) {
+// An OFFER and the REVOKE of a receive are about our sends, the REVOKE of a send about our receives. NOTICE
+// and RELEASE go to the owner of the window.
+Status Connection::on_persistence(const wire::Message& message) {
   const MessageType type = message.header.type;
   const bool of_send = (message.header.flags & wire::kOfSend) != 0;
   const bool is_owner = type == MessageType::kNotice || type == MessageType::kRelease;
-  if (type == MessageType::kOffer || of_send == is_owner) return sends_->told(message);
-  return receives_->told(message);
+  if (type == MessageType::kOffer || of_send == is_owner) return sends_->on_control(message);
+  return receives_->on_control(message);
 }
 
-void Connection::take_ending(const wire::Header& header) {
-  const bool peer_received = endings_.peer_receives();
-  endings_.note(header);
-  if (!endings_.peer_sends()) receives_->peer_ended();
-  if (!peer_received || endings_.peer_receives()) return;
+void Connection::on_shutdown(const wire::Header& header) {
+  const bool peer_received = close_handshake_.peer_receives();
+  close_handshake_.on_message(header);
+  if (!close_handshake_.peer_sends()) receives_->on_peer_end();
+  if (!peer_received || close_handshake_.peer_receives()) return;
   sends_->stop(EPIPE);
   sink_.peer_stopped_receiving();
 }
@@ -209,8 +210,8 @@ Cancelled Connection::cancel(Direction direction, const Selection& selection, in
   return cancelled;
 }
 
-void Connection::end_turn() {
-  sends_->end_turn();
+void Connection::end_burst() {
+  sends_->end_burst();
   settle({});
 }
 
@@ -226,7 +227,7 @@ void Connection::probe() {
 
 Readiness Connection::readiness() const noexcept {
   const bool can_send = state_ == State::kOpen && sends_->can_send(credits_.available() > 0);
-  return {receives_->has_data(), can_send, !endings_.peer_sends(), !endings_.peer_receives()};
+  return {receives_->has_data(), can_send, !close_handshake_.peer_sends(), !close_handshake_.peer_receives()};
 }
 
 std::uint64_t Connection::oldest_post_ns(Direction direction) const noexcept {
@@ -234,27 +235,21 @@ std::uint64_t Connection::oldest_post_ns(Direction direction) const noexcept {
 }
 
 void Connection::shutdown_sending() {
-  sends_->flush();
-  sends_->revoke();
-  sends_->refuse_later(EPIPE);
-  endings_.ask_shutdown_sending();
+  sends_->shut_down();
+  close_handshake_.request_shutdown_sending();
   settle({});
 }
 
 void Connection::shutdown_receiving() {
-  receives_->revoke();
   receives_->stop({0, 0, kEndOfStream});
-  endings_.ask_shutdown_receiving();
+  close_handshake_.request_shutdown_receiving();
   settle({});
 }
 
 void Connection::close() {
-  sends_->flush();
-  sends_->revoke();
-  sends_->refuse_later(EPIPE);
-  receives_->revoke();
+  sends_->shut_down();
   receives_->stop({ECANCELED, 0, 0});
-  endings_.ask_close();
+  close_handshake_.request_close();
   settle({});
 }
 
@@ -262,12 +257,12 @@ void Connection::abort(Status why) {
   fail(why);
 }
 
-void Connection::disconnected(Status status) {
+void Connection::on_disconnect(Status status) {
   // An orderly end proves that the peer had our last message; after a broken one, only what needs no proof is
   // clean.
-  if (endings_.handshake_complete() && (status.ok() || sends_->idle())) {
+  if (close_handshake_.handshake_complete() && (status.ok() || sends_->idle())) {
     lose_link(State::kEnded);
-    sends_->all_left();
+    sends_->on_all_received();
     return settle({});
   }
   fail(status.ok() ? Status(ECONNRESET) : status);
@@ -289,13 +284,13 @@ Status Connection::advance() {
   }
   receives_->deliver(sink_);
   if (state_ == State::kOpen) {
-    if (const Status status = say(); !status.ok()) return status;
+    if (const Status status = transmit_pending(); !status.ok()) return status;
     receives_->deliver(sink_);  // an operation may have ended for want of a window
   }
   sends_->deliver(sink_);
   if (state_ == State::kOpen) {
-    if (const Status status = send_endings(); !status.ok()) return status;
-    if (endings_.credits_matter(sends_->awaits_notices())) {
+    if (const Status status = send_shutdown_or_close(); !status.ok()) return status;
+    if (close_handshake_.credits_matter(sends_->awaits_notices())) {
       if (const Status status = outbox_.return_credits(receives_->returns_credits_at_once()); !status.ok())
         return status;
     }
@@ -304,7 +299,7 @@ Status Connection::advance() {
   return {};
 }
 
-Status Connection::say() {
+Status Connection::transmit_pending() {
   if (const Status status = receives_->send_answers(outbox_); !status.ok()) return status;
   if (notices_first_) {
     const std::uint32_t before = credits_.available();
@@ -315,28 +310,28 @@ Status Connection::say() {
   if (const Status status = sends_->transmit(); !status.ok()) return status;
   if (credits_.available() != before) notices_first_ = true;
   if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
-  return endings_.may_probe() ? probes_.send(outbox_) : Status();
+  return close_handshake_.may_probe() ? probes_.send(outbox_) : Status();
 }
 
-Status Connection::send_endings() {
+Status Connection::send_shutdown_or_close() {
   if (!outbox_.has_room()) return {};
   MessageType type = MessageType::kShutdown;
   std::uint8_t flags = 0;
-  if (endings_.close_due(sends_->idle(), receives_->settled())) {
+  if (close_handshake_.close_due(sends_->idle(), receives_->settled())) {
     type = MessageType::kClose;
-  } else if (endings_.close_answer_due(sends_->adverts_outstanding(), receives_->settled())) {
+  } else if (close_handshake_.close_answer_due(sends_->adverts_outstanding(), receives_->settled())) {
     type = MessageType::kCloseAck;
   } else {
-    flags = endings_.shutdown_due(sends_->all_sent());
+    flags = close_handshake_.shutdown_due(sends_->all_sent());
     if (flags == 0) return {};
   }
   if (const Status status = outbox_.send(type, flags); !status.ok()) return status;
-  endings_.sent(type, flags);
+  close_handshake_.sent(type, flags);
   return {};
 }
 
 void Connection::finish_close() {
-  if (is_over() || !endings_.close_asked() || !endings_.handshake_complete()) return;
+  if (is_over() || !close_handshake_.close_requested() || !close_handshake_.handshake_complete()) return;
   if (!sends_->idle() || (!outbox_.all_left() && state_ != State::kEnded)) return;
   state_ = State::kClosed;
   slots_.retire();
@@ -359,15 +354,6 @@ void Connection::fail(Status why) {
   sends_->deliver(sink_);
   receives_->deliver(sink_);
   sink_.failed(why);
-}
-
-LinkDepths link_depths(const Agreement& agreement) {
-  // The peer's slots mirror ours, so as many messages as we have slots is also the most that can be of use.
-  return {.sends = slot_count(agreement),
-          .receives = slot_count(agreement),
-          .reads_out = agreement.reads_out,
-          .reads_in = agreement.reads_in,
-          .message_bytes = static_cast<std::uint32_t>(slot_bytes(agreement))};
 }
 
 }  // namespace exs::proto

@@ -5,9 +5,9 @@
 // Rules
 //  1. Every posted operation ends in exactly one outcome, in post order within its direction. A cancelled one
 //     need not wait for those before it.
-//  2. Data messages leave in post order; each spends a credit of the peer, and waits for one if there is none.
+//  2. Data messages leave in post order; each spends a credit of the peer, or waits for one.
 //  3. A malformed, unexpected or uncredited message ends the connection with EPROTO, never the process.
-//  4. After failed() or closed() nothing more is posted on the link; every open operation has had its outcome.
+//  4. After failed() or closed() nothing more is posted on the link, and every open operation has ended.
 //
 // Design notes
 //  1. Each thing that happens (a post, a completion, a request to end) is one step: it is taken in, then
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "src/proto/close_handshake.h"
 #include "src/proto/credit.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
@@ -27,13 +28,10 @@
 #include "src/proto/rdma_chunks.h"
 #include "src/proto/receive_side.h"
 #include "src/proto/send_side.h"
-#include "src/proto/shutdown.h"
 #include "src/proto/slots.h"
 #include "src/provider/provider.h"
 
 namespace exs::proto {
-
-enum class Role : std::uint8_t { kInitiator, kResponder };
 
 // Constants that tests make small or strange.
 struct Tuning {
@@ -44,7 +42,7 @@ struct Tuning {
 // Thread: shard.
 class Connection {
  public:
-  // `link` is established (initiator) or accepted and not yet flushed (responder); it and `sink` outlive this.
+  // `link` is established (initiator) or accepted and not yet flushed (responder); both outlive it.
   Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning = {});
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -54,16 +52,16 @@ class Connection {
 
   void post_send(const Operation& operation);
   void post_receive(const Operation& operation);
-  // Every completion of the link except kEstablished. After a batch of these the caller calls Port::flush().
+  // Every completion of the link except kEstablished. After a batch of them the caller calls Port::flush().
   void handle(const Completion& completion);
 
   // Starts what `more` or the combining of a stream's small sends holds back.
   void flush();
-  // Something waits only for more sends to share its message: end_turn() must come within a moment.
-  [[nodiscard]] bool combines() const noexcept { return sends_->combines(); }
-  // Whoever posted has had its turn: starts what combining holds back, not what `more` does.
-  void end_turn();
-  // Ends the operations that the peer has not begun with, each with `error`, not necessarily in their turn.
+  // Something waits only for more sends to share its message: end_burst() must come within a moment.
+  [[nodiscard]] bool is_combining() const noexcept { return sends_->is_combining(); }
+  // The burst of posts is over: starts what combining holds back, not what `more` does.
+  void end_burst();
+  // Ends with `error` the operations that the peer has not begun with; they do not wait for those before.
   Cancelled cancel(Direction direction, const Selection& selection, int error);
   // A stream sends each small send by itself, at once.
   void set_nodelay(bool nodelay);
@@ -84,10 +82,11 @@ class Connection {
   [[nodiscard]] Readiness readiness() const noexcept;
   // A send waits for a credit.
   [[nodiscard]] bool stalled() const noexcept { return sends_->stalled(); }
-  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none that was told when.
+  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none, or none whose time is
+  // known.
   [[nodiscard]] std::uint64_t oldest_post_ns(Direction direction) const noexcept;
-  // SHUTDOWN of what was asked has been sent, or needs no telling any more.
-  [[nodiscard]] bool shutdown_told() const noexcept { return endings_.shutdown_told(); }
+  // SHUTDOWN of what was requested has been sent, or is not needed any more.
+  [[nodiscard]] bool shutdown_announced() const noexcept { return close_handshake_.shutdown_announced(); }
   // For tests: where the credits are.
   [[nodiscard]] const Credits& credits() const noexcept { return credits_; }
   [[nodiscard]] std::size_t credits_held() const noexcept { return receives_->credits_held(); }
@@ -97,8 +96,8 @@ class Connection {
     kNew,            // start() has not been called
     kAwaitingReady,  // responder: nothing may be sent yet
     kOpen,
-    kLosing,  // the link refuses posts; its last completion will tell why
-    kEnded,   // the link went after the peer's close: what arrived can still be received
+    kLosing,  // the link refuses posts; its last completion will say why
+    kEnded,   // the link ended after the peer's close: what arrived can still be received
     kClosed,  // our close is complete
     kFailed,
   };
@@ -108,21 +107,21 @@ class Connection {
     return state_ == State::kAwaitingReady || state_ == State::kOpen;
   }
 
-  // Nothing but plain messages goes on: neither an end nor anything persistent, no advert to answer.
+  // Only plain messages are under way: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
-  void send_left(const Completion& completion);
-  void receive_ended();
+  void on_send(const Completion& completion);
+  void finish_direct_receive();
   Status dispatch(const Completion& completion);
-  Status message_arrived(std::uint64_t slot, std::uint32_t length_bytes);
-  Status take(const wire::Message& message);
-  Status take_persistence(const wire::Message& message);
-  void take_ending(const wire::Header& header);
-  void disconnected(Status status);
+  Status on_receive(std::uint64_t slot, std::uint32_t length_bytes);
+  Status on_control(const wire::Message& message);
+  Status on_persistence(const wire::Message& message);
+  void on_shutdown(const wire::Header& header);
+  void on_disconnect(Status status);
 
   void settle(Status status);
   Status advance();
-  Status say();
-  Status send_endings();
+  Status transmit_pending();
+  Status send_shutdown_or_close();
   void finish_close();
   void lose_link(State state);
   void fail(Status why);
@@ -137,13 +136,10 @@ class Connection {
   Outbox outbox_;
   const std::unique_ptr<SendSide> sends_;
   const std::unique_ptr<ReceiveSide> receives_;
-  Endings endings_;
+  CloseHandshake close_handshake_;
   Probes probes_;
-  bool notices_first_ = true;  // in the race for credits: they and the sends take turns
+  bool notices_first_ = true;  // in the race for credits, in which notices and sends alternate
   State state_ = State::kNew;
 };
-
-// Depths of the link a Connection with this agreement needs.
-LinkDepths link_depths(const Agreement& agreement);
 
 }  // namespace exs::proto

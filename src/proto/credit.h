@@ -2,20 +2,18 @@
 //
 // Design notes
 //  1. ADVERT, IMMEDIATE and NOTICE spend one credit. It comes back when the transfer is over: an advert's no
-//     earlier than its ACK, an immediate's once its slot is free again, a notice's and that of an advert that
-//     became a standing window at once. At every moment, per direction,
-//     available at the sender + data messages in flight + held by the receiver + owed by the receiver +
-//     returns in flight = the number agreed.
-//  2. Owed credits ride on whatever is sent. Only when at least half are owed and nothing else went out does
-//  a
-//     CREDIT message go: otherwise a one-way stream would cost a CREDIT per message. Less than half owed
-//     while the peer has none means that some are held, and they become owed as the application receives. So
-//     the half is always reached and no sender waits for ever.
-//     While a persistent receive stands, credits come back at once: the peer starts to write only when it has
-//     all of them, which proves that its earlier messages have been put where they belong.
-//  3. No other message spends a credit: were an ACK or a CREDIT to wait for one, two full sides would wait
-//  for
-//     each other. Their slots are reserved beside those of data messages (slots.h).
+//     earlier than its ACK, an immediate's once its slot is free again, and at once that of a notice and of
+//     an advert that became an active window. At every moment, per direction,
+//         available at the sender + data messages in flight + held by the receiver + owed by the receiver +
+//         returns in flight = the number agreed.
+//  2. Owed credits travel on whatever message is sent. A CREDIT message is sent only when at least half are
+//     owed and nothing else was sent: otherwise a one-way stream would cost a CREDIT per message. If less
+//     than half are owed while the peer has none, some are held, and those become owed as the application
+//     receives. So the half is always reached, and no sender waits for ever.
+//  3. While a persistent receive is active, credits come back at once: the peer starts to write only when it
+//     has all of them, which proves that its earlier messages have been put where they belong.
+//  4. No other message spends a credit: if an ACK or a CREDIT had to wait for one, two full sides would wait
+//     for each other. Their slots are reserved beside those of data messages (slots.h).
 #pragma once
 
 #include <cstdint>
@@ -49,16 +47,13 @@ class Credits {
   }
   [[nodiscard]] bool return_is_due() const noexcept { return owed_ > 0 && 2 * owed_ >= receive_total_; }
 
-  // What the peer may have under way at most: its credits and those on their way to it.
-  [[nodiscard]] std::uint32_t peer_available() const noexcept { return peer_available_; }
   [[nodiscard]] std::uint32_t send_total() const noexcept { return send_total_; }
-  [[nodiscard]] std::uint32_t receive_total() const noexcept { return receive_total_; }
 
  private:
   const std::uint32_t send_total_;
   const std::uint32_t receive_total_;
   std::uint32_t available_;
-  std::uint32_t peer_available_;
+  std::uint32_t peer_available_;  // the peer's credits and those on their way to it
   std::uint32_t owed_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The hello: wishes of both ends, exchanged as private data of the connection set-up, and the agreement
-// both ends compute from them.
+// The hello: the wishes of both ends, exchanged as private data of the connection set-up, and the agreement
+// that both compute from them.
 #pragma once
 
 #include <array>
@@ -8,9 +8,11 @@
 #include <span>
 
 #include "src/base/status.h"
+#include "src/provider/provider.h"
 
 namespace exs::proto {
 
+enum class Role : std::uint8_t { kInitiator, kResponder };
 enum class SocketKind : std::uint8_t { kMessage = 1, kStream = 2 };
 
 struct Wishes {
@@ -32,6 +34,9 @@ struct Agreement {
   std::uint32_t reads_in = 0;
 };
 
+// Depths of the link that a connection with this agreement needs.
+LinkDepths link_depths(const Agreement& agreement);
+
 inline constexpr std::size_t kHelloBytesMax = 48;
 struct Hello {
   std::array<std::byte, kHelloBytesMax> bytes{};
@@ -43,12 +48,12 @@ Hello make_hello(const Wishes& wishes);
 // EPROTO: not a hello of ours. EPROTONOSUPPORT: no common version. EPROTOTYPE: other socket kind.
 Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hello);
 
-// Private data of a rejection: tells the initiator why. `reason` is an errno value the peer understands:
+// Private data of a rejection, for the initiator. `reason` is an errno value the peer understands:
 // ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE or EOPNOTSUPP (no provider that both ends allow).
 Hello make_rejection(int reason);
 // Whether they are what make_rejection() makes; more may follow.
 bool is_rejection(std::span<const std::byte> private_data);
-// ECONNREFUSED when the bytes say nothing intelligible.
+// ECONNREFUSED if the bytes are none of make_rejection().
 Status rejection_reason(std::span<const std::byte> private_data);
 
 }  // namespace exs::proto

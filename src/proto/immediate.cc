@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/proto/pieces.h"
+#include "src/proto/slice_cursor.h"
 #include "src/proto/token.h"
 #include "src/wire/messages.h"
 
@@ -24,13 +24,13 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
   const std::uint64_t token = make_token(PostKind::kImmediate, operation_id);
   if (operation.vector.empty()) return outbox.send(message, operation.memory, token);
   const std::size_t bytes = operation.memory.length_bytes;
-  Pieces(operation).drain_into(outbox.tail_room(bytes));
+  SliceCursor(operation).drain_into(outbox.tail_room(bytes));
   return outbox.send_with_tail(message, bytes, token);
 }
 
 Outcome take_immediate(std::span<const std::byte> message, const Operation& receive) {
   const std::span<const std::byte> payload = message.subspan(wire::kHeaderBytes);
-  const std::size_t taken = Pieces(receive).fill_from(payload);
+  const std::size_t taken = SliceCursor(receive).fill_from(payload);
   Outcome outcome;
   outcome.length_bytes = taken;
   outcome.flags = kImmediate | kEndOfMessage;

@@ -1,5 +1,5 @@
-// Immediate sends: the payload rides behind the header, gathered from the sender's memory, and is copied
-// once, out of the slot it arrived in. What lies in several pieces is gathered by a copy.
+// Immediate sends: the payload follows the header. The link gathers it from the sender's memory, and it is
+// copied once, out of the slot it arrived in. What lies in several slices is copied into one first.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace exs::proto {
 
 [[nodiscard]] bool travels_immediate(const Operation& operation, const Agreement& agreement);
 
-// The outcome may be given when the completion of `operation_id` comes: then the payload has left.
+// The outcome is due at the completion of `operation_id`: then the payload has left.
 Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t sequence,
                       std::uint64_t operation_id);
 

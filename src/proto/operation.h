@@ -6,6 +6,7 @@
 #include <span>
 
 #include "src/provider/provider.h"
+#include "src/wire/messages.h"
 
 namespace exs {
 
@@ -29,14 +30,14 @@ struct OperationTag {
 
 struct Operation {
   LocalSlice memory;  // owned by the engine until the outcome
-  std::span<const LocalSlice>
-      vector;                    // several pieces: they lie outside, `memory` has their sum as its length
+  // Several slices, kept by whoever posted it; `memory` then has the sum of their lengths.
+  std::span<const LocalSlice> vector;
   std::uint64_t offset = 0;      // at_offset: in the peer's persistent memory
   std::uint64_t posted_ns = 0;   // when, if somebody may ask; else 0
   bool never_immediate = false;  // sends: completion must mean that the data are in the peer's memory
-  bool persistent = false;       // stays posted; the peer drives
-  bool notify = false;           // persistent: tell each time the peer used it
-  bool at_offset = false;        // drives the peer's persistent operation at `offset`
+  bool persistent = false;       // stays posted; the peer reads or writes it
+  bool notify = false;           // persistent: report each use by the peer
+  bool at_offset = false;        // reads or writes the peer's persistent memory at `offset`
   bool wait_all = false;         // receives of a stream: not before the memory is full
   bool more = false;             // sends: not before the next send without it, or flush()
   OperationTag tag;
@@ -50,7 +51,7 @@ enum OutcomeFlag : std::uint32_t {
   kEndOfStream = 2,  // orderly end of the peer's sending direction
   kEndOfMessage = 4,
   kCopied = 8,      // a copy was made here
-  kImmediate = 16,  // the data travelled inside the advertisement
+  kImmediate = 16,  // the data travelled in the message itself
 };
 
 struct Outcome {
@@ -59,19 +60,15 @@ struct Outcome {
   std::uint32_t flags = 0;
 };
 
-// How the peer used a persistent operation since this was last told.
-struct Usage {
-  std::uint64_t bytes = 0;
-  std::uint32_t transfers = 0;
-  std::uint64_t last_offset = 0;
-};
+// How the peer used a persistent operation since this was last reported.
+using wire::Usage;
 
 // Which operations a cancel means.
 struct Selection {
   bool any_handle = true;
   void* handle = nullptr;
-  std::uint64_t posted_until_ns =
-      UINT64_MAX;  // else spares those posted later, persistent ones and those not told when
+  // If set: spares operations posted later, persistent ones and those without a time of posting.
+  std::uint64_t posted_until_ns = UINT64_MAX;
 
   [[nodiscard]] bool names(const void* other) const noexcept { return any_handle || other == handle; }
   [[nodiscard]] bool matches(const Operation& operation) const noexcept {
@@ -122,7 +119,7 @@ struct Readiness {
   bool send = false;          // a send posted now would go out
   bool peer_ended = false;    // the peer sends no more data
   bool peer_stopped = false;  // the peer takes no more data
-  bool broken = false;        // the connection is lost, which nobody has been told yet
+  bool broken = false;        // the connection is lost, which has not been reported yet
 };
 
 }  // namespace proto

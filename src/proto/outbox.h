@@ -1,4 +1,4 @@
-// The one way out: puts owed credits on every message and keeps count of what has not left yet.
+// The only way out for messages: puts owed credits on each one and counts what has not left yet.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ class Outbox {
   // What follows the fixed part, copied: fill the room, then send. At most kCopiedBytesMax.
   std::span<std::byte> tail_room(std::size_t bytes);
   Status send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token);
-  void left() noexcept { --in_flight_; }
+  void on_sent() noexcept { --in_flight_; }
 
   // As return_credits() of a step in which nothing can have become due.
   void end_step() noexcept { sent_in_step_ = false; }
-  // Sends what is owed by itself if half is owed, or anything when `at_once`, and nothing else was sent since
-  // the last call.
+  // If nothing else was sent since the last call, sends a message for the credits alone: when half are owed,
+  // or any and `at_once`.
   Status return_credits(bool at_once);
 
  private:

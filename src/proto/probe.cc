@@ -6,7 +6,7 @@ namespace exs::proto {
 
 using wire::MessageType;
 
-Status Probes::told(MessageType type) {
+Status Probes::on_control(MessageType type) {
   const bool is_question = type == MessageType::kProbe;
   if (is_question ? answer_due_ : ours_ != Ours::kAsked) {
     log(LogLevel::kWarn, "protocol error: %s", is_question ? "PROBE before the answer" : "PROBE_ACK unasked");

@@ -1,5 +1,5 @@
-// Signs of life: a PROBE asks, a PROBE_ACK answers at once. One question a side is under way at most. Who has
-// said CLOSE or CLOSE_ACK neither asks nor answers any more.
+// Signs of life: PROBE asks for one, PROBE_ACK answers at once. Each side has at most one PROBE under way. A
+// side that has sent CLOSE or CLOSE_ACK neither asks nor answers any more.
 #pragma once
 
 #include "src/proto/outbox.h"
@@ -14,7 +14,7 @@ class Probes {
     if (ours_ == Ours::kNone) ours_ = Ours::kDue;
   }
   // PROBE or PROBE_ACK. EPROTO: a second question before our answer, or an answer unasked.
-  Status told(wire::MessageType type);
+  Status on_control(wire::MessageType type);
   Status send(Outbox& outbox);
 
  private:

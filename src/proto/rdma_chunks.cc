@@ -35,7 +35,7 @@ Status RdmaChunks::post() {
   return {};
 }
 
-std::optional<std::uint64_t> RdmaChunks::landed() {
+std::optional<std::uint64_t> RdmaChunks::on_done() {
   const InFlight oldest = in_flight_.pop_front();
   if (!oldest.ends_transfer) return std::nullopt;
   return oldest.transfer_id;

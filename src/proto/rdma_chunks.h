@@ -1,5 +1,5 @@
-// RDMA READs or WRITEs of a connection: cuts each transfer into chunks and keeps at most `depth` of them on
-// the link, in order, across transfers.
+// RDMA READs or WRITEs of a connection: each transfer is cut into chunks, of which at most `depth` are on the
+// link, in order, across transfers.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace exs::proto {
 
-// One read or write of the link. Every provider's Limits::transfer_bytes is at least this.
+// One read or write of the link. Every provider can carry at least this.
 inline constexpr std::uint64_t kReadChunkBytes = 1 << 20;
 
 // Thread: shard.
 class RdmaChunks {
  public:
   // Transfers are added in the order of their ids. Queues a piece of one, ours.length_bytes > 0, from or to
-  // the start of `theirs`. `transfer_id`: given back by landed() when the piece that `ends_transfer` is done.
+  // the start of `theirs`. `transfer_id`: given back by on_done() when the piece that `ends_transfer` is
+  // done.
   void add(std::uint64_t transfer_id, const LocalSlice& ours, const RemoteSlice& theirs, bool ends_transfer);
   // Posts chunks while the link takes them.
   Status post();
   // The oldest chunk is done. The transfer's id when that was its last.
-  std::optional<std::uint64_t> landed();
+  std::optional<std::uint64_t> on_done();
 
   // A chunk of this transfer has been given to the link.
   [[nodiscard]] bool has_begun(std::uint64_t transfer_id) const { return transfer_id < next_unbegun_; }
-  // Forgets what is not on the link yet of this transfer. False: nothing of it is under way; else landed()
-  // still tells of its end.
+  // Forgets what is not on the link yet of this transfer. False: nothing of it is under way. Else on_done()
+  // still reports its end.
   bool abandon(std::uint64_t transfer_id);
 
   [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
@@ -61,6 +62,24 @@ class RdmaChunks {
   Fifo<Waiting> waiting_;
   Fifo<InFlight> in_flight_;
   std::uint64_t next_unbegun_ = 0;  // transfer id
+};
+
+// The receiver's RDMA READs, straight into its memory. Thread: shard.
+class RdmaReads final : public RdmaChunks {
+ public:
+  RdmaReads(Link& link, Counters& counters, std::uint32_t reads_out, std::uint64_t chunk_bytes)
+      : RdmaChunks(PostKind::kRead, link, counters.reads_posted, reads_out, chunk_bytes) {}
+};
+
+// Writes on the link at once. A write is done when it has left, so a few keep the link busy; no provider
+// tells how many its link can hold.
+inline constexpr std::uint32_t kWriteDepth = 16;
+
+// The sender's RDMA WRITEs into the persistent receive of its peer. Thread: shard.
+class RdmaWrites final : public RdmaChunks {
+ public:
+  RdmaWrites(Link& link, Counters& counters, std::uint64_t chunk_bytes)
+      : RdmaChunks(PostKind::kWrite, link, counters.writes_posted, kWriteDepth, chunk_bytes) {}
 };
 
 }  // namespace exs::proto

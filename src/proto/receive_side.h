@@ -1,11 +1,13 @@
-// What a connection asks of the receiving half. Messages and streams answer differently:
-// MessageReceives (message_receive.h), StreamReceives (stream_receive.h).
+// The receiving half of a connection. Messages and streams differ: MessageReceives
+// (message/message_receive.h), StreamReceives (stream/stream_receive.h).
 #pragma once
 
 #include <cstdint>
 
 #include "src/base/status.h"
+#include "src/proto/hello.h"
 #include "src/proto/operation.h"
+#include "src/proto/rdma_chunks.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {
@@ -20,28 +22,28 @@ class ReceiveSide {
   // False: it waits for the peer, and nothing follows from it now.
   virtual bool post(const Operation& operation) = 0;
   // A data message of the peer in its slot. EPROTO: no credit, wrong sequence, longer than agreed.
-  virtual Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) = 0;
-  // The last message that arrived went straight to a receive: only its outcome is due.
+  virtual Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) = 0;
+  // The last data message went straight to a receive: only its outcome is due.
   [[nodiscard]] virtual bool took_directly() const noexcept { return false; }
   // Any other message about this direction.
-  virtual Status told(const wire::Message& message) = 0;
+  virtual Status on_control(const wire::Message& /*message*/) { return Status(EPROTO); }
   // The oldest RDMA READ is done.
-  virtual void read_landed() = 0;
+  virtual void on_read_done() = 0;
 
   // The peer sends no more data: what is here is still delivered, then receives see end of stream.
-  virtual void peer_ended() = 0;
-  // No more receiving: open and later receives end with `outcome`, adverts that wait or come are refused,
-  // immediates dropped. Transfers under way go on.
+  void on_peer_end() {
+    if (state_ == State::kOpen) state_ = State::kPeerEnded;
+  }
+  // No more receiving: takes back what the peer writes, open and later receives end with `outcome`, adverts
+  // that wait or arrive are refused, immediates dropped. What is under way goes on.
   virtual void stop(const Outcome& outcome) = 0;
-  // Takes back what the peer drives, before a close.
-  virtual void revoke() = 0;
   virtual void fail_all(int error) = 0;
   // Ends what the selection matches and the peer has not begun with; its outcome need not wait its turn.
   virtual Cancelled cancel(const Selection& selection, int error) = 0;
 
   // Matches what is here and starts what follows.
   virtual Status match() = 0;
-  virtual Status post_reads() = 0;
+  Status post_reads() { return reads_.post(); }
   // Gives the outcomes that are due and makes their ACKs.
   virtual void deliver(OutcomeSink& sink) = 0;
   virtual Status send_answers(Outbox& outbox) = 0;
@@ -59,6 +61,16 @@ class ReceiveSide {
   // A receive posted now would end without anything more from the peer.
   [[nodiscard]] virtual bool has_data() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t oldest_post_ns() const noexcept = 0;  // as SendSide
+
+ protected:
+  enum class State : std::uint8_t { kOpen, kPeerEnded, kStopped };
+
+  ReceiveSide(Link& link, Counters& counters, const Agreement& agreement, std::uint64_t chunk_bytes)
+      : reads_(link, counters, agreement.reads_out, chunk_bytes) {}
+
+  RdmaReads reads_;
+  State state_ = State::kOpen;
+  Outcome stop_outcome_;  // kStopped: of every later receive
 };
 
 }  // namespace exs::proto

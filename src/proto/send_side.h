@@ -1,5 +1,5 @@
-// What a connection asks of the sending half. Messages and streams answer differently:
-// MessageSends (message_send.h), StreamSends (stream_send.h).
+// The sending half of a connection. Messages and streams differ: MessageSends (message/message_send.h),
+// StreamSends (stream/stream_send.h).
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,29 @@ class SendSide {
   virtual Status transmit() = 0;
   // Holds nothing back any more of what is posted now.
   virtual void flush() = 0;
-  // Whether something waits only for more sends to share its message: end_turn() must come within a moment.
-  [[nodiscard]] virtual bool combines() const noexcept = 0;
-  // Whoever posted has had its turn: combining holds nothing back any more, MSG_MORE still does.
-  virtual void end_turn() {}
+  // Something waits only for more sends to share its message: end_burst() must come within a moment.
+  [[nodiscard]] virtual bool is_combining() const noexcept { return false; }
+  // The burst of posts is over: combining holds nothing back any more, MSG_MORE still does.
+  virtual void end_burst() {}
   virtual void set_nodelay(bool /*nodelay*/) {}
 
   // Completion of the message that was posted with this id; of an RDMA WRITE.
-  virtual void left(std::uint64_t id) = 0;
-  virtual void written(std::uint64_t id) = 0;
-  virtual Status acknowledged(const wire::Message& message) = 0;
-  // Any other message about this direction.
-  virtual Status told(const wire::Message& message) = 0;
+  virtual void on_sent(std::uint64_t id) = 0;
+  virtual void on_write_done(std::uint64_t /*id*/) {}
+  // An ACK or another message about this direction.
+  virtual Status on_control(const wire::Message& message) = 0;
 
-  // Operations posted later end with `error`; the first call decides.
-  virtual void refuse_later(int error) = 0;
-  // So do those not yet sent.
+  // The end of this direction, after what was posted: holds nothing back and takes back what the peer reads.
+  // Operations posted later end with EPIPE.
+  void shut_down() {
+    flush();
+    revoke();
+    refuse_later(EPIPE);
+  }
+  // Operations not yet sent, and those posted later, end with `error`.
   virtual void stop(int error) = 0;
-  // Takes back what the peer drives, before a close.
-  virtual void revoke() = 0;
-  // The peer has told that everything we sent arrived, so all of it has left.
-  virtual void all_left() = 0;
+  // The peer has confirmed that everything we sent arrived, so all of it has left.
+  virtual void on_all_received() = 0;
   // Every open operation ends with `error`.
   virtual void fail_all(int error) = 0;
   // Ends what the selection matches and the peer has not begun with; its outcome need not wait its turn.
@@ -59,8 +61,19 @@ class SendSide {
   [[nodiscard]] virtual bool adverts_outstanding() const noexcept = 0;
   // Waits for a credit.
   [[nodiscard]] virtual bool stalled() const noexcept = 0;
-  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none that was told when.
+  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none, or none whose time is
+  // known.
   [[nodiscard]] virtual std::uint64_t oldest_post_ns() const noexcept = 0;
+
+ protected:
+  // Takes back what the peer drives.
+  virtual void revoke() {}
+  // The first call decides.
+  void refuse_later(int error) {
+    if (stop_error_ == 0) stop_error_ = error;
+  }
+
+  int stop_error_ = 0;
 };
 
 }  // namespace exs::proto

@@ -20,6 +20,15 @@ std::size_t slot_bytes(const Agreement& agreement) {
   return (longest + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+LinkDepths link_depths(const Agreement& agreement) {
+  // The peer's slots mirror ours, so as many messages as we have slots is also the most that can be of use.
+  return {.sends = slot_count(agreement),
+          .receives = slot_count(agreement),
+          .reads_out = agreement.reads_out,
+          .reads_in = agreement.reads_in,
+          .message_bytes = static_cast<std::uint32_t>(slot_bytes(agreement))};
+}
+
 Slots::Slots(const Agreement& agreement, Link& link)
     : link_(link), count_(slot_count(agreement)), slot_bytes_(slot_bytes(agreement)) {}
 

@@ -3,18 +3,19 @@
 //
 // Design notes
 //  1. Every message of an honest peer finds a slot. At most this many are under way or held at once:
-//     receive_credits data messages and NOTICEs, each with a credit;
-//     send_credits ACKs and CREDITs: each returns at least one credit of ours (an ACK that of its advert),
-//     which is not spent, held or owed until the message has been taken in; 5 one-off messages: READY,
-//     SHUTDOWN for each direction, CLOSE, CLOSE_ACK; 8 of persistence and probing: one OFFER (the next one
-//     follows our RELEASE); three REVOKEs, one of a receive and two of a send (owned_window.h says why); two
-//     RELEASEs, one for each of our windows (a window follows the RELEASE of the one before); PROBE and
-//     PROBE_ACK, of each one until it is answered.
-//  2. A slot is posted again as soon as its message is decoded, before anything that answers it is sent;
-//     only an immediate keeps its slot, until a receive has taken the payload, and an advert with a list of
-//     windows, until a receive matches it.
-//  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space but
-//     for as many as have held a message at the same time.
+//       receive_credits: data messages and NOTICEs, each with a credit;
+//       send_credits: ACKs and CREDITs, each of which returns at least one credit of ours (an ACK that of its
+//         advert), which is not spent, held or owed until the message has been received;
+//       5 one-off messages: READY, SHUTDOWN for each direction, CLOSE, CLOSE_ACK;
+//       8 of persistence and probing: one OFFER (the next one follows our RELEASE); three REVOKEs, one of a
+//         receive and two of a send (persistence/owned_window.h says why); two RELEASEs, one for each of our
+//         windows (a window follows the RELEASE of the one before); PROBE and PROBE_ACK, one of each until it
+//         is answered.
+//  2. A slot is posted again as soon as its message is decoded, before any answer to it is sent. Only an
+//     immediate keeps its slot, until a receive has taken the payload, and an advert with a list of windows,
+//     until a receive matches it.
+//  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space
+//     only, except for as many as have held a message at the same time.
 #pragma once
 
 #include <cstddef>
@@ -40,10 +41,10 @@ class Slots {
 
   // ENOMEM, or what the link said.
   Status post_all();
-  // `length_bytes` as the completion told.
+  // `length_bytes` of the completion.
   [[nodiscard]] std::span<const std::byte> message(std::uint64_t slot, std::uint32_t length_bytes) const;
   // The slot's message is no longer needed. A link that broke meanwhile is no error here: the message still
-  // counts, and the link will tell.
+  // counts, and the link reports the break itself.
   Status free(std::uint64_t slot);
   // The link is gone: freed slots are not posted any more, messages in slots stay readable.
   void retire() noexcept { retired_ = true; }

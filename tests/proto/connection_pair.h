@@ -16,7 +16,7 @@ using test::FakeLink;
 
 // One end: its link, its connection, and what the connection told.
 struct End final : OutcomeSink {
-  struct Ended {
+  struct EndedOperation {
     Direction direction;
     Operation operation;
     Outcome outcome;
@@ -61,8 +61,8 @@ struct End final : OutcomeSink {
     Usage usage;
   };
   std::vector<Used> uses;
-  std::vector<Ended> sends;
-  std::vector<Ended> receives;
+  std::vector<EndedOperation> sends;
+  std::vector<EndedOperation> receives;
   int ready_count = 0;
   int peer_stopped_count = 0;
   int closed_count = 0;

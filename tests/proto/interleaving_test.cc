@@ -12,11 +12,6 @@ using exs::test::PropertyDefaults;
 
 namespace exs::proto {
 
-static std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
-             << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
-}
-
 static std::ostream& operator<<(std::ostream& out, const Decision& decision) {
   static const char* const names[] = {
       "step",  "send",  "normal send", "receive", "shutdown sending", "shutdown receiving",

@@ -59,7 +59,7 @@ struct PersistentPair : ConnectionPair {
   }
 };
 
-inline std::vector<int> errors_of(const std::vector<End::Ended>& ended) {
+inline std::vector<int> errors_of(const std::vector<End::EndedOperation>& ended) {
   std::vector<int> found;
   for (const auto& operation : ended) found.push_back(operation.outcome.error);
   return found;

@@ -13,11 +13,6 @@ using exs::test::PropertyDefaults;
 
 namespace exs::proto {
 
-static std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
-             << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
-}
-
 static std::ostream& operator<<(std::ostream& out, const Action& action) {
   static const char* const names[] = {"step",
                                       "send",

@@ -1,6 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
-#include "src/proto/rdma_write.h"
+#include "src/proto/rdma_chunks.h"
 #include "tests/proto/persistent.h"
 
 using namespace exs;

@@ -1,15 +1,12 @@
-// Random operations of every kind on two connections, with everything that must hold whatever the order of
-// events. Looser than schedule.h about which receive gets what, for persistence and cancels change that.
+// The vocabulary of persistence: random operations of every kind. Looser than schedule.h about which receive
+// gets what, because persistence and cancels change that.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <deque>
-#include <string>
 #include <vector>
 
-#include "src/wire/codec.h"
-#include "tests/proto/persistent.h"
-#include "tests/proto/schedule.h"
+#include "tests/proto/schedule_runner.h"
 
 namespace exs::proto {
 
@@ -48,12 +45,12 @@ struct AnyPosted {
   std::uint64_t told_bytes = 0;
 };
 
-struct AnyEnd final : OutcomeSink {
+struct AnyEnd final : ScheduledEnd {
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
     auto& ended = *static_cast<AnyPosted*>(operation.tag.handle);
     if (ended.direction != direction) wrong("outcome of the other direction");
     if (++ended.outcomes > 1) wrong("two outcomes");
-    if (over > 0) wrong("outcome after the end");
+    if (is_over()) wrong("outcome after the end");
     if (!ended.memory.empty() && link->exposes(ended.memory.data())) wrong("ended with its window open");
     ended.outcome = outcome;
     ended.at_outcome = ended.memory;
@@ -66,79 +63,27 @@ struct AnyEnd final : OutcomeSink {
     if (usage.transfers == 0 || usage.last_offset > owner.memory.size()) wrong("strange usage");
     owner.told_bytes += usage.bytes;
   }
-  void ready() override {}
-  void peer_stopped_receiving() override {}
-  void closed() override { ++over, closed_count = 1; }
-  void failed(Status) override { ++over; }
-  void wrong(const std::string& what) {
-    if (first_wrong->empty()) *first_wrong = what;
+  [[nodiscard]] bool all_ended() const override {
+    return std::all_of(posted.begin(), posted.end(),
+                       [](const AnyPosted& each) { return each.outcomes == 1; });
   }
 
-  std::string* first_wrong = nullptr;
-  std::unique_ptr<FakeLink> link;
-  std::unique_ptr<Connection> connection;
   std::deque<AnyPosted> posted;
-  int over = 0;
-  int closed_count = 0;
 };
 
-class PersistentSchedule {
+class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
  public:
-  explicit PersistentSchedule(const Shape& shape) : shape_(shape) {
-    Agreement agreement = agreement_of(shape.forth_credits, shape.small_bytes, shape.reads);
-    agreement.receive_credits = shape.back_credits;
-    for (unsigned i = 0; i < 2; ++i) {
-      const Agreement ours = i == 0 ? agreement : mirrored(agreement);
-      AnyEnd& end = ends_[i];
-      end.first_wrong = &wrong_;
-      end.link = std::make_unique<FakeLink>(violations_, link_depths(ours));
-      end.connection =
-          std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link, end,
-                                       Tuning{shape.chunk_bytes, UINT32_MAX - 5});
-    }
-    FakeLink::join(*ends_[0].link, *ends_[1].link);
-  }
-  bool start() { return ends_[1].connection->start().ok() && ends_[0].connection->start().ok(); }
-  AnyEnd& end(unsigned index) { return ends_[index]; }
+  explicit PersistentSchedule(const Shape& shape) : ScheduleRunner(shape, SocketKind::kMessage) {}
 
   void carry_out(const Action& action) {
     AnyEnd& end = ends_[action.end];
     if (action.kind == Action::kStep) {
       step(action.number);
-    } else if (end.over == 0) {
+    } else if (!end.is_over()) {
       act(end, action);
     }
     check();
   }
-  void run() {
-    for (int steps = 0; step(static_cast<unsigned>(steps)); ++steps) {
-      check();
-      if (steps > 100'000) return note("does not come to rest");
-    }
-  }
-  void finish() {
-    for (AnyEnd& end : ends_) {
-      if (end.over == 0) end.connection->close();
-      run();
-    }
-  }
-  [[nodiscard]] std::string wrong_so_far() const {
-    if (!wrong_.empty()) return wrong_;
-    return violations_.empty() ? "" : "violation: " + violations_.front();
-  }
-  [[nodiscard]] std::string wrong_at_end() {
-    for (unsigned i = 0; i < 2; ++i) {
-      AnyEnd& end = ends_[i];
-      if (end.over != 1) note("neither closed nor failed");
-      for (AnyPosted& posted : end.posted) {
-        if (posted.outcomes != 1) note("operation lost");
-        if (posted.memory != posted.at_outcome) note("memory touched after its outcome");
-        if (posted.direction == Direction::kReceive) check_received(posted, ends_[1 - i]);
-      }
-    }
-    return wrong_so_far();
-  }
-
   // Posts on `bytes` of memory of its own; sends have a pattern that no other has.
   AnyPosted& post(AnyEnd& end, Action::Kind kind, std::size_t bytes, unsigned number) {
     AnyPosted& made = end.posted.emplace_back();
@@ -155,18 +100,11 @@ class PersistentSchedule {
     operation.never_immediate = kind == Action::kSend && number % 3 == 0;
     operation.more = kind == Action::kSend && number % 7 == 0;
     if (!operation.persistent && number % 4 == 0) cut(made, number);
-    if (is_send) {
-      end.connection->post_send(operation);
-    } else {
-      end.connection->post_receive(operation);
-    }
+    ScheduleRunner::post(end, made.direction, operation);
     return made;
   }
 
  private:
-  void note(const std::string& what) {
-    if (wrong_.empty()) wrong_ = what;
-  }
   static void cut(AnyPosted& made, unsigned number) {
     std::size_t start = 0;
     for (std::size_t piece = number % 5; start < made.memory.size(); piece += 3) {
@@ -186,9 +124,7 @@ class PersistentSchedule {
       case Action::kShutdownSending: return connection.shutdown_sending();
       case Action::kShutdownReceiving: return connection.shutdown_receiving();
       case Action::kClose: return connection.close();
-      case Action::kBreak:
-        for (AnyEnd& each : ends_) each.link->break_off(Status(ECONNRESET));
-        return;
+      case Action::kBreak: return break_links(ECONNRESET);
       default: post(end, action.kind, action.size, action.number);
     }
   }
@@ -202,47 +138,11 @@ class PersistentSchedule {
     if (cancelled.begun > cancelled.matched) note("more begun than matched");
   }
 
-  bool step(unsigned number) {
-    for (unsigned i = 0; i < 12; ++i) {
-      if (try_step((number + i) % 12)) return true;
+  void check_at_end(AnyEnd& end, AnyEnd& peer) override {
+    for (const AnyPosted& posted : end.posted) {
+      if (posted.memory != posted.at_outcome) note("memory touched after its outcome");
+      if (posted.direction == Direction::kReceive) check_received(posted, peer);
     }
-    return false;
-  }
-  bool try_step(unsigned kind) {
-    AnyEnd& end = ends_[kind % 2];
-    switch (kind / 2) {
-      case 0: {
-        const auto completion = end.link->poll();
-        if (!completion) return false;
-        end.connection->handle(*completion);
-        if (end.closed_count > 0) end.link->close();
-        return true;
-      }
-      case 1: return end.link->deliver_message();
-      case 2: return end.link->finish_send();
-      case 3: return end.link->begin_read();
-      case 4: return end.link->finish_read();
-      default: return end.link->deliver_end();
-    }
-  }
-
-  void check() {
-    if (!ends_[0].link->is_open() || !ends_[1].link->is_open()) return;
-    check_credits(ends_[0], ends_[1], shape_.forth_credits);
-    check_credits(ends_[1], ends_[0], shape_.back_credits);
-  }
-  void check_credits(const AnyEnd& from, const AnyEnd& to, std::uint32_t total) {
-    using wire::MessageType;
-    std::size_t in_flight = 0;
-    for (const Bytes& message : to.link->unpolled()) {
-      const MessageType type = wire::decode(message)->header.type;
-      in_flight +=
-          type == MessageType::kAdvert || type == MessageType::kImmediate || type == MessageType::kNotice;
-    }
-    for (const Bytes& message : from.link->unpolled()) in_flight += wire::decode(message)->header.credits;
-    const std::size_t sum = from.connection->credits().available() + in_flight +
-                            to.connection->credits_held() + to.connection->credits().owed();
-    if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));
   }
 
   // What a receive got is one stretch of one send of the peer, and the rest is as it was. What a persistent
@@ -281,10 +181,6 @@ class PersistentSchedule {
     return false;
   }
 
-  const Shape shape_;
-  std::string wrong_;
-  std::vector<std::string> violations_;
-  std::array<AnyEnd, 2> ends_;
   unsigned next_seed_ = 1;
 };
 

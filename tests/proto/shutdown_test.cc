@@ -20,13 +20,13 @@ struct Joined : ConnectionPair {
   }
 };
 
-std::vector<int> errors(const std::vector<End::Ended>& ended) {
+std::vector<int> errors(const std::vector<End::EndedOperation>& ended) {
   std::vector<int> found;
   for (const auto& operation : ended) found.push_back(operation.outcome.error);
   return found;
 }
 
-bool is_end_of_stream(const End::Ended& ended) {
+bool is_end_of_stream(const End::EndedOperation& ended) {
   return ended.outcome.error == 0 && ended.outcome.length_bytes == 0 && ended.outcome.flags == kEndOfStream;
 }
 

@@ -12,14 +12,9 @@ using exs::test::PropertyDefaults;
 
 namespace exs::proto {
 
-static std::ostream& operator<<(std::ostream& out, const StreamShape& shape) {
-  return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
-             << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
-}
-
 static std::ostream& operator<<(std::ostream& out, const StreamDecision& decision) {
   static const char* const names[] = {
-      "step",    "send",   "receive", "end turn",         "flush",
+      "step",    "send",   "receive", "end burst",         "flush",
       "nodelay", "cancel", "starve",  "shutdown sending", "shutdown receiving",
       "close",   "abort",  "break"};
   return out << names[decision.kind] << "@" << decision.end << ":" << decision.number << "/"
@@ -36,13 +31,13 @@ namespace {
 using Decisions = std::vector<StreamDecision>;
 using Kind = StreamDecision::Kind;
 
-rc::Gen<StreamShape> shapes(std::uint32_t credits_max) {
-  const auto shape = rc::gen::build<StreamShape>(
-      rc::gen::set(&StreamShape::forth_credits, rc::gen::inRange<std::uint32_t>(1, credits_max + 1)),
-      rc::gen::set(&StreamShape::back_credits, rc::gen::inRange<std::uint32_t>(1, credits_max + 1)),
-      rc::gen::set(&StreamShape::small_bytes, rc::gen::inRange<std::uint32_t>(0, 48)),
-      rc::gen::set(&StreamShape::reads, rc::gen::inRange<std::uint32_t>(1, 5)),
-      rc::gen::set(&StreamShape::chunk_bytes, rc::gen::inRange<std::uint64_t>(1, 40)));
+rc::Gen<Shape> shapes(std::uint32_t credits_max) {
+  const auto shape = rc::gen::build<Shape>(
+      rc::gen::set(&Shape::forth_credits, rc::gen::inRange<std::uint32_t>(1, credits_max + 1)),
+      rc::gen::set(&Shape::back_credits, rc::gen::inRange<std::uint32_t>(1, credits_max + 1)),
+      rc::gen::set(&Shape::small_bytes, rc::gen::inRange<std::uint32_t>(0, 48)),
+      rc::gen::set(&Shape::reads, rc::gen::inRange<std::uint32_t>(1, 5)),
+      rc::gen::set(&Shape::chunk_bytes, rc::gen::inRange<std::uint64_t>(1, 40)));
   return rc::gen::resize(100, shape);  // whole ranges, however short the schedule
 }
 
@@ -61,7 +56,7 @@ rc::Gen<StreamDecision> transfers() {
       {20, Kind::kStep},
       {6, Kind::kSend},
       {4, Kind::kReceive},
-      {2, Kind::kEndTurn},
+      {2, Kind::kEndBurst},
       {1, Kind::kFlush},
       {1, Kind::kNodelay},
       {1, Kind::kCancel},
@@ -96,7 +91,7 @@ void hold(const char* name, Property property) {
   BOOST_TEST(held);
 }
 
-void expect_complete(const StreamShape& shape, const Decisions& decisions) {
+void expect_complete(const Shape& shape, const Decisions& decisions) {
   StreamSchedule schedule(shape);
   carry_out(schedule, decisions);
   schedule.complete_transfers();

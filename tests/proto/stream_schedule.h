@@ -1,37 +1,23 @@
-// Runs a list of decisions on the two ends of a stream and checks that the bytes received are those sent: in
-// their order, none lost, none twice, whatever was posted, cancelled, shut down or closed and in which order
-// things happened.
+// The vocabulary of streams: the bytes received are those sent, in their order, none lost, none twice,
+// whatever was posted, cancelled, shut down or closed and in which order things happened.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <deque>
-#include <memory>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "src/proto/connection.h"
-#include "src/wire/codec.h"
-#include "tests/proto/connection_pair.h"
-#include "tests/support/fake_link.h"
+#include "tests/proto/schedule_runner.h"
 
 namespace exs::proto {
-
-struct StreamShape {
-  std::uint32_t forth_credits = 1;  // initiator to responder
-  std::uint32_t back_credits = 1;
-  std::uint32_t small_bytes = 0;
-  std::uint32_t reads = 1;
-  std::uint64_t chunk_bytes = 16;
-};
 
 struct StreamDecision {
   enum Kind {
     kStep,
     kSend,
     kReceive,
-    kEndTurn,
+    kEndBurst,
     kFlush,
     kNodelay,  // number: odd on, even off
     kCancel,   // number: of the operation, modulo those posted; odd flags sends, even receives
@@ -71,9 +57,7 @@ struct StreamOperation {
   }
 };
 
-struct StreamEnd final : OutcomeSink {
-  static constexpr std::byte kGuard{0xee};
-
+struct StreamEnd final : ScheduledEnd {
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
     const bool is_send = direction == Direction::kSend;
     std::size_t& next = is_send ? sends_ended : receives_ended;
@@ -98,57 +82,17 @@ struct StreamEnd final : OutcomeSink {
     std::fill(ended.memory.begin(), ended.memory.end(), kGuard);  // it is the user's again
   }
   void used(Direction, const Operation&, const Usage&) override { wrong("a stream has nothing persistent"); }
-  void ready() override {}
-  void peer_stopped_receiving() override {
-    if (++stopped_count > 1) wrong("told twice that the peer stopped receiving");
-  }
-  void closed() override {
-    ++closed_count;
-    check_over();
-  }
-  void failed(Status) override {
-    ++failed_count;
-    if (link->is_open()) wrong("failed with the link open");
-    check_over();
-  }
-  void check_over() {
-    if (closed_count + failed_count > 1) wrong("ended twice");
-    if (sends_ended != sends.size() || receives_ended != receives.size())
-      wrong("ended before its operations");
-  }
-  [[nodiscard]] bool is_over() const { return closed_count + failed_count > 0; }
-  void wrong(const std::string& what) {
-    if (first_wrong->empty()) *first_wrong = what;
+  [[nodiscard]] bool all_ended() const override {
+    return sends_ended == sends.size() && receives_ended == receives.size();
   }
 
-  std::string* first_wrong = nullptr;
-  std::unique_ptr<FakeLink> link;
-  std::unique_ptr<Connection> connection;
   std::deque<StreamOperation> sends, receives;
   std::size_t sends_ended = 0, receives_ended = 0;
-  unsigned starved_steps = 0;
-  int stopped_count = 0, closed_count = 0, failed_count = 0;
 };
 
-class StreamSchedule {
+class StreamSchedule final : public ScheduleRunner<StreamEnd> {
  public:
-  explicit StreamSchedule(const StreamShape& shape) : shape_(shape) {
-    Agreement agreement = agreement_of(shape.forth_credits, shape.small_bytes, shape.reads);
-    agreement.receive_credits = shape.back_credits;
-    agreement.kind = SocketKind::kStream;
-    for (unsigned i = 0; i < 2; ++i) {
-      const Agreement ours = i == 0 ? agreement : mirrored(agreement);
-      ends_[i].first_wrong = &wrong_;
-      ends_[i].link = std::make_unique<FakeLink>(violations_, link_depths(ours));
-      ends_[i].connection =
-          std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *ends_[i].link,
-                                       ends_[i], Tuning{shape.chunk_bytes, UINT32_MAX - 5});
-    }
-    FakeLink::join(*ends_[0].link, *ends_[1].link);
-  }
-
-  // False: the link refused.
-  bool start() { return ends_[1].connection->start().ok() && ends_[0].connection->start().ok(); }
+  explicit StreamSchedule(const Shape& shape) : ScheduleRunner(shape, SocketKind::kStream) {}
 
   void carry_out(const StreamDecision& decision) {
     StreamEnd& end = ends_[decision.end];
@@ -157,7 +101,7 @@ class StreamSchedule {
     } else if (decision.kind == StreamDecision::kStarve) {
       end.starved_steps = decision.number;
     } else if (decision.kind == StreamDecision::kBreak) {
-      for (StreamEnd& broken : ends_) broken.link->break_off(Status(decision.number == 0 ? 0 : ECONNRESET));
+      break_links(decision.number == 0 ? 0 : ECONNRESET);
     } else if (!end.is_over()) {
       act(end, decision);
     }
@@ -167,44 +111,11 @@ class StreamSchedule {
   // Receives for every byte sent, then everything that can happen.
   void complete_transfers() {
     for (StreamEnd& end : ends_) {
-      end.connection->end_turn();
+      end.connection->end_burst();
       end.connection->flush();
     }
     run();
     for (unsigned i = 0; i < 2; ++i) collect(ends_[i], ends_[1 - i]);
-  }
-  // Both ends close, one early and one late, then everything that can happen.
-  void finish() {
-    for (StreamEnd& end : ends_) {
-      if (!end.is_over()) end.connection->close();
-      run();
-    }
-  }
-  void run() {
-    // Every step uses up something that was posted, so a schedule that does not come to rest is wrong.
-    for (StreamEnd& end : ends_) end.starved_steps = 0;
-    for (int steps = 0; step(static_cast<unsigned>(steps)); ++steps) {
-      check();
-      if (steps > 100'000) return note("does not come to rest");
-    }
-  }
-
-  StreamEnd& end(unsigned index) { return ends_[index]; }
-  [[nodiscard]] std::string wrong_so_far() const {
-    if (!wrong_.empty()) return wrong_;
-    return violations_.empty() ? "" : "violation: " + violations_.front();
-  }
-  // After finish().
-  [[nodiscard]] std::string wrong_at_end() {
-    for (unsigned i = 0; i < 2; ++i) {
-      const StreamEnd& end = ends_[i];
-      if (!end.is_over()) note("neither closed nor failed");
-      if (end.sends_ended != end.sends.size() || end.receives_ended != end.receives.size())
-        note("operation lost");
-      for (const StreamOperation& receive : end.receives) check_receive(receive);
-      check_bytes(ends_[i], ends_[1 - i]);
-    }
-    return wrong_so_far();
   }
   // After complete_transfers() of a schedule without shutdown, close or failure.
   [[nodiscard]] std::string wrong_if_undisturbed() {
@@ -237,16 +148,12 @@ class StreamSchedule {
     }
   }
 
-  void note(const std::string& what) {
-    if (wrong_.empty()) wrong_ = what;
-  }
-
   void act(StreamEnd& end, const StreamDecision& decision) {
     Connection& connection = *end.connection;
     switch (decision.kind) {
       case StreamDecision::kSend:
       case StreamDecision::kReceive: return post(end, decision.kind, decision.number, decision.flags);
-      case StreamDecision::kEndTurn: return connection.end_turn();
+      case StreamDecision::kEndBurst: return connection.end_burst();
       case StreamDecision::kFlush: return connection.flush();
       case StreamDecision::kNodelay: return connection.set_nodelay(decision.number % 2 == 1);
       case StreamDecision::kCancel: return cancel(end, decision);
@@ -265,7 +172,7 @@ class StreamSchedule {
     made.length_bytes = bytes;
     made.wait_all = (flags & StreamDecision::kWaitAll) != 0;
     const std::size_t pieces = 1 + flags / 8 % 3;
-    made.memory = Bytes(bytes + pieces, StreamEnd::kGuard);
+    made.memory = Bytes(bytes + pieces, kGuard);
     std::size_t used = 0;
     for (std::size_t i = 0; i < pieces; ++i) {
       const std::size_t length = i + 1 == pieces ? bytes - used : bytes / pieces;
@@ -288,11 +195,7 @@ class StreamSchedule {
     operation.more = (flags & StreamDecision::kMore) != 0;
     operation.wait_all = made.wait_all;
     operation.tag.handle = &made;
-    if (is_send) {
-      end.connection->post_send(operation);
-    } else {
-      end.connection->post_receive(operation);
-    }
+    ScheduleRunner::post(end, is_send ? Direction::kSend : Direction::kReceive, operation);
   }
 
   void cancel(StreamEnd& end, const StreamDecision& decision) {
@@ -308,49 +211,9 @@ class StreamSchedule {
     chosen.cancelled |= cancelled.matched > cancelled.begun;
   }
 
-  // The first thing that can happen, looking from `number` on.
-  bool step(unsigned number) {
-    for (unsigned i = 0; i < 12; ++i) {
-      if (try_step((number + i) % 12)) return true;
-    }
-    return false;
-  }
-  bool try_step(unsigned kind) {
-    StreamEnd& end = ends_[kind % 2];
-    switch (kind / 2) {
-      case 0: {
-        if (end.starved_steps > 0) return --end.starved_steps, false;
-        const auto completion = end.link->poll();
-        if (!completion) return false;
-        end.connection->handle(*completion);
-        // What the owner of a closed connection does.
-        if (end.closed_count > 0) end.link->close();
-        return true;
-      }
-      case 1: return end.link->deliver_message();
-      case 2: return end.link->finish_send();
-      case 3: return end.link->begin_read();
-      case 4: return end.link->finish_read();
-      default: return end.link->deliver_end();
-    }
-  }
-
-  void check() {
-    if (!ends_[0].link->is_open() || !ends_[1].link->is_open()) return;
-    check_credits(ends_[0], ends_[1], shape_.forth_credits);
-    check_credits(ends_[1], ends_[0], shape_.back_credits);
-  }
-  // Credits of the data that go `from` -> `to`: none is lost and none is made.
-  void check_credits(const StreamEnd& from, const StreamEnd& to, std::uint32_t total) {
-    std::size_t in_flight = 0;
-    for (const Bytes& message : to.link->unpolled()) {
-      const auto type = wire::decode(message)->header.type;
-      in_flight += type == wire::MessageType::kAdvert || type == wire::MessageType::kImmediate ? 1 : 0;
-    }
-    for (const Bytes& message : from.link->unpolled()) in_flight += wire::decode(message)->header.credits;
-    const std::size_t sum = from.connection->credits().available() + in_flight +
-                            to.connection->credits_held() + to.connection->credits().owed();
-    if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));
+  void check_at_end(StreamEnd& end, StreamEnd& peer) override {
+    for (const StreamOperation& receive : end.receives) check_receive(receive);
+    check_bytes(end, peer);
   }
 
   void check_receive(const StreamOperation& receive) {
@@ -367,10 +230,10 @@ class StreamSchedule {
     std::size_t left = outcome.length_bytes;
     for (const LocalSlice& piece : receive.pieces) {
       const std::size_t filled = std::min(left, piece.length_bytes);
-      std::fill_n(image.begin() + (piece.address - receive.memory.data()), filled, StreamEnd::kGuard);
+      std::fill_n(image.begin() + (piece.address - receive.memory.data()), filled, kGuard);
       left -= filled;
     }
-    if (std::any_of(image.begin(), image.end(), [](std::byte byte) { return byte != StreamEnd::kGuard; }))
+    if (std::any_of(image.begin(), image.end(), [](std::byte byte) { return byte != kGuard; }))
       note("memory touched beyond what was received");
   }
 
@@ -414,11 +277,6 @@ class StreamSchedule {
       if (acknowledged && end > got.size()) note("send ended well but was not received");
     }
   }
-
-  const StreamShape shape_;
-  std::string wrong_;
-  std::vector<std::string> violations_;
-  std::array<StreamEnd, 2> ends_;
 };
 
 }  // namespace exs::proto

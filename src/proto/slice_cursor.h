@@ -1,4 +1,4 @@
-// A walk through the memory of an operation, whether it is one piece or several.
+// A walk through the memory of an operation, whether it is one slice or several.
 #pragma once
 
 #include <algorithm>
@@ -10,19 +10,18 @@
 
 namespace exs::proto {
 
-// Holds on to the vector of the operation, not to the operation.
-class Pieces {
+// Refers to the vector of the operation, not to the operation.
+class SliceCursor {
  public:
-  Pieces() = default;
-  explicit Pieces(const Operation& operation)
+  SliceCursor() = default;
+  explicit SliceCursor(const Operation& operation)
       : current_(operation.vector.empty() ? operation.memory : LocalSlice{}),
         rest_(operation.vector),
         left_bytes_(operation.memory.length_bytes) {}
 
   [[nodiscard]] std::uint64_t left_bytes() const noexcept { return left_bytes_; }
 
-  // The next bytes that lie in one piece, at most `most_bytes`; empty at the end (only there, if most_bytes >
-  // 0).
+  // The next bytes that lie in one slice, at most `most_bytes`. Empty at the end, and if most_bytes is 0.
   LocalSlice next(std::uint64_t most_bytes) {
     while (current_.length_bytes == 0 && !rest_.empty()) {
       current_ = rest_.front();
@@ -36,7 +35,7 @@ class Pieces {
     return taken;
   }
 
-  // Copy as many bytes as both have; how many.
+  // Copy as many bytes as both have, and return how many.
   std::size_t fill_from(std::span<const std::byte> bytes) {
     std::size_t copied = 0;
     while (copied < bytes.size() && left_bytes_ > 0) {

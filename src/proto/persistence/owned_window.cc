@@ -1,4 +1,6 @@
-#include "src/proto/owned_window.h"
+#include "src/proto/persistence/owned_window.h"
+
+#include <utility>
 
 #include "src/base/log.h"
 #include "src/proto/token.h"
@@ -8,7 +10,7 @@ namespace exs::proto {
 using wire::MessageType;
 
 void OwnedWindow::hold(const Operation& operation) {
-  state_ = State::kUntold;
+  state_ = State::kUnadvertised;
   window_ = {};
   operation_ = operation;
   usage_ = {};
@@ -31,7 +33,7 @@ Status OwnedWindow::send_advert(Outbox& outbox, std::uint32_t sequence) {
   message.advert = {window_.address, window_.length_bytes, window_.key};
   if (const Status status = outbox.send(message); !status.ok()) return status;
   id_ = sequence;
-  state_ = State::kStanding;
+  state_ = State::kActive;
   return {};
 }
 
@@ -43,12 +45,12 @@ Status OwnedWindow::send_offer(Outbox& outbox) {
   message.advert = {window_.address, window_.length_bytes, window_.key};
   if (const Status status = outbox.send(message); !status.ok()) return status;
   ++id_;
-  state_ = State::kStanding;
+  state_ = State::kActive;
   return {};
 }
 
 void OwnedWindow::revoke(int error) noexcept {
-  if (state_ != State::kStanding) return;
+  if (state_ != State::kActive) return;
   state_ = State::kRevokeDue;
   revoke_error_ = error;
 }
@@ -64,10 +66,10 @@ Status OwnedWindow::send_revoke(Outbox& outbox) {
 }
 
 Status OwnedWindow::check(const wire::Message& message) const {
-  const wire::Usage& usage = message.usage;
+  const Usage& usage = message.usage;
   const std::uint64_t size = operation_.memory.length_bytes;
   const char* wrong = nullptr;
-  if (!is_told() || message.header.sequence != id_) {
+  if (!is_advertised() || message.header.sequence != id_) {
     wrong = "not the window that stands";
   } else if (!operation_.notify && usage.transfers > 0) {
     wrong = "notice unasked";
@@ -80,11 +82,11 @@ Status OwnedWindow::check(const wire::Message& message) const {
   return Status(EPROTO);
 }
 
-Status OwnedWindow::told(const wire::Message& message, const Outcome& unasked, Outcome& outcome) {
+Status OwnedWindow::on_control(const wire::Message& message, const Outcome& unasked, Outcome& outcome) {
   if (const Status status = check(message); !status.ok()) return status;
-  const wire::Usage& usage = message.usage;
+  const Usage& usage = message.usage;
   if (message.header.type == MessageType::kNotice) ++counters_.notices_received;
-  if (usage.transfers > 0) note({usage.bytes, usage.transfers, usage.last_offset});
+  if (usage.transfers > 0) count_use(usage);
   if (message.header.type == MessageType::kNotice) return {};
   outcome = is_revoked() ? Outcome{revoke_error_, 0, 0} : unasked;
   outcome.length_bytes = message.total_bytes;
@@ -99,7 +101,7 @@ Status OwnedWindow::close() {
   return Status(EPROTO);
 }
 
-void OwnedWindow::note(const Usage& usage) {
+void OwnedWindow::count_use(const Usage& usage) {
   usage_.bytes += usage.bytes;
   usage_.transfers += usage.transfers;
   usage_.last_offset = usage.last_offset;
@@ -107,9 +109,8 @@ void OwnedWindow::note(const Usage& usage) {
 
 void OwnedWindow::deliver(OutcomeSink& sink) {
   if (usage_.transfers == 0) return;
-  const Usage told = usage_;
-  usage_ = {};
-  if (operation_.notify) sink.used(direction_, operation_, told);
+  const Usage usage = std::exchange(usage_, {});
+  if (operation_.notify) sink.used(direction_, operation_, usage);
 }
 
 }  // namespace exs::proto

@@ -1,4 +1,4 @@
-#include "src/proto/peer_window.h"
+#include "src/proto/persistence/peer_window.h"
 
 #include "src/base/log.h"
 
@@ -6,8 +6,8 @@ namespace exs::proto {
 
 using wire::MessageType;
 
-void PeerWindow::take_in(const wire::Message& message) {
-  state_ = State::kStanding;
+void PeerWindow::accept(const wire::Message& message) {
+  state_ = State::kActive;
   id_ = message.header.sequence;
   notify_ = (message.header.flags & wire::kNotify) != 0;
   window_ = {message.advert.address, message.advert.length_bytes, message.advert.key};
@@ -20,7 +20,7 @@ Result<RemoteSlice> PeerWindow::part(std::uint64_t offset, std::uint64_t bytes) 
   return RemoteSlice{window_.address + offset, bytes, window_.key};
 }
 
-void PeerWindow::used(std::uint64_t bytes, std::uint64_t offset) {
+void PeerWindow::count_use(std::uint64_t bytes, std::uint64_t offset) {
   total_bytes_ += bytes;
   if (!notify_ || usage_.transfers == UINT32_MAX) return;
   usage_.bytes += bytes;
@@ -28,14 +28,14 @@ void PeerWindow::used(std::uint64_t bytes, std::uint64_t offset) {
   ++usage_.transfers;
 }
 
-Result<bool> PeerWindow::revoked(const wire::Message& message) {
+Result<bool> PeerWindow::on_revoke(const wire::Message& message) {
   const std::uint32_t id = message.header.sequence;
-  if (stands() && id == id_) {
-    state_ = State::kLetGo;
+  if (is_active() && id == id_) {
+    state_ = State::kReleasing;
     return true;
   }
   // We may have let go of it ourselves just before.
-  if (is_let_go() ? id == id_ : has_gone_ && id == gone_id_) return false;
+  if (is_releasing() ? id == id_ : has_gone_ && id == gone_id_) return false;
   log(LogLevel::kWarn, "protocol error: REVOKE of window %u, which does not stand", id);
   return failure(EPROTO);
 }
@@ -45,7 +45,7 @@ wire::Message PeerWindow::about(MessageType type) const {
   message.header.type = type;
   message.header.flags = direction_ == Direction::kReceive ? wire::kOfSend : wire::kOfReceive;
   message.header.sequence = id_;
-  message.usage = {usage_.bytes, usage_.last_offset, usage_.transfers};
+  message.usage = usage_;
   return message;
 }
 
@@ -61,7 +61,7 @@ Status PeerWindow::send_release(Outbox& outbox) {
   message.total_bytes = total_bytes_;
   if (const Status status = outbox.send(message); !status.ok()) return status;
   state_ = State::kNone;
-  turned_away(id_);
+  refused(id_);
   return {};
 }
 

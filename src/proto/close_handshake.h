@@ -1,14 +1,14 @@
-// How a connection ends in order: shutdown of either direction, and close with its handshake. Holds what each
-// side has said; says which message may come and which is due.
+// The orderly end of a connection: shutdown of either direction, and the close handshake. Holds what each
+// side has said; knows which message may come and which is due.
 //
 // Design notes
-//  1. CLOSE says: all my sends are finished (adverts acknowledged), I receive nothing more, and every
-//  transfer
-//     I was reading is acknowledged; no window of either side stands. After it come only what refuses an
-//     ADVERT or OFFER that crossed it (an ACK, a RELEASE), and a CLOSE_ACK.
-//  2. CLOSE_ACK says: none of my adverts waits for an ACK and I send nothing any more. So when it arrives
-//     nothing is under way in either direction, and the link can go without a byte lost.
-//  3. Who has had a CLOSE does not send one (it only answers); CLOSEs that cross are both answered.
+//  1. CLOSE says: all my sends are finished (adverts acknowledged), I receive nothing more, every transfer I
+//     was reading is acknowledged, and no window of either side is active. After it come only answers that
+//     refuse an ADVERT or OFFER that crossed it (an ACK, a RELEASE), and a CLOSE_ACK.
+//  2. CLOSE_ACK says: none of my adverts waits for an ACK, and I send nothing more. So when it arrives
+//     nothing is under way in either direction, and the link can be closed without losing a byte.
+//  3. A side that has received a CLOSE does not send one, it only answers. Both of two
+//     CLOSEs that cross are answered.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,28 @@
 namespace exs::proto {
 
 // Thread: shard.
-class Endings {
+class CloseHandshake {
  public:
-  // What we want.
-  void ask_shutdown_sending();
-  void ask_shutdown_receiving();
-  void ask_close();
-  [[nodiscard]] bool shutdown_told() const noexcept {
-    return close_asked() ||
-           (sending_ != Shutdown::kAsked && (receiving_ != Shutdown::kAsked || !peer_sends()));
+  void request_shutdown_sending();
+  void request_shutdown_receiving();
+  void request_close();
+  // SHUTDOWN of what was requested has been sent, or is not needed any more.
+  [[nodiscard]] bool shutdown_announced() const noexcept {
+    return close_requested() ||
+           (sending_ != Shutdown::kRequested && (receiving_ != Shutdown::kRequested || !peer_sends()));
   }
-  // Nobody has asked for or told any end.
+  // Neither side has requested or announced an end of anything.
   [[nodiscard]] bool is_quiet() const noexcept {
     return sending_ == Shutdown::kOpen && receiving_ == Shutdown::kOpen && close_ == Close::kOpen &&
            peer_close_ == PeerClose::kOpen && !peer_sending_ended_ && !peer_receiving_ended_;
   }
-  [[nodiscard]] bool close_asked() const noexcept { return close_ != Close::kOpen; }
+  [[nodiscard]] bool close_requested() const noexcept { return close_ != Close::kOpen; }
 
   // EPROTO: `type` must not come (any more). `held`: the peer's adverts we have not acknowledged and windows
   // we have not released.
   Status check(const wire::Header& header, std::size_t held) const;
-  // Takes in a SHUTDOWN, CLOSE or CLOSE_ACK that check() let pass.
-  void note(const wire::Header& header);
+  // A SHUTDOWN, CLOSE or CLOSE_ACK that check() let pass.
+  void on_message(const wire::Header& header);
   [[nodiscard]] bool peer_sends() const noexcept { return !peer_sending_ended_; }
   [[nodiscard]] bool peer_receives() const noexcept { return !peer_receiving_ended_; }
   // `notices`: the peer may use up credits even after the end of its data.
@@ -49,14 +49,14 @@ class Endings {
   }
   [[nodiscard]] bool may_probe() const noexcept { return may_speak() && peer_close_ == PeerClose::kOpen; }
 
-  // What is due. The caller sends it and tells so by sent().
+  // What is due. The caller sends it, then calls sent().
   [[nodiscard]] bool close_due(bool sends_idle, bool receives_settled) const noexcept;
   [[nodiscard]] bool close_answer_due(bool adverts_outstanding, bool receives_settled) const noexcept;
   // ShutdownFlags; 0: nothing.
   [[nodiscard]] std::uint8_t shutdown_due(bool all_sent) const noexcept;
   void sent(wire::MessageType type, std::uint8_t flags);
 
-  // Nothing will come and nothing must go: the peer may drop the link.
+  // Nothing more arrives and nothing needs sending: the peer may drop the link.
   [[nodiscard]] bool handshake_complete() const noexcept;
 
  private:
@@ -64,9 +64,9 @@ class Endings {
     return close_ != Close::kSent && close_ != Close::kAnswered;
   }
 
-  enum class Shutdown : std::uint8_t { kOpen, kAsked, kTold };
-  enum class Close : std::uint8_t { kOpen, kAsked, kSent, kAnswered };
-  enum class PeerClose : std::uint8_t { kOpen, kCame, kAnswered };
+  enum class Shutdown : std::uint8_t { kOpen, kRequested, kSent };
+  enum class Close : std::uint8_t { kOpen, kRequested, kSent, kAnswered };
+  enum class PeerClose : std::uint8_t { kOpen, kReceived, kAnswered };
 
   Shutdown sending_ = Shutdown::kOpen;
   Shutdown receiving_ = Shutdown::kOpen;

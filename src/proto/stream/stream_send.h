@@ -2,10 +2,10 @@
 // ADVERT a piece; either way their bytes leave in post order, and they end in post order.
 //
 // Design notes
-//  1. Who calls in a turn (what happens between two looks at the network) posts one send, waits, and wants it
-//     gone at once; or posts many and is served best when they leave together. So the first short send of a
-//     turn leaves at once and later ones are held back until their message is full, flush() or end_turn(). A
-//     turn that follows a crowded one is taken to be crowded too, and holds back its first one as well.
+//  1. In a burst (what is posted between two polls of the network) a caller posts one send, waits, and wants
+//     it gone at once; or it posts many, which had better leave together. So the first short send of a burst
+//     leaves at once, and later ones are held back until their message is full, flush() or end_burst(). A
+//     burst that follows a crowded one is expected to be crowded too: its first send is held back as well.
 //  2. Bytes are copied when their message leaves, not before: until then an operation can be cancelled whole.
 //     A message that is exactly one operation is not copied at all.
 #pragma once
@@ -18,8 +18,8 @@
 #include "src/proto/advert.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
-#include "src/proto/pieces.h"
 #include "src/proto/send_side.h"
+#include "src/proto/slice_cursor.h"
 
 namespace exs::proto {
 
@@ -32,19 +32,15 @@ class StreamSends final : public SendSide {
   void post(const Operation& operation) override;
   Status transmit() override;
   void flush() override { released_id_ = end_id(); }
-  [[nodiscard]] bool combines() const noexcept override {
+  [[nodiscard]] bool is_combining() const noexcept override {
     return combined_id_ > released_id_ && combined_id_ > sending_id_;
   }
-  void end_turn() override;
+  void end_burst() override;
   void set_nodelay(bool nodelay) override;
-  void left(std::uint64_t message_id) override;
-  void written(std::uint64_t /*id*/) override {}
-  Status acknowledged(const wire::Message& message) override;
-  Status told(const wire::Message& message) override;
-  void refuse_later(int error) override;
+  void on_sent(std::uint64_t message_id) override;
+  Status on_control(const wire::Message& message) override;
   void stop(int error) override;
-  void revoke() override {}
-  void all_left() override;
+  void on_all_received() override;
   void fail_all(int error) override;
   Cancelled cancel(const Selection& selection, int error) override;
   void deliver(OutcomeSink& sink) override;
@@ -79,18 +75,18 @@ class StreamSends final : public SendSide {
     std::uint64_t end_id = 0;  // first operation that it does not take whole
     std::uint32_t whole = 0;   // operations whose last byte it takes
     std::uint32_t parts = 0;   // operations of which it takes anything
-    Pieces rest;               // when `splits`: of the operation at end_id
+    SliceCursor rest;          // when `splits`: of the operation at end_id
     bool splits = false;
   };
 
   [[nodiscard]] std::uint64_t end_id() const noexcept { return first_id_ + operations_.count(); }
   [[nodiscard]] Entry& entry(std::uint64_t id) { return operations_[id - first_id_]; }
-  // The operation at sending_id_ is released, or there is enough for a full message.
+  // The operation at sending_id_ is not held back, or there is enough for a full message.
   [[nodiscard]] bool may_leave() const noexcept {
     return sending_id_ < released_id_ ||
            (long_waiting_ == 0 && short_bytes_ > 0 && short_bytes_ >= small_bytes_);
   }
-  void release_in_turn(const Entry& posted);
+  void release_in_burst(const Entry& posted);
   Status send_short(Entry& next);
   Load load_into(std::byte* buffer);
   Status send_load(const Load& load, const LocalSlice& payload, Buffer buffer);
@@ -115,7 +111,7 @@ class StreamSends final : public SendSide {
   std::uint64_t released_id_ = 0;  // those before this one are not held back
   std::uint64_t combined_id_ = 0;  // those before this one are held back by nothing but combining
   bool begun_ = false;             // a part of the one at sending_id_ has left, `rest_` has not
-  Pieces rest_;
+  SliceCursor rest_;
   std::size_t short_bytes_ = 0;  // of short operations, still to leave
   std::size_t long_waiting_ = 0;
 
@@ -124,11 +120,10 @@ class StreamSends final : public SendSide {
   std::vector<Buffer> buffers_;  // at hand
   std::uint32_t next_sequence_;
   std::uint64_t stalled_id_ = UINT64_MAX;  // counted as stalled already
-  std::uint32_t posts_in_turn_ = 0;        // short ones
-  bool crowded_ = false;                   // the last turn had several
+  std::uint32_t posts_in_burst_ = 0;       // short ones
+  bool crowded_ = false;                   // the last burst had several
   bool nodelay_ = false;
   bool some_cancelled_ = false;
-  int stop_error_ = 0;
 };
 
 }  // namespace exs::proto

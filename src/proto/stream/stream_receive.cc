@@ -1,4 +1,4 @@
-#include "src/proto/stream_receive.h"
+#include "src/proto/stream/stream_receive.h"
 
 #include <algorithm>
 
@@ -10,25 +10,24 @@ namespace exs::proto {
 StreamReceives::StreamReceives(Link& link, Slots& slots, Credits& credits, Counters& counters,
                                const Agreement& agreement, std::uint64_t chunk_bytes,
                                std::uint32_t first_sequence)
-    : slots_(slots),
+    : ReceiveSide(link, counters, agreement, chunk_bytes),
+      slots_(slots),
       credits_(credits),
       counters_(counters),
       small_bytes_(agreement.small_bytes),
-      reads_(link, counters, agreement.reads_out, chunk_bytes),
       next_sequence_(first_sequence) {}
 
 bool StreamReceives::post(const Operation& operation) {
   Receive& posted = receives_.push_back({});
   posted.operation = operation;
-  posted.room = Pieces(operation);
+  posted.room = SliceCursor(operation);
   if (state_ == State::kStopped) end_open_receives(stop_outcome_);
   return true;
 }
 
 // ---------------------------------------------------------------- from the peer
 
-Status StreamReceives::arrived(const wire::Message& message, std::uint64_t slot,
-                               std::uint32_t message_bytes) {
+Status StreamReceives::check(const wire::Message& message) const {
   const std::uint32_t sequence = message.header.sequence;
   const bool is_advert = message.header.type == wire::MessageType::kAdvert;
   const std::uint64_t bytes = is_advert ? message.advert.length_bytes : message.payload_bytes;
@@ -42,51 +41,48 @@ Status StreamReceives::arrived(const wire::Message& message, std::uint64_t slot,
   } else if (!is_advert && bytes > small_bytes_) {
     wrong = "longer than agreed";
   }
-  if (wrong != nullptr) {
-    log(LogLevel::kWarn, "protocol error: data message %u %s (expected %u, flags %u, %llu bytes)", sequence,
-        wrong, next_sequence_, static_cast<unsigned>(message.header.flags),
-        static_cast<unsigned long long>(bytes));
-    return Status(EPROTO);
-  }
+  if (wrong == nullptr) return {};
+  log(LogLevel::kWarn, "protocol error: data message %u %s (expected %u, flags %u, %llu bytes)", sequence,
+      wrong, next_sequence_, static_cast<unsigned>(message.header.flags),
+      static_cast<unsigned long long>(bytes));
+  return Status(EPROTO);
+}
+
+Status StreamReceives::on_data(const wire::Message& message, std::uint64_t slot,
+                               std::uint32_t message_bytes) {
+  if (const Status status = check(message); !status.ok()) return status;
   if (const Status status = credits_.data_arrived(); !status.ok()) return status;
   ++next_sequence_;
-  if (!is_advert) {
+  if (message.header.type == wire::MessageType::kImmediate) {
     ++immediates_held_;
     waiting_.push_back({false, {}, slot, message_bytes, 0});
     return {};
   }
   ++counters_.adverts_received;
-  adverts_.push_back({sequence, bytes, bytes, false, 0});
-  waiting_.push_back({true, {message.advert.address, bytes, message.advert.key}, 0, 0, 0});
+  const wire::Advert& advert = message.advert;
+  adverts_.push_back({message.header.sequence, advert.length_bytes, advert.length_bytes, false, 0});
+  waiting_.push_back({true, {advert.address, advert.length_bytes, advert.key}, 0, 0, 0});
   return slots_.free(slot);
 }
 
-Status StreamReceives::told(const wire::Message&) {
-  return Status(EPROTO);
-}
-
-// Out of the oldest advert of which something has not landed: READs are posted, and land, in its order.
-void StreamReceives::read_landed() {
-  if (!reads_.landed()) return;
-  const Reading landed = readings_.pop_front();
-  --receive(landed.receive_id).reading;
-  Advert& advert = adverts_.front();
+// The READ was out of the oldest advert that is not read yet: READs are posted, and end, in their order.
+void StreamReceives::on_read_done() {
+  if (!reads_.on_done()) return;
+  const Reading done = readings_.pop_front();
+  --receive(done.receive_id).reading;
+  AdvertProgress& advert = adverts_.front();
   --advert.reading;
-  advert.left_bytes -= landed.bytes;
+  advert.left_bytes -= done.bytes;
   finish_adverts();
 }
 
 void StreamReceives::finish_adverts() {
   while (!adverts_.empty()) {
-    const Advert& oldest = adverts_.front();
+    const AdvertProgress& oldest = adverts_.front();
     if (oldest.reading > 0 || (oldest.left_bytes > 0 && !oldest.refused)) return;
     acks_.push_back(adverts_.pop_front());
     ++first_advert_id_;
   }
-}
-
-void StreamReceives::peer_ended() {
-  if (state_ == State::kOpen) state_ = State::kPeerEnded;
 }
 
 // ---------------------------------------------------------------- matching
@@ -108,7 +104,7 @@ Status StreamReceives::match() {
 Status StreamReceives::fill(Receive& into) {
   const bool wait_all = into.operation.wait_all;
   while (into.room.left_bytes() > 0 && !waiting_.empty()) {
-    Incoming& from = waiting_.front();
+    ArrivedData& from = waiting_.front();
     if (!from.is_advert) {
       if (const Status status = copy(into, from); !status.ok()) return status;
       continue;
@@ -121,7 +117,7 @@ Status StreamReceives::fill(Receive& into) {
   return {};
 }
 
-Status StreamReceives::copy(Receive& into, Incoming& from) {
+Status StreamReceives::copy(Receive& into, ArrivedData& from) {
   const auto payload = slots_.message(from.slot, from.message_bytes).subspan(wire::kHeaderBytes);
   const std::size_t copied = into.room.fill_from(payload.subspan(from.taken_bytes));
   into.outcome.length_bytes += copied;
@@ -132,7 +128,7 @@ Status StreamReceives::copy(Receive& into, Incoming& from) {
   return free_slot(waiting_.pop_front());
 }
 
-void StreamReceives::read(Receive& into, Incoming& from) {
+void StreamReceives::read(Receive& into, ArrivedData& from) {
   const std::uint64_t bytes = std::min<std::uint64_t>(into.room.left_bytes(), from.window.length_bytes);
   for (std::uint64_t left = bytes; left > 0;) {
     const LocalSlice piece = into.room.next(left);
@@ -152,7 +148,7 @@ void StreamReceives::read(Receive& into, Incoming& from) {
 }
 
 // The credit comes back with the slot, whatever became of the payload.
-Status StreamReceives::free_slot(const Incoming& immediate) {
+Status StreamReceives::free_slot(const ArrivedData& immediate) {
   if (const Status status = slots_.free(immediate.slot); !status.ok()) return status;
   --immediates_held_;
   credits_.owe();
@@ -161,13 +157,13 @@ Status StreamReceives::free_slot(const Incoming& immediate) {
 
 // ---------------------------------------------------------------- endings
 
-// Adverts are refused in their order, behind the transfers under way.
+// Adverts are refused in their order, behind the reads under way.
 Status StreamReceives::refuse_waiting() {
   while (!waiting_.empty()) {
-    const Incoming incoming = waiting_.pop_front();
-    if (incoming.is_advert) {
+    const ArrivedData arrived = waiting_.pop_front();
+    if (arrived.is_advert) {
       adverts_[advert_at_front_++ - first_advert_id_].refused = true;
-    } else if (const Status status = free_slot(incoming); !status.ok()) {
+    } else if (const Status status = free_slot(arrived); !status.ok()) {
       return status;
     }
   }
@@ -217,7 +213,7 @@ std::uint64_t StreamReceives::oldest_post_ns() const noexcept {
 void StreamReceives::fail_all(int error) {
   stop({error, 0, 0});
   stop_outcome_ = {error, 0, 0};
-  // What READs have not brought is lost, and nothing that came after it may be told as received.
+  // What READs have not brought is lost, and nothing that came after it may be reported as received.
   bool bytes_lost = false;
   for (std::size_t i = 0; i < receives_.count(); ++i) {
     Receive& open = receives_[i];
@@ -242,7 +238,7 @@ void StreamReceives::deliver(OutcomeSink& sink) {
 
 Status StreamReceives::send_answers(Outbox& outbox) {
   while (!acks_.empty() && outbox.has_room()) {
-    const Advert ended = acks_.front();
+    const AdvertProgress ended = acks_.front();
     wire::Message message;
     message.header.type = wire::MessageType::kAck;
     message.header.sequence = ended.sequence;

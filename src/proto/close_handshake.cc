@@ -1,4 +1,4 @@
-#include "src/proto/shutdown.h"
+#include "src/proto/close_handshake.h"
 
 #include "src/base/log.h"
 
@@ -6,21 +6,21 @@ namespace exs::proto {
 
 using wire::MessageType;
 
-void Endings::ask_shutdown_sending() {
-  if (sending_ == Shutdown::kOpen) sending_ = Shutdown::kAsked;
+void CloseHandshake::request_shutdown_sending() {
+  if (sending_ == Shutdown::kOpen) sending_ = Shutdown::kRequested;
 }
 
-void Endings::ask_shutdown_receiving() {
-  if (receiving_ == Shutdown::kOpen) receiving_ = Shutdown::kAsked;
+void CloseHandshake::request_shutdown_receiving() {
+  if (receiving_ == Shutdown::kOpen) receiving_ = Shutdown::kRequested;
 }
 
 // The peer learns at once that we take nothing any more; CLOSE itself may have to wait for our sends.
-void Endings::ask_close() {
-  if (close_ == Close::kOpen) close_ = Close::kAsked;
-  ask_shutdown_receiving();
+void CloseHandshake::request_close() {
+  if (close_ == Close::kOpen) close_ = Close::kRequested;
+  request_shutdown_receiving();
 }
 
-Status Endings::check(const wire::Header& header, std::size_t held) const {
+Status CloseHandshake::check(const wire::Header& header, std::size_t held) const {
   const char* wrong = nullptr;
   const bool is_data = header.type == MessageType::kAdvert || header.type == MessageType::kImmediate;
   if (close_ == Close::kAnswered) {
@@ -46,44 +46,44 @@ Status Endings::check(const wire::Header& header, std::size_t held) const {
   return Status(EPROTO);
 }
 
-void Endings::note(const wire::Header& header) {
+void CloseHandshake::on_message(const wire::Header& header) {
   if (header.type == MessageType::kCloseAck) {
     close_ = Close::kAnswered;
     return;
   }
-  if (header.type == MessageType::kClose) peer_close_ = PeerClose::kCame;
+  if (header.type == MessageType::kClose) peer_close_ = PeerClose::kReceived;
   const bool is_close = header.type == MessageType::kClose;
   if (is_close || (header.flags & wire::kShutdownSending) != 0) peer_sending_ended_ = true;
   if (is_close || (header.flags & wire::kShutdownReceiving) != 0) peer_receiving_ended_ = true;
 }
 
-bool Endings::close_due(bool sends_idle, bool receives_settled) const noexcept {
-  return close_ == Close::kAsked && peer_close_ == PeerClose::kOpen && sends_idle && receives_settled;
+bool CloseHandshake::close_due(bool sends_idle, bool receives_settled) const noexcept {
+  return close_ == Close::kRequested && peer_close_ == PeerClose::kOpen && sends_idle && receives_settled;
 }
 
-bool Endings::close_answer_due(bool adverts_outstanding, bool receives_settled) const noexcept {
-  return peer_close_ == PeerClose::kCame && !adverts_outstanding && receives_settled;
+bool CloseHandshake::close_answer_due(bool adverts_outstanding, bool receives_settled) const noexcept {
+  return peer_close_ == PeerClose::kReceived && !adverts_outstanding && receives_settled;
 }
 
-std::uint8_t Endings::shutdown_due(bool all_sent) const noexcept {
+std::uint8_t CloseHandshake::shutdown_due(bool all_sent) const noexcept {
   if (close_ == Close::kSent || close_ == Close::kAnswered || peer_close_ != PeerClose::kOpen) return 0;
   std::uint8_t flags = 0;
-  if (sending_ == Shutdown::kAsked && all_sent) flags |= wire::kShutdownSending;
+  if (sending_ == Shutdown::kRequested && all_sent) flags |= wire::kShutdownSending;
   // Not worth a message once the peer has ended its data.
-  if (receiving_ == Shutdown::kAsked && peer_sends()) flags |= wire::kShutdownReceiving;
+  if (receiving_ == Shutdown::kRequested && peer_sends()) flags |= wire::kShutdownReceiving;
   return flags;
 }
 
-void Endings::sent(MessageType type, std::uint8_t flags) {
+void CloseHandshake::sent(MessageType type, std::uint8_t flags) {
   if (type == MessageType::kClose) close_ = Close::kSent;
   if (type == MessageType::kCloseAck) peer_close_ = PeerClose::kAnswered;
-  if ((flags & wire::kShutdownSending) != 0) sending_ = Shutdown::kTold;
-  if ((flags & wire::kShutdownReceiving) != 0) receiving_ = Shutdown::kTold;
+  if ((flags & wire::kShutdownSending) != 0) sending_ = Shutdown::kSent;
+  if ((flags & wire::kShutdownReceiving) != 0) receiving_ = Shutdown::kSent;
 }
 
-bool Endings::handshake_complete() const noexcept {
+bool CloseHandshake::handshake_complete() const noexcept {
   if (close_ == Close::kSent) return false;
-  if (close_ == Close::kAnswered) return peer_close_ != PeerClose::kCame;
+  if (close_ == Close::kAnswered) return peer_close_ != PeerClose::kReceived;
   return peer_close_ == PeerClose::kAnswered;
 }
 

@@ -1,15 +1,14 @@
-// The send operations of a connection, from post to outcome: they leave in post order, each as an advert, an
-// immediate or RDMA WRITEs, and end in post order even when a later one is finished first.
+// The send operations of a message connection, from post to outcome: they leave in post order, each as an
+// advert, an immediate or RDMA WRITEs, and end in post order even when a later one is finished first.
 //
 // Design notes
 //  1. A persistent send leaves in its turn and owns the direction: nothing is sent behind it until it has
-//     ended. What is posted behind it ends with EBUSY, unless it is being taken back: then that waits.
-//  2. While a persistent receive of the peer stands, sends write into it and need neither credit nor answer.
-//     The first write waits until every credit is back: then all earlier messages lie where they belong, and
-//     no write can overtake one. Nothing is sent between the end of that receive and our RELEASE.
-//  3. A peer that takes its persistent receive back tells no send in particular. The sends that were writing
-//     end with ECANCELED; if there was none, the next plain one does. Sends at an offset do until the peer
-//     offers memory again.
+//     ended. What is posted behind it ends with EBUSY, unless it is being revoked: then that waits.
+//  2. While a persistent receive of the peer is active, sends write into it and need neither credit nor
+//     answer. The first write waits until every credit is back: then all earlier messages lie where they
+//     belong, and no write can overtake one. Nothing is sent between the end of that receive and our RELEASE.
+//  3. When the peer revokes its persistent receive, the sends that were writing end with ECANCELED; if there
+//     was none, the next plain one does. Sends at an offset do until the peer offers memory again.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,9 @@
 #include "src/proto/advert.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
-#include "src/proto/owned_window.h"
-#include "src/proto/peer_window.h"
-#include "src/proto/rdma_write.h"
+#include "src/proto/persistence/owned_window.h"
+#include "src/proto/persistence/peer_window.h"
+#include "src/proto/rdma_chunks.h"
 #include "src/proto/send_side.h"
 
 namespace exs::proto {
@@ -35,15 +34,11 @@ class MessageSends final : public SendSide {
   void post(const Operation& operation) override;
   Status transmit() override;
   void flush() override { released_ = operations_.count(); }
-  [[nodiscard]] bool combines() const noexcept override { return false; }
-  void left(std::uint64_t operation_id) override;
-  void written(std::uint64_t operation_id) override;
-  Status acknowledged(const wire::Message& message) override;
-  Status told(const wire::Message& message) override;
-  void refuse_later(int error) override;
+  void on_sent(std::uint64_t operation_id) override;
+  void on_write_done(std::uint64_t operation_id) override;
+  Status on_control(const wire::Message& message) override;
   void stop(int error) override;
-  void revoke() override;
-  void all_left() override;
+  void on_all_received() override;
   void fail_all(int error) override;
   Cancelled cancel(const Selection& selection, int error) override;
   void deliver(OutcomeSink& sink) override;
@@ -66,7 +61,7 @@ class MessageSends final : public SendSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
-  // kGone: had its outcome before its turn.
+  // kCancelled: its outcome is due out of turn; kGone: and has been given.
   enum class State : std::uint8_t { kWaiting, kWriting, kSent, kFinished, kCancelled, kGone };
   struct Entry {
     Operation operation;
@@ -75,21 +70,24 @@ class MessageSends final : public SendSide {
     std::unique_ptr<std::byte[]> copy;  // of pieces too many for an advert, until its ACK
   };
 
-  enum class Turn : std::uint8_t { kTaken, kWait };
-  Result<Turn> take_turn(Entry& next);
-  Result<Turn> send_message(Entry& next);
+  void revoke() override;
+  // False: it must wait.
+  Result<bool> start(Entry& next);
+  Result<bool> send_message(Entry& next);
   Status start_persistent(Entry& next);
   Status send_immediately(Entry& next);
   Status send_advert(Entry& next);
   Result<Windows> open_windows(Entry& next);
   void write(Entry& next);
   Status end_windows();
-  Status offer_came(const wire::Message& message);
-  Status offer_revoked(const wire::Message& message);
+  Status on_ack(const wire::Message& message);
+  Status on_ack_of_owned(wire::AckStatus answer);
+  Status on_offer(const wire::Message& message);
+  Status on_revoke(const wire::Message& message);
   void end_owned(const Outcome& outcome);
   bool cancel_one(Entry& entry, std::uint64_t operation_id, int error);
 
-  [[nodiscard]] bool may_write() const noexcept { return offered_.stands() && earlier_landed_; }
+  [[nodiscard]] bool may_write() const noexcept { return offered_.is_active() && earlier_landed_; }
   [[nodiscard]] bool is_busy() const noexcept;
   Entry& entry(std::uint64_t operation_id) { return operations_[operation_id - first_id_]; }
   static void refuse(Entry& unsent, int error);
@@ -113,10 +111,9 @@ class MessageSends final : public SendSide {
   std::uint64_t stalled_id_ = UINT64_MAX;  // counted as stalled already
   std::uint32_t next_sequence_;
   std::uint32_t next_offer_ = 1;
-  int stop_error_ = 0;
   bool any_persistent_ = false;
   bool earlier_landed_ = false;     // no message that was sent before the offer can land any more
-  bool plain_untold_ = false;       // that the peer took its persistent receive back
+  bool plain_cancel_due_ = false;   // the next plain send is to show that the peer revoked its receive
   bool offsets_cancelled_ = false;  // since then nothing was offered
   bool some_cancelled_ = false;     // an outcome is due out of turn
 };

@@ -15,9 +15,9 @@
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"
-#include "src/proto/pieces.h"
-#include "src/proto/rdma_read.h"
+#include "src/proto/rdma_chunks.h"
 #include "src/proto/receive_side.h"
+#include "src/proto/slice_cursor.h"
 #include "src/proto/slots.h"
 #include "src/wire/messages.h"
 
@@ -30,16 +30,12 @@ class StreamReceives final : public ReceiveSide {
                  std::uint64_t chunk_bytes, std::uint32_t first_sequence);
 
   bool post(const Operation& operation) override;
-  Status arrived(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
-  Status told(const wire::Message& message) override;
-  void read_landed() override;
-  void peer_ended() override;
+  Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
+  void on_read_done() override;
   void stop(const Outcome& outcome) override;
-  void revoke() override {}
   void fail_all(int error) override;
   Cancelled cancel(const Selection& selection, int error) override;
   Status match() override;
-  Status post_reads() override { return reads_.post(); }
   void deliver(OutcomeSink& sink) override;
   Status send_answers(Outbox& outbox) override;
 
@@ -56,29 +52,27 @@ class StreamReceives final : public ReceiveSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
-  enum class State : std::uint8_t { kOpen, kPeerEnded, kStopped };
-
   struct Receive {
     Operation operation;
-    Pieces room;                // what is still to be filled
+    SliceCursor room;           // what is still to be filled
     bool ended = false;         // takes no more
-    std::uint32_t reading = 0;  // transfers into it that have not landed
+    std::uint32_t reading = 0;  // reads into it that are under way
     Outcome outcome;            // length_bytes: assigned so far
   };
   // Data nobody has been assigned yet, at the front less what has been.
-  struct Incoming {
+  struct ArrivedData {
     bool is_advert = false;
     RemoteSlice window;               // adverts
     std::uint64_t slot = 0;           // immediates
     std::uint32_t message_bytes = 0;  // immediates
     std::uint32_t taken_bytes = 0;    // immediates: of the payload
   };
-  struct Advert {
+  struct AdvertProgress {
     std::uint32_t sequence = 0;
     std::uint64_t length_bytes = 0;
-    std::uint64_t left_bytes = 0;  // that have not landed
+    std::uint64_t left_bytes = 0;  // still to be read
     bool refused = false;
-    std::uint32_t reading = 0;  // transfers out of it that have not landed
+    std::uint32_t reading = 0;  // reads out of it that are under way
   };
   // A part of one advert on its way into one receive.
   struct Reading {
@@ -88,10 +82,11 @@ class StreamReceives final : public ReceiveSide {
 
   [[nodiscard]] std::uint64_t end_id() const noexcept { return first_id_ + receives_.count(); }
   [[nodiscard]] Receive& receive(std::uint64_t id) { return receives_[id - first_id_]; }
+  Status check(const wire::Message& message) const;
   Status fill(Receive& into);
-  Status copy(Receive& into, Incoming& from);
-  void read(Receive& into, Incoming& from);
-  Status free_slot(const Incoming& immediate);
+  Status copy(Receive& into, ArrivedData& from);
+  void read(Receive& into, ArrivedData& from);
+  Status free_slot(const ArrivedData& immediate);
   Status refuse_waiting();
   void finish_adverts();
   void end_open_receives(const Outcome& outcome);
@@ -101,19 +96,16 @@ class StreamReceives final : public ReceiveSide {
   Credits& credits_;
   Counters& counters_;
   const std::uint32_t small_bytes_;
-  RdmaReads reads_;
-  State state_ = State::kOpen;
-  Outcome stop_outcome_;
   std::uint32_t next_sequence_;
   Fifo<Receive> receives_;
   std::uint64_t first_id_ = 0;    // of the receive at the front
   std::uint64_t filling_id_ = 0;  // receives before this one have ended
-  Fifo<Incoming> waiting_;
-  Fifo<Advert> adverts_;               // of which something has not landed
+  Fifo<ArrivedData> waiting_;
+  Fifo<AdvertProgress> adverts_;       // of which something is still to be read
   std::uint64_t first_advert_id_ = 0;  // of the advert at the front
   std::uint64_t advert_at_front_ = 0;  // id of the first one in waiting_
   Fifo<Reading> readings_;
-  Fifo<Advert> acks_;  // to be acknowledged
+  Fifo<AdvertProgress> acks_;  // to be acknowledged
   std::size_t immediates_held_ = 0;
 };
 

@@ -1,11 +1,11 @@
-#include "src/proto/message_send.h"
+#include "src/proto/message/message_send.h"
 
 #include <new>
 #include <utility>
 
 #include "src/base/log.h"
 #include "src/proto/immediate.h"
-#include "src/proto/pieces.h"
+#include "src/proto/slice_cursor.h"
 #include "src/proto/slots.h"
 
 namespace exs::proto {
@@ -28,7 +28,7 @@ MessageSends::MessageSends(Link& link, Outbox& outbox, Credits& credits, Counter
 void MessageSends::post(const Operation& operation) {
   int error = stop_error_;
   if (error == 0 && operation.persistent && !operation.vector.empty()) error = EINVAL;
-  if (error == 0 && (is_busy() || (operation.persistent && offered_.stands()))) error = EBUSY;
+  if (error == 0 && (is_busy() || (operation.persistent && offered_.is_active()))) error = EBUSY;
   if (error == 0 && operation.persistent) {
     persistent_id_ = first_id_ + operations_.count();
     any_persistent_ = true;
@@ -41,7 +41,7 @@ void MessageSends::post(const Operation& operation) {
   if (error != 0) refuse(posted, error);
 }
 
-// A persistent send owns the direction from its post on, until it is taken back.
+// A persistent send owns the direction from its post until it is revoked.
 bool MessageSends::is_busy() const noexcept {
   if (!any_persistent_ || persistent_id_ < first_id_) return false;
   const State state = operations_[persistent_id_ - first_id_].state;
@@ -55,13 +55,14 @@ void MessageSends::refuse(Entry& unsent, int error) {
 
 Status MessageSends::transmit() {
   if (const Status status = end_windows(); !status.ok()) return status;
-  if (offered_.stands() && !earlier_landed_) earlier_landed_ = credits_.available() == credits_.send_total();
+  if (offered_.is_active() && !earlier_landed_)
+    earlier_landed_ = credits_.available() == credits_.send_total();
   while (handled_ < released_ && handled_ < operations_.count()) {
     Entry& next = operations_[handled_];
     if (next.state == State::kWaiting) {
-      const Result<Turn> turn = take_turn(next);
-      if (!turn) return turn.error();
-      if (*turn == Turn::kWait) break;
+      const Result<bool> started = start(next);
+      if (!started) return started.error();
+      if (!*started) break;
     }
     ++handled_;
   }
@@ -69,13 +70,13 @@ Status MessageSends::transmit() {
   return end_windows();
 }
 
-// What is due of windows that end, and notices.
+// What is due when windows end, and notices.
 Status MessageSends::end_windows() {
   Status status;
   if (owned_.revoke_is_due() && outbox_.has_room()) status = owned_.send_revoke(outbox_);
   if (!status.ok() || !offered_.is_held()) return status;
-  if (offered_.stands() && stop_error_ != 0 && handled_ == operations_.count()) offered_.let_go();
-  if (offered_.is_let_go()) {
+  if (offered_.is_active() && stop_error_ != 0 && handled_ == operations_.count()) offered_.begin_release();
+  if (offered_.is_releasing()) {
     return writes_.idle() && outbox_.has_room() ? offered_.send_release(outbox_) : Status();
   }
   if (offered_.notice_is_due() && credits_.available() > 0 && outbox_.has_room())
@@ -84,30 +85,30 @@ Status MessageSends::end_windows() {
 }
 
 // Nothing has changed here unless the link took what there was to post.
-Result<MessageSends::Turn> MessageSends::take_turn(Entry& next) {
+Result<bool> MessageSends::start(Entry& next) {
   const Operation& operation = next.operation;
-  if (owned_.is_open() || offered_.is_let_go()) return Turn::kWait;
+  if (owned_.is_open() || offered_.is_releasing()) return false;
   if (operation.persistent) {
-    if (!offered_.stands()) return send_message(next);
+    if (!offered_.is_active()) return send_message(next);
     refuse(next, EBUSY);
-  } else if (offered_.stands()) {
-    if (!earlier_landed_) return Turn::kWait;
+  } else if (offered_.is_active()) {
+    if (!earlier_landed_) return false;
     write(next);
-  } else if (operation.at_offset ? offsets_cancelled_ : plain_untold_) {
-    if (!operation.at_offset) plain_untold_ = false;
+  } else if (operation.at_offset ? offsets_cancelled_ : plain_cancel_due_) {
+    if (!operation.at_offset) plain_cancel_due_ = false;
     refuse(next, ECANCELED);
   } else {
     return send_message(next);
   }
-  return Turn::kTaken;
+  return true;
 }
 
-Result<MessageSends::Turn> MessageSends::send_message(Entry& next) {
+Result<bool> MessageSends::send_message(Entry& next) {
   if (credits_.available() == 0) {
     note_stall();
-    return Turn::kWait;
+    return false;
   }
-  if (!outbox_.has_room()) return Turn::kWait;
+  if (!outbox_.has_room()) return false;
   Status status;
   if (next.operation.persistent) {
     status = start_persistent(next);
@@ -117,11 +118,11 @@ Result<MessageSends::Turn> MessageSends::send_message(Entry& next) {
     status = send_advert(next);
   }
   if (!status.ok()) return failure(status);
-  if (next.state == State::kFinished) return Turn::kTaken;  // its memory could not be exposed
+  if (next.state == State::kFinished) return true;  // its memory could not be exposed
   credits_.spend();
   ++next_sequence_;
   next.state = State::kSent;
-  return Turn::kTaken;
+  return true;
 }
 
 Status MessageSends::start_persistent(Entry& next) {
@@ -133,7 +134,7 @@ Status MessageSends::start_persistent(Entry& next) {
     return {};
   }
   if (const Status status = owned_.send_advert(outbox_, next_sequence_); !status.ok()) {
-    static_cast<void>(owned_.close());  // the peer never heard of it
+    static_cast<void>(owned_.close());  // the peer does not know of it
     owned_.forget();
     return status;
   }
@@ -168,7 +169,7 @@ Result<Windows> MessageSends::open_windows(Entry& next) {
   const std::size_t bytes = operation.memory.length_bytes;
   next.copy.reset(new (std::nothrow) std::byte[bytes]);
   if (next.copy == nullptr) return failure(ENOMEM);
-  Pieces(operation).drain_into({next.copy.get(), bytes});
+  SliceCursor(operation).drain_into({next.copy.get(), bytes});
   next.outcome.flags = kCopied;
   Operation copied;
   copied.memory = {next.copy.get(), bytes, {}};
@@ -182,8 +183,8 @@ void MessageSends::write(Entry& next) {
   if (!part) return refuse(next, part.error().error());
   next.outcome.length_bytes = bytes;
   next.state = bytes == 0 ? State::kFinished : State::kWriting;
-  if (bytes == 0) offered_.used(0, offset);
-  Pieces from(next.operation);
+  if (bytes == 0) offered_.count_use(0, offset);
+  SliceCursor from(next.operation);
   RemoteSlice to = *part;
   while (from.left_bytes() > 0) {
     const LocalSlice piece = from.next(UINT64_MAX);
@@ -199,37 +200,28 @@ void MessageSends::note_stall() {
   ++counters_.credit_stalls;
 }
 
-void MessageSends::left(std::uint64_t operation_id) {
+void MessageSends::on_sent(std::uint64_t operation_id) {
   Entry& sent = entry(operation_id);
   sent.state = State::kFinished;
   sent.outcome.length_bytes = sent.operation.memory.length_bytes;
   counters_.immediate_bytes += sent.outcome.length_bytes;
 }
 
-void MessageSends::written(std::uint64_t operation_id) {
-  if (!writes_.landed()) return;
+void MessageSends::on_write_done(std::uint64_t operation_id) {
+  if (!writes_.on_done()) return;
   Entry& written = entry(operation_id);
   written.state = State::kFinished;
   if (written.outcome.error != 0) return;
   const Operation& operation = written.operation;
-  offered_.used(operation.memory.length_bytes, operation.at_offset ? operation.offset : 0);
+  offered_.count_use(operation.memory.length_bytes, operation.at_offset ? operation.offset : 0);
   counters_.direct_bytes += operation.memory.length_bytes;
 }
 
-Status MessageSends::acknowledged(const wire::Message& message) {
+Status MessageSends::on_ack(const wire::Message& message) {
   const wire::AckStatus answer = message.ack.status;
-  if (adverts_.outstanding() == 0 && owned_.is_told() && message.header.sequence == owned_.id()) {
-    if (answer != wire::AckStatus::kRefused && answer != wire::AckStatus::kBusy) {
-      log(LogLevel::kWarn, "protocol error: ACK of the persistent %u with status %u", owned_.id(),
-          static_cast<unsigned>(answer));
-      return Status(EPROTO);
-    }
-    ++counters_.acks_received;
-    if (const Status status = owned_.close(); !status.ok()) return status;
-    end_owned({answer == wire::AckStatus::kBusy ? EBUSY : EPIPE, 0, 0});
-    return {};
-  }
-  const Result<std::uint64_t> id = adverts_.acknowledged(message);
+  if (adverts_.outstanding() == 0 && owned_.is_advertised() && message.header.sequence == owned_.id())
+    return on_ack_of_owned(answer);
+  const Result<std::uint64_t> id = adverts_.on_ack(message);
   if (!id) return id.error();
   ++counters_.acks_received;
   Entry& sent = entry(*id);
@@ -242,20 +234,33 @@ Status MessageSends::acknowledged(const wire::Message& message) {
   return {};
 }
 
+Status MessageSends::on_ack_of_owned(wire::AckStatus answer) {
+  if (answer != wire::AckStatus::kRefused && answer != wire::AckStatus::kBusy) {
+    log(LogLevel::kWarn, "protocol error: ACK of the persistent %u with status %u", owned_.id(),
+        static_cast<unsigned>(answer));
+    return Status(EPROTO);
+  }
+  ++counters_.acks_received;
+  if (const Status status = owned_.close(); !status.ok()) return status;
+  end_owned({answer == wire::AckStatus::kBusy ? EBUSY : EPIPE, 0, 0});
+  return {};
+}
+
 void MessageSends::end_owned(const Outcome& outcome) {
   Entry& ended = entry(owned_id_);
   ended.state = State::kFinished;
   ended.outcome = outcome;
 }
 
-Status MessageSends::told(const wire::Message& message) {
+Status MessageSends::on_control(const wire::Message& message) {
   switch (message.header.type) {
-    case MessageType::kOffer: return offer_came(message);
-    case MessageType::kRevoke: return offer_revoked(message);
+    case MessageType::kAck: return on_ack(message);
+    case MessageType::kOffer: return on_offer(message);
+    case MessageType::kRevoke: return on_revoke(message);
     case MessageType::kNotice:
     case MessageType::kRelease: {
       Outcome outcome;
-      const Status status = owned_.told(message, {EPIPE, 0, 0}, outcome);
+      const Status status = owned_.on_control(message, {EPIPE, 0, 0}, outcome);
       if (status.ok() && !owned_.is_open()) end_owned(outcome);
       return status;
     }
@@ -263,7 +268,7 @@ Status MessageSends::told(const wire::Message& message) {
   }
 }
 
-Status MessageSends::offer_came(const wire::Message& message) {
+Status MessageSends::on_offer(const wire::Message& message) {
   const std::uint32_t id = message.header.sequence;
   if (offered_.is_held() || id != next_offer_) {
     log(LogLevel::kWarn, "protocol error: OFFER %u, expected %u%s", id, next_offer_,
@@ -271,24 +276,24 @@ Status MessageSends::offer_came(const wire::Message& message) {
     return Status(EPROTO);
   }
   ++next_offer_;
-  offered_.take_in(message);
+  offered_.accept(message);
   earlier_landed_ = false;
   offsets_cancelled_ = false;
   return {};
 }
 
-Status MessageSends::offer_revoked(const wire::Message& message) {
-  const Result<bool> revoked = offered_.revoked(message);
+Status MessageSends::on_revoke(const wire::Message& message) {
+  const Result<bool> revoked = offered_.on_revoke(message);
   if (!revoked) return revoked.error();
   if (!*revoked) return {};
-  bool told = false;
+  bool any_cancelled = false;
   for (std::size_t i = 0; i < handled_; ++i) {
     if (operations_[i].state != State::kWriting) continue;
     refuse(operations_[i], ECANCELED);
     if (writes_.abandon(first_id_ + i)) operations_[i].state = State::kWriting;
-    told = true;
+    any_cancelled = true;
   }
-  plain_untold_ = !told;
+  plain_cancel_due_ = !any_cancelled;
   offsets_cancelled_ = true;
   return {};
 }
@@ -334,10 +339,6 @@ std::uint64_t MessageSends::oldest_post_ns() const noexcept {
   return UINT64_MAX;
 }
 
-void MessageSends::refuse_later(int error) {
-  if (stop_error_ == 0) stop_error_ = error;
-}
-
 void MessageSends::stop(int error) {
   refuse_later(error);
   for (; handled_ < operations_.count(); ++handled_) {
@@ -346,9 +347,9 @@ void MessageSends::stop(int error) {
   }
 }
 
-void MessageSends::all_left() {
+void MessageSends::on_all_received() {
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    if (operations_[i].state == State::kSent) left(first_id_ + i);
+    if (operations_[i].state == State::kSent) on_sent(first_id_ + i);
   }
 }
 

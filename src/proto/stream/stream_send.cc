@@ -1,4 +1,4 @@
-#include "src/proto/stream_send.h"
+#include "src/proto/stream/stream_send.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,20 +32,20 @@ void StreamSends::post(const Operation& operation) {
   posted.is_short = !operation.never_immediate && bytes <= small_bytes_;
   (posted.is_short ? short_bytes_ : long_waiting_) += posted.is_short ? bytes : 1;
   if (stop_error_ != 0) return refuse(posted, stop_error_);
-  if (bytes == 0) return refuse(posted, 0);  // nothing to send; ends in its turn
-  release_in_turn(posted);
+  if (bytes == 0) return refuse(posted, 0);  // nothing to send; ends in post order
+  release_in_burst(posted);
 }
 
-void StreamSends::release_in_turn(const Entry& posted) {
-  const bool first_of_turn = posted.is_short && posts_in_turn_++ == 0;
+void StreamSends::release_in_burst(const Entry& posted) {
+  const bool first_of_burst = posted.is_short && posts_in_burst_++ == 0;
   if (posted.operation.more) return;
   combined_id_ = end_id();
-  if (!posted.is_short || nodelay_ || (first_of_turn && !crowded_)) released_id_ = combined_id_;
+  if (!posted.is_short || nodelay_ || (first_of_burst && !crowded_)) released_id_ = combined_id_;
 }
 
-void StreamSends::end_turn() {
-  crowded_ = posts_in_turn_ > 1;
-  posts_in_turn_ = 0;
+void StreamSends::end_burst() {
+  crowded_ = posts_in_burst_ > 1;
+  posts_in_burst_ = 0;
   released_id_ = std::max(released_id_, combined_id_);
 }
 
@@ -95,7 +95,7 @@ StreamSends::Load StreamSends::load_into(std::byte* buffer) {
     const Entry& from = entry(id);
     if (from.state == State::kWaiting) {
       if (!from.is_short || (nodelay_ && load.parts > 0)) break;
-      Pieces rest = id == sending_id_ && begun_ ? rest_ : Pieces(from.operation);
+      SliceCursor rest = id == sending_id_ && begun_ ? rest_ : SliceCursor(from.operation);
       load.bytes += rest.drain_into({buffer + load.bytes, small_bytes_ - load.bytes});
       ++load.parts;
       load.rest = rest;
@@ -134,7 +134,7 @@ Status StreamSends::send_load(const Load& load, const LocalSlice& payload, Buffe
 }
 
 Status StreamSends::send_long(Entry& next) {
-  Pieces rest = begun_ ? rest_ : Pieces(next.operation);
+  SliceCursor rest = begun_ ? rest_ : SliceCursor(next.operation);
   const LocalSlice piece = rest.next(UINT64_MAX);
   const Result<RemoteSlice> window = adverts_.open_window(piece);
   if (!window) {
@@ -190,7 +190,7 @@ void StreamSends::keep_buffer(Buffer buffer) {
 // ---------------------------------------------------------------- ending
 
 // Messages leave in the order in which they were sent.
-void StreamSends::left(std::uint64_t /*id*/) {
+void StreamSends::on_sent(std::uint64_t /*id*/) {
   Message message = messages_.pop_front();
   keep_buffer(std::move(message.buffer));
   for (; left_id_ < message.end_id; ++left_id_) {
@@ -203,8 +203,9 @@ void StreamSends::left(std::uint64_t /*id*/) {
   }
 }
 
-Status StreamSends::acknowledged(const wire::Message& message) {
-  const Result<std::uint64_t> id = adverts_.acknowledged(message);
+Status StreamSends::on_control(const wire::Message& message) {
+  if (message.header.type != wire::MessageType::kAck) return Status(EPROTO);
+  const Result<std::uint64_t> id = adverts_.on_ack(message);
   if (!id) return id.error();
   const std::uint64_t offered = advertised_.pop_front();
   const bool refused = message.ack.status == wire::AckStatus::kRefused;
@@ -226,10 +227,6 @@ Status StreamSends::acknowledged(const wire::Message& message) {
 
 void StreamSends::finish_if_acknowledged(Entry& sent) {
   if (sent.state == State::kSent && sent.adverts_unacked == 0) sent.state = State::kFinished;
-}
-
-Status StreamSends::told(const wire::Message&) {
-  return Status(EPROTO);
 }
 
 void StreamSends::refuse(Entry& unsent, int error) {
@@ -268,10 +265,6 @@ std::uint64_t StreamSends::oldest_post_ns() const noexcept {
   return UINT64_MAX;
 }
 
-void StreamSends::refuse_later(int error) {
-  if (stop_error_ == 0) stop_error_ = error;
-}
-
 // What has left of a short operation lies in our buffer, so it can end at once.
 void StreamSends::stop(int error) {
   refuse_later(error);
@@ -287,8 +280,8 @@ void StreamSends::stop(int error) {
   }
 }
 
-void StreamSends::all_left() {
-  while (!messages_.empty()) left(0);
+void StreamSends::on_all_received() {
+  while (!messages_.empty()) on_sent(0);
 }
 
 void StreamSends::fail_all(int error) {

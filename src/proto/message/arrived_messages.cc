@@ -1,0 +1,81 @@
+#include "src/proto/message/arrived_messages.h"
+
+#include "src/base/log.h"
+#include "src/wire/codec.h"
+
+namespace exs::proto {
+
+using wire::MessageType;
+
+Status ArrivedMessages::admit(const wire::Message& message) {
+  const std::uint32_t sequence = message.header.sequence;
+  if (sequence != next_sequence_) {
+    log(LogLevel::kWarn, "protocol error: data message %u came, expected %u", sequence, next_sequence_);
+    return Status(EPROTO);
+  }
+  if (message.header.type == MessageType::kImmediate && message.payload_bytes > small_bytes_) {
+    log(LogLevel::kWarn, "protocol error: immediate of %u bytes, %u agreed", message.payload_bytes,
+        small_bytes_);
+    return Status(EPROTO);
+  }
+  if (const Status status = credits_.data_arrived(); !status.ok()) return status;
+  ++next_sequence_;
+  return {};
+}
+
+void ArrivedMessages::keep_immediate(std::uint64_t slot, std::uint32_t message_bytes) {
+  ++immediates_held_;
+  ArrivedMessage& arrived = waiting_.push_back({});
+  arrived.source = MessageSource::kImmediate;
+  arrived.slot = slot;
+  arrived.message_bytes = message_bytes;
+}
+
+Status ArrivedMessages::keep_advert(const wire::Message& message, MessageSource source, bool busy,
+                                    std::uint64_t slot, std::uint32_t message_bytes) {
+  if (source == MessageSource::kWindow) {
+    credits_.owe();
+  } else {
+    ++adverts_held_;
+  }
+  const wire::Advert& advert = message.advert;
+  ArrivedMessage& arrived = waiting_.push_back({});
+  arrived.source = source;
+  arrived.at_offset = (message.header.flags & wire::kAtOffset) != 0;
+  arrived.busy = busy;
+  arrived.sequence = message.header.sequence;
+  arrived.window = {advert.address, advert.length_bytes, advert.key};
+  arrived.length_bytes = advert.length_bytes;
+  arrived.target_offset = message.target_offset;
+  if ((message.header.flags & wire::kList) == 0) return slots_.free(slot);
+  arrived.slot = slot;
+  arrived.message_bytes = message_bytes;
+  arrived.list_bytes = message.payload_bytes;
+  const std::span<const std::byte> list = list_of(arrived);
+  for (std::size_t i = 0; i < list.size() / wire::kListEntryBytes; ++i)
+    arrived.length_bytes += wire::list_entry(list, i).length_bytes;
+  return {};
+}
+
+// Nothing comes behind a window.
+void ArrivedMessages::revoke_window(bool shown) {
+  waiting_.back().source = MessageSource::kRevoked;
+  const std::size_t count = waiting_.count();
+  const bool revoked_before = count > 1 && waiting_[count - 2].source == MessageSource::kRevoked;
+  if (shown || revoked_before) waiting_.pop_back();
+}
+
+Status ArrivedMessages::free_immediate(const ArrivedMessage& immediate) {
+  const Status status = free_unkept_immediate(immediate.slot);
+  if (status.ok()) --immediates_held_;
+  return status;
+}
+
+// The credit comes back with the slot, whatever became of the payload.
+Status ArrivedMessages::free_unkept_immediate(std::uint64_t slot) {
+  const Status status = slots_.free(slot);
+  if (status.ok()) credits_.owe();
+  return status;
+}
+
+}  // namespace exs::proto

@@ -1,0 +1,365 @@
+#include "src/proto/message/message_receive.h"
+
+#include <algorithm>
+
+#include "src/base/log.h"
+#include "src/proto/immediate.h"
+
+namespace exs::proto {
+
+using wire::AckStatus;
+using wire::MessageType;
+using Kind = Delivery::Kind;
+using Source = MessageSource;
+
+namespace {
+
+// Takes the next message as it comes.
+bool is_plain(const Operation& receive) {
+  return !receive.persistent && !receive.at_offset;
+}
+
+}  // namespace
+
+MessageReceives::MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters,
+                                 const Agreement& agreement, std::uint64_t chunk_bytes,
+                                 std::uint32_t first_sequence)
+    : ReceiveSide(link, counters, agreement, chunk_bytes),
+      credits_(credits),
+      counters_(counters),
+      arrived_(slots, credits, agreement, first_sequence),
+      deliveries_(counters, reads_),
+      persistent_receive_(link, counters, deliveries_),
+      peer_window_(Direction::kReceive) {}
+
+bool MessageReceives::post(const Operation& operation) {
+  int error = 0;
+  const bool is_owned =
+      open_persistent_ > 0 || (persistent_receive_.is_active() && !persistent_receive_.is_revoked());
+  if (operation.persistent && !operation.vector.empty()) {
+    error = EINVAL;
+  } else if (is_owned || (operation.persistent && peer_window_.is_active())) {
+    error = EBUSY;
+  }
+  if (state_ == State::kStopped || error != 0) {
+    deliveries_.add_end(operation, state_ == State::kStopped ? stop_outcome_ : Outcome{error, 0, 0});
+    return true;
+  }
+  if (operation.persistent) ++open_persistent_;
+  open_.append() = operation;
+  return state_ != State::kOpen || !arrived_.empty() || persistent_receive_.is_active() ||
+         !is_plain(operation);
+}
+
+// ---------------------------------------------------------------- from the peer
+
+Status MessageReceives::on_data(const wire::Message& message, std::uint64_t slot,
+                                std::uint32_t message_bytes) {
+  if (const Status status = arrived_.admit(message); !status.ok()) return status;
+  if (peer_window_.is_held()) {
+    log(LogLevel::kWarn, "protocol error: data message %u behind the persistent %u", message.header.sequence,
+        peer_window_.id());
+    return Status(EPROTO);
+  }
+  offsets_cancelled_ = false;
+  return message.header.type == MessageType::kImmediate ? on_immediate(slot, message_bytes)
+                                                        : on_advert(message, slot, message_bytes);
+}
+
+Status MessageReceives::on_immediate(std::uint64_t slot, std::uint32_t message_bytes) {
+  const bool is_first =
+      arrived_.empty() && deliveries_.empty() && cancelled_.empty() && !persistent_receive_.is_active();
+  if (is_first && state_ == State::kOpen && !open_.empty() && is_plain(open_.front()))
+    return take_directly(slot, message_bytes);
+  arrived_.keep_immediate(slot, message_bytes);
+  return {};
+}
+
+Status MessageReceives::on_advert(const wire::Message& message, std::uint64_t slot,
+                                  std::uint32_t message_bytes) {
+  ++counters_.adverts_received;
+  const bool is_persistent = (message.header.flags & wire::kPersistent) != 0;
+  const bool busy = is_persistent && owns_direction();
+  if (!is_persistent || busy || state_ == State::kStopped) {
+    if (is_persistent) peer_window_.refused(message.header.sequence);
+    return arrived_.keep_advert(message, Source::kAdvert, busy, slot, message_bytes);
+  }
+  peer_window_.accept(message);
+  return arrived_.keep_advert(message, Source::kWindow, false, slot, message_bytes);
+}
+
+Status MessageReceives::take_directly(std::uint64_t slot, std::uint32_t message_bytes) {
+  direct_outcome_ = take_immediate(arrived_.bytes_in(slot, message_bytes), open_.front());
+  if (const Status status = arrived_.free_unkept_immediate(slot); !status.ok()) return status;
+  taken_directly_ = true;
+  return {};
+}
+
+void MessageReceives::on_read_done() {
+  const Delivery* const done = deliveries_.on_read_done();
+  if (done == nullptr) return;
+  if (done->kind == Kind::kPersistentPart) persistent_receive_.on_part_read();
+  if (done->source != Source::kWindow || done->outcome.error != 0) return;
+  peer_window_.count_use(done->outcome.length_bytes, done->operation.at_offset ? done->operation.offset : 0);
+}
+
+Status MessageReceives::on_control(const wire::Message& message) {
+  return message.header.type == MessageType::kRevoke ? on_revoke(message)
+                                                     : persistent_receive_.on_control(message);
+}
+
+Status MessageReceives::on_revoke(const wire::Message& message) {
+  const Result<bool> is_revoked = peer_window_.on_revoke(message);
+  if (!is_revoked) return is_revoked.error();
+  if (!*is_revoked) return {};
+  offsets_cancelled_ = true;
+  arrived_.revoke_window(deliveries_.cancel_window_reads());
+  return {};
+}
+
+// ---------------------------------------------------------------- matching
+
+Status MessageReceives::match() {
+  if (state_ == State::kStopped) return refuse_waiting();
+  for (;;) {
+    const Result<bool> moved = match_one();
+    if (!moved) return moved.error();
+    if (!*moved) break;
+  }
+  if (state_ != State::kPeerEnded || !arrived_.empty()) return {};
+  if (persistent_receive_.is_active() && !persistent_receive_.is_advertised())
+    persistent_receive_.end({0, 0, kEndOfStream});
+  if (!persistent_receive_.is_active()) end_open_receives({0, 0, kEndOfStream});
+  return {};
+}
+
+// False: nothing more can be done now.
+Result<bool> MessageReceives::match_one() {
+  if (!arrived_.empty() && arrived_.front().busy) {
+    const Status status = answer(arrived_.pop_front(), AckStatus::kBusy);
+    if (!status.ok()) return failure(status);
+    return true;
+  }
+  if (persistent_receive_.is_active()) return write_into_persistent_receive();
+  if (open_.empty()) return false;
+  if (open_.front().persistent) return activate_persistent_receive();
+  if (arrived_.empty()) {
+    if (!open_.front().at_offset || !offsets_cancelled_) return false;
+    deliveries_.add_end(open_.pop_front(), {ECANCELED, 0, 0});
+    return true;
+  }
+  if (arrived_.front().source == Source::kWindow) {
+    read_window(open_.pop_front());
+    return true;
+  }
+  if (arrived_.front().source == Source::kRevoked) return match_revoked();
+  return match_message();
+}
+
+Result<bool> MessageReceives::match_message() {
+  Status status;
+  if (arrived_.front().at_offset) {
+    status = answer(arrived_.pop_front(), AckStatus::kNotPersistent);
+  } else if (open_.front().at_offset) {
+    deliveries_.add_end(open_.pop_front(), {EINVAL, 0, 0});
+  } else {
+    const Operation operation = open_.pop_front();
+    const ArrivedMessage message = arrived_.pop_front();
+    status = message.source == Source::kAdvert ? start_advert(operation, message, Kind::kReceive)
+                                               : start_immediate(operation, message, Kind::kReceive);
+  }
+  if (!status.ok()) return failure(status);
+  return true;
+}
+
+bool MessageReceives::match_revoked() {
+  const bool at_offset = open_.front().at_offset;
+  const bool is_last = arrived_.count() == 1;
+  if (!at_offset || is_last) deliveries_.add_end(open_.pop_front(), {ECANCELED, 0, 0});
+  // What the peer sent since is all a receive at an offset asks for.
+  if (!at_offset || !is_last) arrived_.pop_front();
+  return true;
+}
+
+bool MessageReceives::activate_persistent_receive() {
+  if (peer_window_.is_held()) return false;
+  persistent_receive_.activate(open_.pop_front());
+  --open_persistent_;
+  return true;
+}
+
+Result<bool> MessageReceives::write_into_persistent_receive() {
+  if (arrived_.empty() || !persistent_receive_.takes_message()) return false;
+  const ArrivedMessage message = arrived_.pop_front();
+  if (message.source == Source::kRevoked) return true;
+  const Result<Operation> target = persistent_receive_.target(message);
+  Status status;
+  if (!target) {
+    status = answer(message, AckStatus::kOutOfRange);
+  } else if (message.source == Source::kImmediate) {
+    status = start_immediate(*target, message, Kind::kPersistentPart);
+  } else {
+    status = start_advert(*target, message, Kind::kPersistentPart);
+  }
+  if (!status.ok()) return failure(status);
+  return true;
+}
+
+Status MessageReceives::start_advert(const Operation& operation, const ArrivedMessage& message, Kind kind) {
+  const std::uint64_t offered = message.length_bytes;
+  const std::uint64_t taken = std::min<std::uint64_t>(offered, operation.memory.length_bytes);
+  Outcome outcome{0, taken, kEndOfMessage};
+  if (taken < offered) outcome.flags |= kTruncated;
+  deliveries_.add_reads(
+      {kind, false, Source::kAdvert, AckStatus::kTaken, message.sequence, operation, outcome}, message.window,
+      arrived_.list_of(message));
+  if (kind == Kind::kPersistentPart) persistent_receive_.add_part(taken, taken > 0);
+  return arrived_.free_list(message);
+}
+
+Status MessageReceives::start_immediate(const Operation& operation, const ArrivedMessage& message,
+                                        Kind kind) {
+  const Outcome outcome = take_immediate(arrived_.bytes_in(message.slot, message.message_bytes), operation);
+  if (kind == Kind::kPersistentPart) persistent_receive_.add_part(outcome.length_bytes, false);
+  deliveries_.add_finished({kind, true, Source::kImmediate, AckStatus::kTaken, 0, operation, outcome});
+  return arrived_.free_immediate(message);
+}
+
+void MessageReceives::read_window(const Operation& operation) {
+  const std::uint64_t offset = operation.at_offset ? operation.offset : 0;
+  std::uint64_t bytes = operation.memory.length_bytes;
+  if (!operation.at_offset) bytes = std::min(bytes, peer_window_.length_bytes());
+  const Result<RemoteSlice> part = peer_window_.part(offset, bytes);
+  if (!part) return deliveries_.add_end(operation, {part.error().error(), 0, 0});
+  deliveries_.add_reads(
+      {Kind::kReceive, false, Source::kWindow, AckStatus::kTaken, 0, operation, {0, bytes, 0}}, *part, {});
+  if (bytes == 0) peer_window_.count_use(0, offset);
+}
+
+// An advert not taken is answered behind the deliveries under way: ACKs go in the order of adverts.
+Status MessageReceives::answer(const ArrivedMessage& advert, AckStatus status) {
+  deliveries_.add_finished({Kind::kAnswer, true, Source::kAdvert, status, advert.sequence, {}, {}});
+  return arrived_.free_list(advert);
+}
+
+// ---------------------------------------------------------------- endings
+
+Cancelled MessageReceives::cancel(const Selection& selection, int error) {
+  const std::uint32_t begun = deliveries_.count_begun(selection);
+  Cancelled cancelled = persistent_receive_.cancel(selection, error);
+  cancelled.matched += begun;
+  cancelled.begun += begun;
+  for (std::size_t left = open_.count(); left > 0; --left) {
+    const Operation operation = open_.pop_front();
+    if (!selection.matches(operation)) {
+      open_.push_back(operation);
+      continue;
+    }
+    ++cancelled.matched;
+    if (operation.persistent) --open_persistent_;
+    cancelled_.push_back({operation, {error, 0, 0}});
+  }
+  return cancelled;
+}
+
+// Before a shutdown or close: takes back what the peer writes.
+void MessageReceives::revoke_persistent() {
+  persistent_receive_.revoke(ECANCELED);
+  for (std::size_t left = open_.count(); left > 0; --left) {
+    const Operation operation = open_.pop_front();
+    if (operation.persistent) {
+      --open_persistent_;
+      deliveries_.add_end(operation, {ECANCELED, 0, 0});
+    } else {
+      open_.push_back(operation);
+    }
+  }
+}
+
+std::uint64_t MessageReceives::oldest_post_ns() const noexcept {
+  if (const std::uint64_t posted_ns = deliveries_.oldest_post_ns(); posted_ns != UINT64_MAX) return posted_ns;
+  for (std::size_t i = 0; i < open_.count(); ++i) {
+    if (!open_[i].persistent && open_[i].posted_ns != 0) return open_[i].posted_ns;
+  }
+  return UINT64_MAX;
+}
+
+void MessageReceives::stop(const Outcome& outcome) {
+  revoke_persistent();
+  if (state_ == State::kStopped) return;
+  state_ = State::kStopped;
+  stop_outcome_ = outcome;
+  end_open_receives(outcome);
+}
+
+void MessageReceives::end_open_receives(const Outcome& outcome) {
+  while (!open_.empty()) deliveries_.add_end(open_.pop_front(), outcome);
+  open_persistent_ = 0;
+}
+
+Status MessageReceives::refuse_waiting() {
+  while (!arrived_.empty()) {
+    const ArrivedMessage message = arrived_.pop_front();
+    Status status;
+    if (message.source == Source::kAdvert) {
+      status = answer(message, message.busy ? AckStatus::kBusy : AckStatus::kRefused);
+    } else if (message.source == Source::kImmediate) {
+      status = arrived_.free_immediate(message);
+    } else if (message.source == Source::kWindow) {
+      peer_window_.begin_release();
+    }
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+void MessageReceives::fail_all(int error) {
+  const Outcome outcome{error, 0, 0};
+  taken_directly_ = false;
+  deliveries_.fail_all(outcome);
+  arrived_.clear();
+  if (persistent_receive_.is_active()) persistent_receive_.end(outcome);
+  peer_window_.forget();
+  state_ = State::kStopped;
+  stop_outcome_ = outcome;
+  end_open_receives(outcome);
+}
+
+// ---------------------------------------------------------------- outcomes and answers
+
+void MessageReceives::deliver(OutcomeSink& sink) {
+  if (taken_directly_) deliver_direct(sink);
+  persistent_receive_.deliver(sink);
+  while (!cancelled_.empty()) {
+    const CancelledReceive ended = cancelled_.pop_front();
+    sink.completed(Direction::kReceive, ended.operation, ended.outcome);
+  }
+  deliveries_.deliver(sink);
+}
+
+void MessageReceives::deliver_direct(OutcomeSink& sink) {
+  taken_directly_ = false;
+  ++counters_.receives_done;
+  counters_.bytes_received += direct_outcome_.length_bytes;
+  counters_.copied_bytes += direct_outcome_.length_bytes;
+  sink.completed(Direction::kReceive, open_.front(), direct_outcome_);
+  open_.drop_front();
+}
+
+Status MessageReceives::send_answers(Outbox& outbox) {
+  while (deliveries_.ack_is_due() && outbox.has_room()) {
+    arrived_.return_advert_credit();
+    if (const Status status = deliveries_.send_ack(outbox); !status.ok()) return status;
+  }
+  return persistent_receive_.send_control(outbox, state_ == State::kOpen);
+}
+
+Status MessageReceives::send_notices(Outbox& outbox) {
+  if (!outbox.has_room()) return {};
+  if (peer_window_.is_releasing() && !deliveries_.reads_window()) return peer_window_.send_release(outbox);
+  if (peer_window_.notice_is_due() && credits_.available() > 0)
+    return peer_window_.send_notice(outbox, credits_);
+  return {};
+}
+
+}  // namespace exs::proto
