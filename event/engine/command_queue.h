@@ -18,11 +18,11 @@ class Shard;
 class TransferClient : public std::enable_shared_from_this<TransferClient> {
  public:
   virtual ~TransferClient() = default;
-  // Starts the operation and sees to what follows.
+  // Starts the operation and does what follows from it.
   virtual void carry_out(proto::Direction direction, const proto::Operation& operation) = 0;
 };
 
-// Anything but a transfer. Thread: shard, once queued.
+// A command that is not a transfer. Thread: shard, once queued.
 class Task {
  public:
   virtual ~Task() = default;
@@ -68,11 +68,11 @@ class CommandQueue {
     waiting_.store(true, std::memory_order_seq_cst);
   }
 
-  // Pairs with the store in push(): a pusher that finds the drive lock taken is seen by its holder, who asks
-  // again after letting go.
+  // Pairs with the store in push(): when a pusher finds the drive lock taken, its holder sees the command,
+  // because it asks again after letting go.
   [[nodiscard]] bool waiting() const { return waiting_.load(std::memory_order_seq_cst); }
 
-  // Swaps, so that neither side allocates once both vectors have their size.
+  // Swaps with `into`, which is empty, so that neither side allocates once both vectors have grown.
   void take(std::vector<Command>& into) {
     LockGuard guard(mutex_);
     commands_.swap(into);

@@ -1,5 +1,4 @@
-// One deadline of a session or the like, to be set anew or dropped at will: a timer that is also the say
-// whether it still matters.
+// A deadline that can be moved or dropped: the timer of the last time that was set is the one that counts.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,9 @@ class Deadline final : public TimerClient {
  public:
   explicit Deadline(std::function<void(std::uint64_t now_ns)> due) : due_(std::move(due)) {}
 
-  // `owner`: of this object; it need not live until then.
+  // Replaces the time that was set. `owner`: of this object; it need not live until then.
   void set(Shard& shard, std::uint64_t at_ns, const std::shared_ptr<void>& owner) {
+    shard.assert_held();
     at_ns_ = at_ns;
     shard.arm_timer(at_ns, std::shared_ptr<TimerClient>(owner, this));
   }

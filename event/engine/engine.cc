@@ -1,25 +1,20 @@
 #include "event/engine/engine.h"
 
-#include <poll.h>
-#include <sys/timerfd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <system_error>
 
-#include "event/engine/shard.h"
-#include "src/base/clock.h"
-#include "src/base/kernel.h"
+#include "event/engine/wait_limit.h"
 #include "src/base/log.h"
 
 namespace exs {
 namespace {
 
 constexpr std::uint64_t kGraceMaxNs = 4'000'000;
-constexpr std::uint64_t kPushNs = 800'000;  // setting a timer costs microseconds in a virtual machine
+constexpr std::uint64_t kPostponeNs = 800'000;  // setting a timer costs microseconds in a virtual machine
 
-constexpr std::uint64_t kTurnNs = 100'000;  // how long bytes are held back when no thread comes
+constexpr std::uint64_t kBurstNs = 100'000;  // how long bytes are held back when no thread comes
 
 }  // namespace
 
@@ -31,7 +26,7 @@ Status Engine::start() {
   Status status;
   try {
     thread_ = std::thread([this] { run(); });
-    bound_.wait(false);
+    started_.wait(false);
   } catch (const std::system_error& error) {
     log(LogLevel::kError, "engine thread: %s; raise the limit of processes (ulimit -u)", error.what());
     status = Status(EAGAIN);
@@ -47,110 +42,92 @@ void Engine::stop() {
   thread_.join();
 }
 
-void Engine::set_alarm(std::uint64_t after_ns) {
-  const itimerspec when{{0, 0}, to_timespec(after_ns)};
-  kernel::timerfd_settime(alarm_fd_.get(), 0, &when, nullptr);
-}
-
-// The flag last: while it is up no leader sets the alarm, so it must not outlive an alarm that was read away.
+// The flag last: while it is up no leader sets the alarm, so it must not outlive an alarm that was taken
+// back.
 void Engine::clear_alarm() {
-  std::uint64_t expirations = 0;
-  [[maybe_unused]] const auto taken = kernel::read(alarm_fd_.get(), &expirations, sizeof expirations);
+  alarm_->clear();
   alarm_set_ = false;
 }
 
 void Engine::leader_left() {
-  if (parked_ && !alarm_set_.exchange(true)) set_alarm(grace_ns_.load(std::memory_order_relaxed));
+  if (parked_ && !alarm_set_.exchange(true)) alarm_->set(grace_ns_.load(std::memory_order_relaxed));
 }
 
 void Engine::run() {
   pthread_setname_np(pthread_self(), "exs-engine");
-  {
-    LockGuard guard(shard_.lock_);
-    for (Shard::Place& place : shard_.places_) {
-      if (SingleIssuer* const issuer = place.port->single_issuer()) issuer->bind_thread();
-    }
-  }
-  bound_ = true;
-  bound_.notify_all();
+  client_.engine_started();
+  started_ = true;
+  started_.notify_all();
   std::uint64_t seen_drives = 0;
-  std::uint64_t seen_glances = 0;
+  std::uint64_t seen_memory_polls = 0;
   while (!stopping_) {
-    shard_.end_overdue_turn();
-    const std::uint64_t glances = shard_.waiter_glances_.load(std::memory_order_relaxed);
-    if (shard_.led_) {
+    client_.end_overdue_burst();
+    const std::uint64_t memory_polls = watch_.waiter_memory_polls();
+    if (watch_.is_led()) {
       park();
-      rang_.set();
-    } else if (shard_.waiter_drives_.load(std::memory_order_relaxed) != seen_drives ||
-               glances != seen_glances) {
+      ready_.set();
+    } else if (watch_.waiter_drives() != seen_drives || memory_polls != seen_memory_polls) {
       stand_by();
-      rang_.set();
-      // The alarm went off, so nobody has driven for a while; who only glances does not push it on.
-      seen_drives = shard_.waiter_drives_.load(std::memory_order_relaxed);
-      seen_glances = glances;
+      ready_.set();
+      // The alarm went off, so nobody has driven for a while; a thread that polls memory only does not
+      // postpone it.
+      seen_drives = watch_.waiter_drives();
+      seen_memory_polls = memory_polls;
     } else {
-      watch();
+      watch_ports();
     }
   }
 }
 
 // Leaders that come and go all the time are trusted to come back for longer than the first one.
 void Engine::park() {
-  const std::uint64_t seen = shard_.waiter_glances_ + shard_.waiter_drives_;
+  const std::uint64_t seen = watch_.waiter_polls();
   parked_ = true;
-  if (shard_.led_ && !stopping_) {
-    pollfd alarm{alarm_fd_.get(), POLLIN, 0};
-    kernel::poll(&alarm, 1, -1);
-  }
+  if (watch_.is_led() && !stopping_) sleep_until_alarm();
   parked_ = false;
   clear_alarm();
-  const bool came_back = shard_.waiter_glances_ + shard_.waiter_drives_ != seen;
+  const bool came_back = watch_.waiter_polls() != seen;
   const std::uint64_t grace_ns = grace_ns_.load(std::memory_order_relaxed);
   grace_ns_ = came_back ? std::min(2 * grace_ns, kGraceMaxNs) : kTakeOverNs;
 }
 
 void Engine::stand_by() {
-  set_alarm(kTakeOverNs);
+  alarm_->set(kTakeOverNs);
   standing_by_ = true;
-  pollfd alarm{alarm_fd_.get(), POLLIN, 0};
-  if (!stopping_) kernel::poll(&alarm, 1, -1);
+  if (!stopping_) sleep_until_alarm();
   standing_by_ = false;
   clear_alarm();
 }
 
-void Engine::turn_must_end(bool at_once) {
-  if (at_once || !standing_by_) set_alarm(kTurnNs);
+void Engine::sleep_until_alarm() {
+  pollfd alarm{alarm_->descriptor(), POLLIN, 0};
+  std::uint64_t no_limit = kNoDeadline;
+  [[maybe_unused]] const auto woken = time_.sleeper.sleep({&alarm, 1}, no_limit, nullptr);
 }
 
-void Engine::waiter_drives(std::uint64_t now_ns) {
-  if (!standing_by_.load(std::memory_order_relaxed) || now_ns - pushed_ns_ < kPushNs) return;
-  pushed_ns_ = now_ns;
-  set_alarm(kTakeOverNs);
+void Engine::end_burst_soon(bool at_once) {
+  if (at_once || !standing_by_) alarm_->set(kBurstNs);
 }
 
-void Engine::watch() {
-  std::uint64_t deadline_ns = 0;
-  std::uint64_t now_ns = monotonic_ns();
-  shard_.lock_.lock();
-  shard_.drive(now_ns, rang_);
-  deadline_ns = shard_.next_deadline_ns();
-  shard_.sleeping_until_ns_ = deadline_ns;
-  const bool armed = shard_.begin_sleep();
-  Shard::WatchedFds watched;
-  const nfds_t count = shard_.watched_fds(watched, alarm_fd_.get());
-  shard_.release_and_combine();
-  rang_.set();
-  if (!armed) return;
+void Engine::note_waiter_drive(std::uint64_t now_ns) {
+  if (!standing_by_.load(std::memory_order_relaxed) || now_ns - postponed_ns_ < kPostponeNs) return;
+  postponed_ns_ = now_ns;
+  alarm_->set(kTakeOverNs);
+}
 
-  timespec limit{};
-  if (deadline_ns != kNoDeadline) {
-    now_ns = monotonic_ns();
-    limit = to_timespec(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
-  }
-  kernel::ppoll(watched.data(), count, deadline_ns == kNoDeadline ? nullptr : &limit, nullptr);
-  --shard_.sleepers_;
-  rang_ = Shard::rang_among(watched, count);
-  if (watched[count - 1].revents != 0) clear_alarm();
+void Engine::watch_ports() {
+  PortSleep sleep;
+  const bool sleeps = client_.drive_before_sleep(ready_, sleep);
+  ready_.set();
+  if (!sleeps) return;
+
+  sleep.watched.add(alarm_->descriptor());
+  std::uint64_t left_ns = kNoDeadline;
+  if (sleep.due_ns != kNoDeadline) left_ns = WaitLimit::until(sleep.due_ns).left_ns(time_.clock.now_ns());
+  [[maybe_unused]] const auto woken = time_.sleeper.sleep(sleep.watched.descriptors(), left_ns, nullptr);
+  watch_.end_sleep();
+  ready_ = sleep.watched.ready();
+  if (sleep.watched.own_is_ready()) clear_alarm();
 }
 
 }  // namespace exs

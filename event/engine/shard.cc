@@ -1,112 +1,74 @@
 #include "event/engine/shard.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
-#include "event/engine/engine.h"
 #include "src/base/kernel.h"
 #include "src/proto/connection.h"
 
 namespace exs {
 namespace {
 
-// Who has not looked at the network for so long does something else.
-constexpr std::uint64_t kLateNs = 100'000;
-// How long a port counts as busy, and how often a silent one is looked at meanwhile.
-constexpr std::uint64_t kStillBusyNs = 50'000;
-constexpr std::uint64_t kGlanceNs = 5'000;
-constexpr int kLooksMax = 4;
-constexpr unsigned kGlancesPerLook = 8;
-// More clients than a process can have descriptors; the rest of a token never comes round.
-constexpr int kClientPlaceBits = 24;
+// A poster that has not polled the network for so long does something else.
+constexpr std::uint64_t kOverdueNs = 100'000;
+constexpr int kPollsMax = 4;
+constexpr unsigned kMemoryPollsPerDrive = 8;
 
 }  // namespace
 
-std::uint64_t deadline_after(std::uint64_t ns) {
-  const std::uint64_t now_ns = monotonic_ns();
-  return ns > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns;
-}
-
-Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers) {
+Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers, const TimeSource& time) {
   UniqueFd wake_fd(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  UniqueFd alarm_fd(kernel::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!wake_fd.valid() || !alarm_fd.valid()) return failure(errno);
-  std::shared_ptr<Shard> shard(new Shard(providers, std::move(wake_fd)));
-  shard->engine_ = std::make_unique<Engine>(*shard, std::move(alarm_fd));
-  if (const Status status = shard->open_ports(); !status.ok()) return failure(status);
+  if (!wake_fd.valid()) return failure(errno);
+  auto alarm = time.sleeper.make_alarm();
+  if (!alarm) return failure(alarm.error());
+  std::shared_ptr<Shard> shard(new Shard(providers, time, std::move(wake_fd), std::move(*alarm)));
+  if (const Status status = shard->ports_.open(providers); !status.ok()) return failure(status);
   return shard;
 }
 
-Shard::Shard(ProviderSet& providers, UniqueFd wake_fd)
-    : providers_(providers), wake_fd_(std::move(wake_fd)) {}
-
-// The network's must open, if there is one; without the others connections take another way.
-Status Shard::open_ports() {
-  for (const Role role : kRoles) {
-    const Status status = open_port(role);
-    if (!status.ok() && role == Role::kNetwork) return status;
-  }
-  return Status();
-}
-
-Status Shard::open_port(Role role) {
-  const auto place = static_cast<std::size_t>(role);
-  Provider* const provider = providers_.player(role);
-  if (provider == nullptr) {
-    missing_[place] = Reason::make(ReasonCode::kNotBuilt, "");
-    return Status();
-  }
-  auto port = provider->open_port(missing_[place]);
-  if (!port) return port.error();
-  players_[place] = port->get();
-  places_.push_back({std::move(*port)});
-  return Status();
-}
+Shard::Shard(ProviderSet& providers, const TimeSource& time, UniqueFd wake_fd, std::unique_ptr<Alarm> alarm)
+    : providers_(providers),
+      time_(time),
+      watch_(std::move(wake_fd)),
+      engine_(*this, watch_, time, std::move(alarm)) {}
 
 Shard::~Shard() {
   stop_engine();
   LockGuard guard(lock_);
-  clients_.clear();
-  detached_.clear();
+  clients_.destroy_all();
 }
 
 Status Shard::start_engine() {
   LockGuard guard(engine_mutex_);
   if (engine_runs_) return Status();
-  const Status status = engine_->start();
+  const Status status = engine_.start();
   engine_runs_ = status.ok();
   return status;
 }
 
 void Shard::stop_engine() {
   LockGuard guard(engine_mutex_);
-  engine_->stop();
+  engine_.stop();
 }
 
 Port* Shard::port(Role role) {
   lock_.assert_held();
-  return players_[static_cast<std::size_t>(role)];
+  return ports_.player(role);
 }
 
-// Whoever sleeps on the ports does not know of the new one.
+// A thread that sleeps on the ports does not know of the new one.
 Result<Readiness*> Shard::readiness() {
   lock_.assert_held();
-  if (readiness_ != nullptr) return readiness_;
-  auto opened = Readiness::open();
-  if (!opened) return failure(opened.error());
-  readiness_ = opened->get();
-  places_.push_back({std::move(*opened)});
-  if (sleepers_ > 0) {
-    if (led_) wake_leader();
-    engine_->wake();
+  if (Readiness* const open = ports_.readiness()) return open;
+  auto opened = ports_.open_readiness();
+  if (opened && watch_.has_sleepers()) {
+    if (watch_.is_led()) watch_.wake_leader();
+    engine_.wake();
   }
-  return readiness_;
+  return opened;
 }
 
 // ---------------------------------------------------------------- posting
@@ -163,12 +125,32 @@ void Shard::run(Command& command) {
 
 // ---------------------------------------------------------------- driving
 
-void Shard::drive(std::uint64_t now_ns, const Rang& rang) {
-  looked_ns_ = now_ns;
-  glances_ = 0;
+void Shard::drive(std::uint64_t now_ns, bool keeps_engine_off, const ReadyPorts& ready) {
+  if (!lock_.try_lock()) return;
+  if (keeps_engine_off) {
+    watch_.note_drive();
+    engine_.note_waiter_drive(now_ns);
+  }
+  bursts_.set_poster_overdue(false);
+  poll_and_settle(now_ns, ready);
+  release_and_combine();
+}
+
+bool Shard::poll_memory(bool keeps_engine_off, const ReadyPorts& ready) {
+  if (!lock_.try_lock()) return false;
+  if (keeps_engine_off) watch_.note_memory_poll();
+  const bool done = poll_memory_and_settle(ready);
+  if (done) bursts_.set_poster_overdue(false);
+  release_and_combine();
+  return done;
+}
+
+void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
+  polled_ns_ = now_ns;
+  memory_polls_ = 0;
   run_commands();
-  end_turn();
-  look_at_ports(now_ns, rang);
+  end_burst();
+  ports_.poll_all(now_ns, ready);
   settle();
   if (!timers_.is_quiet(now_ns)) {
     timers_.fire(now_ns);
@@ -177,295 +159,172 @@ void Shard::drive(std::uint64_t now_ns, const Rang& rang) {
   keep_armed(now_ns);
 }
 
-bool Shard::is_due(const Place& place, std::uint64_t now_ns, std::uint64_t last_busy_ns) {
-  if (now_ns - last_busy_ns >= kStillBusyNs || now_ns - place.busy_ns < kStillBusyNs) return true;
-  return now_ns - place.looked_ns >= kGlanceNs;
-}
-
-void Shard::look_at_ports(std::uint64_t now_ns, const Rang& rang) {
-  const std::uint64_t last_busy_ns = places_.size() == 1 ? 0 : busy_ns_;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    Place& place = places_[i];
-    if (!rang[i] && place.port->next_deadline_ns() > now_ns) {
-      [[maybe_unused]] const bool done = place.port->poll_memory(false);
-    } else if (is_due(place, now_ns, last_busy_ns)) {
-      place.looked_ns = now_ns;
-      place.port->progress(now_ns);
-    }
-    note_arrivals(place, now_ns);
-  }
-}
-
-void Shard::note_arrivals(Place& place, std::uint64_t now_ns) {
-  const std::uint64_t arrivals = place.port->arrivals();
-  if (arrivals == place.arrivals) return;
-  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + arrivals - place.arrivals,
-                  std::memory_order_relaxed);
-  place.arrivals = arrivals;
-  place.busy_ns = busy_ns_ = now_ns;
-}
-
-// Who sleeps behind armed ports needs them armed again, and that may take a full look.
-bool Shard::glance(const Rang& rang) {
-  if (++glances_ >= kGlancesPerLook || sleepers_ > 0) return false;
+// While a thread sleeps behind armed ports they must be armed again, and that may take polling everything.
+bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
+  if (++memory_polls_ >= kMemoryPollsPerDrive || watch_.has_sleepers()) return false;
   run_commands();
-  end_turn();
-  bool all = true;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    all = places_[i].port->poll_memory(rang[i]) && all;
-    note_arrivals(places_[i], looked_ns_);
-  }
+  end_burst();
+  const bool all = ports_.poll_memory(polled_ns_, ready);
   settle();
-  disarm();
+  ports_.disarm();
   return all;
-}
-
-bool Shard::arm_ports() {
-  armed_ = true;
-  bool quiet = true;
-  for (Place& place : places_) quiet = place.port->arm() && quiet;
-  return quiet;
-}
-
-// Another thread may sleep already, and this one do something else next: what a port took in meanwhile must
-// not stay in it.
-bool Shard::begin_sleep() {
-  const bool quiet = arm_ports();
-  if (quiet) {
-    ++sleepers_;
-  } else {
-    settle();
-  }
-  return quiet;
-}
-
-void Shard::disarm() {
-  if (!armed_) return;
-  armed_ = false;
-  for (Place& place : places_) place.port->disarm();
-}
-
-void Shard::keep_armed(std::uint64_t now_ns) {
-  if (sleepers_ == 0) return disarm();
-  if (!armed_) return;
-  for (int look = 0; look < kLooksMax; ++look) {
-    if (arm_ports()) return;
-    look_at_ports(now_ns, Rang().set());
-    settle();
-  }
-  // So much arrives that nobody should sleep.
-  if (led_) wake_leader();
-  engine_->wake();
-}
-
-nfds_t Shard::watched_fds(WatchedFds& into, int last) const {
-  nfds_t count = 0;
-  for (const Place& place : places_) into[count++] = {place.port->wait_fd(), POLLIN, 0};
-  into[count++] = {last, POLLIN, 0};
-  return count;
-}
-
-Rang Shard::rang_among(const WatchedFds& watched, nfds_t count) {
-  Rang rang;
-  for (nfds_t i = 0; i + 1 < count; ++i) rang[i] = watched[i].revents != 0;
-  return rang;
 }
 
 // Until nothing follows from anything any more. Ends, because no new input is taken from the network here.
 void Shard::settle() {
   while (take_completions()) continue;
-  remains_.clear();
-  detached_.clear();
+  retired_.clear();
+  clients_.destroy_removed();
 }
 
 bool Shard::take_completions() {
-  bool some = false;
-  for (Place& place : places_) {
-    place.port->flush();
-    const std::size_t count = place.port->poll(completions_);
-    for (std::size_t i = 0; i < count; ++i) {
-      // Held by the shard, also when it detaches itself meanwhile.
-      const Client* const found = client_of(completions_[i].link);
-      if (found != nullptr) found->client.get()->complete(completions_[i]);
-    }
-    some = some || count > 0;
-  }
-  return some;
+  return ports_.take_completions([this](const Completion& completion) EXS_NO_THREAD_SAFETY_ANALYSIS {
+    CompletionClient* const client = clients_.find(completion.link);
+    if (client != nullptr) client->complete(completion);
+  });
 }
 
 std::uint64_t Shard::next_deadline_ns() {
-  std::uint64_t deadline_ns = timers_.next_deadline_ns();
-  for (const Place& place : places_) deadline_ns = std::min(deadline_ns, place.port->next_deadline_ns());
-  return deadline_ns;
+  return std::min(timers_.next_deadline_ns(), ports_.next_deadline_ns());
 }
 
-void Shard::drive_as_waiter(std::uint64_t now_ns, bool counts, const Rang& rang) {
-  if (!lock_.try_lock()) return;
-  if (counts) {
-    waiter_drives_.store(waiter_drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    engine_->waiter_drives(now_ns);
+// ---------------------------------------------------------------- sleeping
+
+// Another thread may sleep already, and this one do something else next: what a port took in meanwhile must
+// not stay in it.
+bool Shard::begin_sleep() {
+  const bool quiet = ports_.arm();
+  if (quiet) {
+    watch_.begin_sleep();
+  } else {
+    settle();
   }
-  late_ = false;
-  drive(now_ns, rang);
-  release_and_combine();
+  return quiet;
 }
 
-bool Shard::glance_as_waiter(bool counts, const Rang& rang) {
-  if (!lock_.try_lock()) return false;
-  if (counts)
-    waiter_glances_.store(waiter_glances_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  const bool done = glance(rang);
-  if (done) late_ = false;
-  release_and_combine();
-  return done;
-}
-
-// ---------------------------------------------------------------- turns
-
-void Shard::join_turn(TurnClient& client) {
-  lock_.assert_held();
-  in_turn_.push_back(&client);
-}
-
-void Shard::leave_turn(TurnClient& client) {
-  lock_.assert_held();
-  std::erase(in_turn_, &client);
-  std::replace(turn_ends_.begin(), turn_ends_.end(), &client, static_cast<TurnClient*>(nullptr));
-}
-
-void Shard::bytes_held() {
-  lock_.assert_held();
-  if (held_.load(std::memory_order_relaxed)) return;
-  held_ = true;
-  engine_->turn_must_end(late_);
-}
-
-std::uint64_t Shard::looked_ns() {
-  lock_.assert_held();
-  return looked_ns_;
-}
-
-void Shard::end_turn() {
-  if (in_turn_.empty()) return;
-  held_ = false;
-  turn_ends_.swap(in_turn_);
-  for (std::size_t i = 0; i < turn_ends_.size(); ++i) {
-    if (turn_ends_[i] != nullptr) turn_ends_[i]->turn_ended();
+void Shard::keep_armed(std::uint64_t now_ns) {
+  if (!watch_.has_sleepers()) return ports_.disarm();
+  if (!ports_.is_armed()) return;
+  for (int i = 0; i < kPollsMax; ++i) {
+    if (ports_.arm()) return;
+    ports_.poll_all(now_ns, all_ports());
+    settle();
   }
-  turn_ends_.clear();
-  for (Place& place : places_) place.port->flush();
+  // So much arrives that nobody should sleep.
+  if (watch_.is_led()) watch_.wake_leader();
+  engine_.wake();
 }
 
-void Shard::end_overdue_turn() {
-  if (!held_) return;
+Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, ReadyPorts& ready) {
+  ready.set();
   lock_.lock();
-  late_ = monotonic_ns() - looked_ns_ >= kLateNs;
-  end_turn();
-  settle();
-  release_and_combine();
-}
-
-// ---------------------------------------------------------------- leading
-
-bool Shard::try_lead() {
-  return !led_.exchange(true);
-}
-
-Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, Rang& rang) {
-  rang.set();
-  lock_.lock();
-  const bool armed = begin_sleep();
-  glances_ = 0;
+  const bool sleeps = begin_sleep();
+  memory_polls_ = 0;
   const std::uint64_t due_ns = next_deadline_ns();
   sleeping_until_ns_ = due_ns;
-  WatchedFds watched;
-  const nfds_t count = watched_fds(watched, wake_fd_.get());
+  WatchedPorts watched = ports_.watched();
   release_and_combine();
-  if (!armed) return Status();  // the caller looks again
+  if (!sleeps) return Status();  // the caller polls again
 
-  const std::uint64_t now_ns = due_ns != kNoDeadline || limit.is_moment() ? monotonic_ns() : 0;
+  const std::uint64_t now_ns = due_ns != kNoDeadline || limit.is_moment() ? time_.clock.now_ns() : 0;
   const std::uint64_t due_in_ns = WaitLimit::until(due_ns).left_ns(now_ns);
   const std::uint64_t asked_ns = std::min(due_in_ns, limit.left_ns(now_ns));
-  timespec left = to_timespec(asked_ns);
-  const int ready = kernel::ppoll(watched.data(), count, asked_ns == kNoDeadline ? nullptr : &left, signals);
-  const int error = errno;
-  --sleepers_;
-  if (asked_ns != kNoDeadline) limit.slept(asked_ns - to_ns(left));
-  if (ready < 0) return Status(error);
-  if (ready > 0 && due_in_ns > 0) rang = rang_among(watched, count);
-  if (watched[count - 1].revents != 0) {
-    std::uint64_t wakes = 0;
-    [[maybe_unused]] const auto taken = kernel::read(wake_fd_.get(), &wakes, sizeof wakes);
-  }
+  std::uint64_t left_ns = asked_ns;
+  watched.add(watch_.wake_fd());
+  const Result<int> woken = time_.sleeper.sleep(watched.descriptors(), left_ns, signals);
+  watch_.end_sleep();
+  if (asked_ns != kNoDeadline) limit.slept(asked_ns - left_ns);
+  if (!woken) return woken.error();
+  if (*woken > 0 && due_in_ns > 0) ready = watched.ready();
+  if (watched.own_is_ready()) watch_.clear_wake();
   return Status();
 }
 
 void Shard::stop_leading() {
-  led_ = false;
-  if (followers_ > 0) {
-    engine_->wake();  // nobody watches now and somebody sleeps: no millisecond of grace
+  watch_.stop_leading();
+  if (watch_.has_followers()) {
+    engine_.wake();  // nobody watches now and somebody sleeps: no millisecond of grace
   } else {
-    engine_->leader_left();
+    engine_.leader_left();
   }
 }
 
-bool Shard::start_following() {
-  ++followers_;
-  if (led_) return true;
-  --followers_;
-  return false;
+// ---------------------------------------------------------------- the engine thread's part
+
+void Shard::engine_started() {
+  LockGuard guard(lock_);
+  ports_.bind_engine_thread();
 }
 
-void Shard::stop_following() {
-  --followers_;
+bool Shard::drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) {
+  const std::uint64_t now_ns = time_.clock.now_ns();
+  lock_.lock();
+  poll_and_settle(now_ns, ready);
+  sleep.due_ns = next_deadline_ns();
+  sleeping_until_ns_ = sleep.due_ns;
+  const bool sleeps = begin_sleep();
+  sleep.watched = ports_.watched();
+  release_and_combine();
+  return sleeps;
 }
 
-void Shard::wake_leader() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = kernel::write(wake_fd_.get(), &one, sizeof one);
+void Shard::end_overdue_burst() {
+  if (!bursts_.holds_bytes()) return;
+  lock_.lock();
+  bursts_.set_poster_overdue(time_.clock.now_ns() - polled_ns_ >= kOverdueNs);
+  end_burst();
+  settle();
+  release_and_combine();
 }
 
 // ---------------------------------------------------------------- what sessions use
 
 std::uint64_t Shard::attach(std::shared_ptr<CompletionClient> client) {
   lock_.assert_held();
-  if (free_clients_.empty()) {
-    free_clients_.push_back(static_cast<std::uint32_t>(clients_.size()));
-    clients_.emplace_back();
-  }
-  const std::uint32_t place = free_clients_.back();
-  free_clients_.pop_back();
-  const std::uint64_t token = next_serial_++ << kClientPlaceBits | place;
-  clients_[place] = {token, std::move(client)};
-  return token;
-}
-
-Shard::Client* Shard::client_of(std::uint64_t token) {
-  const std::uint64_t place = token & ((std::uint64_t{1} << kClientPlaceBits) - 1);
-  return place < clients_.size() && clients_[place].token == token ? &clients_[place] : nullptr;
+  return clients_.add(std::move(client));
 }
 
 void Shard::detach(std::uint64_t token) {
   lock_.assert_held();
-  Client* const found = client_of(token);
-  if (found == nullptr) return;
-  detached_.push_back(std::move(found->client));
-  *found = {};
-  free_clients_.push_back(static_cast<std::uint32_t>(found - clients_.data()));
+  clients_.remove(token);
 }
 
-void Shard::bury(Remains remains) {
+void Shard::destroy_later(Retired retired) {
   lock_.assert_held();
-  remains_.push_back(std::move(remains));
+  retired_.push_back(std::move(retired));
 }
 
 void Shard::arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client) {
   lock_.assert_held();
   timers_.arm(deadline_ns, std::move(client));
   if (deadline_ns >= sleeping_until_ns_) return;
-  sleeping_until_ns_ = deadline_ns;  // whoever watches sleeps too long, and is told so once
-  if (led_) wake_leader();
-  engine_->wake();
+  sleeping_until_ns_ = deadline_ns;  // the thread that watches would sleep too long, and is told so once
+  if (watch_.is_led()) watch_.wake_leader();
+  engine_.wake();
+}
+
+void Shard::begin_burst(BurstClient& client) {
+  lock_.assert_held();
+  bursts_.join(client);
+}
+
+void Shard::leave_burst(BurstClient& client) {
+  lock_.assert_held();
+  bursts_.leave(client);
+}
+
+void Shard::combining_pending() {
+  lock_.assert_held();
+  if (bursts_.hold_bytes()) engine_.end_burst_soon(bursts_.poster_overdue());
+}
+
+std::uint64_t Shard::polled_ns() {
+  lock_.assert_held();
+  return polled_ns_;
+}
+
+void Shard::end_burst() {
+  if (bursts_.end()) ports_.flush();
 }
 
 }  // namespace exs

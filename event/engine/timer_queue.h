@@ -1,5 +1,5 @@
-// Deadlines of a shard's sessions, soonest first. A timer is not cancelled: its client says when asked that
-// it no longer matters, and it is dropped as soon as it is the next one.
+// Timers of a shard's sessions, soonest first. A timer is not cancelled: when it is the next one its client
+// is asked whether it still matters, and if not it is dropped.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class TimerQueue {
   void arm(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client) {
     timers_.push(Timer{deadline_ns, std::move(client)});
   }
-  // kNoDeadline: nobody waits for anything, so idle connections wake no one.
+  // kNoDeadline: no timer matters, so idle connections wake no thread.
   [[nodiscard]] std::uint64_t next_deadline_ns() {
     while (!timers_.empty()) {
       const auto client = timers_.top().client.lock();
@@ -34,7 +34,7 @@ class TimerQueue {
     }
     return kNoDeadline;
   }
-  // Nothing can be due yet: the cheap question, for every look at the network.
+  // Nothing can be due yet: the cheap question, asked whenever the network is polled.
   [[nodiscard]] bool is_quiet(std::uint64_t now_ns) const noexcept {
     return timers_.empty() || timers_.top().deadline_ns > now_ns;
   }

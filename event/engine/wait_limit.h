@@ -1,5 +1,4 @@
-// How long a thread waits: until a moment, or for a while. A while that is slept away needs no look at the
-// clock.
+// How long a thread waits: until a moment, or for a duration. A duration that is slept away needs no clock.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +9,14 @@ namespace exs {
 
 class WaitLimit {
  public:
-  // Of CLOCK_MONOTONIC; kNoDeadline: none; 0: look once.
+  // Of the shard's clock; kNoDeadline: no limit; 0: look once.
   static WaitLimit until(std::uint64_t deadline_ns) noexcept { return {deadline_ns, false}; }
-  // `ns`: likewise.
+  // kNoDeadline: no limit; 0: look once.
   static WaitLimit lasting(std::uint64_t ns) noexcept { return {ns, ns != 0 && ns != kNoDeadline}; }
 
   [[nodiscard]] bool is_none() const noexcept { return ns_ == kNoDeadline; }
   [[nodiscard]] bool has_passed() const noexcept { return ns_ == 0; }
-  // Whether left_ns() needs to know the time.
+  // left_ns() needs the time.
   [[nodiscard]] bool is_moment() const noexcept { return !lasts_ && !is_none(); }
   [[nodiscard]] std::uint64_t left_ns(std::uint64_t now_ns) const noexcept {
     if (lasts_ || is_none()) return ns_;
@@ -26,7 +25,7 @@ class WaitLimit {
   void slept(std::uint64_t ns) noexcept {
     if (lasts_) ns_ = ns_ > ns ? ns_ - ns : 0;
   }
-  // It is a moment from now on: this one.
+  // Turns a duration into the moment at which it ends, and returns that.
   std::uint64_t fix(std::uint64_t now_ns) noexcept {
     if (lasts_) ns_ = ns_ > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns_;
     lasts_ = false;

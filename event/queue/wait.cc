@@ -7,29 +7,28 @@
 #include <csignal>
 
 #include "event/engine/shard.h"
-#include "src/base/clock.h"
 #include "src/base/kernel.h"
 
 namespace exs {
 namespace {
 
 // How often a spinning thread lets signals in.
-constexpr std::uint64_t kSignalLookNs = 500'000;
+constexpr std::uint64_t kSignalCheckNs = 500'000;
 
-// How long a wait spins before it holds signals back. Two system calls less in every short wait (0.15 us of
-// 4.1); a signal caught in this moment counts as caught before the call, as with any blocking call. A wait
-// that does not spin uses the moment up around its first sleep: for a glance before and one after.
+// How long a wait spins before it holds signals back. Saves two system calls in every short wait (0.15 us of
+// 4.1). A signal caught in this moment counts as caught before the call, as with any blocking call. A wait
+// that does not spin spends the moment around its first sleep: it polls memory once before and once after.
 constexpr std::uint64_t kBriefSpinNs = 20'000;
 
-// Asking for the time costs as much as a look at shared memory; nothing that needs it is that exact.
-constexpr unsigned kLooksPerTime = 8;
+// Asking for the time costs as much as polling shared memory; nothing that needs it is that exact.
+constexpr unsigned kPollsPerTime = 8;
 
 // How long a follower sleeps that nobody can wake: a process out of descriptors still closes sockets, with a
-// queue that got none.
+// queue that got no descriptor to sleep on.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
 
-// Signals are held back while a wait spins, and let in only by the sleeping system calls, which tell of them.
-// So a signal caught at any moment of the wait ends it, and not only one that hits while the thread sleeps.
+// Holds signals back while a wait spins. Only the sleeping system calls let them in, and tell of them: so a
+// signal ends the wait at whatever moment it comes, not only while the thread sleeps.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -46,7 +45,7 @@ class HeldSignals {
 
   [[nodiscard]] const sigset_t& mask() const { return before_; }
   // Lets signals in for a moment. EINTR: one was caught.
-  [[nodiscard]] Status look() const {
+  [[nodiscard]] Status let_in() const {
     timespec at_once{};
     return kernel::ppoll(nullptr, 0, &at_once, &before_) < 0 ? Status(errno) : Status();
   }
@@ -69,15 +68,15 @@ class Wait {
         section_(section) {}
 
   Result<std::size_t> run() {
-    // An application that sleeps on the queue's descriptor calls in only now and then: the engine stays on
+    // An application that sleeps on the queue's descriptor calls only now and then: the engine stays on
     // watch.
-    counts_ = !queue_.has_ready_fd();
+    keeps_engine_off_ = !queue_.has_ready_fd();
     if (taken()) {
-      if (queue_.look_is_due()) look_around();
+      if (queue_.look_is_due()) poll_once();
       return count_;
     }
     if (limit_.has_passed()) {
-      look(now());
+      drive(now());
       return taken() ? count_ : whatever_is_there();
     }
     if (found_at_first()) return count_;
@@ -87,7 +86,7 @@ class Wait {
     }
     const EventQueue::Visit visit(queue_);
     if (sleeps_at_once_) {
-      const Status status = nap();
+      const Status status = first_sleep();
       if (count_ > 0) return count_;
       if (!status.ok()) return failure(status);
     }
@@ -115,39 +114,39 @@ class Wait {
   }
 
   bool found_at_first() {
-    look_around();
+    poll_once();
     return taken() || (!sleeps_at_once_ && spin_briefly());
   }
 
-  void look_around() {
+  void poll_once() {
     if (sleeps_at_once_) {
-      glance(Rang());
+      poll_memory(ReadyPorts());
     } else {
-      look(now());
+      drive(now());
     }
   }
 
   // The time; from then on the limit is a moment.
   std::uint64_t now() {
-    const std::uint64_t now_ns = monotonic_ns();
+    const std::uint64_t now_ns = home_.clock().now_ns();
     deadline_ns_ = limit_.fix(now_ns);
     return now_ns;
   }
 
-  // Looks a few times, all of them at this time.
-  bool found_soon(std::uint64_t now_ns) {
-    for (unsigned i = 0; i < kLooksPerTime; ++i) {
-      look(now_ns);
+  // Drives a few times, all of them at this time.
+  bool found_by_driving(std::uint64_t now_ns) {
+    for (unsigned i = 0; i < kPollsPerTime; ++i) {
+      drive(now_ns);
       if (taken()) return true;
     }
     return false;
   }
 
-  void look(std::uint64_t now_ns) { home_.drive_as_waiter(now_ns, counts_); }
+  void drive(std::uint64_t now_ns) { home_.drive(now_ns, keeps_engine_off_); }
 
-  // What memory shows; more if it is time for that.
-  void glance(const Rang& rang) {
-    if (!home_.glance_as_waiter(counts_, rang)) home_.drive_as_waiter(now(), counts_, rang);
+  // Takes in what memory shows; more if it is time for that.
+  void poll_memory(const ReadyPorts& ready) {
+    if (!home_.poll_memory(keeps_engine_off_, ready)) home_.drive(now(), keeps_engine_off_, ready);
   }
 
   // The first moments of a wait, before it is worth holding signals back.
@@ -155,8 +154,8 @@ class Wait {
     const std::uint64_t start_ns = now();
     spin_end_ns_ = std::min(spin_end(start_ns), deadline_ns_);
     const std::uint64_t brief_end_ns = std::min(start_ns + kBriefSpinNs, spin_end_ns_);
-    for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = monotonic_ns()) {
-      if (found_soon(now_ns)) return true;
+    for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = home_.clock().now_ns()) {
+      if (found_by_driving(now_ns)) return true;
     }
     return false;
   }
@@ -171,13 +170,13 @@ class Wait {
 
   Status spin(const HeldSignals& signals) {
     if (sleeps_at_once_) return Status();
-    std::uint64_t now_ns = monotonic_ns();
-    std::uint64_t signal_look_ns = now_ns + kSignalLookNs;
-    for (; now_ns < spin_end_ns_; now_ns = monotonic_ns()) {
-      if (found_soon(now_ns)) return Status();
-      if (now_ns < signal_look_ns) continue;
-      signal_look_ns = now_ns + kSignalLookNs;
-      if (const Status status = signals.look(); !status.ok()) return status;
+    std::uint64_t now_ns = home_.clock().now_ns();
+    std::uint64_t signal_check_ns = now_ns + kSignalCheckNs;
+    for (; now_ns < spin_end_ns_; now_ns = home_.clock().now_ns()) {
+      if (found_by_driving(now_ns)) return Status();
+      if (now_ns < signal_check_ns) continue;
+      signal_check_ns = now_ns + kSignalCheckNs;
+      if (const Status status = signals.let_in(); !status.ok()) return status;
       if (queue_.closed()) return Status(EBADF);
     }
     return Status();
@@ -190,35 +189,35 @@ class Wait {
     return status;
   }
 
-  // What wakes a leader need not be an event for it: reads that its process serves come one after the other,
-  // too, and a wake-up for each would make every one of them slow.
+  // What wakes a leader need not be an event for it: reads that its process serves come one after the other
+  // as well, and a wake-up for each would make every one of them slow.
   Status spin_while_busy(const HeldSignals& signals, std::uint64_t now_ns) {
     std::uint64_t seen = arrivals_;
     std::uint64_t end_ns = now_ns;
-    std::uint64_t signal_look_ns = now_ns + kSignalLookNs;
-    for (; !queue_.is_due(min_); now_ns = monotonic_ns()) {
+    std::uint64_t signal_check_ns = now_ns + kSignalCheckNs;
+    for (; !queue_.is_due(min_); now_ns = home_.clock().now_ns()) {
       if (home_.arrivals() != seen) {
         seen = home_.arrivals();
         end_ns = spin_end(now_ns);
       }
       if (now_ns >= std::min(end_ns, deadline_ns_)) break;
-      look(now_ns);
-      if (now_ns < signal_look_ns) continue;
-      signal_look_ns = now_ns + kSignalLookNs;
-      if (const Status status = signals.look(); !status.ok()) return status;
+      drive(now_ns);
+      if (now_ns < signal_check_ns) continue;
+      signal_check_ns = now_ns + kSignalCheckNs;
+      if (const Status status = signals.let_in(); !status.ok()) return status;
     }
     return Status();
   }
 
-  // The first sleep of who does not spin; no signal is held back for it.
-  Status nap() {
+  // Of a wait that does not spin; no signal is held back for it.
+  Status first_sleep() {
     if (!home_.try_lead()) return Status();
     Status status;
     if (queue_.sleep_as_leader(min_)) {
-      Rang rang;
-      status = home_.sleep_as_leader(limit_, nullptr, rang);
+      ReadyPorts ready;
+      status = home_.sleep_as_leader(limit_, nullptr, ready);
       queue_.awake_as_leader();
-      glance(rang);
+      poll_memory(ready);
       taken();
     }
     home_.stop_leading();
@@ -229,10 +228,10 @@ class Wait {
     Status status;
     while (status.ok() && queue_.sleep_as_leader(min_)) {
       arrivals_ = home_.arrivals();
-      Rang rang;
-      status = home_.sleep_as_leader(limit_, &signals.mask(), rang);
+      ReadyPorts ready;
+      status = home_.sleep_as_leader(limit_, &signals.mask(), ready);
       queue_.awake_as_leader();
-      glance(rang);
+      poll_memory(ready);
       if (queue_.is_due(min_)) break;
       const std::uint64_t now_ns = now();
       if (deadline_ns_ <= now_ns) break;
@@ -248,10 +247,9 @@ class Wait {
     if (queue_.sleep_as_follower(min_)) {
       std::uint64_t left_ns = limit_.is_none() ? kNoDeadline : limit_.left_ns(now());
       if (queue_.follower_fd() < 0) left_ns = std::min(left_ns, kBlindSleepNs);
-      timespec limit = to_timespec(left_ns);
       pollfd watched{queue_.follower_fd(), POLLIN, 0};
-      const int ready = kernel::ppoll(&watched, 1, left_ns == kNoDeadline ? nullptr : &limit, &signals);
-      if (ready < 0) status = Status(errno);
+      const Result<int> woken = home_.sleeper().sleep({&watched, 1}, left_ns, &signals);
+      if (!woken) status = woken.error();
       queue_.awake_as_follower(min_);
     }
     home_.stop_following();
@@ -270,7 +268,7 @@ class Wait {
   std::shared_ptr<EventQueue> held_;  // once the section is left
   std::uint64_t spin_end_ns_ = 0;
   std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
-  bool counts_ = true;
+  bool keeps_engine_off_ = true;
   bool expired_ = false;
   std::size_t count_ = 0;
 };

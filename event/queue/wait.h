@@ -1,5 +1,5 @@
-// How a thread waits for events: it looks, drives its queue's home shard, spins as the queue's wait mode
-// says, and sleeps as leader or follower.
+// How a thread waits for events: it looks into its queue, drives the queue's home shard, spins as the queue's
+// wait mode says, and sleeps as leader or follower.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace exs {
 
 // Takes at most `max` events once `min` are there, or whatever is there when the limit is reached. EINTR: a
 // signal was caught and fewer than `min` events are there; none was taken. EBADF: the queue was closed
-// meanwhile. `section`: the caller's, in which it found the queue and which a wait of more than a moment
-// leaves; else the caller holds the queue. Thread: any.
+// meanwhile. `section`: the one in which the caller found the queue, left by a wait of more than a moment;
+// null: the caller holds the queue. Thread: any.
 Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
                                     WaitLimit limit, ReadSection* section = nullptr);
 

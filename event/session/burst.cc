@@ -13,7 +13,7 @@ constexpr std::uint64_t kExampleNs = 100'000;
 
 bool Burst::begins_with_next_send(bool combines) {
   if (begun_ && combines) return false;
-  const std::uint64_t now_ns = begun_ ? monotonic_ns() : shard_.looked_ns();
+  const std::uint64_t now_ns = begun_ ? shard_.clock().now_ns() : shard_.polled_ns();
   const std::uint64_t apart_ns = now_ns - at_ns_;
   at_ns_ = now_ns;
   return apart_ns > (begun_ ? kSameBurstNs : kExampleNs);
@@ -22,16 +22,16 @@ bool Burst::begins_with_next_send(bool combines) {
 void Burst::extend() {
   if (begun_) return;
   begun_ = true;
-  shard_.join_turn(client_);
+  shard_.begin_burst(client_);
 }
 
 void Burst::ended() {
   begun_ = false;
-  at_ns_ = shard_.looked_ns();
+  at_ns_ = shard_.polled_ns();
 }
 
 void Burst::leave() {
-  if (begun_) shard_.leave_turn(client_);
+  if (begun_) shard_.leave_burst(client_);
   begun_ = false;
 }
 

@@ -12,7 +12,7 @@ namespace exs {
 class Burst {
  public:
   // `client` hears of the end of each burst.
-  Burst(Shard& shard, TurnClient& client) : shard_(shard), client_(client) {}
+  Burst(Shard& shard, BurstClient& client) : shard_(shard), client_(client) {}
 
   // Before each send. True: it begins another burst, so what the connection holds back must leave first.
   // `combines`: the connection holds bytes back.
@@ -25,7 +25,7 @@ class Burst {
 
  private:
   Shard& shard_;
-  TurnClient& client_;
+  BurstClient& client_;
   bool begun_ = false;
   std::uint64_t at_ns_ = 0;  // when the burst began, or the last one ended
 };

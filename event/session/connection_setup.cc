@@ -31,7 +31,7 @@ std::string name_of_connection(int socket, const char* direction, const sockaddr
 
 void ConnectionSetup::drop_link() {
   link_->close();
-  shard().bury({std::move(link_), nullptr});
+  shard().destroy_later({std::move(link_), nullptr});
 }
 
 void ConnectionSetup::stop() {

@@ -25,7 +25,7 @@ class KeepAlive {
     owner_ = owner;
     heard_ = true;
     silent_periods_ = 0;
-    due_.set(shard_, monotonic_ns() + period_ns, owner);
+    due_.set(shard_, shard_.clock().now_ns() + period_ns, owner);
   }
   void stop() noexcept { due_.drop(); }
   // Something came from the peer.

@@ -82,7 +82,7 @@ Status LinkSession::accepted(Carrier carrier) {
   if (!status.ok()) return status;
   set_small_bytes(small_bytes);
   set_state(State::kConnected);
-  arm(deadline_after(options_.connect_limit_ns));  // until the peer's first message
+  arm(shard()->clock().deadline_after(options_.connect_limit_ns));  // until the peer's first message
   set_keepalive(options_.keepalive_ns);
   inherit_limit(proto::Direction::kSend, options_.send_limit);
   inherit_limit(proto::Direction::kReceive, options_.receive_limit);
@@ -124,7 +124,7 @@ void LinkSession::start(proto::Direction direction, const proto::Operation& oper
   } else {
     connection_->post_receive(operation);
   }
-  if (in_stream && connection_ && connection_->is_combining()) shard()->bytes_held();
+  if (in_stream && connection_ && connection_->is_combining()) shard()->combining_pending();
 }
 
 void LinkSession::extend_burst() {
@@ -133,7 +133,7 @@ void LinkSession::extend_burst() {
   if (connection_) burst_.extend();
 }
 
-void LinkSession::turn_ended() {
+void LinkSession::burst_ended() {
   burst_.ended();
   if (connection_) connection_->end_burst();
   stepped();
@@ -244,7 +244,7 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   set_state(State::kClosing);
   keepalive_.stop();  // a close has its own limit
   if (linger_ns == 0) return abort(Status(ECANCELED));
-  arm(monotonic_ns() + linger_ns);
+  arm(shard()->clock().now_ns() + linger_ns);
   connection_->close();
 }
 
@@ -283,7 +283,7 @@ void LinkSession::give_up_link() {
     last_agreement_ = connection_->agreement();
   }
   kernel::shutdown(descriptor()->number(), SHUT_RDWR);
-  shard()->bury({std::move(link_), std::move(connection_)});
+  shard()->destroy_later({std::move(link_), std::move(connection_)});
   burst_.leave();
   shard()->detach(token_);
 }

@@ -16,7 +16,7 @@ namespace exs {
 
 class LinkSession final : public Session,
                           public CompletionClient,
-                          public TurnClient,
+                          public BurstClient,
                           public SetupClient,
                           public proto::OutcomeSink {
  public:
@@ -56,7 +56,7 @@ class LinkSession final : public Session,
 
  private:
   void stepped() override;
-  void turn_ended() override;
+  void burst_ended() override;
   void extend_burst();
   [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;

@@ -42,7 +42,7 @@ OutgoingSetup::OutgoingSetup(const Context& context, const sockaddr_storage& pee
     : ConnectionSetup(context),
       peer_(peer),
       peer_bytes_(peer_bytes),
-      deadline_ns_(deadline_after(options().connect_limit_ns)) {}
+      deadline_ns_(shard().clock().deadline_after(options().connect_limit_ns)) {}
 
 void OutgoingSetup::start() {
   route().plan(shard(), address());
@@ -87,7 +87,7 @@ Status OutgoingSetup::connect_by_device() {
                                  {greeting.view(), proto::link_depths(widest(options().wishes))}, token());
   if (!link) return link.error();
   link_ = std::move(*link);
-  const std::uint64_t part_ns = deadline_after(options().connect_limit_ns / kDevicePart);
+  const std::uint64_t part_ns = shard().clock().deadline_after(options().connect_limit_ns / kDevicePart);
   arm(route().has_other_way() ? std::min(part_ns, deadline_ns_) : deadline_ns_);
   return Status();
 }
@@ -127,7 +127,7 @@ Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& lim
   auto pending = route().take_upgrade();
   limit = pending->why_not();
   const std::vector<std::byte> data(link_->private_data().begin(), link_->private_data().end());
-  shard().bury({std::move(link_), nullptr});
+  shard().destroy_later({std::move(link_), nullptr});
   auto link = upgrade()->adopt(std::move(pending), socket(), {data, proto::link_depths(agreement)}, token());
   if (!link) return link.error();
   link_ = std::move(*link);

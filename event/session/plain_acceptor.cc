@@ -140,7 +140,7 @@ void PlainAcceptor::unwatch() {
 void PlainAcceptor::starve(int error) {
   log(LogLevel::kWarn, "socket %d: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
       descriptor()->number(), std::strerror(error));
-  starved_.set(*shard(), monotonic_ns() + kStarvedNs, shared_from_this());
+  starved_.set(*shard(), shard()->clock().now_ns() + kStarvedNs, shared_from_this());
 }
 
 bool PlainAcceptor::look_around() {

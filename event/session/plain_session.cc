@@ -338,7 +338,7 @@ void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
   if (state() == State::kEnded || sends_.empty() || linger_ns == 0) return end(ECANCELED);
   set_state(State::kClosing);
   fail_all(proto::Direction::kReceive, ECANCELED);
-  linger_.set(*shard(), monotonic_ns() + linger_ns, shared_from_this());
+  linger_.set(*shard(), shard()->clock().now_ns() + linger_ns, shared_from_this());
 }
 
 void PlainSession::abort(Status why) {

@@ -69,13 +69,13 @@ std::uint32_t Session::cancel(const proto::Selection& selection) {
 
 void Session::note_stall(bool stalled) {
   if (stalled == (stalled_since_ns_ != 0)) return;
-  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t now_ns = shard_->clock().now_ns();
   if (!stalled) stalled_ns_ += now_ns - stalled_since_ns_;
   stalled_since_ns_ = stalled ? now_ns : 0;
 }
 
 std::uint64_t Session::stalled_ns() const {
-  return stalled_since_ns_ == 0 ? stalled_ns_ : stalled_ns_ + (monotonic_ns() - stalled_since_ns_);
+  return stalled_since_ns_ == 0 ? stalled_ns_ : stalled_ns_ + (shard_->clock().now_ns() - stalled_since_ns_);
 }
 
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,

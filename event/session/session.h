@@ -42,7 +42,7 @@ class Session : public TransferClient {
   }
   // With the time of its post, where there is a limit.
   [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {
-    if (is_limited(direction) && !operation.persistent) operation.posted_ns = monotonic_ns();
+    if (is_limited(direction) && !operation.persistent) operation.posted_ns = shard_->clock().now_ns();
     return operation;
   }
   [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }

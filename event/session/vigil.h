@@ -26,7 +26,7 @@ class Vigil {
     if (next_.is_set()) return;
     owner_ = owner;
     interval_ns_ = kShortestNs;
-    next_.set(shard_, monotonic_ns() + interval_ns_, owner);
+    next_.set(shard_, shard_.clock().now_ns() + interval_ns_, owner);
   }
 
  private:

@@ -66,7 +66,7 @@ class WindowReader {
     const auto moved = waited_.outcome(transfer_, deadline_ns_);
     if (!moved) return moved.error();
     if (*moved != length_bytes) return Status(ECANCELED);
-    return deadline_ns_ != kNoDeadline && monotonic_ns() >= deadline_ns_ ? Status(ETIMEDOUT) : Status();
+    return deadline_ns_ != kNoDeadline && Clock().now_ns() >= deadline_ns_ ? Status(ETIMEDOUT) : Status();
   }
 
   Library& library_;
@@ -90,7 +90,7 @@ ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t r
     if (!waited->parties().session->allows_persistent()) return failure(EOPNOTSUPP);
     if (window_offset % alignof(exs_window_t) != 0 || length == 0) return failure(EINVAL);
     const std::uint64_t deadline_ns =
-        timeout_ns < 0 ? kNoDeadline : deadline_after(static_cast<std::uint64_t>(timeout_ns));
+        timeout_ns < 0 ? kNoDeadline : Clock().deadline_after(static_cast<std::uint64_t>(timeout_ns));
     const Piece into{static_cast<std::byte*>(buffer), length, region};
     WindowReader reader(library, *waited, window_offset, deadline_ns);
     if (const Status status = reader.snapshot(into, offset); !status.ok()) return failure(status);

@@ -94,13 +94,13 @@ BOOST_AUTO_TEST_CASE(the_engine_comes_back_after_a_spinning_waiter_has_gone) {
 }
 
 BOOST_AUTO_TEST_CASE(the_engine_comes_back_after_a_leader_has_gone) {
-  Rang rang;
+  ReadyPorts ready;
   WaitLimit over = WaitLimit::until(1);
   sigset_t none;
   sigemptyset(&none);
   for (int i = 0; i < 200; ++i) {
     BOOST_REQUIRE(shard->try_lead());
-    BOOST_TEST(shard->sleep_as_leader(over, &none, rang).ok());
+    BOOST_TEST(shard->sleep_as_leader(over, &none, ready).ok());
     shard->stop_leading();
     if (i % 4 != 0) continue;  // leaders come and go faster than the engine looks, too
     const int before = client->completions;

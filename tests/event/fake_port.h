@@ -106,7 +106,7 @@ struct ShardFixture {
   FakePort& port = *provider.port;
 
   // As a thread that waits and spins.
-  void drive() { shard->drive_as_waiter(monotonic_ns(), true); }
+  void drive() { shard->drive(monotonic_ns(), true); }
   template <typename Body>
   void execute(Body&& body) {
     shard->execute(make_task(std::forward<Body>(body)));

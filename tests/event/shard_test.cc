@@ -186,89 +186,89 @@ BOOST_AUTO_TEST_CASE(one_thread_leads_and_others_follow_while_it_does) {
 }
 
 BOOST_AUTO_TEST_CASE(a_leader_is_woken_by_the_network_by_a_call_and_by_its_limit) {
-  Rang rang;
+  ReadyPorts ready;
   WaitLimit never = WaitLimit::until(kNoDeadline);
   sigset_t none;
   sigemptyset(&none);
   BOOST_REQUIRE(shard->try_lead());
   WaitLimit over = WaitLimit::until(1);
-  BOOST_TEST(shard->sleep_as_leader(over, &none, rang).ok());  // long over
+  BOOST_TEST(shard->sleep_as_leader(over, &none, ready).ok());  // long over
   shard->wake_leader();
-  BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
+  BOOST_TEST(shard->sleep_as_leader(never, &none, ready).ok());
   port.bring({});
-  BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
+  BOOST_TEST(shard->sleep_as_leader(never, &none, ready).ok());
   drive();
   shard->stop_leading();
 }
 
-BOOST_AUTO_TEST_CASE(a_leader_learns_what_rang_and_a_glance_takes_it_in) {
+BOOST_AUTO_TEST_CASE(a_leader_learns_what_rang_and_takes_it_in_by_polling_memory) {
   const std::uint64_t token = attached();
   port.rings_for_messages = true;
-  Rang rang;
+  ReadyPorts ready;
   WaitLimit never = WaitLimit::until(kNoDeadline);
   BOOST_REQUIRE(shard->try_lead());
   port.bring(completion_for(token, 7));
-  BOOST_TEST(shard->sleep_as_leader(never, nullptr, rang).ok());
-  BOOST_TEST(rang.count() == 1U);
-  BOOST_TEST(shard->glance_as_waiter(true, rang));
+  BOOST_TEST(shard->sleep_as_leader(never, nullptr, ready).ok());
+  BOOST_TEST(ready.count() == 1U);
+  BOOST_TEST(shard->poll_memory(true, ready));
   BOOST_TEST((client->tokens == std::vector<std::uint64_t>{7}));
   BOOST_TEST(port.looks == 0);
   shard->stop_leading();
 }
 
-BOOST_AUTO_TEST_CASE(a_glance_is_not_enough_when_something_else_rang) {
-  Rang rang;
+BOOST_AUTO_TEST_CASE(polling_memory_is_not_enough_when_something_else_rang) {
+  ReadyPorts ready;
   WaitLimit never = WaitLimit::until(kNoDeadline);
   BOOST_REQUIRE(shard->try_lead());
   port.bring({});
-  BOOST_TEST(shard->sleep_as_leader(never, nullptr, rang).ok());
-  BOOST_TEST(!shard->glance_as_waiter(true, rang));
+  BOOST_TEST(shard->sleep_as_leader(never, nullptr, ready).ok());
+  BOOST_TEST(!shard->poll_memory(true, ready));
   // Nothing but the time ended this sleep, and then all want a look.
   drive();
   WaitLimit over = WaitLimit::until(1);
-  BOOST_TEST(shard->sleep_as_leader(over, nullptr, rang).ok());
-  BOOST_TEST(!shard->glance_as_waiter(true, rang));
+  BOOST_TEST(shard->sleep_as_leader(over, nullptr, ready).ok());
+  BOOST_TEST(!shard->poll_memory(true, ready));
   shard->stop_leading();
 }
 
-// A port may have work that no glance finds, and its descriptor is not heard while it keeps threads from
+// A port may have work that memory does not show, and its descriptor is not heard while it keeps threads from
 // sleeping.
 BOOST_AUTO_TEST_CASE(a_leader_that_may_not_sleep_or_is_overdue_looks_everywhere) {
-  Rang rang;
+  ReadyPorts ready;
   WaitLimit never = WaitLimit::until(kNoDeadline);
   BOOST_REQUIRE(shard->try_lead());
   port.quiet = false;
-  BOOST_TEST(shard->sleep_as_leader(never, nullptr, rang).ok());
-  BOOST_TEST(rang.all());
+  BOOST_TEST(shard->sleep_as_leader(never, nullptr, ready).ok());
+  BOOST_TEST(ready.all());
   port.quiet = true;
   port.deadline_ns = 1;
   port.bring({});
-  BOOST_TEST(shard->sleep_as_leader(never, nullptr, rang).ok());
-  BOOST_TEST(rang.all());
+  BOOST_TEST(shard->sleep_as_leader(never, nullptr, ready).ok());
+  BOOST_TEST(ready.all());
   shard->stop_leading();
 }
 
-BOOST_AUTO_TEST_CASE(among_many_glances_are_full_looks) {
-  int glances = 0;
-  while (shard->glance_as_waiter(true, Rang())) ++glances;
-  BOOST_TEST(glances > 0);
+BOOST_AUTO_TEST_CASE(after_a_few_polls_of_memory_everything_is_due) {
+  int polls = 0;
+  while (shard->poll_memory(true, ReadyPorts())) ++polls;
+  BOOST_TEST(polls > 0);
   BOOST_TEST(port.looks == 0);
   drive();
-  BOOST_TEST(shard->glance_as_waiter(true, Rang()));
+  BOOST_TEST(shard->poll_memory(true, ReadyPorts()));
 }
 
 BOOST_AUTO_TEST_CASE(a_leader_sleeps_no_longer_than_timers_and_port_allow) {
-  Rang rang;
+  ReadyPorts ready;
   WaitLimit never = WaitLimit::until(kNoDeadline);
   sigset_t none;
   sigemptyset(&none);
   const auto timer = std::make_shared<Timer>();
   execute([&](Shard& owner) { owner.arm_timer(1, timer); });
   BOOST_REQUIRE(shard->try_lead());
-  BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
+  BOOST_TEST(shard->sleep_as_leader(never, &none, ready).ok());
   drive();
   port.deadline_ns = 1;
-  BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
+  BOOST_TEST(shard->sleep_as_leader(never, &none, ready).ok());
   shard->stop_leading();
 }
 

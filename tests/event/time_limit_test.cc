@@ -38,7 +38,7 @@ struct Fixture : ShardFixture {
   }
   // Late operations that a notice tells of at that time; 0: none is there.
   std::uint32_t told_at(std::uint64_t now_ns) {
-    shard->drive_as_waiter(now_ns, true);
+    shard->drive(now_ns, true);
     exs_event_t event{};
     if (queue->take(&event, 1, 1) == 0) return 0;
     BOOST_TEST(event.exs_evt_type == EXS_EVT_RECVTIMEOUT);
@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(notices_that_wait_tell_the_latest_count) {
   post(1000);
   post(1000);
   post(1150);
-  shard->drive_as_waiter(1100, true);
-  shard->drive_as_waiter(1200, true);
+  shard->drive(1100, true);
+  shard->drive(1200, true);
   end(1000);
   BOOST_TEST(told_at(1250) == 2U);  // of three, one has ended
 }

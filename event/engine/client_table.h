@@ -1,0 +1,73 @@
+// Who receives the completions of a shard's links and listeners, by the tokens that name them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/provider/provider.h"
+
+namespace exs {
+
+// Receives the completions of one link or listener. Thread: shard.
+class CompletionClient {
+ public:
+  virtual ~CompletionClient() = default;
+  virtual void complete(const Completion& completion) = 0;
+};
+
+// A token is the client's slot and a number that makes it like no other. Thread: shard.
+class ClientTable {
+ public:
+  // Holds the client until it is removed. No token is given twice, and none is 0.
+  [[nodiscard]] std::uint64_t add(std::shared_ptr<CompletionClient> client) {
+    if (free_slots_.empty()) {
+      free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    const std::uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    const std::uint64_t token = next_serial_++ << kSlotBits | slot;
+    slots_[slot] = {token, std::move(client)};
+    return token;
+  }
+  // The client lives until destroy_removed(), because it may be what removes itself.
+  void remove(std::uint64_t token) {
+    Slot* const found = slot_of(token);
+    if (found == nullptr) return;
+    removed_.push_back(std::move(found->client));
+    *found = {};
+    free_slots_.push_back(static_cast<std::uint32_t>(found - slots_.data()));
+  }
+  // Null: the client has been removed. Lives as long as add() and remove() say.
+  [[nodiscard]] CompletionClient* find(std::uint64_t token) {
+    const Slot* const found = slot_of(token);
+    return found == nullptr ? nullptr : found->client.get();
+  }
+  void destroy_removed() { removed_.clear(); }
+  void destroy_all() {
+    slots_.clear();
+    removed_.clear();
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t token = 0;
+    std::shared_ptr<CompletionClient> client;
+  };
+  // More clients than a process can have descriptors; the rest of a token never comes round.
+  static constexpr int kSlotBits = 24;
+
+  Slot* slot_of(std::uint64_t token) {
+    const std::uint64_t slot = token & ((std::uint64_t{1} << kSlotBits) - 1);
+    return slot < slots_.size() && slots_[slot].token == token ? &slots_[slot] : nullptr;
+  }
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::uint64_t next_serial_ = 1;
+  std::vector<std::shared_ptr<CompletionClient>> removed_;
+};
+
+}  // namespace exs

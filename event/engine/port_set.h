@@ -1,0 +1,116 @@
+// The ports of a shard, one for each provider that plays a role and one for the readiness of plain sockets:
+// polled as often as each is worth it, and armed before a thread sleeps on them.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "event/engine/readiness.h"
+#include "src/provider/provider_set.h"
+
+namespace exs {
+
+inline constexpr std::size_t kPortsMax = kRoles.size() + 1;
+
+// The ports whose descriptors were readable when a sleep ended, by their slot. All: something else is due.
+using ReadyPorts = std::bitset<kPortsMax>;
+
+inline ReadyPorts all_ports() {
+  return ReadyPorts().set();
+}
+
+// What a thread asleep on the ports polls: their descriptors, and behind them one of its own.
+class WatchedPorts {
+ public:
+  // Of the next port; at last, the thread's own.
+  void add(int descriptor) { watched_[count_++] = {descriptor, POLLIN, 0}; }
+  [[nodiscard]] std::span<pollfd> descriptors() { return {watched_.data(), count_}; }
+  // After the sleep.
+  [[nodiscard]] ReadyPorts ready() const {
+    ReadyPorts ready;
+    for (std::size_t i = 0; i + 1 < count_; ++i) ready[i] = watched_[i].revents != 0;
+    return ready;
+  }
+  [[nodiscard]] bool own_is_ready() const { return watched_[count_ - 1].revents != 0; }
+
+ private:
+  std::array<pollfd, kPortsMax + 1> watched_;
+  std::size_t count_ = 0;
+};
+
+// Thread: shard, unless a method says otherwise.
+class PortSet {
+ public:
+  // Before anything else.
+  Status open(ProviderSet& providers);
+
+  // Of the provider that plays the role. Null: nobody does, or its port could not be opened (`why_missing`).
+  [[nodiscard]] Port* player(Role role) const { return players_[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] const Reason& why_missing(Role role) const {
+    return missing_[static_cast<std::size_t>(role)];
+  }
+  // Null: not opened yet.
+  [[nodiscard]] Readiness* readiness() const { return readiness_; }
+  Result<Readiness*> open_readiness();
+  void bind_engine_thread();
+
+  // Polls each port; one that is not `ready` and has nothing due, its memory only.
+  void poll_all(std::uint64_t now_ns, const ReadyPorts& ready);
+  // Polls what takes neither the time nor, but for `ready` ports, a system call. `now_ns` may be a moment
+  // old. False: something needs poll_all().
+  [[nodiscard]] bool poll_memory(std::uint64_t now_ns, const ReadyPorts& ready);
+  void flush();
+  // Starts what was posted, and gives `take` each completion that is there. False: none was.
+  template <typename Take>
+  bool take_completions(Take&& take) {
+    bool some = false;
+    for (PortSlot& slot : slots_) {
+      slot.port->flush();
+      const std::size_t count = slot.port->poll(completions_);
+      for (std::size_t i = 0; i < count; ++i) take(completions_[i]);
+      some = some || count > 0;
+    }
+    return some;
+  }
+  [[nodiscard]] std::uint64_t next_deadline_ns() const;
+  [[nodiscard]] WatchedPorts watched() const;
+
+  // Peers ring from now on. False: there is work already.
+  [[nodiscard]] bool arm();
+  void disarm();
+  [[nodiscard]] bool is_armed() const { return armed_; }
+
+  // Thread: any. Moves whenever something came from the network.
+  [[nodiscard]] std::uint64_t arrivals() const { return arrivals_.load(std::memory_order_relaxed); }
+
+ private:
+  // A port and when it last had something, so that a silent one costs a busy one little.
+  struct PortSlot {
+    std::unique_ptr<Port> port;
+    std::uint64_t arrivals = 0;
+    std::uint64_t polled_ns = 0;
+    std::uint64_t busy_ns = 0;
+  };
+  Status open_player(ProviderSet& providers, Role role);
+  void note_arrivals(PortSlot& slot, std::uint64_t now_ns);
+  [[nodiscard]] static bool is_due(const PortSlot& slot, std::uint64_t now_ns, std::uint64_t last_busy_ns);
+
+  std::vector<PortSlot> slots_;
+  std::array<Port*, kRoles.size()> players_{};  // constant after open(), as are the reasons
+  std::array<Reason, kRoles.size()> missing_;
+  Readiness* readiness_ = nullptr;
+  std::array<Completion, 64> completions_;  // here, because clearing it each time shows
+  bool armed_ = false;
+  std::uint64_t busy_ns_ = 0;               // when any port last had something
+  std::atomic<std::uint64_t> arrivals_{0};  // written by the shard, read by waiting threads: a hint
+};
+
+}  // namespace exs
