@@ -50,7 +50,8 @@ class Engine {
   // The leader has left: take over the watch in a millisecond if no one else has by then, or in four if
   // leaders have come back lately.
   void leader_left();
-  // --- Thread: shard --- Bytes are held back until the burst ends. `at_once`: do not rely on the alarm of an
+  // --- Thread: shard ---
+  // Bytes are held back until the burst ends. `at_once`: do not rely on the alarm of an
   // engine that stands by.
   void end_burst_soon(bool at_once);
   // A waiting thread drives: an engine that stands by may go on doing so.

@@ -96,7 +96,8 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     release_and_combine();
   }
 
-  // --- Thread: any that waits --- Polls the network once, unless another thread drives. `keeps_engine_off`:
+  // --- Thread: any that waits ---
+  // Polls the network once, unless another thread drives. `keeps_engine_off`:
   // the thread will be back within a moment, so the engine may stand by.
   void drive(std::uint64_t now_ns, bool keeps_engine_off) { drive(now_ns, keeps_engine_off, all_ports()); }
   // After a sleep that only `ready` ended: of the other ports only memory is polled.
@@ -116,9 +117,9 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   [[nodiscard]] bool start_following() { return watch_.start_following(); }
   void stop_following() { watch_.stop_following(); }
 
-  // --- Thread: shard --- The calling thread holds the drive lock: checked in debug builds, and by clang's
-  // analysis in all callers of what follows. Every method that says "Thread: shard", here or of a session,
-  // opens with it.
+  // --- Thread: shard ---
+  // The calling thread holds the drive lock: checked in debug builds, and by clang's analysis in all callers of
+  // what follows. Every method that says "Thread: shard", here or of a session, opens with it.
   void assert_held() const EXS_ASSERT_CAPABILITY(lock_) { lock_.assert_held(); }
   // Of the provider that plays the role. Null: nobody does, or its port could not be opened (`why_no_port`).
   [[nodiscard]] Port* port(Role role) EXS_REQUIRES(lock_);

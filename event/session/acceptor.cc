@@ -92,6 +92,7 @@ Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescripto
       polls_(descriptor_) {}
 
 void Acceptor::post(Accept accept) {
+  shard_->assert_held();
   if (closed_) return finish(accept, ECANCELED, -1);
   if (const Status status = listen_once(); !status.ok()) return finish(accept, status.error(), -1);
   accepts_.push_back(std::move(accept));
@@ -120,6 +121,7 @@ Status Acceptor::listen() {
 }
 
 Status Acceptor::listen_on_network() {
+  shard_->assert_held();
   token_ = shard_->attach(shared_from_this());
   auto listener = open_listener();
   if (!listener) {
@@ -131,6 +133,7 @@ Status Acceptor::listen_on_network() {
 }
 
 Status Acceptor::listen_on(const Entrances::Own& own) {
+  shard_->assert_held();
   Port* const port = shard_->port(own.role);
   Connector* const connector = port != nullptr ? port->connector() : nullptr;
   if (connector == nullptr) return Status(ENODEV);
@@ -150,6 +153,7 @@ ListenParameters Acceptor::listen_parameters(ProcessListener* own) const {
 }
 
 Result<std::unique_ptr<PortListener>> Acceptor::open_listener() {
+  shard_->assert_held();
   Port* const port = shard_->port(Role::kNetwork);
   Connector* const connector = port != nullptr ? port->connector() : nullptr;
   if (connector == nullptr) return failure(EOPNOTSUPP);
@@ -175,6 +179,7 @@ void Acceptor::handed_over(std::optional<Accept> unused) {
 }
 
 void Acceptor::complete(const Completion& completion) {
+  shard_->assert_held();
   if (completion.kind == CompletionKind::kRequest) step();
 }
 
@@ -184,6 +189,7 @@ void Acceptor::step() {
 }
 
 void Acceptor::poll(ControlTarget target, std::uint32_t events) {
+  shard_->assert_held();
   polls_.add(std::move(target), events);
   if (closed_) return polls_.cancel_all();
   if (!listen_once().ok()) return polls_.answer(EXS_POLLERR);
@@ -206,6 +212,7 @@ bool Acceptor::hold_request() {
 }
 
 std::uint32_t Acceptor::cancel(const proto::Selection& selection) {
+  shard_->assert_held();
   std::uint32_t cancelled = polls_.cancel(selection);
   for (std::size_t left = accepts_.count(); left > 0; --left) {
     Accept accept = accepts_.pop_front();
@@ -269,6 +276,7 @@ void Acceptor::fail_accepts(int error) {
 }
 
 void Acceptor::close(const ControlTarget& target) {
+  shard_->assert_held();
   closed_ = true;
   fail_accepts(ECANCELED);
   polls_.cancel_all();

@@ -30,6 +30,7 @@ std::string name_of_connection(int socket, const char* direction, const sockaddr
 }  // namespace
 
 void ConnectionSetup::drop_link() {
+  shard().assert_held();
   link_->close();
   shard().destroy_later({std::move(link_), nullptr});
 }

@@ -30,6 +30,7 @@ void IncomingSetup::take_request(std::optional<Role> way) {
 }
 
 Status IncomingSetup::begin_upgrade() {
+  shard().assert_held();
   if (request_->upgradable() == nullptr) return Status(EPROTO);
   auto begun = upgrade()->begin(route().invitation(), token());
   if (!begun) return begun.error();
@@ -45,6 +46,7 @@ void IncomingSetup::upgrade_ready(Status status) {
 
 // What set the connection up carries it.
 Result<Carrier> IncomingSetup::accept_as_it_came() {
+  shard().assert_held();
   Port* const port = shard().port(came_by_);
   if (port == nullptr) return failure(EOPNOTSUPP);  // it could not be opened on this shard; logged then
   const auto data = route().answer(hello().view(), came_by_);
@@ -56,6 +58,7 @@ Result<Carrier> IncomingSetup::accept_as_it_came() {
 }
 
 Result<Carrier> IncomingSetup::accept_by_upgrade() {
+  shard().assert_held();
   const Reason limit = upgrade_->why_not();
   const auto peer_data = request_->private_data();
   auto link =

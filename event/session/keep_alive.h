@@ -21,6 +21,7 @@ class KeepAlive {
 
   // `owner`: of this object.
   void start(std::uint64_t period_ns, const std::shared_ptr<void>& owner) {
+    shard_.assert_held();
     period_ns_ = period_ns;
     owner_ = owner;
     heard_ = true;
@@ -33,6 +34,7 @@ class KeepAlive {
 
  private:
   void end_period(std::uint64_t now_ns) {
+    shard_.assert_held();
     silent_periods_ = heard_ ? 0 : silent_periods_ + 1;
     heard_ = false;
     if (silent_periods_ > 1) return silent_(Silence::kTwoPeriods);

@@ -20,6 +20,7 @@ LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDes
 LinkSession::~LinkSession() = default;
 
 proto::Counters LinkSession::counters() const {
+  shard()->assert_held();
   return connection_ ? connection_->counters() : last_counters_;
 }
 
@@ -51,6 +52,7 @@ ConnectionSetup::Context LinkSession::setup_context() {
 }
 
 void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target) {
+  shard()->assert_held();
   connect_target_ = std::move(target);
   set_state(State::kConnecting);
   const auto setup = std::make_shared<OutgoingSetup>(setup_context(), peer, peer_bytes);
@@ -60,12 +62,14 @@ void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Co
 
 void LinkSession::accept(AcceptableRequest acceptable, const Reason& why_no_device,
                          IncomingSetup::Accepted done) {
+  shard()->assert_held();
   const auto setup = std::make_shared<IncomingSetup>(setup_context(), std::move(acceptable), std::move(done));
   setup_ = setup;
   setup->start(why_no_device);
 }
 
 std::uint64_t LinkSession::renew_token() {
+  shard()->assert_held();
   if (token_ != 0) shard()->detach(token_);
   token_ = shard()->attach(std::static_pointer_cast<LinkSession>(shared_from_this()));
   return token_;
@@ -114,6 +118,7 @@ void LinkSession::end_connect(Status why) {
 // ---------------------------------------------------------------- the life of a connection
 
 void LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
+  shard()->assert_held();
   const bool in_stream = direction == proto::Direction::kSend && is_stream();
   if (in_stream && connection_) extend_burst();
   if (!connection_) {  // ended between admit() and here
@@ -134,17 +139,20 @@ void LinkSession::extend_burst() {
 }
 
 void LinkSession::burst_ended() {
+  shard()->assert_held();
   burst_.ended();
   if (connection_) connection_->end_burst();
   stepped();
 }
 
 void LinkSession::set_nodelay(bool nodelay) {
+  shard()->assert_held();
   nodelay_ = nodelay;
   if (connection_) connection_->set_nodelay(nodelay);
 }
 
 void LinkSession::complete(const Completion& completion) {
+  shard()->assert_held();
   if (const auto setup = setup_) {
     setup->complete(completion);
   } else {
@@ -184,6 +192,7 @@ void LinkSession::stepped() {
 }
 
 void LinkSession::shutdown(int how, ControlTarget target) {
+  shard()->assert_held();
   if (target.queue) shutdown_targets_.push_back(std::move(target));
   if (!connection_) return tell_shutdowns(ECONNRESET);
   if (how != SHUT_RD) connection_->shutdown_sending();
@@ -212,6 +221,7 @@ std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
 }
 
 void LinkSession::set_keepalive(std::uint64_t period_ns) {
+  shard()->assert_held();
   keepalive_.stop();
   if (period_ns != 0 && state() == State::kConnected) keepalive_.start(period_ns, shared_from_this());
 }
@@ -224,19 +234,23 @@ void LinkSession::peer_is_silent(KeepAlive::Silence silence) {
 }
 
 void LinkSession::flush() {
+  shard()->assert_held();
   if (connection_) connection_->flush();
 }
 
 proto::Cancelled LinkSession::cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                                int error) {
+  shard()->assert_held();
   return connection_ ? connection_->cancel(direction, selection, error) : proto::Cancelled{};
 }
 
 proto::Readiness LinkSession::readiness() const {
+  shard()->assert_held();
   return connection_ ? connection_->readiness() : proto::Readiness{};
 }
 
 void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
+  shard()->assert_held();
   close_targets_.push_back(std::move(target));
   cancel_polls();
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
@@ -249,6 +263,7 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
 }
 
 void LinkSession::abort(Status why) {
+  shard()->assert_held();
   if (connection_ && link_) {
     connection_->abort(why);
   } else {
@@ -275,6 +290,7 @@ void LinkSession::failed(Status why) {
 
 // The link and the protocol engine may be what called us: they die with the shard's batch, not here.
 void LinkSession::give_up_link() {
+  shard()->assert_held();
   if (setup_) setup_->stop();
   if (link_) link_->close();
   note_stall(false);

@@ -81,6 +81,7 @@ void OutgoingSetup::try_next_way() {
 }
 
 Status OutgoingSetup::connect_by_device() {
+  shard().assert_held();
   const auto greeting = hello();
   Connector* const connector = shard().port(way_)->connector();
   auto link = connector->connect(socket(), &address(), peer_bytes_,
@@ -93,6 +94,7 @@ Status OutgoingSetup::connect_by_device() {
 }
 
 Status OutgoingSetup::connect_by_network() {
+  shard().assert_held();
   const auto data = route().ask(shard(), hello().view());
   if (!data) return data.error();
   Port* const port = shard().port(Role::kNetwork);
@@ -121,6 +123,7 @@ void OutgoingSetup::established() {
 
 // The network link has set the connection up; from here on it only tells whether the peer lives.
 Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& limit) {
+  shard().assert_held();
   UpgradableLink* const upgradable = link_->upgradable();
   if (upgradable == nullptr) return Status(EPROTO);
   if (const Status status = upgradable->release(); !status.ok()) return status;

@@ -75,6 +75,7 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::next_acceptable(PortListener& 
 }
 
 std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
+  shard()->assert_held();
   for (;;) {
     if (!descriptor()->is_there()) {
       fail_accepts(ECANCELED);
@@ -117,12 +118,14 @@ bool PlainAcceptor::has_request() {
 }
 
 void PlainAcceptor::complete(const Completion& completion) {
+  shard()->assert_held();
   if (completion.kind != CompletionKind::kReadiness) return;
   watched_ = false;
   step();
 }
 
 void PlainAcceptor::watch() {
+  shard()->assert_held();
   vigil_.keep(shared_from_this());
   if (watched_) return;
   const auto readiness = shard()->readiness();
@@ -133,6 +136,7 @@ void PlainAcceptor::watch() {
 }
 
 void PlainAcceptor::unwatch() {
+  shard()->assert_held();
   if (watched_ && descriptor()->is_there()) (*shard()->readiness())->unwatch(descriptor()->number(), token());
   watched_ = false;
 }

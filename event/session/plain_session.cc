@@ -98,6 +98,7 @@ void PlainSession::set_keepalive(std::uint64_t period_ns) {
 // ---------------------------------------------------------------- bytes
 
 void PlainSession::start(proto::Direction direction, const proto::Operation& operation) {
+  shard()->assert_held();
   Fifo<Transfer>& waiting = line(direction);
   waiting.push_back({operation, 0});
   if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // between admit() and here
@@ -206,6 +207,7 @@ void PlainSession::fail_all(proto::Direction direction, int error) {
 
 // A partial segment that MSG_MORE keeps back leaves when the cork is taken out, even if none is in.
 void PlainSession::flush() {
+  shard()->assert_held();
   if (state() == State::kEnded || !descriptor()->is_there()) return;
   int corked = 0;
   socklen_t length = sizeof corked;
@@ -217,6 +219,7 @@ void PlainSession::flush() {
 // ---------------------------------------------------------------- waiting for the kernel
 
 void PlainSession::await_kernel() {
+  shard()->assert_held();
   std::uint32_t wanted = 0;
   if (!sends_.empty()) wanted |= EPOLLOUT;
   if (!receives_.empty()) wanted |= EPOLLIN;
@@ -240,6 +243,7 @@ void PlainSession::await_kernel() {
 }
 
 void PlainSession::complete(const Completion& completion) {
+  shard()->assert_held();
   if (completion.kind != CompletionKind::kReadiness || state() == State::kEnded) return;
   watched_ = 0;
   constexpr std::uint32_t kBoth = EPOLLERR | EPOLLHUP;
@@ -263,6 +267,7 @@ bool PlainSession::look_around() {
 }
 
 proto::Readiness PlainSession::readiness() const {
+  shard()->assert_held();
   if (state() == State::kEnded || !descriptor()->is_there()) return {};
   pollfd asked{descriptor()->number(), POLLIN | POLLOUT | POLLRDHUP, 0};
   kernel::poll(&asked, 1, 0);
@@ -275,6 +280,7 @@ proto::Readiness PlainSession::readiness() const {
 
 proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                                 int error) {
+  shard()->assert_held();
   proto::Cancelled cancelled;
   Fifo<Transfer>& waiting = line(direction);
   for (std::size_t left = waiting.count(); left > 0; --left) {
@@ -298,6 +304,7 @@ proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, cons
 // ---------------------------------------------------------------- the end
 
 void PlainSession::shutdown(int how, ControlTarget target) {
+  shard()->assert_held();
   if (target.queue) shutdown_targets_.push_back(std::move(target));
   if (state() == State::kEnded || !descriptor()->is_there()) return tell_shutdown(ECANCELED);
   if (how != SHUT_WR) {
@@ -332,6 +339,7 @@ void PlainSession::tell_shutdown(int error) {
 }
 
 void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
+  shard()->assert_held();
   close_targets_.push_back(std::move(target));
   cancel_polls();
   if (state() == State::kClosing) return;
@@ -342,6 +350,7 @@ void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
 }
 
 void PlainSession::abort(Status why) {
+  shard()->assert_held();
   if (state() != State::kEnded && descriptor()->is_there())
     kernel::shutdown(descriptor()->number(), SHUT_RDWR);
   end(why.error());
@@ -355,6 +364,7 @@ void PlainSession::linger_is_over() {
 
 // A close is told last: it says that every other event is in its queue.
 void PlainSession::end(int error) {
+  shard()->assert_held();
   if (state() != State::kEnded) {
     set_state(State::kEnded);
     linger_.drop();

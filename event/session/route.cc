@@ -75,12 +75,14 @@ void Route::plan(Shard& shard, const sockaddr& peer) {
 
 // Two processes of one host are closer to each other than to any device.
 bool Route::network_comes_first(Shard& shard, const sockaddr& peer) const {
+  shard.assert_held();
   if (prefers(Role::kNetwork)) return true;
   if (prefers(Role::kDevice) || shard.port(Role::kDevice) == nullptr) return false;
   return allows(Role::kSameHost) && shard.port(Role::kSameHost) != nullptr && is_own_address(peer);
 }
 
 std::optional<Role> Route::next_way(Shard& shard, const sockaddr& peer) {
+  shard.assert_held();
   while (!ways_.empty()) {
     const Role way = ways_.front();
     ways_.erase(ways_.begin());
@@ -99,6 +101,7 @@ void Route::device_failed(const Reason& why, bool told_by_peer) {
 }
 
 Result<std::vector<std::byte>> Route::ask(Shard& shard, std::span<const std::byte> hello) {
+  shard.assert_held();
   Reason why = forbidden_here();
   std::vector<std::byte> invitation;
   if (allows(Role::kSameHost)) {
@@ -218,6 +221,7 @@ std::optional<Role> Route::decide_for_device() {
 
 // The peer comes by the network.
 void Route::tell_why_no_device(Shard& shard, const Reason& why_not, std::uint8_t peers_reason) {
+  shard.assert_held();
   const auto theirs = static_cast<ReasonCode>(peers_reason);
   if (!allows(Role::kDevice)) {
     refuse(Role::kDevice, forbidden_here(), false);
@@ -235,6 +239,7 @@ void Route::tell_why_no_device(Shard& shard, const Reason& why_not, std::uint8_t
 }
 
 std::optional<Reason> Route::why_not(Shard& shard, Role role) const {
+  shard.assert_held();
   if (!allows(role)) return forbidden_here();
   if (role == Role::kNetwork) return std::nullopt;
   if (shard.port(role) == nullptr) return shard.why_no_port(role);
@@ -288,6 +293,7 @@ std::vector<std::byte> Route::answer(std::span<const std::byte> hello, std::opti
 // ---------------------------------------------------------------- both
 
 void Route::settled(Shard& shard, Role taken, const Reason& link_limit) {
+  shard.assert_held();
   Explanation whole;
   const std::string_view name = providers_.player(taken)->name();
   whole.used(name);

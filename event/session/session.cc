@@ -40,6 +40,7 @@ void Session::withdraw(proto::Direction direction, bool persistent) {
 }
 
 void Session::poll(ControlTarget target, std::uint32_t events) {
+  shard_->assert_held();
   polls_.add(std::move(target), events);
   stepped();
 }
@@ -60,6 +61,7 @@ std::uint32_t Session::revents() const {
 }
 
 std::uint32_t Session::cancel(const proto::Selection& selection) {
+  shard_->assert_held();
   const std::uint32_t matched = cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched +
                                 cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched +
                                 polls_.cancel(selection) + cancel_control(selection);
@@ -75,6 +77,7 @@ void Session::note_stall(bool stalled) {
 }
 
 std::uint64_t Session::stalled_ns() const {
+  shard_->assert_held();
   return stalled_since_ns_ == 0 ? stalled_ns_ : stalled_ns_ + (shard_->clock().now_ns() - stalled_since_ns_);
 }
 

@@ -70,6 +70,7 @@ class Session : public TransferClient {
 
   // --- Thread: shard ---
   void carry_out(proto::Direction direction, const proto::Operation& operation) final {
+    shard_->assert_held();
     if (operation.posted_ns != 0) watch(direction).posted(operation.posted_ns, shared_from_this());
     start(direction, operation);
     stepped();
@@ -79,8 +80,12 @@ class Session : public TransferClient {
   // Cancels what is under way in either direction, and polls; how many match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Is called once, just before a close is told.
-  void set_farewell(std::function<void(Session&)> farewell) { farewell_ = std::move(farewell); }
+  void set_farewell(std::function<void(Session&)> farewell) {
+    shard_->assert_held();
+    farewell_ = std::move(farewell);
+  }
 
+  // The next three also by the thread that makes the session, while nobody else knows it.
   // For operations posted from now on; null: none.
   void set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit);
   // Of an accepted connection: the limit of the listening socket, on its own.
@@ -92,7 +97,10 @@ class Session : public TransferClient {
   struct Ended {
     std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;
   };
-  [[nodiscard]] const Ended& ended() const noexcept { return ended_; }
+  [[nodiscard]] const Ended& ended() const {
+    shard_->assert_held();
+    return ended_;
+  }
   [[nodiscard]] virtual proto::Counters counters() const = 0;
   // How long sends have waited for credits.
   [[nodiscard]] std::uint64_t stalled_ns() const;

@@ -23,6 +23,7 @@ void LateWatch::set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void
 }
 
 void LateWatch::posted(std::uint64_t posted_ns, const std::shared_ptr<void>& owner) {
+  shard_.assert_held();
   times_.add(posted_ns);
   owner_ = owner;
   if (limit_ && !due_.is_set()) wait_until(posted_ns + limit_->ns());

@@ -55,12 +55,16 @@ class LateWatch {
   LateWatch(Shard& shard, EndLate end_late)
       : shard_(shard), end_late_(std::move(end_late)), due_([this](std::uint64_t now_ns) { look(now_ns); }) {}
 
-  // Null: no limit. `owner` as for Deadline.
+  // Null: no limit. `owner` as for Deadline. Also by the thread that makes the session, while nobody else
+  // knows it.
   void set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void>& owner);
   [[nodiscard]] const std::shared_ptr<TimeLimit>& limit() const noexcept { return limit_; }
 
   void posted(std::uint64_t posted_ns, const std::shared_ptr<void>& owner);
-  void ended(std::uint64_t posted_ns) { times_.remove(posted_ns); }
+  void ended(std::uint64_t posted_ns) {
+    shard_.assert_held();
+    times_.remove(posted_ns);
+  }
 
  private:
   void look(std::uint64_t now_ns);

@@ -23,6 +23,7 @@ class Vigil {
 
   // Something waits. `owner`: of this object.
   void keep(const std::shared_ptr<void>& owner) {
+    shard_.assert_held();
     if (next_.is_set()) return;
     owner_ = owner;
     interval_ns_ = kShortestNs;
@@ -34,6 +35,7 @@ class Vigil {
   static constexpr std::uint64_t kLongestNs = 64 * kShortestNs;
 
   void look(std::uint64_t now_ns) {
+    shard_.assert_held();
     const auto owner = owner_.lock();
     if (!owner || !still_waits_()) return;
     interval_ns_ = std::min(2 * interval_ns_, kLongestNs);
