@@ -523,9 +523,9 @@ enum {                             /* stable over releases; 0: none */
        EXS_REASON_OTHER_HOST = 16, /* shm from here */
        EXS_REASON_OTHER_NETNS = 17,
        EXS_REASON_OTHER_USER = 18,
-       EXS_REASON_NO_RENDEZVOUS = 19, /* the peer's abstract Unix socket cannot be created or reached */
-       EXS_REASON_NO_PROOF = 20,      /* the process behind it is not the peer of the TCP connection */
-       EXS_REASON_NO_MEMFD = 21,      /* memfd_create or mmap refused */
+       EXS_REASON_NO_UNIX_SOCKET = 19, /* the peer's abstract Unix socket cannot be created or reached */
+       EXS_REASON_NO_PROOF = 20,       /* the process behind it is not the peer of the TCP connection */
+       EXS_REASON_NO_MEMFD = 21,       /* memfd_create or mmap refused */
        EXS_REASON_NO_DESCRIPTORS = 22,
        EXS_REASON_NO_PTRACE = 24,   /* limited: process_vm_readv refused; data are copied through the rings */
        EXS_REASON_OTHER_PIDNS = 25, /* limited: likewise; the peer has no process number here */

@@ -29,7 +29,7 @@ constexpr Text kTexts[] = {
     {ReasonCode::kOtherUser, "other-user",
      "run both ends as the same user (sudo -u USER, docker run --user UID), or let the other's in at both: "
      "EXS_SHM_USERS=same,UID"},
-    {ReasonCode::kNoRendezvous, "no-rendezvous",
+    {ReasonCode::kNoUnixSocket, "no-unix-socket",
      "allow abstract Unix sockets between the ends: rule \"unix,\" of AppArmor, "
      "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 of systemd"},
     {ReasonCode::kNoProof, "no-proof",

@@ -19,7 +19,7 @@ enum class ReasonCode : std::uint8_t {
   kOtherHost = 16,
   kOtherNetns = 17,
   kOtherUser = 18,
-  kNoRendezvous = 19,
+  kNoUnixSocket = 19,
   kNoProof = 20,
   kNoMemfd = 21,
   kNoDescriptors = 22,

@@ -158,11 +158,11 @@ BOOST_AUTO_TEST_CASE(other_user_that_both_ends_let_in_cannot_read_the_memory_of_
   }
 }
 
-BOOST_AUTO_TEST_CASE(no_rendezvous) {
+BOOST_AUTO_TEST_CASE(no_unix_socket) {
   const End mute = without({SYS_socket}, EACCES, AF_UNIX);
-  check_refused_by_server(mute, {}, EXS_REASON_NO_RENDEZVOUS);
-  check_refused_by_client({}, mute, EXS_REASON_NO_RENDEZVOUS);
-  check_required({}, mute, EXS_REASON_NO_RENDEZVOUS);
+  check_refused_by_server(mute, {}, EXS_REASON_NO_UNIX_SOCKET);
+  check_refused_by_client({}, mute, EXS_REASON_NO_UNIX_SOCKET);
+  check_required({}, mute, EXS_REASON_NO_UNIX_SOCKET);
 }
 
 BOOST_AUTO_TEST_CASE(no_memfd) {
@@ -314,8 +314,8 @@ BOOST_AUTO_TEST_CASE(nobody_at_the_rendezvous) {
   });
   const Ends ends = connect_ends({}, {}, meddler.detour());
   check_used(ends.client, "iwarp");
-  check_refused(ends.server, "shm", EXS_REASON_NO_RENDEZVOUS, false);
-  check_refused(ends.client, "shm", EXS_REASON_NO_RENDEZVOUS, true);
+  check_refused(ends.server, "shm", EXS_REASON_NO_UNIX_SOCKET, false);
+  check_refused(ends.client, "shm", EXS_REASON_NO_UNIX_SOCKET, true);
 }
 
 BOOST_AUTO_TEST_CASE(failed_by_an_invitation_of_another_version) {

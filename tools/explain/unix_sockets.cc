@@ -43,7 +43,7 @@ Fact look_at_unix_sockets() {
     return fact;
   }
   fact.verdict = Verdict::missing;
-  fact.reason = exs::ReasonCode::kNoRendezvous;
+  fact.reason = exs::ReasonCode::kNoUnixSocket;
   fact.text = "abstract Unix socket: " + trial.words();
   return fact;
 }

@@ -83,7 +83,7 @@ class Machine(ToolsTest):
 
     def test_unix_sockets_refused(self):
         machine, _ = self.look(("deny", "unix_socket", str(errno.EAFNOSUPPORT)))
-        self.assert_reason(machine["unix_sockets"], "missing", "no-rendezvous", "Address family not supported")
+        self.assert_reason(machine["unix_sockets"], "missing", "no-unix-socket", "Address family not supported")
 
     def test_few_descriptors(self):
         machine, _ = self.look(("limit", "nofile", "200"))

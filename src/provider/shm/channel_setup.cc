@@ -93,7 +93,7 @@ void ChannelSetup::connect(const Name& rendezvous) {
     const int error = errno;
     return fail(is_lack_of_descriptors(error)
                     ? lacking_descriptors("socket", error)
-                    : Reason::make(ReasonCode::kNoRendezvous, "socket(AF_UNIX): %s", std::strerror(error)));
+                    : Reason::make(ReasonCode::kNoUnixSocket, "socket(AF_UNIX): %s", std::strerror(error)));
   }
   state_ = State::kKnocking;
   knock();
@@ -104,7 +104,7 @@ void ChannelSetup::knock() {
   if (kernel::connect(parts_.socket.get(), address.get(), address.bytes) != 0) {
     const int error = errno;
     if (error == EAGAIN || error == EINTR) return;
-    return fail(Reason::make(ReasonCode::kNoRendezvous, "connect to the peer's abstract socket: %s",
+    return fail(Reason::make(ReasonCode::kNoUnixSocket, "connect to the peer's abstract socket: %s",
                              std::strerror(error)));
   }
   if (!check_user()) return;

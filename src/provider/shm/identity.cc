@@ -63,7 +63,7 @@ std::optional<Name> boot_id() {
 
 Reason unreadable(const char* path, int error) {
   const bool lacking = error == EMFILE || error == ENFILE;
-  return Reason::make(lacking ? ReasonCode::kNoDescriptors : ReasonCode::kNoRendezvous,
+  return Reason::make(lacking ? ReasonCode::kNoDescriptors : ReasonCode::kNoUnixSocket,
                       "%s cannot be read: %s", path, std::strerror(error));
 }
 

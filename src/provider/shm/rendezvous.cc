@@ -80,14 +80,14 @@ bool Rendezvous::listen(Reason& why_not) {
   UniqueFd spare = make_spare();
   if (!listener.valid() || !spare.valid()) {
     const bool lacking = errno == EMFILE || errno == ENFILE;
-    why_not = Reason::make(lacking ? ReasonCode::kNoDescriptors : ReasonCode::kNoRendezvous,
+    why_not = Reason::make(lacking ? ReasonCode::kNoDescriptors : ReasonCode::kNoUnixSocket,
                            "abstract Unix socket: %s", std::strerror(errno));
     return false;
   }
   const RendezvousAddress address(*name);
   if (kernel::bind(listener.get(), address.get(), address.bytes) != 0 ||
       kernel::listen(listener.get(), kBacklog) != 0) {
-    why_not = Reason::make(ReasonCode::kNoRendezvous, "bind or listen of an abstract Unix socket: %s",
+    why_not = Reason::make(ReasonCode::kNoUnixSocket, "bind or listen of an abstract Unix socket: %s",
                            std::strerror(errno));
     return false;
   }

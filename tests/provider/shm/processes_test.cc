@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(without_process_vm) {
 BOOST_AUTO_TEST_CASE(without_unix_sockets) {
   Half half;
   const auto no_unix_sockets = [] { return exs::test::deny_system_calls({SYS_socket}, EPERM, AF_UNIX); };
-  BOOST_TEST(child_visits(half, no_unix_sockets).why_not == ReasonCode::kNoRendezvous);
+  BOOST_TEST(child_visits(half, no_unix_sockets).why_not == ReasonCode::kNoUnixSocket);
 }
 
 // Whatever is lacking, at whichever step: a reason, and no descriptor lost.

@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(another_network_namespace) {
 BOOST_AUTO_TEST_CASE(nobody_there) {
   Reason why;
   const Invitation invitation{*Identity::of_this_process(why), *draw_name(), *draw_name()};
-  BOOST_TEST(refused(invitation.encode()) == ReasonCode::kNoRendezvous);
+  BOOST_TEST(refused(invitation.encode()) == ReasonCode::kNoUnixSocket);
 }
 
 BOOST_AUTO_TEST_CASE(an_invitation_that_is_forgotten) {
