@@ -75,7 +75,10 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options().wishes); }
   void drop_link();
   // Of the provider for one host, where the route found that there is one.
-  [[nodiscard]] ConnectionUpgrade* upgrade() { return shard().port(Role::kSameHost)->upgrade(); }
+  [[nodiscard]] ConnectionUpgrade* upgrade() {
+    shard().assert_held();
+    return shard().port(Role::kSameHost)->upgrade();
+  }
   void renew_token() { token_ = client().renew_token(); }
   // `taken` carries the connection; `limit`: what limits it, if anything.
   [[nodiscard]] Carrier settle(Role taken, const proto::Agreement& agreement, const Reason& limit);
