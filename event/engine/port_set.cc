@@ -14,6 +14,7 @@ constexpr std::uint64_t kSilentPollNs = 5'000;
 
 // The network's port must open, if there is one; without the others connections take another way.
 Status PortSet::open(ProviderSet& providers) {
+  slots_.reserve(kPortsMax);  // so that none moves if a completion makes a session open the readiness port
   for (const Role role : kRoles) {
     const Status status = open_player(providers, role);
     if (!status.ok() && role == Role::kNetwork) return status;
