@@ -379,6 +379,25 @@ BOOST_AUTO_TEST_CASE(set_up_that_fails_throws) {
   const Address address("127.0.0.1", 4711);
   BOOST_TEST(address.port() == 4711);
   BOOST_TEST(address.family() == AF_INET);
+  BOOST_TEST(address.text() == "127.0.0.1:4711");
+  BOOST_TEST(address.with_port(80).text() == "127.0.0.1:80");
+  BOOST_TEST(Address("::1", 4711).with_port(7).text() == "[::1]:7");
+  BOOST_TEST(Address().text() == "unknown address");
+}
+
+BOOST_AUTO_TEST_CASE(limits_counters_provider_and_reasons_are_told) {
+  BOOST_TEST(std::string(Library::limits().providers).find("iwarp") != std::string::npos);
+  BOOST_TEST(Library::stats().struct_bytes == sizeof(exs_stats_t));
+  Socket socket = Socket::create();
+  socket.set_text_option(EXS_SO_PROVIDER, "require:iwarp");
+  BOOST_TEST(socket.provider() == "require:iwarp");
+  BOOST_CHECK_THROW(socket.set_text_option(EXS_SO_PROVIDER, "no such provider"), std::system_error);
+  BOOST_TEST(pair.left->provider() == "iwarp");
+  BOOST_TEST(!pair.left->reasons().empty());
+  BOOST_TEST(std::string(pair.left->reasons().front().provider) != "");
+  BOOST_TEST(pair.left->stats().struct_bytes == sizeof(exs_stats_t));
+  BOOST_CHECK_THROW(static_cast<void>(Socket().provider()), std::system_error);
+  BOOST_CHECK_THROW(static_cast<void>(Socket().reasons()), std::system_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,6 +24,20 @@ class Library {
   ~Library() { exs_fini(); }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
+
+  [[nodiscard]] static exs_limits_t limits() {
+    exs_limits_t limits{};
+    limits.struct_bytes = sizeof limits;
+    checked(exs_getlimits(&limits), "exs_getlimits");
+    return limits;
+  }
+  // Of the process.
+  [[nodiscard]] static exs_stats_t stats() {
+    exs_stats_t stats{};
+    stats.struct_bytes = sizeof stats;
+    checked(exs_getstats(-1, &stats), "exs_getstats");
+    return stats;
+  }
 };
 
 inline std::span<const std::byte> bytes_of(std::string_view text) noexcept {
@@ -125,6 +139,24 @@ class Address {
     static_assert(offsetof(sockaddr_in6, sin6_port) == offsetof(sockaddr_in, sin_port));
     std::memcpy(&address, &storage_, sizeof address);
     return ntohs(address.sin6_port);
+  }
+  // The same host with another port.
+  [[nodiscard]] Address with_port(std::uint16_t port) const noexcept {
+    Address changed = *this;
+    const in_port_t in_network_order = htons(port);
+    std::memcpy(reinterpret_cast<char*>(&changed.storage_) + offsetof(sockaddr_in, sin_port),
+                &in_network_order, sizeof in_network_order);
+    return changed;
+  }
+  // "127.0.0.1:7471", "[::1]:7471"; "unknown address" of other families.
+  [[nodiscard]] std::string text() const {
+    char host[NI_MAXHOST];
+    if ((family() != AF_INET && family() != AF_INET6) ||
+        ::getnameinfo(get(), length_, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0) {
+      return "unknown address";
+    }
+    const std::string number = std::to_string(port());
+    return family() == AF_INET6 ? "[" + std::string(host) + "]:" + number : std::string(host) + ":" + number;
   }
 
  private:

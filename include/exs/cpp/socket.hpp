@@ -4,6 +4,9 @@
 
 #include <exs/cpp/objects.hpp>
 
+#include <type_traits>
+#include <vector>
+
 namespace exs::cpp {
 
 // The destructor closes the socket and blocks as exs_close does.
@@ -40,8 +43,11 @@ class Socket {
     checked(exs_bind(number_, address.get(), address.length()), "exs_bind");
   }
   void listen(int backlog = SOMAXCONN) { checked(exs_listen(number_, backlog), "exs_listen"); }
+  // Plain values; text is set by set_text_option().
   template <typename T>
-  void set_option(int option, const T& value, int level = SOL_EXS) {
+  requires(std::is_trivially_copyable_v<T> &&
+           !std::is_convertible_v<const T&, std::string_view>) void set_option(int option, const T& value,
+                                                                               int level = SOL_EXS) {
     checked(exs_setsockopt(number_, level, option, &value, sizeof value), "exs_setsockopt");
   }
   template <typename T = int>
@@ -50,6 +56,32 @@ class Socket {
     socklen_t length = sizeof value;
     checked(exs_getsockopt(number_, level, option, &value, &length), "exs_getsockopt");
     return value;
+  }
+  // As EXS_SO_PROVIDER.
+  void set_text_option(int option, std::string_view text, int level = SOL_EXS) {
+    checked(exs_setsockopt(number_, level, option, text.data(), static_cast<socklen_t>(text.size())),
+            "exs_setsockopt");
+  }
+  // Of a connection: the provider that carries it. Of another socket: EXS_SO_PROVIDER as it was set.
+  [[nodiscard]] std::string provider() const {
+    char text[64];
+    socklen_t length = sizeof text;
+    checked(exs_getsockopt(number_, SOL_EXS, EXS_SO_PROVIDER, text, &length), "exs_getsockopt");
+    return text;
+  }
+  // What EXS_SO_REASON tells.
+  [[nodiscard]] std::vector<exs_reason_t> reasons() const {
+    std::vector<exs_reason_t> reasons(EXS_REASONS_MAX);
+    auto length = static_cast<socklen_t>(reasons.size() * sizeof(exs_reason_t));
+    checked(exs_getsockopt(number_, SOL_EXS, EXS_SO_REASON, reasons.data(), &length), "exs_getsockopt");
+    reasons.resize(length / sizeof(exs_reason_t));
+    return reasons;
+  }
+  [[nodiscard]] exs_stats_t stats() const {
+    exs_stats_t stats{};
+    stats.struct_bytes = sizeof stats;
+    checked(exs_getstats(number_, &stats), "exs_getstats");
+    return stats;
   }
   // EXS_F_SET_*: `value` has exactly the type of the command.
   template <typename T>
