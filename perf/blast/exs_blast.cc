@@ -21,14 +21,13 @@ constexpr std::array kMethods{
 }  // namespace
 
 int main(int argc, char** argv) {
-  const perf::Tool tool{
-      .name = "exs-blast",
-      .summary = "exs-blast: throughput and processor time of transfers, between two processes",
-      .id = perf::ToolId::blast,
-      .default_port = 7471,
-      .default_size_bytes = 64 * 1024,
-      .default_depth = 8,
-      .depth_is_an_option = true,
-      .methods = kMethods};
+  const perf::Tool tool{.name = "exs-blast",
+                        .summary = "throughput and processor time of transfers, between two processes",
+                        .id = perf::ToolId::blast,
+                        .default_port = 7471,
+                        .default_size_bytes = 64 * 1024,
+                        .default_depth = 8,
+                        .depth_is_an_option = true,
+                        .methods = kMethods};
   return perf::run(tool, argc, argv);
 }

@@ -2,17 +2,20 @@
 // in memory. Each round trip is two messages; each message a send, a wait that finds it, and the receive for
 // a later one. The events of sends are picked up from a queue of their own, many at a time.
 #include <x86intrin.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "event/session/link_session.h"
 #include "perf/call_cost/loopback.h"
 #include "src/api/library.h"
 #include "src/wire/paths.h"
+#include "tools/common/command_line.h"
+#include "tools/common/report.h"
 
 namespace call_cost {
 namespace {
@@ -194,19 +197,21 @@ int run(std::uint64_t count, std::size_t bytes, bool json, bool messages_only) {
   pair.empty_looks(count);
   const double look_ns = elapsed_ns(looks_ns) / static_cast<double>(count);
 
-  nlohmann::ordered_json result;
-  result["size_bytes"] = bytes;
-  result["message_ns"] = whole_ns / static_cast<double>(2 * count);
-  for (const Cost& cost : costs)
-    result[std::string(cost.name) + "_ns"] =
-        static_cast<double>(cost.ticks) * ns_per_tick / static_cast<double>(cost.calls);
-  result["empty_look_ns"] = look_ns;
+  std::vector<std::pair<std::string, double>> figures{
+      {"message_ns", whole_ns / static_cast<double>(2 * count)}};
+  for (const Cost& cost : costs) {
+    figures.emplace_back(std::string(cost.name) + "_ns",
+                         static_cast<double>(cost.ticks) * ns_per_tick / static_cast<double>(cost.calls));
+  }
+  figures.emplace_back("empty_look_ns", look_ns);
   if (json) {
-    std::printf("%s\n", result.dump().c_str());
+    tools::Json::Object object{{"size_bytes", bytes}};
+    object.insert(object.end(), figures.begin(), figures.end());
+    tools::print_json_line(object);
     return 0;
   }
-  for (const auto& [key, value] : result.items())
-    std::printf("%-16s %8.1f\n", key.c_str(), value.get<double>());
+  std::printf("%-16s %8.1f\n", "size_bytes", static_cast<double>(bytes));
+  for (const auto& [name, figure] : figures) std::printf("%-16s %8.1f\n", name.c_str(), figure);
   return 0;
 }
 
@@ -214,15 +219,17 @@ int run(std::uint64_t count, std::size_t bytes, bool json, bool messages_only) {
 }  // namespace call_cost
 
 int main(int argc, char** argv) {
-  CLI::App app("What exs itself costs a message, without a network");
-  std::uint64_t count = 1'000'000;
-  std::size_t bytes = 64;
-  bool json = false;
-  bool messages_only = false;
-  app.add_option("--count", count, "round trips")->check(CLI::PositiveNumber);
-  app.add_option("--size", bytes, "bytes a message")->check(CLI::Range(0, 2048));
-  app.add_flag("--json", json);
-  app.add_flag("--messages-only", messages_only, "the first figure alone: for a profiler");
-  CLI11_PARSE(app, argc, argv);
-  return call_cost::run(count, bytes, json, messages_only);
+  return tools::run_main("exs-call-cost", [&] {
+    std::uint64_t count = 1'000'000;
+    std::uint64_t bytes = 64;
+    bool json = false;
+    bool messages_only = false;
+    tools::CommandLine line("exs-call-cost", "what exs itself costs a message, without a network");
+    line.add("--count", count, "Round trips").between(std::uint64_t{1}, UINT64_MAX);
+    line.add("--size", bytes, "Bytes a message").between(std::uint64_t{0}, std::uint64_t{2048});
+    line.add_flag("--json", json, "Print one JSON object in place of a table");
+    line.add_flag("--messages-only", messages_only, "The first figure alone: for a profiler");
+    line.parse(argc, argv);
+    return call_cost::run(count, bytes, json, messages_only);
+  });
 }

@@ -18,14 +18,13 @@ constexpr std::array kMethods{
 }  // namespace
 
 int main(int argc, char** argv) {
-  const perf::Tool tool{
-      .name = "exs-ping",
-      .summary = "exs-ping: time of a transfer one way (half a round trip), between two processes",
-      .id = perf::ToolId::ping,
-      .default_port = 7472,
-      .default_size_bytes = 64,
-      .default_depth = 1,
-      .depth_is_an_option = false,
-      .methods = kMethods};
+  const perf::Tool tool{.name = "exs-ping",
+                        .summary = "time of a transfer one way (half a round trip), between two processes",
+                        .id = perf::ToolId::ping,
+                        .default_port = 7472,
+                        .default_size_bytes = 64,
+                        .default_depth = 1,
+                        .depth_is_an_option = false,
+                        .methods = kMethods};
   return perf::run(tool, argc, argv);
 }

@@ -2,12 +2,12 @@
 
 #include <exs/exs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "tools/common/clock.h"
+#include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/units.h"
 
@@ -18,27 +18,14 @@ constexpr double kDefaultSeconds = 2;
 constexpr double kDefaultSweepSeconds = 1;
 constexpr double kMaxSeconds = 86400;
 
-// An option whose value is one of a few words.
+// An option whose value is the name of one of these.
 template <typename Enum>
-void add_choice(CLI::App& app, const char* name, Enum& target, const std::vector<Enum>& values,
-                const std::string& description) {
+void add_choice(tools::CommandLine& line, const char* name, Enum& target, const std::vector<Enum>& values,
+                const std::string& help) {
   std::vector<std::string> words;
   for (const Enum value : values) words.emplace_back(name_of(value));
-  app.add_option_function<std::string>(
-         name,
-         [&target, choices = values](const std::string& word) {
-           for (const Enum value : choices) {
-             if (word == name_of(value)) target = value;
-           }
-         },
-         description)
-      ->type_name(CLI::detail::join(words, "|"))
-      ->check(CLI::Validator(
-          [words](const std::string& word) {
-            const bool known = std::find(words.begin(), words.end(), word) != words.end();
-            return known ? std::string() : "\"" + word + "\" is none of " + CLI::detail::join(words, ", ");
-          },
-          ""));
+  line.add_choice(
+      name, words, [&target, values](std::size_t index) { target = values[index]; }, help);
 }
 
 std::vector<Kind> kinds_of(const Tool& tool) {
@@ -76,50 +63,53 @@ struct Words {
   std::uint32_t depth = 0;
   double seconds = 0;
   std::uint64_t count = 0;
+  std::optional<tools::Option> flip;
   std::uint64_t flip_message = 0;
   bool no_pin = false;
 };
 
-void add_options(CLI::App& app, const Tool& tool, Options& options, Words& words) {
-  app.add_option("HOST", options.host, "Server to measure against; -s and --self go without");
-  app.add_flag("-s,--server", words.server, "Serve clients until SIGINT; each client brings its own options");
-  app.add_flag("--self", words.self,
-               "Run both ends here, as two processes, each pinned to a core of its own when there are two");
-  app.add_flag("--no-pin", words.no_pin, "With --self: leave the choice of cores to the system");
-  app.add_option("-p,--port", options.port, "Port; 0 lets a server pick a free one, which it prints")
-      ->capture_default_str();
-  app.add_option("--bind", options.bind_address,
-                 "Address to serve on; default: any, with --self, where both ends use it, 127.0.0.1");
-  app.add_option("--provider", options.provider, "auto, iwarp, shm, verbs or sim")->capture_default_str();
-  add_choice(app, "--kind", options.job.kind, kinds_of(tool), kinds_text(tool));
-  app.add_option("--size", words.size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30")
-      ->type_name("SIZE")
-      ->capture_default_str();
+void add_options(tools::CommandLine& line, const Tool& tool, Options& options, Words& words) {
+  line.add("HOST", options.host, "Server to measure against; -s and --self go without");
+  line.add_flag("-s,--server", words.server,
+                "Serve clients until SIGINT; each client brings its own options");
+  line.add_flag("--self", words.self,
+                "Run both ends here, as two processes, each pinned to a core of its own when there are two");
+  line.add_flag("--no-pin", words.no_pin, "With --self: leave the choice of cores to the system");
+  line.add("-p,--port", options.port, "Port; 0 lets a server pick a free one, which it prints")
+      .shows_default();
+  line.add("--bind", options.bind_address,
+           "Address to serve on; default: any, with --self, where both ends use it, 127.0.0.1");
+  line.add("--provider", options.provider, "auto, iwarp, shm, verbs or sim").shows_default();
+  add_choice(line, "--kind", options.job.kind, kinds_of(tool), kinds_text(tool));
+  line.add("--size", words.size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30")
+      .value_name("SIZE")
+      .shows_default();
   if (tool.depth_is_an_option) {
-    app.add_option("--depth", words.depth, depth_text(tool))->check(CLI::Range(std::uint32_t{1}, kDepthMax));
+    line.add("--depth", words.depth, depth_text(tool)).between(std::uint64_t{1}, std::uint64_t{kDepthMax});
   }
-  auto* time =
-      app.add_option("--time", words.seconds, "Seconds to measure; default 2, with --sweep 1 for each size")
-          ->check(CLI::Range(0.001, kMaxSeconds));
-  app.add_option("--count", words.count, "Messages to measure, in place of a time")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U))
-      ->excludes(time);
+  const tools::Option time =
+      line.add("--time", words.seconds, "Seconds to measure; default 2, with --sweep 1 for each size")
+          .between(tools::kSecondsMin, kMaxSeconds);
+  line.add("--count", words.count, "Messages to measure, in place of a time")
+      .between(std::uint64_t{1}, std::uint64_t{1} << 62U)
+      .excludes(time);
   add_choice(
-      app, "--wait", options.job.wait, {Wait::busy, Wait::adaptive, Wait::notify},
+      line, "--wait", options.job.wait, {Wait::busy, Wait::adaptive, Wait::notify},
       "How both ends wait for events: busy looks all the time, notify sleeps, adaptive looks for a moment "
       "and then sleeps. Default adaptive");
-  add_choice(app, "--memory", options.job.memory, {MemoryKind::plain, MemoryKind::alloc},
+  add_choice(line, "--memory", options.job.memory, {MemoryKind::plain, MemoryKind::alloc},
              "plain: registered pages; alloc: buffers from exs_alloc. Default plain");
   if (serves(tool, Kind::stream)) {
-    app.add_flag("--nodelay", options.job.nodelay, "With --kind stream: each send leaves at once, by itself");
+    line.add_flag("--nodelay", options.job.nodelay,
+                  "With --kind stream: each send leaves at once, by itself");
   }
-  app.add_flag("--verify", options.job.verify, "Check every byte of every message; costs time at both ends");
-  app.add_option("--flip", words.flip_message,
-                 "Spoil one byte of message N (from 0) on purpose, to see --verify "
-                 "find it")
-      ->type_name("N");
-  app.add_flag("--sweep", options.sweep, "Measure sizes from 1 B to 16 MiB, as a table");
-  app.add_flag("--json", options.json, "Print one JSON object in place of a table");
+  line.add_flag("--verify", options.job.verify, "Check every byte of every message; costs time at both ends");
+  words.flip = line.add("--flip", words.flip_message,
+                        "Spoil one byte of message N (from 0) on purpose, to see --verify "
+                        "find it")
+                   .value_name("N");
+  line.add_flag("--sweep", options.sweep, "Measure sizes from 1 B to 16 MiB, as a table");
+  line.add_flag("--json", options.json, "Print one JSON object in place of a table");
 }
 
 void check_role(const Words& words, Options& options) {
@@ -150,10 +140,6 @@ void check_job(const Options& options) {
   if (options.limit.flip_message && !job.verify) throw tools::UsageError("--flip needs --verify");
 }
 
-std::string version_line(const Tool& tool) {
-  return std::string(tool.name) + " " + exs_version_string();
-}
-
 }  // namespace
 
 std::uint32_t warmup_messages_for(std::uint64_t size_bytes, std::uint64_t count) {
@@ -171,17 +157,9 @@ Options parse_options(const Tool& tool, int argc, const char* const* argv) {
   words.size = std::to_string(tool.default_size_bytes);
   if (tool.default_size_bytes % 1024 == 0) words.size = std::to_string(tool.default_size_bytes / 1024) + "K";
 
-  CLI::App app(tool.summary, tool.name);
-  app.set_version_flag("--version", version_line(tool));
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + error.what() + " (see --help)\n";
-  });
-  add_options(app, tool, options, words);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    throw tools::Exit{app.exit(error) == 0 ? 0 : 2};
-  }
+  tools::CommandLine line(tool.name, tool.summary);
+  add_options(line, tool, options, words);
+  line.parse(argc, argv);
   options.pin = !words.no_pin;
   options.job.size_bytes = tools::parse_size(words.size);
   const KindTraits& kind = traits_of(options.job.kind);
@@ -190,9 +168,8 @@ Options parse_options(const Tool& tool, int argc, const char* const* argv) {
                                                                            : tool.default_depth;
   options.limit.count = words.count;
   if (words.seconds == 0) words.seconds = options.sweep ? kDefaultSweepSeconds : kDefaultSeconds;
-  options.limit.time_ns =
-      static_cast<std::uint64_t>(std::llround(words.seconds * static_cast<double>(tools::kNsPerSecond)));
-  if (app.count("--flip") > 0) options.limit.flip_message = words.flip_message;
+  options.limit.time_ns = tools::ns_of(words.seconds);
+  if (words.flip->is_given()) options.limit.flip_message = words.flip_message;
   check_role(words, options);
   check_job(options);
   return options;

@@ -4,14 +4,14 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "tools/common/report.h"
 #include "tools/common/units.h"
 
 namespace perf {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using tools::Json;
 
 double to_tenths(double value) {
   return std::round(value * 10) / 10;
@@ -36,7 +36,7 @@ double one_way_us(std::uint64_t round_trip_ns) {
   return one_way_us(static_cast<double>(round_trip_ns));
 }
 
-Json latencies(const tools::Histogram& round_trips, double share) {
+Json::Object latencies(const tools::Histogram& round_trips, double share) {
   const auto us = [share](std::uint64_t ns) { return us_of(static_cast<double>(ns), share); };
   return {{"min", us(round_trips.min_ns())},
           {"p50", us(round_trips.percentile_ns(0.5))},
@@ -47,30 +47,30 @@ Json latencies(const tools::Histogram& round_trips, double share) {
           {"mean", us_of(round_trips.mean_ns(), share)}};
 }
 
-Json object_of(const Tool& tool, const Measurement& measured) {
+Json::Object object_of(const Tool& tool, const Measurement& measured) {
   const Job& job = measured.job;
-  Json out{{"tool", tool.name},
-           {"version", exs_version_string()},
-           {"provider", measured.provider},
-           {"kind", name_of(job.kind)},
-           {"wait", name_of(job.wait)},
-           {"memory", name_of(job.memory)},
-           {"pinned", measured.pinned},
-           {"size_bytes", job.size_bytes},
-           {"depth", job.depth},
-           {"messages", measured.messages},
-           {"seconds", measured.seconds}};
-  out["bytes_per_second"] = std::round(per_second(bytes_of(measured), measured.seconds));
-  out["messages_per_second"] =
-      to_tenths(per_second(static_cast<double>(measured.messages), measured.seconds));
+  Json::Object out{{"tool", tool.name},
+                   {"version", exs_version_string()},
+                   {"provider", measured.provider},
+                   {"kind", name_of(job.kind)},
+                   {"wait", name_of(job.wait)},
+                   {"memory", name_of(job.memory)},
+                   {"pinned", measured.pinned},
+                   {"size_bytes", job.size_bytes},
+                   {"depth", job.depth},
+                   {"messages", measured.messages},
+                   {"seconds", measured.seconds}};
+  out.emplace_back("bytes_per_second", std::round(per_second(bytes_of(measured), measured.seconds)));
+  out.emplace_back("messages_per_second",
+                   to_tenths(per_second(static_cast<double>(measured.messages), measured.seconds)));
   if (measured.round_trips) {
     const char* whole = traits_of(job.kind).round_trip_key;
-    if (whole != nullptr) out[whole] = latencies(*measured.round_trips, 1);
-    out["one_way_us"] = latencies(*measured.round_trips, 0.5);
+    if (whole != nullptr) out.emplace_back(whole, latencies(*measured.round_trips, 1));
+    out.emplace_back("one_way_us", latencies(*measured.round_trips, 0.5));
   }
-  out["sender_cpu_percent"] = to_tenths(measured.sender_cpu_percent);
-  out["receiver_cpu_percent"] = to_tenths(measured.receiver_cpu_percent);
-  out["verified"] = measured.verified ? Json(*measured.verified) : Json(nullptr);
+  out.emplace_back("sender_cpu_percent", to_tenths(measured.sender_cpu_percent));
+  out.emplace_back("receiver_cpu_percent", to_tenths(measured.receiver_cpu_percent));
+  out.emplace_back("verified", measured.verified);
   return out;
 }
 
@@ -93,13 +93,14 @@ void Report::add(const Measurement& measured) {
 
 void Report::finish() {
   if (!json_) return;
-  if (!sweep_) {
-    for (const Measurement& measured : measurements_) std::puts(object_of(tool_, measured).dump(2).c_str());
+  Json::Array results;
+  for (const Measurement& measured : measurements_) results.emplace_back(object_of(tool_, measured));
+  if (sweep_) {
+    tools::print_json(
+        Json::Object{{"tool", tool_.name}, {"version", exs_version_string()}, {"sweep", results}});
     return;
   }
-  Json all{{"tool", tool_.name}, {"version", exs_version_string()}, {"sweep", Json::array()}};
-  for (const Measurement& measured : measurements_) all["sweep"].push_back(object_of(tool_, measured));
-  std::puts(all.dump(2).c_str());
+  for (const Json& result : results) tools::print_json(result);
 }
 
 void Report::print_head(const Measurement& measured) {

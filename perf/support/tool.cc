@@ -7,6 +7,7 @@
 
 #include "perf/support/control.h"
 #include "perf/support/report.h"
+#include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/units.h"
@@ -48,7 +49,7 @@ Measurement merge(const Job& job, const Driven& driven) {
   out.job = job;
   out.interrupted = tools::interrupted();
   out.messages = driven.messages;
-  out.seconds = static_cast<double>(driven.watch.wall_ns()) / static_cast<double>(tools::kNsPerSecond);
+  out.seconds = tools::seconds_of(driven.watch.wall_ns());
   out.sender_cpu_percent = tools::cpu_percent(driven.watch.cpu_ns(), driven.watch.wall_ns());
   out.receiver_cpu_percent = tools::cpu_percent(driven.peer.cpu_ns, driven.peer.wall_ns);
   out.round_trips = driven.round_trips;
@@ -145,17 +146,7 @@ Measurement measure(const Tool& tool, const Options& options, const Job& wanted,
 }
 
 int run(const Tool& tool, int argc, const char* const* argv) {
-  try {
-    return run_role(tool, parse_options(tool, argc, argv));
-  } catch (const tools::Exit& exit) {
-    return exit.status;
-  } catch (const tools::UsageError& error) {
-    std::fprintf(stderr, "%s: %s (see --help)\n", tool.name, error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", tool.name, error.what());
-    return 1;
-  }
+  return tools::run_main(tool.name, [&] { return run_role(tool, parse_options(tool, argc, argv)); });
 }
 
 }  // namespace perf

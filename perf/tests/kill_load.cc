@@ -12,10 +12,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <list>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -23,12 +23,13 @@
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/report.h"
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using perf::Kind;
 using perf::MemoryKind;
+using tools::Json;
 
 constexpr std::uint32_t kDepth = 4;  // of each direction
 constexpr std::uint32_t kOperationsMax = 64;
@@ -64,9 +65,8 @@ perf::Wishes wishes_for(const Lane& lane, const std::string& provider) {
   return perf::wishes_of_client(provider, job);
 }
 
-void say(const Json& line) {
-  std::puts(line.dump().c_str());
-  std::fflush(stdout);
+void say(const Json::Object& line) {
+  tools::print_json_line(line);
 }
 
 std::string name_of(int error) {
@@ -90,7 +90,7 @@ class Link {
     socket_.release();
     say({{"ended", perf::name_of(lane_.kind) + std::string(" ") + perf::name_of(lane_.memory)},
          {"provider", provider_},
-         {"operations", ends_},
+         {"operations", Json::Object(ends_.begin(), ends_.end())},
          {"last_ns", last_ns_},
          {"moved", moved_},
          {"fault", closed ? fault_ : "exs_close"}});
@@ -174,13 +174,13 @@ class End {
 class Server : public End {
  public:
   explicit Server(const std::string& provider) : End(provider) {
-    Json ports = Json::array();
+    Json::Array ports;
     for (const Lane& lane : kLanes) {
       const perf::Wishes wishes = wishes_for(lane, provider_);
       listeners_.push_back(listeners_.empty()
                                ? perf::listen_on("127.0.0.1", 0, wishes)
                                : perf::listen_beside(listeners_.front(), socket_type_of(lane), wishes));
-      ports.push_back(perf::local_port(listeners_.back()));
+      ports.emplace_back(perf::local_port(listeners_.back()));
       accept(listeners_.back());
     }
     say({{"ports", ports}});
@@ -278,8 +278,8 @@ class Client : public End {
     const std::uint64_t now_ns = tools::now_ns();
     if (!talks_ || now_ns < tell_ns_) return;
     tell_ns_ = now_ns + kTellEveryNs;
-    Json moved = Json::array();
-    for (const auto& link : links_) moved.push_back(link->moved());
+    Json::Array moved;
+    for (const auto& link : links_) moved.emplace_back(link->moved());
     say({{"moved", moved}});
   }
 

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <cmath>
+
 namespace tools {
 namespace {
 
@@ -12,6 +14,10 @@ std::uint64_t in_ns(const timeval& time) {
 }
 
 }  // namespace
+
+std::uint64_t ns_of(double seconds) {
+  return static_cast<std::uint64_t>(std::llround(seconds * static_cast<double>(kNsPerSecond)));
+}
 
 std::uint64_t now_ns() {
   timespec now{};

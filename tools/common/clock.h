@@ -7,6 +7,11 @@ namespace tools {
 
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
+inline double seconds_of(std::uint64_t ns) {
+  return static_cast<double>(ns) / static_cast<double>(kNsPerSecond);
+}
+std::uint64_t ns_of(double seconds);
+
 // CLOCK_MONOTONIC.
 std::uint64_t now_ns();
 // What all threads of this process have used, in user and system mode (getrusage).

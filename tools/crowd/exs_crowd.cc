@@ -3,16 +3,17 @@
 // The server is this process, so that it can count its own descriptors and memory. Every connection is
 // opened, then all of them exchange messages at once, then all are closed; the server looks at itself in
 // between.
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/common/clock.h"
+#include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/report.h"
 #include "tools/common/units.h"
 #include "tools/crowd/crowd.h"
 #include "tools/crowd/process.h"
@@ -20,7 +21,11 @@
 namespace crowd {
 namespace {
 
-constexpr std::uint32_t kConnectionsMax = 1'000'000;
+constexpr std::uint64_t kConnectionsMax = 1'000'000;
+constexpr std::uint64_t kPairsMax = 1'000'000;
+constexpr std::uint64_t kSizeMaxBytes = 65536;
+constexpr std::uint64_t kRoundsMax = 1000;
+constexpr std::uint64_t kProcessesMax = 64;
 constexpr std::uint64_t kSpareDescriptors = 64;  // the library's own and the program's
 constexpr double kKiB = 1024;
 // A sanitizer's allocator pads what is in use and keeps what is freed: its memory is not judged.
@@ -105,7 +110,7 @@ class Crowd {
     }
     server.serve(clients_, open, echoed);
     watch.stop();
-    return static_cast<double>(watch.wall_ns()) / static_cast<double>(tools::kNsPerSecond);
+    return tools::seconds_of(watch.wall_ns());
   }
 
   const CrowdSettings& settings_;
@@ -142,37 +147,35 @@ struct Verdict {
 };
 
 void print_json(const CrowdSettings& settings, const Outcome& outcome, const Verdict& verdict) {
-  nlohmann::ordered_json rounds = nlohmann::ordered_json::array();
+  tools::Json::Array rounds;
   for (const Round& round : outcome.rounds) {
-    rounds.push_back({{"connect_seconds", round.connect_seconds},
-                      {"exchange_seconds", round.exchange_seconds},
-                      {"close_seconds", round.close_seconds},
-                      {"open_resident_bytes", round.open.resident_bytes},
-                      {"open_anonymous_bytes", round.open.anonymous_bytes},
-                      {"closed_resident_bytes", round.closed.resident_bytes}});
+    rounds.emplace_back(tools::Json::Object{{"connect_seconds", round.connect_seconds},
+                                            {"exchange_seconds", round.exchange_seconds},
+                                            {"close_seconds", round.close_seconds},
+                                            {"open_resident_bytes", round.open.resident_bytes},
+                                            {"open_anonymous_bytes", round.open.anonymous_bytes},
+                                            {"closed_resident_bytes", round.closed.resident_bytes}});
   }
-  const nlohmann::ordered_json object{
-      {"tool", "exs-crowd"},
-      {"version", exs_version_string()},
-      {"provider", outcome.provider},
-      {"connections", settings.connections},
-      {"pairs", settings.pairs},
-      {"size_bytes", settings.size_bytes},
-      {"client_processes", settings.processes},
-      {"errors", outcome.faults.count},
-      {"first_error", outcome.faults.first},
-      {"resident_bytes_per_connection", verdict.resident_bytes},
-      {"anonymous_bytes_per_connection", verdict.anonymous_bytes},
-      {"bound_bytes_per_connection", kBoundBytes},
-      {"bound_met", verdict.bound_is_met ? nlohmann::ordered_json(*verdict.bound_is_met) : nullptr},
-      {"grown_bytes_per_connection", verdict.grown_bytes},
-      {"exs_descriptors_left", outcome.sockets_left},
-      {"kernel_descriptors_before", outcome.descriptors_before},
-      {"kernel_descriptors_after", outcome.descriptors_after},
-      {"nothing_left", verdict.nothing_is_left},
-      {"before_resident_bytes", outcome.before.resident_bytes},
-      {"rounds", rounds}};
-  std::printf("%s\n", object.dump(2).c_str());
+  tools::print_json(tools::Json::Object{{"tool", "exs-crowd"},
+                                        {"version", exs_version_string()},
+                                        {"provider", outcome.provider},
+                                        {"connections", settings.connections},
+                                        {"pairs", settings.pairs},
+                                        {"size_bytes", settings.size_bytes},
+                                        {"client_processes", settings.processes},
+                                        {"errors", outcome.faults.count},
+                                        {"first_error", outcome.faults.first},
+                                        {"resident_bytes_per_connection", verdict.resident_bytes},
+                                        {"anonymous_bytes_per_connection", verdict.anonymous_bytes},
+                                        {"bound_bytes_per_connection", kBoundBytes},
+                                        {"bound_met", verdict.bound_is_met},
+                                        {"grown_bytes_per_connection", verdict.grown_bytes},
+                                        {"exs_descriptors_left", outcome.sockets_left},
+                                        {"kernel_descriptors_before", outcome.descriptors_before},
+                                        {"kernel_descriptors_after", outcome.descriptors_after},
+                                        {"nothing_left", verdict.nothing_is_left},
+                                        {"before_resident_bytes", outcome.before.resident_bytes},
+                                        {"rounds", rounds}});
 }
 
 void print_text(const CrowdSettings& settings, const Outcome& outcome, const Verdict& verdict) {
@@ -228,70 +231,51 @@ void check_room(const CrowdSettings& settings) {
 
 CrowdSettings parse(int argc, const char* const* argv) {
   CrowdSettings settings;
-  CLI::App app("exs-crowd: many connections to one server process at once, and what each costs it",
-               "exs-crowd");
-  app.set_version_flag("--version", std::string("exs-crowd ") + exs_version_string());
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return std::string("exs-crowd: ") + error.what() + " (see --help)\n";
-  });
-  app.add_option("--connections", settings.connections, "Connections that are open at the same time")
-      ->check(CLI::Range(1U, kConnectionsMax))
-      ->capture_default_str();
-  app.add_option("--pairs", settings.pairs, "Requests, each with its response, on every connection")
-      ->check(CLI::Range(1U, 1'000'000U))
-      ->capture_default_str();
-  app.add_option("--size", settings.size_bytes, "Bytes in a request and in a response, 1 to 65536")
-      ->check(CLI::Range(1U, 65536U))
-      ->capture_default_str();
-  app.add_option("--rounds", settings.rounds, "How often all are opened, used and closed")
-      ->check(CLI::Range(1U, 1000U))
-      ->capture_default_str();
-  app.add_option("--processes", settings.processes, "Processes that the clients are spread over")
-      ->check(CLI::Range(1U, 64U))
-      ->capture_default_str();
-  app.add_option("--provider", settings.provider, "Provider of both ends")->capture_default_str();
-  app.add_option("--bind", settings.address, "IPv4 address of this machine that both ends use")
-      ->type_name("ADDRESS")
-      ->check(CLI::ValidIPV4)
-      ->capture_default_str();
-  app.add_flag("--flip", settings.flip,
-               "Spoil a byte of one request of each process on purpose, to see that it is found");
-  app.add_flag("--json", settings.json, "Print one JSON object in place of a table");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    throw tools::Exit{app.exit(error) == 0 ? 0 : 2};
-  }
+  const std::uint64_t one = 1;
+  tools::CommandLine line("exs-crowd",
+                          "many connections to one server process at once, and what each costs it");
+  line.add("--connections", settings.connections, "Connections that are open at the same time")
+      .between(one, kConnectionsMax)
+      .shows_default();
+  line.add("--pairs", settings.pairs, "Requests, each with its response, on every connection")
+      .between(one, kPairsMax)
+      .shows_default();
+  line.add("--size", settings.size_bytes, "Bytes in a request and in a response, 1 to 65536")
+      .between(one, kSizeMaxBytes)
+      .shows_default();
+  line.add("--rounds", settings.rounds, "How often all are opened, used and closed")
+      .between(one, kRoundsMax)
+      .shows_default();
+  line.add("--processes", settings.processes, "Processes that the clients are spread over")
+      .between(one, kProcessesMax)
+      .shows_default();
+  line.add("--provider", settings.provider, "Provider of both ends").shows_default();
+  line.add("--bind", settings.address, "IPv4 address of this machine that both ends use")
+      .ipv4_address()
+      .shows_default();
+  line.add_flag("--flip", settings.flip,
+                "Spoil a byte of one request of each process on purpose, to see that it is found");
+  line.add_flag("--json", settings.json, "Print one JSON object in place of a table");
+  line.parse(argc, argv);
   if (settings.processes > settings.connections)
     throw tools::UsageError("--processes must be no more than --connections");
   return settings;
 }
 
-int run(int argc, const char* const* argv) {
-  try {
-    const CrowdSettings settings = parse(argc, argv);
-    check_room(settings);
-    tools::catch_interrupts();
-    const Outcome outcome = Crowd(settings).run();
-    const Verdict verdict(settings, outcome);
-    (settings.json ? print_json : print_text)(settings, outcome, verdict);
-    if (outcome.faults.count > 0)
-      std::fprintf(stderr, "exs-crowd: the first error: %s\n", outcome.faults.first.c_str());
-    return verdict.is_good ? 0 : 1;
-  } catch (const tools::Exit& exit) {
-    return exit.status;
-  } catch (const tools::UsageError& error) {
-    std::fprintf(stderr, "exs-crowd: %s (see --help)\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "exs-crowd: %s\n", error.what());
-    return 1;
-  }
+int run(const CrowdSettings& settings) {
+  check_room(settings);
+  tools::catch_interrupts();
+  const Outcome outcome = Crowd(settings).run();
+  const Verdict verdict(settings, outcome);
+  (settings.json ? print_json : print_text)(settings, outcome, verdict);
+  if (outcome.faults.count > 0)
+    std::fprintf(stderr, "exs-crowd: the first error: %s\n", outcome.faults.first.c_str());
+  return verdict.is_good ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace crowd
 
 int main(int argc, char** argv) {
-  return crowd::run(argc, argv);
+  return tools::run_main("exs-crowd", [&] { return crowd::run(crowd::parse(argc, argv)); });
 }

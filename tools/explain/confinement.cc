@@ -81,8 +81,7 @@ Fact look_at_ptrace_scope() {
                                   meaning_of(*scope))
                     : std::string("no yama: ") + meaning_of(0);
   if (!dumpable) fact.text += "; this process is not dumpable, others of its user may not read it";
-  fact.values = {{"yama_scope", nullptr}, {"dumpable", dumpable}};
-  if (scope) fact.values["yama_scope"] = *scope;
+  fact.values = {{"yama_scope", scope}, {"dumpable", dumpable}};
   return fact;
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "src/provider/reason.h"
+#include "tools/common/report.h"
 
 namespace explain {
 
@@ -22,10 +22,10 @@ struct Fact {
   std::string name;  // stable: the key in JSON
   Verdict verdict = Verdict::ok;
   std::string text;
-  std::vector<std::string> details;                          // lines below it
-  std::vector<std::string> concerns;                         // providers
-  exs::ReasonCode reason = exs::ReasonCode::kNone;           // unless ok: what a connection would tell
-  nlohmann::ordered_json values = nlohmann::json::object();  // for programs; keys end with their unit
+  std::vector<std::string> details;                 // lines below it
+  std::vector<std::string> concerns;                // providers
+  exs::ReasonCode reason = exs::ReasonCode::kNone;  // unless ok: what a connection would tell
+  tools::Json::Object values;                       // for programs; keys end with their unit
 };
 
 const char* name_of(Verdict verdict);

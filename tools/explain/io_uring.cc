@@ -40,8 +40,7 @@ Fact look_at_io_uring() {
   const auto disabled = first_number(kSysctl);
   Fact fact("io_uring");
   fact.concerns = {"iwarp"};
-  fact.values = {{"allowed", trial.worked()}, {"disabled_sysctl", nullptr}};
-  if (disabled) fact.values["disabled_sysctl"] = *disabled;
+  fact.values = {{"allowed", trial.worked()}, {"disabled_sysctl", disabled}};
   if (trial.worked()) {
     fact.text = "io_uring_setup and io_uring_enter work";
     return fact;

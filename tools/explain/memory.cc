@@ -37,8 +37,8 @@ int lock_memory() {
   return ::mlock2(pages, kPinnedBytes, MLOCK_ONFAULT) == 0 ? 0 : errno;
 }
 
-nlohmann::ordered_json bytes_or_null(rlim_t limit) {
-  return limit == RLIM_INFINITY ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(limit);
+tools::Json bytes_or_null(rlim_t limit) {
+  return limit == RLIM_INFINITY ? tools::Json(nullptr) : tools::Json(limit);
 }
 
 std::string limit_text(rlim_t limit) {

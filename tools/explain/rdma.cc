@@ -16,7 +16,7 @@ namespace {
 using exs::verbs::DevicePort;
 using exs::verbs::Interface;
 using exs::verbs::SurveyedDevice;
-using Json = nlohmann::ordered_json;
+using tools::Json;
 
 std::string in_numbers(const sockaddr_storage& address) {
   char host[NI_MAXHOST];
@@ -42,31 +42,31 @@ std::string text_of(const SurveyedDevice& device, const DevicePort& port) {
   return text;
 }
 
-Json json_of(const Interface& interface) {
-  Json addresses = Json::array();
-  for (const sockaddr_storage& address : interface.addresses) addresses.push_back(in_numbers(address));
+Json::Object json_of(const Interface& interface) {
+  Json::Array addresses;
+  for (const sockaddr_storage& address : interface.addresses) addresses.emplace_back(in_numbers(address));
   return {{"name", interface.name}, {"up", interface.is_up}, {"addresses", addresses}};
 }
 
-Json json_of(const DevicePort& port) {
-  Json interfaces = Json::array();
-  for (const Interface& interface : port.interfaces) interfaces.push_back(json_of(interface));
+Json::Object json_of(const DevicePort& port) {
+  Json::Array interfaces;
+  for (const Interface& interface : port.interfaces) interfaces.emplace_back(json_of(interface));
   return {{"port", port.number},           {"state", port.state}, {"physical_state", port.physical_state},
           {"link_layer", port.link_layer}, {"rate", port.rate},   {"interfaces", interfaces}};
 }
 
-Json json_of(const SurveyedDevice& device) {
-  Json ports = Json::array();
-  for (const DevicePort& port : device.ports) ports.push_back(json_of(port));
-  Json object{{"device", device.name},
-              {"node_type", device.node_type},
-              {"transport", name_of(device.transport)},
-              {"ports", ports}};
+Json::Object json_of(const SurveyedDevice& device) {
+  Json::Array ports;
+  for (const DevicePort& port : device.ports) ports.emplace_back(json_of(port));
+  Json::Object object{{"device", device.name},
+                      {"node_type", device.node_type},
+                      {"transport", name_of(device.transport)},
+                      {"ports", ports}};
   if (const exs::Reason reason = why_not(device); reason.code != exs::ReasonCode::kNone) {
-    object["reason"] = exs::reason_name(reason.code);
-    object["code"] = static_cast<int>(reason.code);
-    object["fact"] = reason.fact;
-    object["cure"] = exs::reason_cure(reason.code);
+    object.emplace_back("reason", exs::reason_name(reason.code));
+    object.emplace_back("code", static_cast<int>(reason.code));
+    object.emplace_back("fact", reason.fact);
+    object.emplace_back("cure", exs::reason_cure(reason.code));
   }
   return object;
 }
@@ -86,11 +86,11 @@ Fact look_at_rdma() {
   const bool is_loaded = std::filesystem::exists("/sys/class/infiniband");
   Fact fact("rdma");
   fact.concerns = {"verbs"};
-  Json devices = Json::array();
+  Json::Array devices;
   std::size_t usable = 0;
   for (const SurveyedDevice& device : survey.devices()) {
     add_details(fact, device);
-    devices.push_back(json_of(device));
+    devices.emplace_back(json_of(device));
     usable += why_not(device).code == exs::ReasonCode::kNone ? 1 : 0;
   }
   fact.values = {{"kernel_module", is_loaded}, {"devices", devices}};

@@ -5,12 +5,13 @@
 #include <cstring>
 #include <sstream>
 
+#include "tools/common/report.h"
 #include "tools/common/units.h"
 
 namespace explain {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using tools::Json;
 
 constexpr const char* kDetailIndent = "                   ";
 constexpr const char* kCureIndent = "                   cure: ";
@@ -31,18 +32,19 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-Json json_of(const Fact& fact) {
-  Json object{{"verdict", name_of(fact.verdict)}, {"text", fact.text}, {"concerns", fact.concerns}};
+Json::Object json_of(const Fact& fact) {
+  Json::Object object{
+      {"verdict", name_of(fact.verdict)}, {"text", fact.text}, {"concerns", tools::array_of(fact.concerns)}};
   if (fact.reason != exs::ReasonCode::kNone) {
-    object["reason"] = exs::reason_name(fact.reason);
-    object["code"] = static_cast<int>(fact.reason);
-    object["cure"] = exs::reason_cure(fact.reason);
+    object.emplace_back("reason", exs::reason_name(fact.reason));
+    object.emplace_back("code", static_cast<int>(fact.reason));
+    object.emplace_back("cure", exs::reason_cure(fact.reason));
   }
-  object.update(fact.values);
+  object.insert(object.end(), fact.values.begin(), fact.values.end());
   return object;
 }
 
-Json begin_json() {
+Json::Object begin_json() {
   return {{"tool", "exs-explain"}, {"version", exs_version_string()}, {"schema", 1}};
 }
 
@@ -65,7 +67,7 @@ void print_text(const exs_reason_t& reason) {
   if (reason.cure[0] != '\0') std::printf("%s%s\n", kCureIndent, reason.cure);
 }
 
-Json json_of(const exs_reason_t& reason) {
+Json::Object json_of(const exs_reason_t& reason) {
   return {{"provider", reason.provider},
           {"verdict", verdict_of(reason)},
           {"code", reason.code},
@@ -99,14 +101,14 @@ bool is_well(const Machine& machine) {
 
 void print(const Machine& machine, bool json) {
   if (json) {
-    Json object = begin_json();
-    object["providers"] = split(machine.providers);
-    object["working"] = providers_of(machine, true);
-    Json facts = Json::object();
-    for (const Fact& fact : machine.facts) facts[fact.name] = json_of(fact);
-    object["machine"] = facts;
-    object["well"] = is_well(machine);
-    std::printf("%s\n", object.dump(2).c_str());
+    Json::Object object = begin_json();
+    object.emplace_back("providers", tools::array_of(split(machine.providers)));
+    object.emplace_back("working", tools::array_of(providers_of(machine, true)));
+    Json::Object facts;
+    for (const Fact& fact : machine.facts) facts.emplace_back(fact.name, json_of(fact));
+    object.emplace_back("machine", facts);
+    object.emplace_back("well", is_well(machine));
+    tools::print_json(object);
     return;
   }
   const std::string idle = joined(providers_of(machine, false));
@@ -124,17 +126,18 @@ void print(const Machine& machine, bool json) {
 
 void print(const Connected& connected, const std::string& target, bool json) {
   if (json) {
-    Json object = begin_json();
-    object["target"] = target;
-    object["address"] = connected.address;
-    object["connected"] = connected.error == 0;
-    object["error"] = connected.error == 0 ? "" : std::strerror(connected.error);
-    object["errno"] = connected.error;
-    object["provider"] = connected.provider;
-    object["connect_seconds"] = connected.connect_seconds;
-    object["reasons"] = Json::array();
-    for (const exs_reason_t& reason : connected.reasons) object["reasons"].push_back(json_of(reason));
-    std::printf("%s\n", object.dump(2).c_str());
+    Json::Object object = begin_json();
+    object.emplace_back("target", target);
+    object.emplace_back("address", connected.address);
+    object.emplace_back("connected", connected.error == 0);
+    object.emplace_back("error", connected.error == 0 ? "" : std::strerror(connected.error));
+    object.emplace_back("errno", connected.error);
+    object.emplace_back("provider", connected.provider);
+    object.emplace_back("connect_seconds", connected.connect_seconds);
+    Json::Array reasons;
+    for (const exs_reason_t& reason : connected.reasons) reasons.emplace_back(json_of(reason));
+    object.emplace_back("reasons", reasons);
+    tools::print_json(object);
     return;
   }
   if (connected.error == 0) {

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "perf/support/report.h"
 #include "tools/common/clock.h"
+#include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/twin.h"
 #include "tools/common/units.h"
@@ -211,7 +211,7 @@ perf::Measurement measure(const Settings& settings) {
   if (!stream.read_all(&peer, sizeof peer)) throw tools::Failure("the other end has gone");
   if (!is_ping) watch.stop();
   if (peer.bytes != out.messages * settings.job.size_bytes) throw tools::Failure("bytes are missing");
-  out.seconds = static_cast<double>(watch.wall_ns()) / static_cast<double>(tools::kNsPerSecond);
+  out.seconds = tools::seconds_of(watch.wall_ns());
   out.sender_cpu_percent = tools::cpu_percent(watch.cpu_ns(), watch.wall_ns());
   out.receiver_cpu_percent = tools::cpu_percent(peer.cpu_ns, peer.wall_ns);
   return out;
@@ -224,37 +224,26 @@ Settings parse(int argc, const char* const* argv) {
   std::string wait = "notify";
   double seconds = 2;
   bool no_pin = false;
-  CLI::App app("tcp-baseline: plain TCP between two processes of this machine", "tcp-baseline");
-  app.set_version_flag("--version", std::string("tcp-baseline ") + exs_version_string());
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return std::string("tcp-baseline: ") + error.what() + " (see --help)\n";
-  });
-  app.add_option("--mode", mode,
-                 "blast: writes of --size bytes, one after the other. ping: round trips, one at a time")
-      ->check(CLI::IsMember({"blast", "ping"}, CLI::ignore_case))
-      ->capture_default_str();
-  app.add_option("--size", size,
-                 "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30. Default 1M, ping 64");
-  app.add_option("--wait", wait, "notify: blocking calls. busy: non-blocking calls in a loop")
-      ->check(CLI::IsMember({"notify", "busy"}, CLI::ignore_case))
-      ->capture_default_str();
-  auto* time = app.add_option("--time", seconds, "Seconds to measure")
-                   ->check(CLI::Range(0.001, 86400.0))
-                   ->capture_default_str();
-  app.add_option("--count", settings.limit.count, "Messages to measure, in place of a time")->excludes(time);
-  app.add_option("--bind", settings.address, "IPv4 address of this machine that both ends use")
-      ->type_name("ADDRESS")
-      ->check(CLI::ValidIPV4)
-      ->capture_default_str();
-  app.add_flag("--nagle", settings.nagle, "Let the kernel combine small writes: no TCP_NODELAY");
-  app.add_flag("--json", settings.json, "Print one JSON object in place of a table");
-  app.add_flag("--no-pin", no_pin,
-               "Leave the choice of cores to the system, instead of one core for each end");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    throw tools::Exit{app.exit(error) == 0 ? 0 : 2};
-  }
+  tools::CommandLine line("tcp-baseline", "plain TCP between two processes of this machine");
+  line.add("--mode", mode,
+           "blast: writes of --size bytes, one after the other. ping: round trips, one at a time")
+      .one_of_in_any_case({"blast", "ping"})
+      .shows_default();
+  line.add("--size", size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30. Default 1M, ping 64");
+  line.add("--wait", wait, "notify: blocking calls. busy: non-blocking calls in a loop")
+      .one_of_in_any_case({"notify", "busy"})
+      .shows_default();
+  const tools::Option time =
+      line.add("--time", seconds, "Seconds to measure").between(tools::kSecondsMin, 86400.0).shows_default();
+  line.add("--count", settings.limit.count, "Messages to measure, in place of a time").excludes(time);
+  line.add("--bind", settings.address, "IPv4 address of this machine that both ends use")
+      .ipv4_address()
+      .shows_default();
+  line.add_flag("--nagle", settings.nagle, "Let the kernel combine small writes: no TCP_NODELAY");
+  line.add_flag("--json", settings.json, "Print one JSON object in place of a table");
+  line.add_flag("--no-pin", no_pin,
+                "Leave the choice of cores to the system, instead of one core for each end");
+  line.parse(argc, argv);
   perf::Job& job = settings.job;
   job.tool = mode == "ping" ? perf::ToolId::ping : perf::ToolId::blast;
   job.wait = wait == "busy" ? perf::Wait::busy : perf::Wait::notify;
@@ -263,33 +252,24 @@ Settings parse(int argc, const char* const* argv) {
   if (job.size_bytes < 1 || job.size_bytes > perf::kSizeMaxBytes)
     throw tools::UsageError("--size must be 1 to 1G");
   if (mode == "ping") job.warmup_messages = perf::warmup_messages_for(job.size_bytes, settings.limit.count);
-  settings.limit.time_ns = static_cast<std::uint64_t>(seconds * static_cast<double>(tools::kNsPerSecond));
+  settings.limit.time_ns = tools::ns_of(seconds);
   settings.pin = !no_pin;
   return settings;
 }
 
-int run(int argc, const char* const* argv) {
+void run(const Settings& settings) {
   constexpr perf::Tool kTool{"tcp-baseline", "", perf::ToolId::blast, 0, 0, 1, false, {}};
-  try {
-    const Settings settings = parse(argc, argv);
-    perf::Report report(kTool, settings.json, false);
-    report.add(measure(settings));
-    report.finish();
-    return 0;
-  } catch (const tools::Exit& exit) {
-    return exit.status;
-  } catch (const tools::UsageError& error) {
-    std::fprintf(stderr, "tcp-baseline: %s (see --help)\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tcp-baseline: %s\n", error.what());
-    return 1;
-  }
+  perf::Report report(kTool, settings.json, false);
+  report.add(measure(settings));
+  report.finish();
 }
 
 }  // namespace
 }  // namespace tcp_baseline
 
 int main(int argc, char** argv) {
-  return tcp_baseline::run(argc, argv);
+  return tools::run_main("tcp-baseline", [&] {
+    tcp_baseline::run(tcp_baseline::parse(argc, argv));
+    return 0;
+  });
 }

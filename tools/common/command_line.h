@@ -1,0 +1,78 @@
+// The command line of a program: its options, --help, --version, and how its main() ends. The only header of ours behind
+// which CLI11 is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace tools {
+
+// One option of a CommandLine, which outlives it. Each call returns the option, for the next one.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  // Both bounds are allowed.
+  Option between(std::uint64_t min, std::uint64_t max) const;
+  Option between(double min, double max) const;
+  Option one_of(const std::vector<std::string>& words) const;
+  Option one_of_in_any_case(const std::vector<std::string>& words) const;
+  Option ipv4_address() const;
+  // --help shows this in place of the kind of value.
+  Option value_name(const std::string& name) const;
+  // --help shows what the target holds now.
+  Option shows_default() const;
+  Option required() const;
+  Option excludes(const Option& other) const;
+
+  // After CommandLine::parse().
+  [[nodiscard]] bool is_given() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+// Targets of options outlive the command line, and keep their values unless the option is given.
+class CommandLine {
+ public:
+  // --help begins with "NAME: SUMMARY".
+  CommandLine(const std::string& name, const std::string& summary);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // `names`: "-p,--port"; a name without a dash is an argument.
+  Option add(const std::string& names, std::string& target, const std::string& help);
+  Option add(const std::string& names, std::uint16_t& target, const std::string& help);
+  Option add(const std::string& names, std::uint32_t& target, const std::string& help);
+  Option add(const std::string& names, std::uint64_t& target, const std::string& help);
+  Option add(const std::string& names, double& target, const std::string& help);
+  Option add_flag(const std::string& names, bool& target, const std::string& help);
+  // The value is one of `words`; `choose` is called with its index.
+  Option add_choice(const std::string& names, const std::vector<std::string>& words,
+                    const std::function<void(std::size_t)>& choose, const std::string& help);
+
+  // Throws Exit when --help or --version was all that was asked, or when the line is wrong and has been answered.
+  void parse(int argc, const char* const* argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+// The shortest --time.
+inline constexpr double kSecondsMin = 0.001;
+
+// All of main(): what `body` returns is the exit status. What it throws is told in one line; of a UsageError the status
+// is 2, of anything else 1.
+int run_main(const std::string& name, const std::function<int()>& body);
+
+}  // namespace tools
