@@ -32,7 +32,7 @@ class Writer final : public Pipeline {
     const auto message = slots_.slot(n);
     if (job().verify) tools::fill_pattern(message, n);
     if (limit().flip_message == n) message[message.size() / 2] ^= std::byte{1};
-    if (exs_send_offset(channel().data().front().descriptor(), message.data(), message.size(), 0,
+    if (exs_send_offset(channel().data().front().number(), message.data(), message.size(), 0,
                         channel().queue().handle(), nullptr, slots_.region(), slots_.offset_of(n)) == 0) {
       return true;
     }
@@ -59,7 +59,7 @@ class Target {
   perf::PeerResults run() {
     const int flags = EXS_PERSISTENT | (job_.verify ? EXS_NOTIFY : 0);
     const auto memory = slots_.bytes();
-    if (exs_recv(channel_.data().front().descriptor(), memory.data(), memory.size(), flags,
+    if (exs_recv(channel_.data().front().number(), memory.data(), memory.size(), flags,
                  channel_.queue().handle(), nullptr, slots_.region()) == -1) {
       perf::fail_post("exs_recv", errno);
     }

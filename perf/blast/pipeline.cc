@@ -27,7 +27,7 @@ void Pipeline::handle_other(const exs_event_t& event) {
 }
 
 perf::PeerResults Pipeline::end() {
-  exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
+  exs_shutdown(channel_.socket().number(), SHUT_WR);
   return perf::decode_results(channel_.receive_control("no results from the server"));
 }
 
@@ -66,7 +66,7 @@ void Pipeline::collect() {
 }
 
 bool Pipeline::carries_data(const exs_event_t& event) const {
-  return channel_.data().empty() || event.exs_evt_socket != channel_.socket().descriptor();
+  return channel_.data().empty() || event.exs_evt_socket != channel_.socket().number();
 }
 
 void Pipeline::check(const exs_event_t& event) const {

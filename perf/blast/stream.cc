@@ -31,8 +31,7 @@ class Sender final : public Pipeline {
       : Pipeline(channel, job, limit, progress),
         slots_(channel.make_slots(job.size_bytes, job.depth, job.memory)) {
     const int nodelay = job.nodelay ? 1 : 0;
-    if (exs_setsockopt(stream_of(channel).descriptor(), SOL_EXS, EXS_SO_NODELAY, &nodelay, sizeof nodelay) ==
-        -1)
+    if (exs_setsockopt(stream_of(channel).number(), SOL_EXS, EXS_SO_NODELAY, &nodelay, sizeof nodelay) == -1)
       tools::fail("cannot set EXS_SO_NODELAY", errno);
   }
 
@@ -44,7 +43,7 @@ class Sender final : public Pipeline {
     return try_send(stream_of(channel()), message, 0, channel().queue(), slots_.region());
   }
   perf::PeerResults end() override {
-    exs_shutdown(stream_of(channel()).descriptor(), SHUT_WR);
+    exs_shutdown(stream_of(channel()).number(), SHUT_WR);
     return Pipeline::end();
   }
 

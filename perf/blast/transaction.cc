@@ -44,7 +44,7 @@ std::uint64_t pattern_of(const Job& job, std::uint32_t buffer, std::uint64_t seq
 
 std::uint32_t buffer_of(const Channel& channel, const exs_event_t& event) {
   const auto sockets = channel.data();
-  const auto found = std::ranges::find(sockets, event.exs_evt_socket, &perf::Socket::descriptor);
+  const auto found = std::ranges::find(sockets, event.exs_evt_socket, &perf::Socket::number);
   if (found == sockets.end()) throw tools::Failure("an event of no connection of this measurement");
   return static_cast<std::uint32_t>(found - sockets.begin());
 }

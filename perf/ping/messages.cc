@@ -86,7 +86,7 @@ class Client {
   perf::Driven run() {
     post_receive();
     perf::Driven driven = rounds_.run([this](std::uint64_t n) { return round_trip(n); });
-    exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
+    exs_shutdown(channel_.socket().number(), SHUT_WR);
     wait_for_receive();
     if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0) throw tools::Failure("no results from the server");
     driven.peer = perf::decode_results(perf::received(event_));

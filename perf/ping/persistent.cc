@@ -19,7 +19,7 @@ class Reader {
 
   perf::Driven run() {
     perf::Driven driven = rounds_.run([this](std::uint64_t n) { return read(n); });
-    exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
+    exs_shutdown(channel_.socket().number(), SHUT_WR);
     driven.peer = perf::decode_results(channel_.receive_control("no results from the server"));
     return driven;
   }

@@ -41,7 +41,7 @@ Slots& Channel::make_slots(std::size_t size_bytes, std::size_t count, MemoryKind
 void Channel::accept_data(std::uint32_t count, int socket_type, const Wishes& wishes) {
   const Socket listener = listen_beside(socket_, socket_type, wishes);
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (exs_accept(listener.descriptor(), nullptr, 0, queue_.handle(), nullptr) == -1)
+    if (exs_accept(listener.number(), nullptr, 0, queue_.handle(), nullptr) == -1)
       tools::fail("exs_accept", errno);
   }
   send_control(encode_answer({Verdict::connect, local_port(listener)}));
@@ -58,7 +58,7 @@ void Channel::connect_data(std::uint16_t port, std::uint32_t count, int socket_t
 
 void Channel::allow_operations(std::uint32_t count) {
   const auto allow = [count](const Socket& socket) {
-    if (exs_fcntl(socket.descriptor(), EXS_F_SET_MAX_OPS, static_cast<int>(count)) == 0) return;
+    if (exs_fcntl(socket.number(), EXS_F_SET_MAX_OPS, static_cast<int>(count)) == 0) return;
     tools::fail("cannot make room for " + std::to_string(count) + " operations", errno);
   };
   allow(socket_);

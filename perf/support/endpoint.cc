@@ -1,17 +1,13 @@
 #include "perf/support/endpoint.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "tools/common/failure.h"
 
 namespace perf {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 // The library's defaults, below which no wish goes: control messages are small messages too.
 constexpr std::size_t kSmallMaxDefaultBytes = 1024;
 constexpr std::uint32_t kCreditsDefault = 32;
@@ -27,40 +23,20 @@ int mode_of(Wait wait) {
   return EXS_WAIT_ADAPTIVE;
 }
 
-std::byte* map_pages(std::size_t length) {
-  void* pages = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) tools::fail("cannot map " + std::to_string(length) + " bytes", errno);
-  return static_cast<std::byte*>(pages);
-}
-
 }  // namespace
 
-Library::Library() {
-  if (exs_init(EXS_VERSION) == -1) tools::fail("exs_init", errno);
-}
-
-Library::~Library() {
-  exs_fini();
-}
-
-Queue::Queue(int depth, Wait wait) : handle_(exs_qcreate(depth)) {
-  if (handle_ == EXS_QHANDLE_INVALID)
-    tools::fail("cannot create a queue of " + std::to_string(depth) + " events", errno);
+Queue::Queue(int depth, Wait wait)
+    : queue_(tools::try_to("cannot create a queue of " + std::to_string(depth) + " events",
+                           [depth] { return exs::cpp::Queue(depth); })) {
   wait_like(wait);
 }
 
-Queue::~Queue() {
-  exs_qdelete(handle_);
-}
-
 void Queue::wait_like(Wait wait) {
-  const int mode = mode_of(wait);
-  if (exs_qmodify(handle_, EXS_QATTR_WAIT, &mode, sizeof mode) == -1)
-    tools::fail("cannot set the wait mode", errno);
+  tools::try_to("cannot set the wait mode", [&] { queue_.set(EXS_QATTR_WAIT, mode_of(wait)); });
 }
 
 std::size_t Queue::take(std::span<exs_event_t> out, std::int64_t timeout_ns) {
-  const int taken = exs_qwait(handle_, out.data(), static_cast<int>(out.size()), 1, timeout_ns);
+  const int taken = exs_qwait(handle(), out.data(), static_cast<int>(out.size()), 1, timeout_ns);
   if (taken > 0) return static_cast<std::size_t>(taken);
   was_interrupted_ = taken < 0 && errno == EINTR;
   if (taken == 0 || was_interrupted_) return 0;
@@ -71,7 +47,7 @@ exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeou
   exs_event_t event{};
   int taken = -1;
   do {
-    taken = exs_qwait(handle_, &event, 1, 1, timeout_ns);
+    taken = exs_qwait(handle(), &event, 1, 1, timeout_ns);
   } while (taken == -1 && errno == EINTR);
   if (taken == -1) tools::fail(what, errno);
   if (taken == 0) tools::fail(what, ETIMEDOUT);
@@ -79,51 +55,6 @@ exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeou
   if (event.exs_evt_type != type)
     throw tools::Failure(what + ": unexpected " + exs_evtname(event.exs_evt_type));
   return event;
-}
-
-Memory::Memory(std::size_t length, MemoryKind kind) : kind_(kind) {
-  if (kind == MemoryKind::alloc) {
-    auto* address = static_cast<std::byte*>(exs_alloc(length, &region_));
-    if (address == nullptr) tools::fail("exs_alloc of " + std::to_string(length) + " bytes", errno);
-    bytes_ = {address, length};
-    return;
-  }
-  bytes_ = {map_pages(length), length};
-  region_ = exs_mregister(bytes_.data(), length, 0);
-  if (region_ != EXS_MHANDLE_INVALID) return;
-  const int error = errno;
-  munmap(bytes_.data(), length);
-  tools::fail("cannot register " + std::to_string(length) + " bytes", error);
-}
-
-// Sockets go first, so no operation uses the memory any more.
-Memory::~Memory() {
-  if (kind_ == MemoryKind::alloc) {
-    exs_free(bytes_.data());
-    return;
-  }
-  exs_mderegister(region_, 0);
-  munmap(bytes_.data(), bytes_.size());
-}
-
-Slots::Slots(std::size_t size_bytes, std::size_t count, MemoryKind kind)
-    : size_bytes_(size_bytes),
-      stride_((size_bytes + kAlignment - 1) / kAlignment * kAlignment),
-      count_(count),
-      memory_(stride_ * count, kind) {}
-
-std::span<std::byte> Slots::slot(std::uint64_t message) const {
-  return memory_.bytes().subspan(static_cast<std::size_t>(message % count_) * stride_, size_bytes_);
-}
-
-void Slots::touch() {
-  std::memset(memory_.bytes().data(), 0x5a, memory_.bytes().size());
-}
-
-void Socket::close() {
-  if (descriptor_ == -1) return;
-  exs_close(descriptor_);
-  descriptor_ = -1;
 }
 
 Wishes wishes_of_server(const std::string& provider) {
@@ -144,7 +75,7 @@ void fail_post(const char* call, int error) {
 
 bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
               exs_mhandle_t region) {
-  if (exs_send(socket.descriptor(), message.data(), message.size(), flags, queue.handle(), nullptr, region) ==
+  if (exs_send(socket.number(), message.data(), message.size(), flags, queue.handle(), nullptr, region) ==
       0) {
     return true;
   }
@@ -153,7 +84,7 @@ bool try_send(const Socket& socket, std::span<const std::byte> message, int flag
 }
 
 bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {
-  if (exs_recv(socket.descriptor(), buffer.data(), buffer.size(), 0, queue.handle(), nullptr, region) == 0) {
+  if (exs_recv(socket.number(), buffer.data(), buffer.size(), 0, queue.handle(), nullptr, region) == 0) {
     return true;
   }
   if (errno == EAGAIN) return false;

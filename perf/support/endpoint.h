@@ -1,36 +1,30 @@
-// The library's objects as C++ owners. Each constructor throws Failure with what was tried and why it failed.
+// The objects of exs.hpp as the measurements use them. What fails throws Failure with what was tried. Posting and taking
+// events call C: an error code would cost a message two calls into the C++ library.
 #pragma once
-
-#include <exs/exs.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <exs/exs.hpp>
 #include <span>
 #include <string>
 
 #include "perf/support/job.h"
+#include "tools/common/memory.h"
 
 namespace perf {
 
-// exs_init to exs_fini.
-class Library {
- public:
-  Library();
-  ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-};
+using Library = exs::cpp::Library;
+using Socket = exs::cpp::Socket;
+using tools::Memory;
+using tools::Slots;
 
 // Most events that are taken at a time. The library gives no more than the queue is deep.
 inline constexpr std::uint32_t kEventBatch = 64;
 
+// An event queue with one of the wait modes.
 class Queue {
  public:
   explicit Queue(int depth, Wait wait);
-  ~Queue();
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
-
   void wait_like(Wait wait);
   // Waits for at least one event. 0: none within the time, or a signal came. timeout_ns 0 looks once.
   std::size_t take(std::span<exs_event_t> out, std::int64_t timeout_ns);
@@ -39,67 +33,11 @@ class Queue {
   // Waits for one event of this type without an error; signals do not disturb. Throws Failure beginning with
   // `what`.
   exs_event_t expect(int type, const std::string& what, std::int64_t timeout_ns);
-  [[nodiscard]] exs_qhandle_t handle() const { return handle_; }
+  [[nodiscard]] exs_qhandle_t handle() const { return queue_.handle(); }
 
  private:
-  exs_qhandle_t handle_;
+  exs::cpp::Queue queue_;
   bool was_interrupted_ = false;
-};
-
-// Registered memory.
-class Memory {
- public:
-  Memory(std::size_t length, MemoryKind kind);
-  ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] exs_mhandle_t region() const { return region_; }
-
- private:
-  const MemoryKind kind_;
-  std::span<std::byte> bytes_;
-  exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
-};
-
-// `count` buffers of one size, used in turn: message n lies in slot n modulo count.
-class Slots {
- public:
-  Slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
-  [[nodiscard]] std::span<std::byte> slot(std::uint64_t message) const;
-  // All slots, and where in them the slot of a message begins: equal at both ends.
-  [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
-  [[nodiscard]] std::uint64_t offset_of(std::uint64_t message) const { return message % count_ * stride_; }
-  [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] exs_mhandle_t region() const { return memory_.region(); }
-  // Every page is there and none is the shared page of zeros.
-  void touch();
-
- private:
-  const std::size_t size_bytes_;
-  const std::size_t stride_;
-  const std::size_t count_;
-  Memory memory_;
-};
-
-class Socket {
- public:
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  ~Socket() { close(); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  Socket& operator=(Socket&&) = delete;
-
-  // Returns when the library has let go of all memory that operations named.
-  void close();
-  // Gives up the descriptor, which somebody has closed.
-  void release() { descriptor_ = -1; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
 };
 
 // Wishes of either end for its connections.
@@ -124,7 +62,7 @@ std::string local_name(const Socket& socket);
 std::string peer_name(const Socket& socket);
 std::uint16_t local_port(const Socket& socket);
 
-std::string provider_of(int descriptor);
+std::string provider_of(const Socket& socket);
 
 // `call` refuses an operation. Of a connection that is over it is often the first to tell, before the events
 // of what was open are taken; how it came to its end they alone know.

@@ -7,12 +7,13 @@
 
 #include "perf/support/kind.h"
 #include "tools/common/histogram.h"
+#include "tools/common/memory.h"
 
 namespace perf {
 
 enum class ToolId : std::uint8_t { blast = 1, ping = 2 };
 enum class Wait : std::uint8_t { adaptive = 0, notify = 1, busy = 2 };
-enum class MemoryKind : std::uint8_t { plain = 0, alloc = 1 };
+using tools::MemoryKind;
 
 // What the buffers of one end may take.
 inline constexpr std::uint64_t kBuffersMaxBytes = std::uint64_t{1} << 30U;

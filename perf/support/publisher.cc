@@ -38,7 +38,7 @@ class Publisher {
   void take() {
     exs_event_t event{};
     if (channel_.queue().take({&event, 1}, -1) == 0) return;
-    if (event.exs_evt_socket == channel_.socket().descriptor()) {
+    if (event.exs_evt_socket == channel_.socket().number()) {
       if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
       if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
       if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw tools::Failure("the client sends what it must not");

@@ -90,7 +90,7 @@ void Server::accept_all() {
     bool may_last = false;
     try {
       session.queue = std::make_unique<Queue>(kQueueDepth, Wait::notify);
-      if (exs_accept(listener_.descriptor(), nullptr, 0, session.queue->handle(), nullptr) == -1)
+      if (exs_accept(listener_.number(), nullptr, 0, session.queue->handle(), nullptr) == -1)
         tools::fail("exs_accept", errno);
       exs_event_t event{};
       while (session.queue->take({&event, 1}, -1) == 0) continue;

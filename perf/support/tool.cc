@@ -30,7 +30,7 @@ void ask(Channel& channel, const Job& job, const Wishes& wishes) {
 
 void check_small_max(const Socket& socket, const Job& job) {
   std::size_t agreed_bytes = 0;
-  if (exs_fcntl(socket.descriptor(), EXS_F_GET_SMALL_MAX, &agreed_bytes) == -1)
+  if (exs_fcntl(socket.number(), EXS_F_GET_SMALL_MAX, &agreed_bytes) == -1)
     tools::fail("cannot ask for the small maximum", errno);
   if (traits_of(job.kind).in_small_max && job.size_bytes > agreed_bytes) {
     throw tools::Failure("the server takes immediate messages of at most " + std::to_string(agreed_bytes) +
@@ -137,7 +137,7 @@ Measurement measure(const Tool& tool, const Options& options, const Job& wanted,
   check_small_max(channel.socket(), job);
   ask(channel, job, wishes);
   channel.allow_operations(job.depth + kSpareOperations);
-  const std::string provider = provider_of(channel.socket().descriptor());
+  const std::string provider = provider_of(channel.socket());
   Progress progress(options.limit);
   const Driven driven = method_of(tool, job.kind).drive(channel, job, options.limit, progress);
   Measurement out = merge(job, driven);

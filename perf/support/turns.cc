@@ -33,7 +33,7 @@ void TurnGiver::give(const Turn& turn) {
 }
 
 bool TurnGiver::handle(const exs_event_t& event) {
-  if (event.exs_evt_socket != channel_.socket().descriptor()) return false;
+  if (event.exs_evt_socket != channel_.socket().number()) return false;
   if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
   if (event.exs_evt_type == EXS_EVT_SEND) {
     ++left_;
@@ -69,13 +69,13 @@ std::optional<Turn> TurnReceiver::turn_in(const exs_event_t& event) {
 }
 
 PeerResults TurnReceiver::end() {
-  for (const Socket& socket : channel_.data()) exs_shutdown(socket.descriptor(), SHUT_WR);
-  exs_shutdown(channel_.socket().descriptor(), SHUT_WR);
+  for (const Socket& socket : channel_.data()) exs_shutdown(socket.number(), SHUT_WR);
+  exs_shutdown(channel_.socket().number(), SHUT_WR);
   while (!results_) {
     exs_event_t event{};
     if (channel_.queue().take({&event, 1}, kClientPatienceNs) == 0)
       throw tools::Failure("no results from the server");
-    if (event.exs_evt_socket != channel_.socket().descriptor()) continue;
+    if (event.exs_evt_socket != channel_.socket().number()) continue;
     if (event.exs_evt_errno != 0) tools::fail("no results from the server", event.exs_evt_errno);
     turn_in(event);
   }

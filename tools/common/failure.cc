@@ -1,7 +1,5 @@
 #include "tools/common/failure.h"
 
-#include <system_error>
-
 namespace tools {
 
 void fail(const std::string& what, int error) {

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace tools {
 
@@ -24,5 +25,15 @@ struct Exit {
 
 // "WHAT: the system's words for `error`".
 [[noreturn]] void fail(const std::string& what, int error);
+
+// What `call` returns. A std::system_error that it throws becomes a Failure that says `what`.
+template <typename Call>
+decltype(auto) try_to(const std::string& what, Call&& call) {
+  try {
+    return call();
+  } catch (const std::system_error& error) {
+    fail(what, error.code().value());
+  }
+}
 
 }  // namespace tools

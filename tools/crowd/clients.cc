@@ -1,5 +1,3 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <system_error>
 
 #include "tools/common/failure.h"
 #include "tools/common/pattern.h"
@@ -36,8 +35,8 @@ class Clients {
  public:
   Clients(const CrowdSettings& settings, std::uint32_t connections)
       : settings_(settings),
-        queue_(static_cast<int>(kBuffersEach * connections + perf::kEventBatch), perf::Wait::adaptive),
-        slots_(settings.size_bytes, std::size_t{kBuffersEach} * connections, perf::MemoryKind::plain),
+        queue_(static_cast<int>(kBuffersEach * connections + kEventBatch)),
+        slots_(settings.size_bytes, std::size_t{kBuffersEach} * connections, tools::MemoryKind::plain),
         connections_(connections) {}
 
   void connect(std::uint16_t port, std::uint32_t count);
@@ -47,7 +46,7 @@ class Clients {
 
  private:
   struct Connection {
-    int socket = -1;
+    exs::cpp::Socket socket;
     std::uint32_t sent = 0;
     std::uint32_t received = 0;
   };
@@ -63,37 +62,35 @@ class Clients {
                        (incoming ? 1 : 0));
   }
   [[nodiscard]] std::uint64_t message_number(const Connection& connection) const {
-    return static_cast<std::uint64_t>(connection.socket) * settings_.pairs + connection.received;
+    return static_cast<std::uint64_t>(connection.socket.number()) * settings_.pairs + connection.received;
   }
   std::span<const exs_event_t> take();
 
   const CrowdSettings& settings_;
-  perf::Queue queue_;
-  perf::Slots slots_;
+  exs::cpp::Queue queue_;
+  tools::Slots slots_;
   std::vector<Connection> connections_;
-  std::array<exs_event_t, perf::kEventBatch> events_;
-  sockaddr_in server_{};
+  std::array<exs_event_t, kEventBatch> events_;
+  exs::cpp::Address server_;
   std::uint32_t busy_ = 0;  // connections that have not finished the step
   CrowdFaults faults_;
 };
 
 std::span<const exs_event_t> Clients::take() {
-  const std::size_t taken = queue_.take(events_, kCrowdPatienceNs);
-  if (taken == 0) throw tools::Failure("nothing came from the server for 30 s");
-  return {events_.data(), taken};
+  const std::span<const exs_event_t> taken = crowd::take(queue_, events_, kCrowdPatienceNs);
+  if (taken.empty()) throw tools::Failure("nothing came from the server for 30 s");
+  return taken;
 }
 
 void Clients::connect(std::uint16_t port, std::uint32_t count) {
-  server_.sin_family = AF_INET;
-  server_.sin_port = htons(port);
-  inet_pton(AF_INET, settings_.address.c_str(), &server_.sin_addr);  // checked by the command line
+  server_ = exs::cpp::Address(settings_.address, port);
   busy_ = 0;
   for (std::uint32_t begun = 0; begun < count || busy_ > 0;) {
     while (begun < count && busy_ < kConnectingMax / settings_.processes) begin(connections_[begun++]);
     if (busy_ == 0) continue;
     for (const exs_event_t& event : take()) {
       auto& connection = *static_cast<Connection*>(event.exs_evt_ahandle);
-      if (connection.socket != event.exs_evt_socket) continue;
+      if (connection.socket.number() != event.exs_evt_socket) continue;
       if (event.exs_evt_errno != 0) {
         give_up(connection, "exs_connect", event.exs_evt_errno);
       } else {
@@ -105,29 +102,29 @@ void Clients::connect(std::uint16_t port, std::uint32_t count) {
 
 void Clients::begin(Connection& connection) {
   ++busy_;
-  connection.socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-  if (connection.socket == -1) {
-    give_up(connection, "exs_socket", errno);
-  } else if (exs_setsockopt(connection.socket, SOL_EXS, EXS_SO_PROVIDER, settings_.provider.data(),
-                            static_cast<socklen_t>(settings_.provider.size())) == -1) {
-    give_up(connection, "provider " + settings_.provider, errno);
-  } else if (exs_connect(connection.socket, reinterpret_cast<const sockaddr*>(&server_), sizeof server_, 0,
-                         queue_.handle(), &connection) == -1) {
-    give_up(connection, "exs_connect", errno);
+  std::string step = "exs_socket";
+  try {
+    connection.socket = exs::cpp::Socket::create();
+    step = "provider " + settings_.provider;
+    connection.socket.set_text_option(EXS_SO_PROVIDER, settings_.provider);
+    step = "exs_connect";
+    const std::error_code refused = connection.socket.connect(server_, {queue_.handle(), &connection});
+    if (refused) throw std::system_error(refused);
+  } catch (const std::system_error& error) {
+    give_up(connection, step, error.code().value());
   }
 }
 
 void Clients::give_up(Connection& connection, const std::string& what, int error) {
   faults_.note(what, error);
-  if (connection.socket != -1) exs_close(connection.socket);
-  connection.socket = -1;
+  if (connection.socket.is_open()) connection.socket.close();
   --busy_;
 }
 
 void Clients::exchange() {
   busy_ = 0;
   for (Connection& connection : connections_) {
-    if (connection.socket == -1) continue;
+    if (!connection.socket.is_open()) continue;
     ++busy_;
     connection.sent = connection.received = 0;
     start_pair(connection);
@@ -135,7 +132,7 @@ void Clients::exchange() {
   while (busy_ > 0) {
     for (const exs_event_t& event : take()) {
       auto& connection = *static_cast<Connection*>(event.exs_evt_ahandle);
-      if (connection.socket == event.exs_evt_socket) transferred(connection, event);
+      if (connection.socket.number() == event.exs_evt_socket) transferred(connection, event);
     }
   }
 }
@@ -146,12 +143,11 @@ void Clients::start_pair(Connection& connection) {
   tools::fill_pattern(request, message_number(connection));
   if (settings_.flip && &connection == connections_.data() && connection.received == 0)
     request.front() ^= std::byte{1};
-  if (exs_recv(connection.socket, room.data(), room.size(), 0, queue_.handle(), &connection,
-               slots_.region()) == -1) {
-    give_up(connection, "exs_recv", errno);
-  } else if (exs_send(connection.socket, request.data(), request.size(), 0, queue_.handle(), &connection,
-                      slots_.region()) == -1) {
-    give_up(connection, "exs_send", errno);
+  const exs::cpp::Socket::Target target{queue_.handle(), &connection};
+  if (const std::error_code error = connection.socket.recv(room, target, slots_.region())) {
+    give_up(connection, "exs_recv", error.value());
+  } else if (const std::error_code refused = connection.socket.send(request, target, slots_.region())) {
+    give_up(connection, "exs_send", refused.value());
   }
 }
 
@@ -178,16 +174,16 @@ void Clients::transferred(Connection& connection, const exs_event_t& event) {
 }
 
 bool Clients::is_right(const Connection& connection, const exs_event_t& event) const {
-  const std::span<const std::byte> message = perf::received(event);
+  const exs_evt_xfer_t& transfer = event.exs_evt_union.exs_evt_xfer;
+  const std::span message(static_cast<const std::byte*>(transfer.exs_evt_buf), transfer.exs_evt_length);
   return message.size() == settings_.size_bytes && (event.exs_evt_flags & EXS_EVF_TRUNC) == 0 &&
          !tools::first_wrong_byte(message, message_number(connection));
 }
 
 void Clients::close() {
   for (Connection& connection : connections_) {
-    if (connection.socket == -1) continue;
-    if (exs_close(connection.socket) == -1) faults_.note("exs_close", errno);
-    connection.socket = -1;
+    if (!connection.socket.is_open()) continue;
+    if (const std::error_code error = connection.socket.close()) faults_.note("exs_close", error.value());
   }
 }
 
@@ -202,7 +198,7 @@ Answer Clients::answer() const {
 int carry_out(const CrowdSettings& settings, int orders) {
   // Ctrl-C goes to the whole group; the server ends and takes this process with it.
   std::signal(SIGINT, SIG_IGN);
-  const perf::Library library;
+  const exs::cpp::Library library;
   std::optional<Clients> clients;
   Order order;
   while (::recv(orders, &order, sizeof order, 0) == sizeof order) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <exs/exs.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "perf/support/endpoint.h"
+#include "tools/common/memory.h"
 #include "tools/common/twin.h"
 
 namespace crowd {
@@ -29,6 +31,12 @@ enum class CrowdStep : std::uint8_t { connect, exchange, close };
 
 // Whoever sees nothing happen for this long gives up.
 inline constexpr std::int64_t kCrowdPatienceNs = 30'000'000'000;
+
+// Most events that are taken at a time.
+inline constexpr std::uint32_t kEventBatch = 64;
+// Waits for at least one event; none: the time is over, or a signal came.
+std::span<const exs_event_t> take(const exs::cpp::Queue& queue, std::span<exs_event_t> room,
+                                  std::int64_t timeout_ns);
 
 // Connections that could not do a step, and why the first of them could not.
 struct CrowdFaults {
@@ -68,7 +76,7 @@ class CrowdServer {
   CrowdServer(const CrowdServer&) = delete;
   CrowdServer& operator=(const CrowdServer&) = delete;
 
-  [[nodiscard]] std::uint16_t port() const { return perf::local_port(listener_); }
+  [[nodiscard]] std::uint16_t port() const { return listener_.local_address().port(); }
   [[nodiscard]] const std::string& provider() const { return provider_; }
 
   // Work until so many connections are open, messages echoed in all since reset(), and every client process
@@ -82,7 +90,7 @@ class CrowdServer {
 
  private:
   struct Peer {
-    int socket = -1;
+    exs::cpp::Socket socket;
     bool receiving = true;  // what is under way; else the send of what came
   };
 
@@ -94,8 +102,8 @@ class CrowdServer {
   void drop(Peer& peer);
 
   const CrowdSettings settings_;
-  perf::Queue queue_;
-  perf::Slots slots_;
+  exs::cpp::Queue queue_;
+  tools::Slots slots_;
   std::vector<Peer> peers_;
   std::vector<Peer*> free_peers_;
   std::vector<bool> numbers_;  // ever given to a connection
@@ -103,7 +111,7 @@ class CrowdServer {
   std::uint32_t open_ = 0;
   std::uint64_t echoed_ = 0;
   CrowdFaults faults_;
-  perf::Socket listener_;
+  exs::cpp::Socket listener_;
 };
 
 }  // namespace crowd

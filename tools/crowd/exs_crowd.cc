@@ -68,7 +68,7 @@ class Crowd {
   }
 
   Outcome run() {
-    const perf::Library library;
+    const exs::cpp::Library library;
     CrowdServer server(settings_);
     Outcome outcome;
     pass(server, settings_.processes);

@@ -3,90 +3,70 @@
 #include <netdb.h>
 
 #include <cerrno>
-#include <memory>
+#include <chrono>
+#include <exs/exs.hpp>
+#include <system_error>
 
-#include "perf/support/endpoint.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
-#include "tools/common/units.h"
 
 namespace explain {
 namespace {
 
-using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+using exs::cpp::Address;
+using exs::cpp::Queue;
+using exs::cpp::Socket;
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr int kSpareMs = 5000;  // the library keeps the limit itself
 
-AddressList resolve(const Target& target) {
+Address resolve(const Target& target) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* list = nullptr;
   const int error = ::getaddrinfo(target.host.c_str(), std::to_string(target.port).c_str(), &hints, &list);
   if (error != 0) throw tools::Failure("no address for \"" + target.host + "\": " + ::gai_strerror(error));
-  return {list, &::freeaddrinfo};
+  const Address first(list->ai_addr, list->ai_addrlen);
+  ::freeaddrinfo(list);
+  return first;
 }
 
-std::string in_numbers(const addrinfo& address) {
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  if (::getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return "unknown address";
+Socket open_socket(int family, int type, const Target& target) {
+  Socket socket = tools::try_to("cannot open a socket", [&] { return Socket::create(type, family); });
+  if (!target.provider.empty()) {
+    tools::try_to("provider " + target.provider,
+                  [&] { socket.set_text_option(EXS_SO_PROVIDER, target.provider); });
   }
-  return address.ai_family == AF_INET6 ? tools::text("[%s]:%s", host, port)
-                                       : tools::text("%s:%s", host, port);
-}
-
-perf::Socket open_socket(int family, int type, const Target& target) {
-  perf::Socket socket(exs_socket(family, type, 0));
-  if (socket.descriptor() == -1) tools::fail("cannot open a socket", errno);
-  if (!target.provider.empty() &&
-      exs_setsockopt(socket.descriptor(), SOL_EXS, EXS_SO_PROVIDER, target.provider.data(),
-                     static_cast<socklen_t>(target.provider.size())) == -1) {
-    tools::fail("provider " + target.provider, errno);
-  }
-  if (exs_setsockopt(socket.descriptor(), SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &target.limit_ms,
-                     sizeof target.limit_ms) == -1) {
-    tools::fail("cannot set the time limit", errno);
-  }
+  tools::try_to("cannot set the time limit",
+                [&] { socket.set_option(EXS_SO_CONNECT_TIMEOUT_MS, target.limit_ms); });
   return socket;
 }
 
 // errno of the event.
-int connect_socket(const perf::Socket& socket, const addrinfo& address, perf::Queue& queue, int limit_ms) {
-  if (exs_connect(socket.descriptor(), address.ai_addr, address.ai_addrlen, 0, queue.handle(), nullptr) == -1)
-    return errno;
+int connect_socket(Socket& socket, const Address& address, const Queue& queue, int limit_ms) {
+  const std::error_code refused = socket.connect(address, {queue.handle()});
+  if (refused) return refused.value();
+  const std::chrono::milliseconds limit(limit_ms + kSpareMs);
   exs_event_t event{};
-  int taken = -1;
+  Queue::Taken taken;
   do {
-    taken = exs_qwait(queue.handle(), &event, 1, 1, (limit_ms + std::int64_t{kSpareMs}) * kNsPerMs);
-  } while (taken == -1 && errno == EINTR);
-  if (taken == -1) tools::fail("cannot wait for the connection", errno);
-  return taken == 0 ? ETIMEDOUT : event.exs_evt_errno;
+    taken = queue.wait({&event, 1}, 1, limit);
+  } while (taken.error == std::errc::interrupted);
+  if (taken.error) tools::fail("cannot wait for the connection", taken.error.value());
+  return taken.events.empty() ? ETIMEDOUT : event.exs_evt_errno;
 }
 
-std::vector<exs_reason_t> reasons_of(const perf::Socket& socket) {
-  std::vector<exs_reason_t> reasons(EXS_REASONS_MAX);
-  auto length = static_cast<socklen_t>(reasons.size() * sizeof(exs_reason_t));
-  if (exs_getsockopt(socket.descriptor(), SOL_EXS, EXS_SO_REASON, reasons.data(), &length) == -1)
-    tools::fail("cannot ask for the reasons", errno);
-  reasons.resize(length / sizeof(exs_reason_t));
-  return reasons;
-}
-
-Connected connect_once(const Target& target, const addrinfo& address, int type, perf::Queue& queue) {
-  const perf::Socket socket = open_socket(address.ai_family, type, target);
+Connected connect_once(const Target& target, const Address& address, int type, const Queue& queue) {
+  Socket socket = open_socket(address.family(), type, target);
   Connected outcome;
-  outcome.address = in_numbers(address);
+  outcome.address = address.text();
   tools::Stopwatch watch;
   watch.start();
   outcome.error = connect_socket(socket, address, queue, target.limit_ms);
   watch.stop();
-  outcome.connect_seconds = static_cast<double>(watch.wall_ns()) / static_cast<double>(tools::kNsPerSecond);
-  if (outcome.error == 0) outcome.provider = perf::provider_of(socket.descriptor());
-  outcome.reasons = reasons_of(socket);
+  outcome.connect_seconds = tools::seconds_of(watch.wall_ns());
+  if (outcome.error == 0) outcome.provider = socket.provider();
+  outcome.reasons = tools::try_to("cannot ask for the reasons", [&] { return socket.reasons(); });
   return outcome;
 }
 
@@ -110,12 +90,13 @@ Target parse_target(const std::string& word) {
 }
 
 Connected connect_to(const Target& target) {
-  const AddressList list = resolve(target);
-  const perf::Library library;
-  perf::Queue queue(4, perf::Wait::notify);
-  Connected outcome = connect_once(target, *list, SOCK_SEQPACKET, queue);
+  const Address address = resolve(target);
+  const exs::cpp::Library library;
+  const Queue queue(4);
+  queue.set(EXS_QATTR_WAIT, EXS_WAIT_NOTIFY);
+  Connected outcome = connect_once(target, address, SOCK_SEQPACKET, queue);
   // Whether the server speaks in messages or in bytes makes no difference here.
-  if (outcome.error == EPROTOTYPE) outcome = connect_once(target, *list, SOCK_STREAM, queue);
+  if (outcome.error == EPROTOTYPE) outcome = connect_once(target, address, SOCK_STREAM, queue);
   return outcome;
 }
 

@@ -1,10 +1,8 @@
 // exs-explain: what this machine can do for exs; or why a connection is carried by the provider that carries
 // it.
-#include <cerrno>
-#include <cstdio>
+#include <exs/exs.hpp>
 #include <string>
 
-#include "perf/support/endpoint.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/explain/connection.h"
@@ -40,11 +38,8 @@ Settings parse(int argc, const char* const* argv) {
 }
 
 std::string providers_of_build() {
-  const perf::Library library;
-  exs_limits_t limits{};
-  limits.struct_bytes = sizeof limits;
-  if (exs_getlimits(&limits) == -1) tools::fail("exs_getlimits", errno);
-  return limits.providers;
+  const exs::cpp::Library library;
+  return exs::cpp::Library::limits().providers;
 }
 
 int explain_machine(const Settings& settings) {
