@@ -1,0 +1,112 @@
+// Two links of the provider under test, joined, and the memory that they may use. EXS_PROVIDER names the provider:
+// "iwarp", "shm", "verbs", or "fake", the links in memory that the protocol is tested on. How two ports of a
+// provider are joined follows from the roles that they have.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/unique_fd.h"
+#include "src/provider/provider.h"
+
+namespace exs::contract {
+
+inline constexpr int kHangLimitMs = 30'000;
+inline constexpr LinkDepths kDepths{64, 64, 16, 16, 16'384};
+
+void require(bool condition, const std::string& what);
+
+// What the provider can be set to, beside what the environment says. A test runs once with each.
+int variants();
+
+// Bytes that tell position and seed, so that a misplaced one shows.
+std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1);
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+// A link, and the completions that have come for it.
+class End {
+ public:
+  virtual ~End() = default;
+  // One round: starts what was posted, looks at the network, takes completions. True: something came.
+  virtual bool turn() = 0;
+  // Takes the completions that are there already.
+  virtual void collect() = 0;
+  [[nodiscard]] virtual Link& link() = 0;
+  virtual void destroy_link() = 0;
+  // Null: the fake.
+  [[nodiscard]] virtual Port* port() = 0;
+
+  std::optional<Completion> take(CompletionKind kind);
+  std::deque<Completion> seen;
+};
+
+class Pair {
+ public:
+  explicit Pair(int variant = 0, const LinkDepths& depths = kDepths);
+  ~Pair();
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  // Turns both ends until `done()`; sleeps, armed, while there is nothing to do. Throws when nothing happens for long.
+  void drive_until(const std::function<bool()>& done);
+  Completion await(End& end, CompletionKind kind);
+  Completion client_gets(CompletionKind kind) { return await(*client_end, kind); }
+  Completion server_gets(CompletionKind kind) { return await(*server_end, kind); }
+  [[nodiscard]] Link& client() { return client_end->link(); }
+  [[nodiscard]] Link& server() { return server_end->link(); }
+  // One message of the initiator: until it has come the responder of some providers may not send.
+  void first_message();
+
+  [[nodiscard]] bool is_fake() const { return provider == nullptr; }
+  // Longest message, header and all.
+  [[nodiscard]] std::size_t message_bytes_max() const;
+
+  const int variant;
+  std::unique_ptr<Provider> provider;  // null: the fake
+  std::unique_ptr<End> client_end;
+  std::unique_ptr<End> server_end;
+
+ private:
+  struct Network;  // what the connection stands on
+  void join_by_network(const LinkDepths& depths);
+  void join_by_upgrade(const LinkDepths& depths);
+  void open_ports();
+
+  std::unique_ptr<Network> network_;
+  std::vector<std::string> violations_;
+};
+
+// Memory that the pair's provider knows: where the variant has it so, as exs_alloc makes it.
+class Memory {
+ public:
+  Memory(Pair& pair, std::size_t bytes);
+  Memory(Pair& pair, std::span<const std::byte> content);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  [[nodiscard]] std::span<std::byte> span() const { return {start_, bytes_}; }
+  [[nodiscard]] LocalSlice slice() const { return {start_, bytes_, key_}; }
+  [[nodiscard]] LocalSlice slice(std::size_t offset, std::size_t bytes) const {
+    return {start_ + offset, bytes, key_};
+  }
+  [[nodiscard]] bool holds(std::span<const std::byte> expected, std::size_t offset = 0) const;
+
+ private:
+  Provider* const provider_;
+  UniqueFd fd_;
+  std::byte* start_ = nullptr;
+  const std::size_t bytes_;
+  MemoryKey key_;
+};
+
+}  // namespace exs::contract
