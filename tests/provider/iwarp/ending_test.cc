@@ -179,18 +179,6 @@ BOOST_AUTO_TEST_CASE(close_before_the_handshake_is_done) {
   BOOST_TEST(history(pair.client_port, 9) == "S2" + e + "R1" + e);
 }
 
-BOOST_AUTO_TEST_CASE(destroyed_link_delivers_nothing_more) {
-  LinkPair pair;
-  pair.join();
-  std::byte room[12];
-  post_three(*pair.client, room);
-  pair.client->close();
-  pair.client.reset();
-  pair.client_port.turn();
-  BOOST_TEST(history(pair.client_port, kClientToken).empty());
-  BOOST_TEST(pair.server_gets(CompletionKind::kDisconnected).status.ok());
-}
-
 BOOST_AUTO_TEST_CASE(close_while_the_socket_is_full) {
   LinkPair pair;
   pair.join();

@@ -9,8 +9,6 @@ using namespace exs::shm::test;
 
 namespace {
 
-constexpr std::size_t kMessageSizes[] = {0, 1, 2, 111, 112, 113, 232, 233, 511, 4096, 64999, 65000};
-
 void post_three(Link& link, std::span<std::byte> room) {
   BOOST_REQUIRE(link.post_recv(slice_of(room.first(4)), 1).ok());
   BOOST_REQUIRE(link.post_recv(slice_of(room.subspan(4, 4)), 2).ok());
@@ -38,49 +36,6 @@ void reset(Socket& socket) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(link_test)
-
-BOOST_AUTO_TEST_CASE(messages_of_all_sizes_arrive_in_order) {
-  LinkPair pair;
-  pair.join();
-  std::vector<std::vector<std::byte>> rooms(std::size(kMessageSizes), std::vector<std::byte>(65000));
-  for (std::size_t i = 0; i < rooms.size(); ++i) {
-    BOOST_REQUIRE(pair.server->post_recv(slice_of(rooms[i]), i).ok());
-  }
-  std::vector<std::vector<std::byte>> sent;
-  for (const std::size_t bytes : kMessageSizes) {
-    sent.push_back(pattern(bytes, static_cast<unsigned>(bytes)));
-    const std::size_t header = std::min<std::size_t>(bytes, bytes % 7 * 20);
-    std::span<std::byte> whole = sent.back();
-    BOOST_REQUIRE(
-        pair.client->post_send(whole.first(header), slice_of(whole.subspan(header)), sent.size()).ok());
-  }
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    const Completion received = pair.server_gets(CompletionKind::kReceive);
-    BOOST_TEST(received.status.ok());
-    BOOST_REQUIRE(received.length_bytes == sent[i].size());
-    // Expect: in whichever room, each of them used once and filled no further than the message goes.
-    BOOST_REQUIRE(received.token < rooms.size());
-    std::vector<std::byte> room = std::exchange(rooms[received.token], {});
-    BOOST_REQUIRE(room.size() == 65000U);
-    BOOST_TEST(std::all_of(room.begin() + received.length_bytes, room.end(),
-                           [](std::byte byte) { return byte == std::byte{0}; }));
-    room.resize(received.length_bytes);
-    BOOST_TEST((room == sent[i]));
-    const Completion left = pair.client_gets(CompletionKind::kSend);
-    BOOST_TEST(left.status.ok());
-    BOOST_TEST(left.token == i + 1);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(the_peer_s_private_data_are_told) {
-  LinkPair pair;
-  pair.join();
-  const auto text = [](const Link& link) {
-    return std::string(reinterpret_cast<const char*>(link.private_data().data()), link.private_data().size());
-  };
-  BOOST_TEST(text(*pair.server) == "hello");
-  BOOST_TEST(text(*pair.client) == "welcome");
-}
 
 // The responder posts at once, but the initiator's link is made only when it has read the answer.
 BOOST_AUTO_TEST_CASE(what_the_responder_posts_waits_for_the_initiator) {
@@ -127,20 +82,6 @@ BOOST_AUTO_TEST_CASE(a_full_ring_holds_sends_back_and_loses_none) {
     BOOST_TEST((rooms[received.token] == sent[i]));
     BOOST_TEST(pair.client_gets(CompletionKind::kSend).token == i + 1);
   }
-}
-
-BOOST_AUTO_TEST_CASE(orderly_end_of_the_peer) {
-  LinkPair pair;
-  pair.join();
-  std::byte room[12];
-  post_three(*pair.client, room);
-  pair.server->close();
-  wait_for_end(pair, pair.client_port, kClientToken);
-  BOOST_TEST(pair.client_port.history(kClientToken) == two_receives(ECONNRESET, 0));
-  BOOST_TEST(pair.client->post_send({}, {}, 1).error() == ENOTCONN);
-  pair.client->close();
-  pair.client_port.turn();
-  BOOST_TEST(pair.client_port.history(kClientToken) == two_receives(ECONNRESET, 0));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_arrives_before_it) {
@@ -223,18 +164,6 @@ BOOST_AUTO_TEST_CASE(close_completes_everything_with_ecanceled) {
   // Expect: who takes its place afterwards finds an orderly end.
   pair.join_client();
   BOOST_TEST(pair.client_gets(CompletionKind::kDisconnected).status.ok());
-}
-
-BOOST_AUTO_TEST_CASE(destroyed_link_delivers_nothing_more) {
-  LinkPair pair;
-  pair.join();
-  std::byte room[12];
-  post_three(*pair.client, room);
-  pair.client->close();
-  pair.client.reset();
-  pair.client_port.turn();
-  BOOST_TEST(pair.client_port.history(kClientToken).empty());
-  BOOST_TEST(pair.server_gets(CompletionKind::kDisconnected).status.ok());
 }
 
 BOOST_AUTO_TEST_CASE(goodbye_waits_for_room_in_the_ring) {

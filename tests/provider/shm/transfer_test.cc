@@ -1,4 +1,4 @@
-// READ and WRITE of all sizes, each of the ways they can go.
+// READ and WRITE, each of the ways they can go. What every link promises is tested in tests/contract/.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -12,8 +12,6 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-constexpr std::size_t kSizes[] = {0,     1,     2,     511,    4096,    4097,    16385,
-                                  65535, 65536, 65537, 200001, 1048576, 1048577, 3'000'000};
 constexpr std::size_t kMemoryBytes = 3'000'100;
 
 // How a run differs: memory that the peer maps or not, system calls for the peer's memory or not.
@@ -58,109 +56,6 @@ struct Run : LinkPair {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(transfer_test)
-
-BOOST_DATA_TEST_CASE(reads_of_all_sizes_bring_the_bytes, kVariants, number) {
-  Run run(number);
-  const RemoteSlice window = run.window(run.source, Access::kRemoteRead);
-  std::vector<std::vector<std::byte>> sinks;
-  std::size_t done = 0;
-  for (const std::size_t bytes : kSizes) {
-    sinks.emplace_back(bytes);
-    RemoteSlice from = window;
-    from.address += kMemoryBytes - bytes;
-    from.length_bytes = bytes;
-    Status status = run.client->post_read(slice_of(sinks.back()), from, sinks.size());
-    while (status == Status(EAGAIN)) {
-      BOOST_TEST(run.client_gets(CompletionKind::kRead).token == ++done);
-      status = run.client->post_read(slice_of(sinks.back()), from, sinks.size());
-    }
-    BOOST_REQUIRE(status.ok());
-  }
-  while (done < sinks.size()) {
-    const Completion read = run.client_gets(CompletionKind::kRead);
-    BOOST_TEST(read.status.ok());
-    BOOST_TEST(read.token == ++done);
-  }
-  const auto all = run.source.span();
-  for (const std::vector<std::byte>& sink : sinks) {
-    BOOST_TEST(std::equal(sink.begin(), sink.end(), all.end() - static_cast<long>(sink.size())));
-  }
-  BOOST_TEST(run.server->withdraw(window.key).ok());
-}
-
-BOOST_DATA_TEST_CASE(a_message_posted_after_a_write_finds_its_bytes, kVariants, number) {
-  Run run(number);
-  const RemoteSlice window = run.window(run.target, Access::kRemoteWrite);
-  const auto there = run.target.span();
-  for (const std::size_t bytes : kSizes) {
-    std::vector<std::byte> source = pattern(bytes, static_cast<unsigned>(bytes + 3));
-    std::memset(there.data(), 0, there.size());
-    std::byte room[8];
-    BOOST_REQUIRE(run.server->post_recv(slice_of(room), bytes).ok());
-    RemoteSlice to = window;
-    to.address += 50;
-    to.length_bytes = bytes;
-    BOOST_REQUIRE(run.client->post_write(slice_of(source), to, bytes).ok());
-    BOOST_REQUIRE(run.client->post_send(text_bytes("there"), {}, bytes).ok());
-    BOOST_TEST(run.server_gets(CompletionKind::kReceive).token == bytes);
-    BOOST_TEST(std::equal(source.begin(), source.end(), there.begin() + 50));
-    BOOST_TEST((there[49] == std::byte{0} && there[50 + bytes] == std::byte{0}));
-    BOOST_TEST(run.client_gets(CompletionKind::kWrite).token == bytes);
-    BOOST_TEST(run.client_gets(CompletionKind::kSend).token == bytes);
-  }
-}
-
-BOOST_DATA_TEST_CASE(writes_complete_in_order_and_all_arrive, kVariants, number) {
-  Run run(number);
-  const RemoteSlice window = run.window(run.target, Access::kRemoteWrite);
-  const std::vector<std::byte> source = pattern(kMemoryBytes, 7);
-  std::byte room[8];
-  BOOST_REQUIRE(run.server->post_recv(slice_of(room), 1).ok());
-  std::size_t at = 0;
-  std::size_t posted = 0;
-  for (std::size_t bytes = 1; at < kMemoryBytes; bytes = bytes * 3 % 700'001 + 1) {
-    bytes = std::min(bytes, kMemoryBytes - at);
-    RemoteSlice to = window;
-    to.address += at;
-    to.length_bytes = bytes;
-    const LocalSlice from{const_cast<std::byte*>(source.data()) + at, bytes, {}};
-    BOOST_REQUIRE(run.client->post_write(from, to, ++posted).ok());
-    at += bytes;
-  }
-  BOOST_REQUIRE(run.client->post_send(text_bytes("done"), {}, 1).ok());
-  run.server_gets(CompletionKind::kReceive);
-  for (std::size_t i = 1; i <= posted; ++i) BOOST_TEST(run.client_gets(CompletionKind::kWrite).token == i);
-  const auto there = run.target.span();
-  BOOST_TEST(std::equal(source.begin(), source.end(), there.begin()));
-}
-
-BOOST_DATA_TEST_CASE(both_directions_at_once, kVariants, number) {
-  Run run(number);
-  constexpr std::size_t kRounds = 8;
-  Memory at_client(*run.client_port.provider, 1'000'000, variant(number).shared);
-  at_client.fill(pattern(1'000'000, 9));
-  std::vector<std::byte> client_sink(kMemoryBytes);
-  std::vector<std::byte> server_sink(1'000'000);
-  const RemoteSlice server_window = run.window(run.source, Access::kRemoteRead);
-  const Result<RemoteSlice> client_window = run.client->expose(at_client.slice(), Access::kRemoteRead);
-  BOOST_REQUIRE(client_window.has_value());
-  std::vector<std::byte> rooms(kRounds * 64);
-  for (std::size_t i = 0; i < kRounds; ++i) {
-    BOOST_REQUIRE(run.client->post_read(slice_of(client_sink), server_window, i).ok());
-    BOOST_REQUIRE(run.server->post_read(slice_of(server_sink), *client_window, i).ok());
-    BOOST_REQUIRE(run.client->post_recv({rooms.data() + 64 * i, 64, {}}, i).ok());
-    BOOST_REQUIRE(run.server->post_send(text_bytes("between the answers"), {}, i).ok());
-  }
-  for (std::size_t i = 0; i < kRounds; ++i) {
-    BOOST_TEST(run.client_gets(CompletionKind::kRead).token == i);
-    BOOST_TEST(run.server_gets(CompletionKind::kRead).token == i);
-    BOOST_TEST(run.client_gets(CompletionKind::kReceive).length_bytes == 19U);
-  }
-  BOOST_TEST(std::equal(client_sink.begin(), client_sink.end(), run.source.span().begin()));
-  BOOST_TEST(std::equal(server_sink.begin(), server_sink.end(), at_client.span().begin()));
-  run.client->close();
-  run.client.reset();
-}
 
 // The owner need not run for memory that it announced, and for plain memory where the system lets us.
 BOOST_DATA_TEST_CASE(reads_and_writes_do_not_need_the_owner, data::xrange(2), number) {
