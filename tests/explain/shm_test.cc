@@ -13,8 +13,8 @@
 #include <fstream>
 
 #include "src/base/unique_fd.h"
-#include "src/provider/shm/channel_setup.h"
 #include "src/provider/shm/identity.h"
+#include "src/provider/shm/listening_socket.h"
 #include "src/wire/paths.h"
 #include "tests/explain/meddler.h"
 #include "tests/explain/two_ends.h"
@@ -286,17 +286,17 @@ BOOST_AUTO_TEST_CASE(no_proof) {
   check_refused(ends.client, "shm", EXS_REASON_NO_PROOF, true);
 }
 
-// Whom the server finds at the rendezvous never says a word.
+// The server connects to a socket that accepts nobody.
 BOOST_AUTO_TEST_CASE(timed_out) {
   const UniqueFd silent(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  shm::Name name{};
-  std::fill(name.begin(), name.end(), static_cast<std::byte>(::getpid()));
-  const shm::RendezvousAddress address(name);
+  shm::RandomId socket_id{};
+  std::fill(socket_id.begin(), socket_id.end(), static_cast<std::byte>(::getpid()));
+  const shm::AbstractAddress address(socket_id);
   BOOST_REQUIRE(::bind(silent.get(), address.get(), address.bytes) == 0);
   BOOST_REQUIRE(::listen(silent.get(), 8) == 0);
   Meddler meddler([&](std::vector<std::byte>& private_data) {
     shm::Invitation invitation = invitation_in(private_data);
-    invitation.rendezvous = name;
+    invitation.socket_id = socket_id;
     put_invitation(private_data, invitation);
   });
   const Ends ends = connect_ends({}, {}, meddler.detour());
@@ -306,10 +306,10 @@ BOOST_AUTO_TEST_CASE(timed_out) {
   check_refused(ends.client, "shm", EXS_REASON_TIMED_OUT, true);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_at_the_rendezvous) {
+BOOST_AUTO_TEST_CASE(nobody_at_the_socket) {
   Meddler meddler([](std::vector<std::byte>& private_data) {
     shm::Invitation invitation = invitation_in(private_data);
-    invitation.rendezvous[5] ^= std::byte{0x40};
+    invitation.socket_id[5] ^= std::byte{0x40};
     put_invitation(private_data, invitation);
   });
   const Ends ends = connect_ends({}, {}, meddler.detour());

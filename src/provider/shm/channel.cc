@@ -14,14 +14,13 @@
 namespace exs::shm {
 namespace {
 
-constexpr std::uint32_t kGenerations = 1U << 12;
 // A peer that never stops must not keep the port; more than fits into a socket's buffer, so that a region
 // which was announced before it was used is always found.
 constexpr int kReadsAtOnce = 1024;
 
-bool is_for_rendezvous(NoteKind kind) {
-  return kind == NoteKind::kJoin || kind == NoteKind::kJoined || kind == NoteKind::kNotJoined ||
-         kind == NoteKind::kRefusal;
+bool is_for_directory(PacketKind kind) {
+  return kind == PacketKind::kJoin || kind == PacketKind::kJoined || kind == PacketKind::kJoinRefused ||
+         kind == PacketKind::kRefusal;
 }
 
 }  // namespace
@@ -39,11 +38,11 @@ Channel::~Channel() {
 Status Channel::start() {
   watched_ = EPOLLIN;
   if (const Status status = poller_.add(parts_.socket.get(), watched_, *this); !status.ok()) return status;
-  if (const Status status = poller_.add(parts_.doorbell.get(), EPOLLIN | EPOLLET, bell_); !status.ok()) {
+  if (const Status status = poller_.add(parts_.doorbell.get(), EPOLLIN | EPOLLET, doorbell_); !status.ok()) {
     return status;
   }
   if (!parts_.peer_pidfd.valid()) return {};
-  return poller_.add(parts_.peer_pidfd.get(), EPOLLIN, death_);
+  return poller_.add(parts_.peer_pidfd.get(), EPOLLIN, peer_exit_);
 }
 
 void Channel::end(Status why) {
@@ -55,7 +54,7 @@ void Channel::end(Status why) {
     descriptor->reset();
   }
   unsent_.clear();
-  regions_.clear();
+  peer_regions_.clear();
   parts_.reads_memory = false;
 }
 
@@ -72,52 +71,18 @@ bool Channel::peer_is_gone() const {
   return kernel::poll(ends, std::size(ends), 0) != 0;
 }
 
-// The slot freed last comes first; its next number differs by the generation.
-Result<std::uint32_t> Channel::reserve() {
+Result<std::uint32_t> Channel::reserve_link() {
   if (is_over()) return failure(ECONNRESET);
-  std::uint32_t index = 0;
-  if (!free_.empty()) {
-    index = free_.back();
-    free_.pop_back();
-  } else {
-    if (slots_.size() > kIndexMask) return failure(ENOSPC);
-    index = static_cast<std::uint32_t>(slots_.size());
-    slots_.emplace_back();
-  }
-  Slot& slot = slots_[index];
-  slot.generation = (slot.generation + 1) % kGenerations;
-  slot.number = slot.generation << kIndexBits | index;
-  ++numbers_;
-  return slot.number;
+  return links_.reserve();
 }
 
-void Channel::attach(std::uint32_t number, ShmLink& link) {
-  EXS_CHECK(is_reserved(number));
-  slots_[number & kIndexMask].link = &link;
-}
-
-void Channel::remove(std::uint32_t number) {
-  Slot& slot = slots_[number & kIndexMask];
-  EXS_CHECK(number != 0 && slot.number == number);
-  slot.number = 0;
-  slot.link = nullptr;
-  free_.push_back(number & kIndexMask);
-  --numbers_;
-}
-
-bool Channel::is_reserved(std::uint32_t number) const noexcept {
-  const std::uint32_t index = number & kIndexMask;
-  return number != 0 && index < slots_.size() && slots_[index].number == number &&
-         slots_[index].link == nullptr;
-}
-
-void Channel::ring() {
+void Channel::wake_peer() {
   if (is_over()) return;
   if (!parts_.peer_doorbell.valid()) {
-    // Full: the peer has notes to read already, which wake it.
-    Note note;
-    note.kind = NoteKind::kRing;
-    [[maybe_unused]] const Status sent = send_note(parts_.socket.get(), note);
+    // Full: the peer has packets to read already, which wake it.
+    ControlPacket packet;
+    packet.kind = PacketKind::kWakeUp;
+    [[maybe_unused]] const Status sent = send_packet(parts_.socket.get(), packet);
     return;
   }
   const std::uint64_t one = 1;
@@ -128,12 +93,12 @@ Status Channel::announce(MemoryKey key, int shared_fd, std::size_t length_bytes)
   if (is_over()) return Status(ECONNRESET);
   if (announced_.contains(key.value)) return {};
   if (!unsent_.empty()) return Status(EAGAIN);
-  if (announced_.size() >= kRegionsMax) return Status(ENOSPC);
-  Note note;
-  note.kind = NoteKind::kRegion;
-  note.key = key.value;
-  note.length_bytes = length_bytes;
-  if (const Status status = send_note(parts_.socket.get(), note, {&shared_fd, 1}); !status.ok())
+  if (announced_.size() >= PeerRegions::kRegionsMax) return Status(ENOSPC);
+  ControlPacket packet;
+  packet.kind = PacketKind::kShareRegion;
+  packet.key = key.value;
+  packet.length_bytes = length_bytes;
+  if (const Status status = send_packet(parts_.socket.get(), packet, {&shared_fd, 1}); !status.ok())
     return status;
   announced_.insert(key.value);
   return {};
@@ -141,35 +106,33 @@ Status Channel::announce(MemoryKey key, int shared_fd, std::size_t length_bytes)
 
 void Channel::retract(MemoryKey key) {
   if (is_over() || announced_.erase(key.value) == 0) return;
-  Note note;
-  note.kind = NoteKind::kRetract;
-  note.key = key.value;
-  tell(note);
+  ControlPacket packet;
+  packet.kind = PacketKind::kRetractRegion;
+  packet.key = key.value;
+  send(packet);
 }
 
-const PeerRegion* Channel::region(std::uint32_t key) {
-  auto found = regions_.find(key);
-  if (found == regions_.end()) {
-    read_socket();
-    found = regions_.find(key);
-  }
-  return found == regions_.end() ? nullptr : &found->second.view;
+const PeerRegions::View* Channel::region(std::uint32_t key) {
+  const PeerRegions::View* const known = peer_regions_.find(key);
+  if (known != nullptr) return known;
+  read_socket();
+  return peer_regions_.find(key);
 }
 
-void Channel::tell(const Note& note) {
+void Channel::send(const ControlPacket& packet) {
   if (is_over()) return;
   if (unsent_.count() >= kUnsentMax) {
     log(LogLevel::kWarn, "shm: process %d does not read its channel's socket; the channel ends",
         static_cast<int>(parts_.peer_pid));
     return end(Status(EPROTO));
   }
-  unsent_.push_back(note);
+  unsent_.push_back(packet);
   send_unsent();
 }
 
 void Channel::send_unsent() {
   while (!unsent_.empty()) {
-    const Status status = send_note(parts_.socket.get(), unsent_.front());
+    const Status status = send_packet(parts_.socket.get(), unsent_.front());
     if (status.error() == EAGAIN) break;
     if (!status.ok()) {
       // What the peer said before it went is still to be read: the socket's end shows by reading.
@@ -181,19 +144,19 @@ void Channel::send_unsent() {
   watch_socket();
 }
 
-// Not for reading while the notes that came are not taken; the socket's end shows all the same.
+// Not for reading while the packets that came are not taken; the socket's end shows all the same.
 void Channel::watch_socket() {
   if (is_over()) return;
-  const std::uint32_t wanted = (notes_.count() < kNotesMax ? EPOLLIN : 0U) |
+  const std::uint32_t wanted = (received_.count() < kReceivedMax ? EPOLLIN : 0U) |
                                (unsent_.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
   if (wanted == watched_) return;
   watched_ = wanted;
   poller_.change(parts_.socket.get(), wanted, *this);
 }
 
-bool Channel::take_note(Note& note) {
-  if (notes_.empty()) return false;
-  note = notes_.pop_front();
+bool Channel::take_packet(ControlPacket& packet) {
+  if (received_.empty()) return false;
+  packet = received_.pop_front();
   watch_socket();
   return true;
 }
@@ -205,47 +168,29 @@ void Channel::ready(std::uint32_t events) {
 }
 
 void Channel::read_socket() {
-  for (int i = 0; i < kReadsAtOnce && !is_over() && notes_.count() < kNotesMax; ++i) {
-    Result<ReceivedNote> received = receive_note(parts_.socket.get());
+  for (int i = 0; i < kReadsAtOnce && !is_over() && received_.count() < kReceivedMax; ++i) {
+    Result<ReceivedPacket> received = receive_packet(parts_.socket.get());
     if (!received) {
       const int error = received.error().error();
       if (error == EAGAIN || error == EINTR) break;
       return end(Status(error == EPROTO ? EPROTO : ECONNRESET));
     }
-    if (const Status status = take_in(*received); !status.ok()) return end(status);
+    if (const Status status = handle_packet(*received); !status.ok()) return end(status);
   }
   watch_socket();
 }
 
-Status Channel::take_in(ReceivedNote& received) {
-  const Note& note = received.note;
-  if (note.kind == NoteKind::kRegion) return take_region(received);
+Status Channel::handle_packet(ReceivedPacket& received) {
+  const ControlPacket& packet = received.packet;
+  if (packet.kind == PacketKind::kShareRegion) return peer_regions_.map(received);
   if (received.descriptor_count != 0) return Status(EPROTO);
-  if (note.kind == NoteKind::kRing) return {};
-  if (note.kind == NoteKind::kRetract) {
-    const auto found = regions_.find(note.key);
-    if (found == regions_.end()) return {};
-    region_bytes_ -= found->second.view.length_bytes;
-    regions_.erase(found);
+  if (packet.kind == PacketKind::kWakeUp) return {};
+  if (packet.kind == PacketKind::kRetractRegion) {
+    peer_regions_.unmap(packet.key);
     return {};
   }
-  if (!is_for_rendezvous(note.kind)) return Status(EPROTO);
-  notes_.push_back(note);
-  return {};
-}
-
-// A region that cannot be mapped is one that is not known: its bytes go another way.
-Status Channel::take_region(ReceivedNote& received) {
-  const Note& note = received.note;
-  if (received.descriptor_count != 1 || note.length_bytes == 0) return Status(EPROTO);
-  if (regions_.contains(note.key) || regions_.size() >= kRegionsMax) return Status(EPROTO);
-  if (note.length_bytes > kRegionBytesMax - region_bytes_) return {};
-  Result<Mapping> mapping =
-      Mapping::of_peer(received.descriptors[0].get(), static_cast<std::size_t>(note.length_bytes));
-  if (!mapping) return mapping.error() == Status(EPROTO) ? Status(EPROTO) : Status();
-  region_bytes_ += note.length_bytes;
-  const PeerRegion view{mapping->bytes().data(), mapping->bytes().size()};
-  regions_.emplace(note.key, MappedRegion{std::move(*mapping), view});
+  if (!is_for_directory(packet.kind)) return Status(EPROTO);
+  received_.push_back(packet);
   return {};
 }
 

@@ -13,6 +13,7 @@
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/provider/shm/listening_socket.h"
 #include "src/provider/shm/probe.h"
 
 namespace exs::shm {
@@ -48,19 +49,6 @@ int open_pidfd(int socket, pid_t peer) {
 
 }  // namespace
 
-RendezvousAddress::RendezvousAddress(const Name& rendezvous) {
-  constexpr std::string_view kPrefix = "exs-";
-  constexpr char kDigits[] = "0123456789abcdef";
-  address.sun_family = AF_UNIX;
-  char* at = address.sun_path + 1;  // abstract
-  at = std::copy(kPrefix.begin(), kPrefix.end(), at);
-  for (const std::byte value : rendezvous) {
-    *at++ = kDigits[std::to_integer<unsigned>(value) >> 4];
-    *at++ = kDigits[std::to_integer<unsigned>(value) & 15];
-  }
-  bytes = static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
-}
-
 ChannelSetup::~ChannelSetup() {
   if (polled_) poller_.remove(parts_.socket.get());
 }
@@ -70,7 +58,7 @@ void ChannelSetup::fail(const Reason& why) {
   polled_ = false;
   Channel::Parts nothing;
   nothing.accepted = parts_.accepted;
-  nothing.rendezvous = parts_.rendezvous;
+  nothing.peer_socket = parts_.peer_socket;
   parts_ = std::move(nothing);
   why_not_ = why;
   state_ = State::kFailed;
@@ -78,16 +66,16 @@ void ChannelSetup::fail(const Reason& why) {
 
 void ChannelSetup::refuse(const Reason& why) {
   if (parts_.accepted && parts_.socket.valid()) {
-    Note refusal;
-    refusal.kind = NoteKind::kRefusal;
+    ControlPacket refusal;
+    refusal.kind = PacketKind::kRefusal;
     refusal.code = static_cast<std::uint32_t>(why.code);
-    [[maybe_unused]] const Status sent = send_note(parts_.socket.get(), refusal);
+    [[maybe_unused]] const Status sent = send_packet(parts_.socket.get(), refusal);
   }
   fail(why);
 }
 
-void ChannelSetup::connect(const Name& rendezvous) {
-  parts_.rendezvous = rendezvous;
+void ChannelSetup::connect(const RandomId& peer_socket) {
+  parts_.peer_socket = peer_socket;
   parts_.socket = UniqueFd(kernel::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!parts_.socket.valid()) {
     const int error = errno;
@@ -95,12 +83,12 @@ void ChannelSetup::connect(const Name& rendezvous) {
                     ? lacking_descriptors("socket", error)
                     : Reason::make(ReasonCode::kNoUnixSocket, "socket(AF_UNIX): %s", std::strerror(error)));
   }
-  state_ = State::kKnocking;
-  knock();
+  state_ = State::kConnecting;
+  try_connect();
 }
 
-void ChannelSetup::knock() {
-  const RendezvousAddress address(parts_.rendezvous);
+void ChannelSetup::try_connect() {
+  const AbstractAddress address(parts_.peer_socket);
   if (kernel::connect(parts_.socket.get(), address.get(), address.bytes) != 0) {
     const int error = errno;
     if (error == EAGAIN || error == EINTR) return;
@@ -112,18 +100,18 @@ void ChannelSetup::knock() {
     return fail(Reason::make(ReasonCode::kFailed, "epoll_ctl: %s", std::strerror(status.error())));
   }
   polled_ = true;
-  state_ = State::kAwaitsWelcome;
+  state_ = State::kAwaitsAcceptorGreeting;
 }
 
 void ChannelSetup::accept(UniqueFd socket) {
   parts_.socket = std::move(socket);
   parts_.accepted = true;
-  if (!check_user() || !send_greeting(NoteKind::kWelcome)) return;
+  if (!check_user() || !send_greeting(PacketKind::kAcceptorGreeting)) return;
   if (const Status status = poller_.add(parts_.socket.get(), EPOLLIN, *this); !status.ok()) {
     return fail(Reason::make(ReasonCode::kFailed, "epoll_ctl: %s", std::strerror(status.error())));
   }
   polled_ = true;
-  state_ = State::kAwaitsHello;
+  state_ = State::kAwaitsConnectorGreeting;
 }
 
 bool ChannelSetup::check_user() {
@@ -140,7 +128,7 @@ bool ChannelSetup::check_user() {
   return false;
 }
 
-bool ChannelSetup::make_ours(Note& greeting, UniqueFd& memfd) {
+bool ChannelSetup::make_greeting(ControlPacket& greeting, UniqueFd& memfd) {
   parts_.doorbell = UniqueFd(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!parts_.doorbell.valid()) {
     refuse(lacking_descriptors("eventfd", errno));
@@ -165,13 +153,13 @@ bool ChannelSetup::make_ours(Note& greeting, UniqueFd& memfd) {
   return true;
 }
 
-bool ChannelSetup::send_greeting(NoteKind kind) {
-  Note greeting;
+bool ChannelSetup::send_greeting(PacketKind kind) {
+  ControlPacket greeting;
   greeting.kind = kind;
   UniqueFd memfd;
-  if (!make_ours(greeting, memfd)) return false;
+  if (!make_greeting(greeting, memfd)) return false;
   const int descriptors[] = {memfd.get(), parts_.doorbell.get()};
-  if (const Status status = send_note(parts_.socket.get(), greeting, descriptors); !status.ok()) {
+  if (const Status status = send_packet(parts_.socket.get(), greeting, descriptors); !status.ok()) {
     refuse(status.error() == ETOOMANYREFS
                ? lacking_descriptors("sendmsg", status.error())
                : Reason::make(ReasonCode::kFailed, "the peer has left the set-up: %s",
@@ -181,15 +169,15 @@ bool ChannelSetup::send_greeting(NoteKind kind) {
   return true;
 }
 
-bool ChannelSetup::take_greeting(ReceivedNote& received) {
-  const Note& greeting = received.note;
+bool ChannelSetup::apply_greeting(ReceivedPacket& received) {
+  const ControlPacket& greeting = received.packet;
   if (greeting.version != kLayoutVersion || greeting.length_bytes != kSegmentBytes) {
     refuse(Reason::make(ReasonCode::kFailed, "the peer's shared memory is of version %u, ours of %u",
                         static_cast<unsigned>(greeting.version), static_cast<unsigned>(kLayoutVersion)));
     return false;
   }
   const auto& [memfd, doorbell] = received.descriptors;
-  if (received.descriptor_count != kNoteDescriptorsMax || !is_eventfd(doorbell.get())) {
+  if (received.descriptor_count != kPacketDescriptorsMax || !is_eventfd(doorbell.get())) {
     refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed: its descriptors"));
     return false;
   }
@@ -201,12 +189,12 @@ bool ChannelSetup::take_greeting(ReceivedNote& received) {
   }
   parts_.peer_segment = std::move(*segment);
   // Another user could make our write block by filling the counter and setting the description to blocking;
-  // one of the same user could stop us anyway. Notes never block.
+  // one of the same user could stop us anyway. Packets never block.
   if (peer_uid_ == kernel::geteuid()) parts_.peer_doorbell = std::move(received.descriptors[1]);
   return find_peer_process(greeting);
 }
 
-bool ChannelSetup::find_peer_process(const Note& greeting) {
+bool ChannelSetup::find_peer_process(const ControlPacket& greeting) {
   int error = 0;
   if (parts_.peer_pid != 0 && parts_.peer_pid != kernel::getpid()) {
     parts_.peer_pidfd = UniqueFd(open_pidfd(parts_.socket.get(), parts_.peer_pid));
@@ -226,7 +214,7 @@ bool ChannelSetup::find_peer_process(const Note& greeting) {
   return true;
 }
 
-void ChannelSetup::take_refusal(const Note& refusal) {
+void ChannelSetup::handle_refusal(const ControlPacket& refusal) {
   switch (static_cast<ReasonCode>(refusal.code)) {
     case ReasonCode::kOtherUser:
       return fail(Reason::make(ReasonCode::kOtherUser, "the peer, uid %u, does not allow uid %u",
@@ -240,8 +228,8 @@ void ChannelSetup::take_refusal(const Note& refusal) {
 }
 
 void ChannelSetup::ready(std::uint32_t) {
-  if (state_ != State::kAwaitsWelcome && state_ != State::kAwaitsHello) return;
-  Result<ReceivedNote> received = receive_note(parts_.socket.get());
+  if (state_ != State::kAwaitsAcceptorGreeting && state_ != State::kAwaitsConnectorGreeting) return;
+  Result<ReceivedPacket> received = receive_packet(parts_.socket.get());
   if (!received) {
     switch (const int error = received.error().error()) {
       case EAGAIN:
@@ -251,12 +239,14 @@ void ChannelSetup::ready(std::uint32_t) {
       default: return fail(Reason::make(ReasonCode::kFailed, "the peer has left the set-up"));
     }
   }
-  const NoteKind kind = received->note.kind;
-  if (state_ == State::kAwaitsWelcome && kind == NoteKind::kRefusal) return take_refusal(received->note);
-  const NoteKind expected = state_ == State::kAwaitsWelcome ? NoteKind::kWelcome : NoteKind::kHello;
+  const PacketKind kind = received->packet.kind;
+  if (state_ == State::kAwaitsAcceptorGreeting && kind == PacketKind::kRefusal)
+    return handle_refusal(received->packet);
+  const PacketKind expected = state_ == State::kAwaitsAcceptorGreeting ? PacketKind::kAcceptorGreeting
+                                                                       : PacketKind::kConnectorGreeting;
   if (kind != expected) return refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed"));
-  if (!take_greeting(*received)) return;
-  if (kind == NoteKind::kWelcome && !send_greeting(NoteKind::kHello)) return;
+  if (!apply_greeting(*received)) return;
+  if (kind == PacketKind::kAcceptorGreeting && !send_greeting(PacketKind::kConnectorGreeting)) return;
   // What follows in the socket is the channel's.
   poller_.remove(parts_.socket.get());
   polled_ = false;

@@ -24,33 +24,33 @@ namespace {
 
 constexpr std::size_t kHostOffset = 8;
 constexpr std::size_t kNamespaceOffset = 24;
-constexpr std::size_t kRendezvousOffset = 32;
+constexpr std::size_t kSocketIdOffset = 32;
 constexpr std::size_t kTokenOffset = 48;
-static_assert(kTokenOffset + sizeof(Name) == Invitation::kBytes);
+static_assert(kTokenOffset + sizeof(RandomId) == Invitation::kBytes);
 
 constexpr const char* kBootIdPath = "/proc/sys/kernel/random/boot_id";
 constexpr const char* kNamespacePath = "/proc/thread-self/ns/net";
 
 // 32 hexadecimal digits with dashes among them.
-std::optional<Name> parse_boot_id(std::string_view text) {
+std::optional<RandomId> parse_boot_id(std::string_view text) {
   std::string digits;
   std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
                [](char c) { return c != '-' && c != '\n'; });
-  Name name{};
-  if (digits.size() != 2 * name.size()) return std::nullopt;
-  for (std::size_t i = 0; i < name.size(); ++i) {
+  RandomId id{};
+  if (digits.size() != 2 * id.size()) return std::nullopt;
+  for (std::size_t i = 0; i < id.size(); ++i) {
     std::uint8_t value = 0;
     const char* const at = digits.data() + 2 * i;
     if (std::from_chars(at, at + 2, value, 16).ptr != at + 2) return std::nullopt;
-    name[i] = std::byte{value};
+    id[i] = std::byte{value};
   }
-  return name;
+  return id;
 }
 
 // The kernel's, so it is read once; a failure may be one of this moment.
-std::optional<Name> boot_id() {
+std::optional<RandomId> boot_id() {
   static Mutex mutex;
-  static std::optional<Name> known;
+  static std::optional<RandomId> known;
   const LockGuard guard(mutex);
   if (known) return known;
   const UniqueFd file(kernel::open(kBootIdPath, O_RDONLY | O_CLOEXEC));
@@ -68,22 +68,21 @@ Reason unreadable(const char* path, int error) {
 }
 
 // What is enough to tell two hosts apart by eye.
-std::uint32_t start_of(const Name& name) {
-  return load_be<std::uint32_t>(name.data());
+std::uint32_t start_of(const RandomId& id) {
+  return load_be<std::uint32_t>(id.data());
 }
 
 }  // namespace
 
-Result<Name> draw_name() {
-  Name name;
-  if (kernel::getrandom(name.data(), name.size(), 0) != static_cast<ssize_t>(name.size()))
-    return failure(EIO);
-  return name;
+Result<RandomId> random_id() {
+  RandomId id;
+  if (kernel::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) return failure(EIO);
+  return id;
 }
 
 Result<Identity> Identity::of_this_process(Reason& why_not) {
   errno = 0;
-  const std::optional<Name> host = boot_id();
+  const std::optional<RandomId> host = boot_id();
   if (!host) {
     why_not = unreadable(kBootIdPath, errno);
     return failure(ENOTSUP);
@@ -97,27 +96,27 @@ Result<Identity> Identity::of_this_process(Reason& why_not) {
 }
 
 std::array<std::byte, Invitation::kBytes> Invitation::encode() const {
-  std::array<std::byte, kBytes> words{};
-  words[0] = std::byte{kVersion};
-  std::copy(identity.host.begin(), identity.host.end(), words.begin() + kHostOffset);
-  store_be(words.data() + kNamespaceOffset, identity.net_namespace);
-  std::copy(rendezvous.begin(), rendezvous.end(), words.begin() + kRendezvousOffset);
-  std::copy(token.begin(), token.end(), words.begin() + kTokenOffset);
-  return words;
+  std::array<std::byte, kBytes> bytes{};
+  bytes[0] = std::byte{kVersion};
+  std::copy(identity.host.begin(), identity.host.end(), bytes.begin() + kHostOffset);
+  store_be(bytes.data() + kNamespaceOffset, identity.net_namespace);
+  std::copy(socket_id.begin(), socket_id.end(), bytes.begin() + kSocketIdOffset);
+  std::copy(token.begin(), token.end(), bytes.begin() + kTokenOffset);
+  return bytes;
 }
 
-std::optional<Invitation> Invitation::decode(std::span<const std::byte> words) {
-  if (words.size() != kBytes || words[0] != std::byte{kVersion}) return std::nullopt;
-  const auto name_at = [&](std::size_t offset) {
-    Name name;
-    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(offset), name.size(), name.begin());
-    return name;
+std::optional<Invitation> Invitation::decode(std::span<const std::byte> bytes) {
+  if (bytes.size() != kBytes || bytes[0] != std::byte{kVersion}) return std::nullopt;
+  const auto id_at = [&](std::size_t offset) {
+    RandomId id;
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), id.size(), id.begin());
+    return id;
   };
   Invitation invitation;
-  invitation.identity.host = name_at(kHostOffset);
-  invitation.identity.net_namespace = load_be<std::uint64_t>(words.data() + kNamespaceOffset);
-  invitation.rendezvous = name_at(kRendezvousOffset);
-  invitation.token = name_at(kTokenOffset);
+  invitation.identity.host = id_at(kHostOffset);
+  invitation.identity.net_namespace = load_be<std::uint64_t>(bytes.data() + kNamespaceOffset);
+  invitation.socket_id = id_at(kSocketIdOffset);
+  invitation.token = id_at(kTokenOffset);
   return invitation;
 }
 

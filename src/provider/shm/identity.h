@@ -14,33 +14,34 @@
 
 namespace exs::shm {
 
-using Name = std::array<std::byte, 16>;
+// Drawn at random, here or by the kernel: no two are the same.
+using RandomId = std::array<std::byte, 16>;
 
 // EIO: the kernel gives no random bytes.
-Result<Name> draw_name();
+Result<RandomId> random_id();
 
-// Where a process is. Thread: immutable value.
+// Where a process runs. Thread: immutable value.
 struct Identity {
-  Name host{};                      // the kernel's boot identity
+  RandomId host{};                  // the kernel's boot identity
   std::uint64_t net_namespace = 0;  // inode; abstract sockets are found within one only
 
-  // `why_not` tells when /proc does not.
+  // ENOTSUP: /proc cannot be read; `why_not` tells.
   static Result<Identity> of_this_process(Reason& why_not);
 };
 
-// An invitation in bytes, big-endian:
-//   0 version (1)  1 zero (7)  8 host (16)  24 network namespace (8)  32 rendezvous (16)  48 token (16)
+// What the initiator sends to the responder over the network's provider; in bytes, big-endian:
+//   0 version (1)  1 zero (7)  8 host (16)  24 network namespace (8)  32 socket (16)  48 token (16)
 struct Invitation {
   static constexpr std::size_t kBytes = 64;
   static constexpr std::uint8_t kVersion = 1;
 
   Identity identity;
-  Name rendezvous{};  // of the port that invites
-  Name token{};       // of this invitation alone
+  RandomId socket_id{};  // the listening socket of the port that invites
+  RandomId token{};      // of this invitation alone
 
   [[nodiscard]] std::array<std::byte, kBytes> encode() const;
-  // Nothing: not an invitation that this version understands.
-  static std::optional<Invitation> decode(std::span<const std::byte> words);
+  // Nothing: no invitation that this version understands.
+  static std::optional<Invitation> decode(std::span<const std::byte> bytes);
 };
 
 // Whether the peer of that identity can be reached; `why_not` tells when not.

@@ -1,10 +1,11 @@
 // The segment that one end of a channel writes messages into and the other reads, byte by byte. Each end has
 // one; both ends map both. Integers are in the byte order of the host.
 //
-//   offset              bytes
-//   0                    4096   words: what the reader tells the writer and the other way round, a cache line
-//   each 4096                 4096   words of transfers, a cache line each; zero at first (link's) 8192
-//   262144   slots: the ring of messages 270336             524288   staging: pieces of transfers (link's)
+//   offset   bytes
+//        0    4096  words: what the reader tells the writer and the other way round, a cache line each
+//     4096    4096  words of transfers, a cache line each; zero at first (transfer_words.h)
+//     8192  262144  slots: the ring of messages
+//   270336  524288  staging: pieces of transfers (staging.h)
 //
 // A record takes a first slot and as many following ones as it needs:
 //
@@ -13,7 +14,7 @@
 //
 // Slot number n, counted from 0 and never reset, lies at n modulo kSlots; its lap is n / kSlots + 1 (modulo
 // 2^32). These four bytes are never anything else, so what an earlier lap left in a slot cannot look like a
-// record. The lap of a record's first slot is stored last, with release: who sees it sees the record.
+// record. The lap of a record's first slot is stored last, with release: whoever sees it sees the record.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,8 @@ inline constexpr std::size_t kStagingPieces = 8;
 inline constexpr std::size_t kStagingPieceBytes = std::size_t{64} * 1024;
 
 inline constexpr std::size_t kConsumedOffset = 0;  // u64, the reader's: slots it has done with
-inline constexpr std::size_t kAsleepOffset =
-    128;  // u32: 1: the reader sleeps. Back to 0: by it, or by who wakes it
+// u32: 1: the reader sleeps. Set back to 0 by the reader, or by the writer that wakes it.
+inline constexpr std::size_t kAsleepOffset = 128;
 inline constexpr std::size_t kWantedOffset = 256;  // u64, the writer's: ring when so many slots are done with
 inline constexpr std::size_t kTransferWordsOffset = 4096;
 inline constexpr std::size_t kSlotsOffset = 8192;
@@ -69,11 +70,6 @@ std::atomic_ref<Integer> shared_word(std::byte* at) {
 // Piece `index` of the staging area of a whole segment.
 inline std::span<std::byte> staging(std::span<std::byte> segment, std::size_t index) {
   return segment.subspan(kStagingOffset + index % kStagingPieces * kStagingPieceBytes, kStagingPieceBytes);
-}
-
-// A cache line of its own for transfer `index`.
-inline std::byte* transfer_words(std::span<std::byte> segment, std::size_t index) {
-  return segment.data() + kTransferWordsOffset + index % kTransferWords * kCacheLineBytes;
 }
 
 }  // namespace exs::shm

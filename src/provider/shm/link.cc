@@ -20,12 +20,12 @@ constexpr std::uint64_t kGoodbyeLimitNs = 200'000'000;
 
 }  // namespace
 
-ShmLink::ShmLink(PortContext& context, Exchange& exchange, Place place, int descriptor,
+ShmLink::ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
                  const ConnectParameters& parameters, std::uint64_t token, std::uint64_t secret)
     : context_(context),
-      exchange_(exchange),
-      place_(std::move(place)),
-      peer_number_(place_.peer_number()),
+      traffic_(traffic),
+      slot_(std::move(slot)),
+      peer_number_(slot_.peer_number()),
       descriptor_(descriptor),
       depths_(parameters.depths),
       token_(token),
@@ -42,10 +42,10 @@ Status ShmLink::start() {
     return status;
   }
   watched_ = true;
-  place_.channel().attach(place_.our_number(), *this);
-  if (!place_.first_to_speak()) return {};
+  slot_.channel().links().attach(slot_.our_number(), *this);
+  if (!slot_.sends_ready()) return {};
   state_ = State::kOpen;
-  Outgoing greeting{OutKind::kGreeting, nullptr, 0, {}, {}, false, 0};
+  QueuedPost greeting{QueuedKind::kReady, nullptr, 0, {}, {}, false, 0};
   if (!send(greeting)) queue(std::move(greeting));
   return {};
 }
@@ -58,8 +58,8 @@ Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload,
     return Status(EMSGSIZE);
   }
   const std::span<const std::byte> body(payload.address, payload.length_bytes);
-  if (out_.empty() && state_ == State::kOpen &&
-      exchange_.write(RecordKind::kMessage, peer_number_, header, body)) {
+  if (send_queue_.empty() && state_ == State::kOpen &&
+      traffic_.write(RecordKind::kMessage, peer_number_, header, body)) {
     complete(CompletionKind::kSend, {}, token);
     return {};
   }
@@ -67,7 +67,7 @@ Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload,
   auto copy = header.empty() ? nullptr : std::make_unique<std::byte[]>(header.size());
   if (!header.empty()) std::memcpy(copy.get(), header.data(), header.size());
   ++sends_queued_;
-  queue({OutKind::kSend, std::move(copy), header.size(), body, {}, false, token});
+  queue({QueuedKind::kSend, std::move(copy), header.size(), body, {}, false, token});
   return {};
 }
 
@@ -78,7 +78,7 @@ Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
   return {};
 }
 
-void ShmLink::take_message(std::uint32_t length_bytes, const RingReader& ring) {
+void ShmLink::on_message(std::uint32_t length_bytes, const RingReader& ring) {
   if (receives_.empty()) return fault("a message without a receive for it");
   const PostedReceive receive = receives_.back();
   if (length_bytes > receive.into.size()) return fault("a message that is too long");
@@ -87,15 +87,15 @@ void ShmLink::take_message(std::uint32_t length_bytes, const RingReader& ring) {
   complete(CompletionKind::kReceive, {}, receive.token, length_bytes);
 }
 
-void ShmLink::queue(Outgoing outgoing) {
-  out_.push_back(std::move(outgoing));
-  if (state_ == State::kOpen) exchange_.keep_busy(*this);
+void ShmLink::queue(QueuedPost outgoing) {
+  send_queue_.push_back(std::move(outgoing));
+  if (state_ == State::kOpen) traffic_.add_busy(*this);
 }
 
-bool ShmLink::send(Outgoing& message) {
-  if (message.kind == OutKind::kGreeting) return exchange_.write(RecordKind::kReady, peer_number_, {});
-  if (!exchange_.write(RecordKind::kMessage, peer_number_, {message.header.get(), message.header_bytes},
-                       message.payload)) {
+bool ShmLink::send(QueuedPost& message) {
+  if (message.kind == QueuedKind::kReady) return traffic_.write(RecordKind::kReady, peer_number_, {});
+  if (!traffic_.write(RecordKind::kMessage, peer_number_, {message.header.get(), message.header_bytes},
+                      message.payload)) {
     return false;
   }
   --sends_queued_;
@@ -103,24 +103,24 @@ bool ShmLink::send(Outgoing& message) {
   return true;
 }
 
-void ShmLink::peer_is_there() {
+void ShmLink::on_peer_ready() {
   if (state_ != State::kAwaitingPeer) return fault("a second greeting");
   state_ = State::kOpen;
-  if (!out_.empty() || !reads_.empty()) exchange_.keep_busy(*this);
+  if (!send_queue_.empty() || !reads_.empty()) traffic_.add_busy(*this);
 }
 
-Turn ShmLink::go_on() {
-  Turn turn = serve();
-  if (!is_over()) turn = std::max(turn, send_queued());
-  if (!is_over()) turn = std::max(turn, read_steps());
-  return is_over() ? Turn::kIdle : turn;
+Progress ShmLink::continue_work() {
+  Progress progress = serve_reads();
+  if (!is_over()) progress = std::max(progress, send_queued());
+  if (!is_over()) progress = std::max(progress, read_steps());
+  return is_over() ? Progress::kIdle : progress;
 }
 
 // ---------------------------------------------------------------- windows
 
 Result<RemoteSlice> ShmLink::expose(LocalSlice memory, Access access) {
   if (is_over()) return failure(ENOTCONN);
-  const std::uint64_t announced = exchange_.announced_address(memory);
+  const std::uint64_t announced = traffic_.announced_address(memory);
   const std::uint64_t address = announced != 0 ? announced : reinterpret_cast<std::uintptr_t>(memory.address);
   const auto key = windows_.open({memory.address, memory.length_bytes}, access, address);
   if (!key) return failure(key.error());
@@ -148,35 +148,35 @@ void ShmLink::ready(std::uint32_t events) {
   context_.ending.push_back(this);
 }
 
-bool ShmLink::tcp_ended(std::uint64_t now_ns) {
+bool ShmLink::on_tcp_end(std::uint64_t now_ns) {
   if (now_ns < end_due_ns_) return false;
   log(LogLevel::kInfo, "shm: process %d went without a goodbye: ECONNRESET",
-      static_cast<int>(exchange_.channel().peer_pid()));
+      static_cast<int>(traffic_.channel().peer_pid()));
   end(Status(ECONNRESET), Ending::kLost);
   return true;
 }
 
-void ShmLink::peer_ended(Ending ending) {
+void ShmLink::on_peer_end(Ending ending) {
   switch (ending) {
     case Ending::kOrderly: return end({}, Ending::kOrderly);
     case Ending::kLost: return end(Status(ECONNRESET), Ending::kOrderly);
     default: break;
   }
   log(LogLevel::kWarn, "shm: process %d says that we broke the rules: EPROTO",
-      static_cast<int>(exchange_.channel().peer_pid()));
+      static_cast<int>(traffic_.channel().peer_pid()));
   end(Status(EPROTO), Ending::kOrderly);
 }
 
 void ShmLink::fault(const char* what) {
   log(LogLevel::kWarn, "shm: %s from process %d: EPROTO", what,
-      static_cast<int>(exchange_.channel().peer_pid()));
+      static_cast<int>(traffic_.channel().peer_pid()));
   end(Status(EPROTO), Ending::kFault);
 }
 
 void ShmLink::close() noexcept {
   if (!is_over()) {
     // Half a write is no orderly end.
-    const bool cut = !out_.empty() && out_.front().begun;
+    const bool cut = !send_queue_.empty() && send_queue_.front().begun;
     shut(Status(ECANCELED), cut ? Ending::kLost : Ending::kOrderly);
   }
   state_ = State::kClosed;
@@ -194,26 +194,26 @@ void ShmLink::shut(Status status, Ending ending) noexcept {
   if (watched_) context_.poller.remove(descriptor_);
   watched_ = false;
   std::erase(context_.ending, this);
-  exchange_.forget(*this);
-  for (; !out_.empty(); out_.pop_front()) {
-    const Outgoing& left = out_.front();
-    if (left.kind == OutKind::kSend) complete(CompletionKind::kSend, status, left.token);
-    if (left.kind == OutKind::kWrite) complete(CompletionKind::kWrite, status, left.token);
+  traffic_.remove_busy(*this);
+  for (; !send_queue_.empty(); send_queue_.pop_front()) {
+    const QueuedPost& left = send_queue_.front();
+    if (left.kind == QueuedKind::kSend) complete(CompletionKind::kSend, status, left.token);
+    if (left.kind == QueuedKind::kWrite) complete(CompletionKind::kWrite, status, left.token);
   }
   for (; !reads_.empty(); reads_.pop_front()) {
     const PendingRead& read = reads_.front();
     if (read.state == ReadState::kAsked || read.state == ReadState::kServed)
-      exchange_.claims.close(read.ticket);
+      traffic_.claims.close(read.ticket);
     complete(CompletionKind::kRead, status, read.token);
   }
   for (const PostedReceive& receive : receives_) {
     complete(CompletionKind::kReceive, status, receive.token);
   }
   receives_.clear();
-  services_.clear();
+  served_reads_.clear();
   windows_.clear();
-  exchange_.link_closed(place_.our_number(), peer_number_, ending);
-  place_ = {};
+  traffic_.link_closed(slot_.our_number(), peer_number_, ending);
+  slot_ = {};
   kernel::shutdown(descriptor_, SHUT_WR);
 }
 

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "src/base/fifo.h"
+#include "src/provider/connector.h"
 #include "src/provider/provider.h"
-#include "src/provider/shm/exchange.h"
-#include "src/provider/shm/meeting.h"
+#include "src/provider/shm/channel_slot.h"
+#include "src/provider/shm/channel_traffic.h"
 #include "src/provider/window_table.h"
 
 namespace exs::shm {
@@ -21,17 +22,16 @@ inline constexpr std::uint64_t kTransferBytesMax = std::uint64_t{1} << 31;
 static_assert(kMessageBytesMax <= kRecordBytesMax);
 
 // Design notes
-//  1. A message goes into the ring as it is posted, and has left then. What finds no room waits in `out_`,
-//  and all
-//     that is posted later behind it; a write of more than one step waits there as well. So the peer finds
-//     messages and writes in the order of the posts.
+//  1. A message goes into the ring as it is posted, and has left then. What finds no room waits in
+//     `send_queue_`, and all that is posted later behind it; a write of more than one step waits there as
+//     well. So the peer finds messages and writes in the order of the posts.
 //  2. Reads are begun in the order of the posts and may be done in any; they complete in order.
-//  3. The TCP connection is silent. Its end is the end of the link, but for what the peer wrote before.
+//  3. The TCP connection carries no bytes. When it ends, the link ends after what the peer wrote before.
 // Thread: shard.
 class ShmLink final : public Link, public Pollable {
  public:
-  // `context` and `exchange` outlive it, the latter until it has ended.
-  ShmLink(PortContext& context, Exchange& exchange, Place place, int descriptor,
+  // `context` and `traffic` outlive it, the latter until it has ended.
+  ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
           const ConnectParameters& parameters, std::uint64_t token, std::uint64_t secret);
   ~ShmLink() override;
   // On failure the link is good for nothing but destruction.
@@ -46,24 +46,24 @@ class ShmLink final : public Link, public Pollable {
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
   void close() noexcept override;
 
-  // Of the TCP connection.
+  // Events of the TCP connection.
   void ready(std::uint32_t events) override;
-  // All has been taken that came before the TCP connection ended. True: the link needs no further call.
-  bool tcp_ended(std::uint64_t now_ns);
+  // All has been handled that came before the TCP connection ended. True: the link needs no further call.
+  bool on_tcp_end(std::uint64_t now_ns);
   // When to call again.
   [[nodiscard]] std::uint64_t end_due_ns() const noexcept { return end_due_ns_; }
-  [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+  [[nodiscard]] ChannelTraffic& traffic() noexcept { return traffic_; }
 
-  // The exchange's side: records of the peer, all of whose fields are still to be checked.
-  void take_message(std::uint32_t length_bytes, const RingReader& ring);
-  void take_read_request(const ReadRequest& request);
-  void take_read_piece(const ReadPiece& piece, std::span<const std::byte> bytes);
-  void take_write_piece(const WritePiece& piece, std::span<const std::byte> bytes);
-  void peer_is_there();
-  void peer_ended(Ending ending);
-  void channel_ended(Status status) { end(status, Ending::kLost); }
-  // Does what it can of what was left, one step of each kind.
-  Turn go_on();
+  // ChannelTraffic's side: records of the peer, all of whose fields are still to be checked.
+  void on_message(std::uint32_t length_bytes, const RingReader& ring);
+  void on_read_request(const ReadRequest& request);
+  void on_read_piece(const ReadPiece& piece, std::span<const std::byte> bytes);
+  void on_write_piece(const WritePiece& piece, std::span<const std::byte> bytes);
+  void on_peer_ready();
+  void on_peer_end(Ending ending);
+  void on_channel_end(Status status) { end(status, Ending::kLost); }
+  // Does what it can of what was left, one step of each kind of work.
+  Progress continue_work();
   // Whether the mark changed.
   bool mark_busy() noexcept { return !std::exchange(busy_, true); }
   void unmark_busy() noexcept { busy_ = false; }
@@ -79,9 +79,9 @@ class ShmLink final : public Link, public Pollable {
     std::span<std::byte> into;
     std::uint64_t token = 0;
   };
-  enum class OutKind : std::uint8_t { kGreeting, kSend, kWrite };
-  struct Outgoing {
-    OutKind kind = OutKind::kSend;
+  enum class QueuedKind : std::uint8_t { kReady, kSend, kWrite };
+  struct QueuedPost {
+    QueuedKind kind = QueuedKind::kSend;
     std::unique_ptr<std::byte[]> header;  // kSend
     std::size_t header_bytes = 0;
     std::span<const std::byte> payload;  // of a write: what is still to be moved
@@ -105,30 +105,30 @@ class ShmLink final : public Link, public Pollable {
     std::uint64_t asked_ns = 0;  // 0: not looked at since
     std::uint64_t token = 0;
   };
-  struct Service {
+  struct ServedRead {
     Claims::Ticket ticket;
     std::uint32_t key = 0;
     std::span<const std::byte> source;  // what is still to be moved
   };
 
   [[nodiscard]] bool is_over() const noexcept { return state_ == State::kEnded || state_ == State::kClosed; }
-  void queue(Outgoing outgoing);
-  Turn send_queued();
+  void queue(QueuedPost outgoing);
+  Progress send_queued();
   // Whether it has been done with.
-  bool send(Outgoing& message);
-  Turn write_step(Outgoing& write, std::size_t& pieces);
-  Turn write_directly(Outgoing& write);
-  Turn write_piece(Outgoing& write);
+  bool send(QueuedPost& message);
+  Progress write_step(QueuedPost& write, std::size_t& pieces);
+  Progress write_directly(QueuedPost& write);
+  Progress write_piece(QueuedPost& write);
 
-  Turn read_steps();
-  Turn begin_read(PendingRead& read);
-  Turn ask_for(PendingRead& read);
-  Turn read_directly(PendingRead& read);
-  Turn await_answer(PendingRead& read);
+  Progress read_steps();
+  Progress begin_read(PendingRead& read);
+  Progress ask_for(PendingRead& read);
+  Progress read_directly(PendingRead& read);
+  Progress await_answer(PendingRead& read);
   void complete_reads();
   PendingRead* find_read(const ReadPiece& piece);
 
-  Turn serve();
+  Progress serve_reads();
 
   void fault(const char* what);
   // After an access to the peer's memory that did not go well.
@@ -140,8 +140,8 @@ class ShmLink final : public Link, public Pollable {
   }
 
   PortContext& context_;
-  Exchange& exchange_;
-  Place place_;
+  ChannelTraffic& traffic_;
+  ChannelSlot slot_;
   const std::uint32_t peer_number_;
   const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
   const int descriptor_;
@@ -150,13 +150,12 @@ class ShmLink final : public Link, public Pollable {
   State state_ = State::kAwaitingPeer;
   bool watched_ = false;
   bool busy_ = false;
-  Status tcp_status_;
   std::uint64_t end_due_ns_ = kNoDeadline;
   std::size_t sends_queued_ = 0;
   std::vector<PostedReceive> receives_;  // the one posted last takes the next message: its memory is warm
-  Fifo<Outgoing> out_;
+  Fifo<QueuedPost> send_queue_;
   Fifo<PendingRead> reads_;
-  Fifo<Service> services_;
+  Fifo<ServedRead> served_reads_;
   WindowTable windows_;
   const std::vector<std::byte> private_data_;  // the peer's
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kSystemCallBytes = 4096;
 // A peer that has not begun after that long does something else.
 constexpr std::uint64_t kAnswerLimitNs = 30'000;
-// Pieces that one link moves before others get their turn.
+// Pieces that one link moves before other links continue.
 constexpr std::size_t kPiecesPerStep = 4;
 
 }  // namespace
@@ -25,76 +25,77 @@ Status ShmLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token)
   if (is_over()) return Status(ENOTCONN);
   if (from.length_bytes > kTransferBytesMax) return Status(EMSGSIZE);
   if (from.length_bytes > to.length_bytes) return Status(EINVAL);
-  const bool first = out_.empty();
-  out_.push_back({OutKind::kWrite, nullptr, 0, {from.address, from.length_bytes}, to, false, token});
+  const bool first = send_queue_.empty();
+  send_queue_.push_back(
+      {QueuedKind::kWrite, nullptr, 0, {from.address, from.length_bytes}, to, false, token});
   if (state_ != State::kOpen || !first) return {};
-  if (send_queued() != Turn::kIdle && !is_over()) exchange_.keep_busy(*this);
+  if (send_queued() != Progress::kIdle && !is_over()) traffic_.add_busy(*this);
   return {};
 }
 
-Turn ShmLink::send_queued() {
-  if (state_ != State::kOpen) return Turn::kIdle;
+Progress ShmLink::send_queued() {
+  if (state_ != State::kOpen) return Progress::kIdle;
   std::size_t pieces = 0;
-  while (!out_.empty()) {
-    Outgoing& next = out_.front();
-    if (next.kind != OutKind::kWrite) {
-      if (!send(next)) return Turn::kWaits;
+  while (!send_queue_.empty()) {
+    QueuedPost& next = send_queue_.front();
+    if (next.kind != QueuedKind::kWrite) {
+      if (!send(next)) return Progress::kBlocked;
     } else if (!next.payload.empty()) {
-      const Turn turn = write_step(next, pieces);
-      if (is_over()) return Turn::kIdle;
+      const Progress progress = write_step(next, pieces);
+      if (is_over()) return Progress::kIdle;
       if (!next.payload.empty()) {
-        if (turn != Turn::kIdle) return turn;
+        if (progress != Progress::kIdle) return progress;
         continue;
       }
       complete(CompletionKind::kWrite, {}, next.token);
     } else {
       complete(CompletionKind::kWrite, {}, next.token);
     }
-    out_.pop_front();
+    send_queue_.pop_front();
   }
-  return Turn::kIdle;
+  return Progress::kIdle;
 }
 
 // kIdle: a step was made, and another one may follow at once.
-Turn ShmLink::write_step(Outgoing& write, std::size_t& pieces) {
-  const PeerMemory::Way way = exchange_.memory.way(write.to.address, write.payload.size());
-  const bool directly = way == PeerMemory::Way::kMapped ||
-                        (way == PeerMemory::Way::kProcess &&
-                         (write.payload.size() <= kSystemCallBytes || !exchange_.channel().peer_is_awake()));
+Progress ShmLink::write_step(QueuedPost& write, std::size_t& pieces) {
+  const PeerMemory::Method method = traffic_.memory.method_for(write.to.address, write.payload.size());
+  const bool directly = method == PeerMemory::Method::kMapped ||
+                        (method == PeerMemory::Method::kProcess &&
+                         (write.payload.size() <= kSystemCallBytes || !traffic_.channel().peer_is_awake()));
   if (directly) return write_directly(write);
-  if (pieces++ == kPiecesPerStep) return Turn::kMore;
+  if (pieces++ == kPiecesPerStep) return Progress::kMore;
   return write_piece(write);
 }
 
-Turn ShmLink::write_directly(Outgoing& write) {
-  const PeerMemory::Moved moved = exchange_.memory.write(peer_number_, write.payload, write.to.address);
-  if (moved.status == Status(EAGAIN)) return Turn::kWaits;
-  if (moved.status == Status(EOPNOTSUPP)) return Turn::kIdle;
+Progress ShmLink::write_directly(QueuedPost& write) {
+  const PeerMemory::Moved moved = traffic_.memory.write(peer_number_, write.payload, write.to.address);
+  if (moved.status == Status(EAGAIN)) return Progress::kBlocked;
+  if (moved.status == Status(EOPNOTSUPP)) return Progress::kIdle;
   if (!moved.status.ok()) {
     access_failed(moved.status, "write");
-    return Turn::kIdle;
+    return Progress::kIdle;
   }
   write.begun = true;
   write.payload = write.payload.subspan(moved.bytes);
   write.to.address += moved.bytes;
-  return Turn::kMore;
+  return Progress::kMore;
 }
 
-Turn ShmLink::write_piece(Outgoing& write) {
-  const std::span<std::byte> room = exchange_.piece_room();
-  if (room.empty()) return Turn::kWaits;
+Progress ShmLink::write_piece(QueuedPost& write) {
+  const std::span<std::byte> room = traffic_.piece_room();
+  if (room.empty()) return Progress::kBlocked;
   const std::size_t bytes = std::min(room.size(), write.payload.size());
   std::memcpy(room.data(), write.payload.data(), bytes);
   const WritePiece piece{write.to.address, write.to.key, static_cast<std::uint32_t>(bytes)};
-  if (!exchange_.write(RecordKind::kWritePiece, peer_number_, body_bytes(piece))) return Turn::kWaits;
-  exchange_.piece_filled();
+  if (!traffic_.write(RecordKind::kWritePiece, peer_number_, body_bytes(piece))) return Progress::kBlocked;
+  traffic_.piece_filled();
   write.begun = true;
   write.payload = write.payload.subspan(bytes);
   write.to.address += bytes;
-  return Turn::kIdle;
+  return Progress::kIdle;
 }
 
-void ShmLink::take_write_piece(const WritePiece& piece, std::span<const std::byte> bytes) {
+void ShmLink::on_write_piece(const WritePiece& piece, std::span<const std::byte> bytes) {
   if (bytes.empty()) return fault("a write of nothing");
   const WindowView view = windows_.find(piece.key, piece.address, bytes.size(), Access::kRemoteWrite);
   if (view.error != WindowError::kNone) return fault("a write to memory that is not open to it");
@@ -112,98 +113,98 @@ Status ShmLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token
   PendingRead& read = reads_.push_back(
       {{into.address, into.length_bytes}, from.address, from.key, ReadState::kWaiting, {}, 0, token});
   if (state_ != State::kOpen) return {};
-  const Turn turn = begin_read(read);
+  const Progress progress = begin_read(read);
   if (is_over()) return {};
   complete_reads();
-  if (turn != Turn::kIdle) exchange_.keep_busy(*this);
+  if (progress != Progress::kIdle) traffic_.add_busy(*this);
   return {};
 }
 
-Turn ShmLink::begin_read(PendingRead& read) {
+Progress ShmLink::begin_read(PendingRead& read) {
   if (read.into.empty()) {
     read.state = ReadState::kDone;
-    return Turn::kIdle;
+    return Progress::kIdle;
   }
-  const PeerMemory::Way way = exchange_.memory.way(read.address, read.into.size());
-  const bool directly = way == PeerMemory::Way::kMapped ||
-                        (way == PeerMemory::Way::kProcess &&
-                         (read.into.size() <= kSystemCallBytes || !exchange_.channel().peer_is_awake()));
+  const PeerMemory::Method method = traffic_.memory.method_for(read.address, read.into.size());
+  const bool directly = method == PeerMemory::Method::kMapped ||
+                        (method == PeerMemory::Method::kProcess &&
+                         (read.into.size() <= kSystemCallBytes || !traffic_.channel().peer_is_awake()));
   if (!directly) return ask_for(read);
   read.state = ReadState::kDirect;
   return read_directly(read);
 }
 
-Turn ShmLink::ask_for(PendingRead& read) {
-  if (!exchange_.claims.open(read.ticket)) return Turn::kWaits;
-  const ReadRequest request{read.ticket.slot, read.ticket.draw, read.key, 0, read.address, read.into.size()};
-  if (!exchange_.write(RecordKind::kReadRequest, peer_number_, body_bytes(request))) {
-    exchange_.claims.close(read.ticket);
-    return Turn::kWaits;
+Progress ShmLink::ask_for(PendingRead& read) {
+  if (!traffic_.claims.open(read.ticket)) return Progress::kBlocked;
+  const ReadRequest request{read.ticket.claim, read.ticket.generation, read.key, 0,
+                            read.address,      read.into.size()};
+  if (!traffic_.write(RecordKind::kReadRequest, peer_number_, body_bytes(request))) {
+    traffic_.claims.close(read.ticket);
+    return Progress::kBlocked;
   }
   read.state = ReadState::kAsked;
   read.asked_ns = 0;
   return await_answer(read);
 }
 
-Turn ShmLink::await_answer(PendingRead& read) {
-  if (exchange_.claims.has_begun(read.ticket)) {
+Progress ShmLink::await_answer(PendingRead& read) {
+  if (traffic_.claims.has_begun(read.ticket)) {
     read.state = ReadState::kServed;
-    return Turn::kIdle;
+    return Progress::kIdle;
   }
-  if (exchange_.memory.way(read.address, read.into.size()) == PeerMemory::Way::kNone) {
+  if (traffic_.memory.method_for(read.address, read.into.size()) == PeerMemory::Method::kNone) {
     read.state = ReadState::kServed;  // will be: there is no other way
-    return Turn::kIdle;
+    return Progress::kIdle;
   }
   if (read.asked_ns == 0) read.asked_ns = context_.now_ns;
-  const bool patient =
-      exchange_.channel().peer_is_awake() && context_.now_ns - read.asked_ns < kAnswerLimitNs;
-  if (patient) return Turn::kMore;
-  if (!exchange_.claims.take_back(read.ticket)) return Turn::kMore;  // it has begun just now
+  const bool patient = traffic_.channel().peer_is_awake() && context_.now_ns - read.asked_ns < kAnswerLimitNs;
+  if (patient) return Progress::kMore;
+  if (!traffic_.claims.take_back(read.ticket)) return Progress::kMore;  // it has begun just now
   read.state = ReadState::kDirect;
   return read_directly(read);
 }
 
-Turn ShmLink::read_directly(PendingRead& read) {
-  const PeerMemory::Moved moved = exchange_.memory.read(peer_number_, read.into, read.address);
-  if (moved.status == Status(EAGAIN)) return Turn::kWaits;
+Progress ShmLink::read_directly(PendingRead& read) {
+  const PeerMemory::Moved moved = traffic_.memory.read(peer_number_, read.into, read.address);
+  if (moved.status == Status(EAGAIN)) return Progress::kBlocked;
   if (moved.status == Status(EOPNOTSUPP)) {
     read.state = ReadState::kWaiting;
-    return Turn::kMore;
+    return Progress::kMore;
   }
   if (!moved.status.ok()) {
     access_failed(moved.status, "read");
-    return Turn::kIdle;
+    return Progress::kIdle;
   }
   read.into = read.into.subspan(moved.bytes);
   read.address += moved.bytes;
-  if (!read.into.empty()) return Turn::kMore;
+  if (!read.into.empty()) return Progress::kMore;
   read.state = ReadState::kDone;
-  return Turn::kIdle;
+  return Progress::kIdle;
 }
 
-Turn ShmLink::read_steps() {
-  if (state_ != State::kOpen) return Turn::kIdle;
-  Turn turn = Turn::kIdle;
+Progress ShmLink::read_steps() {
+  if (state_ != State::kOpen) return Progress::kIdle;
+  Progress progress = Progress::kIdle;
   bool moved = false;  // one access at a time
   for (std::size_t i = 0; i < reads_.count(); ++i) {
     PendingRead& read = reads_[i];
-    Turn step = Turn::kIdle;
+    Progress step = Progress::kIdle;
     if (read.state == ReadState::kAsked) {
       step = await_answer(read);
     } else if (read.state == ReadState::kWaiting || read.state == ReadState::kDirect) {
       if (moved) {
-        turn = Turn::kMore;
+        progress = Progress::kMore;
         break;
       }
       step = read.state == ReadState::kWaiting ? begin_read(read) : read_directly(read);
       moved = read.state == ReadState::kDirect || read.state == ReadState::kDone;
     }
-    if (is_over()) return Turn::kIdle;
-    turn = std::max(turn, step);
-    if (step == Turn::kWaits) break;  // those behind would wait for the same
+    if (is_over()) return Progress::kIdle;
+    progress = std::max(progress, step);
+    if (step == Progress::kBlocked) break;  // those behind would wait for the same
   }
   complete_reads();
-  return turn;
+  return progress;
 }
 
 void ShmLink::complete_reads() {
@@ -216,18 +217,18 @@ ShmLink::PendingRead* ShmLink::find_read(const ReadPiece& piece) {
   for (std::size_t i = 0; i < reads_.count(); ++i) {
     PendingRead& read = reads_[i];
     if (read.state != ReadState::kAsked && read.state != ReadState::kServed) continue;
-    if (read.ticket.slot == piece.slot && read.ticket.draw == piece.draw) return &read;
+    if (read.ticket.claim == piece.claim && read.ticket.generation == piece.generation) return &read;
   }
   return nullptr;
 }
 
-void ShmLink::take_read_piece(const ReadPiece& piece, std::span<const std::byte> bytes) {
+void ShmLink::on_read_piece(const ReadPiece& piece, std::span<const std::byte> bytes) {
   PendingRead* const read = find_read(piece);
   if (read == nullptr || bytes.empty() || bytes.size() > read->into.size()) {
     return fault("an answer that nobody asked for");
   }
   // Who may be answering does not have the read taken back any more.
-  if (read->state == ReadState::kAsked && !exchange_.claims.has_begun(read->ticket)) {
+  if (read->state == ReadState::kAsked && !traffic_.claims.has_begun(read->ticket)) {
     return fault("an answer that was not begun");
   }
   read->state = ReadState::kServed;
@@ -235,7 +236,7 @@ void ShmLink::take_read_piece(const ReadPiece& piece, std::span<const std::byte>
   read->into = read->into.subspan(bytes.size());
   read->address += bytes.size();
   if (!read->into.empty()) return;
-  exchange_.claims.close(read->ticket);
+  traffic_.claims.close(read->ticket);
   read->state = ReadState::kDone;
   complete_reads();
 }
@@ -244,44 +245,44 @@ void ShmLink::access_failed(Status status, const char* what) {
   // A peer that has gone is no news: the connection ends with that.
   const LogLevel level = status.error() == ECONNRESET ? LogLevel::kDebug : LogLevel::kWarn;
   log(level, "shm: a %s of process %d's memory failed: %s", what,
-      static_cast<int>(exchange_.channel().peer_pid()), std::strerror(status.error()));
+      static_cast<int>(traffic_.channel().peer_pid()), std::strerror(status.error()));
   end(status, Ending::kLost);
 }
 
 // ---------------------------------------------------------------- reads of the peer
 
-void ShmLink::take_read_request(const ReadRequest& request) {
+void ShmLink::on_read_request(const ReadRequest& request) {
   if (request.length_bytes == 0 || request.length_bytes > kTransferBytesMax) {
     return fault("a read of nothing, or of too much");
   }
   const WindowView view =
       windows_.find(request.key, request.address, request.length_bytes, Access::kRemoteRead);
   if (view.error != WindowError::kNone) return fault("a read of memory that is not open to it");
-  if (services_.count() >= depths_.reads_in) return fault("more reads at once than agreed");
-  const Claims::Ticket ticket{request.slot, request.draw};
-  if (!Claims::begin(exchange_.channel().peer_segment(), ticket)) return;  // the peer did it by itself
+  if (served_reads_.count() >= depths_.reads_in) return fault("more reads at once than agreed");
+  const Claims::Ticket ticket{request.claim, request.generation};
+  if (!Claims::begin(traffic_.channel().peer_segment(), ticket)) return;  // the peer did it by itself
   windows_.begin_serving(request.key);
-  services_.push_back({ticket, request.key, {view.start, request.length_bytes}});
-  exchange_.keep_busy(*this);
+  served_reads_.push_back({ticket, request.key, {view.start, request.length_bytes}});
+  traffic_.add_busy(*this);
 }
 
-Turn ShmLink::serve() {
-  for (std::size_t pieces = 0; !services_.empty(); ++pieces) {
-    if (pieces == kPiecesPerStep) return Turn::kMore;
-    Service& service = services_.front();
-    const std::span<std::byte> room = exchange_.piece_room();
-    if (room.empty()) return Turn::kWaits;
-    const std::size_t bytes = std::min(room.size(), service.source.size());
-    std::memcpy(room.data(), service.source.data(), bytes);
-    const ReadPiece piece{service.ticket.slot, service.ticket.draw, static_cast<std::uint32_t>(bytes)};
-    if (!exchange_.write(RecordKind::kReadPiece, peer_number_, body_bytes(piece))) return Turn::kWaits;
-    exchange_.piece_filled();
-    service.source = service.source.subspan(bytes);
-    if (!service.source.empty()) continue;
-    windows_.end_serving(service.key);
-    services_.pop_front();
+Progress ShmLink::serve_reads() {
+  for (std::size_t pieces = 0; !served_reads_.empty(); ++pieces) {
+    if (pieces == kPiecesPerStep) return Progress::kMore;
+    ServedRead& served = served_reads_.front();
+    const std::span<std::byte> room = traffic_.piece_room();
+    if (room.empty()) return Progress::kBlocked;
+    const std::size_t bytes = std::min(room.size(), served.source.size());
+    std::memcpy(room.data(), served.source.data(), bytes);
+    const ReadPiece piece{served.ticket.claim, served.ticket.generation, static_cast<std::uint32_t>(bytes)};
+    if (!traffic_.write(RecordKind::kReadPiece, peer_number_, body_bytes(piece))) return Progress::kBlocked;
+    traffic_.piece_filled();
+    served.source = served.source.subspan(bytes);
+    if (!served.source.empty()) continue;
+    windows_.end_serving(served.key);
+    served_reads_.pop_front();
   }
-  return Turn::kIdle;
+  return Progress::kIdle;
 }
 
 }  // namespace exs::shm

@@ -1,5 +1,5 @@
-// One shard's same-host traffic: looks at the rings of all channels at each progress(), and at descriptors
-// (new channels, doorbells, the ends of TCP connections) every so often.
+// One shard's same-host traffic: each progress() reads the rings of all channels, and at intervals polls the
+// descriptors (new channels, doorbells, the ends of TCP connections).
 #pragma once
 
 #include <atomic>
@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "src/base/drive_lock.h"
-#include "src/provider/shm/exchange.h"
+#include "src/provider/shm/channel_directory.h"
+#include "src/provider/shm/channel_traffic.h"
 #include "src/provider/shm/link.h"
 #include "src/provider/shm/port_context.h"
-#include "src/provider/shm/rendezvous.h"
 #include "src/provider/upgrade.h"
 
 namespace exs::shm {
 
 // Thread: shard.
-class ShmPort final : public Port, private ConnectionUpgrade, private RegionUser {
+class ShmPort final : public Port, private ConnectionUpgrade, private RegionObserver {
  public:
-  static Result<std::unique_ptr<Port>> open(const Settings& settings, Regions& regions);
+  static Result<std::unique_ptr<Port>> open(const Settings& settings, SharedRegions& regions);
   ~ShmPort() override;
 
   [[nodiscard]] ConnectionUpgrade* upgrade() noexcept override { return this; }
@@ -35,13 +35,13 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionUser
   void disarm() override;
 
  private:
-  // Tells the port that a region of its own has gone.
-  class Bell final : public Pollable {
+  // Its event has done its work when it has ended the port's sleep: progress() looks at any_gone_ then.
+  class RegionGone final : public Pollable {
    public:
     void ready(std::uint32_t) override {}
   };
 
-  ShmPort(Poller&& poller, const Settings& settings, Regions& regions, UniqueFd gone_bell);
+  ShmPort(Poller&& poller, const Settings& settings, SharedRegions& regions, UniqueFd region_gone_fd);
 
   // ConnectionUpgrade
   Result<UpgradeOffer> offer(Reason& why_not) override;
@@ -51,21 +51,21 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionUser
                                       const ConnectParameters& parameters, std::uint64_t link_token) override;
 
   void region_gone(MemoryKey key) override;
-  Exchange& exchange_of(const std::shared_ptr<Channel>& channel);
-  void look_at_epoll();
-  void end_ended(std::uint64_t now_ns);
-  void retract_gone();
+  ChannelTraffic& traffic_of(const std::shared_ptr<Channel>& channel);
+  void poll_descriptors();
+  void end_links_without_tcp(std::uint64_t now_ns);
+  void retract_gone_regions();
   void drop_unused();
 
   PortContext context_;
-  Rendezvous rendezvous_;
-  std::vector<std::unique_ptr<Exchange>> exchanges_;
-  std::vector<Exchange*> flushing_;
-  std::uint64_t looked_ns_ = 0;  // at epoll
-  bool must_look_ = true;        // whatever the time
+  ChannelDirectory directory_;
+  std::vector<std::unique_ptr<ChannelTraffic>> channel_traffic_;
+  std::vector<ChannelTraffic*> flushing_;
+  std::uint64_t polled_ns_ = 0;  // the descriptors
+  bool must_poll_ = true;        // whatever the time
 
-  const UniqueFd gone_bell_fd_;
-  Bell gone_bell_;
+  const UniqueFd region_gone_fd_;
+  RegionGone region_gone_event_;
   std::atomic<bool> any_gone_{false};  // a hint for who holds the shard; gone_ says it
   Mutex gone_mutex_;
   std::vector<MemoryKey> gone_ EXS_GUARDED_BY(gone_mutex_);

@@ -14,7 +14,7 @@ namespace {
 
 // Peers write to `scratch` from their processes; nothing here reads it.
 struct ProbeTarget {
-  Result<Name> nonce = draw_name();
+  Result<RandomId> nonce = random_id();
   std::uint64_t scratch = 0;
 };
 
@@ -47,29 +47,29 @@ Reason refused(const char* call, int error) {
 
 }  // namespace
 
-Status offer_probe(Note& greeting) {
+Status offer_probe(ControlPacket& greeting) {
   ProbeTarget& target = probe_target();
   if (!target.nonce) return target.nonce.error();
-  greeting.name = *target.nonce;
+  greeting.id = *target.nonce;
   greeting.nonce_address = reinterpret_cast<std::uintptr_t>(target.nonce->data());
   greeting.scratch_address = reinterpret_cast<std::uintptr_t>(&target.scratch);
   return {};
 }
 
-bool probe_memory(pid_t peer, const Note& greeting, Reason& why_not) {
+bool probe_memory(pid_t peer, const ControlPacket& greeting, Reason& why_not) {
   if (peer == 0) {
     why_not =
         Reason::make(ReasonCode::kOtherPidns, "the peer's process id is not visible in this PID namespace");
     return false;
   }
-  Name seen{};
+  RandomId seen{};
   iovec here{seen.data(), seen.size()};
   iovec there{remote(greeting.nonce_address), seen.size()};
   if (kernel::process_vm_readv(peer, &here, 1, &there, 1, 0) != static_cast<ssize_t>(seen.size())) {
     why_not = refused("process_vm_readv", errno);
     return false;
   }
-  if (seen != greeting.name) {
+  if (seen != greeting.id) {
     why_not = Reason::make(ReasonCode::kNoPtrace, "process %d has not the memory that the peer named",
                            static_cast<int>(peer));
     return false;

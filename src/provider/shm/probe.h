@@ -4,14 +4,14 @@
 #include <sys/types.h>
 
 #include "src/provider/reason.h"
-#include "src/provider/shm/note.h"
+#include "src/provider/shm/control_packet.h"
 
 namespace exs::shm {
 
 // Where peers may try it on this process: fills the greeting's nonce and addresses. The memory stays for as
 // long as the process lives, because a peer may be late.
-Status offer_probe(Note& greeting);
+Status offer_probe(ControlPacket& greeting);
 // Tries it on the peer that sent the greeting. False: `why_not` tells.
-bool probe_memory(pid_t peer, const Note& greeting, Reason& why_not);
+bool probe_memory(pid_t peer, const ControlPacket& greeting, Reason& why_not);
 
 }  // namespace exs::shm

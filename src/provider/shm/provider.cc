@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "src/provider/shm/port.h"
-#include "src/provider/shm/regions.h"
 #include "src/provider/shm/settings.h"
+#include "src/provider/shm/shared_regions.h"
 #include "src/provider/shm/shm.h"
 
 namespace exs::shm {
@@ -34,7 +34,7 @@ class ShmProvider final : public Provider {
 
  private:
   const Settings settings_;
-  Regions regions_;
+  SharedRegions regions_;
 };
 
 }  // namespace

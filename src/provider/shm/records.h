@@ -13,8 +13,8 @@ namespace exs::shm {
 
 enum class RecordKind : std::uint16_t {
   kMessage = 1,      // a post_send
-  kReady = 2,        // the initiator's link is there
-  kEnd = 3,          // the sender's link is there no more; flags: an Ending
+  kReady = 2,        // the initiator's link exists
+  kEnd = 3,          // the sender's link is gone; flags: an Ending
   kReadRequest = 4,  // ReadRequest: the peer is to fill the sink of a read with pieces
   kReadPiece = 5,    // ReadPiece, and the next piece of the staging area
   kWritePiece = 6,   // WritePiece, and the next piece of the staging area
@@ -26,10 +26,10 @@ enum class Ending : std::uint16_t {
   kLost = 2,   // something was cut short
 };
 
-// Which of the asker's reads, by the claim word it is asked under (transfer.h).
+// Which of the reader's reads, by the claim word it is asked under (claims.h).
 struct ReadRequest {
-  std::uint32_t slot = 0;
-  std::uint32_t draw = 0;
+  std::uint32_t claim = 0;
+  std::uint32_t generation = 0;
   std::uint32_t key = 0;
   std::uint32_t zero = 0;
   std::uint64_t address = 0;
@@ -38,8 +38,8 @@ struct ReadRequest {
 
 // Pieces of one read come in order, so they need no offset.
 struct ReadPiece {
-  std::uint32_t slot = 0;
-  std::uint32_t draw = 0;
+  std::uint32_t claim = 0;
+  std::uint32_t generation = 0;
   std::uint32_t length_bytes = 0;
 };
 
@@ -57,7 +57,7 @@ std::span<const std::byte> body_bytes(const Body& body) {
 
 // False: a record of another length.
 template <typename Body>
-bool take_body(const RecordHeader& header, const RingReader& ring, Body& body) {
+bool copy_body(const RecordHeader& header, const RingReader& ring, Body& body) {
   if (header.length_bytes != sizeof body) return false;
   ring.copy(0, std::as_writable_bytes(std::span(&body, 1)));
   return true;

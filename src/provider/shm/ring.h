@@ -1,15 +1,15 @@
 // One direction's message ring in shared memory: written by one process, read by one other.
 //
 // Cost of a small message: the writer fills one slot, two cache lines, and stores its lap; the reader polls
-// that very word. What is counted on either side stays private. `consumed` is told when the reader has
-// nothing else to do, or has done with a quarter of the ring, and looked at when the writer has no room by
-// what it knew last. No system calls.
+// that very word. What is counted on either side stays private. The reader stores `consumed` when it has
+// nothing else to do, or is done with a quarter of the ring; the writer loads it when it has no room by what
+// it knew last. No system calls.
 //
-// Sleeping, and waiting for room. Each is a word that one side sets and the other looks at after it has
-// published what the first would look for: reader: asleep = 1, then look at the lap; writer: lap, then look
-// at asleep. All these accesses of one word are read-modify-writes, so one of the two comes first and the
-// other sees all that was before it: no wake-up is lost. While the reader polls, settle() uses plain loads,
-// because it will look again.
+// Sleeping, and waiting for room. Each is a word that one side sets and the other loads after it has
+// published what the first would look for. The reader stores asleep = 1, then loads the lap; the writer
+// stores the lap, then loads asleep. All these accesses of one word are read-modify-writes, so one of the two
+// comes first and the other sees all that was before it: no wake-up is lost. While the reader polls, settle()
+// uses plain loads, because it will look again.
 //
 // Hostile peers. Every word is loaded once, checked, then used; an index is taken modulo the ring, so no
 // value leads outside the segment. The bytes of a record may change while they are copied: what copy() gives
@@ -26,16 +26,16 @@
 
 namespace exs::shm {
 
-// What a message is to the two ports; the rest of the meaning is link.h's.
+// What a record is to the two ports; records.h says what it means to links.
 struct RecordHeader {
   std::uint32_t link = 0;  // the reader's link number; 0: to the channel
-  std::uint16_t kind = 0;  // link.h
+  std::uint16_t kind = 0;  // a RecordKind (records.h)
   std::uint16_t flags = 0;
   std::uint32_t length_bytes = 0;
 };
 
-inline constexpr std::size_t kRecordBytesMax =
-    std::size_t{72} * 1024;  // the protocol's longest message, and then some
+// More than the protocol's longest message.
+inline constexpr std::size_t kRecordBytesMax = std::size_t{72} * 1024;
 
 // Slots that a record takes.
 constexpr std::uint32_t slots_of(std::size_t length_bytes) {

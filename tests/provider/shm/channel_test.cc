@@ -13,7 +13,7 @@ using namespace exs::shm::test;
 
 namespace {
 
-// Two channels that are each other's peers, without a rendezvous.
+// Two channels that are each other's peers, without a directory.
 struct Fixture {
   Fixture() : Fixture(true) {}
   explicit Fixture(bool eventfds) {
@@ -56,8 +56,8 @@ struct Fixture {
   static std::unique_ptr<Poller> open() { return std::make_unique<Poller>(std::move(*Poller::open())); }
 };
 
-struct FixtureOfNotes : Fixture {
-  FixtureOfNotes() : Fixture(false) {}
+struct FixtureWithoutEventfds : Fixture {
+  FixtureWithoutEventfds() : Fixture(false) {}
 };
 
 // One channel whose peer is the test.
@@ -84,7 +84,7 @@ struct RawFixture {
   bool announce(std::uint32_t key, std::size_t bytes, int seals = kGoodSeals) {
     const UniqueFd memfd = make_memfd(bytes, seals);
     const int descriptor = memfd.get();
-    return peer.say({.kind = NoteKind::kRegion, .key = key, .length_bytes = bytes}, {&descriptor, 1});
+    return peer.send({.kind = PacketKind::kShareRegion, .key = key, .length_bytes = bytes}, {&descriptor, 1});
   }
 
   Poller poller = std::move(*Poller::open());
@@ -104,49 +104,49 @@ BOOST_AUTO_TEST_SUITE(channel_test)
 BOOST_FIXTURE_TEST_SUITE(numbers, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_number_is_reserved_then_a_links_then_nobodys) {
-  const std::uint32_t number = *here().reserve();
+  const std::uint32_t number = *here().reserve_link();
   BOOST_TEST(number != 0U);
-  BOOST_TEST(here().is_reserved(number));
-  BOOST_TEST(here().find(number) == nullptr);
-  here().attach(number, some_link());
-  BOOST_TEST(!here().is_reserved(number));
-  BOOST_TEST(here().find(number) == &some_link());
-  here().remove(number);
-  BOOST_TEST(here().find(number) == nullptr);
-  BOOST_TEST(!here().is_reserved(number));
-  BOOST_TEST(here().numbers() == 0U);
+  BOOST_TEST(here().links().is_reserved(number));
+  BOOST_TEST(here().links().find(number) == nullptr);
+  here().links().attach(number, some_link());
+  BOOST_TEST(!here().links().is_reserved(number));
+  BOOST_TEST(here().links().find(number) == &some_link());
+  here().links().remove(number);
+  BOOST_TEST(here().links().find(number) == nullptr);
+  BOOST_TEST(!here().links().is_reserved(number));
+  BOOST_TEST(here().links().count() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_place_that_is_used_again_has_another_number) {
   std::set<std::uint32_t> given;
   for (int i = 0; i < 4000; ++i) {
-    const std::uint32_t number = *here().reserve();
+    const std::uint32_t number = *here().reserve_link();
     BOOST_TEST(given.insert(number).second);
-    here().remove(number);
+    here().links().remove(number);
   }
 }
 
 BOOST_AUTO_TEST_CASE(no_number_finds_what_is_not_there) {
-  here().attach(*here().reserve(), some_link());
+  here().links().attach(*here().reserve_link(), some_link());
   std::size_t found = 0;
   for (std::uint64_t number = 0; number <= UINT32_MAX; number += 4093) {
-    found += here().find(static_cast<std::uint32_t>(number)) != nullptr ? 1U : 0U;
+    found += here().links().find(static_cast<std::uint32_t>(number)) != nullptr ? 1U : 0U;
   }
   BOOST_TEST(found <= 1U);
-  BOOST_TEST(here().find(0) == nullptr);
-  BOOST_TEST(!here().is_reserved(0));
+  BOOST_TEST(here().links().find(0) == nullptr);
+  BOOST_TEST(!here().links().is_reserved(0));
 }
 
 BOOST_AUTO_TEST_CASE(links_are_visited_and_may_go_meanwhile) {
-  for (int i = 0; i < 3; ++i) here().attach(*here().reserve(), some_link());
-  const std::uint32_t reserved = *here().reserve();
-  int visits = 0;
-  here().for_each_link([&](ShmLink&) {
-    if (++visits != 1) return;
-    for (std::uint32_t index = 1; index <= 2; ++index) here().remove(1U << 20 | index);
+  for (int i = 0; i < 3; ++i) here().links().attach(*here().reserve_link(), some_link());
+  const std::uint32_t reserved = *here().reserve_link();
+  int requests = 0;
+  here().links().for_each([&](ShmLink&) {
+    if (++requests != 1) return;
+    for (std::uint32_t index = 1; index <= 2; ++index) here().links().remove(1U << 20 | index);
   });
-  BOOST_TEST(visits == 2);
-  BOOST_TEST(here().is_reserved(reserved));
+  BOOST_TEST(requests == 2);
+  BOOST_TEST(here().links().is_reserved(reserved));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -156,25 +156,25 @@ BOOST_AUTO_TEST_SUITE(doorbell)
 template <typename Ends>
 void ring_only_who_sleeps(Ends& ends) {
   BOOST_TEST(ends.here().peer_is_awake());
-  ends.here().ring_if_asleep();
+  ends.here().wake_peer_if_asleep();
   BOOST_TEST(!ends.look(1));
   ends.there().arm();
   BOOST_TEST(!ends.here().peer_is_awake());
   BOOST_TEST(ends.write(0));
-  ends.here().ring_if_asleep();
+  ends.here().wake_peer_if_asleep();
   BOOST_TEST(ends.look(1));
   // Once a sleep, however much is written.
-  ends.here().ring_if_asleep();
+  ends.here().wake_peer_if_asleep();
   BOOST_TEST(!ends.look(1));
   for (int i = 0; i < 1000; ++i) {
     ends.there().arm();
-    ends.here().ring_if_asleep();
+    ends.here().wake_peer_if_asleep();
     BOOST_TEST(ends.look(1));
     BOOST_TEST(!ends.look(1));
   }
   ends.there().arm();
   ends.there().disarm();
-  ends.here().ring_if_asleep();
+  ends.here().wake_peer_if_asleep();
   BOOST_TEST(!ends.look(1));
   BOOST_TEST(ends.here().peer_is_awake());
 }
@@ -183,12 +183,12 @@ BOOST_FIXTURE_TEST_CASE(who_sleeps_is_rung_by_an_eventfd, Fixture) {
   ring_only_who_sleeps(*this);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_sleeps_is_rung_by_a_note, FixtureOfNotes) {
+BOOST_FIXTURE_TEST_CASE(who_sleeps_is_rung_by_a_note, FixtureWithoutEventfds) {
   ring_only_who_sleeps(*this);
 }
 
-BOOST_FIXTURE_TEST_CASE(ringing_never_blocks_and_never_fails, FixtureOfNotes) {
-  for (int i = 0; i < 100'000; ++i) here().ring();
+BOOST_FIXTURE_TEST_CASE(ringing_never_blocks_and_never_fails, FixtureWithoutEventfds) {
+  for (int i = 0; i < 100'000; ++i) here().wake_peer();
   BOOST_TEST(!here().is_over());
   for (int i = 0; i < 1000 && look(1); ++i) {
   }
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(what_is_announced_is_mapped_and_is_the_same_memory) {
   const Mapping memory = *Mapping::create(8192, memfd);
   BOOST_TEST(here().announce(MemoryKey{5}, memfd.get(), 8192).ok());
   // Nobody has looked at the socket yet.
-  const PeerRegion* region = there().region(5);
+  const PeerRegions::View* region = there().region(5);
   BOOST_REQUIRE(region != nullptr);
   BOOST_TEST(region->length_bytes == 8192U);
   memory.bytes()[8191] = std::byte{77};
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(a_region_twice) {
 BOOST_AUTO_TEST_CASE(a_region_of_another_length_than_was_said) {
   const UniqueFd memfd = make_memfd(4096, kGoodSeals);
   const int descriptor = memfd.get();
-  BOOST_TEST(peer.say({.kind = NoteKind::kRegion, .key = 1, .length_bytes = 8192}, {&descriptor, 1}));
+  BOOST_TEST(peer.send({.kind = PacketKind::kShareRegion, .key = 1, .length_bytes = 8192}, {&descriptor, 1}));
   look();
   BOOST_TEST((channel->status() == Status(EPROTO)));
 }
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(regions_that_would_use_up_the_address_space) {
   BOOST_TEST(channel->region(3) == nullptr);
   BOOST_TEST(!channel->is_over());
   // What is given back is room for others.
-  BOOST_TEST(peer.say({.kind = NoteKind::kRetract, .key = 1}));
+  BOOST_TEST(peer.send({.kind = PacketKind::kRetractRegion, .key = 1}));
   BOOST_TEST(announce(1000, kBytes));
   BOOST_TEST(channel->region(1000) != nullptr);
 }
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(descriptors_where_none_belong) {
   const std::size_t before = open_descriptors();
   const UniqueFd doorbell = make_doorbell();
   const int descriptor = doorbell.get();
-  BOOST_TEST(peer.say({.kind = NoteKind::kRing}, {&descriptor, 1}));
+  BOOST_TEST(peer.send({.kind = PacketKind::kWakeUp}, {&descriptor, 1}));
   look();
   BOOST_TEST((channel->status() == Status(EPROTO)));
   BOOST_TEST(open_descriptors() < before);
@@ -319,22 +319,22 @@ BOOST_AUTO_TEST_CASE(descriptors_where_none_belong) {
 BOOST_AUTO_TEST_CASE(more_notes_than_anybody_takes) {
   std::size_t said = 0;
   for (int i = 0; i < 100; ++i) {
-    while (peer.say({.kind = NoteKind::kJoin, .number = 1})) ++said;
+    while (peer.send({.kind = PacketKind::kJoin, .number = 1})) ++said;
     look();
   }
   BOOST_TEST(!channel->is_over());
   BOOST_TEST(said < 2000U);
-  Note note;
+  ControlPacket packet;
   std::size_t taken = 0;
   for (int i = 0; i < 100; ++i) {
-    while (channel->take_note(note)) ++taken;
+    while (channel->take_packet(packet)) ++taken;
     look();
   }
   BOOST_TEST(taken == said);
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_asks_and_never_reads) {
-  for (int i = 0; i < 100'000 && !channel->is_over(); ++i) channel->tell({.kind = NoteKind::kNotJoined});
+  for (int i = 0; i < 100'000 && !channel->is_over(); ++i) channel->send({.kind = PacketKind::kJoinRefused});
   BOOST_TEST((channel->status() == Status(EPROTO)));
 }
 
@@ -361,11 +361,11 @@ BOOST_AUTO_TEST_CASE(an_end_ends_once_and_for_its_first_reason) {
 
 BOOST_AUTO_TEST_CASE(nothing_can_be_done_after_the_end) {
   here().end(Status(EPROTO));
-  BOOST_TEST((here().reserve().error() == Status(ECONNRESET)));
+  BOOST_TEST((here().reserve_link().error() == Status(ECONNRESET)));
   BOOST_TEST((here().announce(MemoryKey{1}, 0, 4096) == Status(ECONNRESET)));
   here().retract(MemoryKey{1});
-  here().ring();
-  here().tell({});
+  here().wake_peer();
+  here().send({});
   BOOST_TEST(here().region(1) == nullptr);
   BOOST_TEST(!here().reads_memory());
   BOOST_TEST(!here().peer_process_lives());

@@ -157,8 +157,8 @@ class Attack {
       case 6:
       case 7: take_all(); break;
       case 8: {
-        const auto slot = static_cast<std::uint32_t>(below(8));
-        (void)Claims::begin(pair_.channel().peer_segment(), {slot, ours.claims[slot].load() >> 2});
+        const auto claim = static_cast<std::uint32_t>(below(8));
+        (void)Claims::begin(pair_.channel().peer_segment(), {claim, ours.claims[claim].load() >> 2});
         break;
       }
       default: record(); break;
@@ -173,18 +173,18 @@ class Attack {
           header.kind == static_cast<std::uint16_t>(RecordKind::kWritePiece)) {
         transfer_words_of(pair_.channel().peer_segment()).pieces_taken.store(++taken_);
       }
-      if (pair_.channel().in().pop()) pair_.channel().ring();
+      if (pair_.channel().in().pop()) pair_.channel().wake_peer();
     }
   }
 
   void record() {
-    const auto to = static_cast<std::uint32_t>(below(20) == 0 ? near(pair_.place.peer_number())
-                                                              : pair_.place.peer_number());
+    const auto to = static_cast<std::uint32_t>(below(20) == 0 ? near(pair_.slot.peer_number())
+                                                              : pair_.slot.peer_number());
     switch (below(8)) {
       case 0: {
         std::byte bytes[3001] = {};
         if (rooms_ == 0 && below(500) != 0) break;
-        rooms_ -= rooms_ > 0 && to == pair_.place.peer_number() ? 1 : 0;
+        rooms_ -= rooms_ > 0 && to == pair_.slot.peer_number() ? 1 : 0;
         pair_.write(to, 1,
                     std::span(bytes).first(below(500) == 0 ? 3001 : below(below(2) == 0 ? 100 : 3000)));
         break;
@@ -194,14 +194,14 @@ class Attack {
         break;
       case 2:
       case 3: {
-        const auto slot = static_cast<std::uint32_t>(below(1000) == 0 ? near(63) : below(64));
-        const auto draw = static_cast<std::uint32_t>(below(1000));
-        if (slot < TransferWords::kClaims) {
-          transfer_words_of(pair_.channel().segment()).claims[slot].store(draw << 2 | 1);
+        const auto claim = static_cast<std::uint32_t>(below(1000) == 0 ? near(63) : below(64));
+        const auto generation = static_cast<std::uint32_t>(below(1000));
+        if (claim < TransferWords::kClaims) {
+          transfer_words_of(pair_.channel().segment()).claims[claim].store(generation << 2 | 1);
         }
         const RemoteSlice& window = below(500) == 0 ? writable_ : readable_;
         const std::uint64_t length = 1 + below(kWindowBytes);
-        ReadRequest request{slot, draw, window.key, 0, window.address, length};
+        ReadRequest request{claim, generation, window.key, 0, window.address, length};
         if (below(4) == 0) request.address += kWindowBytes - length;
         if (below(500) == 0) request.address = near(request.address);
         if (below(500) == 0) request.length_bytes = near(length);
@@ -210,11 +210,11 @@ class Attack {
         break;
       }
       case 4: {
-        const auto slot = static_cast<std::uint32_t>(below(8));
-        const std::uint32_t word = transfer_words_of(pair_.channel().peer_segment()).claims[slot].load();
-        ReadPiece piece{slot, word >> 2,
+        const auto claim = static_cast<std::uint32_t>(below(8));
+        const std::uint32_t word = transfer_words_of(pair_.channel().peer_segment()).claims[claim].load();
+        ReadPiece piece{claim, word >> 2,
                         static_cast<std::uint32_t>(1 + below(below(20) == 0 ? kPieceBytes : 4000))};
-        if (below(500) == 0) piece.draw = static_cast<std::uint32_t>(near(piece.draw));
+        if (below(500) == 0) piece.generation = static_cast<std::uint32_t>(near(piece.generation));
         if (below(500) == 0) piece.length_bytes = static_cast<std::uint32_t>(near(kPieceBytes));
         if ((word & 3) == 2 || below(500) == 0) pair_.write(to, 5, body_bytes(piece));
         break;

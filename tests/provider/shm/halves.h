@@ -1,4 +1,4 @@
-// Ports without links: what the rendezvous and the channels need of one, turned by the test's thread.
+// Ports without links: what the directory and the channels need of one, turned by the test's thread.
 #pragma once
 
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "src/provider/shm/rendezvous.h"
+#include "src/provider/shm/channel_directory.h"
 
 namespace exs {
 
@@ -43,7 +43,7 @@ class Half {
     std::array<epoll_event, 64> room;
     for (const epoll_event& event : poller.look(room))
       static_cast<Pollable*>(event.data.ptr)->ready(event.events);
-    rendezvous.progress(now_ns);
+    directory.progress(now_ns);
     Completion batch[3];
     while (const std::size_t count = completions.take(batch)) seen.insert(seen.end(), batch, batch + count);
   }
@@ -56,22 +56,22 @@ class Half {
     }
     return std::nullopt;
   }
-  std::unique_ptr<ShmMeeting> invite() {
+  std::unique_ptr<ShmUpgrade> invite() {
     Reason why;
-    auto meeting = rendezvous.invite(why);
-    require(meeting.has_value(), std::string("invite: ") + why.fact);
-    return std::move(*meeting);
+    auto pending = directory.invite(why);
+    require(pending.has_value(), std::string("invite: ") + why.fact);
+    return std::move(*pending);
   }
-  std::unique_ptr<ShmMeeting> meet(std::span<const std::byte> words, std::uint64_t token) {
-    auto meeting = rendezvous.meet(words, token);
-    require(meeting.has_value(), "meet");
-    return std::move(*meeting);
+  std::unique_ptr<ShmUpgrade> join(std::span<const std::byte> invitation, std::uint64_t token) {
+    auto request = directory.join(invitation, token);
+    require(request.has_value(), "join");
+    return std::move(*request);
   }
 
   const Settings settings;
   Poller poller = open();
   CompletionQueue completions;
-  Rendezvous rendezvous{settings, poller, completions};
+  ChannelDirectory directory{settings, poller, completions};
   std::uint64_t now_ns = kStartNs;  // a fake clock; moved by the test alone
   std::deque<Completion> seen;
 
@@ -93,7 +93,7 @@ void drive_until(std::span<Half* const> halves, Done done) {
     bool due = false;
     for (Half* half : halves) {
       waits.push_back({half->poller.descriptor(), POLLIN, 0});
-      due = due || half->rendezvous.next_deadline_ns() <= half->now_ns;
+      due = due || half->directory.next_deadline_ns() <= half->now_ns;
     }
     if (!due)
       require(::poll(waits.data(), waits.size(), kWaitLimitMs) > 0, "nothing happened for a long time");

@@ -1,37 +1,39 @@
 // A port with a link of ours, and a peer of it that writes what it likes into its rings.
 #pragma once
 
+#include "src/provider/shm/claims.h"
 #include "src/provider/shm/records.h"
-#include "src/provider/shm/transfer.h"
+#include "src/provider/shm/region_address.h"
+#include "src/provider/shm/staging.h"
 #include "tests/provider/shm/link_pair.h"
 
 namespace exs::shm::test {
 
-// The link under test is the initiator's; the peer has met it in order and is nonsense from then on.
+// The link under test is the initiator's; the peer joined it in order and breaks the rules from then on.
 struct HostilePair {
   explicit HostilePair(const Settings& settings = {}, const LinkDepths& chosen = {8, 8, 8, 8})
       : depths(chosen), port(settings) {
-    join(kClientToken, link, place);
+    join(kClientToken, link, slot);
   }
 
   // One more link between the two.
-  void join(std::uint64_t token, std::unique_ptr<Link>& joined, Place& at) {
+  void join(std::uint64_t token, std::unique_ptr<Link>& joined, ChannelSlot& at) {
     TcpPair& tcp = sockets.emplace_back();
     Reason why;
-    auto invited = port.port->upgrade()->offer(why);
-    require(invited.has_value(), std::string("invite: ") + why.fact);
-    const auto visit = peer.meet(invited->invitation, kMeetingToken);
+    auto pending = port.port->upgrade()->offer(why);
+    require(pending.has_value(), std::string("invite: ") + why.fact);
+    const auto request = peer.join(pending->invitation, kMeetingToken);
     std::optional<Completion> met;
     while (!met) {
       turn();
       met = peer.take(kMeetingToken);
     }
     require(met->status.ok(), "met");
-    auto taken = visit->take_place();
-    require(taken.has_value(), "take_place");
+    auto taken = request->take_slot();
+    require(taken.has_value(), "take_slot");
     at = std::move(*taken);
     auto made =
-        port.port->upgrade()->adopt(std::move(invited->pending), tcp.client.get(), {{}, depths}, token);
+        port.port->upgrade()->adopt(std::move(pending->pending), tcp.client.get(), {{}, depths}, token);
     require(made.has_value(), "adopt");
     joined = std::move(*made);
   }
@@ -45,15 +47,15 @@ struct HostilePair {
     for (int i = 0; i < count; ++i) turn();
   }
 
-  Channel& channel() { return place.channel(); }
+  Channel& channel() { return slot.channel(); }
   // To the link under test, unless `number` says otherwise. False: no room.
   bool write(RecordKind kind, std::span<const std::byte> body, std::uint16_t flags = 0) {
-    return write(place.peer_number(), static_cast<std::uint16_t>(kind), body, flags);
+    return write(slot.peer_number(), static_cast<std::uint16_t>(kind), body, flags);
   }
   bool write(std::uint32_t number, std::uint16_t kind, std::span<const std::byte> body,
              std::uint16_t flags = 0) {
     const bool written = channel().out().write({number, kind, flags, 0}, body);
-    channel().ring_if_asleep();
+    channel().wake_peer_if_asleep();
     return written;
   }
   // How the link under test ended; -1: it has not.
@@ -70,7 +72,7 @@ struct HostilePair {
   std::deque<TcpPair> sockets;
   PortDriver port;
   Half peer;
-  Place place;  // the peer's, dies before its channel's port
+  ChannelSlot slot;  // the peer's, dies before its channel's port
   std::unique_ptr<Link> link;
 };
 

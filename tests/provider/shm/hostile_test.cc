@@ -40,9 +40,9 @@ struct Fixture : HostilePair {
     // The port lives and makes new connections.
     Half other_peer;
     Reason why;
-    const auto invited = port.port->upgrade()->offer(why);
-    BOOST_REQUIRE(invited.has_value());
-    const auto visit = other_peer.meet(invited->invitation, kMeetingToken);
+    const auto pending = port.port->upgrade()->offer(why);
+    BOOST_REQUIRE(pending.has_value());
+    const auto request = other_peer.join(pending->invitation, kMeetingToken);
     std::optional<Completion> met;
     while (!met) {
       turn();
@@ -52,7 +52,7 @@ struct Fixture : HostilePair {
     BOOST_TEST(met->status.ok());
   }
 
-  Place second;
+  ChannelSlot second;
   std::unique_ptr<Link> bystander;
 };
 
@@ -66,7 +66,7 @@ std::span<const std::byte> cut(const Body& body, std::size_t bytes) {
 BOOST_FIXTURE_TEST_SUITE(hostile_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(record_of_no_kind) {
-  BOOST_REQUIRE(write(place.peer_number(), 999, text_bytes("what?")));
+  BOOST_REQUIRE(write(slot.peer_number(), 999, text_bytes("what?")));
   the_channel_ends();
 }
 
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(more_pieces_taken_than_there_were) {
   Claims claims(channel().segment());
   Claims::Ticket ticket;
   BOOST_REQUIRE(claims.open(ticket));
-  const ReadRequest request{ticket.slot, ticket.draw, window->key, 0, window->address, source.size()};
+  const ReadRequest request{ticket.claim, ticket.generation, window->key, 0, window->address, source.size()};
   BOOST_REQUIRE(write(RecordKind::kReadRequest, body_bytes(request)));
   turns(10);
   the_channel_ends();
@@ -150,7 +150,7 @@ BOOST_DATA_TEST_CASE(reads_and_writes_of_what_is_not_open, data::xrange(8), what
   Claims claims(channel().segment());
   Claims::Ticket ticket;
   BOOST_REQUIRE(claims.open(ticket));
-  ReadRequest request{ticket.slot, ticket.draw, window->key, 0, window->address, 500};
+  ReadRequest request{ticket.claim, ticket.generation, window->key, 0, window->address, 500};
   WritePiece piece{writable->address, writable->key, 100};
   switch (what) {
     case 0: request.key ^= 0x10000; break;
@@ -158,7 +158,7 @@ BOOST_DATA_TEST_CASE(reads_and_writes_of_what_is_not_open, data::xrange(8), what
     case 2: request.length_bytes += 1; break;
     case 3: request.length_bytes = 0; break;
     case 4: request.length_bytes = UINT64_MAX - request.address; break;
-    case 5: request = {ticket.slot, ticket.draw, writable->key, 0, writable->address, 1}; break;
+    case 5: request = {ticket.claim, ticket.generation, writable->key, 0, writable->address, 1}; break;
     case 6: piece.address += 1; break;
     default: piece = {window->address, window->key, 1}; break;
   }
@@ -179,7 +179,8 @@ BOOST_AUTO_TEST_CASE(more_reads_at_once_than_agreed) {
   for (std::uint32_t i = 0; i <= depths.reads_in; ++i) {
     Claims::Ticket ticket;
     BOOST_REQUIRE(claims.open(ticket));
-    const ReadRequest request{ticket.slot, ticket.draw, window->key, 0, window->address, memory.size()};
+    const ReadRequest request{ticket.claim,    ticket.generation, window->key, 0,
+                              window->address, memory.size()};
     BOOST_REQUIRE(write(RecordKind::kReadRequest, body_bytes(request)));
   }
   only_the_link_ends();
@@ -228,14 +229,14 @@ BOOST_AUTO_TEST_CASE(closings_that_never_come) {
 
 // It says that it is in the middle of our memory, and stays there: closing does not wait for ever.
 BOOST_AUTO_TEST_CASE(access_that_never_ends) {
-  transfer_words_of(channel().segment()).accessing.store(place.peer_number());
+  transfer_words_of(channel().segment()).accessing.store(slot.peer_number());
   link->close();
   turns(3);
   BOOST_TEST(end_of(kServerToken) == EPROTO);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_said_to_links_that_are_gone_is_let_pass) {
-  const std::uint32_t number = place.peer_number();
+  const std::uint32_t number = slot.peer_number();
   link->close();
   link.reset();
   BOOST_REQUIRE(write(number, static_cast<std::uint16_t>(RecordKind::kMessage), text_bytes("late")));

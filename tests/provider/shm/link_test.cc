@@ -225,14 +225,14 @@ BOOST_AUTO_TEST_CASE(many_links_share_a_channel) {
   // A second link between the same two ports.
   TcpPair tcp;
   Reason why;
-  auto invited = first.client_port.port->upgrade()->offer(why);
-  BOOST_REQUIRE(invited.has_value());
-  auto visit = first.server_port.port->upgrade()->begin(invited->invitation, kMeetingToken);
+  auto offer = first.client_port.port->upgrade()->offer(why);
+  BOOST_REQUIRE(offer.has_value());
+  auto request = first.server_port.port->upgrade()->begin(offer->invitation, kMeetingToken);
   BOOST_REQUIRE(
       await(first.both(), first.server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok());
   auto server =
-      first.server_port.port->upgrade()->adopt(std::move(*visit), tcp.server.get(), {{}, first.depths}, 12);
-  auto client = first.client_port.port->upgrade()->adopt(std::move(invited->pending), tcp.client.get(),
+      first.server_port.port->upgrade()->adopt(std::move(*request), tcp.server.get(), {{}, first.depths}, 12);
+  auto client = first.client_port.port->upgrade()->adopt(std::move(offer->pending), tcp.client.get(),
                                                          {{}, first.depths}, 11);
   BOOST_REQUIRE(server.has_value() && client.has_value());
   std::byte rooms[2][8];

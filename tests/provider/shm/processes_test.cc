@@ -1,4 +1,4 @@
-// The rendezvous between processes: one that is confined, one of another user, one that is killed.
+// Channels between processes: one that is confined, one of another user, one that is killed.
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
@@ -36,7 +36,7 @@ class Child : public exs::test::Child {
 constexpr std::uint64_t kToken = 7;
 using Words = std::array<std::byte, Invitation::kBytes>;
 
-// What a process tells of its visit, or of its invitation.
+// What a process tells of its request, or of its invitation.
 struct Outcome {
   bool met = false;
   ReasonCode why_not{};
@@ -56,11 +56,11 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
   template <typename Value>
-  void tell(const Value& value) const {
+  void send(const Value& value) const {
     if (::write(ends_[1], &value, sizeof value) != sizeof value) std::abort();
   }
   template <typename Value>
-  [[nodiscard]] Value hear() const {
+  [[nodiscard]] Value receive() const {
     Value value{};
     if (::read(ends_[0], &value, sizeof value) != sizeof value) std::abort();
     return value;
@@ -79,26 +79,26 @@ struct Lines {
   Line words, outcome, go_on;
 };
 
-Words words_of(const ShmMeeting& invited) {
+Words words_of(const ShmUpgrade& pending) {
   Words words;
-  std::copy(invited.words().begin(), invited.words().end(), words.begin());
+  std::copy(pending.invitation().begin(), pending.invitation().end(), words.begin());
   return words;
 }
 
 // Turns until the line has something.
-void drive_until_heard(Half& half, const Line& line) {
+void drive_until_received(Half& half, const Line& line) {
   while (!line.has_something()) {
     half.turn();
     pollfd waits[] = {{half.poller.descriptor(), POLLIN, 0}, {line.descriptor(), POLLIN, 0}};
-    const bool due = half.rendezvous.next_deadline_ns() <= half.now_ns;
+    const bool due = half.directory.next_deadline_ns() <= half.now_ns;
     if (!due) require(::poll(waits, 2, kWaitLimitMs) > 0, "nothing happened for a long time");
   }
 }
 
-Outcome outcome_of(ShmMeeting& meeting) {
-  const auto place = meeting.take_place();
-  if (!place) return {.met = false, .why_not = meeting.why_not().code};
-  const Channel& channel = place->channel();
+Outcome outcome_of(ShmUpgrade& meeting) {
+  const auto slot = meeting.take_slot();
+  if (!slot) return {.met = false, .why_not = meeting.why_not().code};
+  const Channel& channel = slot->channel();
   return {.met = true, .reads_memory = channel.reads_memory(), .why_no_memory = channel.why_not().code};
 }
 
@@ -108,61 +108,61 @@ bool not_at_all() {
 }
 
 // The child's part as the responder, until it is killed.
-void visit_from(const Lines& lines, const Settings& settings, const Confine& confine) {
+void join_from(const Lines& lines, const Settings& settings, const Confine& confine) {
   Outcome outcome;
   Half half(settings);
   if (confine()) {
-    const Words words = lines.words.hear<Words>();
-    const auto visit = half.meet(words, kToken);
+    const Words words = lines.words.receive<Words>();
+    const auto request = half.join(words, kToken);
     Half* halves[] = {&half};
     await(halves, half, kToken);
-    outcome = outcome_of(*visit);
+    outcome = outcome_of(*request);
   } else {
     outcome.able = false;
   }
-  lines.outcome.tell(outcome);
+  lines.outcome.send(outcome);
   ::pause();
 }
 
 // As the initiator. What it tells at the end is of the place that it got, once it is told to look.
 void invite_from(const Lines& lines, const Settings& settings, const Confine& confine) {
   Half half(settings);
-  const auto invited = half.invite();
+  const auto pending = half.invite();
   const bool able = confine();
-  lines.outcome.tell(able);
+  lines.outcome.send(able);
   if (able) {
-    lines.words.tell(words_of(*invited));
-    drive_until_heard(half, lines.go_on);
-    lines.outcome.tell(outcome_of(*invited));
+    lines.words.send(words_of(*pending));
+    drive_until_received(half, lines.go_on);
+    lines.outcome.send(outcome_of(*pending));
   }
   ::pause();
 }
 
-// A child that visits this process.
-Outcome child_visits(Half& half, const Confine& confine, const Settings& settings = {}) {
+// A child that requests this process.
+Outcome child_joins(Half& half, const Confine& confine, const Settings& settings = {}) {
   const Lines lines;
-  const Child child([&] { visit_from(lines, settings, confine); });
-  const auto invited = half.invite();
+  const Child child([&] { join_from(lines, settings, confine); });
+  const auto pending = half.invite();
   const std::size_t before = open_descriptors();
-  lines.words.tell(words_of(*invited));
-  drive_until_heard(half, lines.outcome);
-  Outcome outcome = lines.outcome.hear<Outcome>();
+  lines.words.send(words_of(*pending));
+  drive_until_received(half, lines.outcome);
+  Outcome outcome = lines.outcome.receive<Outcome>();
   outcome.descriptors = open_descriptors() - before;
-  BOOST_TEST(invited->take_place().has_value() == outcome.met);
+  BOOST_TEST(pending->take_slot().has_value() == outcome.met);
   return outcome;
 }
 
-// A child that this process visits. First the own outcome, then the child's.
-std::pair<Outcome, Outcome> visit_child(Half& half, const Confine& confine, const Settings& settings = {}) {
+// A child that this process requests. First the own outcome, then the child's.
+std::pair<Outcome, Outcome> join_child(Half& half, const Confine& confine, const Settings& settings = {}) {
   const Lines lines;
   const Child child([&] { invite_from(lines, settings, confine); });
-  if (!lines.outcome.hear<bool>()) return {{.able = false}, {.able = false}};
-  const auto visit = half.meet(lines.words.hear<Words>(), kToken);
+  if (!lines.outcome.receive<bool>()) return {{.able = false}, {.able = false}};
+  const auto request = half.join(lines.words.receive<Words>(), kToken);
   Half* halves[] = {&half};
   await(halves, half, kToken);
-  const Outcome ours = outcome_of(*visit);
-  lines.go_on.tell('x');
-  return {ours, lines.outcome.hear<Outcome>()};
+  const Outcome ours = outcome_of(*request);
+  lines.go_on.send('x');
+  return {ours, lines.outcome.receive<Outcome>()};
 }
 
 #define SKIP_UNLESS(able)                                         \
@@ -199,10 +199,10 @@ BOOST_AUTO_TEST_SUITE(two_processes)
 
 BOOST_AUTO_TEST_CASE(meet) {
   Half half;
-  const Outcome theirs = child_visits(half, not_at_all);
+  const Outcome theirs = child_joins(half, not_at_all);
   BOOST_TEST(theirs.met);
   BOOST_TEST(theirs.descriptors == 4U);  // socket, process, and a doorbell each way
-  const auto [ours, childs] = visit_child(half, not_at_all);
+  const auto [ours, childs] = join_child(half, not_at_all);
   BOOST_TEST(ours.met);
   BOOST_TEST(childs.met);
 }
@@ -211,9 +211,9 @@ BOOST_AUTO_TEST_CASE(leave_nothing_behind) {
   Half half;
   half.invite();
   const std::size_t before = open_descriptors();
-  for (int i = 0; i < 5; ++i) BOOST_TEST(child_visits(half, not_at_all).met);
+  for (int i = 0; i < 5; ++i) BOOST_TEST(child_joins(half, not_at_all).met);
   settle(half);
-  BOOST_TEST(half.rendezvous.channels().empty());
+  BOOST_TEST(half.directory.channels().empty());
   BOOST_TEST(open_descriptors() == before);
 }
 
@@ -223,18 +223,18 @@ BOOST_AUTO_TEST_SUITE(confined)
 
 BOOST_AUTO_TEST_CASE(without_memfds) {
   Half half;
-  BOOST_TEST(child_visits(half, denying({SYS_memfd_create})).why_not == ReasonCode::kNoMemfd);
-  BOOST_TEST(visit_child(half, denying({SYS_memfd_create})).first.why_not == ReasonCode::kNoMemfd);
+  BOOST_TEST(child_joins(half, denying({SYS_memfd_create})).why_not == ReasonCode::kNoMemfd);
+  BOOST_TEST(join_child(half, denying({SYS_memfd_create})).first.why_not == ReasonCode::kNoMemfd);
 }
 
 BOOST_AUTO_TEST_CASE(without_process_vm) {
   Half half;
   for (const long call : {SYS_process_vm_readv, SYS_process_vm_writev}) {
-    const Outcome theirs = child_visits(half, denying({call}));
+    const Outcome theirs = child_joins(half, denying({call}));
     BOOST_TEST(theirs.met);
     BOOST_TEST(!theirs.reads_memory);
     BOOST_TEST(theirs.why_no_memory == ReasonCode::kNoPtrace);
-    const auto [ours, childs] = visit_child(half, denying({call}));
+    const auto [ours, childs] = join_child(half, denying({call}));
     BOOST_TEST(ours.met);
     BOOST_TEST(!childs.reads_memory);
     BOOST_TEST(childs.why_no_memory == ReasonCode::kNoPtrace);
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(without_process_vm) {
 BOOST_AUTO_TEST_CASE(without_unix_sockets) {
   Half half;
   const auto no_unix_sockets = [] { return exs::test::deny_system_calls({SYS_socket}, EPERM, AF_UNIX); };
-  BOOST_TEST(child_visits(half, no_unix_sockets).why_not == ReasonCode::kNoUnixSocket);
+  BOOST_TEST(child_joins(half, no_unix_sockets).why_not == ReasonCode::kNoUnixSocket);
 }
 
 // Whatever is lacking, at whichever step: a reason, and no descriptor lost.
@@ -256,9 +256,9 @@ BOOST_AUTO_TEST_CASE(without_enough_descriptors) {
   for (rlim_t left = 0; left < 12; ++left) {
     const auto leaving = [left] { return exs::test::lower_limit(RLIMIT_NOFILE, open_descriptors() + left); };
     BOOST_TEST_CONTEXT("with " << left << " left") {
-      const Outcome theirs = child_visits(half, leaving);
+      const Outcome theirs = child_joins(half, leaving);
       BOOST_TEST((theirs.met || theirs.why_not == ReasonCode::kNoDescriptors));
-      const auto [ours, childs] = visit_child(half, leaving);
+      const auto [ours, childs] = join_child(half, leaving);
       BOOST_TEST((ours.met || ours.why_not == ReasonCode::kNoDescriptors));
       BOOST_TEST(ours.met == childs.met);
       met += (theirs.met ? 1 : 0) + (ours.met ? 1 : 0);
@@ -281,17 +281,17 @@ bool as_other_user() {
 
 BOOST_AUTO_TEST_CASE(another_user_is_refused) {
   Half half;
-  Outcome theirs = child_visits(half, as_other_user);
+  Outcome theirs = child_joins(half, as_other_user);
   SKIP_UNLESS(theirs.able);
   BOOST_TEST(theirs.why_not == ReasonCode::kOtherUser);
   // The initiator refuses although the responder would have it.
-  theirs = child_visits(half, as_other_user, any_user());
+  theirs = child_joins(half, as_other_user, any_user());
   BOOST_TEST(theirs.why_not == ReasonCode::kOtherUser);
 }
 
 BOOST_AUTO_TEST_CASE(another_user_that_is_allowed) {
   Half half(any_user());
-  const Outcome theirs = child_visits(half, as_other_user, any_user());
+  const Outcome theirs = child_joins(half, as_other_user, any_user());
   SKIP_UNLESS(theirs.able);
   BOOST_TEST(theirs.met);
   BOOST_TEST(!theirs.reads_memory);
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(another_user_that_is_allowed) {
 BOOST_AUTO_TEST_CASE(another_network_namespace) {
   Half half;
   const auto elsewhere = [] { return exs::test::enter_new_namespace(CLONE_NEWNET); };
-  const Outcome theirs = child_visits(half, elsewhere);
+  const Outcome theirs = child_joins(half, elsewhere);
   SKIP_UNLESS(theirs.able);
   BOOST_TEST(theirs.why_not == ReasonCode::kOtherNetns);
 }
@@ -313,27 +313,27 @@ BOOST_AUTO_TEST_CASE(another_pid_namespace) {
   const Lines lines;
   const Child parent([&] {
     if (!exs::test::enter_new_namespace(CLONE_NEWPID)) {
-      lines.outcome.tell(Outcome{.able = false});
+      lines.outcome.send(Outcome{.able = false});
       ::pause();
     }
     const pid_t inner = ::fork();
     if (inner == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      visit_from(lines, {}, not_at_all);
+      join_from(lines, {}, not_at_all);
     }
     ::pause();
   });
-  const auto invited = half.invite();
-  lines.words.tell(words_of(*invited));
-  drive_until_heard(half, lines.outcome);
-  const Outcome theirs = lines.outcome.hear<Outcome>();
+  const auto pending = half.invite();
+  lines.words.send(words_of(*pending));
+  drive_until_received(half, lines.outcome);
+  const Outcome theirs = lines.outcome.receive<Outcome>();
   SKIP_UNLESS(theirs.able);
   BOOST_TEST(theirs.met);
   BOOST_TEST(!theirs.reads_memory);
   BOOST_TEST(theirs.why_no_memory == ReasonCode::kOtherPidns);
-  const auto place = invited->take_place();
-  BOOST_REQUIRE(place.has_value());
-  BOOST_TEST(place->channel().peer_pid() != 0);
+  const auto slot = pending->take_slot();
+  BOOST_REQUIRE(slot.has_value());
+  BOOST_TEST(slot->channel().peer_pid() != 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -344,18 +344,18 @@ BOOST_AUTO_TEST_SUITE(killed)
 void turn_and_wait(Half& half, const Lines& lines, int turns) {
   for (int i = 0; i < turns; ++i) {
     half.turn();
-    lines.go_on.tell(i);
-    [[maybe_unused]] const int turned = lines.outcome.hear<int>();
+    lines.go_on.send(i);
+    [[maybe_unused]] const int turned = lines.outcome.receive<int>();
   }
-  lines.go_on.tell(-1);
+  lines.go_on.send(-1);
   ::pause();
 }
 
 // Until the child waits to be killed.
 void turn_with(Half& half, const Lines& lines) {
-  while (lines.go_on.hear<int>() >= 0) {
+  while (lines.go_on.receive<int>() >= 0) {
     half.turn();
-    lines.outcome.tell(0);
+    lines.outcome.send(0);
   }
 }
 
@@ -368,32 +368,32 @@ BOOST_AUTO_TEST_CASE(at_any_step_while_it_visits) {
   int came_to_meet = 0;
   for (int steps = 0; steps < kStepsMax; ++steps) {
     BOOST_TEST_CONTEXT(steps << " steps") {
-      std::unique_ptr<ShmMeeting> invited;
+      std::unique_ptr<ShmUpgrade> pending;
       {
         const Lines lines;
         Child child([&] {
           Half visitor;
-          const auto visit = visitor.meet(lines.words.hear<Words>(), kToken);
+          const auto request = visitor.join(lines.words.receive<Words>(), kToken);
           turn_and_wait(visitor, lines, steps);
         });
-        invited = half.invite();
-        lines.words.tell(words_of(*invited));
+        pending = half.invite();
+        lines.words.send(words_of(*pending));
         turn_with(half, lines);
         child.kill();
       }
       settle(half);
-      const auto place = invited->take_place();
-      BOOST_TEST(!place.has_value());
-      came_to_meet += place.error() == Status(ECONNRESET) ? 1 : 0;
-      invited.reset();
+      const auto slot = pending->take_slot();
+      BOOST_TEST(!slot.has_value());
+      came_to_meet += slot.error() == Status(ECONNRESET) ? 1 : 0;
+      pending.reset();
       settle(half);
-      BOOST_TEST(half.rendezvous.channels().empty());
+      BOOST_TEST(half.directory.channels().empty());
       BOOST_TEST(open_descriptors() == before);
     }
   }
   BOOST_TEST(came_to_meet > 0);
   BOOST_TEST(came_to_meet < kStepsMax);
-  BOOST_TEST(child_visits(half, not_at_all).met);
+  BOOST_TEST(child_joins(half, not_at_all).met);
 }
 
 BOOST_AUTO_TEST_CASE(at_any_step_while_it_is_visited) {
@@ -406,11 +406,11 @@ BOOST_AUTO_TEST_CASE(at_any_step_while_it_is_visited) {
         const Lines lines;
         Child child([&] {
           Half host;
-          const auto invited = host.invite();
-          lines.words.tell(words_of(*invited));
+          const auto pending = host.invite();
+          lines.words.send(words_of(*pending));
           turn_and_wait(host, lines, steps);
         });
-        const auto visit = half.meet(lines.words.hear<Words>(), kToken);
+        const auto request = half.join(lines.words.receive<Words>(), kToken);
         turn_with(half, lines);
         child.kill();
         settle(half);
@@ -418,11 +418,11 @@ BOOST_AUTO_TEST_CASE(at_any_step_while_it_is_visited) {
         const auto outcome = half.take(kToken);
         BOOST_REQUIRE(outcome.has_value());
         came_to_meet += outcome->status.ok() ? 1 : 0;
-        if (!outcome->status.ok()) BOOST_TEST(visit->why_not().code == ReasonCode::kFailed);
-        BOOST_TEST(!visit->take_place().has_value());
+        if (!outcome->status.ok()) BOOST_TEST(request->why_not().code == ReasonCode::kFailed);
+        BOOST_TEST(!request->take_slot().has_value());
       }
       settle(half);
-      BOOST_TEST(half.rendezvous.channels().empty());
+      BOOST_TEST(half.directory.channels().empty());
       BOOST_TEST(open_descriptors() == before);
     }
   }
@@ -436,28 +436,28 @@ BOOST_AUTO_TEST_CASE(while_a_child_of_its_own_still_holds_the_socket) {
   const Line grandchild;
   Child child([&] {
     Half visitor;
-    const auto visit = visitor.meet(lines.words.hear<Words>(), kToken);
+    const auto request = visitor.join(lines.words.receive<Words>(), kToken);
     Half* halves[] = {&visitor};
     await(halves, visitor, kToken);
     const pid_t heir = ::fork();
     if (heir == 0) ::pause();
-    grandchild.tell(heir);
+    grandchild.send(heir);
     ::pause();
   });
-  const auto invited = half.invite();
-  lines.words.tell(words_of(*invited));
-  drive_until_heard(half, grandchild);
-  const pid_t heir = grandchild.hear<pid_t>();
-  const auto place = invited->take_place();
-  BOOST_REQUIRE(place.has_value());
+  const auto pending = half.invite();
+  lines.words.send(words_of(*pending));
+  drive_until_received(half, grandchild);
+  const pid_t heir = grandchild.receive<pid_t>();
+  const auto slot = pending->take_slot();
+  BOOST_REQUIRE(slot.has_value());
   settle(half);
-  BOOST_TEST(place->channel().peer_process_lives());
-  BOOST_TEST(!place->channel().peer_is_gone());
+  BOOST_TEST(slot->channel().peer_process_lives());
+  BOOST_TEST(!slot->channel().peer_is_gone());
   child.kill();
-  BOOST_TEST(!place->channel().peer_process_lives());
-  BOOST_TEST(place->channel().peer_is_gone());
+  BOOST_TEST(!slot->channel().peer_process_lives());
+  BOOST_TEST(slot->channel().peer_is_gone());
   settle(half);
-  BOOST_TEST((place->channel().status() == Status(ECONNRESET)));
+  BOOST_TEST((slot->channel().status() == Status(ECONNRESET)));
   ::kill(heir, SIGKILL);
 }
 

@@ -31,39 +31,39 @@ inline UniqueFd make_memfd(std::size_t bytes, int seals) {
 inline constexpr int kGoodSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 // A greeting without fault.
-inline Note greeting(NoteKind kind) {
-  Note note;
-  note.kind = kind;
-  note.version = kLayoutVersion;
-  note.length_bytes = kSegmentBytes;
-  require(offer_probe(note).ok(), "offer_probe");
-  return note;
+inline ControlPacket greeting(PacketKind kind) {
+  ControlPacket packet;
+  packet.kind = kind;
+  packet.version = kLayoutVersion;
+  packet.length_bytes = kSegmentBytes;
+  require(offer_probe(packet).ok(), "offer_probe");
+  return packet;
 }
 
 class RawEnd {
  public:
   explicit RawEnd(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
   // Connects to that port.
-  explicit RawEnd(const Name& rendezvous)
+  explicit RawEnd(const RandomId& peer_socket)
       : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    const RendezvousAddress address(rendezvous);
+    const AbstractAddress address(peer_socket);
     connected = ::connect(socket_.get(), address.get(), address.bytes) == 0;
   }
 
-  bool say(const Note& note, std::span<const int> descriptors = {}) const {
-    return send_note(socket_.get(), note, descriptors).ok();
+  bool send(const ControlPacket& packet, std::span<const int> descriptors = {}) const {
+    return send_packet(socket_.get(), packet, descriptors).ok();
   }
-  bool say_bytes(std::span<const std::byte> bytes) const {
+  bool send_bytes(std::span<const std::byte> bytes) const {
     return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) >= 0;
   }
   // As a peer without fault would, up to and with its greeting.
-  bool greet(NoteKind kind) const {
+  bool send_greeting(PacketKind kind) const {
     const UniqueFd memfd = make_memfd(kSegmentBytes, kGoodSeals), doorbell = make_doorbell();
     const int descriptors[] = {memfd.get(), doorbell.get()};
-    return say(greeting(kind), descriptors);
+    return send(greeting(kind), descriptors);
   }
   // EAGAIN: nothing.
-  [[nodiscard]] Result<ReceivedNote> hear() const { return receive_note(socket_.get()); }
+  [[nodiscard]] Result<ReceivedPacket> receive() const { return receive_packet(socket_.get()); }
   void leave() { socket_.reset(); }
   [[nodiscard]] int descriptor() const { return socket_.get(); }
 
@@ -74,12 +74,12 @@ class RawEnd {
 };
 
 // A port's abstract socket, played by the test.
-class RawDoor {
+class RawListener {
  public:
-  explicit RawDoor(int backlog = 16)
+  explicit RawListener(int backlog = 16)
       : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    name = *draw_name();
-    const RendezvousAddress address(name);
+    socket_id = *random_id();
+    const AbstractAddress address(socket_id);
     require(::bind(socket_.get(), address.get(), address.bytes) == 0, "bind");
     require(::listen(socket_.get(), backlog) == 0, "listen");
   }
@@ -89,12 +89,12 @@ class RawDoor {
     return RawEnd(std::move(socket));
   }
   // What would lead a port here.
-  [[nodiscard]] std::array<std::byte, Invitation::kBytes> words() const {
+  [[nodiscard]] std::array<std::byte, Invitation::kBytes> invitation() const {
     Reason why;
-    return Invitation{*Identity::of_this_process(why), name, *draw_name()}.encode();
+    return Invitation{*Identity::of_this_process(why), socket_id, *random_id()}.encode();
   }
 
-  Name name{};
+  RandomId socket_id{};
 
  private:
   UniqueFd socket_;

@@ -183,14 +183,14 @@ BOOST_AUTO_TEST_CASE(links_share_what_a_channel_has) {
   const Result<RemoteSlice> window = pair.server->expose(slice_of(source), Access::kRemoteRead);
   TcpPair tcp;
   Reason why;
-  auto invited = pair.client_port.port->upgrade()->offer(why);
-  BOOST_REQUIRE(invited.has_value());
-  auto visit = pair.server_port.port->upgrade()->begin(invited->invitation, kMeetingToken);
+  auto offer = pair.client_port.port->upgrade()->offer(why);
+  BOOST_REQUIRE(offer.has_value());
+  auto request = pair.server_port.port->upgrade()->begin(offer->invitation, kMeetingToken);
   BOOST_REQUIRE(
       await(pair.both(), pair.server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok());
   auto server =
-      pair.server_port.port->upgrade()->adopt(std::move(*visit), tcp.server.get(), {{}, pair.depths}, 12);
-  auto client = pair.client_port.port->upgrade()->adopt(std::move(invited->pending), tcp.client.get(),
+      pair.server_port.port->upgrade()->adopt(std::move(*request), tcp.server.get(), {{}, pair.depths}, 12);
+  auto client = pair.client_port.port->upgrade()->adopt(std::move(offer->pending), tcp.client.get(),
                                                         {{}, pair.depths}, 11);
   BOOST_REQUIRE(server.has_value() && client.has_value());
   const Result<RemoteSlice> other = (*server)->expose(slice_of(source), Access::kRemoteRead);

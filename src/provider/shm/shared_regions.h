@@ -16,32 +16,32 @@
 namespace exs::shm {
 
 // Hears of regions that it announced and that are gone. Thread: any.
-class RegionUser {
+class RegionObserver {
  public:
-  virtual ~RegionUser() = default;
+  virtual ~RegionObserver() = default;
   virtual void region_gone(MemoryKey key) = 0;
 };
 
 // Memory that a memfd backs. The descriptor is a copy of our own, so the region may go at any time.
-struct Region {
+struct SharedRegion {
   std::span<std::byte> memory;
   UniqueFd shared;
 };
 
 // Thread: any.
-class Regions {
+class SharedRegions {
  public:
   // Where no descriptor is to be had, the memory stays unknown, which costs peers time only.
   void add(MemoryKey key, std::span<std::byte> memory, int shared_fd);
   void remove(MemoryKey key) noexcept;
   // Null: not exs_alloc memory. `user` hears when the region goes.
-  std::shared_ptr<const Region> find(MemoryKey key, RegionUser& user);
-  void forget(RegionUser& user) noexcept;
+  std::shared_ptr<const SharedRegion> find(MemoryKey key, RegionObserver& user);
+  void forget(RegionObserver& user) noexcept;
 
  private:
   struct Entry {
-    std::shared_ptr<const Region> region;
-    std::vector<RegionUser*> users;
+    std::shared_ptr<const SharedRegion> region;
+    std::vector<RegionObserver*> users;
   };
 
   Mutex mutex_;

@@ -1,4 +1,4 @@
-#include "src/provider/shm/regions.h"
+#include "src/provider/shm/shared_regions.h"
 
 #include <fcntl.h>
 
@@ -11,7 +11,7 @@
 
 namespace exs::shm {
 
-void Regions::add(MemoryKey key, std::span<std::byte> memory, int shared_fd) {
+void SharedRegions::add(MemoryKey key, std::span<std::byte> memory, int shared_fd) {
   UniqueFd copy(kernel::fcntl(shared_fd, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
     log(LogLevel::kWarn,
@@ -20,29 +20,29 @@ void Regions::add(MemoryKey key, std::span<std::byte> memory, int shared_fd) {
         std::strerror(errno));
     return;
   }
-  auto region = std::make_shared<const Region>(Region{memory, std::move(copy)});
+  auto region = std::make_shared<const SharedRegion>(SharedRegion{memory, std::move(copy)});
   LockGuard guard(mutex_);
   entries_[key.value] = {std::move(region), {}};
 }
 
-void Regions::remove(MemoryKey key) noexcept {
+void SharedRegions::remove(MemoryKey key) noexcept {
   LockGuard guard(mutex_);
   const auto found = entries_.find(key.value);
   if (found == entries_.end()) return;
-  for (RegionUser* user : found->second.users) user->region_gone(key);
+  for (RegionObserver* user : found->second.users) user->region_gone(key);
   entries_.erase(found);
 }
 
-std::shared_ptr<const Region> Regions::find(MemoryKey key, RegionUser& user) {
+std::shared_ptr<const SharedRegion> SharedRegions::find(MemoryKey key, RegionObserver& user) {
   LockGuard guard(mutex_);
   const auto found = entries_.find(key.value);
   if (found == entries_.end()) return nullptr;
-  std::vector<RegionUser*>& users = found->second.users;
+  std::vector<RegionObserver*>& users = found->second.users;
   if (std::find(users.begin(), users.end(), &user) == users.end()) users.push_back(&user);
   return found->second.region;
 }
 
-void Regions::forget(RegionUser& user) noexcept {
+void SharedRegions::forget(RegionObserver& user) noexcept {
   LockGuard guard(mutex_);
   for (auto& [key, entry] : entries_) std::erase(entry.users, &user);
 }

@@ -1,4 +1,4 @@
-#include "src/provider/shm/note.h"
+#include "src/provider/shm/control_packet.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -11,10 +11,10 @@
 namespace exs::shm {
 namespace {
 
-constexpr std::size_t kControlBytes = CMSG_SPACE(kNoteDescriptorsMax * sizeof(int));
+constexpr std::size_t kControlBytes = CMSG_SPACE(kPacketDescriptorsMax * sizeof(int));
 
 // Every descriptor that came is owned from here on, whatever the rest looks like.
-void take_descriptors(msghdr& message, ReceivedNote& received) {
+void take_descriptors(msghdr& message, ReceivedPacket& received) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
        control = CMSG_NXTHDR(&message, control)) {
     if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
@@ -32,8 +32,8 @@ void take_descriptors(msghdr& message, ReceivedNote& received) {
 
 }  // namespace
 
-Status send_note(int socket, const Note& note, std::span<const int> descriptors) {
-  iovec piece{const_cast<Note*>(&note), sizeof note};
+Status send_packet(int socket, const ControlPacket& packet, std::span<const int> descriptors) {
+  iovec piece{const_cast<ControlPacket*>(&packet), sizeof packet};
   alignas(cmsghdr) std::byte control[kControlBytes]{};
   msghdr message{};
   message.msg_iov = &piece;
@@ -51,9 +51,9 @@ Status send_note(int socket, const Note& note, std::span<const int> descriptors)
   return Status(errno == EWOULDBLOCK ? EAGAIN : errno);
 }
 
-Result<ReceivedNote> receive_note(int socket) {
-  ReceivedNote received;
-  std::byte bytes[sizeof(Note) + 1];  // one more, so that a longer packet shows
+Result<ReceivedPacket> receive_packet(int socket) {
+  ReceivedPacket received;
+  std::byte bytes[sizeof(ControlPacket) + 1];  // one more, so that a longer packet shows
   iovec piece{bytes, sizeof bytes};
   alignas(cmsghdr) std::byte control[kControlBytes];
   msghdr message{};
@@ -68,11 +68,11 @@ Result<ReceivedNote> receive_note(int socket) {
   if (length < 0) return failure(errno == EWOULDBLOCK ? EAGAIN : errno);
   take_descriptors(message, received);
   if (length == 0) return failure(ECONNRESET);
-  if (length != sizeof(Note)) return failure(EPROTO);
+  if (length != sizeof(ControlPacket)) return failure(EPROTO);
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
-    return failure(received.descriptor_count < kNoteDescriptorsMax ? EMFILE : EPROTO);
+    return failure(received.descriptor_count < kPacketDescriptorsMax ? EMFILE : EPROTO);
   }
-  std::memcpy(&received.note, bytes, sizeof received.note);
+  std::memcpy(&received.packet, bytes, sizeof received.packet);
   return received;
 }
 

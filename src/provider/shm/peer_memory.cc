@@ -1,90 +1,27 @@
-#include "src/provider/shm/transfer.h"
+#include "src/provider/shm/peer_memory.h"
 
-#include <sched.h>
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/backoff.h"
 #include "src/base/clock.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/shm/channel.h"
+#include "src/provider/shm/region_address.h"
 
 namespace exs::shm {
 namespace {
 
 // Process numbers are given again, but not so soon.
-constexpr std::uint64_t kProcessLookNs = 100'000'000;
+constexpr std::uint64_t kProcessCheckNs = 100'000'000;
 constexpr std::uint64_t kCloseWaitNs = 100'000'000;
 constexpr int kSpins = 1000;
 
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace
-
-TransferWords& transfer_words_of(std::span<std::byte> segment) {
-  return *reinterpret_cast<TransferWords*>(segment.data() + kTransferWordsOffset);
-}
-
-// ---------------------------------------------------------------- pieces
-
-std::span<std::byte> StagingOut::room() {
-  if (filled_ - taken_ >= kStagingPieces) {
-    const std::uint64_t taken = words_.pieces_taken.load(std::memory_order_seq_cst);
-    if (taken - taken_ > filled_ - taken_) {
-      status_ = Status(EPROTO);
-      return {};
-    }
-    taken_ = taken;
-    if (filled_ - taken_ >= kStagingPieces) return {};
-  }
-  return staging(segment_, filled_);
-}
-
-bool Claims::open(Ticket& ticket) {
-  static_assert(TransferWords::kClaims == 64);
-  if (in_use_ == UINT64_MAX) return false;
-  const auto slot = static_cast<std::uint32_t>(std::countr_one(in_use_));
-  in_use_ |= std::uint64_t{1} << slot;
-  constexpr std::uint32_t kDraws = 1U << 30;
-  draws_[slot] = (draws_[slot] + 1) % kDraws;
-  ticket = {slot, draws_[slot]};
-  words_.claims[slot].store(word(ticket.draw, kAsked), std::memory_order_release);
-  return true;
-}
-
-void Claims::close(Ticket ticket) {
-  words_.claims[ticket.slot].store(0, std::memory_order_relaxed);
-  in_use_ &= ~(std::uint64_t{1} << ticket.slot);
-}
-
-bool Claims::has_begun(Ticket ticket) const {
-  return words_.claims[ticket.slot].load(std::memory_order_relaxed) != word(ticket.draw, kAsked);
-}
-
-bool Claims::take_back(Ticket ticket) {
-  std::uint32_t expected = word(ticket.draw, kAsked);
-  // Acquire and release order nothing more than the word itself here: no byte has moved yet.
-  if (!words_.claims[ticket.slot].compare_exchange_strong(expected, 0)) return false;
-  close(ticket);
-  return true;
-}
-
-bool Claims::begin(std::span<std::byte> peer_segment, Ticket ticket) {
-  std::uint32_t expected = word(ticket.draw, kAsked);
-  return transfer_words_of(peer_segment)
-      .claims[ticket.slot]
-      .compare_exchange_strong(expected, word(ticket.draw, kBegun));
-}
-
-// ---------------------------------------------------------------- straight to the peer's memory
 
 class PeerMemory::Access {
  public:
@@ -107,14 +44,14 @@ PeerMemory::PeerMemory(Channel& channel, std::span<std::byte> segment, std::span
       theirs_(transfer_words_of(peer_segment)),
       reads_memory_(channel.reads_memory()) {}
 
-PeerMemory::Way PeerMemory::way(std::uint64_t address, std::uint64_t length_bytes) {
-  if ((address & kRegionBit) == 0) return reads_memory_ ? Way::kProcess : Way::kNone;
-  const PeerRegion* region = channel_.region(region_of(address));
-  if (region == nullptr) return Way::kNone;
+PeerMemory::Method PeerMemory::method_for(std::uint64_t address, std::uint64_t length_bytes) {
+  if ((address & kRegionBit) == 0) return reads_memory_ ? Method::kProcess : Method::kNone;
+  const PeerRegions::View* region = channel_.region(region_of(address));
+  if (region == nullptr) return Method::kNone;
   const std::uint64_t offset = offset_of(address);
   // Beyond its end: the owner says no in its own words.
   const bool inside = offset <= region->length_bytes && length_bytes <= region->length_bytes - offset;
-  return inside ? Way::kMapped : Way::kNone;
+  return inside ? Method::kMapped : Method::kNone;
 }
 
 PeerMemory::Moved PeerMemory::read(std::uint32_t link, std::span<std::byte> into, std::uint64_t address) {
@@ -137,7 +74,7 @@ PeerMemory::Moved PeerMemory::move(std::uint32_t link, std::byte* ours, std::siz
 
 PeerMemory::Moved PeerMemory::move_mapped(std::byte* ours, std::size_t length_bytes, std::uint64_t address,
                                           bool to_peer) {
-  const PeerRegion* region = channel_.region(region_of(address));
+  const PeerRegions::View* region = channel_.region(region_of(address));
   if (region == nullptr) return {0, Status(EOPNOTSUPP)};
   const std::uint64_t offset = offset_of(address);
   if (offset > region->length_bytes || length_bytes > region->length_bytes - offset)
@@ -169,9 +106,9 @@ PeerMemory::Moved PeerMemory::move_by_process(std::byte* ours, std::size_t lengt
 
 bool PeerMemory::process_lives() {
   const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
-  if (now_ns - looked_ns_ < kProcessLookNs) return true;
+  if (now_ns - checked_ns_ < kProcessCheckNs) return true;
   if (!channel_.peer_process_lives()) return false;
-  looked_ns_ = now_ns;
+  checked_ns_ = now_ns;
   return true;
 }
 
@@ -180,7 +117,7 @@ Status PeerMemory::close(std::uint32_t our_link) {
   const auto is_accessed = [&] { return theirs_.accessing.load(std::memory_order_seq_cst) == our_link; };
   for (int i = 0; i < kSpins; ++i) {
     if (!is_accessed()) return {};
-    pause();
+    spin_hint();
   }
   const std::uint64_t deadline_ns = monotonic_ns() + kCloseWaitNs;
   while (is_accessed()) {

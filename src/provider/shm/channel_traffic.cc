@@ -1,4 +1,4 @@
-#include "src/provider/shm/exchange.h"
+#include "src/provider/shm/channel_traffic.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,17 +6,18 @@
 
 #include "src/base/log.h"
 #include "src/provider/shm/link.h"
+#include "src/provider/shm/region_address.h"
 
 namespace exs::shm {
 namespace {
 
-// Then others get their turn.
-constexpr int kRecordsPerLook = 256;
-constexpr std::size_t kOwedEndsMax = 4096;
+// Then other channels are processed.
+constexpr int kRecordsAtOnce = 256;
+constexpr std::size_t kPendingEndsMax = 4096;
 
 }  // namespace
 
-Exchange::Exchange(PortContext& context, std::shared_ptr<Channel> channel)
+ChannelTraffic::ChannelTraffic(PortContext& context, std::shared_ptr<Channel> channel)
     : claims(channel->segment()),
       memory(*channel, channel->segment(), channel->peer_segment()),
       context_(context),
@@ -24,35 +25,35 @@ Exchange::Exchange(PortContext& context, std::shared_ptr<Channel> channel)
       staging_out_(channel_->segment()),
       staging_in_(channel_->peer_segment()) {}
 
-void Exchange::look() {
-  // Asked before the records are taken: what the peer wrote before it went is taken first.
+void ChannelTraffic::process() {
+  // Asked before the records are handled: what the peer wrote before it went is handled first.
   const bool over = channel_->is_over();
-  take_records();
-  if (!over || !drained_) go_on();
+  process_records();
+  if (!over || !drained_) continue_busy();
   if (!channel_->out().status().ok() || !staging_out_.status().ok()) {
     log(LogLevel::kWarn, "shm: process %d broke the counters of a ring: EPROTO",
         static_cast<int>(channel_->peer_pid()));
     channel_->end(Status(EPROTO));
   }
-  // A peer that went is heard to the end; who broke the rules is not.
+  // What a peer wrote before it went is all handled; what is left of one that broke the rules is not.
   if (channel_->is_over() && (!over || drained_)) end_all();
 }
 
-void Exchange::take_records() {
+void ChannelTraffic::process_records() {
   RingReader& ring = channel_->in();
   RecordHeader header;
   drained_ = false;
-  for (int i = 0; i < kRecordsPerLook; ++i) {
+  for (int i = 0; i < kRecordsAtOnce; ++i) {
     if (!ring.peek(header)) {
       drained_ = true;
       break;
     }
     ++context_.arrivals;
-    take(header);
-    if (ring.pop()) channel_->ring();
+    handle_record(header);
+    if (ring.pop()) channel_->wake_peer();
   }
   if (!drained_) return;
-  if (ring.settle()) channel_->ring();
+  if (ring.settle()) channel_->wake_peer();
   if (ring.status().ok()) return;
   if (!channel_->is_over()) {
     log(LogLevel::kWarn, "shm: process %d wrote nonsense into a ring: EPROTO",
@@ -61,51 +62,51 @@ void Exchange::take_records() {
   channel_->end(Status(EPROTO));
 }
 
-void Exchange::take(const RecordHeader& header) {
-  ShmLink* const link = channel_->find(header.link);
+void ChannelTraffic::handle_record(const RecordHeader& header) {
+  ShmLink* const link = channel_->links().find(header.link);
   switch (static_cast<RecordKind>(header.kind)) {
     case RecordKind::kMessage:
-      if (link != nullptr) link->take_message(header.length_bytes, channel_->in());
+      if (link != nullptr) link->on_message(header.length_bytes, channel_->in());
       return;
     case RecordKind::kReady:
-      if (link != nullptr) link->peer_is_there();
+      if (link != nullptr) link->on_peer_ready();
       return;
     case RecordKind::kEnd:
       memory.link_gone();
-      if (link != nullptr) link->peer_ended(static_cast<Ending>(header.flags));
+      if (link != nullptr) link->on_peer_end(static_cast<Ending>(header.flags));
       return;
     case RecordKind::kReadRequest: {
       ReadRequest request;
-      if (!take_body(header, channel_->in(), request) || request.slot >= TransferWords::kClaims) {
-        return nonsense(header);
+      if (!copy_body(header, channel_->in(), request) || request.claim >= TransferWords::kClaims) {
+        return protocol_error(header);
       }
-      if (link != nullptr) link->take_read_request(request);
+      if (link != nullptr) link->on_read_request(request);
       return;
     }
     case RecordKind::kReadPiece:
-    case RecordKind::kWritePiece: return take_piece(header);
+    case RecordKind::kWritePiece: return process_piece(header);
   }
-  nonsense(header);
+  protocol_error(header);
 }
 
-// The piece is done with also where its link is gone.
-void Exchange::take_piece(const RecordHeader& header) {
-  ShmLink* const link = channel_->find(header.link);
+// The piece is freed even where its link is gone.
+void ChannelTraffic::process_piece(const RecordHeader& header) {
+  ShmLink* const link = channel_->links().find(header.link);
   if (static_cast<RecordKind>(header.kind) == RecordKind::kReadPiece) {
     ReadPiece piece;
-    if (!take_body(header, channel_->in(), piece) || piece.length_bytes > kPieceBytes)
-      return nonsense(header);
-    if (link != nullptr) link->take_read_piece(piece, staging_in_.piece().first(piece.length_bytes));
+    if (!copy_body(header, channel_->in(), piece) || piece.length_bytes > kPieceBytes)
+      return protocol_error(header);
+    if (link != nullptr) link->on_read_piece(piece, staging_in_.piece().first(piece.length_bytes));
   } else {
     WritePiece piece;
-    if (!take_body(header, channel_->in(), piece) || piece.length_bytes > kPieceBytes)
-      return nonsense(header);
-    if (link != nullptr) link->take_write_piece(piece, staging_in_.piece().first(piece.length_bytes));
+    if (!copy_body(header, channel_->in(), piece) || piece.length_bytes > kPieceBytes)
+      return protocol_error(header);
+    if (link != nullptr) link->on_write_piece(piece, staging_in_.piece().first(piece.length_bytes));
   }
-  if (staging_in_.taken()) channel_->ring_if_asleep();
+  if (staging_in_.taken()) channel_->wake_peer_if_asleep();
 }
 
-void Exchange::nonsense(const RecordHeader& header) {
+void ChannelTraffic::protocol_error(const RecordHeader& header) {
   if (!channel_->is_over()) {
     log(LogLevel::kWarn, "shm: record of kind %u and %u bytes from process %d means nothing: EPROTO",
         static_cast<unsigned>(header.kind), header.length_bytes, static_cast<int>(channel_->peer_pid()));
@@ -113,41 +114,41 @@ void Exchange::nonsense(const RecordHeader& header) {
   channel_->end(Status(EPROTO));
 }
 
-void Exchange::end_all() {
-  channel_->for_each_link([&](ShmLink& link) { link.channel_ended(channel_->status()); });
-  owed_ends_.clear();
-  wants_time_ = false;
+void ChannelTraffic::end_all() {
+  channel_->links().for_each([&](ShmLink& link) { link.on_channel_end(channel_->status()); });
+  pending_ends_.clear();
+  has_work_ = false;
 }
 
 // ---------------------------------------------------------------- what could not be done at once
 
-bool Exchange::no_room() {
+bool ChannelTraffic::no_room() {
   ring_full_ = true;
   return false;
 }
 
-void Exchange::mark_written() {
+void ChannelTraffic::mark_written() {
   wrote_ = true;
-  context_.wrote.push_back(this);
+  context_.unflushed.push_back(this);
 }
 
-void Exchange::keep_busy(ShmLink& link) {
+void ChannelTraffic::add_busy(ShmLink& link) {
   if (!link.mark_busy()) return;
   busy_.push_back(&link);
-  wants_time_ = true;
+  has_work_ = true;
 }
 
-void Exchange::forget(ShmLink& link) noexcept {
+void ChannelTraffic::remove_busy(ShmLink& link) noexcept {
   std::erase(busy_, &link);
   std::replace(working_.begin(), working_.end(), &link, static_cast<ShmLink*>(nullptr));
 }
 
-// Links that are short of the ring wait behind those that have not been asked yet.
-void Exchange::go_on() {
+// Links that find no room in the ring queue behind those that have not tried yet.
+void ChannelTraffic::continue_busy() {
   ring_full_ = false;
   pieces_short_ = false;
-  wants_time_ = false;
-  if (!owed_ends_.empty()) say_owed_ends();
+  has_work_ = false;
+  if (!pending_ends_.empty()) send_pending_ends();
   if (busy_.empty()) return;
   working_.swap(busy_);
   std::size_t asked = 0;
@@ -155,9 +156,9 @@ void Exchange::go_on() {
     ShmLink* const link = working_[asked++];
     if (link == nullptr) continue;
     link->unmark_busy();
-    const Turn turn = link->go_on();
-    if (turn == Turn::kMore) wants_time_ = true;
-    if (turn != Turn::kIdle && link->mark_busy()) busy_.push_back(link);
+    const Progress progress = link->continue_work();
+    if (progress == Progress::kMore) has_work_ = true;
+    if (progress != Progress::kIdle && link->mark_busy()) busy_.push_back(link);
   }
   std::rotate(working_.begin(), working_.begin() + static_cast<std::ptrdiff_t>(asked), working_.end());
   working_.resize(working_.size() - asked);
@@ -167,7 +168,7 @@ void Exchange::go_on() {
   working_.clear();
 }
 
-void Exchange::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) {
+void ChannelTraffic::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) {
   if (const Status status = memory.close(our_link); status.error() == ETIMEDOUT) {
     log(LogLevel::kError,
         "shm: process %d stopped while it moved bytes of a connection that closes here: its connections end",
@@ -177,21 +178,21 @@ void Exchange::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Endi
     channel_->end(status);
   }
   if (channel_->is_over()) return;
-  owed_ends_.push_back({peer_link, ending});
-  say_owed_ends();
-  if (owed_ends_.count() > kOwedEndsMax) channel_->end(Status(EPROTO));
+  pending_ends_.push_back({peer_link, ending});
+  send_pending_ends();
+  if (pending_ends_.count() > kPendingEndsMax) channel_->end(Status(EPROTO));
 }
 
-void Exchange::say_owed_ends() {
-  while (!owed_ends_.empty()) {
-    const OwedEnd& owed = owed_ends_.front();
-    if (!write(RecordKind::kEnd, owed.peer_link, {}, {}, static_cast<std::uint16_t>(owed.ending))) return;
-    owed_ends_.pop_front();
+void ChannelTraffic::send_pending_ends() {
+  while (!pending_ends_.empty()) {
+    const PendingEnd& next = pending_ends_.front();
+    if (!write(RecordKind::kEnd, next.peer_link, {}, {}, static_cast<std::uint16_t>(next.ending))) return;
+    pending_ends_.pop_front();
   }
 }
 
-std::uint64_t Exchange::announced_address(const LocalSlice& slice) {
-  const Region* const region = context_.region(slice.key);
+std::uint64_t ChannelTraffic::announced_address(const LocalSlice& slice) {
+  const SharedRegion* const region = context_.region(slice.key);
   if (region == nullptr) return 0;
   const std::span<std::byte> whole = region->memory;
   const auto offset = static_cast<std::uint64_t>(slice.address - whole.data());
@@ -205,8 +206,8 @@ std::uint64_t Exchange::announced_address(const LocalSlice& slice) {
 
 // ---------------------------------------------------------------- sleep
 
-bool Exchange::arm() {
-  if (wants_time_) return false;
+bool ChannelTraffic::arm() {
+  if (has_work_) return false;
   sleeps_ = true;
   channel_->arm();
   if (pieces_short_) staging_out_.wait(true);
@@ -214,11 +215,11 @@ bool Exchange::arm() {
   if (channel_->in().peek(header)) return false;
   if (ring_full_ && !channel_->out().ask_for_room()) return false;
   const bool sound = channel_->in().status().ok() && channel_->out().status().ok();
-  if (!sound && !channel_->is_over()) return false;  // the next look ends it
+  if (!sound && !channel_->is_over()) return false;  // the next process() ends it
   return !pieces_short_ || staging_out_.room().empty();
 }
 
-void Exchange::disarm() {
+void ChannelTraffic::disarm() {
   if (!sleeps_) return;
   sleeps_ = false;
   staging_out_.wait(false);

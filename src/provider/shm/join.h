@@ -1,0 +1,78 @@
+// A connection's two sides of joining a channel: the initiator's invitation that waits for its peer, and the
+// responder's request to join.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "src/provider/completion_queue.h"
+#include "src/provider/shm/channel_slot.h"
+#include "src/provider/shm/identity.h"
+#include "src/provider/upgrade.h"
+
+namespace exs::shm {
+
+class ChannelDirectory;
+
+// Destroyed before the port that made it.
+class ShmUpgrade : public PendingUpgrade {
+ public:
+  // What the peer must be told; empty of a join request. Valid while the upgrade lives.
+  [[nodiscard]] virtual std::span<const std::byte> invitation() const noexcept = 0;
+  // EAGAIN: not joined (yet). ECONNRESET: joined, but the channel has ended. Once; the slot is the caller's
+  // then.
+  virtual Result<ChannelSlot> take_slot() = 0;
+};
+
+// The initiator's side: waits for a peer that knows its token, which is good for one peer.
+class PendingInvitation final : public ShmUpgrade {
+ public:
+  PendingInvitation(ChannelDirectory& directory, const Invitation& invitation) noexcept;
+  ~PendingInvitation() override;
+  Result<ChannelSlot> take_slot() override;
+  [[nodiscard]] std::span<const std::byte> invitation() const noexcept override { return invitation_; }
+  [[nodiscard]] const Reason& why_not() const noexcept override { return why_not_; }
+
+ private:
+  friend class ChannelDirectory;
+
+  ChannelDirectory& directory_;
+  const RandomId token_;
+  const std::array<std::byte, Invitation::kBytes> invitation_;
+  ChannelSlot slot_;
+  Reason why_not_;
+};
+
+// The responder's side: joins a channel to the initiator's port with the initiator's token.
+class JoinRequest final : public ShmUpgrade {
+ public:
+  JoinRequest(ChannelDirectory& directory, CompletionQueue& completions,
+              std::uint64_t upgrade_token) noexcept;
+  ~JoinRequest() override;
+  Result<ChannelSlot> take_slot() override;
+  [[nodiscard]] std::span<const std::byte> invitation() const noexcept override { return {}; }
+  [[nodiscard]] const Reason& why_not() const noexcept override { return why_not_; }
+
+ private:
+  friend class ChannelDirectory;
+  enum class State : std::uint8_t { kAwaitsChannel, kAwaitsAnswer, kJoined, kFailed };
+
+  // Both report a kUpgradeReady.
+  void succeed(std::uint32_t peer_number);
+  void fail(int error_number, const Reason& why);
+
+  ChannelDirectory& directory_;
+  CompletionQueue& completions_;
+  const CompletionQueue::SourceHandle source_ = CompletionQueue::make_source();
+  const std::uint64_t upgrade_token_;
+  Invitation invitation_;
+  State state_ = State::kAwaitsChannel;
+  bool may_retry_ = false;         // it joined a channel that may have been about to close
+  std::uint64_t deadline_ns_ = 0;  // 0: not set yet
+  ChannelSlot slot_;
+  Reason why_not_;
+};
+
+}  // namespace exs::shm

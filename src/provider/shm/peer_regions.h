@@ -1,0 +1,47 @@
+// The peer's exs_alloc memory that is mapped here, by the peer's key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "src/provider/shm/control_packet.h"
+#include "src/provider/shm/mapping.h"
+
+namespace exs::shm {
+
+// Thread: shard.
+class PeerRegions {
+ public:
+  static constexpr std::size_t kRegionsMax = 1024;  // of each end
+
+  // A region as it is mapped here.
+  struct View {
+    std::byte* start = nullptr;
+    std::size_t length_bytes = 0;
+  };
+
+  // By a kShareRegion. EPROTO: the peer broke the rules. A region that cannot be mapped is left out: its
+  // bytes go another way.
+  Status map(const ReceivedPacket& shared);
+  void unmap(std::uint32_t key);
+  void clear() { regions_.clear(); }
+  // Null: not mapped. Good until the next call of this class.
+  [[nodiscard]] const View* find(std::uint32_t key) const {
+    const auto found = regions_.find(key);
+    return found == regions_.end() ? nullptr : &found->second.view;
+  }
+
+ private:
+  static constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;  // of our address space
+
+  struct Mapped {
+    Mapping mapping;
+    View view;
+  };
+
+  std::unordered_map<std::uint32_t, Mapped> regions_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace exs::shm
