@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_shard_without_any_port_runs_tasks_and_timers) {
     }
   }));
   BOOST_TEST(ran);
-  alone->drive_as_waiter(monotonic_ns(), true);
+  alone->drive(monotonic_ns(), true);
   BOOST_TEST(timer->fired == 1);
 }
 
@@ -299,14 +299,14 @@ BOOST_AUTO_TEST_CASE(a_sleeping_leader_hears_of_the_first_plain_socket) {
   std::atomic<bool> heard = false;
   client->then = [&] { heard = true; };
   std::thread leader([&] {
-    Rang rang;
+    ReadyPorts ready;
     WaitLimit never = WaitLimit::until(kNoDeadline);
     sigset_t none;
     sigemptyset(&none);
     BOOST_TEST(shard->try_lead());
     while (!heard) {
-      BOOST_TEST(shard->sleep_as_leader(never, &none, rang).ok());
-      shard->drive_as_waiter(monotonic_ns(), true, rang);
+      BOOST_TEST(shard->sleep_as_leader(never, &none, ready).ok());
+      shard->drive(monotonic_ns(), true, ready);
     }
     shard->stop_leading();
   });
