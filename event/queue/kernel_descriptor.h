@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "src/base/own_sockets.h"
+#include "src/base/socket_cookie.h"
 #include "src/base/unique_fd.h"
 
 namespace exs {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "event/session/address.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 #include "src/wire/paths.h"
 
 namespace exs {
@@ -16,9 +16,8 @@ void fill_address(exs_acceptaddr_t& into, const Session& session) {
   socklen_t peer_bytes = sizeof peer;
   if (const auto* const ends = session.ends()) {
     peer = ends->peers;
-    peer_bytes = address_bytes(reinterpret_cast<sockaddr&>(peer));
-  } else if (kernel::getpeername(session.descriptor()->number(), reinterpret_cast<sockaddr*>(&peer),
-                                 &peer_bytes) != 0) {
+    peer_bytes = address_bytes(*as_sockaddr(peer));
+  } else if (kernel::getpeername(session.descriptor()->number(), as_sockaddr(peer), &peer_bytes) != 0) {
     peer_bytes = 0;
   }
   if (into.addr != nullptr) std::memcpy(into.addr, &peer, std::min(into.addrlen, peer_bytes));

@@ -1,7 +1,5 @@
 #include "event/session/connection_setup.h"
 
-#include <netdb.h>
-
 #include <string>
 
 #include "src/base/kernel.h"
@@ -12,19 +10,16 @@ namespace {
 
 // "socket 7 to 127.0.0.1:4711"; without the peer where that is not known any more.
 std::string name_of_connection(int socket, const char* direction, const sockaddr_storage* known_peer) {
-  std::string name = "socket " + std::to_string(socket);
+  const std::string name = "socket " + std::to_string(socket);
   sockaddr_storage peer{};
-  if (known_peer != nullptr) peer = *known_peer;
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  auto* const generic = reinterpret_cast<sockaddr*>(&peer);
-  socklen_t length = known_peer != nullptr ? address_bytes(*generic) : socklen_t{sizeof peer};
-  if ((known_peer == nullptr && kernel::getpeername(socket, generic, &length) != 0) ||
-      ::getnameinfo(generic, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
-          0)
+  socklen_t length = sizeof peer;
+  if (known_peer != nullptr) {
+    peer = *known_peer;
+  } else if (kernel::getpeername(socket, as_sockaddr(peer), &length) != 0) {
     return name;
-  const bool has_colons = peer.ss_family == AF_INET6;
-  return name + " " + direction + (has_colons ? " [" : " ") + host + (has_colons ? "]:" : ":") + port;
+  }
+  const std::string text = text_of(peer);
+  return text.empty() ? name : name + " " + direction + " " + text;
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ void ConnectionSetup::stop() {
 }
 
 Carrier ConnectionSetup::settle(Role taken, const proto::Agreement& agreement, const Reason& limit) {
-  auto ends = std::make_unique<Ends>();
+  auto ends = std::make_unique<AddressPair>();
   if (!link_->addresses(ends->ours, ends->peers)) ends.reset();
   route().settled(shard(), taken, limit);
   tell_route(0, ends ? &ends->peers : peer());

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "event/engine/shard.h"
-#include "event/session/address.h"
 #include "event/session/route.h"
 #include "event/session/session_options.h"
+#include "src/base/socket_address.h"
 
 namespace exs {
 
@@ -26,7 +26,7 @@ struct Carrier {
   std::unique_ptr<Link> link;
   Role role = Role::kNetwork;  // of its provider
   proto::Agreement agreement;
-  std::unique_ptr<Ends> ends;  // null: the descriptor knows the addresses
+  std::unique_ptr<AddressPair> ends;  // null: the descriptor knows the addresses
 };
 
 // The session of a set-up, which outlives it. Thread: shard.

@@ -36,7 +36,7 @@ Explanation LinkSession::explanation() {
   return found;
 }
 
-const Ends* LinkSession::ends() const noexcept {
+const AddressPair* LinkSession::ends() const noexcept {
   const State now = state();
   return now == State::kIdle || now == State::kConnecting ? nullptr : ends_.get();
 }

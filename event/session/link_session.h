@@ -31,7 +31,7 @@ class LinkSession final : public Session,
     return provider == nullptr ? std::string_view() : provider->name();
   }
   [[nodiscard]] Explanation explanation() override;
-  [[nodiscard]] const Ends* ends() const noexcept override;
+  [[nodiscard]] const AddressPair* ends() const noexcept override;
   [[nodiscard]] bool allows_persistent() const noexcept override {
     return options_.wishes.kind == proto::SocketKind::kMessage;
   }
@@ -101,7 +101,7 @@ class LinkSession final : public Session,
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
   std::atomic<const Provider*> provider_{nullptr};  // of the link, once it is established
-  std::unique_ptr<Ends> ends_;                      // written before it is connected
+  std::unique_ptr<AddressPair> ends_;                      // written before it is connected
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   // Of the peer's first message, then of the close.

@@ -18,7 +18,7 @@ class OutgoingSetup final : public ConnectionSetup {
  private:
   [[nodiscard]] const char* direction() const noexcept override { return "to"; }
   [[nodiscard]] const sockaddr_storage* peer() const noexcept override { return &peer_; }
-  [[nodiscard]] const sockaddr& address() const { return reinterpret_cast<const sockaddr&>(peer_); }
+  [[nodiscard]] const sockaddr& address() const { return *as_sockaddr(peer_); }
   [[nodiscard]] bool by_device() const noexcept { return way_ != Role::kNetwork; }
 
   void try_next_way();

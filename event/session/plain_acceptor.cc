@@ -9,20 +9,13 @@
 #include <cstring>
 
 #include "event/session/plain_session.h"
+#include "src/base/accept_errors.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/socket_cookie.h"
 
 namespace exs {
 namespace {
-
-constexpr std::uint64_t kStarvedNs = 100'000'000;
-
-// Errors of accept4 that concern one peer only.
-bool is_peers_error(int error) {
-  return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
-         error == ENOPROTOOPT || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||
-         error == EOPNOTSUPP || error == ENETUNREACH || error == EPERM;
-}
 
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -144,7 +137,7 @@ void PlainAcceptor::unwatch() {
 void PlainAcceptor::starve(int error) {
   log(LogLevel::kWarn, "socket %d: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
       descriptor()->number(), std::strerror(error));
-  starved_.set(*shard(), shard()->clock().now_ns() + kStarvedNs, shared_from_this());
+  starved_.set(*shard(), shard()->clock().now_ns() + kAcceptRetryNs, shared_from_this());
 }
 
 bool PlainAcceptor::look_around() {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "event/engine/shard.h"
-#include "event/session/address.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 #include "src/wire/paths.h"
 
 namespace exs {

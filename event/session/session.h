@@ -10,9 +10,9 @@
 
 #include "event/engine/shard.h"
 #include "event/queue/control_target.h"
-#include "event/session/address.h"
 #include "event/session/open_polls.h"
 #include "event/session/time_limit.h"
+#include "src/base/socket_address.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/provider/explanation.h"
@@ -64,7 +64,7 @@ class Session : public TransferClient {
   // What carries its bytes.
   [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
   // Null: the descriptor knows its addresses, or there is no connection.
-  [[nodiscard]] virtual const Ends* ends() const noexcept { return nullptr; }
+  [[nodiscard]] virtual const AddressPair* ends() const noexcept { return nullptr; }
   // Why. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }
 

@@ -11,6 +11,9 @@
 #include "src/api/stats.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
+#include "src/base/socket_cookie.h"
+#include "src/provider/own_sockets.h"
 
 namespace exs {
 namespace {
@@ -40,7 +43,7 @@ Adopted state_of(int number) {
   if (option_of(number, SO_ACCEPTCONN) == 1) return Adopted::kListening;
   sockaddr_storage peer{};
   socklen_t length = sizeof peer;
-  const bool connected = kernel::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+  const bool connected = kernel::getpeername(number, as_sockaddr(peer), &length) == 0;
   return connected || was_connected(number) ? Adopted::kConnected : Adopted::kUnconnected;
 }
 

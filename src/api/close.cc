@@ -13,7 +13,6 @@
 namespace exs {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr int kLingerAtExitMs = 500;
 // How much longer than the linger we wait for the event that the session's own timer promises.
 constexpr std::uint64_t kPatienceNs = 5'000 * kNsPerMs;

@@ -15,7 +15,7 @@
 
 #include "src/api/socket.h"
 #include "src/base/drive_lock.h"
-#include "src/base/own_sockets.h"
+#include "src/provider/own_sockets.h"
 
 namespace exs {
 

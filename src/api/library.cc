@@ -12,8 +12,8 @@
 #include "src/api/memory.h"
 #include "src/api/stats.h"
 #include "src/base/log.h"
-#include "src/base/own_sockets.h"
 #include "src/base/read_section.h"
+#include "src/provider/own_sockets.h"
 #include "src/provider/registry.h"
 
 namespace exs {

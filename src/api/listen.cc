@@ -1,5 +1,4 @@
 // exs_listen: the kernel's listening for peers of the network, and that of every provider that has its own.
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,25 +7,19 @@
 #include "src/api/api_call.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 #include "src/provider/registry.h"
 
 namespace exs {
 namespace {
 
-Status kernel_result(int result) {
-  return result == 0 ? Status() : Status(errno);
-}
-
 // As listen(2) does it for a socket that has no port: a provider's listening needs to know which.
 Status give_port(int number) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (kernel::getsockname(number, generic, &length) != 0) return Status(errno);
-  const bool is_v4 = address.ss_family == AF_INET;
-  const in_port_t port = is_v4 ? reinterpret_cast<sockaddr_in&>(address).sin_port
-                               : reinterpret_cast<sockaddr_in6&>(address).sin6_port;
-  return port != 0 ? Status() : kernel_result(kernel::bind(number, generic, length));
+  if (kernel::getsockname(number, as_sockaddr(address), &length) != 0) return Status(errno);
+  if (port_of(address) != 0) return Status();
+  return kernel_status(kernel::bind(number, as_sockaddr(address), length));
 }
 
 Reason why_not_listening(Status failed) {
@@ -82,7 +75,7 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
     return why;
   }
   if (made.network) {
-    if (const Status status = kernel_result(kernel::listen(number, backlog)); !status.ok()) return status;
+    if (const Status status = kernel_status(kernel::listen(number, backlog)); !status.ok()) return status;
   }
   socket.entrances() = std::move(made);
   return Status();
@@ -97,14 +90,14 @@ int exs_listen(int number, int backlog) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
-    if (socket->adopted() != Adopted::kNo) return api_result(kernel_result(kernel::listen(number, backlog)));
+    if (socket->adopted() != Adopted::kNo) return api_result(kernel_status(kernel::listen(number, backlog)));
     LockGuard guard(socket->mutex);
     if (socket->session() != nullptr) return failure(EINVAL);
     const int held = std::clamp(backlog, 1, SOMAXCONN);
     if (socket->backlog() == 0) {
       if (const Status status = start_listening(*socket, held); !status.ok()) return failure(status);
     } else if (kernel_listens(number)) {
-      if (const Status status = kernel_result(kernel::listen(number, held)); !status.ok())
+      if (const Status status = kernel_status(kernel::listen(number, held)); !status.ok())
         return failure(status);
     }
     socket->backlog() = held;

@@ -25,8 +25,6 @@ bool too_late(Socket& socket) {
 
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
 // The value of a set, as it came; room for the value of a get.
 struct Given {
   const void* value;
@@ -195,10 +193,6 @@ bool is_ours(int level, int option) {
          (level == SOL_SOCKET && option >= SO_ASYNC_RECV_ORDERED && option <= SO_ASYNC_RECV_TIMEOUT);
 }
 
-Status kernel_result(int result) {
-  return result == 0 ? Status() : Status(errno);
-}
-
 }  // namespace
 }  // namespace exs
 
@@ -209,7 +203,7 @@ int exs_setsockopt(int number, int level, int option, const void* value, socklen
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
     if (!is_ours(level, option)) {
-      return api_result(kernel_result(kernel::setsockopt(number, level, option, value, length)));
+      return api_result(kernel_status(kernel::setsockopt(number, level, option, value, length)));
     }
     if (value == nullptr) return failure(EFAULT);
     LockGuard guard(socket->mutex);
@@ -229,6 +223,6 @@ int exs_getsockopt(int number, int level, int option, void* value, socklen_t* le
       const bool messages = socket->options().wishes.kind == proto::SocketKind::kMessage;
       return api_result(room.put<int>(messages ? SOCK_SEQPACKET : SOCK_STREAM));
     }
-    return api_result(kernel_result(kernel::getsockopt(number, level, option, value, length)));
+    return api_result(kernel_status(kernel::getsockopt(number, level, option, value, length)));
   });
 }

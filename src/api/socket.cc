@@ -1,9 +1,10 @@
 #include "src/api/socket.h"
 
+#include "src/base/clock.h"
+
 namespace exs {
 
 SessionOptions SocketOptions::session(int default_timeout_ms) const {
-  constexpr std::uint64_t kNsPerMs = 1'000'000;
   const int timeout_ms = connect_timeout_ms > 0 ? connect_timeout_ms : default_timeout_ms;
   return {.wishes = wishes,
           .choice = Choice::parse(provider).value_or(Choice{}),

@@ -1,6 +1,5 @@
 // exs_socket, exs_bind, exs_connect, exs_accept and their synchronous forms, exs_getsockname,
 // exs_getpeername.
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,12 +7,12 @@
 #include <cstring>
 #include <functional>
 
-#include "event/session/address.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
-#include "src/base/own_sockets.h"
+#include "src/base/socket_address.h"
+#include "src/provider/own_sockets.h"
 #include "src/provider/registry.h"
 
 namespace exs {
@@ -50,12 +49,7 @@ Status check_address(const Socket& socket, const sockaddr* address, socklen_t le
   if (address == nullptr) return Status(EFAULT);
   if (length < sizeof(sa_family_t) || length > sizeof(sockaddr_storage)) return Status(EINVAL);
   if (address->sa_family != socket.domain()) return Status(EAFNOSUPPORT);
-  const std::size_t needed = address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  return length < needed ? Status(EINVAL) : Status();
-}
-
-Status kernel_result(int result) {
-  return result == 0 ? Status() : Status(errno);
+  return length < address_bytes(*address) ? Status(EINVAL) : Status();
 }
 
 // How a connect or an accept gets the place for its event, once everything else is in order.
@@ -129,13 +123,13 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
   const Session* const session = socket->session();
   const auto* const ends = session == nullptr ? nullptr : session->ends();
   if (ends == nullptr) {
-    const auto kernel_call = end == End::kOurs ? ::getsockname : ::getpeername;
-    return api_result(kernel_result(kernel_call(socket->number(), address, length)));
+    const auto kernel_call = end == End::kOurs ? kernel::getsockname : kernel::getpeername;
+    return api_result(kernel_status(kernel_call(socket->number(), address, length)));
   }
   if (*length > INT_MAX) return failure(EINVAL);
   if (end == End::kPeers && session->state() == Session::State::kEnded) return failure(ENOTCONN);
   const sockaddr_storage& known = end == End::kOurs ? ends->ours : ends->peers;
-  const socklen_t whole = address_bytes(reinterpret_cast<const sockaddr&>(known));
+  const socklen_t whole = address_bytes(*as_sockaddr(known));
   std::memcpy(address, &known, std::min(*length, whole));
   *length = whole;
   return 0;
@@ -183,13 +177,13 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
     const auto socket = library.sockets.find(number);
     if (!socket) return failure(EBADF);
     if (socket->adopted() != Adopted::kNo)
-      return api_result(kernel_result(kernel::bind(number, address, length)));
+      return api_result(kernel_status(kernel::bind(number, address, length)));
     if (const Status status = check_address(*socket, address, length); !status.ok()) return failure(status);
     if (const Status status = check_own_listeners(*socket, *address); !status.ok()) return failure(status);
     // A server started anew must not wait for the last connections of its predecessor to time out.
     const int yes = 1;
     kernel::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    return api_result(kernel_result(kernel::bind(number, address, length)));
+    return api_result(kernel_status(kernel::bind(number, address, length)));
   });
 }
 

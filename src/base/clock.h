@@ -7,6 +7,7 @@
 
 namespace exs {
 
+inline constexpr std::uint64_t kNsPerMs = 1'000'000;
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 inline timespec to_timespec(std::uint64_t ns) {

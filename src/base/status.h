@@ -33,4 +33,9 @@ inline tl::unexpected<Status> failure(Status status) {
   return tl::unexpected<Status>(status);
 }
 
+// Of a call to the kernel that returned 0, or -1 and errno.
+inline Status kernel_status(int result) noexcept {
+  return result == 0 ? Status() : Status(errno);
+}
+
 }  // namespace exs

@@ -8,24 +8,17 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/accept_errors.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
-#include "src/base/own_sockets.h"
 #include "src/provider/iwarp/socket.h"
+#include "src/provider/own_sockets.h"
 
 namespace exs::iwarp {
 namespace {
 
 constexpr std::uint64_t kDefaultLimitNs = 5'000'000'000;
-constexpr std::uint64_t kStarvedNs = 100'000'000;
 constexpr int kAcceptsPerEvent = 64;
-
-// Errors of accept4 that concern one peer only.
-bool is_peers_error(int error) {
-  return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
-         error == ENOPROTOOPT || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||
-         error == EOPNOTSUPP || error == ENETUNREACH || error == EPERM;
-}
 
 }  // namespace
 
@@ -87,7 +80,7 @@ bool IwarpListener::accept_one() {
     if (is_peers_error(error)) return true;
     log(LogLevel::kWarn, "iwarp: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
         std::strerror(error));
-    starved_until_ns_ = context_.now_ns + kStarvedNs;
+    starved_until_ns_ = context_.now_ns + kAcceptRetryNs;
     return false;
   }
   const int descriptor = *accepted;

@@ -1,8 +1,6 @@
 #include "src/provider/iwarp/socket.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -11,6 +9,7 @@
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 
 namespace exs::iwarp {
 
@@ -29,23 +28,10 @@ Status make_ready_for_traffic(int descriptor) {
 
 std::string name_of_peer(int descriptor) {
   sockaddr_storage address{};
-  socklen_t address_bytes = sizeof address;
-  char host[INET6_ADDRSTRLEN] = "";
-  if (kernel::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &address_bytes) != 0)
-    return "unknown peer";
-  if (address.ss_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &address, sizeof v4);
-    ::inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
-    return std::string(host) + ":" + std::to_string(ntohs(v4.sin_port));
-  }
-  if (address.ss_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, &address, sizeof v6);
-    ::inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-    return "[" + std::string(host) + "]:" + std::to_string(ntohs(v6.sin6_port));
-  }
-  return "unknown peer";
+  socklen_t length = sizeof address;
+  const bool is_known = kernel::getpeername(descriptor, as_sockaddr(address), &length) == 0;
+  const std::string name = is_known ? text_of(address) : "";
+  return name.empty() ? "unknown peer" : name;
 }
 
 }  // namespace exs::iwarp

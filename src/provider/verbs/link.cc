@@ -9,11 +9,11 @@
 
 #include "src/base/clock.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 
 namespace exs::verbs {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 // How long a closed connection may take to get rid of its last messages.
 constexpr std::uint64_t kClosingNs = 1000 * kNsPerMs;
 // A flushed queue pair and no word of the connection manager for so long: it will not come.
@@ -29,20 +29,6 @@ class IgnoreEvents final : public CmClient {
 };
 IgnoreEvents ignore_events;
 
-bool same_host_address(const sockaddr& one, const sockaddr& other) {
-  if (one.sa_family != other.sa_family) return false;
-  if (one.sa_family == AF_INET) {
-    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
-           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
-  }
-  return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(one).sin6_addr,
-                     &reinterpret_cast<const sockaddr_in6&>(other).sin6_addr, sizeof(in6_addr)) == 0;
-}
-
-void copy_address(sockaddr_storage& to, const sockaddr& from) {
-  std::memcpy(&to, &from, from.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
-}
-
 }  // namespace
 
 VerbsLink::VerbsLink(PortContext& context, QueuesOf queues_of, const LinkDepths& depths, std::uint64_t token)
@@ -57,13 +43,13 @@ VerbsLink::~VerbsLink() {
 
 bool VerbsLink::addresses(sockaddr_storage& ours, sockaddr_storage& peers) const noexcept {
   if (!id_) return false;
-  copy_address(ours, *::rdma_get_local_addr(id_.get()));
-  copy_address(peers, *::rdma_get_peer_addr(id_.get()));
+  ours = copy_of(*::rdma_get_local_addr(id_.get()));
+  peers = copy_of(*::rdma_get_peer_addr(id_.get()));
   return true;
 }
 
 bool VerbsLink::is_bound_to(const sockaddr& address) const noexcept {
-  return id_ && same_host_address(*::rdma_get_local_addr(id_.get()), address);
+  return id_ && is_same_host(*::rdma_get_local_addr(id_.get()), address);
 }
 
 // ---------------------------------------------------------------- traffic

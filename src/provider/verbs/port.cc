@@ -14,7 +14,7 @@
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
-#include "src/provider/verbs/addresses.h"
+#include "src/base/socket_address.h"
 #include "src/provider/verbs/incoming_request.h"
 #include "src/provider/verbs/port_listener.h"
 #include "src/provider/verbs/process_listener.h"
@@ -25,15 +25,6 @@ namespace {
 // A look at descriptors is a system call, and messages need none.
 constexpr std::uint64_t kLookNs = 20'000;
 constexpr std::size_t kEventsMax = 64;
-
-bool is_loopback(const sockaddr& address) {
-  constexpr std::uint32_t kLoopbackNet = 127;
-  constexpr int kNetShift = 24;
-  if (address.sa_family == AF_INET)
-    return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> kNetShift == kLoopbackNet;
-  const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&host) != 0;
-}
 
 // On a thread of its own, which nobody waits for. Without one it goes here and now, if slowly.
 void destroy_elsewhere(std::unique_ptr<PortContext> context) noexcept {
@@ -105,8 +96,8 @@ Result<std::unique_ptr<Link>> VerbsPort::connect(int descriptor, const sockaddr*
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
   const bool named = kernel::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) == 0 &&
-                     !is_any(bound) && bound.ss_family == peer->sa_family;
-  reinterpret_cast<sockaddr_in&>(bound).sin_port = 0;  // at the same place in both families
+                     !is_any(*as_sockaddr(bound)) && bound.ss_family == peer->sa_family;
+  port_of(bound) = 0;
   auto link = std::make_unique<VerbsLink>(context_, queues_of, parameters.depths, link_token);
   const Status status =
       link->start_connect(context_.channel, named ? reinterpret_cast<const sockaddr*>(&bound) : nullptr, peer,

@@ -10,22 +10,15 @@
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
-#include "src/provider/verbs/addresses.h"
+#include "src/base/socket_address.h"
 
 namespace exs::verbs {
 namespace {
 
-sockaddr_storage copy_of(const sockaddr& address) {
-  sockaddr_storage made{};
-  std::memcpy(&made, &address, address.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-  return made;
-}
-
 // `address` with the port of `like`.
 sockaddr_storage with_port(const sockaddr& address, const sockaddr_storage& like) {
   sockaddr_storage made = copy_of(address);
-  // At the same place in both families.
-  reinterpret_cast<sockaddr_in&>(made).sin_port = reinterpret_cast<const sockaddr_in&>(like).sin_port;
+  port_of(made) = port_of(like);
   return made;
 }
 
@@ -39,7 +32,7 @@ Result<std::unique_ptr<ProcessListener>> VerbsProcessListener::start(int descrip
   auto channel = CmChannel::open();
   if (!channel) return std::unique_ptr<ProcessListener>();
   std::unique_ptr<VerbsProcessListener> made(new VerbsProcessListener(std::move(*channel), backlog));
-  const Status status = is_any(address) ? made->listen_on_all(address) : made->listen_on(address, true);
+  const Status status = is_any(*as_sockaddr(address)) ? made->listen_on_all(address) : made->listen_on(address, true);
   if (!status.ok() && status != Status(ENODEV)) return failure(status);
   if (made->ids_.empty()) return std::unique_ptr<ProcessListener>();
   return std::unique_ptr<ProcessListener>(std::move(made));

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "src/base/kernel.h"
+#include "src/base/socket_address.h"
 #include "src/provider/verbs/port_interfaces.h"
 
 namespace exs::verbs {
@@ -55,14 +56,6 @@ std::string word_of(const files::path& file) {
 
 using InterfaceTable = std::map<std::string, Interface>;
 
-std::size_t bytes_of(const sockaddr& address) {
-  switch (address.sa_family) {
-    case AF_INET: return sizeof(sockaddr_in);
-    case AF_INET6: return sizeof(sockaddr_in6);
-    default: return 0;
-  }
-}
-
 InterfaceTable all_interfaces() {
   InterfaceTable table;
   ifaddrs* first = nullptr;
@@ -72,9 +65,8 @@ InterfaceTable all_interfaces() {
     Interface& interface = table[entry->ifa_name];
     interface.name = entry->ifa_name;
     interface.is_up = (entry->ifa_flags & IFF_UP) != 0;
-    const std::size_t bytes = entry->ifa_addr != nullptr ? bytes_of(*entry->ifa_addr) : 0;
-    if (bytes == 0) continue;
-    std::memcpy(&interface.addresses.emplace_back(), entry->ifa_addr, bytes);
+    if (entry->ifa_addr == nullptr || address_bytes(*entry->ifa_addr) == 0) continue;
+    interface.addresses.push_back(copy_of(*entry->ifa_addr));
   }
   return table;
 }
@@ -146,24 +138,18 @@ DevicePort port_of(const files::path& device, const std::string& number) {
 }
 
 bool is_same_address(const sockaddr& one, const sockaddr& other) {
-  if (one.sa_family != other.sa_family) return false;
-  if (one.sa_family == AF_INET) {
-    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
-           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
-  }
-  const auto& one6 = reinterpret_cast<const sockaddr_in6&>(one);
-  const auto& other6 = reinterpret_cast<const sockaddr_in6&>(other);
-  const bool scoped = one6.sin6_scope_id != 0 && other6.sin6_scope_id != 0;
-  return one.sa_family == AF_INET6 &&
-         std::memcmp(&one6.sin6_addr, &other6.sin6_addr, sizeof(in6_addr)) == 0 &&
-         (!scoped || one6.sin6_scope_id == other6.sin6_scope_id);
+  if (!is_same_host(one, other)) return false;
+  if (one.sa_family == AF_INET) return true;
+  const std::uint32_t one_scope = reinterpret_cast<const sockaddr_in6&>(one).sin6_scope_id;
+  const std::uint32_t other_scope = reinterpret_cast<const sockaddr_in6&>(other).sin6_scope_id;
+  return one_scope == 0 || other_scope == 0 || one_scope == other_scope;
 }
 
 bool carries(const SurveyedDevice& device, const sockaddr& local) {
   for (const DevicePort& port : device.ports) {
     for (const Interface& interface : port.interfaces) {
       for (const sockaddr_storage& address : interface.addresses) {
-        if (is_same_address(reinterpret_cast<const sockaddr&>(address), local)) return true;
+        if (is_same_address(*as_sockaddr(address), local)) return true;
       }
     }
   }

@@ -5,16 +5,12 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "src/base/drive_lock.h"
 #include "src/base/status.h"
 
 namespace exs {
-
-// Names the socket itself, which no other ever is while the machine runs. Nothing: not a socket.
-std::optional<std::uint64_t> socket_cookie(int number);
 
 // Of the whole process, and inherited by its children. Thread: any.
 class OwnSockets {

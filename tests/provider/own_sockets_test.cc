@@ -5,8 +5,9 @@
 #include <boost/test/unit_test.hpp>
 #include <optional>
 
-#include "src/base/own_sockets.h"
+#include "src/base/socket_cookie.h"
 #include "src/base/unique_fd.h"
+#include "src/provider/own_sockets.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {

@@ -1,10 +1,8 @@
-#include "src/base/own_sockets.h"
-
-#include <sys/socket.h>
+#include "src/provider/own_sockets.h"
 
 #include <atomic>
 
-#include "src/base/kernel.h"
+#include "src/base/socket_cookie.h"
 
 namespace exs {
 namespace {
@@ -24,13 +22,6 @@ bool is_number(int number) {
 }  // namespace
 
 constinit Mutex OwnSockets::opening_;
-
-std::optional<std::uint64_t> socket_cookie(int number) {
-  std::uint64_t cookie = 0;
-  socklen_t length = sizeof cookie;
-  if (kernel::getsockopt(number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return std::nullopt;
-  return cookie;
-}
 
 void OwnSockets::add(int number) {
   if (const auto cookie = socket_cookie(number)) add(number, *cookie);

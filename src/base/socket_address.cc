@@ -1,0 +1,55 @@
+#include "src/base/socket_address.h"
+
+#include <netdb.h>
+
+#include "src/base/kernel.h"
+#include "src/base/unique_fd.h"
+
+namespace exs {
+namespace {
+
+constexpr std::uint16_t kAnyPort = 9;  // 0 is not to be had everywhere
+
+// An IPv4 address inside an IPv6 one, as what it is.
+sockaddr_storage unmapped(const sockaddr& address) noexcept {
+  if (address.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6_host(address))) return copy_of(address);
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  std::memcpy(&v4.sin_addr, &v6_host(address).s6_addr[12], sizeof v4.sin_addr);
+  return copy_of(reinterpret_cast<const sockaddr&>(v4));
+}
+
+// Unlike other addresses of its own, the host answers all of these from one.
+bool is_loopback_or_any(const sockaddr& address) noexcept {
+  const sockaddr_storage plain = unmapped(address);
+  return is_loopback(*as_sockaddr(plain)) || is_any(*as_sockaddr(plain));
+}
+
+}  // namespace
+
+// Packets to an address of its own the host sends from that very address.
+bool is_own_address(const sockaddr& address) noexcept {
+  if (address_bytes(address) == 0) return false;
+  if (is_loopback_or_any(address)) return true;
+  sockaddr_storage peer = copy_of(address);
+  port_of(peer) = htons(kAnyPort);
+  const UniqueFd socket(kernel::socket(address.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage ours{};
+  socklen_t length = sizeof ours;
+  return socket.valid() && kernel::connect(socket.get(), as_sockaddr(peer), address_bytes(address)) == 0 &&
+         kernel::getsockname(socket.get(), as_sockaddr(ours), &length) == 0 &&
+         is_same_host(*as_sockaddr(ours), *as_sockaddr(peer));
+}
+
+std::string text_of(const sockaddr_storage& address) {
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  const socklen_t length = address_bytes(*as_sockaddr(address));
+  if (length == 0 || ::getnameinfo(as_sockaddr(address), length, host, sizeof host, port, sizeof port,
+                                   NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "";
+  const bool is_v6 = address.ss_family == AF_INET6;
+  return (is_v6 ? "[" : "") + std::string(host) + (is_v6 ? "]:" : ":") + port;
+}
+
+}  // namespace exs

@@ -1,0 +1,82 @@
+// Addresses of the internet families. Thread: any.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace exs {
+
+// The addresses of a connection.
+struct AddressPair {
+  sockaddr_storage ours{};
+  sockaddr_storage peers{};
+};
+
+inline sockaddr* as_sockaddr(sockaddr_storage& address) noexcept {
+  return reinterpret_cast<sockaddr*>(&address);
+}
+inline const sockaddr* as_sockaddr(const sockaddr_storage& address) noexcept {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+inline const in_addr& v4_host(const sockaddr& address) noexcept {
+  return reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+}
+inline const in6_addr& v6_host(const sockaddr& address) noexcept {
+  return reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+}
+
+// 0: of no internet family.
+inline socklen_t address_bytes(const sockaddr& address) noexcept {
+  switch (address.sa_family) {
+    case AF_INET: return sizeof(sockaddr_in);
+    case AF_INET6: return sizeof(sockaddr_in6);
+    default: return 0;
+  }
+}
+
+inline sockaddr_storage copy_of(const sockaddr& address) noexcept {
+  sockaddr_storage copy{};
+  std::memcpy(&copy, &address, address_bytes(address));
+  return copy;
+}
+
+// In network byte order, at the same place in both families.
+inline in_port_t& port_of(sockaddr_storage& address) noexcept {
+  return reinterpret_cast<sockaddr_in&>(address).sin_port;
+}
+inline in_port_t port_of(const sockaddr_storage& address) noexcept {
+  return reinterpret_cast<const sockaddr_in&>(address).sin_port;
+}
+
+// Whatever the ports are, and the scopes.
+inline bool is_same_host(const sockaddr& one, const sockaddr& other) noexcept {
+  if (one.sa_family != other.sa_family) return false;
+  if (one.sa_family == AF_INET) return v4_host(one).s_addr == v4_host(other).s_addr;
+  return one.sa_family == AF_INET6 && std::memcmp(&v6_host(one), &v6_host(other), sizeof(in6_addr)) == 0;
+}
+
+// The wildcard of its family.
+inline bool is_any(const sockaddr& address) noexcept {
+  if (address.sa_family == AF_INET) return v4_host(address).s_addr == htonl(INADDR_ANY);
+  return IN6_IS_ADDR_UNSPECIFIED(&v6_host(address)) != 0;
+}
+
+// The loopback network of its family; an IPv4 address inside an IPv6 one counts as none.
+inline bool is_loopback(const sockaddr& address) noexcept {
+  constexpr int kNetShift = 24;
+  if (address.sa_family == AF_INET) return ntohl(v4_host(address).s_addr) >> kNetShift == IN_LOOPBACKNET;
+  return IN6_IS_ADDR_LOOPBACK(&v6_host(address)) != 0;
+}
+
+// Whether it is one of this host's own. Asks the kernel's routes, a few system calls; sends nothing.
+[[nodiscard]] bool is_own_address(const sockaddr& address) noexcept;
+
+// "10.0.0.2:9000" or "[::1]:9000"; "" for other families.
+[[nodiscard]] std::string text_of(const sockaddr_storage& address);
+
+}  // namespace exs
