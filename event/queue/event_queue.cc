@@ -237,7 +237,7 @@ Status EventQueue::close(bool force) {
   bool leader = false;
   {
     LockGuard guard(mutex_);
-    if (!force && (reserved_ > entries_.count() || notices_ > 0 || visitors_ > 0)) return Status(EBUSY);
+    if (!force && (reserved_ > entries_.count() || notices_ > 0 || waiting_threads_ > 0)) return Status(EBUSY);
     closed_ = true;
     exs_event_t dropped;
     while (!entries_.empty()) take_front(dropped);

@@ -89,12 +89,12 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   Status close(bool force) EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool closed() EXS_EXCLUDES(mutex_);
   // A thread is inside a wait for this queue while one of these lives.
-  class Visit {
+  class WaitScope {
    public:
-    explicit Visit(EventQueue& queue) : queue_(queue) { ++queue_.visitors_; }
-    ~Visit() { --queue_.visitors_; }
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
+    explicit WaitScope(EventQueue& queue) : queue_(queue) { ++queue_.waiting_threads_; }
+    ~WaitScope() { --queue_.waiting_threads_; }
+    WaitScope(const WaitScope&) = delete;
+    WaitScope& operator=(const WaitScope&) = delete;
 
    private:
     EventQueue& queue_;
@@ -134,7 +134,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   // Written under the mutex, read without: by checks that are as good a moment later.
   std::atomic<std::size_t> depth_;
   std::atomic<bool> has_ready_fd_{false};
-  std::atomic<int> visitors_{0};  // close() may miss one that comes in: it finds the queue closed
+  std::atomic<int> waiting_threads_{0};  // close() may miss one that comes in: it finds the queue closed
 
   std::atomic<std::size_t> count_{0};  // of entries_: the same, for who only wants to know
 

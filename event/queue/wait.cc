@@ -84,7 +84,7 @@ class Wait {
       held_ = queue_.shared_from_this();
       section_->leave();
     }
-    const EventQueue::Visit visit(queue_);
+    const EventQueue::WaitScope scope(queue_);
     if (sleeps_at_once_) {
       const Status status = first_sleep();
       if (count_ > 0) return count_;

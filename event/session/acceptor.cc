@@ -31,63 +31,13 @@ bool is_peers_own(Status why) {
 
 }  // namespace
 
-// Carries a matched request to the shard where its connection is to live.
-class Acceptor::HandOver final : public Task {
- public:
-  HandOver(std::shared_ptr<Acceptor> acceptor, Accept accept, AcceptableRequest acceptable)
-      : acceptor_(std::move(acceptor)), accept_(std::move(accept)), acceptable_(std::move(acceptable)) {}
-
-  void run(Shard& shard) override {
-    acceptor_->establish(
-        shard, std::move(acceptable_),
-        [acceptor = acceptor_, accept = accept_,
-         home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
-          auto unused = serve(*acceptor, accept, session);
-          if (home == acceptor->shard_) return acceptor->handed_over(std::move(unused));
-          acceptor->shard_->execute(std::make_unique<HandedOver>(acceptor, std::move(unused)));
-        });
-  }
-
- private:
-  // Gives the accept back when only this peer could not be served.
-  static std::optional<Accept> serve(Acceptor& acceptor, const Accept& accept,
-                                     const Result<std::shared_ptr<Session>>& session) {
-    if (!session && is_peers_own(session.error())) return accept;
-    if (!session) {
-      acceptor.finish(accept, session.error().error(), -1);
-      return std::nullopt;
-    }
-    const int number = (*session)->descriptor()->number();
-    if (accept.address != nullptr) fill_address(*accept.address, **session);
-    acceptor.register_session_(*session);
-    acceptor.finish(accept, 0, number);
-    return std::nullopt;
-  }
-
-  // Back on the acceptor's shard: the event of this accept is in its queue, or the accept is still open.
-  class HandedOver final : public Task {
-   public:
-    HandedOver(std::shared_ptr<Acceptor> acceptor, std::optional<Accept> unused)
-        : acceptor_(std::move(acceptor)), unused_(std::move(unused)) {}
-    void run(Shard&) override { acceptor_->handed_over(std::move(unused_)); }
-
-   private:
-    const std::shared_ptr<Acceptor> acceptor_;
-    std::optional<Accept> unused_;
-  };
-
-  const std::shared_ptr<Acceptor> acceptor_;
-  const Accept accept_;
-  AcceptableRequest acceptable_;
-};
-
 Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
-                   Entrances entrances, const AcceptorOptions& options, RegisterSession register_session)
+                   ListeningPoints points, const AcceptorOptions& options, RegisterSession register_session)
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       options_(options),
       register_session_(std::move(register_session)),
-      entrances_(std::move(entrances)),
+      points_(std::move(points)),
       polls_(descriptor_) {}
 
 void Acceptor::post(Accept accept) {
@@ -100,23 +50,23 @@ void Acceptor::post(Accept accept) {
 
 // One that fails shuts its entrance: its peers must not wait for nothing.
 Status Acceptor::listen() {
-  if (entrances_.network) {
+  if (points_.network) {
     if (const Status status = listen_on_network(); !status.ok()) return status;
   }
   Status last(EOPNOTSUPP);
-  std::erase_if(entrances_.own, [&](const Entrances::Own& own) {
-    const Status status = listen_on(own);
+  std::erase_if(points_.by_provider, [&](const ListeningPoints::OfProvider& point) {
+    const Status status = listen_on(point);
     if (status.ok()) return false;
     log(LogLevel::kWarn, "socket %d: no listening by %s: %s", descriptor_->number(),
-        shard_->providers().player(own.role)->name().data(), std::strerror(status.error()));
-    if (own.role == Role::kDevice) {
-      entrances_.why_no_device =
+        shard_->providers().player(point.role)->name().data(), std::strerror(status.error()));
+    if (point.role == Role::kDevice) {
+      points_.why_no_device =
           Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(status.error()));
     }
     last = status;
     return true;
   });
-  return sources_.empty() ? last : Status();
+  return listeners_.empty() ? last : Status();
 }
 
 Status Acceptor::listen_on_network() {
@@ -127,28 +77,28 @@ Status Acceptor::listen_on_network() {
     shard_->detach(token_);
     return listener.error();
   }
-  sources_.push_back({std::move(*listener), token_, Role::kNetwork});
+  listeners_.push_back({std::move(*listener), token_, Role::kNetwork});
   return Status();
 }
 
-Status Acceptor::listen_on(const Entrances::Own& own) {
+Status Acceptor::listen_on(const ListeningPoints::OfProvider& point) {
   shard_->assert_held();
-  Port* const port = shard_->port(own.role);
+  Port* const port = shard_->port(point.role);
   Connector* const connector = port != nullptr ? port->connector() : nullptr;
   if (connector == nullptr) return Status(ENODEV);
   const std::uint64_t token = shard_->attach(shared_from_this());
-  auto listener = connector->listen(descriptor_->number(), listen_parameters(own.listening.get()), token);
+  auto listener = connector->listen(descriptor_->number(), listen_parameters(point.listening.get()), token);
   if (!listener) {
     shard_->detach(token);
     return listener.error();
   }
-  sources_.push_back({std::move(*listener), token, own.role});
+  listeners_.push_back({std::move(*listener), token, point.role});
   return Status();
 }
 
-ListenParameters Acceptor::listen_parameters(ProcessListener* own) const {
+ListenParameters Acceptor::listen_parameters(ProcessListener* listening) const {
   return {
-      .backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns, .listening = own};
+      .backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns, .listening = listening};
 }
 
 Result<std::unique_ptr<PortListener>> Acceptor::open_listener() {
@@ -164,13 +114,48 @@ void Acceptor::establish(Shard& shard, AcceptableRequest acceptable, Established
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
   // Not shared: it is the session that calls.
-  session->accept(std::move(acceptable), entrances_.why_no_device,
+  session->accept(std::move(acceptable), points_.why_no_device,
                   [made = session.get(), done = std::move(done)](Status status) {
                     if (!status.ok()) return done(failure(status));
                     done(made->shared_from_this());
                   });
 }
 
+// To the shard where the connection is to live, and back.
+void Acceptor::hand_over(Accept accept, AcceptableRequest acceptable) {
+  const std::shared_ptr<Shard> destination = accept.target.queue->home();
+  ++handing_over_;
+  auto establish_there = [self = shared_from_this(), accept = std::move(accept),
+                          acceptable = std::move(acceptable)](Shard& shard) mutable {
+    auto established = [self, accept,
+                        home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
+      auto unused = self->serve(accept, session);
+      if (home == self->shard_) return self->handed_over(std::move(unused));
+      self->shard_->execute(
+          make_task([self, unused = std::move(unused)]() mutable { self->handed_over(std::move(unused)); }));
+    };
+    self->establish(shard, std::move(acceptable), std::move(established));
+  };
+  if (destination == shard_) return establish_there(*destination);
+  destination->execute(make_task(std::move(establish_there)));
+}
+
+// On the shard of the connection. Gives the accept back when only this peer could not be served.
+std::optional<Acceptor::Accept> Acceptor::serve(const Accept& accept,
+                                                const Result<std::shared_ptr<Session>>& session) {
+  if (!session && is_peers_own(session.error())) return accept;
+  if (!session) {
+    finish(accept, session.error().error(), -1);
+    return std::nullopt;
+  }
+  const int number = (*session)->descriptor()->number();
+  if (accept.address != nullptr) fill_address(*accept.address, **session);
+  register_session_(*session);
+  finish(accept, 0, number);
+  return std::nullopt;
+}
+
+// Back on the acceptor's shard: the event of this accept is in its queue, or the accept is still open.
 void Acceptor::handed_over(std::optional<Accept> unused) {
   --handing_over_;
   if (unused) post(std::move(*unused));
@@ -202,10 +187,10 @@ void Acceptor::answer_polls() {
 bool Acceptor::hold_request() {
   if (held_.request && !held_.request->peer_is_gone()) return true;
   held_.request.reset();
-  for (std::size_t tries = 0; !held_.request && tries < sources_.size(); ++tries) {
-    next_source_ = (next_source_ + 1) % sources_.size();
-    held_.role = sources_[next_source_].role;
-    held_.request = next_acceptable(*sources_[next_source_].listener, held_.agreement);
+  for (std::size_t tries = 0; !held_.request && tries < listeners_.size(); ++tries) {
+    next_listener_ = (next_listener_ + 1) % listeners_.size();
+    held_.role = listeners_[next_listener_].role;
+    held_.request = next_acceptable(*listeners_[next_listener_].listener, held_.agreement);
   }
   return held_.request != nullptr;
 }
@@ -230,15 +215,7 @@ void Acceptor::match() {
   matching_ = true;
   while (!closed_ && !accepts_.empty()) {
     if (!hold_request()) break;
-    Accept accept = accepts_.pop_front();
-    const std::shared_ptr<Shard> destination = accept.target.queue->home();
-    auto hand_over = std::make_unique<HandOver>(shared_from_this(), std::move(accept), std::move(held_));
-    ++handing_over_;
-    if (destination == shard_) {
-      hand_over->run(*destination);
-    } else {
-      destination->execute(std::move(hand_over));
-    }
+    hand_over(accepts_.pop_front(), std::move(held_));
   }
   matching_ = false;
 }
@@ -280,15 +257,15 @@ void Acceptor::close(const ControlTarget& target) {
   fail_accepts(ECANCELED);
   polls_.cancel_all();
   held_.request.reset();
-  if (!sources_.empty()) {
-    for (Source& source : sources_) {
-      source.listener.reset();
-      shard_->detach(source.token);
+  if (!listeners_.empty()) {
+    for (AttachedListener& attached : listeners_) {
+      attached.listener.reset();
+      shard_->detach(attached.token);
     }
-    sources_.clear();
+    listeners_.clear();
     descriptor_->close_socket();
   }
-  entrances_.own.clear();
+  points_.by_provider.clear();
   if (target.queue) close_targets_.push_back(target);
   finish_close();
 }

@@ -19,15 +19,15 @@ struct AcceptorOptions {
   std::uint32_t backlog = 0;
 };
 
-// Where the peers of a listening socket come in.
-struct Entrances {
-  struct Own {
+// Where a listening socket listens.
+struct ListeningPoints {
+  struct OfProvider {
     Role role = Role::kDevice;  // of the provider
     std::unique_ptr<ProcessListener> listening;
   };
-  bool network = true;   // the descriptor itself listens
-  std::vector<Own> own;  // of providers that have listeners of their own
-  Reason why_no_device;  // why no peer can come by an RDMA device, where that is known
+  bool network = true;                  // the descriptor itself listens
+  std::vector<OfProvider> by_provider;  // of providers that have listeners of their own
+  Reason why_no_device;                 // why no peer can come by an RDMA device, where that is known
 };
 
 // Gives an accepted session its place in the descriptor table. Thread: any; must not wait.
@@ -40,7 +40,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
     exs_acceptaddr_t* address = nullptr;
   };
 
-  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, Entrances entrances,
+  Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, ListeningPoints points,
            const AcceptorOptions& options, RegisterSession register_session);
 
   // --- Thread: any ---
@@ -68,8 +68,6 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   void fail_accepts(int error);
 
  private:
-  class HandOver;
-
   // Where requests come from, which of them fit, and what becomes of those. Thread: shard (the last: the
   // shard the connection is to live on).
   virtual Result<std::unique_ptr<PortListener>> open_listener();
@@ -82,14 +80,16 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   virtual bool has_request() { return hold_request(); }
 
   Status listen();
-  Status listen_once() { return sources_.empty() ? listen() : Status(); }
+  Status listen_once() { return listeners_.empty() ? listen() : Status(); }
   Status listen_on_network();
-  Status listen_on(const Entrances::Own& own);
-  [[nodiscard]] ListenParameters listen_parameters(ProcessListener* own) const;
+  Status listen_on(const ListeningPoints::OfProvider& point);
+  [[nodiscard]] ListenParameters listen_parameters(ProcessListener* listening) const;
   void match();
   void answer_polls();
   bool hold_request();
   void finish(const Accept& accept, int error, int new_socket);
+  void hand_over(Accept accept, AcceptableRequest acceptable);
+  std::optional<Accept> serve(const Accept& accept, const Result<std::shared_ptr<Session>>& session);
   void handed_over(std::optional<Accept> unused);
   void finish_close();
 
@@ -98,16 +98,16 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   const AcceptorOptions options_;
   const RegisterSession register_session_;
 
-  struct Source {
+  struct AttachedListener {
     std::unique_ptr<PortListener> listener;
     std::uint64_t token = 0;
     Role role = Role::kNetwork;
   };
 
   // Thread: shard; what sessions elsewhere are told of it does not change once there is a source
-  Entrances entrances_;
-  std::vector<Source> sources_;
-  std::size_t next_source_ = 0;  // they take turns
+  ListeningPoints points_;
+  std::vector<AttachedListener> listeners_;
+  std::size_t next_listener_ = 0;  // they take turns
   std::uint64_t token_ = 0;
   bool closed_ = false;
   bool matching_ = false;

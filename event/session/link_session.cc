@@ -142,7 +142,7 @@ void LinkSession::burst_ended() {
   shard()->assert_held();
   burst_.ended();
   if (connection_) connection_->end_burst();
-  stepped();
+  after_step();
 }
 
 void LinkSession::set_nodelay(bool nodelay) {
@@ -158,7 +158,7 @@ void LinkSession::complete(const Completion& completion) {
   } else {
     take(completion);
   }
-  stepped();
+  after_step();
 }
 
 void LinkSession::take(const Completion& completion) {
@@ -183,36 +183,26 @@ void LinkSession::ready() {
 }
 
 // What a step may have changed, beside the outcomes that the connection tells by itself.
-void LinkSession::stepped() {
+void LinkSession::after_step() {
   if (connection_) {
     note_stall(connection_->stalled());
-    if (!shutdown_targets_.empty() && connection_->shutdown_announced()) tell_shutdowns(0);
+    if (has_shutdowns() && connection_->shutdown_announced()) tell_shutdowns(0);
   }
-  Session::stepped();
+  Session::after_step();
 }
 
 void LinkSession::shutdown(int how, ControlTarget target) {
   shard()->assert_held();
-  if (target.queue) shutdown_targets_.push_back(std::move(target));
+  add_shutdown(std::move(target));
   if (!connection_) return tell_shutdowns(ECONNRESET);
   if (how != SHUT_RD) connection_->shutdown_sending();
   if (connection_ && how != SHUT_WR) connection_->shutdown_receiving();
-  stepped();
+  after_step();
 }
 
-void LinkSession::tell_shutdowns(int error) {
-  for (const ControlTarget& target : shutdown_targets_) push_control(target, EXS_EVT_SHUTDOWN, error);
-  shutdown_targets_.clear();
-}
-
-// A shutdown goes on: its event says that nobody waited for it. The connect ends with its session.
+// The connect ends with its session.
 std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
-  auto cancelled =
-      static_cast<std::uint32_t>(std::erase_if(shutdown_targets_, [&](const ControlTarget& target) {
-        const bool named = selection.names(target.handle);
-        if (named) push_control(target, EXS_EVT_SHUTDOWN, ECANCELED);
-        return named;
-      }));
+  std::uint32_t cancelled = Session::cancel_control(selection);
   if (connect_target_.queue && selection.names(connect_target_.handle)) {
     ++cancelled;
     abort(Status(ECANCELED));
@@ -251,7 +241,7 @@ proto::Readiness LinkSession::readiness() const {
 
 void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
-  close_targets_.push_back(std::move(target));
+  add_close(std::move(target));
   cancel_polls();
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
@@ -304,7 +294,6 @@ void LinkSession::give_up_link() {
   shard()->detach(token_);
 }
 
-// A close is told last: it says that every other event is in its queue.
 void LinkSession::end(Status why) {
   if (state() != State::kEnded) {
     set_state(State::kEnded);
@@ -315,11 +304,9 @@ void LinkSession::end(Status why) {
   }
   end_connect(why);
   tell_shutdowns(why.error());
-  Session::stepped();  // polls hear of it
+  Session::after_step();  // polls hear of it
   // Other errors have been told by the events of the operations they ended.
-  const int error = close_overdue_ ? ETIMEDOUT : 0;
-  for (const ControlTarget& target : close_targets_) push_closed(target, error);
-  close_targets_.clear();
+  tell_closed(close_overdue_ ? ETIMEDOUT : 0);
 }
 
 }  // namespace exs

@@ -55,12 +55,11 @@ class LinkSession final : public Session,
   void complete(const Completion& completion) override;
 
  private:
-  void stepped() override;
+  void after_step() override;
   void burst_ended() override;
   void extend_burst();
   [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;
-  void tell_shutdowns(int error);
   void peer_is_silent(KeepAlive::Silence silence);
   void limit_is_over();
   void take(const Completion& completion);
@@ -109,8 +108,6 @@ class LinkSession final : public Session,
   KeepAlive keepalive_;
   Burst burst_;
   ControlTarget connect_target_;
-  std::vector<ControlTarget> shutdown_targets_;
-  std::vector<ControlTarget> close_targets_;
   bool close_overdue_ = false;
   bool nodelay_ = false;
 };

@@ -56,7 +56,7 @@ class PlainAcceptor::PlainRequest final : public ConnectionRequest {
 PlainAcceptor::PlainAcceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                              const AcceptorOptions& options, RegisterSession register_session)
     : Acceptor(std::move(shard), std::move(descriptor), {}, options, std::move(register_session)),
-      vigil_(*this->shard(), [this] { return look_around(); }),
+      closed_check_(*this->shard(), [this] { return still_waits(); }),
       starved_([this](std::uint64_t) { step(); }) {}
 
 Result<std::unique_ptr<PortListener>> PlainAcceptor::open_listener() {
@@ -119,7 +119,7 @@ void PlainAcceptor::complete(const Completion& completion) {
 
 void PlainAcceptor::watch() {
   shard()->assert_held();
-  vigil_.keep(shared_from_this());
+  closed_check_.start(shared_from_this());
   if (watched_) return;
   const auto readiness = shard()->readiness();
   const Status status =
@@ -140,7 +140,7 @@ void PlainAcceptor::starve(int error) {
   starved_.set(*shard(), shard()->clock().now_ns() + kAcceptRetryNs, shared_from_this());
 }
 
-bool PlainAcceptor::look_around() {
+bool PlainAcceptor::still_waits() {
   if (!waited_for()) return false;
   if (descriptor()->is_there()) return true;
   log(LogLevel::kWarn, "socket %d was closed with operations open, which end with ECANCELED; use exs_close",

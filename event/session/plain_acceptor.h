@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "event/session/acceptor.h"
-#include "event/session/vigil.h"
+#include "event/session/closed_socket_check.h"
 
 namespace exs {
 
@@ -26,7 +26,7 @@ class PlainAcceptor final : public Acceptor {
                                                      proto::Agreement& agreement) override;
   void establish(Shard& shard, AcceptableRequest acceptable, Established done) override;
   bool has_request() override;
-  bool look_around();
+  bool still_waits();
 
   std::unique_ptr<ConnectionRequest> accept_next();
   void watch();
@@ -34,7 +34,7 @@ class PlainAcceptor final : public Acceptor {
   void starve(int error);
 
   // Thread: shard
-  Vigil vigil_;
+  ClosedSocketCheck closed_check_;
   bool watched_ = false;
   Deadline starved_;  // no descriptors or memory: try again then
 };

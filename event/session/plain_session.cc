@@ -22,12 +22,12 @@ namespace {
 // In one turn, so that one fast peer does not keep the shard's other sockets waiting.
 constexpr int kCallsMax = 16;
 constexpr std::size_t kCallBytesMax = std::size_t{1} << 20;
-constexpr std::size_t kPiecesMax = 64;
+constexpr std::size_t kEntriesMax = 64;
 
 // What is left of an operation's memory, as far as one system call should take it.
-class Pieces {
+class IoVector {
  public:
-  Pieces(const proto::Operation& operation, std::size_t skip_bytes) {
+  IoVector(const proto::Operation& operation, std::size_t skip_bytes) {
     if (operation.vector.empty()) {
       add(operation.memory, skip_bytes);
       return;
@@ -38,7 +38,7 @@ class Pieces {
       } else {
         add(slice, std::exchange(skip_bytes, 0));
       }
-      if (count_ == kPiecesMax || bytes_ == kCallBytesMax) return;
+      if (count_ == kEntriesMax || bytes_ == kCallBytesMax) return;
     }
   }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -56,7 +56,7 @@ class Pieces {
     bytes_ += bytes;
   }
 
-  std::array<iovec, kPiecesMax> entries_;
+  std::array<iovec, kEntriesMax> entries_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -75,7 +75,7 @@ bool would_wait(int error) {
 PlainSession::PlainSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                            std::uint32_t operations_max)
     : Session(std::move(shard), std::move(descriptor), operations_max),
-      vigil_(*this->shard(), [this] { return look_around(); }),
+      closed_check_(*this->shard(), [this] { return still_waits(); }),
       linger_([this](std::uint64_t) { linger_is_over(); }) {
   set_state(State::kConnected);
 }
@@ -99,14 +99,14 @@ void PlainSession::set_keepalive(std::uint64_t period_ns) {
 
 void PlainSession::start(proto::Direction direction, const proto::Operation& operation) {
   shard()->assert_held();
-  Fifo<Transfer>& waiting = line(direction);
+  Fifo<OpenTransfer>& waiting = line(direction);
   waiting.push_back({operation, 0});
   if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // between admit() and here
   if (waiting.count() == 1) advance(direction);
 }
 
-void PlainSession::stepped() {
-  Session::stepped();
+void PlainSession::after_step() {
+  Session::after_step();
   if (state() != State::kEnded) await_kernel();
 }
 
@@ -131,11 +131,11 @@ void PlainSession::sends_are_gone() {
   if (state() == State::kClosing) end(0);
 }
 
-bool PlainSession::send_once(Transfer& transfer) {
-  Pieces pieces(transfer.operation, transfer.done_bytes);
+bool PlainSession::send_once(OpenTransfer& transfer) {
+  IoVector memory(transfer.operation, transfer.done_bytes);
   ssize_t sent = 0;
-  if (pieces.bytes() > 0) {
-    const msghdr message = pieces.message();
+  if (memory.bytes() > 0) {
+    const msghdr message = memory.message();
     sent = kernel::sendmsg(descriptor()->number(), &message,
                            MSG_DONTWAIT | MSG_NOSIGNAL | (transfer.operation.more ? MSG_MORE : 0));
   }
@@ -155,7 +155,7 @@ bool PlainSession::send_once(Transfer& transfer) {
   transfer.done_bytes += sent_bytes;
   counters_.bytes_sent += sent_bytes;
   if (transfer.left_bytes() == 0) finish(proto::Direction::kSend, 0);
-  return sent_bytes == pieces.bytes();  // less: the kernel is full
+  return sent_bytes == memory.bytes();  // less: the kernel is full
 }
 
 void PlainSession::receive_on() {
@@ -164,13 +164,13 @@ void PlainSession::receive_on() {
   }
 }
 
-bool PlainSession::receive_once(Transfer& transfer) {
-  Pieces pieces(transfer.operation, transfer.done_bytes);
-  if (pieces.bytes() == 0) {
+bool PlainSession::receive_once(OpenTransfer& transfer) {
+  IoVector memory(transfer.operation, transfer.done_bytes);
+  if (memory.bytes() == 0) {
     finish(proto::Direction::kReceive, 0);
     return true;
   }
-  msghdr message = pieces.message();
+  msghdr message = memory.message();
   const ssize_t received = kernel::recvmsg(descriptor()->number(), &message, MSG_DONTWAIT);
   if (received < 0) {
     const int error = errno;
@@ -196,7 +196,7 @@ bool PlainSession::receive_once(Transfer& transfer) {
 }
 
 void PlainSession::finish(proto::Direction direction, int error, std::uint32_t flags) {
-  const Transfer transfer = line(direction).pop_front();
+  const OpenTransfer transfer = line(direction).pop_front();
   end_operation(direction, transfer.operation,
                 {.error = error, .length_bytes = transfer.done_bytes, .flags = flags});
 }
@@ -227,7 +227,7 @@ void PlainSession::await_kernel() {
   if (polls().asks_for(EXS_POLLIN)) wanted |= EPOLLIN;
   if (polls().asks_for(EXS_POLLOUT)) wanted |= EPOLLOUT;
   if (wanted == 0) return;
-  vigil_.keep(shared_from_this());
+  closed_check_.start(shared_from_this());
   if ((wanted & ~watched_) == 0) return;
   if (token_ == 0) token_ = shard()->attach(std::static_pointer_cast<PlainSession>(shared_from_this()));
   const auto readiness = shard()->readiness();
@@ -252,10 +252,10 @@ void PlainSession::complete(const Completion& completion) {
   if (state() == State::kEnded) return;
   if ((completion.length_bytes & (EPOLLIN | kBoth)) != 0 && !receives_.empty())
     advance(proto::Direction::kReceive);
-  stepped();
+  after_step();
 }
 
-bool PlainSession::look_around() {
+bool PlainSession::still_waits() {
   if (state() == State::kEnded || (sends_.empty() && receives_.empty() && polls().empty())) return false;
   if (descriptor()->is_there()) return true;
   log(LogLevel::kWarn,
@@ -282,9 +282,9 @@ proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, cons
                                                 int error) {
   shard()->assert_held();
   proto::Cancelled cancelled;
-  Fifo<Transfer>& waiting = line(direction);
+  Fifo<OpenTransfer>& waiting = line(direction);
   for (std::size_t left = waiting.count(); left > 0; --left) {
-    Transfer transfer = waiting.pop_front();
+    OpenTransfer transfer = waiting.pop_front();
     const bool matches = selection.matches(transfer.operation);
     // What follows it on the stream would be misread.
     const bool begun = direction == proto::Direction::kSend && transfer.done_bytes > 0;
@@ -305,14 +305,14 @@ proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, cons
 
 void PlainSession::shutdown(int how, ControlTarget target) {
   shard()->assert_held();
-  if (target.queue) shutdown_targets_.push_back(std::move(target));
-  if (state() == State::kEnded || !descriptor()->is_there()) return tell_shutdown(ECANCELED);
+  add_shutdown(std::move(target));
+  if (state() == State::kEnded || !descriptor()->is_there()) return tell_shutdowns(ECANCELED);
   if (how != SHUT_WR) {
     kernel::shutdown(descriptor()->number(), SHUT_RD);
     receive_on();
   }
   if (how == SHUT_RD) {
-    if (!sending_ends_) tell_shutdown(0);
+    if (!sending_ends_) tell_shutdowns(0);
     return;
   }
   sending_ends_ = true;
@@ -322,25 +322,12 @@ void PlainSession::shutdown(int how, ControlTarget target) {
 void PlainSession::shut_down_sending() {
   sending_ends_ = false;
   const int error = kernel::shutdown(descriptor()->number(), SHUT_WR) == 0 ? 0 : errno;
-  tell_shutdown(error == ENOTCONN ? ECONNRESET : error);
-}
-
-std::uint32_t PlainSession::cancel_control(const proto::Selection& selection) {
-  return static_cast<std::uint32_t>(std::erase_if(shutdown_targets_, [&](const ControlTarget& target) {
-    const bool named = selection.names(target.handle);
-    if (named) push_control(target, EXS_EVT_SHUTDOWN, ECANCELED);
-    return named;
-  }));
-}
-
-void PlainSession::tell_shutdown(int error) {
-  for (const ControlTarget& target : shutdown_targets_) push_control(target, EXS_EVT_SHUTDOWN, error);
-  shutdown_targets_.clear();
+  tell_shutdowns(error == ENOTCONN ? ECONNRESET : error);
 }
 
 void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
-  close_targets_.push_back(std::move(target));
+  add_close(std::move(target));
   cancel_polls();
   if (state() == State::kClosing) return;
   if (state() == State::kEnded || sends_.empty() || linger_ns == 0) return end(ECANCELED);
@@ -362,7 +349,6 @@ void PlainSession::linger_is_over() {
   end(ECANCELED);
 }
 
-// A close is told last: it says that every other event is in its queue.
 void PlainSession::end(int error) {
   shard()->assert_held();
   if (state() != State::kEnded) {
@@ -376,10 +362,9 @@ void PlainSession::end(int error) {
     descriptor()->close_socket();
     shard()->detach(token_);
   }
-  tell_shutdown(ECANCELED);
-  Session::stepped();  // polls hear of it
-  for (const ControlTarget& target : close_targets_) push_closed(target, close_overdue_ ? ETIMEDOUT : 0);
-  close_targets_.clear();
+  tell_shutdowns(ECANCELED);
+  Session::after_step();  // polls hear of it
+  tell_closed(close_overdue_ ? ETIMEDOUT : 0);
 }
 
 }  // namespace exs

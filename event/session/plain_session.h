@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "event/session/closed_socket_check.h"
 #include "event/session/session.h"
-#include "event/session/vigil.h"
 #include "src/base/fifo.h"
 
 namespace exs {
@@ -44,16 +44,15 @@ class PlainSession final : public Session, public CompletionClient {
   void complete(const Completion& completion) override;
 
  private:
-  struct Transfer {
+  struct OpenTransfer {
     proto::Operation operation;
     std::size_t done_bytes = 0;
     [[nodiscard]] std::size_t left_bytes() const { return operation.memory.length_bytes - done_bytes; }
   };
 
-  void stepped() override;
-  std::uint32_t cancel_control(const proto::Selection& selection) override;
-  bool look_around();
-  Fifo<Transfer>& line(proto::Direction direction) {
+  void after_step() override;
+  bool still_waits();
+  Fifo<OpenTransfer>& line(proto::Direction direction) {
     return direction == proto::Direction::kSend ? sends_ : receives_;
   }
   // Each goes on as far as the kernel and a bound on system calls let it.
@@ -61,28 +60,25 @@ class PlainSession final : public Session, public CompletionClient {
   void send_on();
   void receive_on();
   // False: no more for now.
-  bool send_once(Transfer& transfer);
-  bool receive_once(Transfer& transfer);
+  bool send_once(OpenTransfer& transfer);
+  bool receive_once(OpenTransfer& transfer);
   void finish(proto::Direction direction, int error, std::uint32_t flags = 0);
   void fail_all(proto::Direction direction, int error);
   void sends_are_gone();
   void shut_down_sending();
-  void tell_shutdown(int error);
   void await_kernel();
   void linger_is_over();
   void end(int error);
 
   // Thread: shard
-  Vigil vigil_;
+  ClosedSocketCheck closed_check_;
   std::uint64_t token_ = 0;
   std::uint32_t watched_ = 0;  // epoll events that will be told
-  Fifo<Transfer> sends_;
-  Fifo<Transfer> receives_;
+  Fifo<OpenTransfer> sends_;
+  Fifo<OpenTransfer> receives_;
   int broken_ = 0;  // how the connection broke: the kernel tells it once, and an orderly end ever after
   proto::Counters counters_;
   bool sending_ends_ = false;  // shut down as soon as the sends have gone
-  std::vector<ControlTarget> shutdown_targets_;
-  std::vector<ControlTarget> close_targets_;
   Deadline linger_;
   bool close_overdue_ = false;
 };

@@ -42,7 +42,7 @@ void Session::withdraw(proto::Direction direction, bool persistent) {
 void Session::poll(ControlTarget target, std::uint32_t events) {
   shard_->assert_held();
   polls_.add(std::move(target), events);
-  stepped();
+  after_step();
 }
 
 void Session::answer_polls() {
@@ -65,7 +65,7 @@ std::uint32_t Session::cancel(const proto::Selection& selection) {
   const std::uint32_t matched = cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched +
                                 cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched +
                                 polls_.cancel(selection) + cancel_control(selection);
-  stepped();
+  after_step();
   return matched;
 }
 
@@ -86,7 +86,7 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   EventQueue* const queue = operation.tag.queue;
   const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
-  ++(direction == proto::Direction::kSend ? ended_.sends : ended_.receives);
+  ++(direction == proto::Direction::kSend ? finished_.sends : finished_.receives);
   if (outcome.error != 0) count_error(outcome.error);
   // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
   if (operation.tag.region != nullptr) operation.tag.region->release();
@@ -130,23 +130,43 @@ void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wis
 void Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns) {
   proto::Selection late;
   late.posted_until_ns = posted_until_ns;
-  if (cancel_transfers(direction, late, ETIMEDOUT).begun == 0) return stepped();
+  if (cancel_transfers(direction, late, ETIMEDOUT).begun == 0) return after_step();
   log(LogLevel::kWarn, "socket %d: %s took longer than its limit and the peer has begun with it: ETIMEDOUT",
       descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive");
   abort(Status(ETIMEDOUT));
 }
 
-void Session::push_closed(const ControlTarget& target, int error) {
-  for (const auto direction : {proto::Direction::kSend, proto::Direction::kReceive})
-    set_time_limit(direction, nullptr);
-  if (farewell_) std::exchange(farewell_, {})(*this);
-  if (target.queue) push_control(target, EXS_EVT_CLOSE, error);
+void Session::add_shutdown(ControlTarget target) {
+  if (target.queue) shutdown_targets_.push_back(std::move(target));
+}
+
+void Session::tell_shutdowns(int error) {
+  for (const ControlTarget& target : shutdown_targets_) push_control(target, EXS_EVT_SHUTDOWN, error);
+  shutdown_targets_.clear();
+}
+
+std::uint32_t Session::cancel_control(const proto::Selection& selection) {
+  return static_cast<std::uint32_t>(std::erase_if(shutdown_targets_, [&](const ControlTarget& target) {
+    const bool named = selection.names(target.handle);
+    if (named) push_control(target, EXS_EVT_SHUTDOWN, ECANCELED);
+    return named;
+  }));
+}
+
+void Session::tell_closed(int error) {
+  for (const ControlTarget& target : close_targets_) {
+    for (const auto direction : {proto::Direction::kSend, proto::Direction::kReceive})
+      set_time_limit(direction, nullptr);
+    if (on_closed_) std::exchange(on_closed_, {})(*this);
+    if (target.queue) push_control(target, EXS_EVT_CLOSE, error);
+  }
+  close_targets_.clear();
 }
 
 void Session::count_error(int error) {
-  ++ended_.errors;
-  if (error == ECANCELED) ++ended_.cancelled;
-  if (error == ETIMEDOUT) ++ended_.timed_out;
+  ++finished_.errors;
+  if (error == ECANCELED) ++finished_.cancelled;
+  if (error == ETIMEDOUT) ++finished_.timed_out;
 }
 
 }  // namespace exs

@@ -73,16 +73,16 @@ class Session : public TransferClient {
     shard_->assert_held();
     if (operation.posted_ns != 0) watch(direction).posted(operation.posted_ns, shared_from_this());
     start(direction, operation);
-    stepped();
+    after_step();
   }
   // EXS_EVT_POLL follows: now, or after the step that makes the socket ready for one of `events`.
   void poll(ControlTarget target, std::uint32_t events);
   // Cancels what is under way in either direction, and polls; how many match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Is called once, just before a close is told.
-  void set_farewell(std::function<void(Session&)> farewell) {
+  void set_on_closed(std::function<void(Session&)> on_closed) {
     shard_->assert_held();
-    farewell_ = std::move(farewell);
+    on_closed_ = std::move(on_closed);
   }
 
   // The next three also by the thread that makes the session, while nobody else knows it.
@@ -94,12 +94,12 @@ class Session : public TransferClient {
   virtual void set_keepalive(std::uint64_t period_ns) = 0;
 
   // Operations that have had their event, and how many of those told an error.
-  struct Ended {
+  struct FinishedOperations {
     std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;
   };
-  [[nodiscard]] const Ended& ended() const {
+  [[nodiscard]] const FinishedOperations& finished() const {
     shard_->assert_held();
-    return ended_;
+    return finished_;
   }
   [[nodiscard]] virtual proto::Counters counters() const = 0;
   // How long sends have waited for credits.
@@ -123,11 +123,12 @@ class Session : public TransferClient {
 
  protected:
   // After every step (an operation, a completion, a request): tells those who asked what it has changed.
-  virtual void stepped() {
+  virtual void after_step() {
     if (!polls_.empty()) answer_polls();
   }
-  // Ends the control operations that the selection names; how many.
-  virtual std::uint32_t cancel_control(const proto::Selection& /*selection*/) { return 0; }
+  // Ends the control operations that the selection names; how many. A shutdown goes on: its event says that nobody
+  // waited for it.
+  virtual std::uint32_t cancel_control(const proto::Selection& selection);
   void cancel_polls() { polls_.cancel_all(); }
   [[nodiscard]] const OpenPolls& polls() const noexcept { return polls_; }
   void note_stall(bool stalled);
@@ -138,8 +139,13 @@ class Session : public TransferClient {
   // Tells the owner of a persistent operation, which asked for it, that the peer has used it.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
-  // EXS_EVT_CLOSE, the last event. Nothing when `target` has no queue.
-  void push_closed(const ControlTarget& target, int error);
+  // EXS_EVT_SHUTDOWN, and EXS_EVT_CLOSE, go to all that were added. A close is told last: it says that every other
+  // event is in its queue.
+  void add_shutdown(ControlTarget target);
+  [[nodiscard]] bool has_shutdowns() const noexcept { return !shutdown_targets_.empty(); }
+  void tell_shutdowns(int error);
+  void add_close(ControlTarget target) { close_targets_.push_back(std::move(target)); }
+  void tell_closed(int error);
   void set_state(State state) { state_ = state; }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
 
@@ -190,11 +196,13 @@ class Session : public TransferClient {
   std::atomic<bool> receives_limited_{false};
 
   // Thread: shard
-  Ended ended_;
+  FinishedOperations finished_;
   LateWatch late_sends_;
   LateWatch late_receives_;
   OpenPolls polls_;
-  std::function<void(Session&)> farewell_;
+  std::vector<ControlTarget> shutdown_targets_;
+  std::vector<ControlTarget> close_targets_;
+  std::function<void(Session&)> on_closed_;
   std::uint64_t stalled_since_ns_ = 0;  // 0: no send waits for a credit
   std::uint64_t stalled_ns_ = 0;
 };

@@ -12,6 +12,7 @@
 
 #include "event/session/link_session.h"
 #include "perf/call_cost/loopback.h"
+#include "src/api/adopt.h"
 #include "src/api/library.h"
 #include "src/wire/paths.h"
 #include "tools/common/command_line.h"
@@ -136,7 +137,7 @@ class Pair {
     for (const auto& session : {client, server}) {
       exs::SocketOptions options(exs::proto::SocketKind::kMessage);
       const auto socket = std::make_shared<exs::Socket>(session, AF_INET, options);
-      require(exs::Library::current()->sockets.insert(socket).ok(), "a place in the table");
+      require(exs::insert_socket(*exs::Library::current(), socket).ok(), "a slot of the table");
     }
     for (End& end : ends_) receive(end);
   }

@@ -47,23 +47,6 @@ Adopted state_of(int number) {
   return connected || was_connected(number) ? Adopted::kConnected : Adopted::kUnconnected;
 }
 
-class Abandon final : public Task {
- public:
-  Abandon(Library& library, std::shared_ptr<Session> session, std::shared_ptr<Acceptor> acceptor)
-      : library_(library), session_(std::move(session)), acceptor_(std::move(acceptor)) {}
-  void run(Shard&) override {
-    if (acceptor_) acceptor_->close({});
-    if (!session_) return;
-    session_->abort(Status(ECANCELED));
-    library_.add_to_totals(stats_on_shard(*session_));
-  }
-
- private:
-  Library& library_;
-  const std::shared_ptr<Session> session_;
-  const std::shared_ptr<Acceptor> acceptor_;
-};
-
 bool needs_home(const Socket& socket) {
   if (socket.session() != nullptr) return false;
   if (socket.adopted() == Adopted::kUnconnected) {
@@ -74,7 +57,7 @@ bool needs_home(const Socket& socket) {
   return socket.adopted() == Adopted::kConnected;
 }
 
-Status settle_on(const std::shared_ptr<Shard>& shard, Socket& socket) {
+Status start_session(const std::shared_ptr<Shard>& shard, Socket& socket) {
   if (const Status status = shard->start_engine(); !status.ok()) return status;
   LockGuard guard(socket.mutex);
   if (socket.session() != nullptr) return Status();
@@ -87,8 +70,6 @@ Status settle_on(const std::shared_ptr<Shard>& shard, Socket& socket) {
   socket.connect_with(std::move(session));
   return Status();
 }
-
-}  // namespace
 
 std::shared_ptr<Socket> adopt(int number) {
   const auto cookie = socket_cookie(number);
@@ -106,6 +87,8 @@ std::shared_ptr<Socket> adopt(int number) {
                                   SocketOptions(proto::SocketKind::kStream), state_of(number));
 }
 
+// The number has come to mean another socket, or none: its operations end with ECANCELED. The caller removed it
+// from the table.
 void abandon(Library& library, const std::shared_ptr<Socket>& socket) {
   std::shared_ptr<Session> session;
   std::shared_ptr<Acceptor> acceptor;
@@ -116,19 +99,75 @@ void abandon(Library& library, const std::shared_ptr<Socket>& socket) {
   }
   if (!session && !acceptor) return;
   const auto shard = session ? session->shard() : acceptor->shard();
-  shard->execute(std::make_unique<Abandon>(library, std::move(session), std::move(acceptor)));
+  shard->execute(make_task([&library, session, acceptor] {
+    if (acceptor) acceptor->close({});
+    if (!session) return;
+    session->abort(Status(ECANCELED));
+    library.add_to_totals(stats_on_shard(*session));
+  }));
 }
 
-Status settle(Library& library, Socket& socket, exs_qhandle_t queue_handle) {
+std::shared_ptr<Socket> find_adopted(Library& library, int number, const std::shared_ptr<Socket>& known) {
+  if (known && known->descriptor()->is_there()) return known;
+  if (known && library.sockets.remove(*known, [] {})) abandon(library, known);
+  if (number < 0) return nullptr;
+  auto socket = adopt(number);
+  if (!socket || socket->adopted() == Adopted::kUnconnected) return socket;
+  return library.sockets.insert_if_absent(socket).value_or(nullptr);
+}
+
+// What is closed under an adopted socket's number is exs's business from now on, and no plain socket.
+void take_over(const Socket& socket) {
+  if (socket.adopted() == Adopted::kNo) return;
+  OwnSockets::add(socket.number(), socket.descriptor()->cookie());
+  socket.descriptor()->take_over();
+}
+
+}  // namespace
+
+std::shared_ptr<Socket> find_socket(Library& library, int number) {
+  auto socket = library.sockets.find(number);
+  if (socket && socket->adopted() == Adopted::kNo) return socket;
+  return find_adopted(library, number, socket);
+}
+
+Status insert_socket(Library& library, const std::shared_ptr<Socket>& socket) {
+  if (socket->adopted() == Adopted::kNo) OwnSockets::add(socket->number());
+  const auto before = library.sockets.replace(socket);
+  if (!before) return before.error();
+  if (*before) abandon(library, *before);  // adopted, then closed by a plain call
+  return Status();
+}
+
+std::shared_ptr<Socket> remove_socket(Library& library, int number) {
+  auto socket = find_socket(library, number);
+  if (!socket) return nullptr;
+  if (socket->adopted() == Adopted::kUnconnected) {
+    log(LogLevel::kWarn, "kernel socket %d: neither connected nor listening, so not exs's to close: EBADF",
+        number);
+    return nullptr;
+  }
+  return library.sockets.remove(*socket, [&] { take_over(*socket); }) ? socket : nullptr;
+}
+
+bool release_socket(Library& library, const std::shared_ptr<Socket>& socket) {
+  const bool adopted = socket->adopted() != Adopted::kNo;
+  const bool to_close = socket->ours() && (!adopted || socket->descriptor()->is_there());
+  return library.sockets.remove(*socket, [&] {
+    if (to_close) take_over(*socket);
+  });
+}
+
+Status assign_home(Library& library, Socket& socket, exs_qhandle_t queue_handle) {
   if (!needs_home(socket)) return Status();
   const auto queue = library.queues.find(queue_handle);
-  return queue ? settle_on(queue->home(), socket) : Status(EBADF);
+  return queue ? start_session(queue->home(), socket) : Status(EBADF);
 }
 
-Status settle_anywhere(Library& library, Socket& socket) {
+Status assign_any_home(Library& library, Socket& socket) {
   if (!needs_home(socket)) return Status();
   const auto shard = library.next_shard();
-  return shard ? settle_on(*shard, socket) : shard.error();
+  return shard ? start_session(*shard, socket) : shard.error();
 }
 
 }  // namespace exs

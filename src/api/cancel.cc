@@ -1,4 +1,5 @@
 // exs_cancel.
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 
@@ -13,7 +14,7 @@ int exs_cancel(int number, exs_ahandle_t handle, int flags) {
     selection.handle = handle;
     std::uint32_t matched = 0;
     if ((flags & EXS_CAF_FILDES) != 0) {
-      const auto socket = library.sockets.find(number);
+      const auto socket = find_socket(library, number);
       if (!socket) return failure(EBADF);
       matched = cancel_on(*socket, selection);
     } else {

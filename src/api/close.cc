@@ -17,47 +17,6 @@ constexpr int kLingerAtExitMs = 500;
 // How much longer than the linger we wait for the event that the session's own timer promises.
 constexpr std::uint64_t kPatienceNs = 5'000 * kNsPerMs;
 
-class CloseSession final : public Task {
- public:
-  CloseSession(Library& library, std::shared_ptr<Session> session, std::uint64_t linger_ns,
-               ControlTarget target)
-      : library_(library), session_(std::move(session)), linger_ns_(linger_ns), target_(std::move(target)) {}
-  void run(Shard&) override {
-    session_->set_farewell(
-        [&library = library_](const Session& session) { library.add_to_totals(stats_on_shard(session)); });
-    session_->close(linger_ns_, std::move(target_));
-  }
-
- private:
-  Library& library_;
-  const std::shared_ptr<Session> session_;
-  const std::uint64_t linger_ns_;
-  ControlTarget target_;
-};
-
-class CloseAcceptor final : public Task {
- public:
-  CloseAcceptor(std::shared_ptr<Acceptor> acceptor, ControlTarget target)
-      : acceptor_(std::move(acceptor)), target_(std::move(target)) {}
-  void run(Shard&) override { acceptor_->close(target_); }
-
- private:
-  const std::shared_ptr<Acceptor> acceptor_;
-  const ControlTarget target_;
-};
-
-class ShutDownSession final : public Task {
- public:
-  ShutDownSession(std::shared_ptr<Session> session, int how, ControlTarget target)
-      : session_(std::move(session)), how_(how), target_(std::move(target)) {}
-  void run(Shard&) override { session_->shutdown(how_, std::move(target_)); }
-
- private:
-  const std::shared_ptr<Session> session_;
-  const int how_;
-  ControlTarget target_;
-};
-
 std::shared_ptr<Shard> shard_of(Socket& socket) {
   LockGuard guard(socket.mutex);
   if (socket.acceptor()) return socket.acceptor()->shard();
@@ -74,9 +33,14 @@ void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, Cont
   LockGuard guard(socket.mutex);
   socket.limits() = {};
   if (const auto& acceptor = socket.acceptor()) {
-    acceptor->shard()->execute(std::make_unique<CloseAcceptor>(acceptor, std::move(target)));
+    acceptor->shard()->execute(
+        make_task([acceptor, target = std::move(target)] { acceptor->close(target); }));
   } else if (const auto session = socket.shared_session()) {
-    session->shard()->execute(std::make_unique<CloseSession>(library, session, linger_ns, std::move(target)));
+    session->shard()->execute(make_task([&library, session, linger_ns, target = std::move(target)]() mutable {
+      session->set_on_closed(
+          [&library](const Session& closed) { library.add_to_totals(stats_on_shard(closed)); });
+      session->close(linger_ns, std::move(target));
+    }));
   } else {
     target.queue->push(control_event(target, *socket.descriptor(), EXS_EVT_CLOSE, 0), socket.descriptor());
   }
@@ -99,16 +63,17 @@ int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
 }
 
 Status shut_down(Library& library, int number, int how, const std::function<Result<ControlTarget>()>& claim) {
-  const auto socket = library.sockets.find(number);
+  const auto socket = find_socket(library, number);
   if (!socket) return Status(EBADF);
   if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return Status(EINVAL);
-  if (const Status status = settle_anywhere(library, *socket); !status.ok()) return status;
+  if (const Status status = assign_any_home(library, *socket); !status.ok()) return status;
   const auto session = socket->shared_session();
   if (!session || session->state() != Session::State::kConnected) return Status(ENOTCONN);
   auto target = claim();
   if (!target) return target.error();
   if (how != SHUT_RD) session->forbid_sending();
-  session->shard()->execute(std::make_unique<ShutDownSession>(session, how, std::move(*target)));
+  session->shard()->execute(make_task(
+      [session, how, target = std::move(*target)]() mutable { session->shutdown(how, std::move(target)); }));
   return Status();
 }
 
@@ -116,7 +81,7 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
 bool close_those_there(Library& library) {
   std::vector<std::shared_ptr<Socket>> sockets;
   for (const auto& socket : library.sockets.all()) {
-    if (library.sockets.release(socket) && shard_of(*socket)) sockets.push_back(socket);
+    if (release_socket(library, socket) && shard_of(*socket)) sockets.push_back(socket);
   }
   if (sockets.empty()) return false;
   const auto queue = std::make_shared<EventQueue>(sockets.size(), shard_of(*sockets.front()));
@@ -143,7 +108,7 @@ using namespace exs;
 
 int exs_close(int number) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.remove(number);
+    const auto socket = remove_socket(library, number);
     if (!socket) return failure(EBADF);
     const auto shard = shard_of(*socket);
     if (!shard) return 0;
@@ -158,11 +123,11 @@ int exs_close(int number) {
 
 int exs_close_async(int number, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
-    if (!library.sockets.find(number)) return failure(EBADF);
+    if (!find_socket(library, number)) return failure(EBADF);
     if (flags != 0) return failure(EINVAL);
     auto target = claim_target(library, queue, handle);
     if (!target) return failure(target.error());
-    const auto socket = library.sockets.remove(number);
+    const auto socket = remove_socket(library, number);
     if (!socket) {  // another thread was faster
       target->queue->cancel_reservation();
       return failure(EBADF);

@@ -2,6 +2,7 @@
 
 #include "event/queue/wait.h"
 #include "event/session/plain_acceptor.h"
+#include "src/api/adopt.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -11,7 +12,7 @@ namespace {
 RegisterSession registrar(Library& library, int domain, const SocketOptions& options) {
   return [&library, domain, options](const std::shared_ptr<Session>& session) {
     const auto socket = std::make_shared<Socket>(session, domain, options);
-    if (const Status status = library.sockets.insert(socket); !status.ok()) session->abort(status);
+    if (const Status status = insert_socket(library, socket); !status.ok()) session->abort(status);
   };
 }
 
@@ -32,7 +33,7 @@ std::shared_ptr<Acceptor> acceptor_of(Library& library, Socket& socket, const st
                                   .backlog = static_cast<std::uint32_t>(socket.backlog())};
     auto register_session = registrar(library, socket.domain(), socket.options());
     if (socket.adopted() == Adopted::kNo) {
-      acceptor = std::make_shared<Acceptor>(shard, socket.descriptor(), std::move(socket.entrances()),
+      acceptor = std::make_shared<Acceptor>(shard, socket.descriptor(), std::move(socket.listening_points()),
                                             options, std::move(register_session));
     } else {
       acceptor =

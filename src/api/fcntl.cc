@@ -1,6 +1,7 @@
 // exs_fcntl: wishes before the connection, what was agreed after it.
 #include <cstdarg>
 
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/options.h"
 
@@ -71,7 +72,7 @@ int exs_fcntl(int number, int command, ...) {
   va_list arguments;
   va_start(arguments, command);
   const int result = api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     LockGuard guard(socket->mutex);
     return api_result(run_command(*socket, command, arguments));

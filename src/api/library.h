@@ -41,7 +41,7 @@ class Library {
 
  private:
   // `inherited`: the parent's, in a child; its locks may be held for ever. Kept, with all that hangs on it.
-  explicit Library(const Library* inherited) : sockets(*this), inherited_(inherited) {}
+  explicit Library(const Library* inherited) : inherited_(inherited) {}
   Status prepare();
   void shut_down();
 

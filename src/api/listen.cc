@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
@@ -28,8 +29,8 @@ Reason why_not_listening(Status failed) {
 }
 
 // What cannot be had is a reason that connections tell; `failed` matters where nothing else is allowed.
-Entrances open_own(int number, int backlog, const Choice& choice, Status& failed) {
-  Entrances made;
+ListeningPoints open_by_provider(int number, int backlog, const Choice& choice, Status& failed) {
+  ListeningPoints made;
   for (const Role role : kRoles) {
     Provider* const provider = providers().allows(choice, role) ? providers().player(role) : nullptr;
     OwnListening* const own = provider != nullptr ? provider->own_listening() : nullptr;
@@ -37,7 +38,7 @@ Entrances open_own(int number, int backlog, const Choice& choice, Status& failed
     auto listening = own->start_listening(number, backlog);
     if (listening && *listening) {
       if ((*listening)->holds_tcp_port()) made.network = false;
-      made.own.push_back({role, std::move(*listening)});
+      made.by_provider.push_back({role, std::move(*listening)});
       continue;
     }
     if (!listening) failed = listening.error();
@@ -61,11 +62,11 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   const Choice choice = socket.options().session(0).choice;
   if (const Status status = give_port(number); !status.ok()) return status;
   Status failed;
-  Entrances made = open_own(number, backlog, choice, failed);
+  ListeningPoints made = open_by_provider(number, backlog, choice, failed);
   const bool leads_anywhere =
       providers().allows(choice, Role::kNetwork) || providers().allows(choice, Role::kSameHost);
   made.network = made.network && leads_anywhere;
-  if (!made.network && made.own.empty()) {
+  if (!made.network && made.by_provider.empty()) {
     const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);
     log(LogLevel::kError,
         "socket %d: cannot listen: %s: verbs: %s: %s; %s; or let EXS_SO_PROVIDER or EXS_PROVIDER allow other "
@@ -77,7 +78,7 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   if (made.network) {
     if (const Status status = kernel_status(kernel::listen(number, backlog)); !status.ok()) return status;
   }
-  socket.entrances() = std::move(made);
+  socket.listening_points() = std::move(made);
   return Status();
 }
 
@@ -88,7 +89,7 @@ using namespace exs;
 
 int exs_listen(int number, int backlog) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (socket->adopted() != Adopted::kNo) return api_result(kernel_status(kernel::listen(number, backlog)));
     LockGuard guard(socket->mutex);

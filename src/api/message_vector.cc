@@ -24,15 +24,15 @@ Result<std::vector<Element>> elements_of(const exs_msghdr_t* message) {
   return elements;
 }
 
-Status post(Library& library, const Transfer& transfer, const exs_msghdr_t* message,
+Status post(Library& library, const TransferRequest& request, const exs_msghdr_t* message,
             std::uint8_t event_type) {
-  if (const Status status = check_flags(transfer.direction, transfer.flags, CallKind::kVector); !status.ok())
+  if (const Status status = check_flags(request.direction, request.flags, CallKind::kVector); !status.ok())
     return status;
-  const auto parties = find_parties(library, transfer);
-  if (!parties) return parties.error();
+  const auto target = find_target(library, request);
+  if (!target) return target.error();
   const auto elements = elements_of(message);
   if (!elements) return elements.error();
-  return post_elements(library, transfer, *parties, *elements, event_type, message);
+  return post_elements(library, request, *target, *elements, event_type, message);
 }
 
 }  // namespace

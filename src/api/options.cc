@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/reasons.h"
 #include "src/base/kernel.h"
@@ -200,7 +201,7 @@ using namespace exs;
 
 int exs_setsockopt(int number, int level, int option, const void* value, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (!is_ours(level, option)) {
       return api_result(kernel_status(kernel::setsockopt(number, level, option, value, length)));
@@ -213,7 +214,7 @@ int exs_setsockopt(int number, int level, int option, const void* value, socklen
 
 int exs_getsockopt(int number, int level, int option, void* value, socklen_t* length) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (value == nullptr || length == nullptr) return failure(EFAULT);
     LockGuard guard(socket->mutex);

@@ -8,31 +8,18 @@ namespace {
 
 // `Polled`: a session or an acceptor.
 template <typename Polled>
-class PostPoll final : public Task {
- public:
-  PostPoll(std::shared_ptr<Polled> polled, ControlTarget target, std::uint32_t events)
-      : polled_(std::move(polled)), target_(std::move(target)), events_(events) {}
-  void run(Shard&) override { polled_->poll(std::move(target_), events_); }
-
- private:
-  const std::shared_ptr<Polled> polled_;
-  ControlTarget target_;
-  const std::uint32_t events_;
-};
-
-template <typename Polled>
-Status post(std::shared_ptr<Polled> polled, Result<ControlTarget> target, std::uint32_t events) {
+Status post(const std::shared_ptr<Polled>& polled, Result<ControlTarget> target, std::uint32_t events) {
   if (!target) return target.error();
-  const auto shard = polled->shard();
-  shard->execute(std::make_unique<PostPoll<Polled>>(std::move(polled), std::move(*target), events));
+  polled->shard()->execute(make_task(
+      [polled, target = std::move(*target), events]() mutable { polled->poll(std::move(target), events); }));
   return Status();
 }
 
 Status poll_one(Library& library, const exs_pollfd_t& entry, exs_qhandle_t queue) {
-  const auto socket = library.sockets.find(entry.pfd_socket);
+  const auto socket = find_socket(library, entry.pfd_socket);
   if (!socket) return Status(EBADF);
   if ((entry.pfd_events & ~std::uint32_t{EXS_POLLIN | EXS_POLLOUT}) != 0) return Status(EINVAL);
-  if (const Status status = settle(library, *socket, queue); !status.ok()) return status;
+  if (const Status status = assign_home(library, *socket, queue); !status.ok()) return status;
   LockGuard guard(socket->mutex);
   if (const auto session = socket->shared_session()) {
     const auto state = session->state();

@@ -52,14 +52,14 @@ Result<std::vector<Element>> elements_of(const exs_xferfile_t* file) {
   return elements;
 }
 
-Status post(Library& library, const Transfer& transfer, const exs_xferfile_t* file) {
-  if (const Status status = check_flags(transfer.direction, transfer.flags, CallKind::kVector); !status.ok())
+Status post(Library& library, const TransferRequest& request, const exs_xferfile_t* file) {
+  if (const Status status = check_flags(request.direction, request.flags, CallKind::kVector); !status.ok())
     return status;
-  const auto parties = find_parties(library, transfer);
-  if (!parties) return parties.error();
+  const auto target = find_target(library, request);
+  if (!target) return target.error();
   const auto elements = elements_of(file);
   if (!elements) return elements.error();
-  return post_elements(library, transfer, *parties, *elements, EXS_EVT_SENDFILE, file);
+  return post_elements(library, request, *target, *elements, EXS_EVT_SENDFILE, file);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class Socket {
   SocketOptions& options() EXS_REQUIRES(mutex) { return options_; }
   std::shared_ptr<Acceptor>& acceptor() EXS_REQUIRES(mutex) { return acceptor_; }
   // Of a listening one, until there is an acceptor to have them.
-  Entrances& entrances() EXS_REQUIRES(mutex) { return entrances_; }
+  ListeningPoints& listening_points() EXS_REQUIRES(mutex) { return points_; }
   Limits& limits() EXS_REQUIRES(mutex) { return limits_; }
   int& backlog() EXS_REQUIRES(mutex) { return backlog_; }  // 0: not listening
   void connect_with(std::shared_ptr<Session> session) EXS_REQUIRES(mutex) { set_session(std::move(session)); }
@@ -103,7 +103,7 @@ class Socket {
   std::shared_ptr<Session> owned_session_;
   SocketOptions options_ EXS_GUARDED_BY(mutex);
   std::shared_ptr<Acceptor> acceptor_ EXS_GUARDED_BY(mutex);
-  Entrances entrances_ EXS_GUARDED_BY(mutex);
+  ListeningPoints points_ EXS_GUARDED_BY(mutex);
   Limits limits_ EXS_GUARDED_BY(mutex);
   int backlog_ EXS_GUARDED_BY(mutex) = 0;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/base/kernel.h"
@@ -18,33 +19,6 @@
 namespace exs {
 namespace {
 
-class Connect final : public Task {
- public:
-  Connect(std::shared_ptr<LinkSession> session, const sockaddr* peer, socklen_t peer_bytes,
-          ControlTarget target)
-      : session_(std::move(session)), peer_bytes_(peer_bytes), target_(std::move(target)) {
-    std::memcpy(&peer_, peer, peer_bytes);
-  }
-  void run(Shard&) override { session_->connect(peer_, peer_bytes_, std::move(target_)); }
-
- private:
-  const std::shared_ptr<LinkSession> session_;
-  sockaddr_storage peer_{};
-  const socklen_t peer_bytes_;
-  ControlTarget target_;
-};
-
-class PostAccept final : public Task {
- public:
-  PostAccept(std::shared_ptr<Acceptor> acceptor, Acceptor::Accept accept)
-      : acceptor_(std::move(acceptor)), accept_(std::move(accept)) {}
-  void run(Shard&) override { acceptor_->post(std::move(accept_)); }
-
- private:
-  const std::shared_ptr<Acceptor> acceptor_;
-  Acceptor::Accept accept_;
-};
-
 Status check_address(const Socket& socket, const sockaddr* address, socklen_t length) {
   if (address == nullptr) return Status(EFAULT);
   if (length < sizeof(sa_family_t) || length > sizeof(sockaddr_storage)) return Status(EINVAL);
@@ -52,7 +26,7 @@ Status check_address(const Socket& socket, const sockaddr* address, socklen_t le
   return length < address_bytes(*address) ? Status(EINVAL) : Status();
 }
 
-// How a connect or an accept gets the place for its event, once everything else is in order.
+// How a connect or an accept reserves the slot for its event, once everything else is in order.
 using Claim = std::function<Result<ControlTarget>()>;
 
 Claim claim_of(Library& library, exs_qhandle_t queue, exs_ahandle_t ahandle) {
@@ -84,7 +58,12 @@ Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length,
   session->set_time_limit(proto::Direction::kSend, std::exchange(socket.limits().send, nullptr));
   session->set_time_limit(proto::Direction::kReceive, std::exchange(socket.limits().receive, nullptr));
   socket.connect_with(session);
-  shard->execute(std::make_unique<Connect>(std::move(session), address, length, std::move(*target)));
+  sockaddr_storage peer{};
+  std::memcpy(&peer, address, length);
+  shard->execute(
+      make_task([session = std::move(session), peer, length, target = std::move(*target)]() mutable {
+        session->connect(peer, length, std::move(target));
+      }));
   return Status();
 }
 
@@ -94,8 +73,9 @@ Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, co
   auto target = claim();
   if (!target) return target.error();
   const auto acceptor = acceptor_of(library, socket, target->queue->home());
-  acceptor->shard()->execute(
-      std::make_unique<PostAccept>(acceptor, Acceptor::Accept{std::move(*target), address}));
+  acceptor->shard()->execute(make_task([acceptor, target = std::move(*target), address]() mutable {
+    acceptor->post({std::move(target), address});
+  }));
   return Status();
 }
 
@@ -117,7 +97,7 @@ enum class End { kOurs, kPeers };
 
 // The session knows where the kernel's socket does not carry the connection.
 Result<int> name_of(Library& library, int number, End end, sockaddr* address, socklen_t* length) {
-  const auto socket = library.sockets.find(number);
+  const auto socket = find_socket(library, number);
   if (!socket) return failure(EBADF);
   if (address == nullptr || length == nullptr) return failure(EFAULT);
   const Session* const session = socket->session();
@@ -167,14 +147,14 @@ int exs_socket(int domain, int type, int protocol) {
     options.provider = library.provider_wish();
     const auto descriptor = std::make_shared<KernelDescriptor>(std::move(made));
     const auto socket = std::make_shared<Socket>(descriptor, domain, std::move(options));
-    if (const Status status = library.sockets.insert(socket); !status.ok()) return failure(status);
+    if (const Status status = insert_socket(library, socket); !status.ok()) return failure(status);
     return socket->number();
   });
 }
 
 int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (socket->adopted() != Adopted::kNo)
       return api_result(kernel_status(kernel::bind(number, address, length)));
@@ -190,7 +170,7 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
 int exs_connect(int number, const struct sockaddr* address, socklen_t length, int flags, exs_qhandle_t queue,
                 exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (flags != 0) return failure(EINVAL);
     return api_result(connect_socket(*socket, address, length, claim_of(library, queue, handle)));
@@ -199,7 +179,7 @@ int exs_connect(int number, const struct sockaddr* address, socklen_t length, in
 
 int exs_accept(int number, exs_acceptaddr_t* address, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (flags != 0) return failure(EINVAL);
     return api_result(accept_on(library, *socket, address, claim_of(library, queue, handle)));
@@ -208,7 +188,7 @@ int exs_accept(int number, exs_acceptaddr_t* address, int flags, exs_qhandle_t q
 
 int exs_connect_sync(int number, const struct sockaddr* address, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     const auto queue = PrivateQueue::create(library);
     if (!queue) return failure(queue.error());
@@ -221,7 +201,7 @@ int exs_connect_sync(int number, const struct sockaddr* address, socklen_t lengt
 
 int exs_accept_sync(int number, struct sockaddr* address, socklen_t* length) {
   return api_call([&](Library& library) -> Result<int> {
-    const auto socket = library.sockets.find(number);
+    const auto socket = find_socket(library, number);
     if (!socket) return failure(EBADF);
     if (address != nullptr && length == nullptr) return failure(EFAULT);
     const auto queue = PrivateQueue::create(library);

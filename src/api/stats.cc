@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/api/adopt.h"
 #include "src/api/api_call.h"
 
 namespace exs {
@@ -16,13 +17,13 @@ exs_stats_t session_stats(Session& session) {
 
 exs_stats_t stats_on_shard(const Session& session) {
   const proto::Counters counters = session.counters();
-  const Session::Ended& ended = session.ended();
+  const Session::FinishedOperations& finished = session.finished();
   exs_stats_t stats{};
   stats.struct_bytes = sizeof stats;
-  stats.sends_done = ended.sends;
-  stats.recvs_done = ended.receives;
-  stats.sends_posted = ended.sends + session.open_count(proto::Direction::kSend);
-  stats.recvs_posted = ended.receives + session.open_count(proto::Direction::kReceive);
+  stats.sends_done = finished.sends;
+  stats.recvs_done = finished.receives;
+  stats.sends_posted = finished.sends + session.open_count(proto::Direction::kSend);
+  stats.recvs_posted = finished.receives + session.open_count(proto::Direction::kReceive);
   stats.bytes_sent = counters.bytes_sent;
   stats.bytes_received = counters.bytes_received;
   stats.adverts_sent = counters.adverts_sent;
@@ -37,14 +38,14 @@ exs_stats_t stats_on_shard(const Session& session) {
   stats.credit_stalls = counters.credit_stalls;
   stats.rdma_reads = counters.reads_posted;
   stats.ctrl_sends = counters.control_messages_sent;
-  stats.errors = ended.errors;
+  stats.errors = finished.errors;
   stats.credit_stall_ns = session.stalled_ns();
   stats.rdma_writes = counters.writes_posted;
   stats.notices_sent = counters.notices_sent;
   stats.notices_received = counters.notices_received;
   stats.combined_sends = counters.combined_sends;
-  stats.cancelled = ended.cancelled;
-  stats.timeouts = ended.timed_out;
+  stats.cancelled = finished.cancelled;
+  stats.timeouts = finished.timed_out;
   return stats;
 }
 
@@ -76,7 +77,7 @@ int exs_getstats(int number, exs_stats_t* stats) {
         if (Session* session = socket->session()) add_stats(found, session_stats(*session));
       }
     } else {
-      const auto socket = library.sockets.find(number);
+      const auto socket = find_socket(library, number);
       if (!socket) return failure(EBADF);
       if (Session* session = socket->session()) found = session_stats(*session);
     }

@@ -12,11 +12,11 @@ Result<ssize_t> move(Library& library, Direction direction, int socket, int flag
     return failure(status);
   auto waited = WaitedTransfers::on(library, socket);
   if (!waited) return failure(waited.error());
-  const Transfer transfer = waited->transfer(direction, flags);
+  const TransferRequest request = waited->request(direction, flags);
   const Status posted =
-      post_piece(library, transfer, waited->parties(), piece, operation_of(transfer, waited->parties()));
+      post_piece(library, request, waited->target(), piece, operation_of(request, waited->target()));
   if (!posted.ok()) return failure(posted);
-  const auto moved = waited->outcome(transfer, kNoDeadline);
+  const auto moved = waited->outcome(request, kNoDeadline);
   if (!moved) return failure(moved.error());
   return static_cast<ssize_t>(*moved);
 }

@@ -33,80 +33,72 @@ bool has_right(Access access, Access right) {
   return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
 }
 
-class SendAndShutDown final : public Task {
- public:
-  explicit SendAndShutDown(std::shared_ptr<Session> session) : session_(std::move(session)) {}
-  void carry(const Operation& operation) { operation_ = operation; }
-  void run(Shard&) override {
-    session_->carry_out(Direction::kSend, operation_);
-    session_->shutdown(SHUT_WR, {});
-  }
-
- private:
-  const std::shared_ptr<Session> session_;
-  Operation operation_;
-};
-
 // Queue and region stay until the event: neither can be deleted while its count says that we use it.
-Status launch(Place& place, const Transfer& transfer, const Parties& parties, Operation& operation,
-              Region* region, Attachment::Owner attachment) {
-  Session& session = *parties.session;
-  std::unique_ptr<SendAndShutDown> last;
-  if ((transfer.flags & EXS_SHUT_WR) != 0)
-    last = std::make_unique<SendAndShutDown>(session.shared_from_this());
+Status submit(OperationReservation& reservation, const TransferRequest& request, const TransferTarget& target,
+              Operation& operation, Region* region, Attachment::Owner attachment) {
+  Session& session = *target.session;
+  std::shared_ptr<Operation> last;
+  std::unique_ptr<Task> send_and_shut_down;
+  if ((request.flags & EXS_SHUT_WR) != 0) {  // what needs memory comes before what changes anything
+    last = std::make_shared<Operation>();
+    send_and_shut_down = make_task([session = session.shared_from_this(), last] {
+      session->carry_out(Direction::kSend, *last);
+      session->shutdown(SHUT_WR, {});
+    });
+  }
   if (region != nullptr && !region->use()) return Status(EINVAL);
-  place.hand_over();
+  reservation.hand_over();
   operation.tag.region = region;
   operation.tag.attachment = attachment.release();
   if (!last) {
-    session.post(transfer.direction, operation);
+    session.post(request.direction, operation);
     return Status();
   }
   session.forbid_sending();
-  last->carry(session.timed(transfer.direction, operation));
-  session.shard()->execute(std::move(last));
+  *last = session.timed(request.direction, operation);
+  session.shard()->execute(std::move(send_and_shut_down));
   return Status();
 }
 
-Status take_and_launch(const Transfer& transfer, const Parties& parties, Operation& operation, Region* region,
-                       Attachment::Owner attachment) {
-  Place place(parties, transfer.direction, operation.persistent);
-  if (!place.taken().ok()) return place.taken();
-  return launch(place, transfer, parties, operation, region, std::move(attachment));
+Status reserve_and_submit(const TransferRequest& request, const TransferTarget& target, Operation& operation,
+                          Region* region, Attachment::Owner attachment) {
+  OperationReservation reservation(target, request.direction, operation.persistent);
+  if (!reservation.status().ok()) return reservation.status();
+  return submit(reservation, request, target, operation, region, std::move(attachment));
 }
 
 // EAGAIN: no slot for the notices.
-Status attach_notice(Attachment& attachment, const Transfer& transfer, const Parties& parties,
+Status attach_notice(Attachment& attachment, const TransferRequest& request, const TransferTarget& target,
                      const Operation& operation) {
-  const auto& descriptor = parties.session->descriptor();
+  const auto& descriptor = target.session->descriptor();
   attachment.notice =
-      Notice::create(parties.queue->shared_from_this(),
-                     use_event(descriptor->number(), transfer.direction, operation), descriptor);
+      Notice::create(target.queue->shared_from_this(),
+                     use_event(descriptor->number(), request.direction, operation), descriptor);
   return attachment.notice ? Status() : Status(EAGAIN);
 }
 
-Status post_registered(const Transfer& transfer, const Parties& parties, Region& region,
+Status post_registered(const TransferRequest& request, const TransferTarget& target, Region& region,
                        Operation& operation) {
   operation.memory.key = region.key();
-  if (!operation.notify) return take_and_launch(transfer, parties, operation, &region, nullptr);
-  auto attachment = Attachment::create(parties.session->shard()->providers(), 1, 0);
+  if (!operation.notify) return reserve_and_submit(request, target, operation, &region, nullptr);
+  auto attachment = Attachment::create(target.session->shard()->providers(), 1, 0);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = operation.memory.address;
   attachment->posted_bytes = operation.memory.length_bytes;
-  if (const Status status = attach_notice(*attachment, transfer, parties, operation); !status.ok())
+  if (const Status status = attach_notice(*attachment, request, target, operation); !status.ok())
     return status;
-  return take_and_launch(transfer, parties, operation, &region, std::move(attachment));
+  return reserve_and_submit(request, target, operation, &region, std::move(attachment));
 }
 
 // Copied when it is small enough to travel in its advertisement, else registered for as long as it takes.
-Status post_unregistered(const Transfer& transfer, const Parties& parties, const Piece& piece,
+Status post_unregistered(const TransferRequest& request, const TransferTarget& target, const Piece& piece,
                          Operation& operation) {
-  if (piece.length_bytes == 0) return take_and_launch(transfer, parties, operation, nullptr, nullptr);
-  const bool copied = transfer.direction == Direction::kSend && !is_exposed(*parties.session, operation) &&
-                      piece.length_bytes <= parties.session->small_bytes();
+  if (piece.length_bytes == 0) return reserve_and_submit(request, target, operation, nullptr, nullptr);
+  const bool copied = request.direction == Direction::kSend && !is_exposed(*target.session, operation) &&
+                      piece.length_bytes <= target.session->small_bytes();
   if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
   auto attachment =
-      Attachment::create(parties.session->shard()->providers(), 1, copied ? piece.length_bytes : 0);
+      Attachment::create(target.session->shard()->providers(), 1, copied ? piece.length_bytes : 0);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = piece.address;
   attachment->posted_bytes = piece.length_bytes;
@@ -116,34 +108,34 @@ Status post_unregistered(const Transfer& transfer, const Parties& parties, const
     attachment->event_flags = EXS_EVF_COPIED;
     memory = attachment->own();
   }
-  const Access access = transfer.direction == Direction::kSend ? Access::kRemoteRead : Access::kLocal;
+  const Access access = request.direction == Direction::kSend ? Access::kRemoteRead : Access::kLocal;
   if (const Status status = attachment->add(memory, access); !status.ok()) return status;
   attachment->describe(operation);
-  return take_and_launch(transfer, parties, operation, nullptr, std::move(attachment));
+  return reserve_and_submit(request, target, operation, nullptr, std::move(attachment));
 }
 
 }  // namespace
 
-Place::Place(const Parties& parties, Direction direction, bool persistent)
-    : parties_(parties),
+OperationReservation::OperationReservation(const TransferTarget& target, Direction direction, bool persistent)
+    : target_(target),
       direction_(direction),
       persistent_(persistent),
-      taken_(parties.session->admit(direction, persistent)) {
-  if (!taken_.ok()) return;
-  held_ = parties.queue->reserve();
+      status_(target.session->admit(direction, persistent)) {
+  if (!status_.ok()) return;
+  held_ = target.queue->reserve();
   if (held_) return;
-  taken_ = Status(EAGAIN);
-  parties.session->withdraw(direction, persistent);
+  status_ = Status(EAGAIN);
+  target.session->withdraw(direction, persistent);
 }
 
-Place::~Place() {
+OperationReservation::~OperationReservation() {
   if (!held_) return;
-  parties_.queue->cancel_reservation();
-  parties_.session->withdraw(direction_, persistent_);
+  target_.queue->cancel_reservation();
+  target_.session->withdraw(direction_, persistent_);
 }
 
 // Only a message that travels inside its advertisement does without the peer reading our memory. One at an
-// offset is written when we know of the place, else advertised: that is seen when it leaves.
+// offset is written when we know where, else advertised: that is seen when it leaves.
 bool is_exposed(const Session& session, const Operation& operation) {
   if (session.carries_plain_bytes()) return false;
   return operation.never_immediate || operation.persistent || operation.at_offset ||
@@ -157,47 +149,47 @@ Status check_flags(Direction direction, int flags, CallKind kind) {
   return !persistent || (flags & kNotWithPersistent) != 0 ? Status(EOPNOTSUPP) : Status();
 }
 
-Result<Parties> find_socket(Library& library, int socket) {
-  Parties parties;
-  parties.held_socket = library.sockets.find(socket);
-  if (!parties.held_socket) return failure(EBADF);
-  if (const Status status = settle_anywhere(library, *parties.held_socket); !status.ok())
+Result<TransferTarget> find_session(Library& library, int socket) {
+  TransferTarget target;
+  target.held_socket = find_socket(library, socket);
+  if (!target.held_socket) return failure(EBADF);
+  if (const Status status = assign_any_home(library, *target.held_socket); !status.ok())
     return failure(status);
-  parties.session = parties.held_socket->session();
-  if (parties.session == nullptr) return failure(ENOTCONN);
-  return parties;
+  target.session = target.held_socket->session();
+  if (target.session == nullptr) return failure(ENOTCONN);
+  return target;
 }
 
-Result<Parties> find_parties(Library& library, const Transfer& transfer) {
-  Parties parties;
-  parties.held_socket = library.sockets.find(transfer.socket);
-  if (!parties.held_socket) return failure(EBADF);
-  if (const Status status = settle(library, *parties.held_socket, transfer.queue); !status.ok())
+Result<TransferTarget> find_target(Library& library, const TransferRequest& request) {
+  TransferTarget target;
+  target.held_socket = find_socket(library, request.socket);
+  if (!target.held_socket) return failure(EBADF);
+  if (const Status status = assign_home(library, *target.held_socket, request.queue); !status.ok())
     return failure(status);
-  parties.session = parties.held_socket->session();
-  if (parties.session == nullptr) return failure(ENOTCONN);
-  parties.held_queue = library.queues.find(transfer.queue);
-  if (!parties.held_queue) return failure(EBADF);
-  parties.queue = parties.held_queue.get();
+  target.session = target.held_socket->session();
+  if (target.session == nullptr) return failure(ENOTCONN);
+  target.held_queue = library.queues.find(request.queue);
+  if (!target.held_queue) return failure(EBADF);
+  target.queue = target.held_queue.get();
   // Nobody tells when plain bytes have reached the peer's memory.
-  if ((transfer.flags & EXS_NO_IMMEDIATE) != 0 && parties.session->carries_plain_bytes())
+  if ((request.flags & EXS_NO_IMMEDIATE) != 0 && target.session->carries_plain_bytes())
     return failure(EOPNOTSUPP);
-  return parties;
+  return target;
 }
 
-Result<Parties> peek_parties(Library& library, const Transfer& transfer) {
-  const Socket* const socket = library.sockets.peek(transfer.socket);
-  if (socket == nullptr) return find_parties(library, transfer);
-  Parties parties;
-  parties.session = socket->session();
-  if (parties.session == nullptr) return failure(ENOTCONN);
-  parties.queue = library.queues.peek(transfer.queue);
-  if (parties.queue == nullptr) return failure(EBADF);
-  return parties;
+Result<TransferTarget> peek_target(Library& library, const TransferRequest& request) {
+  const Socket* const socket = library.sockets.peek(request.socket);
+  if (socket == nullptr) return find_target(library, request);
+  TransferTarget target;
+  target.session = socket->session();
+  if (target.session == nullptr) return failure(ENOTCONN);
+  target.queue = library.queues.peek(request.queue);
+  if (target.queue == nullptr) return failure(EBADF);
+  return target;
 }
 
-Operation operation_of(const Transfer& transfer, const Parties& parties) {
-  const auto asked = [&](int flag) { return (transfer.flags & flag) != 0; };
+Operation operation_of(const TransferRequest& request, const TransferTarget& target) {
+  const auto asked = [&](int flag) { return (request.flags & flag) != 0; };
   Operation operation;
   operation.never_immediate = asked(EXS_NO_IMMEDIATE);
   operation.persistent = asked(EXS_PERSISTENT);
@@ -205,8 +197,8 @@ Operation operation_of(const Transfer& transfer, const Parties& parties) {
   operation.wait_all = asked(MSG_WAITALL);
   operation.more = asked(MSG_MORE);
   operation.tag.no_event = asked(EXS_NO_EVENT);
-  operation.tag.queue = parties.queue;
-  operation.tag.handle = transfer.handle;
+  operation.tag.queue = target.queue;
+  operation.tag.handle = request.handle;
   return operation;
 }
 
@@ -221,26 +213,26 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
   return exposed && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES) : Status();
 }
 
-Status post_piece(Library& library, const Transfer& transfer, const Parties& parties, const Piece& piece,
-                  Operation operation) {
-  if ((operation.persistent || operation.at_offset) && !parties.session->allows_persistent())
+Status post_piece(Library& library, const TransferRequest& request, const TransferTarget& target,
+                  const Piece& piece, Operation operation) {
+  if ((operation.persistent || operation.at_offset) && !target.session->allows_persistent())
     return Status(EOPNOTSUPP);
   operation.memory = {piece.address, piece.length_bytes, {}};
   operation.tag.memory_handle = piece.region;
   const bool registered = piece.region != EXS_MHANDLE_UNREGISTERED;
   if (operation.persistent && (!registered || piece.length_bytes == 0)) return Status(EINVAL);
-  if (!registered) return post_unregistered(transfer, parties, piece, operation);
+  if (!registered) return post_unregistered(request, target, piece, operation);
   const ReadSection section;
   Region* const region = library.regions.peek(piece.region);
   if (region == nullptr) return Status(EINVAL);
-  const Status status = check_piece(piece, *region, *parties.session, transfer.direction, operation);
-  return status.ok() ? post_registered(transfer, parties, *region, operation) : status;
+  const Status status = check_piece(piece, *region, *target.session, request.direction, operation);
+  return status.ok() ? post_registered(request, target, *region, operation) : status;
 }
 
-Status post_attached(Place& place, const Transfer& transfer, const Parties& parties,
-                     Attachment::Owner attachment, Operation operation) {
+Status post_attached(OperationReservation& reservation, const TransferRequest& request,
+                     const TransferTarget& target, Attachment::Owner attachment, Operation operation) {
   attachment->describe(operation);
-  return launch(place, transfer, parties, operation, nullptr, std::move(attachment));
+  return submit(reservation, request, target, operation, nullptr, std::move(attachment));
 }
 
 }  // namespace exs

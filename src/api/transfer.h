@@ -8,7 +8,7 @@
 namespace exs {
 
 // The arguments of a post, but for its memory.
-struct Transfer {
+struct TransferRequest {
   proto::Direction direction = proto::Direction::kSend;
   int socket = -1;
   int flags = 0;
@@ -29,39 +29,39 @@ enum class CallKind : std::uint8_t { kPlain, kAtOffset, kVector, kSync };
 Status check_flags(proto::Direction direction, int flags, CallKind kind);
 
 // Who takes part in a post. Alive through the call: held here, or seen in the call's ReadSection.
-struct Parties {
+struct TransferTarget {
   Session* session = nullptr;
   EventQueue* queue = nullptr;
   std::shared_ptr<Socket> held_socket;
   std::shared_ptr<EventQueue> held_queue;
 };
 // Both: EBADF; ENOTCONN; EOPNOTSUPP. In a ReadSection, without holding them where that can be; or anywhere.
-Result<Parties> peek_parties(Library& library, const Transfer& transfer);
-Result<Parties> find_parties(Library& library, const Transfer& transfer);
-Result<Parties> find_socket(Library& library, int socket);  // without a queue
+Result<TransferTarget> peek_target(Library& library, const TransferRequest& request);
+Result<TransferTarget> find_target(Library& library, const TransferRequest& request);
+Result<TransferTarget> find_session(Library& library, int socket);  // without a queue
 
-// A place at the session and a slot of the queue, both or none; given back unless an operation takes them
+// One more operation at the session and a slot of the queue, both or none; given back unless an operation takes them
 // over.
-class Place {
+class OperationReservation {
  public:
-  Place(const Parties& parties, proto::Direction direction, bool persistent);
-  ~Place();
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  OperationReservation(const TransferTarget& target, proto::Direction direction, bool persistent);
+  ~OperationReservation();
+  OperationReservation(const OperationReservation&) = delete;
+  OperationReservation& operator=(const OperationReservation&) = delete;
   // EAGAIN, EBUSY, ENOTCONN, EPIPE: none.
-  [[nodiscard]] Status taken() const noexcept { return taken_; }
+  [[nodiscard]] Status status() const noexcept { return status_; }
   void hand_over() noexcept { held_ = false; }
 
  private:
-  const Parties& parties_;
+  const TransferTarget& target_;
   const proto::Direction direction_;
   const bool persistent_;
-  Status taken_;
+  Status status_;
   bool held_ = false;
 };
 
-// What the flags and the parties say of the operation.
-proto::Operation operation_of(const Transfer& transfer, const Parties& parties);
+// What the flags and the target say of the operation.
+proto::Operation operation_of(const TransferRequest& request, const TransferTarget& target);
 
 // Whether the peer may have to read the memory of the send: all but a message that travels inside its
 // advertisement, and a write. `memory` of the operation has the whole length.
@@ -71,10 +71,10 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
                    proto::Direction direction, const proto::Operation& operation);
 
 // A post of one piece of memory.
-Status post_piece(Library& library, const Transfer& transfer, const Parties& parties, const Piece& piece,
-                  proto::Operation operation);
+Status post_piece(Library& library, const TransferRequest& request, const TransferTarget& target,
+                  const Piece& piece, proto::Operation operation);
 // A post of what `attachment` holds.
-Status post_attached(Place& place, const Transfer& transfer, const Parties& parties,
-                     Attachment::Owner attachment, proto::Operation operation);
+Status post_attached(OperationReservation& reservation, const TransferRequest& request,
+                     const TransferTarget& target, Attachment::Owner attachment, proto::Operation operation);
 
 }  // namespace exs

@@ -55,10 +55,10 @@ Result<Lengths> lengths_of(std::span<const Element> elements) {
 // Puts the elements of one post together.
 class Builder {
  public:
-  Builder(Library& library, const Parties& parties, Direction direction, const Operation& operation,
+  Builder(Library& library, const TransferTarget& target, Direction direction, const Operation& operation,
           Attachment& attachment, bool gathers)
       : library_(library),
-        parties_(parties),
+        target_(target),
         direction_(direction),
         operation_(operation),
         attachment_(attachment),
@@ -88,7 +88,7 @@ class Builder {
       return piece.length_bytes == 0 || is_mapped(piece.address, piece.length_bytes) ? Status()
                                                                                      : Status(EFAULT);
     region = library_.regions.find(piece.region);
-    return region ? check_piece(piece, *region, *parties_.session, direction_, operation_) : Status(EINVAL);
+    return region ? check_piece(piece, *region, *target_.session, direction_, operation_) : Status(EINVAL);
   }
   Status add_file(const Element& element) {
     const auto into = take_own(element.piece.length_bytes);
@@ -105,7 +105,7 @@ class Builder {
   }
 
   Library& library_;
-  const Parties& parties_;
+  const TransferTarget& target_;
   const Direction direction_;
   const Operation& operation_;
   Attachment& attachment_;
@@ -120,32 +120,32 @@ Result<Element> element_of(const exs_iovec_t& vector) {
   return Element{{static_cast<std::byte*>(vector.iov_base), vector.iov_len, vector.iov_mhandle}, -1, 0};
 }
 
-// The place is taken before any file is read: who finds none has lost no time.
-Status post_elements(Library& library, const Transfer& transfer, const Parties& parties,
+// The reservation comes before any file is read: a call that gets none has lost no time.
+Status post_elements(Library& library, const TransferRequest& request, const TransferTarget& target,
                      std::span<const Element> elements, std::uint8_t event_type, const void* posted) {
   const auto lengths = lengths_of(elements);
   if (!lengths) return lengths.error();
   if (lengths->file_bytes > 0 && !fits_memory(lengths->file_bytes)) return Status(ENOMEM);
-  Operation operation = operation_of(transfer, parties);
+  Operation operation = operation_of(request, target);
   operation.memory.length_bytes = lengths->all_bytes;
   operation.tag.event_type = event_type;
-  const bool gathers = transfer.direction == Direction::kSend && !lengths->all_registered &&
-                       lengths->all_bytes <= parties.session->small_bytes() &&
-                       !is_exposed(*parties.session, operation);
+  const bool gathers = request.direction == Direction::kSend && !lengths->all_registered &&
+                       lengths->all_bytes <= target.session->small_bytes() &&
+                       !is_exposed(*target.session, operation);
   auto attachment =
-      Attachment::create(parties.session->shard()->providers(), std::max<std::size_t>(elements.size(), 1),
+      Attachment::create(target.session->shard()->providers(), std::max<std::size_t>(elements.size(), 1),
                          gathers ? lengths->all_bytes : lengths->file_bytes);
   if (!attachment) return Status(ENOMEM);
   attachment->posted = posted;
   if (!attachment->own().empty()) attachment->event_flags = EXS_EVF_COPIED;
-  Place place(parties, transfer.direction, false);
-  if (!place.taken().ok()) return place.taken();
-  Builder builder(library, parties, transfer.direction, operation, *attachment, gathers);
+  OperationReservation reservation(target, request.direction, false);
+  if (!reservation.status().ok()) return reservation.status();
+  Builder builder(library, target, request.direction, operation, *attachment, gathers);
   for (const Element& element : elements) {
     if (const Status status = builder.add(element); !status.ok()) return status;
   }
   if (const Status status = builder.finish(); !status.ok()) return status;
-  return post_attached(place, transfer, parties, std::move(attachment), operation);
+  return post_attached(reservation, request, target, std::move(attachment), operation);
 }
 
 }  // namespace exs

@@ -19,7 +19,7 @@ Result<Element> element_of(const exs_iovec_t& vector);
 // Posts the elements; the event has the type, and `posted` as what was posted. Small unregistered memory and
 // files are copied, files also when they are large. EINVAL together too long, or a file is too short; what
 // the checks of a piece, the provider and pread() say.
-Status post_elements(Library& library, const Transfer& transfer, const Parties& parties,
+Status post_elements(Library& library, const TransferRequest& request, const TransferTarget& target,
                      std::span<const Element> elements, std::uint8_t event_type, const void* posted);
 
 }  // namespace exs

@@ -5,32 +5,32 @@
 namespace exs {
 
 Result<WaitedTransfers> WaitedTransfers::on(Library& library, int socket) {
-  auto parties = find_socket(library, socket);
-  if (!parties) return failure(parties.error());
-  PrivateQueue queue(parties->session->shard());
-  parties->held_queue = queue.queue();
-  parties->queue = parties->held_queue.get();
-  return WaitedTransfers(std::move(*parties), std::move(queue));
+  auto target = find_session(library, socket);
+  if (!target) return failure(target.error());
+  PrivateQueue queue(target->session->shard());
+  target->held_queue = queue.queue();
+  target->queue = target->held_queue.get();
+  return WaitedTransfers(std::move(*target), std::move(queue));
 }
 
 // The handle is like no other while the queue lives.
-Transfer WaitedTransfers::transfer(proto::Direction direction, int flags) const {
-  return {direction, parties_.held_socket->number(), flags, EXS_QHANDLE_INVALID, parties_.queue};
+TransferRequest WaitedTransfers::request(proto::Direction direction, int flags) const {
+  return {direction, target_.held_socket->number(), flags, EXS_QHANDLE_INVALID, target_.queue};
 }
 
-Result<std::size_t> WaitedTransfers::outcome(const Transfer& transfer, std::uint64_t deadline_ns) {
+Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std::uint64_t deadline_ns) {
   exs_event_t event{};
   int reason = 0;  // why it was taken back
   for (;;) {
     const auto limit = WaitLimit::until(reason == 0 ? deadline_ns : kNoDeadline);
-    const auto taken = wait_for_events(*parties_.queue, &event, 1, 1, limit);
+    const auto taken = wait_for_events(*target_.queue, &event, 1, 1, limit);
     if (taken && *taken == 1) break;
     if (reason != 0) continue;
     reason = taken ? ETIMEDOUT : taken.error().error();
     proto::Selection selection;
     selection.any_handle = false;
-    selection.handle = transfer.handle;
-    cancel_on(*parties_.held_socket, selection);
+    selection.handle = request.handle;
+    cancel_on(*target_.held_socket, selection);
   }
   const std::size_t moved = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
   if (event.exs_evt_errno == 0 || (reason != 0 && moved > 0)) return moved;

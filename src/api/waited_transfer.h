@@ -12,19 +12,19 @@ class WaitedTransfers {
   static Result<WaitedTransfers> on(Library& library, int socket);
 
   // Where and how to post: the caller adds flags and what the operation is for.
-  [[nodiscard]] const Parties& parties() const noexcept { return parties_; }
-  [[nodiscard]] Transfer transfer(proto::Direction direction, int flags) const;
+  [[nodiscard]] const TransferTarget& target() const noexcept { return target_; }
+  [[nodiscard]] TransferRequest request(proto::Direction direction, int flags) const;
 
   // Waits for the event of what was just posted, and returns how many bytes moved. When a signal is caught
   // (EINTR) or at `deadline_ns` (ETIMEDOUT), the operation is taken back; one that the peer has begun with is
   // waited for, and its bytes count.
-  Result<std::size_t> outcome(const Transfer& transfer, std::uint64_t deadline_ns);
+  Result<std::size_t> outcome(const TransferRequest& request, std::uint64_t deadline_ns);
 
  private:
-  WaitedTransfers(Parties parties, PrivateQueue queue)
-      : parties_(std::move(parties)), queue_(std::move(queue)) {}
+  WaitedTransfers(TransferTarget target, PrivateQueue queue)
+      : target_(std::move(target)), queue_(std::move(queue)) {}
 
-  Parties parties_;
+  TransferTarget target_;
   PrivateQueue queue_;
 };
 

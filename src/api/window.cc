@@ -14,7 +14,7 @@ class WindowReader {
                std::uint64_t deadline_ns)
       : library_(library),
         waited_(waited),
-        transfer_(waited.transfer(Direction::kReceive, 0)),
+        request_(waited.request(Direction::kReceive, 0)),
         window_offset_(window_offset),
         deadline_ns_(deadline_ns) {}
 
@@ -36,34 +36,34 @@ class WindowReader {
   [[nodiscard]] bool is_open() const { return counter_ % 2 != 0; }
 
   [[nodiscard]] proto::Operation operation_at(std::uint64_t offset) const {
-    proto::Operation operation = operation_of(transfer_, waited_.parties());
+    proto::Operation operation = operation_of(request_, waited_.target());
     operation.at_offset = true;
     operation.offset = offset;
     return operation;
   }
 
   Status read(const Piece& into, std::uint64_t offset) {
-    const Status posted = post_piece(library_, transfer_, waited_.parties(), into, operation_at(offset));
+    const Status posted = post_piece(library_, request_, waited_.target(), into, operation_at(offset));
     return posted.ok() ? wait(into.length_bytes) : posted;
   }
 
   // As read() of unregistered memory, but that the memory is ours and needs no check.
   Status read_counter() {
-    const Parties& parties = waited_.parties();
-    auto attachment = Attachment::create(parties.session->shard()->providers(), 1, 0);
+    const TransferTarget& target = waited_.target();
+    auto attachment = Attachment::create(target.session->shard()->providers(), 1, 0);
     if (!attachment) return Status(ENOMEM);
     const auto memory = std::as_writable_bytes(std::span(&counter_, 1));
     if (const Status status = attachment->add(memory, Access::kLocal); !status.ok()) return status;
-    Place place(parties, Direction::kReceive, false);
-    if (!place.taken().ok()) return place.taken();
+    OperationReservation reservation(target, Direction::kReceive, false);
+    if (!reservation.status().ok()) return reservation.status();
     const Status posted =
-        post_attached(place, transfer_, parties, std::move(attachment), operation_at(window_offset_));
+        post_attached(reservation, request_, target, std::move(attachment), operation_at(window_offset_));
     return posted.ok() ? wait(memory.size()) : posted;
   }
 
   // A window that changes all the time is given up here, too.
   Status wait(std::size_t length_bytes) {
-    const auto moved = waited_.outcome(transfer_, deadline_ns_);
+    const auto moved = waited_.outcome(request_, deadline_ns_);
     if (!moved) return moved.error();
     if (*moved != length_bytes) return Status(ECANCELED);
     return deadline_ns_ != kNoDeadline && Clock().now_ns() >= deadline_ns_ ? Status(ETIMEDOUT) : Status();
@@ -71,7 +71,7 @@ class WindowReader {
 
   Library& library_;
   WaitedTransfers& waited_;
-  const Transfer transfer_;
+  const TransferRequest request_;
   const std::uint64_t window_offset_;
   const std::uint64_t deadline_ns_;
   std::uint64_t counter_ = 0;
@@ -87,7 +87,7 @@ ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t r
   return api_call<ssize_t>(-1, [&](Library& library) -> Result<ssize_t> {
     auto waited = WaitedTransfers::on(library, socket);
     if (!waited) return failure(waited.error());
-    if (!waited->parties().session->allows_persistent()) return failure(EOPNOTSUPP);
+    if (!waited->target().session->allows_persistent()) return failure(EOPNOTSUPP);
     if (window_offset % alignof(exs_window_t) != 0 || length == 0) return failure(EINVAL);
     const std::uint64_t deadline_ns =
         timeout_ns < 0 ? kNoDeadline : Clock().deadline_after(static_cast<std::uint64_t>(timeout_ns));

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(close_is_refused_while_anything_is_under_way) {
   BOOST_TEST((queue->close(false) == Status(EBUSY)));
   queue->cancel_reservation();
   {
-    const EventQueue::Visit visit(*queue);
+    const EventQueue::WaitScope scope(*queue);
     BOOST_TEST((queue->close(false) == Status(EBUSY)));
     BOOST_TEST(!queue->closed());
   }

@@ -13,16 +13,16 @@
 namespace exs {
 
 // Thread: shard. A member of what it looks after.
-class Vigil {
+class ClosedSocketCheck {
  public:
   // `still_waits` looks, and answers.
-  Vigil(Shard& shard, std::function<bool()> still_waits)
+  ClosedSocketCheck(Shard& shard, std::function<bool()> still_waits)
       : shard_(shard),
         still_waits_(std::move(still_waits)),
         next_([this](std::uint64_t now_ns) { look(now_ns); }) {}
 
   // Something waits. `owner`: of this object.
-  void keep(const std::shared_ptr<void>& owner) {
+  void start(const std::shared_ptr<void>& owner) {
     shard_.assert_held();
     if (next_.is_set()) return;
     owner_ = owner;
