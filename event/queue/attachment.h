@@ -1,5 +1,5 @@
-// What an operation holds on to when it is more than one piece of registered memory: the uses of several
-// regions, memory registered for its duration, bytes copied when it was posted, the notice to its owner.
+// What an operation holds besides one piece of registered memory: uses of several regions, memory registered
+// for the duration of the operation, bytes copied when it was posted, the notice to its owner.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace exs {
 
-// One allocation: itself, its pieces, then its own bytes. Gives back everything when it dies. Thread: the
-// poster's, then the shard's.
+// One allocation: the object, its pieces, then its own bytes. The destructor gives everything back. Thread:
+// the posting thread, then the shard.
 class Attachment {
  public:
   struct Destroyer {
@@ -21,21 +21,21 @@ class Attachment {
   };
   using Owner = std::unique_ptr<Attachment, Destroyer>;
 
-  // Room for so many pieces and so many bytes of its own. Null: no memory.
+  // With room for that many pieces and own bytes. Null: no memory.
   static Owner create(ProviderSet& providers, std::size_t pieces_max, std::size_t own_bytes) noexcept;
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
-  // The next piece: memory inside `region`, which is in use from now on. EINVAL: it is being deregistered.
+  // Adds memory inside `region`, and a use of the region. EINVAL: the region is being deregistered.
   Status add(Region& region, std::byte* address, std::size_t length_bytes);
-  // The next piece: other memory, registered until the end. What the provider says.
+  // Adds other memory, registered until the end of the attachment. Returns the error of the provider.
   Status add(std::span<std::byte> memory, Access access);
 
   [[nodiscard]] std::span<std::byte> own() noexcept { return {own_, own_bytes_}; }
-  // The memory of the operation: its pieces, or the only one.
+  // Sets the memory of the operation: a list of pieces, or the only piece.
   void describe(proto::Operation& operation) const noexcept;
 
-  // For the event: what was posted, and what is to be told of it.
+  // For the event of the operation.
   const void* posted = nullptr;
   std::size_t posted_bytes = 0;
   std::uint32_t event_flags = 0;
@@ -49,7 +49,7 @@ class Attachment {
 
   ProviderSet& providers_;
   LocalSlice* const slices_;
-  Region** const regions_;  // of each piece; null: the key of the slice is ours
+  Region** const regions_;  // of each piece; null: the attachment registered the piece
   std::byte* const own_;
   const std::size_t own_bytes_;
   std::size_t pieces_ = 0;

@@ -1,4 +1,4 @@
-// Where the one event of a control operation (connect, accept, poll, shutdown, close) goes.
+// Where the event of a control operation (connect, accept, poll, shutdown, close) goes.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace exs {
 
-// A slot of `queue` is reserved for it; null: nobody wants one.
+// A slot of `queue` is reserved for the event; null: no event is wanted.
 struct ControlTarget {
   std::shared_ptr<EventQueue> queue;
   exs_ahandle_t handle = nullptr;
 };
 
-// An event of `type` about the socket with this number, to be completed and pushed.
+// An event of `type` about the socket with this number, for the caller to complete and push.
 exs_event_t control_event(const ControlTarget& target, const KernelDescriptor& number, int type, int error);
 
 }  // namespace exs

@@ -25,7 +25,7 @@ void lower_event(int descriptor) {
   [[maybe_unused]] const auto taken = kernel::read(descriptor, &count, sizeof count);
 }
 
-// Fails when the process has too many signals waiting, and then it will look anyway.
+// Fails if too many signals are pending in the process, which then has a reason to look already.
 void send(const exs_signal_t& signal) {
   sigval value{};
   value.sival_ptr = signal.exs_sig_value;
@@ -44,13 +44,13 @@ bool EventQueue::reserve() {
   return true;
 }
 
-// With the slot free, another thread may delete the queue at once: letting go of the lock is the last touch.
+// Another thread may delete the queue as soon as the slot is free, so nothing is touched after the unlock.
 void EventQueue::cancel_reservation() {
   LockGuard guard(mutex_);
   --reserved_;
 }
 
-// Likewise, unless somebody is to hear of the event.
+// The same holds here, unless somebody has to be notified.
 void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
   Listeners due;
   {
@@ -146,7 +146,7 @@ void EventQueue::take_front(exs_event_t& out) {
     out = notice->take();
     entry.notice = nullptr;
   }
-  // When it was the last holder this closes the kernel descriptor, or ends the notice.
+  // The last reference closes the kernel descriptor, or destroys the notice.
   entry.held = nullptr;
   entries_.drop_front();
   count_.store(entries_.count(), std::memory_order_relaxed);
@@ -183,7 +183,7 @@ void EventQueue::awake_as_leader() {
 bool EventQueue::sleep_as_follower(std::size_t min) {
   LockGuard guard(mutex_);
   if (!wants_sleep(min)) return false;
-  // The wake-up of another follower that has not come round yet must stay.
+  // The wake-up of another follower that has not woken yet must stay.
   if (!followers_are_due()) lower_event(follower_fd_.get());
   follower_mins_.push_back(min);
   return true;
@@ -237,7 +237,8 @@ Status EventQueue::close(bool force) {
   bool leader = false;
   {
     LockGuard guard(mutex_);
-    if (!force && (reserved_ > entries_.count() || notices_ > 0 || waiting_threads_ > 0)) return Status(EBUSY);
+    if (!force && (reserved_ > entries_.count() || notices_ > 0 || waiting_threads_ > 0))
+      return Status(EBUSY);
     closed_ = true;
     exs_event_t dropped;
     while (!entries_.empty()) take_front(dropped);

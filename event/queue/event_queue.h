@@ -1,10 +1,10 @@
-// What users dequeue from. A post reserves a slot before anything else happens and keeps it until its event
-// is dequeued, so push() always finds room.
+// An event queue. A post reserves a slot before anything else happens and keeps it until its event is
+// dequeued, so push() always finds room.
 //
-// Sleepers. A thread that waits for this queue sleeps in one of two places: as leader, on the watch of its
-// home shard, or as follower, on this queue's own descriptor. push() wakes whichever is asleep once enough
-// events are there. A thread announces itself under the mutex and looks at the count in the same critical
-// section, so no wake-up is lost.
+// Sleepers. A thread that waits for this queue sleeps in one of two places: as leader, on the descriptors of
+// its home shard, or as follower, on this queue's own descriptor. push() wakes the sleepers for whom enough
+// events are there. A thread announces itself and reads the count in the same critical section, so no wake-up
+// is lost.
 #pragma once
 
 #include <cstddef>
@@ -39,25 +39,25 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
   void push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) EXS_EXCLUDES(mutex_);
 
-  // For Notice: it holds its slot also while no event of it waits.
+  // For Notice, which holds its slot even while none of its events waits.
   [[nodiscard]] bool reserve_for_notice() EXS_EXCLUDES(mutex_);
   void tell(Notice& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
   void end_notice(Notice& notice) EXS_EXCLUDES(mutex_);
 
-  // Takes up to `max` events if at least `min` are there, else none.
+  // Takes up to `max` events if there are at least `min`, else none.
   std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
 
-  // At least `min` events are there, or none will come: the queue is closed.
+  // True: there are at least `min` events, or none will come because the queue is closed.
   [[nodiscard]] bool is_due(std::size_t min) EXS_EXCLUDES(mutex_);
 
-  // Announces a sleeper that wants `min` events. False: they are here (or the queue is closed), do not sleep.
+  // Announces a sleeper that wants `min` events. False: they are there, or the queue is closed: do not sleep.
   [[nodiscard]] bool sleep_as_leader(std::size_t min) EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool sleep_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);
   void awake_as_leader() EXS_EXCLUDES(mutex_);
-  void awake_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);  // `min` as it was announced
+  void awake_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);  // `min`: as announced
   [[nodiscard]] int follower_fd() const noexcept { return follower_fd_.get(); }
 
-  // Readable while events are there. Made by the first call.
+  // A descriptor that is readable while there are events. Created by the first call.
   Result<int> ready_fd() EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool has_ready_fd() const noexcept { return has_ready_fd_.load(std::memory_order_relaxed); }
 
@@ -71,12 +71,12 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_.load(std::memory_order_relaxed); }
   void set_spin_ns(std::uint64_t spin_ns) noexcept { spin_ns_.store(spin_ns, std::memory_order_relaxed); }
 
-  // Sent to the process whenever the queue stops being empty.
+  // A signal to the process whenever the queue stops being empty.
   void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_signal_t signal() EXS_EXCLUDES(mutex_);
 
-  // Whether who found events at once should look at the network nevertheless: else a thread whose posts keep
-  // it in events would leave all that arrives to the engine, and the two would contend for the shard.
+  // Whether a thread that found events at once should drive the shard nevertheless. Otherwise a thread that
+  // always finds events would leave all that arrives to the engine, and the two would contend for the shard.
   [[nodiscard]] bool look_is_due() noexcept {
     const std::uint32_t takes = takes_.load(std::memory_order_relaxed) + 1;
     takes_.store(takes, std::memory_order_relaxed);
@@ -88,7 +88,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
   Status close(bool force) EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool closed() EXS_EXCLUDES(mutex_);
-  // A thread is inside a wait for this queue while one of these lives.
+  // Marks the calling thread as waiting for this queue.
   class WaitScope {
    public:
     explicit WaitScope(EventQueue& queue) : queue_(queue) { ++queue_.waiting_threads_; }
@@ -106,13 +106,13 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     std::shared_ptr<void> held;  // the descriptor number in the event, or the notice
     Notice* notice = nullptr;    // the event is made when it is taken
   };
-  // Who is to hear of it, once the mutex is free.
+  // Whom to notify of an event, once the mutex is free.
   struct Listeners {
     bool leader = false;
     bool followers = false;
     bool signalled = false;
     exs_signal_t signal{};
-    std::shared_ptr<EventQueue> self;  // who dequeues the event may delete the queue at once
+    std::shared_ptr<EventQueue> self;  // whoever dequeues the event may delete the queue at once
   };
   // The last entry is complete.
   [[nodiscard]] bool has_listeners() const EXS_REQUIRES(mutex_);
@@ -129,22 +129,23 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   const std::shared_ptr<Shard> home_;
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
-  std::atomic<std::uint32_t> takes_{0};            // without a look; threads may count each other's away
+  std::atomic<std::uint32_t> takes_{0};            // since the last drive; a racing increment may be lost
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
-  // Written under the mutex, read without: by checks that are as good a moment later.
+  // Written under the mutex, read without it by checks that may be a moment late.
   std::atomic<std::size_t> depth_;
   std::atomic<bool> has_ready_fd_{false};
-  std::atomic<int> waiting_threads_{0};  // close() may miss one that comes in: it finds the queue closed
+  // close() may miss a thread that comes in, which then finds the queue closed.
+  std::atomic<int> waiting_threads_{0};
 
-  std::atomic<std::size_t> count_{0};  // of entries_: the same, for who only wants to know
+  std::atomic<std::size_t> count_{0};  // of entries_; written under the mutex, read without it
 
   LeafLock mutex_;
   Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, operations under way and notices
-  std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // that have not ended
+  std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // not ended
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
-  std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // the wishes of those asleep
+  std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // of the followers asleep
   UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
   exs_signal_t signal_ EXS_GUARDED_BY(mutex_){};
   bool closed_ EXS_GUARDED_BY(mutex_) = false;

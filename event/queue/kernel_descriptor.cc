@@ -8,8 +8,8 @@
 
 namespace exs {
 
-// dup3 closes what the number meant and puts a placeholder there in one step. Without a descriptor for the
-// placeholder the socket is closed with the last event.
+// dup3 closes the socket and puts a placeholder under its number in one step. If there is no descriptor for
+// the placeholder, the socket is closed with the last event.
 void KernelDescriptor::close_socket() const noexcept {
   if (!ours_.load(std::memory_order_acquire) || !is_there()) return;
   const UniqueFd placeholder(kernel::eventfd(0, EFD_CLOEXEC));

@@ -1,8 +1,8 @@
 // The kernel descriptor behind an exs descriptor, and so its number. Shared by the socket, its session and
 // every event that names the number: the kernel may hand the number out again only when all are gone.
 //
-// An adopted one is the application's, who may close it, and get its number again for another socket, at any
-// time: is_there() before every touch. What cannot be excluded: a close between is_there() and the touch.
+// An adopted descriptor is the application's, which may close it and get its number for another socket at any
+// time: call is_there() before every use. A close between is_there() and the use cannot be excluded.
 #pragma once
 
 #include <atomic>
@@ -19,31 +19,31 @@ class KernelDescriptor {
  public:
   explicit KernelDescriptor(UniqueFd descriptor) noexcept
       : number_(descriptor.get()), descriptor_(std::move(descriptor)) {}
-  // Adopts.
+  // Adopts the application's socket.
   KernelDescriptor(int number, std::uint64_t cookie) noexcept : number_(number), cookie_(cookie) {}
 
   [[nodiscard]] int number() const noexcept { return number_; }
   [[nodiscard]] bool adopted() const noexcept { return cookie_.has_value(); }
 
-  // Adopted: the socket itself.
+  // Adopted: the identity of the socket.
   [[nodiscard]] std::uint64_t cookie() const noexcept { return cookie_.value_or(0); }
   // Adopted: the number still means the socket it meant. A system call.
   [[nodiscard]] bool is_there() const { return socket_cookie(number_) == cookie_; }
-  // Adopted: the application has told us to close it; the number is ours from now on. Once, by whoever took
-  // the socket out of the descriptor table.
+  // Adopted: the application has called exs_close, so the number is the library's from now on. Called once,
+  // by the thread that removed the socket from the descriptor table.
   void take_over() noexcept {
     descriptor_ = UniqueFd(number_);
     ours_.store(true, std::memory_order_release);
   }
-  // Adopted: if it was taken over, closes the socket at once, while the number stays taken until the last who
-  // names it is gone.
+  // Adopted: if it was taken over, closes the socket at once. The number stays taken until the last reference
+  // to this object is gone.
   void close_socket() const noexcept;
 
  private:
   const int number_;
   const std::optional<std::uint64_t> cookie_;
   UniqueFd descriptor_;
-  std::atomic<bool> ours_{false};  // adopted ones: written once, read by the shard
+  std::atomic<bool> ours_{false};  // adopted: taken over; written once, read by the shard
 };
 
 }  // namespace exs

@@ -1,4 +1,4 @@
-// Registered memory: the range, the rights, and how many operations use it now.
+// Registered memory: its range, its access rights, and how many operations use it.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class Region : public std::enable_shared_from_this<Region> {
   [[nodiscard]] MemoryKey key() const noexcept { return key_; }
   [[nodiscard]] bool allocated() const noexcept { return allocated_; }
 
-  // An operation begins to use the region. False: it is being deregistered.
+  // Counts one more operation that uses the region. False: the region is being deregistered.
   [[nodiscard]] bool use() noexcept {
     std::int64_t users = users_.load(std::memory_order_relaxed);
     while (users >= 0) {
@@ -35,7 +35,7 @@ class Region : public std::enable_shared_from_this<Region> {
     }
     return false;
   }
-  // Once the count is down, another thread may drop the last reference.
+  // As soon as the count is down, another thread may drop the last reference.
   void release() noexcept {
     std::int64_t users = users_.load(std::memory_order_relaxed);
     while ((users & kAwaited) == 0) {
@@ -44,7 +44,7 @@ class Region : public std::enable_shared_from_this<Region> {
     const auto self = shared_from_this();
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == (kAwaited | 1)) users_.notify_all();
   }
-  // False: operations use it. After success no operation can begin.
+  // False: operations use the region. After success no operation can begin to.
   [[nodiscard]] bool retire() noexcept {
     std::int64_t users = users_.load(std::memory_order_relaxed);
     while (users == 0 || users == kAwaited) {
@@ -52,7 +52,7 @@ class Region : public std::enable_shared_from_this<Region> {
     }
     return false;
   }
-  // Waits until no operation uses it. False: somebody else retired it.
+  // Waits until no operation uses the region. False: another thread has retired it.
   [[nodiscard]] bool retire_when_idle() noexcept {
     while (!retire()) {
       const std::int64_t users = users_.fetch_or(kAwaited, std::memory_order_acq_rel) | kAwaited;
@@ -68,7 +68,8 @@ class Region : public std::enable_shared_from_this<Region> {
   const MemoryKey key_;
   const bool allocated_;
   static constexpr std::int64_t kRetired = -1;
-  static constexpr std::int64_t kAwaited = std::int64_t{1} << 62;  // added: somebody waits for the last user
+  // Added while a thread waits for the last use to end.
+  static constexpr std::int64_t kAwaited = std::int64_t{1} << 62;
 
   std::atomic<std::int64_t> users_{0};  // operations under way
 };

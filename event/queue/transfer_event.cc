@@ -31,7 +31,7 @@ exs_evt_xfer_t transfer_of(const proto::Operation& operation) {
           .exs_evt_count = 0};
 }
 
-// The event has what the caller posted, not what we made of it.
+// The event names what the caller posted, not what the library made of it.
 void tell_posted(exs_event_t& event, const Attachment& attachment) {
   auto* posted = const_cast<void*>(attachment.posted);  // the caller's own pointer goes back to the caller
   const std::size_t length = event.exs_evt_union.exs_evt_xfer.exs_evt_length;

@@ -1,4 +1,4 @@
-// The events of transfers, from what was posted and what became of it.
+// Makes the events of transfers, from the operation and its outcome.
 #pragma once
 
 #include "exs/exs.h"
@@ -8,8 +8,8 @@ namespace exs {
 
 exs_event_t transfer_event(int socket, proto::Direction direction, const proto::Operation& operation,
                            const proto::Outcome& outcome);
-// What all notices of a persistent operation have in common. As the operation is before it is attached to
-// anything.
+// The event that all notices of a persistent operation have in common. `operation`: before an attachment
+// describes it.
 exs_event_t use_event(int socket, proto::Direction direction, const proto::Operation& operation);
 
 }  // namespace exs

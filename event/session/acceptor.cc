@@ -24,7 +24,7 @@ void fill_address(exs_acceptaddr_t& into, const Session& session) {
   into.addrlen = peer_bytes;
 }
 
-// Its choice leaves no provider, or it went meanwhile.
+// The peer's choice leaves no provider, or the peer has gone.
 bool is_peers_own(Status why) {
   return why == Status(EOPNOTSUPP) || why == Status(ECONNRESET);
 }
@@ -48,7 +48,7 @@ void Acceptor::post(Accept accept) {
   match();
 }
 
-// One that fails shuts its entrance: its peers must not wait for nothing.
+// A provider that cannot listen is dropped, so that its peers do not wait in vain.
 Status Acceptor::listen() {
   if (points_.network) {
     if (const Status status = listen_on_network(); !status.ok()) return status;
@@ -97,8 +97,9 @@ Status Acceptor::listen_on(const ListeningPoints::OfProvider& point) {
 }
 
 ListenParameters Acceptor::listen_parameters(ProcessListener* listening) const {
-  return {
-      .backlog = options_.backlog, .handshake_limit_ns = options_.session.connect_limit_ns, .listening = listening};
+  return {.backlog = options_.backlog,
+          .handshake_limit_ns = options_.session.connect_limit_ns,
+          .listening = listening};
 }
 
 Result<std::unique_ptr<PortListener>> Acceptor::open_listener() {
@@ -113,7 +114,7 @@ void Acceptor::establish(Shard& shard, AcceptableRequest acceptable, Established
   auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(acceptable.request->release_descriptor()));
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
-  // Not shared: it is the session that calls.
+  // A plain pointer: the session is the caller.
   session->accept(std::move(acceptable), points_.why_no_device,
                   [made = session.get(), done = std::move(done)](Status status) {
                     if (!status.ok()) return done(failure(status));
@@ -121,7 +122,7 @@ void Acceptor::establish(Shard& shard, AcceptableRequest acceptable, Established
                   });
 }
 
-// To the shard where the connection is to live, and back.
+// Takes the request to the shard of the connection, and the result back.
 void Acceptor::hand_over(Accept accept, AcceptableRequest acceptable) {
   const std::shared_ptr<Shard> destination = accept.target.queue->home();
   ++handing_over_;
@@ -140,7 +141,7 @@ void Acceptor::hand_over(Accept accept, AcceptableRequest acceptable) {
   destination->execute(make_task(std::move(establish_there)));
 }
 
-// On the shard of the connection. Gives the accept back when only this peer could not be served.
+// Runs on the shard of the connection. Returns the accept if only this peer could not be served.
 std::optional<Acceptor::Accept> Acceptor::serve(const Accept& accept,
                                                 const Result<std::shared_ptr<Session>>& session) {
   if (!session && is_peers_own(session.error())) return accept;
@@ -155,7 +156,8 @@ std::optional<Acceptor::Accept> Acceptor::serve(const Accept& accept,
   return std::nullopt;
 }
 
-// Back on the acceptor's shard: the event of this accept is in its queue, or the accept is still open.
+// Runs on the acceptor's shard. The event of the accept is in its queue, or the accept is still open
+// (`unused`).
 void Acceptor::handed_over(std::optional<Accept> unused) {
   --handing_over_;
   if (unused) post(std::move(*unused));
@@ -231,7 +233,7 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(PortListener& liste
       agreement = *agreed;
       return request;
     }
-    if (agreed.error() != Status(EPROTO)) {  // malformed: told by who read it
+    if (agreed.error() != Status(EPROTO)) {  // malformed: logged where it was read
       log(LogLevel::kWarn, "socket %d: refused a peer whose hello does not fit: errno %d",
           descriptor_->number(), agreed.error().error());
     }
@@ -270,7 +272,7 @@ void Acceptor::close(const ControlTarget& target) {
   finish_close();
 }
 
-// The close is told last: every other event is in its queue by then.
+// The event of the close comes last: every other event is in its queue by then.
 void Acceptor::finish_close() {
   if (handing_over_ > 0) return;
   for (const ControlTarget& target : close_targets_) {

@@ -1,5 +1,5 @@
-// A listening socket as its shard sees it: requests of peers on one side, posted accepts on the other,
-// matched in order. An accepted connection lives on the home shard of the queue that its accept named.
+// A listening socket on its shard: matches the requests of peers with posted accepts, in order. An accepted
+// connection lives on the home shard of the queue that its accept named.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct ListeningPoints {
   Reason why_no_device;                 // why no peer can come by an RDMA device, where that is known
 };
 
-// Gives an accepted session its place in the descriptor table. Thread: any; must not wait.
+// Puts an accepted session into the descriptor table. Thread: any; must not wait.
 using RegisterSession = std::function<void(const std::shared_ptr<Session>&)>;
 
 class Acceptor : public CompletionClient, public std::enable_shared_from_this<Acceptor> {
@@ -48,9 +48,9 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
 
   // --- Thread: shard ---
   void post(Accept accept);
-  // EXS_EVT_POLL follows when a peer waits for an accept.
+  // Pushes EXS_EVT_POLL when a peer waits for an accept.
   void poll(ControlTarget target, std::uint32_t events);
-  // Cancels open accepts and polls; how many match.
+  // Cancels open accepts and polls, and returns how many match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Ends open accepts and polls with ECANCELED, then EXS_EVT_CLOSE (when `target` has a queue).
   void close(const ControlTarget& target);
@@ -60,23 +60,23 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   using Established = std::function<void(Result<std::shared_ptr<Session>>)>;
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
-  // Of the network's listener.
+  // Names the listener of the network in completions.
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
   [[nodiscard]] bool waited_for() const noexcept { return !accepts_.empty() || !polls_.empty(); }
-  // Gives requests to accepts, and tells polls.
+  // Gives requests to accepts, and answers polls.
   void step();
   void fail_accepts(int error);
 
  private:
-  // Where requests come from, which of them fit, and what becomes of those. Thread: shard (the last: the
-  // shard the connection is to live on).
+  // The kinds of acceptors differ in where requests come from, which of them are acceptable, and what becomes
+  // of those. Thread: shard; establish(): the shard of the connection.
   virtual Result<std::unique_ptr<PortListener>> open_listener();
   virtual std::unique_ptr<ConnectionRequest> next_acceptable(PortListener& listener,
                                                              proto::Agreement& agreement);
-  // `done` is called once, now or later, on the shard of the connection.
+  // Calls `done` once, now or later, on the shard of the connection.
   virtual void establish(Shard& shard, AcceptableRequest acceptable, Established done);
 
-  // Whether an accept posted now would end at once.
+  // Whether an accept that is posted now would complete at once.
   virtual bool has_request() { return hold_request(); }
 
   Status listen();
@@ -104,17 +104,17 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
     Role role = Role::kNetwork;
   };
 
-  // Thread: shard; what sessions elsewhere are told of it does not change once there is a source
+  // Thread: shard. Other shards read `why_no_device`, which does not change once there is a listener.
   ListeningPoints points_;
   std::vector<AttachedListener> listeners_;
-  std::size_t next_listener_ = 0;  // they take turns
+  std::size_t next_listener_ = 0;  // round robin
   std::uint64_t token_ = 0;
   bool closed_ = false;
   bool matching_ = false;
   Fifo<Accept> accepts_;
-  AcceptableRequest held_;  // the next request to be accepted, if a poll looked for one
+  AcceptableRequest held_;  // the next request, if a poll looked for one
   OpenPolls polls_;
-  std::size_t handing_over_ = 0;  // accepts on their way to their shards, or waiting there for their provider
+  std::size_t handing_over_ = 0;  // accepts on another shard, or waiting for their provider
   std::vector<ControlTarget> close_targets_;
 };
 

@@ -3,10 +3,10 @@
 namespace exs {
 namespace {
 
-// Two sends of a burst that holds nothing back are no further apart: for a thread that waits on other queues,
-// or not at all, the later one begins another burst.
+// The longest time between two sends of a burst that holds nothing back. After it the later send begins
+// another burst, for threads that wait on other queues, or not at all.
 constexpr std::uint64_t kSameBurstNs = 10'000;
-// How long after a burst the next one may take it for an example.
+// How long the end of a burst tells something about the next one.
 constexpr std::uint64_t kExampleNs = 100'000;
 
 }  // namespace

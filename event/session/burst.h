@@ -1,5 +1,5 @@
-// The sends that a thread posts in a row, before anybody looks at the network: the connection of a stream
-// combines the small ones among them, and need not know how long a burst may last.
+// A burst: the sends that a thread posts in a row before a thread drives the shard. The connection of a
+// stream combines the small sends of a burst and leaves it to this class when a burst ends.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace exs {
 // Thread: shard.
 class Burst {
  public:
-  // `client` hears of the end of each burst.
+  // `client` is called at the end of each burst.
   Burst(Shard& shard, BurstClient& client) : shard_(shard), client_(client) {}
 
-  // Before each send. True: it begins another burst, so what the connection holds back must leave first.
-  // `combines`: the connection holds bytes back.
+  // To be called before each send. True: the send begins another burst, so what the connection holds back
+  // must leave first. `combines`: the connection holds bytes back.
   [[nodiscard]] bool begins_with_next_send(bool combines);
-  // The send belongs to the burst.
+  // Counts the send as part of the burst.
   void extend();
-  // The shard has ended it.
+  // The shard has ended the burst.
   void ended();
   void leave();
 

@@ -1,6 +1,6 @@
-// While operations wait on a socket of the application: looks now and then whether it is still there, because
-// closing a descriptor tells nobody. Seldom, and more seldom the longer nothing happens, so that ten thousand
-// waiting connections cost next to nothing.
+// Finds out that the application has closed an adopted socket on which operations wait: close(2) of a
+// descriptor notifies nobody. The check runs after 1, 2, 4 ... 64 seconds, so that ten thousand waiting
+// connections cost next to nothing.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace exs {
 
-// Thread: shard. A member of what it looks after.
+// A member of the session or acceptor whose socket it checks. Thread: shard.
 class ClosedSocketCheck {
  public:
-  // `still_waits` looks, and answers.
+  // `still_waits` checks the socket; true: operations still wait on it.
   ClosedSocketCheck(Shard& shard, std::function<bool()> still_waits)
       : shard_(shard),
         still_waits_(std::move(still_waits)),
         next_([this](std::uint64_t now_ns) { look(now_ns); }) {}
 
-  // Something waits. `owner`: of this object.
+  // An operation waits. `owner`: of this object.
   void start(const std::shared_ptr<void>& owner) {
     shard_.assert_held();
     if (next_.is_set()) return;

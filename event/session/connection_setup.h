@@ -1,6 +1,6 @@
-// How a session finds the link that carries it: OutgoingSetup tries the ways of a connect one after the other,
-// IncomingSetup answers a request. Which way is worth a try is for the route to say. A set-up ends with the
-// link, or when its session does.
+// Finds the link of a session: OutgoingSetup tries the ways of a connect one after the other, IncomingSetup
+// answers a request. The route decides which way is worth a try. A set-up ends when the link is established,
+// or when its session ends.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct AcceptableRequest {
   proto::Agreement agreement;
 };
 
-// What a set-up has found.
+// The result of a set-up.
 struct Carrier {
   std::unique_ptr<Link> link;
   Role role = Role::kNetwork;  // of its provider
@@ -33,11 +33,11 @@ struct Carrier {
 class SetupClient {
  public:
   virtual ~SetupClient() = default;
-  // Names the session in the completions of its next link; what an earlier link still has to say is dropped.
+  // Names the session in the completions of its next link; those of earlier links are dropped.
   virtual std::uint64_t renew_token() = 0;
   // Connecting side: `deadline_ns` is that of the whole connect.
   virtual void connected(Carrier carrier, std::uint64_t deadline_ns) = 0;
-  // Accepting side: the link stands; the peer may not know it yet. An error: the session has ended.
+  // Accepting side: the link is established; the peer may not know it yet. An error: the session has ended.
   virtual Status accepted(Carrier carrier) = 0;
   virtual void setup_failed(Status why) = 0;
 };
@@ -57,9 +57,9 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   ConnectionSetup& operator=(const ConnectionSetup&) = delete;
 
   virtual void complete(const Completion& completion) = 0;
-  // The session ends: so does the link, if there is one.
+  // Closes the link, if there is one: the session ends.
   void stop();
-  // Why the session has ended, for who asked to be told.
+  // Logs why the session has ended, if EXS_EXPLAIN asks for it.
   virtual void explain(Status /*why*/) {}
 
  protected:
@@ -82,14 +82,15 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   void renew_token() { token_ = client().renew_token(); }
   // `taken` carries the connection; `limit`: what limits it, if anything.
   [[nodiscard]] Carrier settle(Role taken, const proto::Agreement& agreement, const Reason& limit);
-  // Tells who asked how the connection found its provider. `peer`: null where the descriptor knows it.
+  // Logs how the connection found its provider, if EXS_EXPLAIN asks for it. `peer`: null: the descriptor
+  // knows it.
   void tell_route(int error, const sockaddr_storage* peer) const;
 
   std::unique_ptr<Link> link_;
 
  private:
   [[nodiscard]] virtual const char* direction() const noexcept = 0;
-  // Where the descriptor may not know it.
+  // Null: the descriptor knows it.
   [[nodiscard]] virtual const sockaddr_storage* peer() const noexcept { return nullptr; }
 
   const Context context_;

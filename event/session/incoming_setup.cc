@@ -44,7 +44,7 @@ void IncomingSetup::upgrade_ready(Status status) {
   finish(accept_by_upgrade());
 }
 
-// What set the connection up carries it.
+// The provider that set the connection up carries it.
 Result<Carrier> IncomingSetup::accept_as_it_came() {
   shard().assert_held();
   Port* const port = shard().port(came_by_);

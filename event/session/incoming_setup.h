@@ -1,4 +1,4 @@
-// The set-up of an accepted request: the responder decides which provider carries the connection.
+// The set-up of an accepted request. The responder decides which provider carries the connection.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@ namespace exs {
 
 class IncomingSetup final : public ConnectionSetup {
  public:
-  // `done` is called once, when the ends have found out how they reach each other. An error: the request could
-  // not be accepted, the session has ended.
+  // Called once, when the link is established. An error: the request could not be accepted, and the session
+  // has ended.
   using Accepted = std::function<void(Status)>;
   IncomingSetup(const Context& context, AcceptableRequest acceptable, Accepted done);
 
-  // `why_no_device`: of the listening socket, see Route::decide.
+  // `why_no_device`: see Route::decide().
   void start(const Reason& why_no_device);
   void complete(const Completion& completion) override;
 

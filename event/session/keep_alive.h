@@ -1,4 +1,5 @@
-// Keep-alive: a peer that is silent for a period is asked for a sign of life, and given up after a second one.
+// Keep-alive: a peer that is silent for a period is asked for a sign of life, and given up after a second
+// one.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace exs {
 
-// Thread: shard. Only what arrives is a sign of life. A write that has left proves nothing: the kernel takes it,
-// whether or not the peer lives.
+// Thread: shard. Only what arrives is a sign of life. A write that has left proves nothing: the kernel takes
+// it, whether or not the peer lives.
 class KeepAlive {
  public:
   enum class Silence : std::uint8_t { kOnePeriod, kTwoPeriods };  // the second one ends the watch

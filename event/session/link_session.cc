@@ -133,7 +133,7 @@ void LinkSession::start(proto::Direction direction, const proto::Operation& oper
 }
 
 void LinkSession::extend_burst() {
-  // It may be the end of the session, too.
+  // This may end the session.
   if (burst_.begins_with_next_send(connection_->is_combining())) connection_->end_burst();
   if (connection_) burst_.extend();
 }
@@ -182,7 +182,7 @@ void LinkSession::ready() {
   connect_target_ = {};
 }
 
-// What a step may have changed, beside the outcomes that the connection tells by itself.
+// Handles what a step may have changed, except outcomes, which the connection reports itself.
 void LinkSession::after_step() {
   if (connection_) {
     note_stall(connection_->stalled());
@@ -278,7 +278,7 @@ void LinkSession::failed(Status why) {
   end(why);
 }
 
-// The link and the protocol engine may be what called us: they die with the shard's batch, not here.
+// The link or the connection may be the caller, so they are destroyed after the shard's batch, not here.
 void LinkSession::give_up_link() {
   shard()->assert_held();
   if (setup_) setup_->stop();

@@ -1,6 +1,5 @@
-// A session that speaks the exs protocol: the provider's link, the protocol engine on top of it and its time
-// limits. Created by a connect or for an accepted request, which a ConnectionSetup carries out; lives until closed
-// or failed.
+// A session that speaks the exs protocol: the link of a provider, the protocol connection on top of it, and
+// its time limits. A ConnectionSetup finds the link for a connect or an accepted request.
 #pragma once
 
 #include <memory>
@@ -38,7 +37,7 @@ class LinkSession final : public Session,
 
   // --- Thread: shard ---
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
-  // `why_no_device`: of the listening socket, see Route::decide.
+  // `why_no_device`: see Route::decide().
   void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
   void start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
@@ -96,14 +95,15 @@ class LinkSession final : public Session,
   // Thread: shard
   std::uint64_t token_ = 0;
   Route route_;
-  std::shared_ptr<ConnectionSetup> setup_;  // until there is a link
+  std::shared_ptr<ConnectionSetup> setup_;  // null once there is a link
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
-  std::atomic<const Provider*> provider_{nullptr};  // of the link, once it is established
-  std::unique_ptr<AddressPair> ends_;                      // written before it is connected
+  std::atomic<const Provider*> provider_{nullptr};  // of the link, once that is established
+  // Null: the descriptor knows them. Written before the state is kConnected.
+  std::unique_ptr<AddressPair> ends_;
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
-  // Of the peer's first message, then of the close.
+  // Limits the wait for the peer's first message, then the close.
   Deadline limit_{[this](std::uint64_t) { limit_is_over(); }};
   KeepAlive keepalive_;
   Burst burst_;

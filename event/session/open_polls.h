@@ -1,5 +1,5 @@
-// The exs_poll entries of one socket that have not been answered yet: each gives one event, once, when its
-// socket is ready for what it asks.
+// The entries of exs_poll for one socket that wait for their event. Each gets one event, when the socket is
+// ready for what it asks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class OpenPolls {
 
   // Answers those that asked for one of `revents`; EXS_POLLERR and EXS_POLLHUP answer all.
   void answer(std::uint32_t revents);
-  // Ends those that the selection names with ECANCELED; how many.
+  // Ends those that the selection names with ECANCELED, and returns their number.
   std::uint32_t cancel(const proto::Selection& selection);
   void cancel_all() { cancel({}); }
 

@@ -11,10 +11,10 @@
 namespace exs {
 namespace {
 
-// A device gets this part of the time where the network is to be tried after it.
+// A device gets this part of the time if the network can be tried after it.
 constexpr std::uint64_t kDevicePart = 2;
 
-// The most that any peer can make of our wishes: what a link must be ready for before the peer has spoken.
+// The most that a peer can agree to: what a link must be ready for before the agreement.
 proto::Agreement widest(const proto::Wishes& wishes) {
   return {.version = 0,
           .send_credits = wishes.send_credits,
@@ -24,12 +24,12 @@ proto::Agreement widest(const proto::Wishes& wishes) {
           .reads_in = wishes.read_depth};
 }
 
-// The rest of the private data is about providers.
+// The private data without what follows the hello, which is about providers.
 std::span<const std::byte> hello_part(std::span<const std::byte> private_data) {
   return private_data.first(std::min(private_data.size(), wire::kPathsOffset));
 }
 
-// What a connect left in the socket must not bind the next way.
+// Takes back the address that a connect gave the socket, so that the next way is free to choose.
 void forget_connect(int socket) {
   sockaddr none{};
   none.sa_family = AF_UNSPEC;
@@ -121,7 +121,7 @@ void OutgoingSetup::established() {
   client().connected(settle(*taken, *agreement, limit), deadline_ns_);
 }
 
-// The network link has set the connection up; from here on it only tells whether the peer lives.
+// Releases the link of the network, which set the connection up: its TCP connection stays as a sign of life.
 Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& limit) {
   shard().assert_held();
   UpgradableLink* const upgradable = link_->upgradable();
@@ -137,7 +137,7 @@ Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& lim
   return Status();
 }
 
-// Another way may do where nobody was met on this one, or where the peer has no provider for it.
+// Tries another way if nobody listens on this one, or if the peer has no provider for it.
 void OutgoingSetup::link_failed(Status why) {
   const Reason found = link_->why_not();
   const auto said = link_->private_data();
@@ -173,7 +173,7 @@ void OutgoingSetup::leave_way(Status why) {
   try_next_way();
 }
 
-// What the old link still has to say must not be taken for the next one's.
+// With a new token, so that completions of the old link are not taken for the next one's.
 void OutgoingSetup::leave_link() {
   drop_link();
   renew_token();

@@ -1,5 +1,5 @@
-// The set-up of a connect: the ways to the peer, one after the other, until one leads to a provider that both
-// ends allow.
+// The set-up of a connect. Tries the ways to the peer, one after the other, until one leads to a provider
+// that both ends allow.
 #pragma once
 
 #include "event/engine/deadline.h"
@@ -39,9 +39,9 @@ class OutgoingSetup final : public ConnectionSetup {
   const socklen_t peer_bytes_;
   const std::uint64_t deadline_ns_;  // of all ways together
   Deadline due_{[this](std::uint64_t now_ns) { time_is_up(now_ns); }};
-  Role way_ = Role::kNetwork;  // that is being tried
+  Role way_ = Role::kNetwork;  // the one being tried
   bool network_tried_ = false;
-  // If no way is left. What the network said counts: it reaches every peer.
+  // The error if no way is left: that of the network, if it was tried, because it reaches every peer.
   Status outcome_{EOPNOTSUPP};
 };
 

@@ -47,7 +47,7 @@ class PlainAcceptor::PlainRequest final : public ConnectionRequest {
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_.get(); }
   int release_descriptor() noexcept override { return descriptor_.release(); }
   void reject(std::span<const std::byte>) noexcept override { descriptor_.reset(); }
-  [[nodiscard]] bool peer_is_gone() const noexcept override { return false; }  // its bytes may still be there
+  [[nodiscard]] bool peer_is_gone() const noexcept override { return false; }  // its bytes may still be read
 
  private:
   UniqueFd descriptor_;
@@ -103,7 +103,7 @@ void PlainAcceptor::establish(Shard& shard, AcceptableRequest acceptable, Establ
   done(session);
 }
 
-// Not by accepting: who asks may want to accept by a plain call.
+// Does not accept: the application may want to do that by a plain call.
 bool PlainAcceptor::has_request() {
   if (descriptor()->is_there() && is_readable(descriptor()->number())) return true;
   watch();

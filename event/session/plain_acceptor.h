@@ -1,5 +1,5 @@
-// A listening stream socket that the application made: what it accepts are plain connections, each a socket
-// of its own that exs has adopted. The rules of plain_session.h hold for the descriptor.
+// The acceptor of an adopted listening socket. Each connection that it accepts is an adopted socket too. The
+// rules of plain_session.h hold for the descriptor.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class PlainAcceptor final : public Acceptor {
   // Thread: shard
   ClosedSocketCheck closed_check_;
   bool watched_ = false;
-  Deadline starved_;  // no descriptors or memory: try again then
+  Deadline starved_;  // set while descriptors or memory are short: the time of the next accept
 };
 
 }  // namespace exs

@@ -19,12 +19,12 @@
 namespace exs {
 namespace {
 
-// In one turn, so that one fast peer does not keep the shard's other sockets waiting.
+// The most for one session at a time, so that a fast peer does not keep the shard's other sockets waiting.
 constexpr int kCallsMax = 16;
 constexpr std::size_t kCallBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kEntriesMax = 64;
 
-// What is left of an operation's memory, as far as one system call should take it.
+// The rest of an operation's memory, up to what one system call should move.
 class IoVector {
  public:
   IoVector(const proto::Operation& operation, std::size_t skip_bytes) {
@@ -61,7 +61,7 @@ class IoVector {
   std::size_t bytes_ = 0;
 };
 
-// The application closed the descriptor between our question and the touch.
+// The application closed the descriptor between is_there() and the system call.
 bool is_closed_meanwhile(int error) {
   return error == EBADF || error == ENOTSOCK;
 }
@@ -80,7 +80,7 @@ PlainSession::PlainSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelD
   set_state(State::kConnected);
 }
 
-// The kernel asks the peer: after a period of silence, and gives up a period later. It counts in seconds.
+// The kernel probes the peer after a period of silence and gives it up a period later. It counts in seconds.
 void PlainSession::set_keepalive(std::uint64_t period_ns) {
   constexpr std::uint64_t kLongest = 32767;
   const auto period =
@@ -101,7 +101,7 @@ void PlainSession::start(proto::Direction direction, const proto::Operation& ope
   shard()->assert_held();
   Fifo<OpenTransfer>& waiting = line(direction);
   waiting.push_back({operation, 0});
-  if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // between admit() and here
+  if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // it ended after admit()
   if (waiting.count() == 1) advance(direction);
 }
 
@@ -205,7 +205,7 @@ void PlainSession::fail_all(proto::Direction direction, int error) {
   while (!line(direction).empty()) finish(direction, error);
 }
 
-// A partial segment that MSG_MORE keeps back leaves when the cork is taken out, even if none is in.
+// Clearing TCP_CORK sends the partial segment that MSG_MORE holds back, even if the option was not set.
 void PlainSession::flush() {
   shard()->assert_held();
   if (state() == State::kEnded || !descriptor()->is_there()) return;
@@ -286,7 +286,7 @@ proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, cons
   for (std::size_t left = waiting.count(); left > 0; --left) {
     OpenTransfer transfer = waiting.pop_front();
     const bool matches = selection.matches(transfer.operation);
-    // What follows it on the stream would be misread.
+    // The rest of the stream could not be parsed after half a send.
     const bool begun = direction == proto::Direction::kSend && transfer.done_bytes > 0;
     if (matches) ++cancelled.matched;
     if (matches && begun) ++cancelled.begun;

@@ -1,10 +1,10 @@
-// A connected stream socket that the application made: plain bytes, no protocol. The event of a send says
-// that the kernel has all its bytes.
+// The session of an adopted stream socket: plain bytes, no protocol. The event of a send says that the kernel
+// has all its bytes.
 //
-// The descriptor stays the application's. It is never duplicated, because a close must end the connection;
-// its blocking mode is never changed, because plain calls follow; its number may mean another socket at any
-// moment, so the shard asks before it touches it (KernelDescriptor::is_there). Errors of the connection are
-// told by events and leave the session as it was: the next operation is told by the kernel itself.
+// The descriptor stays the application's. It is never duplicated, because close(2) must end the connection.
+// Its blocking mode is never changed, because the application goes on using it. Its number may mean another
+// socket at any moment, so the shard asks before each use (KernelDescriptor::is_there). Errors of the
+// connection end operations and leave the session open: the kernel answers the next operation.
 #pragma once
 
 #include <memory>
@@ -32,9 +32,9 @@ class PlainSession final : public Session, public CompletionClient {
   void set_keepalive(std::uint64_t period_ns) override;
   void start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
-  // The socket is closed if the descriptor was taken over, else left as it is.
+  // Closes the socket if the descriptor was taken over, else leaves it open.
   void close(std::uint64_t linger_ns, ControlTarget target) override;
-  // Ends the connection, too, if its socket is still there.
+  // Shuts the connection down, too, if the socket is still there.
   void abort(Status why) override;
   void flush() override;
   proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
@@ -55,11 +55,11 @@ class PlainSession final : public Session, public CompletionClient {
   Fifo<OpenTransfer>& line(proto::Direction direction) {
     return direction == proto::Direction::kSend ? sends_ : receives_;
   }
-  // Each goes on as far as the kernel and a bound on system calls let it.
+  // Each moves bytes until the kernel would block, or up to a number of system calls.
   void advance(proto::Direction direction);
   void send_on();
   void receive_on();
-  // False: no more for now.
+  // False: the kernel would block.
   bool send_once(OpenTransfer& transfer);
   bool receive_once(OpenTransfer& transfer);
   void finish(proto::Direction direction, int error, std::uint32_t flags = 0);
@@ -73,10 +73,11 @@ class PlainSession final : public Session, public CompletionClient {
   // Thread: shard
   ClosedSocketCheck closed_check_;
   std::uint64_t token_ = 0;
-  std::uint32_t watched_ = 0;  // epoll events that will be told
+  std::uint32_t watched_ = 0;  // epoll events that are awaited
   Fifo<OpenTransfer> sends_;
   Fifo<OpenTransfer> receives_;
-  int broken_ = 0;  // how the connection broke: the kernel tells it once, and an orderly end ever after
+  // The error that broke the connection. The kernel reports it once, and end of stream afterwards.
+  int broken_ = 0;
   proto::Counters counters_;
   bool sending_ends_ = false;  // shut down as soon as the sends have gone
   Deadline linger_;

@@ -1,5 +1,5 @@
-// When the open operations of one direction were posted. They come nearly in the order of time and end in
-// any; both cost a binary search at most.
+// The times at which the open operations of one direction were posted. They are added nearly in order and
+// removed in any order; both cost a binary search at most.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class PostTimes {
  public:
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
-  // One that overtook another on its way here counts as posted with it.
+  // An operation that another one overtook counts as posted at the same time as that one.
   void add(std::uint64_t posted_ns) {
     if (entries_.empty() || posted_ns > entries_.back().posted_ns) {
       entries_.push_back({posted_ns, 1});
@@ -21,7 +21,7 @@ class PostTimes {
       ++entries_[first_from(posted_ns)].open;
     }
   }
-  // Finds the same entry as add() did: nothing is ever put between two entries, and one with an open
+  // Finds the same entry as add() did: no entry is ever inserted between two others, and one with an open
   // operation stays.
   void remove(std::uint64_t posted_ns) {
     --entries_[first_from(posted_ns)].open;
@@ -29,7 +29,7 @@ class PostTimes {
   }
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  // The first one later than `ns`; kNone: none is.
+  // The first time later than `ns`; kNone: there is none.
   [[nodiscard]] std::uint64_t first_after(std::uint64_t ns) const {
     for (std::size_t i = first_from(ns + 1); i < entries_.count(); ++i) {
       if (entries_[i].open > 0) return entries_[i].posted_ns;

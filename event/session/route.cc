@@ -26,7 +26,7 @@ Reason forbidden_here() {
   return Reason::make(ReasonCode::kForbidden, "by EXS_SO_PROVIDER or EXS_PROVIDER");
 }
 
-// In the order in which they are told.
+// In the order of the explanation.
 constexpr std::array kAllWays = {Role::kDevice, Role::kSameHost, Role::kNetwork};
 
 }  // namespace
@@ -73,7 +73,7 @@ void Route::plan(Shard& shard, const sockaddr& peer) {
   ways_.insert(first ? ways_.begin() : ways_.end(), Role::kNetwork);
 }
 
-// Two processes of one host are closer to each other than to any device.
+// For two processes of one host shared memory is faster than any device.
 bool Route::network_comes_first(Shard& shard, const sockaddr& peer) const {
   shard.assert_held();
   if (prefers(Role::kNetwork)) return true;
@@ -157,7 +157,7 @@ void Route::learn_refusal(std::span<const std::byte> private_data) {
   }
   if (reply->reason == 0) return;
   const auto refused = role_numbered(reply->refused);
-  if (!refused || (*refused == Role::kSameHost && !upgrade_)) return;  // we know better why
+  if (!refused || (*refused == Role::kSameHost && !upgrade_)) return;  // this end knows the reason better
   const std::string_view fact = reply->fact;
   refuse(*refused,
          Reason::make(static_cast<ReasonCode>(reply->reason), "%.*s", static_cast<int>(fact.size()),
@@ -201,8 +201,9 @@ std::optional<Role> Route::decide(Shard& shard, Role came_by, std::span<const st
   return next_candidate(shard);
 }
 
-// A device's own peers say nothing of paths. Who does is a peer of the network whom the kernel's listener of
-// an iWARP device took: to it this is iwarp, and there is no TCP connection that could be left for shm.
+// Peers that come by a device send no paths. A peer that sends them came by the network, and the kernel's
+// listener of an iWARP device took it: to that peer this is iwarp, and no TCP connection exists that could be
+// left for shm.
 std::optional<Role> Route::decide_for_device() {
   if (peer_spoke_ && both_allow(Role::kSameHost)) {
     refuse(
@@ -219,7 +220,7 @@ std::optional<Role> Route::decide_for_device() {
   return std::nullopt;
 }
 
-// The peer comes by the network.
+// For a peer that comes by the network.
 void Route::tell_why_no_device(Shard& shard, const Reason& why_not, std::uint8_t peers_reason) {
   shard.assert_held();
   const auto theirs = static_cast<ReasonCode>(peers_reason);
@@ -274,7 +275,7 @@ std::optional<Role> Route::fall_back(const Reason& why) {
 
 std::vector<std::byte> Route::answer(std::span<const std::byte> hello, std::optional<Role> taken) const {
   wire::PathsReply reply;
-  // Whom a device answers, and who speaks of paths, came by the network's protocol, and stays with it.
+  // A peer that a device answers and that sends paths came by the network's protocol, and stays with it.
   if (taken) reply.chosen = number_of(taken == Role::kDevice ? Role::kNetwork : *taken);
   reply.device_reason = static_cast<std::uint8_t>(device_code_);
   if (same_host_refusal_) {
@@ -285,7 +286,7 @@ std::vector<std::byte> Route::answer(std::span<const std::byte> hello, std::opti
     reply.refused = number_of(Role::kNetwork);
     reply.reason = static_cast<std::uint8_t>(ReasonCode::kForbidden);
   }
-  // A peer that does not speak of paths would take the block for a malformed hello.
+  // A peer that does not know paths would take the block for a malformed hello.
   if (!peer_spoke_) return {hello.begin(), hello.end()};
   return joined(hello, wire::encode(reply));
 }

@@ -1,7 +1,7 @@
-// How one connection finds its provider: what this end wishes, what the peer says, and what is told about it.
-// An RDMA device sets up its own connections, and the initiator alone decides whether to try one. All else
-// goes by the network, where the peers talk in the private data of the set-up (FORMAT.md, Paths); the
-// initiator's order goes first, the responder decides.
+// Decides which provider carries a connection, from the choices of both ends, and collects the reasons. An
+// RDMA device sets up its own connections, and the initiator alone decides whether to try one. Every other
+// provider is agreed on in the private data of a set-up by the network (FORMAT.md, Paths): the responder
+// decides, and follows the initiator's order first.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,28 @@ class Route {
   // --- initiator ---
   // Finds the ways to try: kDevice and kNetwork, which leads to kSameHost, too.
   void plan(Shard& shard, const sockaddr& peer);
-  // The next one that is worth a try. Nothing: no more.
+  // The next way that is worth a try. Nothing: there is none left.
   std::optional<Role> next_way(Shard& shard, const sockaddr& peer);
   [[nodiscard]] bool has_other_way() const noexcept { return !ways_.empty(); }
   void device_failed(const Reason& why, bool told_by_peer);
-  // What goes with the connect by the network: `hello`, and what else the peer should know. EOPNOTSUPP: the
-  // choice leaves nothing.
+  // The private data of a connect by the network: `hello`, and this end's choice. EOPNOTSUPP: the choice
+  // leaves no provider.
   Result<std::vector<std::byte>> ask(Shard& shard, std::span<const std::byte> hello);
-  // The peer's answer, which came on `way`. EPROTO. EOPNOTSUPP: it took a provider that is not allowed here.
+  // Reads the peer's answer, which came on `way`. EPROTO. EOPNOTSUPP: the peer took a provider that is not
+  // allowed here.
   Result<Role> learn(Role way, std::span<const std::byte> private_data);
-  // The peer said no; its reasons, where it gives any.
+  // Reads the reasons of a peer that has refused, if it gives any.
   void learn_refusal(std::span<const std::byte> private_data);
 
   // --- responder ---
   // Who is to be taken, or to be tried (kSameHost: an upgrade first). Nothing: none that both ends allow.
   // `came_by`: the role of the provider that took the request in, `private_data`: the peer's.
-  // `why_no_device`: what kept peers from coming by an RDMA device, if anything did.
+  // `why_no_device`: why no peer can come by an RDMA device, if that is known.
   std::optional<Role> decide(Shard& shard, Role came_by, std::span<const std::byte> private_data,
                              const Reason& why_no_device);
-  // The one to be tried will not do: the next one.
+  // The next provider, after one that could not be used.
   std::optional<Role> fall_back(const Reason& why);
-  // What goes with the answer; nothing taken: with the refusal.
+  // The private data of the answer; nothing taken: of the refusal.
   [[nodiscard]] std::vector<std::byte> answer(std::span<const std::byte> hello,
                                               std::optional<Role> taken) const;
   // The peer's, to an upgrade.
@@ -55,7 +56,7 @@ class Route {
   // --- both ---
   // `taken` carries the connection; `link_limit`: what limits it, if anything.
   void settled(Shard& shard, Role taken, const Reason& link_limit);
-  // No provider is left; what our own choice leaves out belongs to the reasons.
+  // No provider is left: adds what this end's choice excludes to the reasons.
   void failed();
   [[nodiscard]] std::unique_ptr<PendingUpgrade> take_upgrade() { return std::move(upgrade_); }
   [[nodiscard]] const Explanation& explanation() const noexcept { return explanation_; }

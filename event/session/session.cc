@@ -88,7 +88,7 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   ++(direction == proto::Direction::kSend ? finished_.sends : finished_.receives);
   if (outcome.error != 0) count_error(outcome.error);
-  // All is given back before the event can be seen: who dequeues it may post, deregister and delete.
+  // Everything is given back before the event can be seen: its receiver may post, deregister and delete.
   if (operation.tag.region != nullptr) operation.tag.region->release();
   if (operation.tag.attachment != nullptr) Attachment::Destroyer()(operation.tag.attachment);
   if (operation.persistent) owned_by_persistent(direction) = false;
@@ -114,7 +114,7 @@ void Session::set_time_limit(proto::Direction direction, std::shared_ptr<TimeLim
   watch(direction).set(std::move(limit), shared_from_this());
 }
 
-// Without a slot for notices the limit still does what else it is to do.
+// Without a slot for its notices the limit still cancels, if it is to.
 void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wish) {
   if (!wish.is_set()) return;
   auto limit = TimeLimit::create(wish, direction, descriptor());
@@ -126,7 +126,7 @@ void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wis
   set_time_limit(direction, std::move(limit));
 }
 
-// What the peer has begun with cannot be taken back: then the connection ends.
+// An operation that the peer has begun with cannot be taken back: then the connection ends.
 void Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns) {
   proto::Selection late;
   late.posted_until_ns = posted_until_ns;

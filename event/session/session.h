@@ -1,5 +1,6 @@
-// A connected socket as its shard sees it, whatever carries its bytes: who may post, what open operations
-// hold, the events it owes. LinkSession (link_session.h) speaks the exs protocol over a provider's link.
+// A connected socket on its shard: admits operations, keeps what they hold, and pushes their events.
+// LinkSession (link_session.h) speaks the exs protocol over a provider's link, PlainSession (plain_session.h)
+// moves plain bytes.
 #pragma once
 
 #include <atomic>
@@ -30,8 +31,8 @@ class Session : public TransferClient {
   [[nodiscard]] std::shared_ptr<Session> shared_from_this() {
     return std::static_pointer_cast<Session>(TransferClient::shared_from_this());
   }
-  // Takes a place for one more operation. EAGAIN: the limit is reached. ENOTCONN, EPIPE: not the time for it.
-  // EBUSY: a persistent operation owns the direction.
+  // Counts one more operation. EAGAIN: the limit is reached. ENOTCONN: not connected yet, or no more. EPIPE:
+  // the sending direction has ended. EBUSY: a persistent operation owns the direction.
   Status admit(proto::Direction direction, bool persistent);
   void withdraw(proto::Direction direction, bool persistent);
   void set_operations_max(std::uint32_t operations_max) { operations_max_ = operations_max; }
@@ -40,7 +41,7 @@ class Session : public TransferClient {
     if (!is_limited(direction) || operation.persistent) return shard_->post(*this, direction, operation);
     shard_->post(*this, direction, timed(direction, operation));
   }
-  // With the time of its post, where there is a limit.
+  // Sets the time of the post, if the direction has a time limit.
   [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {
     if (is_limited(direction) && !operation.persistent) operation.posted_ns = shard_->clock().now_ns();
     return operation;
@@ -49,23 +50,23 @@ class Session : public TransferClient {
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   void forbid_sending() { sending_ended_ = true; }
-  // Longest immediate message, once connected.
+  // The longest immediate message, once connected.
   [[nodiscard]] std::size_t small_bytes() const noexcept { return small_bytes_; }
-  // Whether there can be persistent operations, and those that name an offset in the peer's.
+  // Whether there can be persistent operations, and operations at an offset in those of the peer.
   [[nodiscard]] virtual bool allows_persistent() const noexcept { return false; }
   [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
     const Open& open = direction == proto::Direction::kSend ? open_sends_ : open_receives_;
     return open.count();
   }
-  // No messages, nothing persistent, nothing known of the peer's memory.
+  // True: no messages, no persistent operations, no notice of what reaches the peer's memory.
   [[nodiscard]] virtual bool carries_plain_bytes() const noexcept { return false; }
   // Takes the drive lock.
   [[nodiscard]] virtual proto::Agreement agreement() = 0;
-  // What carries its bytes.
+  // The name of what carries the bytes.
   [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
   // Null: the descriptor knows its addresses, or there is no connection.
   [[nodiscard]] virtual const AddressPair* ends() const noexcept { return nullptr; }
-  // Why. Takes the drive lock.
+  // Why the carrier is what it is. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }
 
   // --- Thread: shard ---
@@ -75,25 +76,25 @@ class Session : public TransferClient {
     start(direction, operation);
     after_step();
   }
-  // EXS_EVT_POLL follows: now, or after the step that makes the socket ready for one of `events`.
+  // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
   void poll(ControlTarget target, std::uint32_t events);
-  // Cancels what is under way in either direction, and polls; how many match.
+  // Cancels what is open in either direction, and polls, and returns how many match.
   std::uint32_t cancel(const proto::Selection& selection);
-  // Is called once, just before a close is told.
+  // Called once, just before the event of the close is pushed.
   void set_on_closed(std::function<void(Session&)> on_closed) {
     shard_->assert_held();
     on_closed_ = std::move(on_closed);
   }
 
   // The next three also by the thread that makes the session, while nobody else knows it.
-  // For operations posted from now on; null: none.
+  // Applies to operations posted from now on; null: no limit.
   void set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit);
-  // Of an accepted connection: the limit of the listening socket, on its own.
+  // Gives an accepted connection the limit of the listening socket.
   void inherit_limit(proto::Direction direction, const TimeLimitWish& wish);
-  // 0: off. A peer that is silent for so long is asked for a sign of life, for twice as long given up.
+  // 0: off. A peer that is silent for a period is asked for a sign of life, and given up after a second one.
   virtual void set_keepalive(std::uint64_t period_ns) = 0;
 
-  // Operations that have had their event, and how many of those told an error.
+  // Operations whose event has been pushed, and how many of them failed.
   struct FinishedOperations {
     std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;
   };
@@ -106,28 +107,28 @@ class Session : public TransferClient {
   [[nodiscard]] std::uint64_t stalled_ns() const;
 
   virtual void start(proto::Direction direction, const proto::Operation& operation) = 0;
-  // EXS_EVT_SHUTDOWN follows, when `target` has a queue.
+  // Pushes EXS_EVT_SHUTDOWN when it is done, if `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
-  // EXS_EVT_CLOSE follows, when `target` has a queue.
+  // Pushes EXS_EVT_CLOSE when it is done, if `target` has a queue.
   virtual void close(std::uint64_t linger_ns, ControlTarget target) = 0;
-  // Ends at once; open operations end with `why`.
+  // Ends the connection at once, and open operations with `why`.
   virtual void abort(Status why) = 0;
-  // Starts what is held back to share a message or a system call.
+  // Sends what is held back to share a message or a system call.
   virtual void flush() = 0;
-  // A stream's small sends leave at once, each by itself.
+  // True: a stream's small sends leave at once, each in a message of its own.
   virtual void set_nodelay(bool /*nodelay*/) {}
-  // Ends the transfers that the peer has not begun with.
+  // Ends the transfers that the peer has not begun with, with `error`.
   virtual proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                             int error) = 0;
   [[nodiscard]] virtual proto::Readiness readiness() const = 0;
 
  protected:
-  // After every step (an operation, a completion, a request): tells those who asked what it has changed.
+  // Called after every step (an operation, a completion, a request): reports what the step has changed.
   virtual void after_step() {
     if (!polls_.empty()) answer_polls();
   }
-  // Ends the control operations that the selection names; how many. A shutdown goes on: its event says that nobody
-  // waited for it.
+  // Ends the control operations that the selection names, and returns their number. A cancelled shutdown
+  // still takes place; its event says that nobody waited for it.
   virtual std::uint32_t cancel_control(const proto::Selection& selection);
   void cancel_polls() { polls_.cancel_all(); }
   [[nodiscard]] const OpenPolls& polls() const noexcept { return polls_; }
@@ -136,11 +137,11 @@ class Session : public TransferClient {
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
-  // Tells the owner of a persistent operation, which asked for it, that the peer has used it.
+  // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
-  // EXS_EVT_SHUTDOWN, and EXS_EVT_CLOSE, go to all that were added. A close is told last: it says that every other
-  // event is in its queue.
+  // Push EXS_EVT_SHUTDOWN or EXS_EVT_CLOSE to all targets that were added. The close comes last: it says that
+  // every other event is in its queue.
   void add_shutdown(ControlTarget target);
   [[nodiscard]] bool has_shutdowns() const noexcept { return !shutdown_targets_.empty(); }
   void tell_shutdowns(int error);
@@ -158,7 +159,8 @@ class Session : public TransferClient {
         .load(std::memory_order_relaxed);
   }
   void end_late(proto::Direction direction, std::uint64_t posted_until_ns);
-  // Admitted operations that have not ended. Many admit, the shard alone ends, so that an end is a store.
+  // Admitted operations that have not ended. Any thread admits; only the shard ends, so that an end is a
+  // store.
   struct Open {
     std::atomic<std::uint32_t> admitted{0};
     std::atomic<std::uint32_t> ended{0};  // written by the shard
@@ -181,8 +183,8 @@ class Session : public TransferClient {
   const std::shared_ptr<Shard> shard_;
   const std::shared_ptr<KernelDescriptor> descriptor_;
 
-  // Read by posting threads to refuse early; written by the shard (and the counts by both). What they miss
-  // because they looked a moment too soon ends in an event instead of an errno.
+  // Read by posting threads to refuse early; written by the shard (and the counts by both). What a thread
+  // misses because it read a moment too soon ends in an event instead of an errno.
   std::atomic<State> state_{State::kIdle};
   std::atomic<bool> sending_ended_{false};
   std::atomic<std::size_t> small_bytes_{0};

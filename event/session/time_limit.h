@@ -1,4 +1,4 @@
-// SO_ASYNC_SEND_TIMEOUT and SO_ASYNC_RECV_TIMEOUT: how long operations of one direction may be under way.
+// SO_ASYNC_SEND_TIMEOUT and SO_ASYNC_RECV_TIMEOUT: how long the operations of one direction may take.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace exs {
 
-// What was asked; accepted sockets inherit it.
+// The limit that was asked for; accepted sockets inherit it.
 struct TimeLimitWish {
   exs_timeout_t timeout{};  // ns is 0: no limit
   std::shared_ptr<EventQueue> queue;
@@ -17,13 +17,13 @@ struct TimeLimitWish {
   [[nodiscard]] bool is_set() const noexcept { return timeout.ns > 0; }
 };
 
-// The limit of one socket; holds a slot of the queue for its notices while it lives.
+// The limit of one socket. Holds a slot of the queue for its notices.
 class TimeLimit {
  public:
   // Null: no slot is free. Thread: any.
   static std::shared_ptr<TimeLimit> create(const TimeLimitWish& wish, proto::Direction direction,
                                            const std::shared_ptr<KernelDescriptor>& number);
-  // Without notices.
+  // A limit without notices.
   explicit TimeLimit(const TimeLimitWish& wish) : TimeLimit(wish, nullptr) {}
   TimeLimit(const TimeLimitWish& wish, std::shared_ptr<Notice> notice)
       : timeout_(wish.timeout), notice_(std::move(notice)) {}
@@ -46,11 +46,11 @@ class TimeLimit {
   const std::shared_ptr<Notice> notice_;
 };
 
-// Watches the operations of one direction of a session. Only those that were told when they were posted
-// count: none without a limit, so that a post asks no clock then. Thread: shard.
+// Watches the operations of one direction of a session. Only operations with a time of their post count:
+// without a limit none has one, so that a post reads no clock. Thread: shard.
 class LateWatch {
  public:
-  // Ends the operations that were posted until then.
+  // Ends the operations that were posted until `posted_until_ns`.
   using EndLate = std::function<void(std::uint64_t posted_until_ns)>;
   LateWatch(Shard& shard, EndLate end_late)
       : shard_(shard), end_late_(std::move(end_late)), due_([this](std::uint64_t now_ns) { look(now_ns); }) {}
@@ -76,7 +76,7 @@ class LateWatch {
   std::weak_ptr<void> owner_;
   PostTimes times_;
   Deadline due_;
-  std::uint64_t told_until_ns_ = 0;  // those posted until then have been told
+  std::uint64_t told_until_ns_ = 0;  // the operations posted until then are in a notice
 };
 
 }  // namespace exs

@@ -30,7 +30,7 @@ bool is_usable_stream(int number, int domain) {
   return (domain == AF_INET || domain == AF_INET6) && option_of(number, SO_PROTOCOL) == IPPROTO_TCP;
 }
 
-// A connection that broke before the first exs call: that is told by the events of its operations.
+// Whether the connection broke before the first exs call: the events of its operations will say so.
 bool was_connected(int number) {
   constexpr std::uint8_t kClosed = 7;  // TCP_CLOSE, which only netinet/tcp.h has
   tcp_info info{};
@@ -87,8 +87,8 @@ std::shared_ptr<Socket> adopt(int number) {
                                   SocketOptions(proto::SocketKind::kStream), state_of(number));
 }
 
-// The number has come to mean another socket, or none: its operations end with ECANCELED. The caller removed it
-// from the table.
+// Ends the operations of an adopted socket with ECANCELED: its number means another socket by now, or none.
+// The caller has removed it from the table.
 void abandon(Library& library, const std::shared_ptr<Socket>& socket) {
   std::shared_ptr<Session> session;
   std::shared_ptr<Acceptor> acceptor;
@@ -116,7 +116,7 @@ std::shared_ptr<Socket> find_adopted(Library& library, int number, const std::sh
   return library.sockets.insert_if_absent(socket).value_or(nullptr);
 }
 
-// What is closed under an adopted socket's number is exs's business from now on, and no plain socket.
+// The library closes an adopted socket: its number is the library's until then, and is not adopted again.
 void take_over(const Socket& socket) {
   if (socket.adopted() == Adopted::kNo) return;
   OwnSockets::add(socket.number(), socket.descriptor()->cookie());

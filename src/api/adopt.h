@@ -1,30 +1,33 @@
-// The sockets that calls name. The first exs call that names a kernel stream socket of the application adopts it.
+// Finds the sockets that calls name. The first exs call that names a kernel stream socket of the application
+// adopts it.
 //
-// An adopted socket has the application's number, which may come to mean another socket, so every look asks the
-// kernel (0.2 us); the sockets of exs_socket do without. Not adopted is what is or was exs's own (OwnSockets): a
-// connection that is being set up, a number that waiting events hold after exs_close, and in a child after fork the
-// sockets of its parent.
+// The number of an adopted socket is the application's and may come to mean another socket, so every look-up
+// asks the kernel (0.2 us); the sockets of exs_socket do without. What is or was the library's own
+// (OwnSockets) is never adopted: a connection that is being set up, a number that waiting events hold after
+// exs_close, and in a child after fork the sockets of its parent.
 #pragma once
 
 #include "src/api/library.h"
 
 namespace exs {
 
-// Finds the socket, or adopts it. Null: closed, or nothing that exs can use, which a log line tells with the cure.
-// One that is kUnconnected is for this call alone.
+// Finds the socket, or adopts it. Null: closed, or nothing that exs can use; a log line says which, and the
+// cure. A socket that is kUnconnected is not in the table: it is for this call alone.
 std::shared_ptr<Socket> find_socket(Library& library, int number);
-// Into the table. EMFILE.
+// Adds a socket to the table. EMFILE: the number is beyond the table.
 Status insert_socket(Library& library, const std::shared_ptr<Socket>& socket);
-// Out of the table, to be closed. Whoever gets the socket back removed it; everybody else gets null. In no
-// ReadSection.
+// Removes a socket from the table to close it. Null: not found, or another thread removed it. Not to be
+// called in a ReadSection.
 std::shared_ptr<Socket> remove_socket(Library& library, int number);
-// At the end of the library: true for who removed it. Sockets that the application made stay open.
+// Removes a socket at the end of the library. False: another thread removed it. Adopted sockets stay open,
+// except those that exs_accept made.
 bool release_socket(Library& library, const std::shared_ptr<Socket>& socket);
 
-// Before a call that names `queue` asks for socket.session(): an adopted connection lives on the home shard of the
-// first queue named for it. EBADF; EAGAIN no engine thread to be had; success also when there is nothing to do.
+// An adopted connection lives on the home shard of the first queue that is named for it. To be called before
+// socket.session() by calls that name a queue. EBADF; EAGAIN: no engine thread. Success also if there is
+// nothing to do.
 Status assign_home(Library& library, Socket& socket, exs_qhandle_t queue);
-// Before a call that names none: on the next shard in turn, if it has no home yet.
+// To be called by calls that name no queue: a socket without a home gets the next shard in turn.
 Status assign_any_home(Library& library, Socket& socket);
 
 }  // namespace exs

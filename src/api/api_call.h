@@ -1,4 +1,4 @@
-// The border between C and C++: every exported function goes through here.
+// The boundary between C and C++: every exported function goes through api_call().
 #pragma once
 
 #include <cerrno>
@@ -9,8 +9,8 @@
 
 namespace exs {
 
-// Runs body(library) -> Result<T> and turns its error into errno and `failed`. Anything thrown but bad_alloc
-// is our bug and terminates.
+// Runs body(library) -> Result<T> and turns its error into errno and `failed`. Any exception but bad_alloc is
+// a bug of the library and terminates the process.
 template <typename T, typename Body>
 T api_call(T failed, Body&& body) noexcept {
   Library* library = Library::current();

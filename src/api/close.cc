@@ -14,7 +14,7 @@ namespace exs {
 namespace {
 
 constexpr int kLingerAtExitMs = 500;
-// How much longer than the linger we wait for the event that the session's own timer promises.
+// How much longer than the linger a call waits for the event that the session's own timer guarantees.
 constexpr std::uint64_t kPatienceNs = 5'000 * kNsPerMs;
 
 std::shared_ptr<Shard> shard_of(Socket& socket) {
@@ -28,7 +28,7 @@ std::uint64_t linger_ns_of(Socket& socket) {
   return static_cast<std::uint64_t>(socket.options().linger_ms) * kNsPerMs;
 }
 
-// The caller removed the socket from the table. EXS_EVT_CLOSE follows.
+// Closes a socket that the caller has removed from the table. Pushes EXS_EVT_CLOSE when it is done.
 void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, ControlTarget target) {
   LockGuard guard(socket.mutex);
   socket.limits() = {};
@@ -52,7 +52,7 @@ ControlTarget place_on(const std::shared_ptr<EventQueue>& queue) {
   return {queue, nullptr};
 }
 
-// Collects one EXS_EVT_CLOSE; a caught signal does not end the wait, the time limit does.
+// Waits for one EXS_EVT_CLOSE, through caught signals, until the deadline.
 int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
   exs_event_t event{};
   for (;;) {
@@ -77,7 +77,7 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
   return Status();
 }
 
-// False: there were none.
+// False: there was no socket.
 bool close_those_there(Library& library) {
   std::vector<std::shared_ptr<Socket>> sockets;
   for (const auto& socket : library.sockets.all()) {
@@ -96,8 +96,8 @@ bool close_those_there(Library& library) {
 
 }  // namespace
 
-// While listening sockets are being closed, an accept that was under way may still make a connection. It is
-// in the table before the close of its listening socket is told.
+// While listening sockets are being closed, an accept that is under way may still make a connection. That
+// connection is in the table before the event of the close of its listening socket.
 void close_all(Library& library) {
   while (close_those_there(library)) continue;
 }

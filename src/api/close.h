@@ -5,7 +5,7 @@ namespace exs {
 
 class Library;
 
-// For the last exs_fini: every socket at once, each with a short linger.
+// Closes every socket at the last exs_fini, all at once, each with a short linger.
 void close_all(Library& library);
 
 }  // namespace exs

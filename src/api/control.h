@@ -7,17 +7,18 @@
 
 namespace exs {
 
-// A slot of the caller's queue for the one event. EBADF; EAGAIN.
+// Reserves a slot of the caller's queue for the event. EBADF; EAGAIN.
 Result<ControlTarget> claim_target(Library& library, exs_qhandle_t handle, exs_ahandle_t ahandle);
 
-// The acceptor of a listening socket, made with `shard` when there is none yet.
+// The acceptor of a listening socket, created on `shard` if there is none yet.
 std::shared_ptr<Acceptor> acceptor_of(Library& library, Socket& socket, const std::shared_ptr<Shard>& shard)
     EXS_REQUIRES(socket.mutex);
 
-// Cancels what the selection names on one socket; how many operations match. Waits for the drive lock.
+// Cancels the operations of one socket that the selection names, and returns how many match. Waits for the
+// drive lock.
 std::uint32_t cancel_on(Socket& socket, const proto::Selection& selection);
 
-// The queue of a synchronous call, for its one event.
+// The queue of a synchronous call, for one event.
 class PrivateQueue {
  public:
   // On the next shard in turn.
@@ -25,10 +26,11 @@ class PrivateQueue {
   explicit PrivateQueue(const std::shared_ptr<Shard>& shard)
       : queue_(std::make_shared<EventQueue>(1, shard)) {}
 
-  // Reserves the slot; to be called once. The handle is like no other while this lives.
+  // Reserves the slot. To be called once. The handle is unique while this object lives.
   [[nodiscard]] ControlTarget target() const;
   [[nodiscard]] const std::shared_ptr<EventQueue>& queue() const noexcept { return queue_; }
-  // The event. At the first caught signal `interrupted` is called, once; it makes the event come soon.
+  // Waits for the event. At the first caught signal it calls `interrupted`, once, which makes the event come
+  // soon.
   exs_event_t await(const std::function<void()>& interrupted) const;
 
  private:

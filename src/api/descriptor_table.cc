@@ -68,7 +68,7 @@ std::shared_ptr<Socket> DescriptorTable::find(int number) {
   return slot->socket;
 }
 
-// Nobody peeks at adopted sockets, which are removed in sections too.
+// Adopted sockets, which peek() never returns, are also removed in sections.
 bool DescriptorTable::remove(const Socket& socket, const std::function<void()>& first) {
   const bool removed = take_out(socket, first);
   if (removed && socket.adopted() == Adopted::kNo) wait_for_readers();

@@ -1,6 +1,6 @@
-// The sockets of the library by descriptor. The number is that of a kernel descriptor which the socket holds, so
-// it is the library's alone while the socket, or an event that names it, exists; the number of an adopted socket is
-// the application's (src/api/adopt.h, which callers use for all but peek() and all()).
+// Sockets by number. The number is that of a kernel descriptor which the socket holds, so it means nothing
+// else while the socket, or an event that names it, exists. Not so the number of an adopted socket, which is
+// the application's: src/api/adopt.h has the functions for both kinds.
 #pragma once
 
 #include <array>
@@ -26,15 +26,16 @@ class DescriptorTable {
   DescriptorTable(const DescriptorTable&) = delete;
   DescriptorTable& operator=(const DescriptorTable&) = delete;
 
-  // Returns what stood there before, if anything did. EMFILE: the number is beyond the table.
+  // Returns the socket that had the number before, or null. EMFILE: the number is beyond the table.
   Result<std::shared_ptr<Socket>> replace(const std::shared_ptr<Socket>& socket);
-  // Returns what stands there now: another thread may have been faster. EMFILE.
+  // Returns the socket that has the number now, which may be that of another thread. EMFILE.
   Result<std::shared_ptr<Socket>> insert_if_absent(const std::shared_ptr<Socket>& socket);
   [[nodiscard]] std::shared_ptr<Socket> find(int number);
-  // In a ReadSection: the socket lives until its end. Null: ask find(); so for all that are adopted.
+  // To be called in a ReadSection, until whose end the socket lives. Null: use find(), as for all adopted
+  // sockets.
   [[nodiscard]] Socket* peek(int number) const;
-  // False: another thread removed it. `first` runs before anybody can miss the socket. In no ReadSection, unless
-  // the socket is adopted.
+  // False: another thread removed the socket. `first` runs before the number is free. Not to be called in a
+  // ReadSection, unless the socket is adopted.
   bool remove(const Socket& socket, const std::function<void()>& first);
   [[nodiscard]] std::vector<std::shared_ptr<Socket>> all();
 
@@ -42,7 +43,7 @@ class DescriptorTable {
   static constexpr int kChunkSlots = 1024;
   struct Slot {
     LeafLock mutex;
-    std::atomic<Socket*> own{nullptr};  // socket, if it is exs's; written under the lock
+    std::atomic<Socket*> own{nullptr};  // socket, unless it is adopted; written under the lock
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
   };
   using Chunk = std::array<Slot, kChunkSlots>;

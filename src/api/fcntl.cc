@@ -1,4 +1,4 @@
-// exs_fcntl: wishes before the connection, what was agreed after it.
+// exs_fcntl: wishes before the connection, the agreement after it.
 #include <cstdarg>
 
 #include "src/api/adopt.h"

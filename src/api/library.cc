@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kShardsDefaultMax = 4;
 constexpr std::size_t kShardsMax = 64;
 
-// Leaked on purpose, with everything in it: threads may still be in a call when the process exits.
+// Leaked on purpose: threads may still be in a call when the process exits.
 struct Process {
   Mutex mutex;
   Library* library EXS_GUARDED_BY(mutex) = nullptr;

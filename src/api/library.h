@@ -1,4 +1,4 @@
-// Everything the C functions work on: the tables, the shards, and whether the library is in use at all.
+// The state behind the C functions: the tables, the shards, and whether the library is initialised.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace exs {
 
-// One per process, and a fresh one in a child after fork: the engine threads stay behind in the parent.
-// Never destroyed, so a call that races with the last exs_fini() finds empty tables. Thread: any.
+// One per process, and a new one in a child after fork, because the engine threads stay in the parent. Never
+// destroyed, so a call that races with the last exs_fini() finds empty tables. Thread: any.
 class Library {
  public:
   // Null before exs_init and after the last exs_fini.
@@ -26,7 +26,7 @@ class Library {
   HandleTable<EventQueue> queues;
   HandleTable<Region> regions;
 
-  // Shards are given to queues in turn and made when first needed.
+  // Shards are assigned in turn and created when they are first needed.
   Result<std::shared_ptr<Shard>> next_shard() EXS_EXCLUDES(mutex_);
   [[nodiscard]] const std::string& provider_wish() const noexcept { return provider_wish_; }
 
@@ -35,12 +35,13 @@ class Library {
   exs_mhandle_t allocation_at(void* address) EXS_EXCLUDES(mutex_);
   void forget_allocation(void* address) EXS_EXCLUDES(mutex_);
 
-  // Counters of sockets that are gone.
+  // Counters of closed sockets.
   void add_to_totals(const exs_stats_t& stats) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_stats_t totals() EXS_EXCLUDES(mutex_);
 
  private:
-  // `inherited`: the parent's, in a child; its locks may be held for ever. Kept, with all that hangs on it.
+  // `inherited`: in a child, the parent's. Its locks may be held for ever, so it is kept, with all that it
+  // owns.
   explicit Library(const Library* inherited) : inherited_(inherited) {}
   Status prepare();
   void shut_down();

@@ -1,4 +1,5 @@
-// exs_listen: the kernel's listening for peers of the network, and that of every provider that has its own.
+// exs_listen: the kernel's socket listens for peers of the network, and every provider that has listeners of
+// its own.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace exs {
 namespace {
 
-// As listen(2) does it for a socket that has no port: a provider's listening needs to know which.
+// Binds a socket without a port, as listen(2) would: a provider's listener needs the port.
 Status give_port(int number) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
@@ -28,7 +29,8 @@ Reason why_not_listening(Status failed) {
   return Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(failed.error()));
 }
 
-// What cannot be had is a reason that connections tell; `failed` matters where nothing else is allowed.
+// A provider that cannot listen is a reason that connections report. `failed` matters if no other provider is
+// allowed.
 ListeningPoints open_by_provider(int number, int backlog, const Choice& choice, Status& failed) {
   ListeningPoints made;
   for (const Role role : kRoles) {

@@ -62,7 +62,7 @@ struct SharedMemory {
   UniqueFd descriptor;
 };
 
-// Sealed, so that a peer that maps it need not fear that it shrinks under its hands.
+// Sealed, so that the memory of a peer that maps it cannot shrink.
 Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
@@ -78,7 +78,7 @@ Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
 
 }  // namespace
 
-// mincore() answers ENOMEM for a range with holes, and touches nothing.
+// mincore() returns ENOMEM for a range with holes, and reads no memory.
 bool is_mapped(const void* address, std::size_t length_bytes) {
   constexpr std::size_t kPagesPerCall = 16384;
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

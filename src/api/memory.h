@@ -7,10 +7,10 @@ namespace exs {
 
 class Library;
 
-// Whether every page of the range is mapped, with whatever rights.
+// Whether every page of the range is mapped, with any rights.
 bool is_mapped(const void* address, std::size_t length_bytes);
 
-// For the last exs_fini: no operation is left.
+// For the last exs_fini, when no operation is left.
 void free_all(Library& library);
 
 }  // namespace exs

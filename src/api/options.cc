@@ -26,7 +26,7 @@ bool too_late(Socket& socket) {
 
 namespace {
 
-// The value of a set, as it came; room for the value of a get.
+// The caller's value of exs_setsockopt, and room for that of exs_getsockopt.
 struct Given {
   const void* value;
   socklen_t length;
@@ -95,8 +95,8 @@ Status set_keepalive(Socket& socket, const Given& given) EXS_REQUIRES(socket.mut
   return Status();
 }
 
-// The slot for notices is taken before anything changes. A session keeps its limit itself, a socket before
-// that keeps it here.
+// The slot for notices is reserved before anything changes. The socket keeps the limit until it has a
+// session.
 Status set_time_limit(Library& library, Socket& socket, proto::Direction direction, const Given& given)
     EXS_REQUIRES(socket.mutex) {
   const auto wish = given.as<exs_timeout_t>();
@@ -145,7 +145,7 @@ Status get_provider(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex)
   return room.put_text(is_connected(socket) ? socket.session()->carrier() : socket.options().provider);
 }
 
-// Before there is a connection nothing has been found.
+// Without a session there are no findings.
 Status get_reasons(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
   Session* const session = socket.session();
   return put_reasons(session == nullptr ? Explanation() : session->explanation(), room.value, room.length);
@@ -188,7 +188,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
   }
 }
 
-// ES-API has its options at SOL_SOCKET.
+// ES-API defines its options at level SOL_SOCKET.
 bool is_ours(int level, int option) {
   return level == SOL_EXS ||
          (level == SOL_SOCKET && option >= SO_ASYNC_RECV_ORDERED && option <= SO_ASYNC_RECV_TIMEOUT);

@@ -40,7 +40,7 @@ Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events,
   return static_cast<int>(*taken);
 }
 
-// A program that makes a queue need not know that it holds descriptors.
+// Programs need not know that a queue holds descriptors.
 Status without_descriptors(Status why) {
   return why == Status(EMFILE) || why == Status(ENFILE) ? Status(ENOMEM) : why;
 }

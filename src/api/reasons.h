@@ -8,8 +8,8 @@
 
 namespace exs {
 
-// Whole entries, as many as fit in `*length` bytes at `room`; `*length` becomes what all of them need.
-// EINVAL: not even one fits, and there is one.
+// Writes as many whole entries as fit in `*length` bytes at `room`, and sets `*length` to what all of them
+// need. EINVAL: not one of them fits.
 Status put_reasons(const Explanation& explanation, void* room, socklen_t* length);
 
 }  // namespace exs

@@ -12,7 +12,7 @@ namespace {
 
 using proto::Direction;
 
-// Only a regular file has a length that can be checked now; what others say, pread() says.
+// Only the length of a regular file can be checked now; pread() reports the errors of others.
 Result<Element> file_element(const exs_fdvec_t& range) {
   struct stat file {};
   if (range.fdv_reserved != 0) return failure(EINVAL);

@@ -1,4 +1,4 @@
-// What one exs descriptor stands for: options until it connects or listens, then a session or an acceptor.
+// The object of an exs descriptor: options until it connects or listens, then a session or an acceptor.
 #pragma once
 
 #include <atomic>
@@ -26,17 +26,17 @@ struct SocketOptions {
   int nodelay = 0;       // streams: 1: small sends are not combined
   int keepalive_ms = 0;  // 0: off
   TimeLimitWish send_limit, receive_limit;
-  int receives_ordered = 1;  // always are
+  int receives_ordered = 1;  // always on
   std::string provider = "auto";
 
-  // What combining may gather in one message. Half of it is slower, twice as much is not faster.
+  // The most that combining puts into one message. Half of it is slower, twice as much is not faster.
   static constexpr std::uint32_t kStreamSmallBytes = 4096;
-  static constexpr int kConnectDefaultMs = 10'000;  // both after the peers' own limits, see iWARP (RFC 5044)
+  static constexpr int kConnectDefaultMs = 10'000;  // longer than the limits of iWARP peers (RFC 5044)
   static constexpr int kListenDefaultMs = 5'000;
   [[nodiscard]] SessionOptions session(int default_timeout_ms) const;
 };
 
-// What a kernel socket was that the application made and exs adopted.
+// Whether the library adopted the socket, and what it was then.
 enum class Adopted : std::uint8_t { kNo, kConnected, kListening, kUnconnected };
 
 // Thread: any.
@@ -64,26 +64,26 @@ class Socket {
   [[nodiscard]] int domain() const noexcept { return domain_; }
 
   [[nodiscard]] Adopted adopted() const noexcept { return adopted_; }
-  // Made by exs_socket or exs_accept, so closed by the last exs_fini.
+  // Created by exs_socket or exs_accept, so closed by the last exs_fini.
   [[nodiscard]] bool ours() const noexcept { return ours_; }
 
-  // Null until exs_connect (adopted: the first operation on a queue); then the same for the socket's life.
+  // Null until exs_connect (adopted: until the first operation); then the same for the life of the socket.
   [[nodiscard]] Session* session() const noexcept { return session_.load(std::memory_order_acquire); }
   [[nodiscard]] std::shared_ptr<Session> shared_session() const {
     Session* session = this->session();
     return session == nullptr ? nullptr : session->shared_from_this();
   }
 
-  // The time limits while there is no session: they have their slots already.
+  // The time limits of a socket without a session. They hold their slots already.
   struct Limits {
     std::shared_ptr<TimeLimit> send, receive;
   };
 
-  // What exs_connect, exs_listen, exs_accept, exs_fcntl and exs_close do one at a time.
+  // Serialises exs_connect, exs_listen, exs_accept, exs_fcntl and exs_close.
   Mutex mutex;
   SocketOptions& options() EXS_REQUIRES(mutex) { return options_; }
   std::shared_ptr<Acceptor>& acceptor() EXS_REQUIRES(mutex) { return acceptor_; }
-  // Of a listening one, until there is an acceptor to have them.
+  // Of a listening socket, until its acceptor takes them.
   ListeningPoints& listening_points() EXS_REQUIRES(mutex) { return points_; }
   Limits& limits() EXS_REQUIRES(mutex) { return limits_; }
   int& backlog() EXS_REQUIRES(mutex) { return backlog_; }  // 0: not listening

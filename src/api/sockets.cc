@@ -26,7 +26,7 @@ Status check_address(const Socket& socket, const sockaddr* address, socklen_t le
   return length < address_bytes(*address) ? Status(EINVAL) : Status();
 }
 
-// How a connect or an accept reserves the slot for its event, once everything else is in order.
+// Reserves the slot for the event of a connect or an accept, after all checks.
 using Claim = std::function<Result<ControlTarget>()>;
 
 Claim claim_of(Library& library, exs_qhandle_t queue, exs_ahandle_t ahandle) {
@@ -79,7 +79,8 @@ Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, co
   return Status();
 }
 
-// Waits for the event of what was just posted. A caught signal cancels it: EINTR, unless it was done already.
+// Waits for the event of a connect or an accept. A caught signal cancels it: EINTR, unless it was complete
+// already.
 exs_event_t outcome_of(Socket& socket, const PrivateQueue& queue, const ControlTarget& target) {
   bool interrupted = false;
   exs_event_t event = queue.await([&] {
@@ -95,7 +96,7 @@ exs_event_t outcome_of(Socket& socket, const PrivateQueue& queue, const ControlT
 
 enum class End { kOurs, kPeers };
 
-// The session knows where the kernel's socket does not carry the connection.
+// The session knows the addresses of a connection that the kernel's socket does not carry.
 Result<int> name_of(Library& library, int number, End end, sockaddr* address, socklen_t* length) {
   const auto socket = find_socket(library, number);
   if (!socket) return failure(EBADF);
@@ -115,7 +116,7 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
   return 0;
 }
 
-// Where no TCP socket listens, bind(2) cannot know who does.
+// bind(2) does not know of listeners that are not TCP sockets.
 Status check_own_listeners(Socket& socket, const sockaddr& address) {
   LockGuard guard(socket.mutex);
   const Choice choice = socket.options().session(0).choice;

@@ -1,4 +1,4 @@
-// Counters, as exs_getstats tells them.
+// The counters of exs_getstats.
 #pragma once
 
 #include "event/session/session.h"

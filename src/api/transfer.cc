@@ -13,18 +13,19 @@ namespace {
 using proto::Direction;
 using proto::Operation;
 
-constexpr int kTaken = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;  // and ignored: nothing here blocks or signals
+// Accepted and ignored: nothing here blocks or signals.
+constexpr int kTaken = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;
 constexpr int kOfSends = MSG_MORE | EXS_NO_IMMEDIATE | EXS_SHUT_WR;
 constexpr int kOfReceives = MSG_WAITALL;
 constexpr int kPersistent = EXS_PERSISTENT | EXS_NOTIFY;
-// A persistent operation neither ends with a message nor waits for another one, and its end is an error.
+// A persistent operation does not end with a message, waits for no other one, and ends with an error.
 constexpr int kNotWithPersistent = MSG_MORE | EXS_SHUT_WR | EXS_NO_EVENT;
 
 int allowed_flags(Direction direction, CallKind kind) {
   const int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
   switch (kind) {
     case CallKind::kPlain: return allowed | EXS_NO_EVENT | kPersistent;
-    case CallKind::kSync: return allowed & ~MSG_MORE;  // who waits cannot post what it waits for
+    case CallKind::kSync: return allowed & ~MSG_MORE;  // a call that waits cannot post what it waits for
     default: return allowed | EXS_NO_EVENT;
   }
 }
@@ -33,7 +34,7 @@ bool has_right(Access access, Access right) {
   return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
 }
 
-// Queue and region stay until the event: neither can be deleted while its count says that we use it.
+// Queue and region live until the event: neither can be deleted while its count includes the operation.
 Status submit(OperationReservation& reservation, const TransferRequest& request, const TransferTarget& target,
               Operation& operation, Region* region, Attachment::Owner attachment) {
   Session& session = *target.session;
@@ -90,7 +91,7 @@ Status post_registered(const TransferRequest& request, const TransferTarget& tar
   return reserve_and_submit(request, target, operation, &region, std::move(attachment));
 }
 
-// Copied when it is small enough to travel in its advertisement, else registered for as long as it takes.
+// Memory small enough to travel in its advertisement is copied, other memory registered for the operation.
 Status post_unregistered(const TransferRequest& request, const TransferTarget& target, const Piece& piece,
                          Operation& operation) {
   if (piece.length_bytes == 0) return reserve_and_submit(request, target, operation, nullptr, nullptr);
@@ -134,8 +135,8 @@ OperationReservation::~OperationReservation() {
   target_.session->withdraw(direction_, persistent_);
 }
 
-// Only a message that travels inside its advertisement does without the peer reading our memory. One at an
-// offset is written when we know where, else advertised: that is seen when it leaves.
+// The peer does not read a message that travels inside its advertisement. A message at an offset is written
+// if the place is known when it leaves, else advertised.
 bool is_exposed(const Session& session, const Operation& operation) {
   if (session.carries_plain_bytes()) return false;
   return operation.never_immediate || operation.persistent || operation.at_offset ||
@@ -171,7 +172,7 @@ Result<TransferTarget> find_target(Library& library, const TransferRequest& requ
   target.held_queue = library.queues.find(request.queue);
   if (!target.held_queue) return failure(EBADF);
   target.queue = target.held_queue.get();
-  // Nobody tells when plain bytes have reached the peer's memory.
+  // No event says that plain bytes have reached the peer's memory.
   if ((request.flags & EXS_NO_IMMEDIATE) != 0 && target.session->carries_plain_bytes())
     return failure(EOPNOTSUPP);
   return target;
@@ -208,7 +209,7 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
   if (direction == Direction::kReceive)
     return operation.persistent && !has_right(region.access(), Access::kRemoteWrite) ? Status(EACCES)
                                                                                      : Status();
-  // A peer that has posted no receive yet when a write at an offset comes reads its data instead.
+  // A peer without a posted receive reads the data of a write at an offset.
   const bool exposed = operation.at_offset || is_exposed(session, operation);
   return exposed && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES) : Status();
 }

@@ -14,21 +14,21 @@ namespace {
 using proto::Direction;
 using proto::Operation;
 
-// The whole range, or nothing that can be used.
+// Reads the whole range; after an error the bytes are undefined.
 Status read_file(const Element& element, std::span<std::byte> into) {
   auto offset = static_cast<off_t>(element.file_offset);
   while (!into.empty()) {
     const ssize_t count = kernel::pread(element.file, into.data(), into.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Status(errno);
-    if (count == 0) return Status(EINVAL);  // it has become shorter
+    if (count == 0) return Status(EINVAL);  // the file has become shorter
     into = into.subspan(static_cast<std::size_t>(count));
     offset += count;
   }
   return Status();
 }
 
-// More than the machine has would be granted, and then end the process as it is filled.
+// The kernel grants more memory than the machine has, and kills the process that fills it.
 bool fits_memory(std::size_t bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes / page_bytes < static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
@@ -52,7 +52,7 @@ Result<Lengths> lengths_of(std::span<const Element> elements) {
   return lengths;
 }
 
-// Puts the elements of one post together.
+// Builds the attachment of a post from its elements.
 class Builder {
  public:
   Builder(Library& library, const TransferTarget& target, Direction direction, const Operation& operation,

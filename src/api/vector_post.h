@@ -16,9 +16,9 @@ struct Element {
 // An element of the caller's. EINVAL: a reserved field is set.
 Result<Element> element_of(const exs_iovec_t& vector);
 
-// Posts the elements; the event has the type, and `posted` as what was posted. Small unregistered memory and
-// files are copied, files also when they are large. EINVAL together too long, or a file is too short; what
-// the checks of a piece, the provider and pread() say.
+// Posts the elements. The event has the type `event_type` and names `posted`. Files and small unregistered
+// memory are copied. EINVAL: together too long, or a file is too short. Also the errors of check_piece(), the
+// provider and pread().
 Status post_elements(Library& library, const TransferRequest& request, const TransferTarget& target,
                      std::span<const Element> elements, std::uint8_t event_type, const void* posted);
 

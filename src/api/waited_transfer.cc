@@ -13,14 +13,14 @@ Result<WaitedTransfers> WaitedTransfers::on(Library& library, int socket) {
   return WaitedTransfers(std::move(*target), std::move(queue));
 }
 
-// The handle is like no other while the queue lives.
+// The handle is unique while the queue lives.
 TransferRequest WaitedTransfers::request(proto::Direction direction, int flags) const {
   return {direction, target_.held_socket->number(), flags, EXS_QHANDLE_INVALID, target_.queue};
 }
 
 Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std::uint64_t deadline_ns) {
   exs_event_t event{};
-  int reason = 0;  // why it was taken back
+  int reason = 0;  // why it was cancelled
   for (;;) {
     const auto limit = WaitLimit::until(reason == 0 ? deadline_ns : kNoDeadline);
     const auto taken = wait_for_events(*target_.queue, &event, 1, 1, limit);

@@ -1,4 +1,4 @@
-// Transfers for a call that waits for them, one after the other.
+// The transfers of a synchronous call, one after the other.
 #pragma once
 
 #include "src/api/control.h"
@@ -11,12 +11,12 @@ class WaitedTransfers {
   // EBADF; ENOTCONN.
   static Result<WaitedTransfers> on(Library& library, int socket);
 
-  // Where and how to post: the caller adds flags and what the operation is for.
+  // The target and the request for the next transfer.
   [[nodiscard]] const TransferTarget& target() const noexcept { return target_; }
   [[nodiscard]] TransferRequest request(proto::Direction direction, int flags) const;
 
-  // Waits for the event of what was just posted, and returns how many bytes moved. When a signal is caught
-  // (EINTR) or at `deadline_ns` (ETIMEDOUT), the operation is taken back; one that the peer has begun with is
+  // Waits for the event of the last transfer, and returns how many bytes moved. Cancels the transfer if a
+  // signal is caught (EINTR) or at `deadline_ns` (ETIMEDOUT). A transfer that the peer has begun with is
   // waited for, and its bytes count.
   Result<std::size_t> outcome(const TransferRequest& request, std::uint64_t deadline_ns);
 

@@ -1,5 +1,5 @@
-// exs_recv_window: counter, data, counter again, each read only when the one before is here. So the provider
-// need not promise anything about the order in which it serves reads.
+// exs_recv_window: reads the counter, the data, and the counter again, each only after the one before is
+// complete, so that nothing depends on the order in which a provider serves reads.
 #include "src/api/api_call.h"
 #include "src/api/waited_transfer.h"
 
@@ -47,7 +47,7 @@ class WindowReader {
     return posted.ok() ? wait(into.length_bytes) : posted;
   }
 
-  // As read() of unregistered memory, but that the memory is ours and needs no check.
+  // Like read() of unregistered memory, without the check of a range that the caller names.
   Status read_counter() {
     const TransferTarget& target = waited_.target();
     auto attachment = Attachment::create(target.session->shard()->providers(), 1, 0);
@@ -61,7 +61,7 @@ class WindowReader {
     return posted.ok() ? wait(memory.size()) : posted;
   }
 
-  // A window that changes all the time is given up here, too.
+  // The deadline also ends the reading of a window that changes all the time.
   Status wait(std::size_t length_bytes) {
     const auto moved = waited_.outcome(request_, deadline_ns_);
     if (!moved) return moved.error();

@@ -10,7 +10,8 @@
 
 namespace exs {
 
-// Names the socket itself, as no other is ever named while the machine runs. Nothing: not a socket. Thread: any.
+// Names the socket itself, as no other is ever named while the machine runs. Nothing: not a socket. Thread:
+// any.
 inline std::optional<std::uint64_t> socket_cookie(int number) {
   std::uint64_t cookie = 0;
   socklen_t length = sizeof cookie;

@@ -1,6 +1,6 @@
-// Which kernel sockets are the library's own, so that nobody takes one for a socket of the application: not
-// while a connection is being set up and its number has been told to no one, not after exs_close while an
-// event holds the number, not in a child after fork.
+// The kernel sockets that the library opened, which must not be mistaken for sockets of the application:
+// while a connection is being set up and the application does not know its number, after exs_close while an
+// event holds the number, and in a child after fork.
 #pragma once
 
 #include <cerrno>
@@ -12,13 +12,13 @@
 
 namespace exs {
 
-// Of the whole process, and inherited by its children. Thread: any.
+// State of the whole process, inherited by its children. Thread: any.
 class OwnSockets {
  public:
   static constexpr int kNumbersMax = 1 << 20;
 
-  // `open` opens a socket, without waiting, and returns its number, or -1 and errno. Nobody comes upon the
-  // number before it is known for ours.
+  // `open` opens a socket, without waiting, and returns its number, or -1 and errno. has() knows the number
+  // before any other thread can ask for it.
   template <typename Open>
   static Result<int> open(Open&& open) {
     LockGuard guard(opening_);
@@ -29,10 +29,10 @@ class OwnSockets {
   }
   static void add(int number);
   static void add(int number, std::uint64_t cookie);
-  // `cookie`: of the socket that the number means or meant. A socket that is being opened counts.
+  // `cookie`: of the socket that the number means or meant. Includes sockets that are being opened.
   [[nodiscard]] static bool has(int number, std::uint64_t cookie);
 
-  // Around a fork, so that a child can go on opening.
+  // Around a fork, so that open() works in the child.
   static void lock() EXS_ACQUIRE(opening_) { opening_.lock(); }
   static void unlock() EXS_RELEASE(opening_) { opening_.unlock(); }
 

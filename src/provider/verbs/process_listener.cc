@@ -32,7 +32,8 @@ Result<std::unique_ptr<ProcessListener>> VerbsProcessListener::start(int descrip
   auto channel = CmChannel::open();
   if (!channel) return std::unique_ptr<ProcessListener>();
   std::unique_ptr<VerbsProcessListener> made(new VerbsProcessListener(std::move(*channel), backlog));
-  const Status status = is_any(*as_sockaddr(address)) ? made->listen_on_all(address) : made->listen_on(address, true);
+  const Status status =
+      is_any(*as_sockaddr(address)) ? made->listen_on_all(address) : made->listen_on(address, true);
   if (!status.ok() && status != Status(ENODEV)) return failure(status);
   if (made->ids_.empty()) return std::unique_ptr<ProcessListener>();
   return std::unique_ptr<ProcessListener>(std::move(made));
