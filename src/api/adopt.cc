@@ -64,7 +64,7 @@ Status start_session(const std::shared_ptr<Shard>& shard, Socket& socket) {
   const SessionOptions wishes = socket.options().session(0);
   auto session = std::make_shared<PlainSession>(shard, socket.descriptor(), wishes.operations_max);
   if (wishes.keepalive_ns != 0) session->set_keepalive(wishes.keepalive_ns);
-  // Nobody else knows the session yet.
+  // No other thread knows the session yet.
   session->set_time_limit(proto::Direction::kSend, std::exchange(socket.limits().send, nullptr));
   session->set_time_limit(proto::Direction::kReceive, std::exchange(socket.limits().receive, nullptr));
   socket.connect_with(std::move(session));

@@ -33,8 +33,7 @@ Claim claim_of(Library& library, exs_qhandle_t queue, exs_ahandle_t ahandle) {
   return [&library, queue, ahandle] { return claim_target(library, queue, ahandle); };
 }
 
-Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length, const Claim& claim) {
-  LockGuard guard(socket.mutex);
+Status check_connectable(Socket& socket) EXS_REQUIRES(socket.mutex) {
   if (socket.backlog() > 0) return Status(EINVAL);
   if (socket.adopted() == Adopted::kConnected) return Status(EISCONN);
   if (socket.adopted() == Adopted::kUnconnected) {
@@ -43,18 +42,23 @@ Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length,
         socket.number());
     return Status(EOPNOTSUPP);
   }
-  if (Session* session = socket.session()) {
-    const auto state = session->state();
-    const bool under_way = state == Session::State::kIdle || state == Session::State::kConnecting;
-    return Status(under_way ? EALREADY : EISCONN);
-  }
+  const Session* const session = socket.session();
+  if (session == nullptr) return Status();
+  const auto state = session->state();
+  const bool under_way = state == Session::State::kIdle || state == Session::State::kConnecting;
+  return Status(under_way ? EALREADY : EISCONN);
+}
+
+Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length, const Claim& claim) {
+  LockGuard guard(socket.mutex);
+  if (const Status status = check_connectable(socket); !status.ok()) return status;
   if (const Status status = check_address(socket, address, length); !status.ok()) return status;
   auto target = claim();
   if (!target) return target.error();
   const auto shard = target->queue->home();
   auto session = std::make_shared<LinkSession>(shard, socket.descriptor(),
                                                socket.options().session(SocketOptions::kConnectDefaultMs));
-  // Nobody else knows the session yet.
+  // No other thread knows the session yet.
   session->set_time_limit(proto::Direction::kSend, std::exchange(socket.limits().send, nullptr));
   session->set_time_limit(proto::Direction::kReceive, std::exchange(socket.limits().receive, nullptr));
   socket.connect_with(session);

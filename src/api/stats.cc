@@ -8,22 +8,11 @@
 #include "src/api/api_call.h"
 
 namespace exs {
+namespace {
 
-exs_stats_t session_stats(Session& session) {
-  exs_stats_t stats{};
-  session.shard()->inspect([&] { stats = stats_on_shard(session); });
-  return stats;
-}
-
-exs_stats_t stats_on_shard(const Session& session) {
-  const proto::Counters counters = session.counters();
-  const Session::FinishedOperations& finished = session.finished();
+exs_stats_t stats_of(const proto::Counters& counters) {
   exs_stats_t stats{};
   stats.struct_bytes = sizeof stats;
-  stats.sends_done = finished.sends;
-  stats.recvs_done = finished.receives;
-  stats.sends_posted = finished.sends + session.open_count(proto::Direction::kSend);
-  stats.recvs_posted = finished.receives + session.open_count(proto::Direction::kReceive);
   stats.bytes_sent = counters.bytes_sent;
   stats.bytes_received = counters.bytes_received;
   stats.adverts_sent = counters.adverts_sent;
@@ -38,14 +27,32 @@ exs_stats_t stats_on_shard(const Session& session) {
   stats.credit_stalls = counters.credit_stalls;
   stats.rdma_reads = counters.reads_posted;
   stats.ctrl_sends = counters.control_messages_sent;
-  stats.errors = finished.errors;
-  stats.credit_stall_ns = session.stalled_ns();
   stats.rdma_writes = counters.writes_posted;
   stats.notices_sent = counters.notices_sent;
   stats.notices_received = counters.notices_received;
   stats.combined_sends = counters.combined_sends;
+  return stats;
+}
+
+}  // namespace
+
+exs_stats_t session_stats(Session& session) {
+  exs_stats_t stats{};
+  session.shard()->inspect([&] { stats = stats_on_shard(session); });
+  return stats;
+}
+
+exs_stats_t stats_on_shard(const Session& session) {
+  const Session::FinishedOperations& finished = session.finished();
+  exs_stats_t stats = stats_of(session.counters());
+  stats.sends_done = finished.sends;
+  stats.recvs_done = finished.receives;
+  stats.sends_posted = finished.sends + session.open_count(proto::Direction::kSend);
+  stats.recvs_posted = finished.receives + session.open_count(proto::Direction::kReceive);
+  stats.errors = finished.errors;
   stats.cancelled = finished.cancelled;
   stats.timeouts = finished.timed_out;
+  stats.credit_stall_ns = session.stalled_ns();
   return stats;
 }
 
