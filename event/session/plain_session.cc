@@ -360,7 +360,7 @@ void PlainSession::end(int error) {
       (*shard()->readiness())->unwatch(descriptor()->number(), token_);
     watched_ = 0;
     descriptor()->close_socket();
-    shard()->detach(token_);
+    if (token_ != 0) shard()->detach(token_);
   }
   tell_shutdowns(ECANCELED);
   Session::after_step();  // polls hear of it

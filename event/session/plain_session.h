@@ -72,7 +72,7 @@ class PlainSession final : public Session, public CompletionClient {
 
   // Thread: shard
   ClosedSocketCheck closed_check_;
-  std::uint64_t token_ = 0;
+  std::uint64_t token_ = 0;    // 0: it has never waited for the kernel
   std::uint32_t watched_ = 0;  // epoll events that are awaited
   Fifo<OpenTransfer> sends_;
   Fifo<OpenTransfer> receives_;

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <functional>
@@ -132,6 +133,26 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_on_one_queue, kFamilies, family) {
     BOOST_TEST(told(received(pair.far)) == kOk + " 100");
     BOOST_TEST(holds(i * 100, {memory.at(1000), 100}));
   }
+}
+
+// A session that never waits for the kernel has nothing to give back to its shard when it is closed.
+BOOST_AUTO_TEST_CASE(a_session_that_never_waited_detaches_nothing) {
+  std::array<KernelPair, 4> pairs;
+  pairs[1].far.write_all(pattern(1));
+  pairs[0].far.write_all(pattern(1));
+  BOOST_TEST(recv(pairs[0].near, 0, 2, MSG_WAITALL) == 0);
+  pairs[0].far.write_all(pattern(1));
+  BOOST_TEST(told(received(pairs[0].near)) == kOk + " 2");
+  BOOST_TEST(exs_close(pairs[0].near.release()) == 0);
+  BOOST_TEST(recv(pairs[1].near, 0, 1) == 0);
+  BOOST_TEST(told(received(pairs[1].near)) == kOk + " 1");
+  BOOST_TEST(exs_close(pairs[1].near.release()) == 0);
+  BOOST_TEST(recv(pairs[2].near, 0, 1) == 0);
+  BOOST_TEST(recv(pairs[3].near, 1, 1) == 0);
+  pairs[2].far.write_all(pattern(1));
+  pairs[3].far.write_all(pattern(1));
+  BOOST_TEST(told(received(pairs[2].near)) == kOk + " 1");
+  BOOST_TEST(told(received(pairs[3].near)) == kOk + " 1");
 }
 
 BOOST_AUTO_TEST_CASE(a_receive_takes_what_is_there) {
