@@ -52,17 +52,17 @@ void EventQueue::cancel_reservation() {
 
 // The same holds here, unless somebody has to be notified.
 void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
-  Listeners due;
+  Recipients due;
   {
     LockGuard guard(mutex_);
     Entry& entry = entries_.append();
     entry.event = event;
     entry.held = std::move(number);
     added();
-    if (!has_listeners()) return;
-    due = listeners();
+    if (!has_recipients()) return;
+    due = recipients();
   }
-  tell(due);
+  notify(due);
 }
 
 void EventQueue::added() {
@@ -71,12 +71,12 @@ void EventQueue::added() {
   if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
 }
 
-bool EventQueue::has_listeners() const {
+bool EventQueue::has_recipients() const {
   return leader_sleeps_ || !follower_mins_.empty() || signal_.exs_sig_control == EXS_SIG_ENABLE;
 }
 
-EventQueue::Listeners EventQueue::listeners() {
-  Listeners due;
+EventQueue::Recipients EventQueue::recipients() {
+  Recipients due;
   due.leader = leader_sleeps_ && entries_.count() >= leader_min_;
   due.followers = followers_are_due();
   due.signalled = entries_.count() == 1 && signal_.exs_sig_control == EXS_SIG_ENABLE;
@@ -85,10 +85,10 @@ EventQueue::Listeners EventQueue::listeners() {
   return due;
 }
 
-void EventQueue::tell(const Listeners& listeners) {
-  if (listeners.leader) home_->wake_leader();
-  if (listeners.followers) raise_event(follower_fd_.get());
-  if (listeners.signalled) send(listeners.signal);
+void EventQueue::notify(const Recipients& recipients) {
+  if (recipients.leader) home_->wake_leader();
+  if (recipients.followers) raise_event(follower_fd_.get());
+  if (recipients.signalled) send(recipients.signal);
 }
 
 // ---------------------------------------------------------------- notices
@@ -102,7 +102,7 @@ bool EventQueue::reserve_for_notice() {
 }
 
 void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
-  Listeners due;
+  Recipients due;
   {
     LockGuard guard(mutex_);
     notice.add(usage);
@@ -111,10 +111,10 @@ void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
     entry.held = notice.shared_from_this();
     entry.notice = &notice;
     added();
-    if (!has_listeners()) return;
-    due = listeners();
+    if (!has_recipients()) return;
+    due = recipients();
   }
-  tell(due);
+  notify(due);
 }
 
 void EventQueue::end_notice(Notice& notice) {
@@ -244,10 +244,10 @@ Status EventQueue::close(bool force) {
     while (!entries_.empty()) take_front(dropped);
     leader = leader_sleeps_;
   }
-  Listeners all;
+  Recipients all;
   all.leader = leader;
   all.followers = true;
-  tell(all);
+  notify(all);
   return Status();
 }
 

@@ -107,7 +107,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     Notice* notice = nullptr;    // the event is made when it is taken
   };
   // Whom to notify of an event, once the mutex is free.
-  struct Listeners {
+  struct Recipients {
     bool leader = false;
     bool followers = false;
     bool signalled = false;
@@ -115,14 +115,14 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     std::shared_ptr<EventQueue> self;  // whoever dequeues the event may delete the queue at once
   };
   // The last entry is complete.
-  [[nodiscard]] bool has_listeners() const EXS_REQUIRES(mutex_);
-  [[nodiscard]] Listeners listeners() EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_);
+  [[nodiscard]] Recipients recipients() EXS_REQUIRES(mutex_);
   void added() EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool followers_are_due() const EXS_REQUIRES(mutex_);
-  void tell(const Listeners& listeners);
+  void notify(const Recipients& recipients);
 
   static constexpr std::uint32_t kTakesPerLook = 8;
 
