@@ -48,7 +48,7 @@ class ServerTest(ToolsTest):
 
     def test_a_kind_that_the_tool_does_not_have_is_refused(self):
         server = self.start_server("exs-ping")
-        self.succeed("perf-stranger", server.port, "other-kind")
+        self.succeed("perf-foreign-client", server.port, "other-kind")
         self.assert_ended_well(server, 0)
 
     def test_sigint_ends_an_idle_server(self):
@@ -60,7 +60,7 @@ class ServerTest(ToolsTest):
         with socket.create_connection(("127.0.0.1", int(server.port))) as stranger:
             stranger.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(1000))
         # The library's protocol, but no control message.
-        self.succeed("perf-stranger", server.port)
+        self.succeed("perf-foreign-client", server.port)
         # The other tool.
         other = run("exs-ping", "127.0.0.1", "--port", server.port, "--count", "1")
         self.assertEqual(other.returncode, 1)

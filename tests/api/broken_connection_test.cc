@@ -9,7 +9,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory{4096};
   Pair pair{queue};

@@ -17,7 +17,7 @@ exs_ahandle_t name(std::uintptr_t number) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{1024};
   Memory memory{1 << 16};
 

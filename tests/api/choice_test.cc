@@ -67,7 +67,7 @@ int verdict(const std::vector<exs_reason_t>& reasons, const std::string& provide
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory{4096};
 

@@ -16,7 +16,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory source{1 << 20};
   Memory sink{1 << 20};

@@ -13,7 +13,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
 

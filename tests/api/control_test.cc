@@ -17,7 +17,7 @@ namespace {
 void ignore_signal(int) {}
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory{1 << 16};
 

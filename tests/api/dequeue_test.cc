@@ -15,7 +15,7 @@ const timeval kZero{};
 const timeval kMillisecond{0, 1000};
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue other;
   Queue queue{16};
   Memory memory{4096};

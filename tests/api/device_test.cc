@@ -91,7 +91,7 @@ struct Prepared {
 struct Fixture : Prepared {
   explicit Fixture(const FakeVerbs::Behaviour& behaviour = {}) : Prepared(behaviour) {}
 
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory{4096};
   sockaddr_in address{};

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "event/engine/shard.h"
-#include "tests/support/nursery.h"
-#include "tests/support/party.h"
+#include "tests/support/fork_server.h"
+#include "tests/support/stress_peer.h"
 
 namespace exs::test {
 namespace {
@@ -54,57 +54,60 @@ void note_end(int) {
   told_to_end = 1;
 }
 
-int run_peer(int type, std::uint64_t seed, const Nursery::TellPort& tell_port) {
+int run_peer(int type, std::uint64_t seed, const ForkServer::TellPort& tell_port) {
   struct sigaction action {};
   action.sa_handler = note_end;
   ::sigaction(SIGTERM, &action, nullptr);
   Random random(seed);
-  const Library library;
-  Party party(kPeerPlaces, type);
-  party.listen(random);
-  party.tend(random, monotonic_ns());
-  tell_port(party.port());
+  const InitializedLibrary library;
+  StressPeer stress_peer(kPeerPlaces, type);
+  stress_peer.listen(random);
+  stress_peer.tend(random, monotonic_ns());
+  tell_port(stress_peer.port());
   while (told_to_end == 0) {
-    for (std::size_t i = below(random, 8); i > 0; --i) party.act(random);
-    party.drain(0, kNsPerMs);
-    party.drain(1, 0);
-    party.tend(random, monotonic_ns());
-    party.operations().look_for_overdue(monotonic_ns());
+    for (std::size_t i = below(random, 8); i > 0; --i) stress_peer.act(random);
+    stress_peer.drain(0, kNsPerMs);
+    stress_peer.drain(1, 0);
+    stress_peer.tend(random, monotonic_ns());
+    stress_peer.operations().look_for_overdue(monotonic_ns());
   }
-  return party.finish(random) ? 0 : 3;
+  return stress_peer.finish(random) ? 0 : 3;
 }
 
 // ---------------------------------------------------------------- the driver
 
 class Driver {
  public:
-  Driver(const Nursery& nursery, int type, const Wishes& wishes)
-      : nursery_(nursery), seconds_(wishes.seconds), random_(wishes.seed), party_(kPlaces, type) {}
+  Driver(const ForkServer& fork_server, int type, const Wishes& wishes)
+      : fork_server_(fork_server),
+        seconds_(wishes.seconds),
+        random_(wishes.seed),
+        stress_peer_(kPlaces, type) {}
 
   void run() {
-    for (std::uint32_t birth = 0; birth < kPeers; ++birth) nursery_.start(birth);
-    party_.listen(random_);
+    for (std::uint32_t birth = 0; birth < kPeers; ++birth) fork_server_.start(birth);
+    stress_peer_.listen(random_);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < 2; ++i) {
       threads.emplace_back([this, seed = random_()] { post(seed); });
       threads.emplace_back([this, i] {
-        while (!done_) party_.drain(i, 5 * kNsPerMs);
+        while (!done_) stress_peer_.drain(i, 5 * kNsPerMs);
       });
     }
     const std::uint64_t end_ns = monotonic_ns() + seconds_ * 1000 * kNsPerMs;
     for (std::uint64_t now_ns = monotonic_ns(); now_ns < end_ns; now_ns = monotonic_ns()) step(now_ns);
     done_ = true;
     for (std::thread& thread : threads) thread.join();
-    party_.finish(random_);
+    stress_peer_.finish(random_);
     end_peers();
   }
 
   void check() {
-    OperationTable& operations = party_.operations();
+    OperationTable& operations = stress_peer_.operations();
     std::printf(
         "operations %llu, ended with an error %llu, cancelled %llu, time limits told %llu, closed %llu\n",
-        count(operations.accepted()), count(operations.errors()), count(party_.cancels()),
-        count(party_.late_notices()), count(party_.closes()));
+        count(operations.accepted()), count(operations.errors()), count(stress_peer_.cancels()),
+        count(stress_peer_.late_notices()), count(stress_peer_.closes()));
     std::printf("peers stopped %llu, killed %llu, connections broken %llu\n", count(stops_), count(kills_),
                 count(breaks_));
     BOOST_TEST(operations.open() == 0U);
@@ -127,27 +130,27 @@ class Driver {
   void post(std::uint64_t seed) {
     Random random(seed);
     while (!done_) {
-      party_.act(random);
+      stress_peer_.act(random);
       if (below(random, 16) == 0) std::this_thread::yield();
     }
   }
 
   // The pace is that of the reports: a millisecond, if there is none.
   void step(std::uint64_t now_ns) {
-    if (const auto report = nursery_.next_report(1)) note(*report);
-    party_.tend(random_, now_ns);
-    if (const std::size_t place = party_.empty_place(); place < party_.places())
-      party_.connect(random_, place, some_port());
+    if (const auto report = fork_server_.next_report(1)) note(*report);
+    stress_peer_.tend(random_, now_ns);
+    if (const std::size_t place = stress_peer_.empty_place(); place < stress_peer_.places())
+      stress_peer_.connect(random_, place, some_port());
     for (Peer& peer : peers_) {
       if (peer.wakes_ns != 0 && peer.wakes_ns < now_ns) wake(peer);
     }
     inject(now_ns);
-    if (below(random_, 256) == 0) party_.operations().look_for_overdue(now_ns);
+    if (below(random_, 256) == 0) stress_peer_.operations().look_for_overdue(now_ns);
   }
 
   std::uint16_t some_port() {
     const std::size_t which = below(random_, kPeers + 1);
-    return which == kPeers || peers_[which].port == 0 ? party_.port() : peers_[which].port;
+    return which == kPeers || peers_[which].port == 0 ? stress_peer_.port() : peers_[which].port;
   }
 
   void inject(std::uint64_t now_ns) {
@@ -171,7 +174,7 @@ class Driver {
       case 4:
       case 5:
       case 6:
-      case 7: ++breaks_; return party_.break_connection(random_);
+      case 7: ++breaks_; return stress_peer_.break_connection(random_);
       default: return;
     }
   }
@@ -181,7 +184,7 @@ class Driver {
     ::kill(peer.pid, SIGCONT);
   }
 
-  void note(const Nursery::Report& report) {
+  void note(const ForkServer::Report& report) {
     Peer& peer = peers_[report.birth % kPeers];
     if (report.port != 0) {
       peer = {report.pid, report.port, 0, false};
@@ -196,15 +199,15 @@ class Driver {
                    static_cast<unsigned>(report.status));
     }
     peer = {};
-    if (!ending_) nursery_.start(report.birth + kPeers);
+    if (!ending_) fork_server_.start(report.birth + kPeers);
   }
 
   // One that was just killed is given time to come back, so that all of them can be asked to end in order.
   void end_peers() {
     const auto all = [&](auto holds) { return std::all_of(peers_.begin(), peers_.end(), holds); };
-    const std::uint64_t deadline_ns = monotonic_ns() + 2 * Party::kBoundNs;
+    const std::uint64_t deadline_ns = monotonic_ns() + 2 * StressPeer::kBoundNs;
     while (!all([](const Peer& peer) { return peer.port != 0; }) && monotonic_ns() < deadline_ns) {
-      if (const auto report = nursery_.next_report(1000)) note(*report);
+      if (const auto report = fork_server_.next_report(1000)) note(*report);
     }
     ending_ = true;
     for (Peer& peer : peers_) {
@@ -213,14 +216,14 @@ class Driver {
       ::kill(peer.pid, SIGTERM);
     }
     while (ended_well_ + bad_ends_ < kPeers && monotonic_ns() < deadline_ns) {
-      if (const auto report = nursery_.next_report(1000)) note(*report);
+      if (const auto report = fork_server_.next_report(1000)) note(*report);
     }
   }
 
-  const Nursery& nursery_;
+  const ForkServer& fork_server_;
   const std::uint64_t seconds_;
   Random random_;
-  Party party_;
+  StressPeer stress_peer_;
   std::array<Peer, kPeers> peers_;
   std::atomic<bool> done_{false};
   bool ending_ = false;
@@ -230,11 +233,11 @@ class Driver {
 
 void run_with_sockets_of(int type) {
   const Wishes wishes = wishes_of_this_run();
-  const Nursery nursery([&](std::uint32_t birth, const Nursery::TellPort& tell_port) {
+  const ForkServer fork_server([&](std::uint32_t birth, const ForkServer::TellPort& tell_port) {
     return run_peer(type, wishes.seed + 1 + birth, tell_port);
   });
-  const Library library;
-  Driver driver(nursery, type, wishes);
+  const InitializedLibrary library;
+  Driver driver(fork_server, type, wishes);
   driver.run();
   driver.check();
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr int kExsFlags[] = {EXS_SHUT_WR, EXS_PERSISTENT, EXS_NOTIFY, EXS_NO_EVENT, EXS_NO_IMMEDIATE};
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{64};
   Memory memory{1 << 16};
   Pair pair{queue};

@@ -53,7 +53,7 @@ int round_trip(Queue& queue) {
 BOOST_AUTO_TEST_SUITE(fork_test)
 
 BOOST_AUTO_TEST_CASE(a_child_has_nothing_until_it_begins_itself) {
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   BOOST_REQUIRE_EQUAL(round_trip(queue), 0);
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(a_child_works_by_itself_and_its_parent_goes_on) {
     std::puts("skipped: the thread sanitizer bears no threads in the child of a process with threads");
     return;
   }
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   BOOST_REQUIRE_EQUAL(round_trip(queue), 0);
   const int result = in_child([] {
-    const Library own;
+    const InitializedLibrary own;
     Queue own_queue;
     return round_trip(own_queue);
   });
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_child_of_a_parent_whose_threads_are_busy_works_too) {
     std::puts("skipped: a sanitizer's allocator does not survive the fork of a busy process");
     return;
   }
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   std::atomic<bool> over{false};
   std::atomic<int> failures{0};
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_child_of_a_parent_whose_threads_are_busy_works_too) {
   });
   for (int i = 0; i < 5; ++i) {
     const int result = in_child([] {
-      const Library own;
+      const InitializedLibrary own;
       Queue own_queue;
       return round_trip(own_queue);
     });
@@ -120,14 +120,14 @@ BOOST_AUTO_TEST_CASE(a_child_talks_to_its_parent) {
     std::puts("skipped: the thread sanitizer bears no threads in the child of a process with threads");
     return;
   }
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   const ListeningSocket listening;
   sockaddr_in address = listening.address();
   Memory memory(64);
   BOOST_REQUIRE_EQUAL(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr), 0);
   const pid_t child = start_child([&] {
-    const Library own;
+    const InitializedLibrary own;
     Queue own_queue;
     Memory own_memory(64);
     const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);

@@ -57,7 +57,7 @@ class CapturedLog {
 };
 
 struct HostileServer {
-  Library library;
+  InitializedLibrary library;
   Queue queue{512};
   Memory memory{1 << 16};
   int listening = exs_socket(AF_INET, SOCK_SEQPACKET, 0);

@@ -22,7 +22,7 @@ void note_signal(int) {
 const int kModes[] = {EXS_WAIT_ADAPTIVE, EXS_WAIT_NOTIFY, EXS_WAIT_BUSY_POLL};
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue other;
   Queue queue{16};
   Memory memory{64};

@@ -18,7 +18,7 @@ constexpr int kIdlePeriodMs = 500;
 // Connects to the port it hears of, and waits for the end that never comes.
 void silent_client(const PortPipe& pipe) {
   sockaddr_in address = loopback(ntohs(pipe.hear()));
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr);
@@ -28,7 +28,7 @@ void silent_client(const PortPipe& pipe) {
 struct Fixture {
   PortPipe pipe;
   Child child{[this] { silent_client(pipe); }};
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory{1 << 20};
   ListeningSocket listening;
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_peer_is_given_up) {
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_peer_that_lives_is_not) {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory(64);
   const Pair pair(

@@ -36,7 +36,7 @@ void exchange_for_ever(int socket, Queue& queue, Memory& memory) {
 
 void client(const PortPipe& pipe) {
   sockaddr_in address = loopback(ntohs(pipe.hear()));
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(kMessageBytes);
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
@@ -45,7 +45,7 @@ void client(const PortPipe& pipe) {
 }
 
 void server(const PortPipe& pipe) {
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(kMessageBytes);
   const ListeningSocket listening;
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_SUITE(killed_peer_test)
 BOOST_AUTO_TEST_CASE(a_server_outlives_its_client) {
   const PortPipe pipe;
   Child child([&] { client(pipe); });
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   const ListeningSocket listening;
   const Pair good(queue);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_client_outlives_its_server) {
   const PortPipe pipe;
   Child child([&] { server(pipe); });
   sockaddr_in address = loopback(ntohs(pipe.hear()));
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   BOOST_REQUIRE_EQUAL(exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr), 0);
@@ -137,14 +137,14 @@ BOOST_AUTO_TEST_CASE(a_client_killed_before_it_said_anything_frees_the_server) {
   const PortPipe pipe;
   Child child([&] {
     sockaddr_in address = loopback(ntohs(pipe.hear()));
-    const Library library;
+    const InitializedLibrary library;
     Queue queue;
     const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
     exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr);
     queue.next_of(socket, EXS_EVT_CONNECT);
     ::pause();
   });
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(64);
   const ListeningSocket listening;

@@ -17,7 +17,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   std::byte bytes[4096] = {};
   const std::size_t page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 };

@@ -12,7 +12,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{64};
   Pair pair{queue};
   Memory first{1 << 18};

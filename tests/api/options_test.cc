@@ -70,7 +70,7 @@ std::string provider(int socket) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   ~Fixture() { exs_close(socket); }

@@ -25,7 +25,7 @@ const exs_evt_xfer_t& transfer_of(const exs_event_t& event) {
 
 // `left` owns what is persistent, `right` drives it.
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{256};
   Memory owned{kBlockBytes};
   Memory local{kBlockBytes};
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_SUITE_END()
 namespace {
 
 void own(const PortPipe& pipe) {
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(kBlockBytes);
   memory.fill(3);
@@ -286,7 +286,7 @@ void own(const PortPipe& pipe) {
 
 void drive(const PortPipe& pipe) {
   sockaddr_in address = loopback(ntohs(pipe.hear()));
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(kBlockBytes);
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_reads_and_writes_of_an_owner_that_makes_no_call_
   PortPipe pipe;
   Child owner([&] { own(pipe); });
   const std::uint16_t port = pipe.hear();
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(kBlockBytes);
   Memory expected(kBlockBytes);
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_reads_and_writes_of_an_owner_that_makes_no_call_
 BOOST_AUTO_TEST_CASE(the_driver_is_killed) {
   PortPipe pipe;
   Child driver([&] { drive(pipe); });
-  const Library library;
+  const InitializedLibrary library;
   Queue queue;
   Memory memory(kBlockBytes);
   const ListeningSocket listening;

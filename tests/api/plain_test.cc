@@ -33,7 +33,7 @@ namespace {
 const auto kFamilies = data::make({Family::kTcp, Family::kLocal});
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{1024};
   Memory memory{1 << 20};
 

@@ -11,7 +11,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory memory{1 << 16};
 

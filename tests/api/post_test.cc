@@ -26,7 +26,7 @@ exs_ahandle_t numbered(int number) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{1000};
   Memory memory{1 << 16};
 };

@@ -17,7 +17,7 @@ namespace {
 constexpr int kHangLimitMs = kHangLimitSeconds * 1000;
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue sending;
   Queue queue;
   Memory memory{4096};

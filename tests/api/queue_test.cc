@@ -15,7 +15,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
 };
 
 struct Connected : Fixture {

@@ -49,7 +49,7 @@ exs_xferelem_t memory_of(void* address, std::size_t length, exs_mhandle_t region
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{64};
   Pair pair{queue};
   File file;

@@ -19,7 +19,7 @@ exs_stats_t stats_of(int socket) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory source{1 << 16};
   Memory sink{1 << 16};

@@ -26,7 +26,7 @@ exs_stats_t stats_of(int socket) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{1024};
   Memory source{4 * kMiB};
   Memory sink{4 * kMiB};

@@ -236,7 +236,7 @@ class Stress {
 void run_with_shards(const char* shards) {
   ::setenv("EXS_SHARDS", shards, 1);
   {
-    const Library library;
+    const InitializedLibrary library;
     Stress(seed_of_this_run()).run();
   }
   ::unsetenv("EXS_SHARDS");

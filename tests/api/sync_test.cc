@@ -18,7 +18,7 @@ std::string told(ssize_t result) {
 void ignore_signal(int) {}
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{16};
   Memory memory{1 << 18};
   Memory sink{1 << 18};

@@ -13,7 +13,7 @@ constexpr std::int64_t kShortNs = 5'000'000;
 constexpr std::int64_t kHourNs = std::int64_t{3600} * 1'000'000'000;
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Queue notices{2};
   Memory memory{1 << 20};

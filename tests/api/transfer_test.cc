@@ -10,7 +10,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
   Memory source{8 << 20};
   Memory sink{8 << 20};

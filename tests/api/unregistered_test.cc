@@ -13,7 +13,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{64};
   Pair pair{queue};
   std::vector<std::byte> source = std::vector<std::byte>(1 << 20);

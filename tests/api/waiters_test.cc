@@ -30,7 +30,7 @@ struct Shards {
 
 template <int kShards>
 struct Fixture : Shards<kShards> {
-  Library library;
+  InitializedLibrary library;
   Memory memory{4096};
 
   int send(int socket, Queue& queue, std::uintptr_t number = 0) {

@@ -69,7 +69,7 @@ class TwiceMapped {
 };
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{64};
   TwiceMapped owned;
   Memory sink{4096};

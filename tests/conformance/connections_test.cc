@@ -14,7 +14,7 @@ namespace exs::test {
 namespace {
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue;
 
   // The errno that a connect of a fresh socket ends with, however it is asked for.

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "tests/conformance/ways.h"
+#include "tests/conformance/transfer_calls.h"
 
 namespace data = boost::unit_test::data;
 
@@ -21,14 +21,14 @@ int set(int socket, int option, int value) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{1024};
   Queue notices{16};
   Memory memory{kBytes};
 
   Arguments on(int socket) { return {socket, memory.at(), kBytes, 0, queue.handle(), memory.handle(), this}; }
   // Nothing but this one event comes of the operation, and its slot is free again.
-  void check_end(const Way& way, int socket, int error, std::uint32_t flags = 0) {
+  void check_end(const TransferCall& way, int socket, int error, std::uint32_t flags = 0) {
     const exs_event_t event = queue.next_of(socket, way.event_type);
     BOOST_TEST(errno_name(event.exs_evt_errno) == errno_name(error));
     BOOST_TEST(event.exs_evt_ahandle == static_cast<void*>(this));
@@ -75,7 +75,7 @@ const Ending kEndings[] = {
     {"the peer closes", SOCK_STREAM, EPIPE, -1, close_right},
 };
 
-void check_each_way(Fixture& f, const Way& way, const Ending& ending) {
+void check_each_way(Fixture& f, const TransferCall& way, const Ending& ending) {
   Pair pair(f.queue, ending.type);
   Vector vector;
   const int posted_at = pair.left;
@@ -85,7 +85,7 @@ void check_each_way(Fixture& f, const Way& way, const Ending& ending) {
   f.check_end(way, posted_at, error < 0 ? 0 : error, error < 0 ? EXS_EVF_EOF : 0);
 }
 
-bool is_plain(const Way& way) {
+bool is_plain(const TransferCall& way) {
   return !way.waits && std::string_view(way.function).find("offset") == std::string_view::npos;
 }
 
@@ -94,14 +94,14 @@ bool is_plain(const Way& way) {
 BOOST_FIXTURE_TEST_SUITE(endings_test, Fixture)
 
 // shows: exs_send event ECANCELED ECONNRESET EPIPE, exs_recv event ECANCELED ECONNRESET
-BOOST_DATA_TEST_CASE(each_operation_ends_with_its_connection, data::make(kWays) * data::make(kEndings), way,
-                     ending) {
+BOOST_DATA_TEST_CASE(each_operation_ends_with_its_connection,
+                     data::make(kTransferCalls) * data::make(kEndings), way, ending) {
   if (is_plain(way)) check_each_way(*this, way, ending);
 }
 
 // shows: exs_send_offset event ECANCELED ECONNRESET EPIPE, exs_recv_offset event ECANCELED ECONNRESET
-BOOST_DATA_TEST_CASE(so_does_what_waits_for_a_persistent_operation, data::make(kWays) * data::make(kEndings),
-                     way, ending) {
+BOOST_DATA_TEST_CASE(so_does_what_waits_for_a_persistent_operation,
+                     data::make(kTransferCalls) * data::make(kEndings), way, ending) {
   if (way.waits || is_plain(way) || ending.type == SOCK_STREAM) return;
   check_each_way(*this, way, ending);
 }
@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE(so_does_what_waits_for_a_persistent_operation, data::make(k
 // shows: exs_recv event ETIMEDOUT, exs_send event ETIMEDOUT, exs_send_offset event ETIMEDOUT, exs_recv_offset
 // event ETIMEDOUT
 BOOST_DATA_TEST_CASE(each_operation_ends_with_its_time_limit,
-                     data::make(kWays) * data::make({SOCK_SEQPACKET, SOCK_STREAM}), way, type) {
+                     data::make(kTransferCalls) * data::make({SOCK_SEQPACKET, SOCK_STREAM}), way, type) {
   if (way.waits || (type == SOCK_STREAM && !is_plain(way))) return;
   Pair pair(queue, type);
   Vector vector;
@@ -121,7 +121,7 @@ BOOST_DATA_TEST_CASE(each_operation_ends_with_its_time_limit,
 }
 
 BOOST_DATA_TEST_CASE(a_receive_is_cancelled,
-                     data::make(kWays) * data::make({SOCK_SEQPACKET, SOCK_STREAM}) *
+                     data::make(kTransferCalls) * data::make({SOCK_SEQPACKET, SOCK_STREAM}) *
                          data::make({EXS_CAF_FILDES, EXS_CAF_AHANDLE, EXS_CAF_FILDES | EXS_CAF_AHANDLE}),
                      way, type, flags) {
   if (way.waits || way.sends || (type == SOCK_STREAM && !is_plain(way))) return;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/conformance/ways.h"
+#include "tests/conformance/transfer_calls.h"
 
 namespace data = boost::unit_test::data;
 
@@ -67,8 +67,8 @@ class Piece {
   exs_mhandle_t region_ = EXS_MHANDLE_UNREGISTERED;
 };
 
-const Way& way_of(std::string_view function) {
-  for (const Way& way : kWays) {
+const TransferCall& way_of(std::string_view function) {
+  for (const TransferCall& way : kTransferCalls) {
     if (function == way.function) return way;
   }
   throw std::logic_error("no such way");
@@ -110,15 +110,15 @@ Told told_by(const exs_event_t& event) {
 }
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{1024};
 
-  Told end_of(const Way& way, int socket) { return told_by(queue.next_of(socket, way.event_type)); }
+  Told end_of(const TransferCall& way, int socket) { return told_by(queue.next_of(socket, way.event_type)); }
 
   void transfer(const Pair& pair, const Sender& sender, const char* receiver, const Piece& from,
                 const Piece& into) {
-    const Way& out = way_of(sender.function);
-    const Way& in = way_of(receiver);
+    const TransferCall& out = way_of(sender.function);
+    const TransferCall& in = way_of(receiver);
     Vector sent;
     Vector received;
     const Arguments receive = {pair.right,    into.bytes(), into.size_bytes(), MSG_WAITALL, queue.handle(),
@@ -173,8 +173,8 @@ BOOST_DATA_TEST_CASE(cuts_a_message_that_is_too_long, data::make(kSenders) * dat
   for (const std::size_t size : {std::size_t{64}, std::size_t{100'000}}) {
     const Piece from(MemoryKind::kRegistered, size, 5);
     const Piece into(MemoryKind::kRegistered, size / 2, 0);
-    const Way& out = way_of(sender.function);
-    const Way& in = way_of(receiver);
+    const TransferCall& out = way_of(sender.function);
+    const TransferCall& in = way_of(receiver);
     Vector sent;
     Vector received;
     const Arguments receive = {pair.right,    into.bytes(), into.size_bytes(), 0, queue.handle(),

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "tests/conformance/world.h"
+#include "tests/conformance/test_bed.h"
 
 namespace exs::test {
 namespace {
@@ -19,57 +19,59 @@ struct Fixture {
     action.sa_handler = ignore_quietly;  // no SA_RESTART
     ::sigaction(SIGUSR1, &action, nullptr);
   }
-  World world;
+  TestBed test_bed;
 };
 
 struct Waiting {
   const char* function;
   int error;
-  int (*call)(World&);
-  void (*prepare)(World&);
+  int (*call)(TestBed&);
+  void (*prepare)(TestBed&);
 };
 
 std::ostream& operator<<(std::ostream& out, const Waiting& waiting) {
   return out << waiting.function;
 }
 
-void connect_pair(World& w) {
+void connect_pair(TestBed& w) {
   w.connected();
 }
 
 const Waiting kWaiting[] = {
     {"exs_qdequeue", EINTR,
-     [](World& w) {
+     [](TestBed& w) {
        exs_event_t event;
        return exs_qdequeue(w.q(), &event, 1, nullptr);
      },
      connect_pair},
     {"exs_qwait", EINTR,
-     [](World& w) {
+     [](TestBed& w) {
        exs_event_t event;
        return exs_qwait(w.q(), &event, 1, 1, -1);
      },
      connect_pair},
     {"exs_connect_sync", EINTR,
-     [](World& w) { return exs_connect_sync(w.fresh(), w.name(), World::kNameBytes); },
-     [](World& w) {
+     [](TestBed& w) { return exs_connect_sync(w.fresh(), w.name(), TestBed::kNameBytes); },
+     [](TestBed& w) {
        w.listening();
        w.fresh();
      }},
-    {"exs_accept_sync", EINTR, [](World& w) { return exs_accept_sync(w.listening(), nullptr, nullptr); },
-     [](World& w) { w.listening(); }},
+    {"exs_accept_sync", EINTR, [](TestBed& w) { return exs_accept_sync(w.listening(), nullptr, nullptr); },
+     [](TestBed& w) { w.listening(); }},
     {"exs_send_sync", EINTR,
-     [](World& w) {
+     [](TestBed& w) {
        return static_cast<int>(exs_send_sync(w.connected(), w.at(), w.memory.size_bytes(), 0, w.mh()));
      },
-     [](World& w) {  // the one credit is taken, so the send has not begun and can be taken back
+     [](TestBed& w) {  // the one credit is taken, so the send has not begun and can be taken back
        exs_send(w.connected(), w.at(), w.memory.size_bytes(), 0, w.q(), nullptr, w.mh());
      }},
     {"exs_recv_sync", EINTR,
-     [](World& w) { return static_cast<int>(exs_recv_sync(w.connected(), w.at(), 64, 0, w.mh())); },
+     [](TestBed& w) { return static_cast<int>(exs_recv_sync(w.connected(), w.at(), 64, 0, w.mh())); },
      connect_pair},
     {"exs_recv_window", EINTR,
-     [](World& w) { return static_cast<int>(exs_recv_window(w.connected(), w.at(), 64, w.mh(), 64, 0, -1)); },
+     [](TestBed& w) {
+       return static_cast<int>(exs_recv_window(w.connected(), w.at(), 64, w.mh(), 64, 0, -1));
+     },
      connect_pair},
 };
 
@@ -78,12 +80,12 @@ const Waiting kWaiting[] = {
 BOOST_AUTO_TEST_SUITE(interrupted_test)
 
 BOOST_DATA_TEST_CASE_F(Fixture, a_caught_signal_ends_the_wait, kWaiting, waiting) {
-  world.one_credit = true;
-  waiting.prepare(world);
+  test_bed.one_credit = true;
+  waiting.prepare(test_bed);
   int result = 0;
   int error = 0;
   WaitingThread thread([&] {
-    result = waiting.call(world);
+    result = waiting.call(test_bed);
     error = errno;
   });
   thread.await_sleep();
@@ -95,8 +97,8 @@ BOOST_DATA_TEST_CASE_F(Fixture, a_caught_signal_ends_the_wait, kWaiting, waiting
 
 // shows: exs_recv_window ETIMEDOUT
 BOOST_FIXTURE_TEST_CASE(a_snapshot_of_nothing_ends_with_its_time, Fixture) {
-  BOOST_TEST(outcome(static_cast<int>(exs_recv_window(world.connected(), world.at(), 64, world.mh(), 64, 0,
-                                                      1'000'000))) == "ETIMEDOUT");
+  BOOST_TEST(outcome(static_cast<int>(exs_recv_window(test_bed.connected(), test_bed.at(), 64, test_bed.mh(),
+                                                      64, 0, 1'000'000))) == "ETIMEDOUT");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -34,7 +34,7 @@ const Side kSides[] = {
 };
 
 struct Fixture {
-  Library library;
+  InitializedLibrary library;
   Queue queue{64};
   Memory block{kBlockBytes};
   Memory mine{kBlockBytes};

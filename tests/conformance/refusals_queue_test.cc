@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "tests/conformance/world.h"
+#include "tests/conformance/test_bed.h"
 
 namespace exs::test {
 namespace {
@@ -25,90 +25,90 @@ exs_event_t room[2000];
 
 // clang-format off
 const Refusal kRefusals[] = {
-    {"exs_init", ENOTSUP, "a version that is not spoken", [](World&) { return exs_init(4711); }},
+    {"exs_init", ENOTSUP, "a version that is not spoken", [](TestBed&) { return exs_init(4711); }},
 
-    {"exs_mregister", EINVAL, "an empty range", [](World& w) { return exs_mregister(w.at(), 0, 0); }},
-    {"exs_mregister", EINVAL, "an unknown flag", [](World& w) { return exs_mregister(w.at(), 1, 1 << 20); }},
+    {"exs_mregister", EINVAL, "an empty range", [](TestBed& w) { return exs_mregister(w.at(), 0, 0); }},
+    {"exs_mregister", EINVAL, "an unknown flag", [](TestBed& w) { return exs_mregister(w.at(), 1, 1 << 20); }},
     {"exs_mregister", EINVAL, "local only and readable",
-     [](World& w) { return exs_mregister(w.at(), 1, EXS_MRF_LOCAL_ONLY | EXS_MRF_REMOTE_READ); }},
+     [](TestBed& w) { return exs_mregister(w.at(), 1, EXS_MRF_LOCAL_ONLY | EXS_MRF_REMOTE_READ); }},
     {"exs_mregister", EINVAL, "local only and writable",
-     [](World& w) { return exs_mregister(w.at(), 1, EXS_MRF_LOCAL_ONLY | EXS_MRF_REMOTE_WRITE); }},
+     [](TestBed& w) { return exs_mregister(w.at(), 1, EXS_MRF_LOCAL_ONLY | EXS_MRF_REMOTE_WRITE); }},
     {"exs_mregister", EFAULT, "memory that is not mapped",
-     [](World&) { return exs_mregister(reinterpret_cast<void*>(4096), 4096, 0); }},
-    {"exs_mregister", EFAULT, "a null pointer", [](World&) { return exs_mregister(nullptr, 4096, 0); }},
-    {"exs_mderegister", EINVAL, "a stale region", [](World& w) { return exs_mderegister(w.stale_region(), 0); }},
-    {"exs_mderegister", EINVAL, "no region", [](World&) { return exs_mderegister(EXS_MHANDLE_INVALID, 0); }},
+     [](TestBed&) { return exs_mregister(reinterpret_cast<void*>(4096), 4096, 0); }},
+    {"exs_mregister", EFAULT, "a null pointer", [](TestBed&) { return exs_mregister(nullptr, 4096, 0); }},
+    {"exs_mderegister", EINVAL, "a stale region", [](TestBed& w) { return exs_mderegister(w.stale_region(), 0); }},
+    {"exs_mderegister", EINVAL, "no region", [](TestBed&) { return exs_mderegister(EXS_MHANDLE_INVALID, 0); }},
     {"exs_mderegister", EINVAL, "the unregistered region",
-     [](World&) { return exs_mderegister(EXS_MHANDLE_UNREGISTERED, 0); }},
-    {"exs_mderegister", EINVAL, "an unknown flag", [](World& w) { return exs_mderegister(w.mh(), 1); }},
+     [](TestBed&) { return exs_mderegister(EXS_MHANDLE_UNREGISTERED, 0); }},
+    {"exs_mderegister", EINVAL, "an unknown flag", [](TestBed& w) { return exs_mderegister(w.mh(), 1); }},
     {"exs_mderegister", EBUSY, "a receive is posted",
-     [](World& w) {
+     [](TestBed& w) {
        w.receiving();
        return exs_mderegister(w.mh(), 0);
      }},
     {"exs_alloc", EINVAL, "no length",
-     [](World&) { exs_mhandle_t region = 0; return exs_alloc(0, &region) == nullptr ? -1 : 0; }},
+     [](TestBed&) { exs_mhandle_t region = 0; return exs_alloc(0, &region) == nullptr ? -1 : 0; }},
     {"exs_alloc", EINVAL, "no place for the handle",
-     [](World&) { return exs_alloc(64, nullptr) == nullptr ? -1 : 0; }},
+     [](TestBed&) { return exs_alloc(64, nullptr) == nullptr ? -1 : 0; }},
     {"exs_alloc", ENOMEM, "more than there can be",
-     [](World&) { exs_mhandle_t region = 0; return exs_alloc(SIZE_MAX / 2, &region) == nullptr ? -1 : 0; }},
+     [](TestBed&) { exs_mhandle_t region = 0; return exs_alloc(SIZE_MAX / 2, &region) == nullptr ? -1 : 0; }},
     {"exs_free", EBUSY, "a receive is posted",
-     [](World& w) { return exs_free(w.receiving_allocated()); }},
-    {"exs_free", EINVAL, "memory of another origin", [](World& w) { return exs_free(w.at()); }},
+     [](TestBed& w) { return exs_free(w.receiving_allocated()); }},
+    {"exs_free", EINVAL, "memory of another origin", [](TestBed& w) { return exs_free(w.at()); }},
 
-    {"exs_qcreate", EINVAL, "no depth", [](World&) { return exs_qcreate(0); }},
-    {"exs_qcreate", EINVAL, "a negative depth", [](World&) { return exs_qcreate(-1); }},
-    {"exs_qcreate", EINVAL, "too deep", [](World&) { return exs_qcreate(EXS_QDEPTH_MAX + 1); }},
-    {"exs_qdelete", EBADF, "a stale queue", [](World& w) { return exs_qdelete(w.stale_queue()); }},
-    {"exs_qdelete", EBADF, "no queue", [](World&) { return exs_qdelete(EXS_QHANDLE_INVALID); }},
+    {"exs_qcreate", EINVAL, "no depth", [](TestBed&) { return exs_qcreate(0); }},
+    {"exs_qcreate", EINVAL, "a negative depth", [](TestBed&) { return exs_qcreate(-1); }},
+    {"exs_qcreate", EINVAL, "too deep", [](TestBed&) { return exs_qcreate(EXS_QDEPTH_MAX + 1); }},
+    {"exs_qdelete", EBADF, "a stale queue", [](TestBed& w) { return exs_qdelete(w.stale_queue()); }},
+    {"exs_qdelete", EBADF, "no queue", [](TestBed&) { return exs_qdelete(EXS_QHANDLE_INVALID); }},
     {"exs_qdelete", EBUSY, "a receive names it",
-     [](World& w) {
+     [](TestBed& w) {
        w.receiving();
        return exs_qdelete(w.q());
      }},
     {"exs_qdequeue", EBADF, "a stale queue",
-     [](World& w) { return exs_qdequeue(w.stale_queue(), room, 1, nullptr); }},
-    {"exs_qdequeue", EFAULT, "no room", [](World& w) { return exs_qdequeue(w.q(), nullptr, 1, nullptr); }},
+     [](TestBed& w) { return exs_qdequeue(w.stale_queue(), room, 1, nullptr); }},
+    {"exs_qdequeue", EFAULT, "no room", [](TestBed& w) { return exs_qdequeue(w.q(), nullptr, 1, nullptr); }},
     {"exs_qdequeue", EINVAL, "more than one call may return",
-     [](World& w) { return exs_qdequeue(w.q(), room, EXS_EVTVEC_MAX + 1, nullptr); }},
+     [](TestBed& w) { return exs_qdequeue(w.q(), room, EXS_EVTVEC_MAX + 1, nullptr); }},
     {"exs_qdequeue", EINVAL, "a threshold above what one call may return",
-     [](World& w) { return exs_qdequeue(w.q(), room, -EXS_EVTVEC_MAX - 1, nullptr); }},
+     [](TestBed& w) { return exs_qdequeue(w.q(), room, -EXS_EVTVEC_MAX - 1, nullptr); }},
     {"exs_qdequeue", EINVAL, "a threshold above the depth",
-     [](World& w) { return exs_qdequeue(w.full(), room, -2, nullptr); }},
+     [](TestBed& w) { return exs_qdequeue(w.full(), room, -2, nullptr); }},
     {"exs_qdequeue", EINVAL, "a count that has no opposite",
-     [](World& w) { return exs_qdequeue(w.q(), room, INT32_MIN, nullptr); }},
-    {"exs_qdequeue", EINVAL, "a negative time", [](World& w) { return exs_qdequeue(w.q(), room, 1, &kNegative); }},
+     [](TestBed& w) { return exs_qdequeue(w.q(), room, INT32_MIN, nullptr); }},
+    {"exs_qdequeue", EINVAL, "a negative time", [](TestBed& w) { return exs_qdequeue(w.q(), room, 1, &kNegative); }},
     {"exs_qdequeue", EINVAL, "a second of microseconds",
-     [](World& w) { return exs_qdequeue(w.q(), room, 1, &kTooManyMicroseconds); }},
-    {"exs_qwait", EBADF, "a stale queue", [](World& w) { return exs_qwait(w.stale_queue(), room, 1, 1, 0); }},
-    {"exs_qwait", EFAULT, "no room", [](World& w) { return exs_qwait(w.q(), nullptr, 1, 1, 0); }},
-    {"exs_qwait", EINVAL, "more wanted than taken", [](World& w) { return exs_qwait(w.q(), room, 1, 2, 0); }},
-    {"exs_qwait", EINVAL, "a negative count", [](World& w) { return exs_qwait(w.q(), room, -1, -1, 0); }},
-    {"exs_qmodify", EBADF, "a stale queue", [](World& w) { return set(w.stale_queue(), EXS_QATTR_DEPTH, 2); }},
-    {"exs_qmodify", EINVAL, "an unknown attribute", [](World& w) { return set(w.q(), 4711, 2); }},
+     [](TestBed& w) { return exs_qdequeue(w.q(), room, 1, &kTooManyMicroseconds); }},
+    {"exs_qwait", EBADF, "a stale queue", [](TestBed& w) { return exs_qwait(w.stale_queue(), room, 1, 1, 0); }},
+    {"exs_qwait", EFAULT, "no room", [](TestBed& w) { return exs_qwait(w.q(), nullptr, 1, 1, 0); }},
+    {"exs_qwait", EINVAL, "more wanted than taken", [](TestBed& w) { return exs_qwait(w.q(), room, 1, 2, 0); }},
+    {"exs_qwait", EINVAL, "a negative count", [](TestBed& w) { return exs_qwait(w.q(), room, -1, -1, 0); }},
+    {"exs_qmodify", EBADF, "a stale queue", [](TestBed& w) { return set(w.stale_queue(), EXS_QATTR_DEPTH, 2); }},
+    {"exs_qmodify", EINVAL, "an unknown attribute", [](TestBed& w) { return set(w.q(), 4711, 2); }},
     {"exs_qmodify", EINVAL, "a value that makes no sense",
-     [](World& w) { return set(w.q(), EXS_QATTR_WAIT, 17); }},
+     [](TestBed& w) { return set(w.q(), EXS_QATTR_WAIT, 17); }},
     {"exs_qmodify", EINVAL, "a length that is not the value's",
-     [](World& w) { return set(w.q(), EXS_QATTR_WAIT, EXS_WAIT_NOTIFY, 1); }},
-    {"exs_qmodify", EINVAL, "an attribute to ask for only", [](World& w) { return set(w.q(), EXS_QATTR_EVENTS, 2); }},
+     [](TestBed& w) { return set(w.q(), EXS_QATTR_WAIT, EXS_WAIT_NOTIFY, 1); }},
+    {"exs_qmodify", EINVAL, "an attribute to ask for only", [](TestBed& w) { return set(w.q(), EXS_QATTR_EVENTS, 2); }},
     {"exs_qmodify", EINVAL, "a signal that does not exist",
-     [](World& w) { return exs_qmodify(w.q(), EXS_QATTR_SIGNAL, &kNoSignal, sizeof kNoSignal); }},
-    {"exs_qmodify", EFAULT, "no value", [](World& w) { return exs_qmodify(w.q(), EXS_QATTR_WAIT, nullptr, 4); }},
+     [](TestBed& w) { return exs_qmodify(w.q(), EXS_QATTR_SIGNAL, &kNoSignal, sizeof kNoSignal); }},
+    {"exs_qmodify", EFAULT, "no value", [](TestBed& w) { return exs_qmodify(w.q(), EXS_QATTR_WAIT, nullptr, 4); }},
     {"exs_qmodify", EBUSY, "a depth below the slots taken",
-     [](World& w) {
+     [](TestBed& w) {
        w.receiving();
        return set(w.q(), EXS_QATTR_DEPTH, 1);
      }},
-    {"exs_qstatus", EBADF, "a stale queue", [](World& w) { return get(w.stale_queue(), EXS_QATTR_DEPTH); }},
-    {"exs_qstatus", EINVAL, "an unknown attribute", [](World& w) { return get(w.q(), 4711); }},
-    {"exs_qstatus", EINVAL, "too little room", [](World& w) { return get(w.q(), EXS_QATTR_DEPTH, 1); }},
+    {"exs_qstatus", EBADF, "a stale queue", [](TestBed& w) { return get(w.stale_queue(), EXS_QATTR_DEPTH); }},
+    {"exs_qstatus", EINVAL, "an unknown attribute", [](TestBed& w) { return get(w.q(), 4711); }},
+    {"exs_qstatus", EINVAL, "too little room", [](TestBed& w) { return get(w.q(), EXS_QATTR_DEPTH, 1); }},
     {"exs_qstatus", EFAULT, "no room",
-     [](World& w) { std::size_t length = 4; return exs_qstatus(w.q(), EXS_QATTR_DEPTH, nullptr, &length); }},
+     [](TestBed& w) { std::size_t length = 4; return exs_qstatus(w.q(), EXS_QATTR_DEPTH, nullptr, &length); }},
     {"exs_qstatus", EFAULT, "no length",
-     [](World& w) { int value = 0; return exs_qstatus(w.q(), EXS_QATTR_DEPTH, &value, nullptr); }},
-    {"exs_qfd", EBADF, "a stale queue", [](World& w) { return exs_qfd(w.stale_queue()); }},
-    {"exs_qpost", EBADF, "a stale queue", [](World& w) { return exs_qpost(w.stale_queue(), nullptr, nullptr); }},
-    {"exs_qpost", EAGAIN, "a full queue", [](World& w) { return exs_qpost(w.full(), nullptr, nullptr); }},
+     [](TestBed& w) { int value = 0; return exs_qstatus(w.q(), EXS_QATTR_DEPTH, &value, nullptr); }},
+    {"exs_qfd", EBADF, "a stale queue", [](TestBed& w) { return exs_qfd(w.stale_queue()); }},
+    {"exs_qpost", EBADF, "a stale queue", [](TestBed& w) { return exs_qpost(w.stale_queue(), nullptr, nullptr); }},
+    {"exs_qpost", EAGAIN, "a full queue", [](TestBed& w) { return exs_qpost(w.full(), nullptr, nullptr); }},
 };
 // clang-format on
 

@@ -5,7 +5,7 @@
 
 #include "src/wire/messages.h"
 #include "src/wire/paths.h"
-#include "tests/explain/meddler.h"
+#include "tests/explain/man_in_the_middle.h"
 #include "tests/explain/two_ends.h"
 
 namespace exs::test {
@@ -103,13 +103,13 @@ BOOST_AUTO_TEST_CASE(peer_lacks_it) {
   const auto forget_paths = [](std::vector<std::byte>& private_data) {
     private_data.resize(wire::kHelloBytes);
   };
-  Meddler old_version(forget_paths);
+  ManInTheMiddle old_version(forget_paths);
   const Ends ends = connect_ends({}, {}, old_version.detour());
   for (const Told& end : {ends.server, ends.client}) {
     check_used(end, "iwarp");
     check_refused(end, "shm", EXS_REASON_PEER_LACKS, true);
   }
-  Meddler another(forget_paths);
+  ManInTheMiddle another(forget_paths);
   const Ends none = connect_ends({}, wishing("require:shm"), another.detour());
   BOOST_TEST(none.client.error == EOPNOTSUPP);
   check_refused(none.client, "shm", EXS_REASON_PEER_LACKS, true);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(peer_lacks_it) {
 
 // Another build has more, and would like to use that.
 BOOST_AUTO_TEST_CASE(not_built) {
-  Meddler newer_version([](std::vector<std::byte>& private_data) {
+  ManInTheMiddle newer_version([](std::vector<std::byte>& private_data) {
     constexpr std::size_t kAllowed = wire::kPathsOffset + 2;
     constexpr std::byte kSim{3};
     private_data[kAllowed] |= std::byte{1} << std::to_integer<int>(kSim);

@@ -16,7 +16,7 @@
 #include "src/provider/shm/identity.h"
 #include "src/provider/shm/listening_socket.h"
 #include "src/wire/paths.h"
-#include "tests/explain/meddler.h"
+#include "tests/explain/man_in_the_middle.h"
 #include "tests/explain/two_ends.h"
 #include "tests/support/confinement.h"
 #include "tests/support/exs_fixture.h"
@@ -274,12 +274,12 @@ BOOST_AUTO_TEST_CASE(other_pid_namespace) {
 
 // Somebody between the ends speaks for the client, and does not know what it promised.
 BOOST_AUTO_TEST_CASE(no_proof) {
-  Meddler meddler([](std::vector<std::byte>& private_data) {
+  ManInTheMiddle middle([](std::vector<std::byte>& private_data) {
     shm::Invitation invitation = invitation_in(private_data);
     invitation.token[3] ^= std::byte{1};
     put_invitation(private_data, invitation);
   });
-  const Ends ends = connect_ends({}, {}, meddler.detour());
+  const Ends ends = connect_ends({}, {}, middle.detour());
   check_used(ends.server, "iwarp");
   check_used(ends.client, "iwarp");
   check_refused(ends.server, "shm", EXS_REASON_NO_PROOF, false);
@@ -294,12 +294,12 @@ BOOST_AUTO_TEST_CASE(timed_out) {
   const shm::AbstractAddress address(socket_id);
   BOOST_REQUIRE(::bind(silent.get(), address.get(), address.bytes) == 0);
   BOOST_REQUIRE(::listen(silent.get(), 8) == 0);
-  Meddler meddler([&](std::vector<std::byte>& private_data) {
+  ManInTheMiddle middle([&](std::vector<std::byte>& private_data) {
     shm::Invitation invitation = invitation_in(private_data);
     invitation.socket_id = socket_id;
     put_invitation(private_data, invitation);
   });
-  const Ends ends = connect_ends({}, {}, meddler.detour());
+  const Ends ends = connect_ends({}, {}, middle.detour());
   check_used(ends.server, "iwarp");
   check_used(ends.client, "iwarp");
   check_refused(ends.server, "shm", EXS_REASON_TIMED_OUT, false);
@@ -307,20 +307,21 @@ BOOST_AUTO_TEST_CASE(timed_out) {
 }
 
 BOOST_AUTO_TEST_CASE(nobody_at_the_socket) {
-  Meddler meddler([](std::vector<std::byte>& private_data) {
+  ManInTheMiddle middle([](std::vector<std::byte>& private_data) {
     shm::Invitation invitation = invitation_in(private_data);
     invitation.socket_id[5] ^= std::byte{0x40};
     put_invitation(private_data, invitation);
   });
-  const Ends ends = connect_ends({}, {}, meddler.detour());
+  const Ends ends = connect_ends({}, {}, middle.detour());
   check_used(ends.client, "iwarp");
   check_refused(ends.server, "shm", EXS_REASON_NO_UNIX_SOCKET, false);
   check_refused(ends.client, "shm", EXS_REASON_NO_UNIX_SOCKET, true);
 }
 
 BOOST_AUTO_TEST_CASE(failed_by_an_invitation_of_another_version) {
-  Meddler meddler([](std::vector<std::byte>& private_data) { private_data[kWordsOffset] = std::byte{99}; });
-  const Ends ends = connect_ends({}, {}, meddler.detour());
+  ManInTheMiddle middle(
+      [](std::vector<std::byte>& private_data) { private_data[kWordsOffset] = std::byte{99}; });
+  const Ends ends = connect_ends({}, {}, middle.detour());
   check_used(ends.server, "iwarp");
   check_used(ends.client, "iwarp");
   check_refused(ends.server, "shm", EXS_REASON_FAILED, false);

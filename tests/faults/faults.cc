@@ -159,7 +159,7 @@ int serve(const Server& server, std::uint64_t bound_ns) {
   action.sa_handler = note_end;
   ::sigaction(SIGTERM, &action, nullptr);
   Verdict verdict("server");
-  const Library library;
+  const InitializedLibrary library;
   Load load(Load::Side::kServer, bound_ns);
   Descriptors descriptors;
   server.ports.tell(load.listen());
@@ -254,7 +254,7 @@ class Client {
 
   const Fault& fault_;
   Verdict verdict_{"client"};
-  const Library library_;
+  const InitializedLibrary library_;
   Load load_{Load::Side::kClient, Load::kInTimeNs};
   Descriptors descriptors_;
 };

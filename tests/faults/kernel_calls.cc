@@ -291,7 +291,7 @@ pid_t run_apart(Shared& shared, const Fault& fault, Side side) {
   if (fault.side == side) follow(&shared.plan);
   const std::size_t before = open_descriptors();
   {
-    const Library library;
+    const InitializedLibrary library;
     (side == Side::kClient ? be_client : be_server)(shared, fault);
   }
   shared.descriptors_left[static_cast<std::size_t>(side)] = open_descriptors() - before;

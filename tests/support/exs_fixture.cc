@@ -117,10 +117,10 @@ void await_no_engines() {
   }
 }
 
-Library::Library() {
+InitializedLibrary::InitializedLibrary() {
   require(exs_init(EXS_VERSION) == 0, "exs_init");
 }
-Library::~Library() {
+InitializedLibrary::~InitializedLibrary() {
   exs_fini();
 }
 

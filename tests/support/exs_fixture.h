@@ -49,9 +49,9 @@ void await_no_engines();
 // Returns once an engine thread is there and every one sleeps, so has opened what it opens for itself.
 void await_engines();
 
-struct Library {
-  Library();
-  ~Library();
+struct InitializedLibrary {
+  InitializedLibrary();
+  ~InitializedLibrary();
 };
 
 // A queue that dies with the test.

@@ -1,4 +1,4 @@
-#include "tests/explain/meddler.h"
+#include "tests/explain/man_in_the_middle.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -76,7 +76,7 @@ void pass_on(int client, int server) {
 
 }  // namespace
 
-std::uint16_t Meddler::stand_before(std::uint16_t port_of_server) {
+std::uint16_t ManInTheMiddle::stand_before(std::uint16_t port_of_server) {
   sockaddr_in own{};
   const UniqueFd listening = listen_somewhere(own);
   child_ = std::make_unique<Child>([&] {

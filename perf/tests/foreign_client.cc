@@ -87,6 +87,6 @@ int main(int argc, char** argv) try {
   perf::connect_to("127.0.0.1", port, perf::wishes_of_client("auto", {}), queue).close();
   return all_refused ? 0 : 1;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "stranger: %s\n", error.what());
+  std::fprintf(stderr, "foreign client: %s\n", error.what());
   return 1;
 }

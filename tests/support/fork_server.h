@@ -10,7 +10,7 @@
 
 namespace exs::test {
 
-class Nursery {
+class ForkServer {
  public:
   // What has happened to a child: it told its port, or it ended.
   struct Report {
@@ -22,17 +22,17 @@ class Nursery {
   using TellPort = std::function<void(std::uint16_t)>;
   // `birth` is the caller's, to tell them apart. `body` runs in each child; what it returns is the exit
   // status. To be made before this process has threads.
-  explicit Nursery(const std::function<int(std::uint32_t birth, const TellPort&)>& body);
-  ~Nursery();
-  Nursery(const Nursery&) = delete;
-  Nursery& operator=(const Nursery&) = delete;
+  explicit ForkServer(const std::function<int(std::uint32_t birth, const TellPort&)>& body);
+  ~ForkServer();
+  ForkServer(const ForkServer&) = delete;
+  ForkServer& operator=(const ForkServer&) = delete;
 
   void start(std::uint32_t birth) const;
   [[nodiscard]] std::optional<Report> next_report(int timeout_ms) const;
 
  private:
   pid_t pid_ = 0;
-  int orders_ = -1;   // to the nursery
+  int orders_ = -1;   // to the fork server
   int reports_ = -1;  // from it and its children
 };
 

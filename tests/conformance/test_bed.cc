@@ -1,4 +1,4 @@
-#include "tests/conformance/world.h"
+#include "tests/conformance/test_bed.h"
 
 #include <unistd.h>
 
@@ -14,14 +14,14 @@ void with_one_credit(int socket) {
 
 }  // namespace
 
-Pair& World::pair() {
+Pair& TestBed::pair() {
   if (!pair_) {
     pair_.emplace(queue, queue, one_credit ? with_one_credit : nullptr);
   }
   return *pair_;
 }
 
-World::~World() {
+TestBed::~TestBed() {
   for (const int socket : {fresh_, connecting_, rival_}) {
     if (socket >= 0) exs_close(socket);
   }
@@ -35,7 +35,7 @@ World::~World() {
   }
 }
 
-int World::forestalled() {
+int TestBed::forestalled() {
   if (rival_ >= 0) return fresh_;
   rival_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   sockaddr_in address = loopback();
@@ -47,18 +47,18 @@ int World::forestalled() {
   return fresh_;
 }
 
-int World::kernel() {
+int TestBed::kernel() {
   if (kernel_[0] < 0 && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, kernel_) != 0) kernel_[0] = -1;
   return kernel_[0];
 }
 
-void World::receiving() {
+void TestBed::receiving() {
   if (receiving_) return;
   receiving_ = true;
   for (int i = 0; i < 2; ++i) exs_recv(connected(), at(), 1, 0, q(), nullptr, mh());
 }
 
-void* World::receiving_allocated() {
+void* TestBed::receiving_allocated() {
   if (allocated_ == nullptr) {
     exs_mhandle_t region = 0;
     allocated_ = exs_alloc(4096, &region);
@@ -67,7 +67,7 @@ void* World::receiving_allocated() {
   return allocated_;
 }
 
-int World::connecting() {
+int TestBed::connecting() {
   if (connecting_ < 0) {
     connecting_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
     exs_connect(connecting_, name(), kNameBytes, 0, q(), nullptr);
@@ -80,19 +80,19 @@ int World::connecting() {
 }
 
 void check_refusal(const Refusal& refusal) {
-  World world;
+  TestBed test_bed;
   // Makes what the call needs; as often as there can be shards, which are made in turn when first needed.
-  for (int i = 0; i < 4; ++i) refusal.call(world);
-  while (!world.queue.empty()) world.queue.next();
-  const int slots_before = attribute(world.q(), EXS_QATTR_RESERVED_SLOTS);
+  for (int i = 0; i < 4; ++i) refusal.call(test_bed);
+  while (!test_bed.queue.empty()) test_bed.queue.next();
+  const int slots_before = attribute(test_bed.q(), EXS_QATTR_RESERVED_SLOTS);
   const std::size_t descriptors_before = open_descriptors();
   errno = 0;
-  const int result = refusal.call(world);
+  const int result = refusal.call(test_bed);
   const int error = errno;
   BOOST_TEST(result == -1);
   BOOST_TEST(errno_name(error) == errno_name(refusal.error));
-  BOOST_TEST(world.queue.empty());
-  BOOST_TEST(attribute(world.q(), EXS_QATTR_RESERVED_SLOTS) == slots_before);
+  BOOST_TEST(test_bed.queue.empty());
+  BOOST_TEST(attribute(test_bed.q(), EXS_QATTR_RESERVED_SLOTS) == slots_before);
   // Not more; a connection that the call's preparations left to end by itself may end meanwhile.
   BOOST_TEST(open_descriptors() <= descriptors_before);
 }

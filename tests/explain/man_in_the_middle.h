@@ -16,9 +16,9 @@ namespace exs::test {
 using Change = std::function<void(std::vector<std::byte>& private_data)>;
 
 // One connection; everything after the request is passed on as it is. Before any thread: it forks.
-class Meddler {
+class ManInTheMiddle {
  public:
-  explicit Meddler(Change change) : change_(std::move(change)) {}
+  explicit ManInTheMiddle(Change change) : change_(std::move(change)) {}
   [[nodiscard]] Detour detour() {
     return [this](std::uint16_t port_of_server) { return stand_before(port_of_server); };
   }

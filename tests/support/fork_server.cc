@@ -1,4 +1,4 @@
-#include "tests/support/nursery.h"
+#include "tests/support/fork_server.h"
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -13,9 +13,9 @@
 namespace exs::test {
 namespace {
 
-using Body = std::function<int(std::uint32_t, const Nursery::TellPort&)>;
+using Body = std::function<int(std::uint32_t, const ForkServer::TellPort&)>;
 
-void write_report(int reports, const Nursery::Report& report) {
+void write_report(int reports, const ForkServer::Report& report) {
   if (::write(reports, &report, sizeof report) != sizeof report) ::_exit(4);
 }
 
@@ -64,7 +64,7 @@ void reap(int reports, std::map<pid_t, std::uint32_t>& births) {
 
 }  // namespace
 
-Nursery::Nursery(const Body& body) {
+ForkServer::ForkServer(const Body& body) {
   int orders[2];
   int reports[2];
   if (::pipe(orders) != 0 || ::pipe(reports) != 0) std::abort();
@@ -80,7 +80,7 @@ Nursery::Nursery(const Body& body) {
   reports_ = reports[0];
 }
 
-Nursery::~Nursery() {
+ForkServer::~ForkServer() {
   ::close(orders_);
   ::kill(pid_, SIGKILL);
   int status = 0;
@@ -89,11 +89,11 @@ Nursery::~Nursery() {
   ::close(reports_);
 }
 
-void Nursery::start(std::uint32_t birth) const {
+void ForkServer::start(std::uint32_t birth) const {
   if (::write(orders_, &birth, sizeof birth) != sizeof birth) std::abort();
 }
 
-std::optional<Nursery::Report> Nursery::next_report(int timeout_ms) const {
+std::optional<ForkServer::Report> ForkServer::next_report(int timeout_ms) const {
   pollfd watched{reports_, POLLIN, 0};
   if (::poll(&watched, 1, timeout_ms) != 1) return std::nullopt;
   Report report;

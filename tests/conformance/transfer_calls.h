@@ -7,7 +7,7 @@
 
 #include <ostream>
 
-#include "tests/conformance/world.h"
+#include "tests/conformance/test_bed.h"
 
 namespace exs::test {
 
@@ -30,7 +30,7 @@ struct Vector {
   exs_xferfile_t file{};
 };
 
-struct Way {
+struct TransferCall {
   const char* function;
   bool sends;
   bool waits;  // a blocking form: -1 and errno tell what the event would have told
@@ -38,7 +38,7 @@ struct Way {
   int (*post)(const Arguments&, Vector&);
 };
 
-inline std::ostream& operator<<(std::ostream& out, const Way& way) {
+inline std::ostream& operator<<(std::ostream& out, const TransferCall& way) {
   return out << way.function;
 }
 
@@ -59,7 +59,7 @@ inline exs_xferfile_t* as_element(const Arguments& a, Vector& vector) {
   return &vector.file;
 }
 
-inline const Way kWays[] = {
+inline const TransferCall kTransferCalls[] = {
     {"exs_send", true, false, EXS_EVT_SEND,
      [](const Arguments& a, Vector&) {
        return exs_send(a.socket, a.buffer, a.length_bytes, a.flags, a.queue, a.handle, a.region);

@@ -8,9 +8,9 @@
 
 namespace exs::test {
 
-class World {
+class TestBed {
  public:
-  Library library;
+  InitializedLibrary library;
   Queue queue{1024};
   Memory memory{1 << 16};
 
@@ -80,10 +80,10 @@ class World {
   }
   static constexpr int kNoDescriptor = 100'000;
 
-  ~World();
-  World() = default;
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
+  ~TestBed();
+  TestBed() = default;
+  TestBed(const TestBed&) = delete;
+  TestBed& operator=(const TestBed&) = delete;
 
  private:
   std::optional<Queue> full_;
@@ -105,7 +105,7 @@ struct Refusal {
   const char* function;
   int error;
   const char* when;
-  int (*call)(World&);
+  int (*call)(TestBed&);
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Refusal& refusal) {

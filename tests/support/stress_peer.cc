@@ -1,4 +1,4 @@
-#include "tests/support/party.h"
+#include "tests/support/stress_peer.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -45,17 +45,17 @@ std::size_t below(Random& random, std::size_t limit) {
   return random() % limit;
 }
 
-Party::Party(std::size_t places, int type) : type_(type), places_(places) {
+StressPeer::StressPeer(std::size_t places, int type) : type_(type), places_(places) {
   for (auto& queue : queues_) queue = std::make_unique<Queue>(3 * kOperations);
 }
 
-exs_qhandle_t Party::some_queue(Random& random) {
+exs_qhandle_t StressPeer::some_queue(Random& random) {
   return queues_[below(random, queues_.size())]->handle();
 }
 
 // ---------------------------------------------------------------- sockets
 
-void Party::limit(Random& random, int socket) {
+void StressPeer::limit(Random& random, int socket) {
   const std::uint32_t flags =
       (below(random, 4) > 0 ? EXS_TIMEOUT_CANCEL : 0) | (below(random, 2) == 0 ? EXS_TIMEOUT_ONCE : 0);
   const auto ns = static_cast<std::int64_t>(below(random, kLimitNs) + 1'000'000);
@@ -64,13 +64,13 @@ void Party::limit(Random& random, int socket) {
   exs_setsockopt(socket, SOL_EXS, option, &timeout, sizeof timeout);
 }
 
-bool Party::limit_both(Random& random, int socket) {
+bool StressPeer::limit_both(Random& random, int socket) {
   const exs_timeout_t timeout{kLimitNs, EXS_TIMEOUT_CANCEL, some_queue(random), nullptr};
   return exs_setsockopt(socket, SOL_EXS, SO_ASYNC_SEND_TIMEOUT, &timeout, sizeof timeout) == 0 &&
          exs_setsockopt(socket, SOL_EXS, SO_ASYNC_RECV_TIMEOUT, &timeout, sizeof timeout) == 0;
 }
 
-void Party::prepare(Random& random, int socket) {
+void StressPeer::prepare(Random& random, int socket) {
   set_option(socket, EXS_SO_LINGER_MS, std::array{0, 20, 100, 300}[below(random, 4)]);
   set_option(socket, EXS_SO_CONNECT_TIMEOUT_MS, 500);
   if (below(random, 2) == 0) set_option(socket, EXS_SO_KEEPALIVE_MS, 300);
@@ -79,20 +79,20 @@ void Party::prepare(Random& random, int socket) {
   for (std::size_t limits = below(random, 3); limits > 0; --limits) limit(random, socket);
 }
 
-void Party::occupy(Random& random, std::size_t place, int socket) {
+void StressPeer::occupy(Random& random, std::size_t place, int socket) {
   places_[place].dies_ns = monotonic_ns() + below(random, kLifeNs);
   places_[place].is_limited = below(random, 2) == 0 && limit_both(random, socket);
   ++places_[place].births;
   places_[place].socket = socket;
 }
 
-std::size_t Party::empty_place() const {
+std::size_t StressPeer::empty_place() const {
   const auto empty =
       std::find_if(places_.begin(), places_.end(), [](const Place& place) { return place.socket < 0; });
   return static_cast<std::size_t>(empty - places_.begin());
 }
 
-void Party::listen(Random& random) {
+void StressPeer::listen(Random& random) {
   listening_ = exs_socket(AF_INET, type_, 0);
   prepare(random, listening_);
   sockaddr_in address = loopback();
@@ -100,14 +100,14 @@ void Party::listen(Random& random) {
   if (exs_listen(listening_, 64) != 0) operations_.violation("cannot listen");
 }
 
-std::uint16_t Party::port() const {
+std::uint16_t StressPeer::port() const {
   sockaddr_in address{};
   socklen_t length = sizeof address;
   exs_getsockname(listening_, generic(address), &length);
   return address.sin_port;
 }
 
-void Party::connect(Random& random, std::size_t place, std::uint16_t port) {
+void StressPeer::connect(Random& random, std::size_t place, std::uint16_t port) {
   const int socket = exs_socket(AF_INET, type_, 0);
   if (socket < 0) return operations_.violation("exs_socket: " + errno_name(errno));
   prepare(random, socket);
@@ -118,7 +118,7 @@ void Party::connect(Random& random, std::size_t place, std::uint16_t port) {
   occupy(random, place, socket);
 }
 
-void Party::tend(Random& random, std::uint64_t now_ns) {
+void StressPeer::tend(Random& random, std::uint64_t now_ns) {
   for (std::size_t place = 0; place < places_.size(); ++place) {
     if (places_[place].socket >= 0 && places_[place].dies_ns < now_ns) close_one(random, place);
   }
@@ -145,7 +145,7 @@ void Party::tend(Random& random, std::uint64_t now_ns) {
   }
 }
 
-void Party::close_one(Random& random, std::size_t place) {
+void StressPeer::close_one(Random& random, std::size_t place) {
   const int socket = places_[place].socket.exchange(-1);
   if (socket < 0) return;
   ++closes_;
@@ -166,7 +166,7 @@ void Party::close_one(Random& random, std::size_t place) {
   if (!closes) exs_close(socket);
 }
 
-void Party::break_connection(Random& random) {
+void StressPeer::break_connection(Random& random) {
   const int socket = places_[below(random, places_.size())].socket;
   if (socket < 0) return;
   // An exs number is a kernel descriptor; whoever knows it can do this.
@@ -183,12 +183,13 @@ void Party::break_connection(Random& random) {
 // ---------------------------------------------------------------- operations
 
 template <typename Post>
-void Party::post(int event_type, Post call) {
+void StressPeer::post(int event_type, Post call) {
   if (!post_within(kBoundNs, event_type, call) && event_type == EXS_EVT_ACCEPT) --open_accepts_;
 }
 
 template <typename Post>
-std::optional<OperationTable::Ticket> Party::post_within(std::uint64_t bound_ns, int event_type, Post call) {
+std::optional<OperationTable::Ticket> StressPeer::post_within(std::uint64_t bound_ns, int event_type,
+                                                              Post call) {
   const auto ticket = operations_.begin(event_type, bound_ns);
   if (!ticket) return std::nullopt;
   if (call(ticket->handle, memory_.at(ticket->slot * kBufferBytes)) == 0) return ticket;
@@ -199,7 +200,7 @@ std::optional<OperationTable::Ticket> Party::post_within(std::uint64_t bound_ns,
   return std::nullopt;
 }
 
-void Party::act(Random& random) {
+void StressPeer::act(Random& random) {
   Place& place = places_[below(random, places_.size())];
   const int socket = place.socket;
   if (socket < 0) return;
@@ -225,7 +226,7 @@ void Party::act(Random& random) {
 
 // Where a socket keeps its time limit, the operation has to, too; unless the place changed hands meanwhile,
 // and with it perhaps the number.
-void Party::transfer(Random& random, Place& place, int socket) {
+void StressPeer::transfer(Random& random, Place& place, int socket) {
   const std::uint32_t births = place.births;
   const bool is_limited = place.is_limited;
   const auto ticket = transfer_within(is_limited ? kLimitNs + kSlackNs : kBoundNs, random, socket);
@@ -233,8 +234,8 @@ void Party::transfer(Random& random, Place& place, int socket) {
     operations_.relax(*ticket, kBoundNs);
 }
 
-exs_msghdr_t* Party::vector_of(Random& random, std::byte* buffer, std::size_t length_bytes,
-                               exs_mhandle_t region) {
+exs_msghdr_t* StressPeer::vector_of(Random& random, std::byte* buffer, std::size_t length_bytes,
+                                    exs_mhandle_t region) {
   Vector& vector = vectors_[static_cast<std::size_t>(buffer - memory_.at()) / kBufferBytes];
   const std::size_t first = below(random, length_bytes + 1);
   vector.pieces = {};
@@ -248,8 +249,8 @@ exs_msghdr_t* Party::vector_of(Random& random, std::byte* buffer, std::size_t le
 }
 
 // Persistent operations have no limit: they end with their socket, or when they are cancelled.
-std::optional<OperationTable::Ticket> Party::transfer_within(std::uint64_t bound_ns, Random& random,
-                                                             int socket) {
+std::optional<OperationTable::Ticket> StressPeer::transfer_within(std::uint64_t bound_ns, Random& random,
+                                                                  int socket) {
   const exs_qhandle_t queue = some_queue(random);
   const bool sends = below(random, 2) == 0;
   const exs_mhandle_t region = below(random, 8) == 0 ? EXS_MHANDLE_UNREGISTERED : memory_.handle();
@@ -279,7 +280,7 @@ std::optional<OperationTable::Ticket> Party::transfer_within(std::uint64_t bound
   });
 }
 
-void Party::poll(Random& random, int socket, exs_qhandle_t queue) {
+void StressPeer::poll(Random& random, int socket, exs_qhandle_t queue) {
   const std::uint32_t events =
       std::array{0, EXS_POLLIN, EXS_POLLOUT, EXS_POLLIN | EXS_POLLOUT}[below(random, 4)];
   post(EXS_EVT_POLL, [&](exs_ahandle_t handle, std::byte*) {
@@ -288,7 +289,7 @@ void Party::poll(Random& random, int socket, exs_qhandle_t queue) {
   });
 }
 
-void Party::cancel(Random& random, int socket) {
+void StressPeer::cancel(Random& random, int socket) {
   const exs_ahandle_t handle = operations_.some_handle(random());
   const int flags =
       std::array{EXS_CAF_FILDES, EXS_CAF_AHANDLE, EXS_CAF_FILDES | EXS_CAF_AHANDLE}[below(random, 3)];
@@ -300,14 +301,14 @@ void Party::cancel(Random& random, int socket) {
 
 // ---------------------------------------------------------------- events
 
-void Party::drain(std::size_t queue, std::int64_t timeout_ns) {
+void StressPeer::drain(std::size_t queue, std::int64_t timeout_ns) {
   exs_event_t events[64];
   const int count = exs_qwait(queues_[queue]->handle(), events, 64, 1, timeout_ns);
   if (count < 0 && errno != EINTR) operations_.violation("exs_qwait: " + errno_name(errno));
   for (int i = 0; i < count; ++i) take(events[i]);
 }
 
-void Party::take(const exs_event_t& event) {
+void StressPeer::take(const exs_event_t& event) {
   switch (event.exs_evt_type) {
     case EXS_EVT_SENDTIMEOUT:
     case EXS_EVT_RECVTIMEOUT:
@@ -330,7 +331,7 @@ void Party::take(const exs_event_t& event) {
 }
 
 // Two honest ends never see a protocol error, whatever happens to them.
-void Party::check_error(const exs_event_t& event) {
+void StressPeer::check_error(const exs_event_t& event) {
   const int error = event.exs_evt_errno;
   if (error == 0 || is_one_of(error, {ECANCELED, ECONNRESET, EPIPE, ETIMEDOUT})) return;
   const bool connects = event.exs_evt_type == EXS_EVT_CONNECT;
@@ -340,7 +341,7 @@ void Party::check_error(const exs_event_t& event) {
   operations_.violation(std::string(exs_evtname(event.exs_evt_type)) + " ended with " + errno_name(error));
 }
 
-bool Party::finish(Random& random) {
+bool StressPeer::finish(Random& random) {
   if (listening_ >= 0) exs_close(std::exchange(listening_, -1));
   const std::uint64_t deadline_ns = monotonic_ns() + kBoundNs;
   // What was accepted on the way may come out of the queues late.

@@ -20,7 +20,7 @@ using Random = std::mt19937_64;
 std::size_t below(Random& random, std::size_t limit);
 
 // Thread: any.
-class Party {
+class StressPeer {
  public:
   static constexpr std::size_t kOperations = 4096;
   static constexpr std::size_t kBufferBytes = 32'768;
@@ -32,7 +32,7 @@ class Party {
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
 
   // `type`: of all its sockets.
-  Party(std::size_t places, int type);
+  StressPeer(std::size_t places, int type);
 
   // One random thing with a random socket.
   void act(Random& random);
