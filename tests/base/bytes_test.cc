@@ -1,9 +1,9 @@
 // Network order at every width and alignment.
 #include "src/base/bytes.h"
+#include "tests/support/property.h"
 
 #include <array>
 
-#include <rapidcheck.h>
 #include <boost/test/unit_test.hpp>
 
 namespace {
@@ -20,20 +20,21 @@ std::array<std::byte, sizeof(Integer)> most_significant_first(Integer value) {
 
 template <typename Integer>
 bool holds_for_all_values() {
-  return rc::check("store_be writes the most significant byte first, load_be undoes it, neighbours stay",
-                   [](Integer value, bool odd) {
-                     constexpr std::byte kUntouched{0xAA};
-                     std::array<std::byte, sizeof(Integer) + 3> memory{};
-                     memory.fill(kUntouched);
-                     const std::size_t at = odd ? 1 : 2;
-                     exs::store_be(memory.data() + at, value);
-                     const auto expected = most_significant_first(value);
-                     for (std::size_t i = 0; i < expected.size(); ++i)
-                       RC_ASSERT(memory[at + i] == expected[i]);
-                     RC_ASSERT(memory[at - 1] == kUntouched);
-                     RC_ASSERT(memory[at + expected.size()] == kUntouched);
-                     RC_ASSERT(exs::load_be<Integer>(memory.data() + at) == value);
-                   });
+  return exs::test::holds(
+      "store_be writes the most significant byte first, load_be undoes it, neighbours stay", [] {
+        const auto value = exs::test::draw<Integer>();
+        const bool odd = exs::test::draw_bool();
+        constexpr std::byte kUntouched{0xAA};
+        std::array<std::byte, sizeof(Integer) + 3> memory{};
+        memory.fill(kUntouched);
+        const std::size_t at = odd ? 1 : 2;
+        exs::store_be(memory.data() + at, value);
+        const auto expected = most_significant_first(value);
+        for (std::size_t i = 0; i < expected.size(); ++i) EXS_HOLD(memory[at + i] == expected[i]);
+        EXS_HOLD(memory[at - 1] == kUntouched);
+        EXS_HOLD(memory[at + expected.size()] == kUntouched);
+        EXS_HOLD(exs::load_be<Integer>(memory.data() + at) == value);
+      });
 }
 
 }  // namespace

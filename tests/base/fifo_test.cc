@@ -1,12 +1,12 @@
 // The ring against std::deque, and its edges: growth while wrapped, indexing, moved-out slots.
 #include "src/base/fifo.h"
+#include "tests/support/property.h"
 
 #include <deque>
 #include <memory>
 #include <numeric>
 #include <vector>
 
-#include <rapidcheck.h>
 #include <boost/test/unit_test.hpp>
 
 using exs::Fifo;
@@ -127,7 +127,8 @@ BOOST_AUTO_TEST_CASE(elements_that_only_move_are_held) {
 }
 
 BOOST_AUTO_TEST_CASE(behaves_as_a_deque) {
-  const bool held = rc::check("any sequence of pushes, pops and clears", [](const std::vector<int>& steps) {
+  const bool held = exs::test::holds("any sequence of pushes, pops and clears", [] {
+    const std::vector<int> steps = exs::test::draw_ints();
     Fifo<int> queue;
     std::deque<int> model;
     for (const int step : steps) {
@@ -138,12 +139,12 @@ BOOST_AUTO_TEST_CASE(behaves_as_a_deque) {
         queue.push_back(step);
         model.push_back(step);
       } else {
-        RC_ASSERT(queue.pop_front() == model.front());
+        EXS_HOLD(queue.pop_front() == model.front());
         model.pop_front();
       }
-      RC_ASSERT(queue.count() == model.size());
-      RC_ASSERT(queue.empty() == model.empty());
-      for (std::size_t i = 0; i < model.size(); ++i) RC_ASSERT(queue[i] == model[i]);
+      EXS_HOLD(queue.count() == model.size());
+      EXS_HOLD(queue.empty() == model.empty());
+      for (std::size_t i = 0; i < model.size(); ++i) EXS_HOLD(queue[i] == model[i]);
     }
   });
   BOOST_TEST(held);

@@ -1,12 +1,12 @@
 // Handles that outlive their object, and threads that race for one.
 #include "src/base/handle_table.h"
+#include "tests/support/property.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <thread>
 
-#include <rapidcheck.h>
 #include <boost/test/unit_test.hpp>
 
 using exs::HandleTable;
@@ -82,25 +82,25 @@ BOOST_AUTO_TEST_CASE(full_table_says_so_and_recovers) {
 }
 
 BOOST_AUTO_TEST_CASE(behaves_as_a_map) {
-  const bool held =
-      rc::check("any sequence of inserts and removals", [](const std::vector<std::uint8_t>& steps) {
-        HandleTable<int> table;
-        std::map<int, std::shared_ptr<int>> model;
-        for (const std::uint8_t step : steps) {
-          if (step < 160 || model.empty()) {
-            const auto object = std::make_shared<int>(step);
-            const int handle = table.insert(object);
-            RC_ASSERT(handle > 0);
-            RC_ASSERT(model.emplace(handle, object).second);
-          } else {
-            const auto victim = std::next(model.begin(), step % static_cast<std::ptrdiff_t>(model.size()));
-            RC_ASSERT(table.remove(victim->first) == victim->second);
-            model.erase(victim);
-          }
-          for (const auto& [handle, object] : model) RC_ASSERT(table.find(handle) == object);
-          RC_ASSERT(table.handles().size() == model.size());
-        }
-      });
+  const bool held = exs::test::holds("any sequence of inserts and removals", [] {
+    const std::vector<std::uint8_t> steps = exs::test::draw_bytes();
+    HandleTable<int> table;
+    std::map<int, std::shared_ptr<int>> model;
+    for (const std::uint8_t step : steps) {
+      if (step < 160 || model.empty()) {
+        const auto object = std::make_shared<int>(step);
+        const int handle = table.insert(object);
+        EXS_HOLD(handle > 0);
+        EXS_HOLD(model.emplace(handle, object).second);
+      } else {
+        const auto victim = std::next(model.begin(), step % static_cast<std::ptrdiff_t>(model.size()));
+        EXS_HOLD(table.remove(victim->first) == victim->second);
+        model.erase(victim);
+      }
+      for (const auto& [handle, object] : model) EXS_HOLD(table.find(handle) == object);
+      EXS_HOLD(table.handles().size() == model.size());
+    }
+  });
   BOOST_TEST(held);
 }
 

@@ -1,14 +1,13 @@
 // LateWatch and PostTimes: which operations are late, and when that is told.
 #include <boost/test/unit_test.hpp>
 
-#include <rapidcheck.h>
-
 #include <algorithm>
 #include <set>
 #include <vector>
 
 #include "event/session/time_limit.h"
 #include "tests/event/fake_port.h"
+#include "tests/support/property.h"
 
 namespace exs::test {
 namespace {
@@ -139,51 +138,51 @@ BOOST_AUTO_TEST_CASE(an_owner_that_died_hears_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(post_times_count_like_a_set) {
-  BOOST_TEST(rc::check("any order of posts and ends", [] {
+  BOOST_TEST(exs::test::holds("any order of posts and ends", [] {
     PostTimes times;
     std::multiset<std::uint64_t> model;
     std::vector<std::uint64_t> open;
     std::uint64_t latest_ns = 0;
     for (int step = 0; step < 60; ++step) {
-      if (open.empty() || *rc::gen::inRange(0, 3) > 0) {
-        const auto posted_ns = latest_ns + static_cast<std::uint64_t>(*rc::gen::inRange(1, 4));
+      if (open.empty() || exs::test::draw(0, 3) > 0) {
+        const auto posted_ns = latest_ns + static_cast<std::uint64_t>(exs::test::draw(1, 4));
         latest_ns = posted_ns;
         times.add(posted_ns);
         open.push_back(posted_ns);
         model.insert(posted_ns);
       } else {
-        const auto index = *rc::gen::inRange<std::size_t>(0, open.size());
+        const auto index = exs::test::draw<std::size_t>(0, open.size());
         times.remove(open[index]);
         model.erase(model.find(open[index]));
         open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
       }
-      const auto ns = static_cast<std::uint64_t>(*rc::gen::inRange<int>(0, static_cast<int>(latest_ns) + 2));
+      const auto ns = static_cast<std::uint64_t>(exs::test::draw<int>(0, static_cast<int>(latest_ns) + 2));
       const auto after = model.upper_bound(ns);
-      RC_ASSERT(times.first_after(ns) == (after == model.end() ? PostTimes::kNone : *after));
-      RC_ASSERT(times.count_until(ns) ==
-                static_cast<std::uint32_t>(std::distance(model.begin(), model.upper_bound(ns))));
-      RC_ASSERT(times.empty() == model.empty());
+      EXS_HOLD(times.first_after(ns) == (after == model.end() ? PostTimes::kNone : *after));
+      EXS_HOLD(times.count_until(ns) ==
+               static_cast<std::uint32_t>(std::distance(model.begin(), model.upper_bound(ns))));
+      EXS_HOLD(times.empty() == model.empty());
     }
   }));
 }
 
 BOOST_AUTO_TEST_CASE(posts_that_overtook_each_other_all_come_out_again) {
-  BOOST_TEST(rc::check("none is lost", [] {
+  BOOST_TEST(exs::test::holds("none is lost", [] {
     PostTimes times;
     std::vector<std::uint64_t> open;
     for (std::uint64_t step = 0; step < 60; ++step) {
-      if (open.empty() || *rc::gen::inRange(0, 3) > 0) {
-        open.push_back(1000 + step * 2 - static_cast<std::uint64_t>(*rc::gen::inRange(0, 9)));
+      if (open.empty() || exs::test::draw(0, 3) > 0) {
+        open.push_back(1000 + step * 2 - static_cast<std::uint64_t>(exs::test::draw(0, 9)));
         times.add(open.back());
       } else {
-        const auto index = *rc::gen::inRange<std::size_t>(0, open.size());
+        const auto index = exs::test::draw<std::size_t>(0, open.size());
         times.remove(open[index]);
         open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
       }
-      RC_ASSERT(times.count_until(UINT64_MAX - 1) == open.size());
+      EXS_HOLD(times.count_until(UINT64_MAX - 1) == open.size());
     }
     for (const std::uint64_t posted_ns : open) times.remove(posted_ns);
-    RC_ASSERT(times.empty());
+    EXS_HOLD(times.empty());
   }));
 }
 

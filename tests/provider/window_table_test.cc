@@ -1,30 +1,31 @@
 // The table of windows: keys, directions, bounds.
-#include <rapidcheck.h>
 #include <boost/test/unit_test.hpp>
 #include <set>
 
 #include "src/provider/window_table.h"
+#include "tests/support/property.h"
 
 using namespace exs;
 
 BOOST_AUTO_TEST_SUITE(window_table_test)
 
 BOOST_AUTO_TEST_CASE(only_the_range_in_the_direction_is_found) {
-  const bool held = rc::check("find", [](std::uint64_t secret) {
+  const bool held = exs::test::holds("find", [] {
+    const auto secret = exs::test::draw<std::uint64_t>();
     WindowTable table(secret);
     std::byte memory[64];
-    const auto access = static_cast<Access>(*rc::gen::inRange(1, 4));
-    const auto direction = static_cast<Access>(*rc::gen::inRange(1, 3));
+    const auto access = static_cast<Access>(exs::test::draw(1, 4));
+    const auto direction = static_cast<Access>(exs::test::draw(1, 3));
     const std::uint32_t stag = *table.open(memory, access);
-    const auto offset =
-        *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 70), rc::gen::arbitrary<std::uint64_t>());
+    const auto offset = exs::test::draw_index(2) == 0 ? exs::test::draw<std::uint64_t>(0, 70)
+                                                      : exs::test::draw<std::uint64_t>();
     const auto length =
-        *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(1, 70), rc::gen::just(~std::uint64_t{0}));
+        exs::test::draw_index(2) == 0 ? exs::test::draw<std::uint64_t>(1, 70) : ~std::uint64_t{0};
     const WindowView view = table.find(stag, offset, length, direction);
     const bool allowed = (static_cast<unsigned>(access) & static_cast<unsigned>(direction)) != 0;
     const bool inside = offset < 64 && length <= 64 - offset;
-    RC_ASSERT((view.error == WindowError::kNone) == (allowed && inside));
-    if (view.error == WindowError::kNone) RC_ASSERT(view.start == memory + offset);
+    EXS_HOLD((view.error == WindowError::kNone) == (allowed && inside));
+    if (view.error == WindowError::kNone) EXS_HOLD(view.start == memory + offset);
   });
   BOOST_TEST(held);
 }

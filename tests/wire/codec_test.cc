@@ -3,10 +3,9 @@
 #include <cstring>
 #include <vector>
 
-#include <rapidcheck.h>
-
 #include "src/wire/codec.h"
 #include "tests/proto/property.h"
+#include "tests/support/property.h"
 
 using namespace exs;
 using namespace exs::wire;
@@ -245,16 +244,16 @@ BOOST_AUTO_TEST_CASE(notices_and_releases_that_contradict_themselves_are_malform
 }
 
 BOOST_AUTO_TEST_CASE(no_bytes_harm_the_decoder_and_what_it_accepts_is_canonical) {
-  const bool held = rc::check("decode of random bytes", [] {
-    auto raw = *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
-    if (!raw.empty()) raw[0] = *rc::gen::inRange<std::uint8_t>(0, 16);
+  const bool held = exs::test::holds("decode of random bytes", [] {
+    auto raw = exs::test::draw_bytes();
+    if (!raw.empty()) raw[0] = exs::test::draw<std::uint8_t>(0, 16);
     Bytes bytes(raw.size());
     if (!raw.empty()) std::memcpy(bytes.data(), raw.data(), raw.size());
     const auto decoded = decode(bytes);
     if (!decoded) return;
     const Bytes again = encoded(*decoded);
-    RC_ASSERT(again.size() + decoded->payload_bytes == bytes.size());
-    RC_ASSERT(std::equal(again.begin(), again.end(), bytes.begin()));
+    EXS_HOLD(again.size() + decoded->payload_bytes == bytes.size());
+    EXS_HOLD(std::equal(again.begin(), again.end(), bytes.begin()));
   });
   BOOST_TEST(held);
 }

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <rapidcheck.h>
-
 #include "src/wire/paths.h"
 #include "tests/proto/property.h"
+#include "tests/support/property.h"
 
 using namespace exs;
 using namespace exs::wire;
@@ -44,34 +43,34 @@ int request_error(const Bytes& data) {
 BOOST_AUTO_TEST_SUITE(paths_test, *boost::unit_test::fixture<PropertyDefaults>())
 
 BOOST_AUTO_TEST_CASE(requests_and_replies_come_back_as_they_were) {
-  BOOST_TEST(rc::check("requests", [] {
-    const Bytes words = words_of(*rc::gen::inRange<std::size_t>(0, kPathsWordsBytesMax + 1));
-    const PathsRequest request{.allowed = *rc::gen::arbitrary<std::uint8_t>(),
-                               .preferred = *rc::gen::arbitrary<std::uint8_t>(),
-                               .shm_reason = *rc::gen::arbitrary<std::uint8_t>(),
+  BOOST_TEST(exs::test::holds("requests", [] {
+    const Bytes words = words_of(exs::test::draw<std::size_t>(0, kPathsWordsBytesMax + 1));
+    const PathsRequest request{.allowed = exs::test::draw<std::uint8_t>(),
+                               .preferred = exs::test::draw<std::uint8_t>(),
+                               .shm_reason = exs::test::draw<std::uint8_t>(),
                                .words = words,
-                               .device_reason = *rc::gen::arbitrary<std::uint8_t>()};
+                               .device_reason = exs::test::draw<std::uint8_t>()};
     Bytes data = private_data(encode(request));
-    data.resize(data.size() + *rc::gen::inRange<std::size_t>(0, 64));  // padding
+    data.resize(data.size() + exs::test::draw<std::size_t>(0, 64));  // padding
     const auto back = decode_paths_request(data);
-    RC_ASSERT(back.has_value());
-    RC_ASSERT(back->allowed == request.allowed && back->preferred == request.preferred);
-    RC_ASSERT(back->shm_reason == request.shm_reason && back->device_reason == request.device_reason);
-    RC_ASSERT(std::equal(back->words.begin(), back->words.end(), words.begin(), words.end()));
+    EXS_HOLD(back.has_value());
+    EXS_HOLD(back->allowed == request.allowed && back->preferred == request.preferred);
+    EXS_HOLD(back->shm_reason == request.shm_reason && back->device_reason == request.device_reason);
+    EXS_HOLD(std::equal(back->words.begin(), back->words.end(), words.begin(), words.end()));
   }));
-  BOOST_TEST(rc::check("replies", [] {
-    const std::string fact(*rc::gen::inRange<std::size_t>(0, 2 * kPathsFactBytesMax), 'f');
-    const PathsReply reply{.chosen = *rc::gen::arbitrary<std::uint8_t>(),
-                           .refused = *rc::gen::arbitrary<std::uint8_t>(),
-                           .reason = *rc::gen::arbitrary<std::uint8_t>(),
+  BOOST_TEST(exs::test::holds("replies", [] {
+    const std::string fact(exs::test::draw<std::size_t>(0, 2 * kPathsFactBytesMax), 'f');
+    const PathsReply reply{.chosen = exs::test::draw<std::uint8_t>(),
+                           .refused = exs::test::draw<std::uint8_t>(),
+                           .reason = exs::test::draw<std::uint8_t>(),
                            .fact = fact,
-                           .device_reason = *rc::gen::arbitrary<std::uint8_t>()};
+                           .device_reason = exs::test::draw<std::uint8_t>()};
     const Bytes data = private_data(encode(reply));
     const auto back = decode_paths_reply(data);
-    RC_ASSERT(back.has_value());
-    RC_ASSERT(back->chosen == reply.chosen && back->refused == reply.refused);
-    RC_ASSERT(back->reason == reply.reason && back->device_reason == reply.device_reason);
-    RC_ASSERT(back->fact == fact.substr(0, kPathsFactBytesMax));
+    EXS_HOLD(back.has_value());
+    EXS_HOLD(back->chosen == reply.chosen && back->refused == reply.refused);
+    EXS_HOLD(back->reason == reply.reason && back->device_reason == reply.device_reason);
+    EXS_HOLD(back->fact == fact.substr(0, kPathsFactBytesMax));
   }));
 }
 

@@ -1,10 +1,10 @@
 // The receive state machine: any split of the stream, and everything a peer may do wrong.
-#include <rapidcheck.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
 #include "tests/provider/iwarp/frames.h"
+#include "tests/support/property.h"
 
 using namespace exs;
 using namespace exs::iwarp;
@@ -367,20 +367,22 @@ BOOST_AUTO_TEST_CASE(terminate_of_the_peer_ends_the_stream_without_a_fault) {
 }
 
 BOOST_AUTO_TEST_CASE(random_bytes_never_crash) {
-  const bool held = rc::check("any bytes, any split", [](const std::vector<std::uint8_t>& noise, bool crc) {
+  const bool held = exs::test::holds("any bytes, any split", [] {
+    const std::vector<std::uint8_t> noise = exs::test::draw_bytes();
+    const bool crc = exs::test::draw_bool();
     ReceiverRig rig(crc);
     Bytes stream(noise.size());
     std::transform(noise.begin(), noise.end(), stream.begin(), [](std::uint8_t b) { return std::byte{b}; });
     // Half of the time noise starts like something that gets past the first checks.
-    if (*rc::gen::arbitrary<bool>()) {
+    if (exs::test::draw_bool()) {
       static const char* const kStarts[] = {"0100c140", "01004143", "002e4141", "01008142", "00164147"};
-      Bytes start = from_hex(kStarts[*rc::gen::inRange(0, 5)]);
+      Bytes start = from_hex(kStarts[exs::test::draw(0, 5)]);
       stream.insert(stream.begin(), start.begin(), start.end());
     }
     while (!stream.empty()) {
-      const auto piece = static_cast<std::size_t>(*rc::gen::inRange(1, 40));
+      const auto piece = static_cast<std::size_t>(exs::test::draw(1, 40));
       const std::size_t taken = std::min(piece, stream.size());
-      feed(rig.receiver, std::span(stream).first(taken), *rc::gen::arbitrary<bool>());
+      feed(rig.receiver, std::span(stream).first(taken), exs::test::draw_bool());
       stream.erase(stream.begin(), stream.begin() + static_cast<long>(taken));
     }
   });
@@ -388,33 +390,35 @@ BOOST_AUTO_TEST_CASE(random_bytes_never_crash) {
 }
 
 BOOST_AUTO_TEST_CASE(one_flipped_bit_never_crashes_and_never_escapes_the_windows) {
-  const bool held = rc::check("flip", [](bool crc) {
+  const bool held = exs::test::holds("flip", [] {
+    const bool crc = exs::test::draw_bool();
     ReceiverRig rig(crc);
     Bytes stream = valid_stream(rig, 60);
-    const auto at = *rc::gen::inRange<std::size_t>(0, stream.size());
-    stream[at] ^= static_cast<std::byte>(1 << *rc::gen::inRange(0, 8));
+    const auto at = exs::test::draw<std::size_t>(0, stream.size());
+    stream[at] ^= static_cast<std::byte>(1 << exs::test::draw(0, 8));
     rig.receiver.consume(stream);
-    RC_ASSERT(rig.readable == Bytes(1000, std::byte{0x5A}));
+    EXS_HOLD(rig.readable == Bytes(1000, std::byte{0x5A}));
     const bool unnoticed = rig.receiver.state() == ReceiverState::kOpen && rig.receiver.at_fpdu_boundary();
-    if (crc) RC_ASSERT(!unnoticed);
+    if (crc) EXS_HOLD(!unnoticed);
   });
   BOOST_TEST(held);
 }
 
 BOOST_AUTO_TEST_CASE(random_splits_give_the_same_result) {
-  const bool held = rc::check("splits", [](bool crc) {
-    const auto size = *rc::gen::inRange<std::size_t>(0, 3000);
+  const bool held = exs::test::holds("splits", [] {
+    const bool crc = exs::test::draw_bool();
+    const auto size = exs::test::draw<std::size_t>(0, 3000);
     ReceiverRig whole(crc, size + 1, 300);
     const Bytes stream = valid_stream(whole, size);
-    RC_ASSERT(whole.receiver.consume(stream));
+    EXS_HOLD(whole.receiver.consume(stream));
     ReceiverRig split(crc, size + 1, 300);
     std::span<const std::byte> rest = stream;
     while (!rest.empty()) {
-      const std::size_t piece = std::min(*rc::gen::inRange<std::size_t>(1, 1000), rest.size());
-      feed(split.receiver, rest.first(piece), *rc::gen::arbitrary<bool>());
+      const std::size_t piece = std::min(exs::test::draw<std::size_t>(1, 1000), rest.size());
+      feed(split.receiver, rest.first(piece), exs::test::draw_bool());
       rest = rest.subspan(piece);
     }
-    RC_ASSERT(split.outcome() == whole.outcome());
+    EXS_HOLD(split.outcome() == whole.outcome());
   });
   BOOST_TEST(held);
 }

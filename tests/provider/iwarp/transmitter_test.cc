@@ -1,5 +1,4 @@
 // The send queue: whatever the socket takes at a time, the stream is right and every post ends once.
-#include <rapidcheck.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <deque>
@@ -7,6 +6,7 @@
 
 #include "src/provider/iwarp/transmitter.h"
 #include "tests/provider/iwarp/frames.h"
+#include "tests/support/property.h"
 
 using namespace exs;
 using namespace exs::iwarp;
@@ -21,7 +21,7 @@ struct Ends : TransmitterClient {
     auto& tokens = by_kind[static_cast<int>(kind)];
     // Posts of one kind end in post order.
     const bool in_order = tokens.empty() || tokens.back() < token;
-    RC_ASSERT(in_order);
+    EXS_HOLD(in_order);
     tokens.push_back(token);
     if (how == 'l') ++left;
     ++ended;
@@ -31,6 +31,19 @@ struct Ends : TransmitterClient {
   int ended = 0;
 };
 
+// Around the size of a frame, or any.
+std::size_t draw_size() {
+  switch (exs::test::draw_index(3)) {
+    case 0: return exs::test::draw<std::size_t>(0, 5);
+    case 1: return exs::test::draw<std::size_t>(500, 530);
+    default: return exs::test::draw<std::size_t>(0, 900);
+  }
+}
+
+std::uint32_t one_of(const std::vector<std::uint32_t>& values) {
+  return values[exs::test::draw_index(values.size())];
+}
+
 struct Rig {
   explicit Rig(bool crc_on, std::uint32_t payload_max) : crc(crc_on) {
     transmitter.configure(crc, payload_max, payload_max);
@@ -39,14 +52,12 @@ struct Rig {
 
   // Posts something random; the receiver is prepared for it. Its bytes stay where they are.
   void post(const ReceiverRig& peer) {
-    const auto size =
-        *rc::gen::oneOf(rc::gen::inRange<std::size_t>(0, 5), rc::gen::inRange<std::size_t>(500, 530),
-                        rc::gen::inRange<std::size_t>(0, 900));
+    const auto size = draw_size();
     sources.emplace_back(size);
     for (std::byte& byte : sources.back()) byte = static_cast<std::byte>(++fill);
     const Bytes& source = sources.back();
     ++posted;
-    switch (*rc::gen::inRange(0, 3)) {
+    switch (exs::test::draw(0, 3)) {
       case 0:
         if (++sends > 4) {
           --posted;
@@ -66,7 +77,7 @@ struct Rig {
   }
   // Moves at most `limit` bytes from the transmitter to `wire`.
   std::size_t pull(std::size_t limit) {
-    std::vector<iovec> entries(static_cast<std::size_t>(*rc::gen::inRange(1, 20)));
+    std::vector<iovec> entries(static_cast<std::size_t>(exs::test::draw(1, 20)));
     const std::size_t count = transmitter.gather(entries);
     std::size_t moved = 0;
     for (std::size_t i = 0; i < count && moved < limit; ++i) {
@@ -97,49 +108,51 @@ struct Rig {
 BOOST_AUTO_TEST_SUITE(transmitter_test)
 
 BOOST_AUTO_TEST_CASE(any_partial_sends_make_the_same_stream) {
-  const bool held = rc::check("partial sends", [](bool crc) {
-    const auto payload_max = *rc::gen::elementOf(std::vector<std::uint32_t>{kPayloadMax, 1436, 100, 4});
+  const bool held = exs::test::holds("partial sends", [] {
+    const bool crc = exs::test::draw_bool();
+    const auto payload_max = one_of({kPayloadMax, 1436, 100, 4});
     ReceiverRig peer(crc, 1000);
     Rig rig(crc, payload_max);
-    const int steps = *rc::gen::inRange(1, 60);
+    const int steps = exs::test::draw(1, 60);
     for (int i = 0; i < steps; ++i) {
-      if (*rc::gen::arbitrary<bool>()) rig.post(peer);
-      if (*rc::gen::arbitrary<bool>()) rig.pull(static_cast<std::size_t>(*rc::gen::inRange(1, 700)));
+      if (exs::test::draw_bool()) rig.post(peer);
+      if (exs::test::draw_bool()) rig.pull(static_cast<std::size_t>(exs::test::draw(1, 700)));
     }
     while (rig.pull(100'000) > 0) {
     }
-    RC_ASSERT(!rig.transmitter.has_work());
-    RC_ASSERT(rig.ends.left == static_cast<int>(rig.posted));
+    EXS_HOLD(!rig.transmitter.has_work());
+    EXS_HOLD(rig.ends.left == static_cast<int>(rig.posted));
     // Expect: a receiver takes it all, whatever its CRC wish.
     const bool consumed = peer.receiver.consume(rig.wire);
-    RC_LOG() << peer.receiver.fault().what;
-    RC_ASSERT(consumed);
-    RC_ASSERT(peer.receiver.at_fpdu_boundary());
+    exs::test::note_in_property(peer.receiver.fault().what);
+    EXS_HOLD(consumed);
+    EXS_HOLD(peer.receiver.at_fpdu_boundary());
   });
   BOOST_TEST(held);
 }
 
 BOOST_AUTO_TEST_CASE(abandoned_stream_ends_at_an_fpdu_and_every_post_once) {
-  const bool held = rc::check("abandon", [](bool crc) {
-    const auto payload_max = *rc::gen::elementOf(std::vector<std::uint32_t>{kPayloadMax, 100});
+  const bool held = exs::test::holds("abandon", [] {
+    const bool crc = exs::test::draw_bool();
+    const auto payload_max = one_of({kPayloadMax, 100});
     ReceiverRig peer(crc, 1000);
     Rig rig(crc, payload_max);
-    const int steps = *rc::gen::inRange(1, 40);
+    const int steps = exs::test::draw(1, 40);
     for (int i = 0; i < steps; ++i) {
-      if (*rc::gen::arbitrary<bool>()) rig.post(peer);
-      if (*rc::gen::arbitrary<bool>()) rig.pull(static_cast<std::size_t>(*rc::gen::inRange(1, 700)));
+      if (exs::test::draw_bool()) rig.post(peer);
+      if (exs::test::draw_bool()) rig.pull(static_cast<std::size_t>(exs::test::draw(1, 700)));
     }
     rig.transmitter.abandon();
-    RC_ASSERT(rig.ends.ended == static_cast<int>(rig.posted));
+    EXS_HOLD(rig.ends.ended == static_cast<int>(rig.posted));
     const TerminateFrame words = make_terminate(kNoReceive, {}, crc);
     rig.transmitter.queue_terminate(std::span(words.bytes).first(words.length));
     while (rig.pull(100'000) > 0) {
     }
     // Expect: the peer reads our last words behind a whole FPDU.
     peer.receiver.consume(rig.wire);
-    RC_LOG() << peer.receiver.fault().what;
-    RC_ASSERT(peer.receiver.state() == ReceiverState::kTerminated);
-    RC_ASSERT(to_hex(peer.receiver.terminate_word()) == "12020000");
+    exs::test::note_in_property(peer.receiver.fault().what);
+    EXS_HOLD(peer.receiver.state() == ReceiverState::kTerminated);
+    EXS_HOLD(to_hex(peer.receiver.terminate_word()) == "12020000");
   });
   BOOST_TEST(held);
 }

@@ -2,7 +2,6 @@
 #include "src/provider/shm/ring.h"
 
 #include <poll.h>
-#include <rapidcheck.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <boost/test/unit_test.hpp>
@@ -10,6 +9,7 @@
 
 #include "tests/provider/shm/ring_pair.h"
 #include "tests/support/child_process.h"
+#include "tests/support/property.h"
 
 using namespace exs;
 using namespace exs::shm;
@@ -146,29 +146,29 @@ BOOST_AUTO_TEST_CASE(a_record_is_shown_until_it_is_popped) {
 }
 
 BOOST_AUTO_TEST_CASE(random_sizes_and_interleavings_lose_nothing) {
-  const bool held = rc::check("in order", [] {
+  const bool held = exs::test::holds("in order", [] {
     RingPair ring;
     std::uint64_t written = 0;
     std::uint64_t read = 0;
     std::vector<std::vector<std::byte>> messages;
-    const auto turns = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100));
+    const auto turns = exs::test::draw_ints(0, 100);
     for (const int turn : turns) {
       for (int i = 0; i < turn; ++i) {
-        const auto length = *rc::gen::oneOf(rc::gen::inRange<std::size_t>(0, 400),
-                                            rc::gen::inRange<std::size_t>(0, kRecordBytesMax + 1));
+        const auto length =
+            exs::test::draw<std::size_t>(0, exs::test::draw_index(2) == 0 ? 400 : kRecordBytesMax + 1);
         auto message = numbered_message(written, length);
         const std::span<const std::byte> all(message);
-        const auto cut = *rc::gen::inRange<std::size_t>(0, length + 1);
+        const auto cut = exs::test::draw<std::size_t>(0, length + 1);
         if (!ring.writer.write(numbered_header(written), all.first(cut), all.subspan(cut))) break;
         messages.push_back(std::move(message));
         ++written;
       }
       RecordHeader header;
-      for (int i = 0; i < *rc::gen::inRange(0, 100) && ring.reader.peek(header); ++i) {
+      for (int i = 0; i < exs::test::draw(0, 100) && ring.reader.peek(header); ++i) {
         std::vector<std::byte> found(header.length_bytes);
         ring.reader.copy(0, found);
-        RC_ASSERT(found == messages[read]);
-        RC_ASSERT(header.link == numbered_header(read).link);
+        EXS_HOLD(found == messages[read]);
+        EXS_HOLD(header.link == numbered_header(read).link);
         (void)ring.reader.pop();
         ++read;
       }
@@ -177,12 +177,12 @@ BOOST_AUTO_TEST_CASE(random_sizes_and_interleavings_lose_nothing) {
     while (ring.reader.peek(header)) {
       std::vector<std::byte> found(header.length_bytes);
       ring.reader.copy(0, found);
-      RC_ASSERT(found == messages[read]);
+      EXS_HOLD(found == messages[read]);
       (void)ring.reader.pop();
       ++read;
     }
-    RC_ASSERT(read == written);
-    RC_ASSERT(ring.writer.status().ok() && ring.reader.status().ok());
+    EXS_HOLD(read == written);
+    EXS_HOLD(ring.writer.status().ok() && ring.reader.status().ok());
   });
   BOOST_TEST(held);
 }

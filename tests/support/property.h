@@ -1,0 +1,45 @@
+// Properties that RapidCheck tries on random values, and its values, without its headers, which take longer to compile than
+// the test around them: only property.cc includes them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace exs::test {
+
+// Whether `property` holds in all runs; prints the values of one that it does not hold in, as small as they come.
+bool holds(const std::string& name, const std::function<void()>& property);
+// Ends the run of a property that does not hold. EXS_HOLD(condition) says which condition that was.
+[[noreturn]] void fail_property(const std::string& what, const char* file, int line);
+#define EXS_HOLD(...)                                                               \
+  do {                                                                              \
+    if (!(__VA_ARGS__)) exs::test::fail_property(#__VA_ARGS__, __FILE__, __LINE__); \
+  } while (false)
+// Told when the property fails.
+void note_in_property(std::string_view text);
+
+// --- values, drawn in a property ---
+std::uint64_t draw_bits(unsigned count);  // any number of 8, 16, 32 or 64 bits
+std::int64_t draw_between(std::int64_t from, std::int64_t end);
+std::size_t draw_index(
+    std::size_t count);  // each as likely in the first runs, which are of small values, as later
+bool draw_bool();
+std::vector<std::uint8_t> draw_bytes();
+std::vector<int> draw_ints();
+std::vector<int> draw_ints(int from, int end);
+
+// From `from` to `end` - 1.
+template <typename Integer>
+Integer draw(Integer from, Integer end) {
+  return static_cast<Integer>(draw_between(static_cast<std::int64_t>(from), static_cast<std::int64_t>(end)));
+}
+template <typename Integer>
+Integer draw() {
+  return static_cast<Integer>(draw_bits(8 * sizeof(Integer)));
+}
+
+}  // namespace exs::test
