@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "src/base/bytes.h"
+#include "src/provider/connector.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/provider.h"
 #include "tests/provider/iwarp/sockets.h"

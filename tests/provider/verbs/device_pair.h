@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "src/base/unique_fd.h"
+#include "src/provider/connector.h"
 #include "src/provider/verbs/verbs.h"
 
 namespace exs::verbs::test {
