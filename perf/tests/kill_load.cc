@@ -33,11 +33,11 @@ using perf::Kind;
 using perf::MemoryKind;
 using tools::Json;
 
-constexpr std::uint32_t kDepth = 4; // of each direction
+constexpr std::uint32_t kDepth = 4;  // of each direction
 constexpr std::uint32_t kOperationsMax = 64;
 constexpr int kQueueDepth = 4096;
-constexpr std::uint64_t kLoadedMoves = 20;        // of each connection
-constexpr std::int64_t kTellEveryNs = 20'000'000; // a witness
+constexpr std::uint64_t kLoadedMoves = 20;         // of each connection
+constexpr std::int64_t kTellEveryNs = 20'000'000;  // a witness
 
 struct Lane {
   Kind kind;
@@ -55,11 +55,11 @@ constexpr std::array kLanes{
     Lane{Kind::stream, MemoryKind::alloc, 64 << 10U},
 };
 
-int socket_type_of(const Lane &lane) {
+int socket_type_of(const Lane& lane) {
   return lane.kind == Kind::stream ? SOCK_STREAM : SOCK_SEQPACKET;
 }
 
-perf::Wishes wishes_for(const Lane &lane, const std::string &provider) {
+perf::Wishes wishes_for(const Lane& lane, const std::string& provider) {
   perf::Job job;
   job.kind = lane.kind;
   job.size_bytes = lane.size_bytes;
@@ -67,47 +67,47 @@ perf::Wishes wishes_for(const Lane &lane, const std::string &provider) {
   return perf::wishes_of_client(provider, job);
 }
 
-void say(const Json::Object &line) { tools::print_json_line(line); }
+void say(const Json::Object& line) {
+  tools::print_json_line(line);
+}
 
 std::string name_of(int error) {
-  const char *name = strerrorname_np(error);
+  const char* name = strerrorname_np(error);
   return name == nullptr ? std::to_string(error) : name;
 }
 
 // A connection and everything under way on it. Reports its end and closes when
 // destroyed.
 class Link {
-public:
-  Link(perf::Socket socket, const Lane &lane, perf::Queue &queue)
-      : lane_(lane), queue_(queue),
+ public:
+  Link(perf::Socket socket, const Lane& lane, perf::Queue& queue)
+      : lane_(lane),
+        queue_(queue),
         slots_(lane.size_bytes, std::size_t{2} * kDepth, lane.memory),
-        provider_(perf::provider_of(socket)), socket_(std::move(socket)) {
-    exs_fcntl(socket_.number(), EXS_F_SET_MAX_OPS,
-              static_cast<int>(kOperationsMax));
+        provider_(perf::provider_of(socket)),
+        socket_(std::move(socket)) {
+    exs_fcntl(socket_.number(), EXS_F_SET_MAX_OPS, static_cast<int>(kOperationsMax));
   }
   ~Link() {
     const std::error_code error = socket_.close();
     const bool closed = !error || error == std::errc::timed_out;
-    say({{"ended", perf::name_of(lane_.kind) + std::string(" ") +
-                       perf::name_of(lane_.memory)},
+    say({{"ended", perf::name_of(lane_.kind) + std::string(" ") + perf::name_of(lane_.memory)},
          {"provider", provider_},
          {"operations", Json::Object(ends_.begin(), ends_.end())},
          {"last_ns", last_ns_},
          {"moved", moved_},
          {"fault", closed ? fault_ : "exs_close"}});
   }
-  Link(const Link &) = delete;
-  Link &operator=(const Link &) = delete;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
 
   void start() {
     const std::uint32_t sends = lane_.kind == Kind::persistent ? 1 : kDepth;
-    for (std::uint32_t i = 0; i < sends; ++i)
-      post(EXS_EVT_SEND, slots_.slot(i).data());
-    for (std::uint32_t i = 0; i < kDepth; ++i)
-      post(EXS_EVT_RECV, slots_.slot(kDepth + i).data());
+    for (std::uint32_t i = 0; i < sends; ++i) post(EXS_EVT_SEND, slots_.slot(i).data());
+    for (std::uint32_t i = 0; i < kDepth; ++i) post(EXS_EVT_RECV, slots_.slot(kDepth + i).data());
   }
 
-  void handle(const exs_event_t &event) {
+  void handle(const exs_event_t& event) {
     --open_;
     if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_EOF) != 0) {
       note_break();
@@ -115,29 +115,25 @@ public:
       return;
     }
     ++moved_;
-    if (!ending_)
-      post(event.exs_evt_type, event.exs_evt_union.exs_evt_xfer.exs_evt_buf);
+    if (!ending_) post(event.exs_evt_type, event.exs_evt_union.exs_evt_xfer.exs_evt_buf);
   }
 
   [[nodiscard]] bool is_over() const { return ending_ && open_ == 0; }
   [[nodiscard]] std::uint64_t moved() const { return moved_; }
 
-private:
+ private:
   void note_break() {
     ending_ = true;
     last_ns_ = tools::now_ns();
   }
 
-  void post(int type, void *buffer) {
-    const int flags =
-        lane_.kind == Kind::stream ? 0 : perf::traits_of(lane_.kind).send_flags;
+  void post(int type, void* buffer) {
+    const int flags = lane_.kind == Kind::stream ? 0 : perf::traits_of(lane_.kind).send_flags;
     const int descriptor = socket_.number();
     const int result =
         type == EXS_EVT_SEND
-            ? exs_send(descriptor, buffer, lane_.size_bytes, flags,
-                       queue_.handle(), this, slots_.region())
-            : exs_recv(descriptor, buffer, lane_.size_bytes, 0, queue_.handle(),
-                       this, slots_.region());
+            ? exs_send(descriptor, buffer, lane_.size_bytes, flags, queue_.handle(), this, slots_.region())
+            : exs_recv(descriptor, buffer, lane_.size_bytes, 0, queue_.handle(), this, slots_.region());
     if (result == 0) {
       ++open_;
       return;
@@ -145,12 +141,11 @@ private:
     // Refused after the break. The operations that are open yet tell why; there
     // may be none.
     note_break();
-    if (errno != EPIPE && errno != ENOTCONN)
-      fault_ = "a post: " + name_of(errno);
+    if (errno != EPIPE && errno != ENOTCONN) fault_ = "a post: " + name_of(errno);
   }
 
-  const Lane &lane_;
-  perf::Queue &queue_;
+  const Lane& lane_;
+  perf::Queue& queue_;
   perf::Slots slots_;
   const std::string provider_;
   perf::Socket socket_;
@@ -163,18 +158,16 @@ private:
 };
 
 class End {
-public:
+ public:
   explicit End(std::string provider)
-      : provider_(std::move(provider)),
-        queue_(kQueueDepth, perf::Wait::adaptive) {}
+      : provider_(std::move(provider)), queue_(kQueueDepth, perf::Wait::adaptive) {}
 
-protected:
-  Link &add(perf::Socket socket, const Lane &lane) {
-    return *links_.emplace_back(
-        std::make_unique<Link>(std::move(socket), lane, queue_));
+ protected:
+  Link& add(perf::Socket socket, const Lane& lane) {
+    return *links_.emplace_back(std::make_unique<Link>(std::move(socket), lane, queue_));
   }
-  void remove(const Link &link) {
-    links_.remove_if([&link](const auto &one) { return one.get() == &link; });
+  void remove(const Link& link) {
+    links_.remove_if([&link](const auto& one) { return one.get() == &link; });
   }
 
   const std::string provider_;
@@ -183,16 +176,14 @@ protected:
 };
 
 class Server : public End {
-public:
-  explicit Server(const std::string &provider) : End(provider) {
+ public:
+  explicit Server(const std::string& provider) : End(provider) {
     Json::Array ports;
-    for (const Lane &lane : kLanes) {
+    for (const Lane& lane : kLanes) {
       const perf::Wishes wishes = wishes_for(lane, provider_);
       listeners_.push_back(listeners_.empty()
                                ? perf::listen_on("127.0.0.1", 0, wishes)
-                               : perf::listen_beside(listeners_.front(),
-                                                     socket_type_of(lane),
-                                                     wishes));
+                               : perf::listen_beside(listeners_.front(), socket_type_of(lane), wishes));
       ports.emplace_back(perf::local_port(listeners_.back()));
       accept(listeners_.back());
     }
@@ -203,43 +194,35 @@ public:
     std::array<exs_event_t, perf::kEventBatch> events;
     while (!tools::interrupted()) {
       const std::size_t taken = queue_.take(events, -1);
-      for (std::size_t i = 0; i < taken; ++i)
-        handle(events[i]);
+      for (std::size_t i = 0; i < taken; ++i) handle(events[i]);
     }
   }
 
-private:
-  void accept(const perf::Socket &listener) {
-    if (exs_accept(listener.number(), nullptr, 0, queue_.handle(), nullptr) ==
-        -1)
+ private:
+  void accept(const perf::Socket& listener) {
+    if (exs_accept(listener.number(), nullptr, 0, queue_.handle(), nullptr) == -1)
       tools::fail("exs_accept", errno);
   }
 
-  void handle(const exs_event_t &event) {
+  void handle(const exs_event_t& event) {
     if (event.exs_evt_type == EXS_EVT_ACCEPT) {
       accepted(event);
       return;
     }
-    auto &link = *static_cast<Link *>(event.exs_evt_ahandle);
+    auto& link = *static_cast<Link*>(event.exs_evt_ahandle);
     link.handle(event);
-    if (link.is_over())
-      remove(link);
+    if (link.is_over()) remove(link);
   }
 
-  void accepted(const exs_event_t &event) {
+  void accepted(const exs_event_t& event) {
     for (std::size_t i = 0; i < listeners_.size(); ++i) {
-      if (listeners_[i].number() != event.exs_evt_socket)
-        continue;
+      if (listeners_[i].number() != event.exs_evt_socket) continue;
       accept(listeners_[i]);
-      if (event.exs_evt_errno != 0)
-        return;
+      if (event.exs_evt_errno != 0) return;
       say({{"opened", i}});
-      Link &link = add(
-          perf::Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket),
-          kLanes[i]);
+      Link& link = add(perf::Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket), kLanes[i]);
       link.start();
-      if (link.is_over())
-        remove(link);
+      if (link.is_over()) remove(link);
       return;
     }
   }
@@ -248,69 +231,59 @@ private:
 };
 
 class Client : public End {
-public:
-  Client(const std::string &provider, bool talks)
-      : End(provider), talks_(talks) {}
+ public:
+  Client(const std::string& provider, bool talks) : End(provider), talks_(talks) {}
 
-  void run(char **ports) {
+  void run(char** ports) {
     say({{"started", getpid()}});
     try {
       connect(ports);
-    } catch (const tools::Failure &failure) {
+    } catch (const tools::Failure& failure) {
       links_.clear();
       say({{"not_connected", failure.what()}, {"at_ns", tools::now_ns()}});
     }
-    for (const auto &link : links_)
-      link->start();
+    for (const auto& link : links_) link->start();
     std::array<exs_event_t, perf::kEventBatch> events;
     while (!links_.empty() && !tools::interrupted()) {
-      std::erase_if(links_, [](const auto &link) { return link->is_over(); });
-      if (links_.empty())
-        break;
+      std::erase_if(links_, [](const auto& link) { return link->is_over(); });
+      if (links_.empty()) break;
       const std::size_t taken = queue_.take(events, kTellEveryNs);
       for (std::size_t i = 0; i < taken; ++i)
-        static_cast<Link *>(events[i].exs_evt_ahandle)->handle(events[i]);
+        static_cast<Link*>(events[i].exs_evt_ahandle)->handle(events[i]);
       tell();
     }
     links_.clear();
     say({{"gone", true}});
     char byte = 0;
-    while (!tools::interrupted() && read(STDIN_FILENO, &byte, 1) > 0)
-      continue;
+    while (!tools::interrupted() && read(STDIN_FILENO, &byte, 1) > 0) continue;
   }
 
-private:
-  void connect(char **ports) {
+ private:
+  void connect(char** ports) {
     std::vector<perf::Socket> sockets;
     for (std::size_t i = 0; i < kLanes.size(); ++i) {
       const perf::Wishes wishes = wishes_for(kLanes[i], provider_);
       const auto port = static_cast<std::uint16_t>(std::stoi(ports[i]));
       sockets.push_back(
           i == 0 ? perf::connect_to("127.0.0.1", port, wishes, queue_)
-                 : perf::connect_beside(sockets.front(), port,
-                                        socket_type_of(kLanes[i]), wishes,
-                                        queue_));
+                 : perf::connect_beside(sockets.front(), port, socket_type_of(kLanes[i]), wishes, queue_));
     }
-    for (std::size_t i = 0; i < kLanes.size(); ++i)
-      add(std::move(sockets[i]), kLanes[i]);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) add(std::move(sockets[i]), kLanes[i]);
   }
 
   void tell() {
     if (!loaded_) {
-      for (const auto &link : links_) {
-        if (link->moved() < kLoadedMoves)
-          return;
+      for (const auto& link : links_) {
+        if (link->moved() < kLoadedMoves) return;
       }
       loaded_ = true;
       say({{"loaded", true}});
     }
     const std::uint64_t now_ns = tools::now_ns();
-    if (!talks_ || now_ns < tell_ns_)
-      return;
+    if (!talks_ || now_ns < tell_ns_) return;
     tell_ns_ = now_ns + kTellEveryNs;
     Json::Array moved;
-    for (const auto &link : links_)
-      moved.emplace_back(link->moved());
+    for (const auto& link : links_) moved.emplace_back(link->moved());
     say({{"moved", moved}});
   }
 
@@ -319,14 +292,12 @@ private:
   std::uint64_t tell_ns_ = 0;
 };
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) try {
+int main(int argc, char** argv) try {
   const std::string role = argc > 2 ? argv[1] : "";
   const bool is_client = role == "load" || role == "witness";
-  if (is_client ? argc != 3 + static_cast<int>(kLanes.size())
-                : role != "serve" || argc != 3)
-    return 2;
+  if (is_client ? argc != 3 + static_cast<int>(kLanes.size()) : role != "serve" || argc != 3) return 2;
   tools::catch_interrupts();
   const perf::Library library;
   if (is_client) {
@@ -335,7 +306,7 @@ int main(int argc, char **argv) try {
     Server(argv[2]).run();
   }
   return 0;
-} catch (const std::exception &error) {
+} catch (const std::exception& error) {
   std::fprintf(stderr, "perf-kill-load: %s\n", error.what());
   return 1;
 }

@@ -14,7 +14,7 @@ namespace exs::proto {
 
 static std::ostream& operator<<(std::ostream& out, const StreamDecision& decision) {
   static const char* const names[] = {
-      "step",    "send",   "receive", "end burst",         "flush",
+      "step",    "send",   "receive", "end burst",        "flush",
       "nodelay", "cancel", "starve",  "shutdown sending", "shutdown receiving",
       "close",   "abort",  "break"};
   return out << names[decision.kind] << "@" << decision.end << ":" << decision.number << "/"
