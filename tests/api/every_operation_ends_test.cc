@@ -23,8 +23,8 @@ namespace exs::test {
 namespace {
 
 constexpr std::size_t kPeers = 3;
-constexpr std::size_t kPlaces = 16;
-constexpr std::size_t kPeerPlaces = 12;
+constexpr std::size_t kSlots = 16;
+constexpr std::size_t kPeerSlots = 12;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 struct Wishes {
@@ -60,7 +60,7 @@ int run_peer(int type, std::uint64_t seed, const ForkServer::TellPort& tell_port
   ::sigaction(SIGTERM, &action, nullptr);
   Random random(seed);
   const InitializedLibrary library;
-  StressPeer stress_peer(kPeerPlaces, type);
+  StressPeer stress_peer(kPeerSlots, type);
   stress_peer.listen(random);
   stress_peer.tend(random, monotonic_ns());
   tell_port(stress_peer.port());
@@ -82,7 +82,7 @@ class Driver {
       : fork_server_(fork_server),
         seconds_(wishes.seconds),
         random_(wishes.seed),
-        stress_peer_(kPlaces, type) {}
+        stress_peer_(kSlots, type) {}
 
   void run() {
     for (std::uint32_t birth = 0; birth < kPeers; ++birth) fork_server_.start(birth);
@@ -139,8 +139,8 @@ class Driver {
   void step(std::uint64_t now_ns) {
     if (const auto report = fork_server_.next_report(1)) note(*report);
     stress_peer_.tend(random_, now_ns);
-    if (const std::size_t place = stress_peer_.empty_place(); place < stress_peer_.places())
-      stress_peer_.connect(random_, place, some_port());
+    if (const std::size_t slot = stress_peer_.empty_slot(); slot < stress_peer_.slots())
+      stress_peer_.connect(random_, slot, some_port());
     for (Peer& peer : peers_) {
       if (peer.wakes_ns != 0 && peer.wakes_ns < now_ns) wake(peer);
     }

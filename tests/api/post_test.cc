@@ -9,7 +9,7 @@
 namespace exs::test {
 namespace {
 
-struct Transfer {
+struct TransferCase {
   int (*post)(int, void*, std::size_t, int, exs_qhandle_t, exs_ahandle_t, exs_mhandle_t);
   int good_flag;
 };
@@ -19,7 +19,7 @@ int post_send(int socket, void* buffer, std::size_t length, int flags, exs_qhand
   return exs_send(socket, buffer, length, flags, queue, handle, region);
 }
 
-const Transfer kTransfers[] = {{post_send, EXS_NO_IMMEDIATE}, {exs_recv, MSG_WAITALL}};
+const TransferCase kTransfers[] = {{post_send, EXS_NO_IMMEDIATE}, {exs_recv, MSG_WAITALL}};
 
 exs_ahandle_t numbered(int number) {
   return reinterpret_cast<exs_ahandle_t>(static_cast<std::uintptr_t>(number));
@@ -38,7 +38,7 @@ BOOST_FIXTURE_TEST_SUITE(post_test, Fixture)
 BOOST_AUTO_TEST_CASE(an_unconnected_socket_is_enotconn) {
   const int fresh = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   const ListeningSocket listening;
-  for (const Transfer& transfer : kTransfers) {
+  for (const TransferCase& transfer : kTransfers) {
     for (const int socket : {fresh, listening.number()}) {
       BOOST_TEST(outcome(transfer.post(socket, memory.at(), 1, 0, queue.handle(), nullptr,
                                        memory.handle())) == "ENOTCONN");
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(an_unconnected_socket_is_enotconn) {
   }
   sockaddr_in address = listening.address();
   BOOST_REQUIRE_EQUAL(exs_connect(fresh, generic(address), sizeof address, 0, queue.handle(), nullptr), 0);
-  for (const Transfer& transfer : kTransfers) {
+  for (const TransferCase& transfer : kTransfers) {
     BOOST_TEST(outcome(transfer.post(fresh, memory.at(), 1, 0, queue.handle(), nullptr, memory.handle())) ==
                "ENOTCONN");
   }
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(arguments_are_checked_and_nothing_changes) {
   const exs_mhandle_t region = memory.handle();
   std::byte* const start = memory.at();
   const std::size_t size = memory.size_bytes();
-  for (const Transfer& transfer : kTransfers) {
+  for (const TransferCase& transfer : kTransfers) {
     const auto post = [&](void* buffer, std::size_t length, int flags, exs_qhandle_t to, exs_mhandle_t in) {
       return outcome(transfer.post(pair.left, buffer, length, flags, to, nullptr, in));
     };

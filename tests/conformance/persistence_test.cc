@@ -114,13 +114,13 @@ BOOST_DATA_TEST_CASE(a_plain_transfer_starts_at_the_start, data::make(kSides), s
 // shows: exs_recv_offset event ERANGE, exs_send_offset event ERANGE
 BOOST_DATA_TEST_CASE(outside_is_erange_and_the_connection_lives, data::make(kSides), side) {
   BOOST_REQUIRE_EQUAL(own(side), 0);
-  struct Place {
+  struct Range {
     std::size_t length;
     std::uint64_t offset;
   };
-  for (const Place place : {Place{1, kBlockBytes}, Place{2, kBlockBytes - 1}, Place{kBlockBytes, 1},
-                            Place{1, UINT64_MAX}, Place{64, UINT64_MAX - 32}}) {
-    BOOST_REQUIRE_EQUAL(drive(side, place.length, place.offset), 0);
+  for (const Range range : {Range{1, kBlockBytes}, Range{2, kBlockBytes - 1}, Range{kBlockBytes, 1},
+                            Range{1, UINT64_MAX}, Range{64, UINT64_MAX - 32}}) {
+    BOOST_REQUIRE_EQUAL(drive(side, range.length, range.offset), 0);
     BOOST_TEST(driven_outcome(side) == "ERANGE");
   }
   BOOST_REQUIRE_EQUAL(drive(side, 64, 0), 0);

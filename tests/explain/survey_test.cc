@@ -27,13 +27,13 @@ class Machine {
     std::string name = (files::temp_directory_path() / "exs-survey-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) std::abort();
     root_ = name;
-    files::create_directories(place().files);
+    files::create_directories(roots().files);
   }
   ~Machine() { files::remove_all(root_); }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  [[nodiscard]] Place place() const {
+  [[nodiscard]] SurveyRoots roots() const {
     return {(root_ / "devices").string(), (root_ / "openers").string(), (root_ / "files").string(), false};
   }
   [[nodiscard]] files::path device(const std::string& name) const { return root_ / "devices" / name; }
@@ -72,19 +72,19 @@ BOOST_AUTO_TEST_SUITE(survey_test)
 
 BOOST_AUTO_TEST_CASE(no_device) {
   const Machine machine;
-  BOOST_TEST(!any_device(machine.place()));
-  check(Survey(machine.place()).why_not(), EXS_REASON_NO_DEVICE, "no RDMA device");
-  files::create_directories(machine.place().devices);
-  BOOST_TEST(!any_device(machine.place()));
-  BOOST_TEST(Survey(machine.place()).devices().empty());
+  BOOST_TEST(!any_device(machine.roots()));
+  check(Survey(machine.roots()).why_not(), EXS_REASON_NO_DEVICE, "no RDMA device");
+  files::create_directories(machine.roots().devices);
+  BOOST_TEST(!any_device(machine.roots()));
+  BOOST_TEST(Survey(machine.roots()).devices().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_device_is_told_as_it_is) {
   const Machine machine;
   machine.add("card0", "1: CA", "Ethernet", "4: ACTIVE");
   machine.let_open("card0", "uverbs0");
-  BOOST_TEST(any_device(machine.place()));
-  const Survey survey(machine.place());
+  BOOST_TEST(any_device(machine.roots()));
+  const Survey survey(machine.roots());
   BOOST_REQUIRE(survey.devices().size() == 1U);
   const SurveyedDevice& card = survey.devices().front();
   BOOST_TEST(card.name == "card0");
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(transports) {
   machine.add("b_infiniband", "1: CA", "InfiniBand", "4: ACTIVE");
   machine.add("c_iwarp", "4: RNIC", "Ethernet", "4: ACTIVE");
   machine.add("d_usnic", "6: usNIC UDP", "Ethernet", "4: ACTIVE");
-  const Survey survey(machine.place());
+  const Survey survey(machine.roots());
   std::string told;
   for (const SurveyedDevice& device : survey.devices()) told += name_of(device.transport) + std::string(" ");
   BOOST_TEST(told == "RoCE InfiniBand iWARP unknown ");
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(addresses_of_the_interface_are_the_devices) {
   machine.add("e_elsewhere", "1: CA", "Ethernet", "4: ACTIVE");
   Machine::write(machine.device("e_elsewhere") / "ports/1/gid_attrs/ndevs/0", "no-such-interface");
 
-  const Survey survey(machine.place());
+  const Survey survey(machine.roots());
   sockaddr_in here = loopback(4711);
   std::string carriers;
   for (const SurveyedDevice* device : survey.carriers_of(*generic(here))) carriers += device->name + ' ';
@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(port_down) {
   const Machine machine;
   machine.add("card0", "1: CA", "InfiniBand", "1: DOWN");
   machine.let_open("card0", "uverbs0");
-  check(Survey(machine.place()).why_not(), EXS_REASON_PORT_DOWN, "card0 port 1 is DOWN (Disabled)");
+  check(Survey(machine.roots()).why_not(), EXS_REASON_PORT_DOWN, "card0 port 1 is DOWN (Disabled)");
   Machine::write(machine.device("card0") / "parent", "eth-down");
-  check(Survey(machine.place()).why_not(), EXS_REASON_PORT_DOWN,
+  check(Survey(machine.roots()).why_not(), EXS_REASON_PORT_DOWN,
         "card0 port 1 is DOWN: ip link set eth-down up");
 }
 
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(one_that_works_is_enough) {
   machine.let_open("card0", "uverbs0");
   machine.add("card1", "1: CA", "Ethernet", "4: ACTIVE");
   machine.let_open("card1", "uverbs1");
-  const Survey survey(machine.place());
+  const Survey survey(machine.roots());
   check(survey.why_not(), 0, "");
   check(why_not(survey.devices().front()), EXS_REASON_PORT_DOWN, "INIT");
 }
@@ -165,12 +165,12 @@ BOOST_AUTO_TEST_CASE(one_that_works_is_enough) {
 BOOST_AUTO_TEST_CASE(nobody_may_open_it) {
   const Machine machine;
   machine.add("card0", "1: CA", "Ethernet", "4: ACTIVE");
-  check(Survey(machine.place()).why_not(), EXS_REASON_NO_ACCESS, "ib_uverbs");
+  check(Survey(machine.roots()).why_not(), EXS_REASON_NO_ACCESS, "ib_uverbs");
   machine.let_open("card0", "uverbs0");
   files::remove(machine.file("rdma_cm"));
-  check(Survey(machine.place()).why_not(), EXS_REASON_NO_ACCESS, "rdma_cm: No such file");
+  check(Survey(machine.roots()).why_not(), EXS_REASON_NO_ACCESS, "rdma_cm: No such file");
   files::remove(machine.file("uverbs0"));
-  check(Survey(machine.place()).why_not(), EXS_REASON_NO_ACCESS, "uverbs0: No such file");
+  check(Survey(machine.roots()).why_not(), EXS_REASON_NO_ACCESS, "uverbs0: No such file");
 }
 
 // For root the limit does not count, unless the driver counts it all the same.

@@ -129,7 +129,7 @@ void FakeLink::end_posts(Status why) {
 
 bool FakeLink::deliver_message() {
   if (state_ != State::kOpen || incoming_.empty()) return false;
-  const Incoming arrived = std::move(incoming_.front());
+  const Arrival arrived = std::move(incoming_.front());
   incoming_.pop_front();
   ++peer_->delivered_to_peer_;
   if (arrived.is_write) return land(arrived);
@@ -153,7 +153,7 @@ bool FakeLink::deliver_message() {
   return true;
 }
 
-bool FakeLink::land(const Incoming& write) {
+bool FakeLink::land(const Arrival& write) {
   const Window* window = window_for(write.to, Access::kRemoteWrite);
   if (window == nullptr) {
     violate("write outside every window");

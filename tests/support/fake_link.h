@@ -71,7 +71,7 @@ class FakeLink final : public Link {
     LocalSlice into;
     std::uint64_t token;
   };
-  struct Incoming {
+  struct Arrival {
     Bytes bytes;
     RemoteSlice to;  // of a write
     bool is_write;
@@ -101,7 +101,7 @@ class FakeLink final : public Link {
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
   void end_posts(Status why);
   Window* window_for(const RemoteSlice& slice, Access access);
-  bool land(const Incoming& write);
+  bool land(const Arrival& write);
 
   std::vector<std::string>& violations_;
   const LinkDepths depths_;
@@ -112,7 +112,7 @@ class FakeLink final : public Link {
   std::uint64_t sends_posted_ = 0;
   std::uint64_t delivered_to_peer_ = 0;
   std::uint32_t messages_out_ = 0;
-  std::deque<Incoming> incoming_;
+  std::deque<Arrival> incoming_;
   std::deque<Bytes> unpolled_;
   bool peer_closed_ = false;
   std::deque<Read> reads_;

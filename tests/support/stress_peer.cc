@@ -45,7 +45,7 @@ std::size_t below(Random& random, std::size_t limit) {
   return random() % limit;
 }
 
-StressPeer::StressPeer(std::size_t places, int type) : type_(type), places_(places) {
+StressPeer::StressPeer(std::size_t slots, int type) : type_(type), slots_(slots) {
   for (auto& queue : queues_) queue = std::make_unique<Queue>(3 * kOperations);
 }
 
@@ -79,17 +79,17 @@ void StressPeer::prepare(Random& random, int socket) {
   for (std::size_t limits = below(random, 3); limits > 0; --limits) limit(random, socket);
 }
 
-void StressPeer::occupy(Random& random, std::size_t place, int socket) {
-  places_[place].dies_ns = monotonic_ns() + below(random, kLifeNs);
-  places_[place].is_limited = below(random, 2) == 0 && limit_both(random, socket);
-  ++places_[place].births;
-  places_[place].socket = socket;
+void StressPeer::occupy(Random& random, std::size_t slot, int socket) {
+  slots_[slot].dies_ns = monotonic_ns() + below(random, kLifeNs);
+  slots_[slot].is_limited = below(random, 2) == 0 && limit_both(random, socket);
+  ++slots_[slot].births;
+  slots_[slot].socket = socket;
 }
 
-std::size_t StressPeer::empty_place() const {
+std::size_t StressPeer::empty_slot() const {
   const auto empty =
-      std::find_if(places_.begin(), places_.end(), [](const Place& place) { return place.socket < 0; });
-  return static_cast<std::size_t>(empty - places_.begin());
+      std::find_if(slots_.begin(), slots_.end(), [](const ConnectionSlot& slot) { return slot.socket < 0; });
+  return static_cast<std::size_t>(empty - slots_.begin());
 }
 
 void StressPeer::listen(Random& random) {
@@ -107,7 +107,7 @@ std::uint16_t StressPeer::port() const {
   return address.sin_port;
 }
 
-void StressPeer::connect(Random& random, std::size_t place, std::uint16_t port) {
+void StressPeer::connect(Random& random, std::size_t slot, std::uint16_t port) {
   const int socket = exs_socket(AF_INET, type_, 0);
   if (socket < 0) return operations_.violation("exs_socket: " + errno_name(errno));
   prepare(random, socket);
@@ -115,12 +115,12 @@ void StressPeer::connect(Random& random, std::size_t place, std::uint16_t port) 
   post(EXS_EVT_CONNECT, [&](exs_ahandle_t handle, std::byte*) {
     return exs_connect(socket, generic(address), sizeof address, 0, some_queue(random), handle);
   });
-  occupy(random, place, socket);
+  occupy(random, slot, socket);
 }
 
 void StressPeer::tend(Random& random, std::uint64_t now_ns) {
-  for (std::size_t place = 0; place < places_.size(); ++place) {
-    if (places_[place].socket >= 0 && places_[place].dies_ns < now_ns) close_one(random, place);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_[slot].socket >= 0 && slots_[slot].dies_ns < now_ns) close_one(random, slot);
   }
   std::vector<int> newcomers;
   {
@@ -128,9 +128,9 @@ void StressPeer::tend(Random& random, std::uint64_t now_ns) {
     newcomers.swap(newcomers_);
   }
   for (const int socket : newcomers) {
-    const std::size_t place = empty_place();
-    if (place < places_.size()) {
-      occupy(random, place, socket);
+    const std::size_t slot = empty_slot();
+    if (slot < slots_.size()) {
+      occupy(random, slot, socket);
     } else {
       exs_close(socket);
     }
@@ -145,8 +145,8 @@ void StressPeer::tend(Random& random, std::uint64_t now_ns) {
   }
 }
 
-void StressPeer::close_one(Random& random, std::size_t place) {
-  const int socket = places_[place].socket.exchange(-1);
+void StressPeer::close_one(Random& random, std::size_t slot) {
+  const int socket = slots_[slot].socket.exchange(-1);
   if (socket < 0) return;
   ++closes_;
   switch (below(random, 4)) {
@@ -167,7 +167,7 @@ void StressPeer::close_one(Random& random, std::size_t place) {
 }
 
 void StressPeer::break_connection(Random& random) {
-  const int socket = places_[below(random, places_.size())].socket;
+  const int socket = slots_[below(random, slots_.size())].socket;
   if (socket < 0) return;
   // An exs number is a kernel descriptor; whoever knows it can do this.
   if (below(random, 2) == 0) {
@@ -201,16 +201,16 @@ std::optional<OperationTable::Ticket> StressPeer::post_within(std::uint64_t boun
 }
 
 void StressPeer::act(Random& random) {
-  Place& place = places_[below(random, places_.size())];
-  const int socket = place.socket;
+  ConnectionSlot& slot = slots_[below(random, slots_.size())];
+  const int socket = slot.socket;
   if (socket < 0) return;
   const exs_qhandle_t queue = some_queue(random);
   const std::size_t what = below(random, 1000);
-  if (what < 900) return transfer(random, place, socket);
+  if (what < 900) return transfer(random, slot, socket);
   if (what < 940) return poll(random, socket, queue);
   if (what < 970) return cancel(random, socket);
   if (what < 985) {
-    if (!place.is_limited) limit(random, socket);
+    if (!slot.is_limited) limit(random, socket);
     return;
   }
   if (what < 988) {
@@ -224,13 +224,13 @@ void StressPeer::act(Random& random) {
   }
 }
 
-// Where a socket keeps its time limit, the operation has to, too; unless the place changed hands meanwhile,
+// Where a socket keeps its time limit, the operation has to, too; unless the slot changed hands meanwhile,
 // and with it perhaps the number.
-void StressPeer::transfer(Random& random, Place& place, int socket) {
-  const std::uint32_t births = place.births;
-  const bool is_limited = place.is_limited;
+void StressPeer::transfer(Random& random, ConnectionSlot& slot, int socket) {
+  const std::uint32_t births = slot.births;
+  const bool is_limited = slot.is_limited;
   const auto ticket = transfer_within(is_limited ? kLimitNs + kSlackNs : kBoundNs, random, socket);
-  if (ticket && is_limited && (place.births != births || place.socket != socket))
+  if (ticket && is_limited && (slot.births != births || slot.socket != socket))
     operations_.relax(*ticket, kBoundNs);
 }
 
@@ -346,12 +346,12 @@ bool StressPeer::finish(Random& random) {
   const std::uint64_t deadline_ns = monotonic_ns() + kBoundNs;
   // What was accepted on the way may come out of the queues late.
   for (bool all = false; !all && monotonic_ns() < deadline_ns;) {
-    for (std::size_t place = 0; place < places_.size(); ++place) close_one(random, place);
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) close_one(random, slot);
     for (std::size_t queue = 0; queue < queues_.size(); ++queue) drain(queue, 1'000'000);
     tend(random, monotonic_ns());
-    all = operations_.open() == 0 && empty_place() == 0 && newcomers_.empty();
+    all = operations_.open() == 0 && empty_slot() == 0 && newcomers_.empty();
   }
-  for (std::size_t place = 0; place < places_.size(); ++place) close_one(random, place);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) close_one(random, slot);
   if (operations_.open() != 0) operations_.report_open();
   for (const auto& queue : queues_) {
     while (attribute(queue->handle(), EXS_QATTR_EVENTS) > 0) drain(0, 0), drain(1, 0);

@@ -32,23 +32,23 @@ class StressPeer {
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
 
   // `type`: of all its sockets.
-  StressPeer(std::size_t places, int type);
+  StressPeer(std::size_t slots, int type);
 
   // One random thing with a random socket.
   void act(Random& random);
   // Takes events for at most that long.
   void drain(std::size_t queue, std::int64_t timeout_ns);
-  // Gives an empty place a socket that connects to `port`; 0: nobody listens there now.
-  void connect(Random& random, std::size_t place, std::uint16_t port);
+  // Gives an empty slot a socket that connects to `port`; 0: nobody listens there now.
+  void connect(Random& random, std::size_t slot, std::uint16_t port);
   // Puts what was accepted into empty places, posts accepts, closes who has lived long enough.
   void tend(Random& random, std::uint64_t now_ns);
   void listen(Random& random);
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] std::size_t empty_place() const;  // or places()
-  [[nodiscard]] std::size_t places() const { return places_.size(); }
+  [[nodiscard]] std::size_t empty_slot() const;  // or slots()
+  [[nodiscard]] std::size_t slots() const { return slots_.size(); }
   // What the network, or a fool with the descriptor, does to a random socket.
   void break_connection(Random& random);
-  void close_one(Random& random, std::size_t place);
+  void close_one(Random& random, std::size_t slot);
   // Closes all and waits until every operation has ended, for at most the bound. False: not all have.
   bool finish(Random& random);
 
@@ -58,7 +58,7 @@ class StressPeer {
   [[nodiscard]] std::uint64_t closes() const { return closes_; }
 
  private:
-  struct Place {
+  struct ConnectionSlot {
     std::atomic<int> socket{-1};
     std::atomic<bool> is_limited{false};  // in both directions, and stays so
     std::atomic<std::uint32_t> births{0};
@@ -68,12 +68,12 @@ class StressPeer {
   void prepare(Random& random, int socket);
   void limit(Random& random, int socket);
   bool limit_both(Random& random, int socket);
-  void occupy(Random& random, std::size_t place, int socket);
+  void occupy(Random& random, std::size_t slot, int socket);
   template <typename Post>
   void post(int event_type, Post call);
   template <typename Post>
   std::optional<OperationTable::Ticket> post_within(std::uint64_t bound_ns, int event_type, Post call);
-  void transfer(Random& random, Place& place, int socket);
+  void transfer(Random& random, ConnectionSlot& slot, int socket);
   std::optional<OperationTable::Ticket> transfer_within(std::uint64_t bound_ns, Random& random, int socket);
   void poll(Random& random, int socket, exs_qhandle_t queue);
   void cancel(Random& random, int socket);
@@ -93,7 +93,7 @@ class StressPeer {
   std::vector<Vector> vectors_{kOperations};
   std::array<std::unique_ptr<Queue>, 2> queues_;
   Memory memory_{kOperations * kBufferBytes};
-  std::vector<Place> places_;
+  std::vector<ConnectionSlot> slots_;
   int listening_ = -1;
   std::atomic<int> open_accepts_{0};
   std::mutex mutex_;

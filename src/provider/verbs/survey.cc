@@ -91,8 +91,8 @@ std::vector<std::string> interfaces_of(const files::path& device, unsigned port,
   }
   if (transport == Transport::kInfiniBand || transport == Transport::kIwarp) {
     for (const std::string& name : names_in(device / "device/net")) {
-      const std::string place = line_of(device / "device/net" / name / "dev_port");
-      if (std::strtoul(place.c_str(), nullptr, 10) + 1 == port) add_name(names, name);
+      const std::string dev_port = line_of(device / "device/net" / name / "dev_port");
+      if (std::strtoul(dev_port.c_str(), nullptr, 10) + 1 == port) add_name(names, name);
     }
   }
   add_name(names, line_of(device / "parent"));
@@ -113,13 +113,13 @@ int try_access(const files::path& file) {
   return kernel::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-void find_file(SurveyedDevice& device, const Place& place) {
-  for (const std::string& opener : names_in(place.openers)) {
-    if (line_of(files::path(place.openers) / opener / "ibdev") != device.name) continue;
-    device.file = (files::path(place.files) / opener).string();
+void find_file(SurveyedDevice& device, const SurveyRoots& roots) {
+  for (const std::string& opener : names_in(roots.openers)) {
+    if (line_of(files::path(roots.openers) / opener / "ibdev") != device.name) continue;
+    device.file = (files::path(roots.files) / opener).string();
     device.file_error = try_access(device.file);
     if (device.file_error != 0) return;
-    const files::path manager = files::path(place.files) / "rdma_cm";
+    const files::path manager = files::path(roots.files) / "rdma_cm";
     device.file_error = try_access(manager);
     if (device.file_error != 0) device.file = manager.string();
     return;
@@ -172,18 +172,18 @@ bool SurveyedDevice::is_active() const {
   return std::any_of(ports.begin(), ports.end(), [](const DevicePort& port) { return port.is_active(); });
 }
 
-bool any_device(const Place& place) {
+bool any_device(const SurveyRoots& roots) {
   std::error_code error;
-  const files::directory_iterator first(place.devices, error);
+  const files::directory_iterator first(roots.devices, error);
   return !error && first != files::directory_iterator();
 }
 
-Survey::Survey(const Place& place) {
-  if (!any_device(place)) return;
-  const auto told = place.asks_kernel ? port_interfaces() : decltype(port_interfaces()){};
+Survey::Survey(const SurveyRoots& roots) {
+  if (!any_device(roots)) return;
+  const auto told = roots.asks_kernel ? port_interfaces() : decltype(port_interfaces()){};
   const InterfaceTable interfaces = all_interfaces();
-  for (const std::string& name : names_in(place.devices)) {
-    const files::path folder = files::path(place.devices) / name;
+  for (const std::string& name : names_in(roots.devices)) {
+    const files::path folder = files::path(roots.devices) / name;
     SurveyedDevice device;
     device.name = name;
     device.node_type = word_of(folder / "node_type");
@@ -199,7 +199,7 @@ Survey::Survey(const Place& place) {
       }
       device.ports.push_back(std::move(port));
     }
-    find_file(device, place);
+    find_file(device, roots);
     devices_.push_back(std::move(device));
   }
 }

@@ -12,8 +12,8 @@
 
 namespace exs::verbs {
 
-// Where to look; tests make a place of their own.
-struct Place {
+// Where to look; tests make folders of their own.
+struct SurveyRoots {
   std::string devices = "/sys/class/infiniband";
   std::string openers = "/sys/class/infiniband_verbs";  // which file of `files` opens which device
   std::string files = "/dev/infiniband";
@@ -53,12 +53,12 @@ struct SurveyedDevice {
 };
 
 // Whether there is any device, in one system call or two.
-bool any_device(const Place& place = {});
+bool any_device(const SurveyRoots& roots = {});
 
 // A moment's picture; takes some milliseconds. Thread: any.
 class Survey {
  public:
-  explicit Survey(const Place& place = {});
+  explicit Survey(const SurveyRoots& roots = {});
 
   [[nodiscard]] const std::vector<SurveyedDevice>& devices() const& noexcept { return devices_; }
   // Those with an interface that has this local address, in whatever state; the port number is not looked at.
