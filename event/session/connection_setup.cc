@@ -10,7 +10,7 @@ namespace {
 
 // "socket 7 to 127.0.0.1:4711"; without the peer if nobody knows it any more.
 std::string name_of_connection(int socket, const char* direction, const sockaddr_storage* known_peer) {
-  const std::string name = "socket " + std::to_string(socket);
+  std::string name = "socket " + std::to_string(socket);
   sockaddr_storage peer{};
   socklen_t length = sizeof peer;
   if (known_peer != nullptr) {
