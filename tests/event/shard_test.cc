@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/event/fake_port.h"
+#include "tests/support/exs_fixture.h"
 
 namespace exs::test {
 namespace {
@@ -298,19 +299,21 @@ BOOST_AUTO_TEST_CASE(a_sleeping_leader_hears_of_the_first_plain_socket) {
   const std::uint64_t token = attached();
   std::atomic<bool> heard = false;
   client->then = [&] { heard = true; };
-  std::thread leader([&] {
+  bool led = false;
+  bool slept_well = true;
+  exs::test::WaitingThread leader([&] {
     ReadyPorts ready;
     WaitLimit never = WaitLimit::until(kNoDeadline);
     sigset_t none;
     sigemptyset(&none);
-    BOOST_TEST(shard->try_lead());
+    led = shard->try_lead();
     while (!heard) {
-      BOOST_TEST(shard->sleep_as_leader(never, &none, ready).ok());
+      slept_well = shard->sleep_as_leader(never, &none, ready).ok() && slept_well;
       shard->drive(monotonic_ns(), true, ready);
     }
     shard->stop_leading();
   });
-  ::usleep(10'000);  // asleep by now, most likely
+  leader.await_sleep();
   execute([&](Shard& owner) {
     const auto readiness = owner.readiness();
     BOOST_REQUIRE(readiness.has_value());
@@ -318,6 +321,8 @@ BOOST_AUTO_TEST_CASE(a_sleeping_leader_hears_of_the_first_plain_socket) {
   });
   BOOST_TEST(::write(far_end.get(), "x", 1) == 1);
   leader.join();
+  BOOST_TEST(led);
+  BOOST_TEST(slept_well);
   BOOST_TEST(client->tokens.size() == 1U);
 }
 
