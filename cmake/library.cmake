@@ -13,7 +13,7 @@ target_compile_options(exs_kernel PRIVATE -fvisibility=hidden)
 list(TRANSFORM EXS_REASON_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/provider/)
 list(REMOVE_ITEM EXS_SOURCES ${EXS_REASON_SOURCES})
 add_library(exs_reasons OBJECT ${EXS_REASON_SOURCES})
-target_link_libraries(exs_reasons PUBLIC exs_flags)
+target_link_libraries(exs_reasons PUBLIC exs_flags PkgConfig::RDMA)
 target_compile_options(exs_reasons PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 
 add_library(exs_objects OBJECT ${EXS_SOURCES})

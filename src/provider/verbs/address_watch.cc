@@ -1,5 +1,6 @@
 #include "src/provider/verbs/address_watch.h"
 
+#include <libmnl/libmnl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -12,29 +13,44 @@
 namespace exs::verbs {
 namespace {
 
-// The address of a message that tells of a lost one. False: it is about something else.
-bool lost_address(const nlmsghdr& message, sockaddr_storage& into) {
-  if (message.nlmsg_type != RTM_DELADDR || message.nlmsg_len < NLMSG_LENGTH(sizeof(ifaddrmsg))) return false;
-  const auto* const about = static_cast<const ifaddrmsg*>(NLMSG_DATA(&message));
-  auto left = static_cast<int>(IFA_PAYLOAD(&message));
-  // IFA_LOCAL where there is one: IFA_ADDRESS is the far end of a point-to-point interface.
-  bool found = false;
-  for (const rtattr* attribute = IFA_RTA(about); RTA_OK(attribute, left);
-       attribute = RTA_NEXT(attribute, left)) {
-    if (attribute->rta_type != IFA_LOCAL && (attribute->rta_type != IFA_ADDRESS || found)) continue;
-    const std::size_t length = RTA_PAYLOAD(attribute);
-    into = {};
-    into.ss_family = about->ifa_family;
-    if (about->ifa_family == AF_INET && length == sizeof(in_addr)) {
-      std::memcpy(&reinterpret_cast<sockaddr_in&>(into).sin_addr, RTA_DATA(attribute), length);
-      found = true;
-    } else if (about->ifa_family == AF_INET6 && length == sizeof(in6_addr)) {
-      std::memcpy(&reinterpret_cast<sockaddr_in6&>(into).sin6_addr, RTA_DATA(attribute), length);
-      found = true;
-    }
-    if (attribute->rta_type == IFA_LOCAL) break;
+// IFA_LOCAL where there is one: IFA_ADDRESS is the far end of a point-to-point interface.
+struct Addresses {
+  const nlattr* local = nullptr;
+  const nlattr* far = nullptr;
+};
+
+int read_attribute(const nlattr* attribute, void* into) {
+  auto& addresses = *static_cast<Addresses*>(into);
+  switch (::mnl_attr_get_type(attribute)) {
+    case IFA_LOCAL: addresses.local = attribute; break;
+    case IFA_ADDRESS: addresses.far = attribute; break;
+    default: break;
   }
-  return found;
+  return MNL_CB_OK;
+}
+
+template <typename Address>
+bool read_address(const nlattr* attribute, Address& into) {
+  if (::mnl_attr_validate2(attribute, MNL_TYPE_BINARY, sizeof into) != 0) return false;
+  std::memcpy(&into, ::mnl_attr_get_payload(attribute), sizeof into);
+  return true;
+}
+
+int read_message(const nlmsghdr* message, void* gone) {
+  if (message->nlmsg_type != RTM_DELADDR || ::mnl_nlmsg_get_payload_len(message) < sizeof(ifaddrmsg))
+    return MNL_CB_OK;
+  Addresses addresses;
+  ::mnl_attr_parse(message, sizeof(ifaddrmsg), read_attribute, &addresses);
+  const nlattr* const address = addresses.local != nullptr ? addresses.local : addresses.far;
+  if (address == nullptr) return MNL_CB_OK;
+
+  sockaddr_storage lost{};
+  lost.ss_family = static_cast<const ifaddrmsg*>(::mnl_nlmsg_get_payload(message))->ifa_family;
+  const bool known =
+      (lost.ss_family == AF_INET && read_address(address, reinterpret_cast<sockaddr_in&>(lost).sin_addr)) ||
+      (lost.ss_family == AF_INET6 && read_address(address, reinterpret_cast<sockaddr_in6&>(lost).sin6_addr));
+  if (known) (*static_cast<const AddressWatch::Gone*>(gone))(reinterpret_cast<const sockaddr&>(lost));
+  return MNL_CB_OK;
 }
 
 }  // namespace
@@ -56,12 +72,7 @@ void AddressWatch::ready(std::uint32_t) {
   for (;;) {
     const ssize_t got = kernel::recv(netlink_.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (got <= 0) return;
-    auto left = static_cast<unsigned>(got);
-    for (const auto* message = reinterpret_cast<const nlmsghdr*>(room.data()); NLMSG_OK(message, left);
-         message = NLMSG_NEXT(message, left)) {
-      sockaddr_storage lost;
-      if (lost_address(*message, lost)) gone_(reinterpret_cast<const sockaddr&>(lost));
-    }
+    ::mnl_cb_run(room.data(), static_cast<std::size_t>(got), 0, 0, read_message, &gone_);
   }
 }
 

@@ -21,7 +21,7 @@ class AddressWatch final : public Pollable {
   void ready(std::uint32_t events) override;
 
  private:
-  const Gone gone_;
+  Gone gone_;
   UniqueFd netlink_;
 };
 

@@ -1,5 +1,6 @@
 #include "src/provider/verbs/port_interfaces.h"
 
+#include <libmnl/libmnl.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
@@ -8,9 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
-#include <span>
 
 #include "src/base/kernel.h"
 #include "src/base/unique_fd.h"
@@ -25,91 +24,63 @@ struct Answer {
   std::uint32_t port = 0;
   std::string interface_name;
 };
+using TakeAnswer = std::function<void(const Answer&)>;
 
-using Bytes = std::span<const std::byte>;
-
-std::string text_of(Bytes value) {
-  const auto* begin = reinterpret_cast<const char*>(value.data());
-  return {begin, ::strnlen(begin, value.size())};
+void read_number(const nlattr* attribute, std::uint32_t& into) {
+  if (::mnl_attr_validate(attribute, MNL_TYPE_U32) == 0) into = ::mnl_attr_get_u32(attribute);
 }
 
-std::uint32_t number_of(Bytes value) {
-  std::uint32_t number = 0;
-  if (value.size() >= sizeof number) std::memcpy(&number, value.data(), sizeof number);
-  return number;
+void read_text(const nlattr* attribute, std::string& into) {
+  if (::mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0) into = ::mnl_attr_get_str(attribute);
 }
 
-Answer answer_of(Bytes attributes) {
-  Answer answer;
-  while (attributes.size() >= NLA_HDRLEN) {
-    nlattr head{};
-    std::memcpy(&head, attributes.data(), sizeof head);
-    if (head.nla_len < NLA_HDRLEN || head.nla_len > attributes.size()) break;
-    const Bytes value = attributes.subspan(NLA_HDRLEN, head.nla_len - std::size_t{NLA_HDRLEN});
-    switch (head.nla_type & NLA_TYPE_MASK) {
-      case RDMA_NLDEV_ATTR_DEV_INDEX: answer.device_index = number_of(value); break;
-      case RDMA_NLDEV_ATTR_DEV_NAME: answer.device = text_of(value); break;
-      case RDMA_NLDEV_ATTR_PORT_INDEX: answer.port = number_of(value); break;
-      case RDMA_NLDEV_ATTR_NDEV_NAME: answer.interface_name = text_of(value); break;
-      default: break;
-    }
-    attributes = attributes.subspan(std::min<std::size_t>(NLA_ALIGN(head.nla_len), attributes.size()));
+int read_attribute(const nlattr* attribute, void* into) {
+  auto& answer = *static_cast<Answer*>(into);
+  switch (::mnl_attr_get_type(attribute)) {
+    case RDMA_NLDEV_ATTR_DEV_INDEX: read_number(attribute, answer.device_index); break;
+    case RDMA_NLDEV_ATTR_DEV_NAME: read_text(attribute, answer.device); break;
+    case RDMA_NLDEV_ATTR_PORT_INDEX: read_number(attribute, answer.port); break;
+    case RDMA_NLDEV_ATTR_NDEV_NAME: read_text(attribute, answer.interface_name); break;
+    default: break;
   }
-  return answer;
+  return MNL_CB_OK;
+}
+
+int read_answer(const nlmsghdr* message, void* take) {
+  Answer answer;
+  ::mnl_attr_parse(message, 0, read_attribute, &answer);
+  (*static_cast<const TakeAnswer*>(take))(answer);
+  return MNL_CB_OK;
 }
 
 // One question that is answered with a list.
 class Question {
  public:
-  explicit Question(std::uint16_t command) {
-    head_.nlmsg_len = NLMSG_HDRLEN;
-    head_.nlmsg_type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
-    head_.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP;
+  explicit Question(std::uint16_t command) : head_(::mnl_nlmsg_put_header(message_.data())) {
+    head_->nlmsg_type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
+    head_->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP;
   }
-  void about_device(std::uint32_t index) {
-    attribute_.head = {sizeof attribute_, RDMA_NLDEV_ATTR_DEV_INDEX};
-    attribute_.index = index;
-    head_.nlmsg_len += sizeof attribute_;
-  }
-  // False: no kernel with RDMA hears it.
-  bool ask(const UniqueFd& socket) const {
-    std::array<std::byte, sizeof head_ + sizeof attribute_> message{};
-    std::memcpy(message.data(), &head_, sizeof head_);
-    std::memcpy(message.data() + sizeof head_, &attribute_, sizeof attribute_);
-    return kernel::send(socket.get(), message.data(), head_.nlmsg_len, 0) ==
-           static_cast<ssize_t>(head_.nlmsg_len);
+  void about_device(std::uint32_t index) { ::mnl_attr_put_u32(head_, RDMA_NLDEV_ATTR_DEV_INDEX, index); }
+
+  // Nothing is taken from a kernel without RDMA, and nothing more from one that fails.
+  void ask(const UniqueFd& socket, TakeAnswer take) const {
+    if (kernel::send(socket.get(), message_.data(), head_->nlmsg_len, 0) !=
+        static_cast<ssize_t>(head_->nlmsg_len)) {
+      return;
+    }
+    alignas(nlmsghdr) std::array<std::byte, 16384> datagram{};
+    int state = MNL_CB_OK;
+    while (state == MNL_CB_OK) {
+      const ssize_t got = kernel::recv(socket.get(), datagram.data(), datagram.size(), 0);
+      if (got <= 0) return;
+      state = ::mnl_cb_run(datagram.data(), static_cast<std::size_t>(got), 0, 0, read_answer, &take);
+    }
   }
 
  private:
-  nlmsghdr head_{};
-  struct {
-    nlattr head;
-    std::uint32_t index;
-  } attribute_{};
+  alignas(nlmsghdr) std::array<std::byte, 64> message_{};
+  nlmsghdr* const head_;
 };
-
-// The messages of one datagram. False: the list is at its end, or broken.
-bool read_messages(Bytes datagram, const std::function<void(const Answer&)>& take) {
-  while (datagram.size() >= NLMSG_HDRLEN) {
-    nlmsghdr head{};
-    std::memcpy(&head, datagram.data(), sizeof head);
-    if (head.nlmsg_len < NLMSG_HDRLEN || head.nlmsg_len > datagram.size()) return false;
-    if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR) return false;
-    take(answer_of(datagram.subspan(NLMSG_HDRLEN, head.nlmsg_len - std::size_t{NLMSG_HDRLEN})));
-    datagram = datagram.subspan(std::min<std::size_t>(NLMSG_ALIGN(head.nlmsg_len), datagram.size()));
-  }
-  return true;
-}
-
-void for_each_answer(const UniqueFd& socket, const Question& question,
-                     const std::function<void(const Answer&)>& take) {
-  if (!question.ask(socket)) return;
-  std::array<std::byte, 16384> datagram{};
-  for (;;) {
-    const ssize_t got = kernel::recv(socket.get(), datagram.data(), datagram.size(), 0);
-    if (got <= 0 || !read_messages(Bytes(datagram).first(static_cast<std::size_t>(got)), take)) return;
-  }
-}
 
 }  // namespace
 
@@ -122,12 +93,13 @@ std::map<std::pair<std::string, unsigned>, std::string> port_interfaces() {
     return interfaces;
   }
   std::map<std::uint32_t, std::string> devices;
-  for_each_answer(socket, Question(RDMA_NLDEV_CMD_GET),
-                  [&](const Answer& answer) { devices[answer.device_index] = answer.device; });
+  Question(RDMA_NLDEV_CMD_GET).ask(socket, [&](const Answer& answer) {
+    devices[answer.device_index] = answer.device;
+  });
   for (const auto& [index, name] : devices) {
     Question ports(RDMA_NLDEV_CMD_PORT_GET);
     ports.about_device(index);
-    for_each_answer(socket, ports, [&, &device = name](const Answer& answer) {
+    ports.ask(socket, [&, &device = name](const Answer& answer) {
       if (!answer.interface_name.empty()) interfaces[{device, answer.port}] = answer.interface_name;
     });
   }
