@@ -28,7 +28,7 @@ Status Engine::start() {
     thread_ = std::thread([this] { run(); });
     started_.wait(false);
   } catch (const std::system_error& error) {
-    log(LogLevel::kError, "engine thread: %s; raise the limit of processes (ulimit -u)", error.what());
+    log(LogLevel::kError, "engine thread: {}; raise the limit of processes (ulimit -u)", error.what());
     status = Status(EAGAIN);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

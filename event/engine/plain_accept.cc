@@ -65,7 +65,7 @@ bool PlainAccept::ring_is_there() {
   }
   ring_allowed_ = false;
   log(LogLevel::kInfo,
-      "io_uring_setup failed: %s; accepting from blocking sockets with accept4, which may wait when "
+      "io_uring_setup failed: {}; accepting from blocking sockets with accept4, which may wait when "
       "others accept from them too: make them non-blocking",
       std::strerror(-outcome));
   return false;

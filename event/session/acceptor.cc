@@ -57,8 +57,8 @@ Status Acceptor::listen() {
   std::erase_if(points_.by_provider, [&](const ListeningPoints::OfProvider& point) {
     const Status status = listen_on(point);
     if (status.ok()) return false;
-    log(LogLevel::kWarn, "socket %d: no listening by %s: %s", descriptor_->number(),
-        shard_->providers().player(point.role)->name().data(), std::strerror(status.error()));
+    log(LogLevel::kWarn, "socket {}: no listening by {}: {}", descriptor_->number(),
+        shard_->providers().player(point.role)->name(), std::strerror(status.error()));
     if (point.role == Role::kDevice) {
       points_.why_no_device =
           Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(status.error()));
@@ -234,7 +234,7 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(PortListener& liste
       return request;
     }
     if (agreed.error() != Status(EPROTO)) {  // malformed: logged where it was read
-      log(LogLevel::kWarn, "socket %d: refused a peer whose hello does not fit: errno %d",
+      log(LogLevel::kWarn, "socket {}: refused a peer whose hello does not fit: errno {}",
           descriptor_->number(), agreed.error().error());
     }
     request->reject(proto::make_rejection(agreed.error().error()).view());

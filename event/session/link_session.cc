@@ -218,7 +218,7 @@ void LinkSession::set_keepalive(std::uint64_t period_ns) {
 
 void LinkSession::peer_is_silent(KeepAlive::Silence silence) {
   if (silence == KeepAlive::Silence::kOnePeriod) return connection_->probe();
-  log(LogLevel::kWarn, "socket %d: the peer has been silent for two keep-alive periods: ETIMEDOUT",
+  log(LogLevel::kWarn, "socket {}: the peer has been silent for two keep-alive periods: ETIMEDOUT",
       descriptor()->number());
   abort(Status(ETIMEDOUT));
 }
@@ -263,7 +263,7 @@ void LinkSession::abort(Status why) {
 
 void LinkSession::limit_is_over() {
   close_overdue_ = state() == State::kClosing;
-  log(LogLevel::kWarn, "socket %d: %s took longer than its limit", descriptor()->number(),
+  log(LogLevel::kWarn, "socket {}: {} took longer than its limit", descriptor()->number(),
       close_overdue_ ? "close" : "connection set-up");
   abort(Status(close_overdue_ ? ECANCELED : ETIMEDOUT));
 }

@@ -73,7 +73,7 @@ void OutgoingSetup::try_next_way() {
   }
   if (outcome_ == Status(EOPNOTSUPP)) {
     log(LogLevel::kWarn,
-        "socket %d: no provider that EXS_SO_PROVIDER or EXS_PROVIDER allows reaches the peer: EOPNOTSUPP; "
+        "socket {}: no provider that EXS_SO_PROVIDER or EXS_PROVIDER allows reaches the peer: EOPNOTSUPP; "
         "EXS_EXPLAIN=1 tells why",
         socket());
   }
@@ -184,7 +184,7 @@ void OutgoingSetup::leave_link() {
 
 void OutgoingSetup::time_is_up(std::uint64_t now_ns) {
   if (device_is_slow(now_ns)) return give_up_device();
-  log(LogLevel::kWarn, "socket %d: connection set-up took longer than its limit", socket());
+  log(LogLevel::kWarn, "socket {}: connection set-up took longer than its limit", socket());
   client().setup_failed(Status(ETIMEDOUT));
 }
 

@@ -135,7 +135,7 @@ void PlainAcceptor::unwatch() {
 }
 
 void PlainAcceptor::starve(int error) {
-  log(LogLevel::kWarn, "socket %d: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
+  log(LogLevel::kWarn, "socket {}: accept4 failed: {}; trying again in 100 ms (raise ulimit -n?)",
       descriptor()->number(), std::strerror(error));
   starved_.set(*shard(), shard()->clock().now_ns() + kAcceptRetryNs, shared_from_this());
 }
@@ -143,7 +143,7 @@ void PlainAcceptor::starve(int error) {
 bool PlainAcceptor::still_waits() {
   if (!waited_for()) return false;
   if (descriptor()->is_there()) return true;
-  log(LogLevel::kWarn, "socket %d was closed with operations open, which end with ECANCELED; use exs_close",
+  log(LogLevel::kWarn, "socket {} was closed with operations open, which end with ECANCELED; use exs_close",
       descriptor()->number());
   cancel({});
   return false;

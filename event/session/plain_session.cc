@@ -237,7 +237,7 @@ void PlainSession::await_kernel() {
     watched_ = wanted;
     return;
   }
-  log(LogLevel::kError, "socket %d: cannot be watched, its operations end: errno %d", descriptor()->number(),
+  log(LogLevel::kError, "socket {}: cannot be watched, its operations end: errno {}", descriptor()->number(),
       status.error());
   end(descriptor()->is_there() ? status.error() : ECANCELED);
 }
@@ -259,7 +259,7 @@ bool PlainSession::still_waits() {
   if (state() == State::kEnded || (sends_.empty() && receives_.empty() && polls().empty())) return false;
   if (descriptor()->is_there()) return true;
   log(LogLevel::kWarn,
-      "socket %d was closed with operations open, which end with ECANCELED; wait for their events first, or "
+      "socket {} was closed with operations open, which end with ECANCELED; wait for their events first, or "
       "use exs_close",
       descriptor()->number());
   end(ECANCELED);
@@ -344,7 +344,7 @@ void PlainSession::abort(Status why) {
 }
 
 void PlainSession::linger_is_over() {
-  log(LogLevel::kWarn, "socket %d: close took longer than its limit", descriptor()->number());
+  log(LogLevel::kWarn, "socket {}: close took longer than its limit", descriptor()->number());
   close_overdue_ = true;
   end(ECANCELED);
 }

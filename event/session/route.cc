@@ -136,15 +136,15 @@ Result<Role> Route::learn(Role way, std::span<const std::byte> private_data) {
   const bool offered =
       way == Role::kNetwork ? chosen == Role::kNetwork || (chosen == Role::kSameHost && upgrade_) : silent;
   if (!offered) {
-    log(LogLevel::kWarn, "the peer took provider %u, which was not offered: EPROTO", reply->chosen);
+    log(LogLevel::kWarn, "the peer took provider {}, which was not offered: EPROTO", reply->chosen);
     return failure(EPROTO);
   }
   if (!silent) learn_refusal(private_data);
   if (silent && way == Role::kNetwork && upgrade_)
     refuse(Role::kSameHost, Reason::make(ReasonCode::kPeerLacks, ""), true);
   if (allows(*chosen)) return *chosen;
-  log(LogLevel::kWarn, "the peer can only do %s, which is not allowed here: EOPNOTSUPP",
-      providers_.player(*chosen)->name().data());
+  log(LogLevel::kWarn, "the peer can only do {}, which is not allowed here: EOPNOTSUPP",
+      providers_.player(*chosen)->name());
   return failure(EOPNOTSUPP);
 }
 

@@ -119,7 +119,7 @@ void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wis
   if (!wish.is_set()) return;
   auto limit = TimeLimit::create(wish, direction, descriptor());
   if (!limit) {
-    log(LogLevel::kWarn, "socket %d: no slot for the notices of its time limit: give the queue more",
+    log(LogLevel::kWarn, "socket {}: no slot for the notices of its time limit: give the queue more",
         descriptor()->number());
     limit = std::make_shared<TimeLimit>(wish);
   }
@@ -131,7 +131,7 @@ void Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns
   proto::Selection late;
   late.posted_until_ns = posted_until_ns;
   if (cancel_transfers(direction, late, ETIMEDOUT).begun == 0) return after_step();
-  log(LogLevel::kWarn, "socket %d: %s took longer than its limit and the peer has begun with it: ETIMEDOUT",
+  log(LogLevel::kWarn, "socket {}: {} took longer than its limit and the peer has begun with it: ETIMEDOUT",
       descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive");
   abort(Status(ETIMEDOUT));
 }

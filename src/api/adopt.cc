@@ -51,7 +51,7 @@ bool needs_home(const Socket& socket) {
   if (socket.session() != nullptr) return false;
   if (socket.adopted() == Adopted::kUnconnected) {
     log(LogLevel::kWarn,
-        "kernel socket %d: neither connected nor listening; use connect(2) or listen(2) first",
+        "kernel socket {}: neither connected nor listening; use connect(2) or listen(2) first",
         socket.number());
   }
   return socket.adopted() == Adopted::kConnected;
@@ -78,7 +78,7 @@ std::shared_ptr<Socket> adopt(int number) {
   const int domain = cookie ? option_of(number, SO_DOMAIN) : -1;
   if (!cookie || !is_usable_stream(number, domain)) {
     log(LogLevel::kWarn,
-        "descriptor %d: EBADF; exs takes its own sockets, and kernel stream sockets (SOCK_STREAM over TCP or "
+        "descriptor {}: EBADF; exs takes its own sockets, and kernel stream sockets (SOCK_STREAM over TCP or "
         "AF_UNIX)",
         number);
     return nullptr;
@@ -143,7 +143,7 @@ std::shared_ptr<Socket> remove_socket(Library& library, int number) {
   auto socket = find_socket(library, number);
   if (!socket) return nullptr;
   if (socket->adopted() == Adopted::kUnconnected) {
-    log(LogLevel::kWarn, "kernel socket %d: neither connected nor listening, so not exs's to close: EBADF",
+    log(LogLevel::kWarn, "kernel socket {}: neither connected nor listening, so not exs's to close: EBADF",
         number);
     return nullptr;
   }

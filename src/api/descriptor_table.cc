@@ -20,7 +20,7 @@ DescriptorTable::Slot* DescriptorTable::slot_of(int number) const {
 
 DescriptorTable::Slot* DescriptorTable::make_slot(int number) {
   if (number >= kNumbersMax) {
-    log(LogLevel::kError, "descriptor %d is beyond the %d numbers exs can hold: EMFILE", number, kNumbersMax);
+    log(LogLevel::kError, "descriptor {} is beyond the {} numbers exs can hold: EMFILE", number, kNumbersMax);
     return nullptr;
   }
   auto& published = chunks_[static_cast<std::size_t>(number) / kChunkSlots];

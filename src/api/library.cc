@@ -67,7 +67,7 @@ Result<std::size_t> wished_shards() {
   const char* end = wish + std::strlen(wish);
   const auto parsed = std::from_chars(wish, end, shards);
   if (parsed.ec == std::errc() && parsed.ptr == end && shards >= 1 && shards <= kShardsMax) return shards;
-  log(LogLevel::kError, "EXS_SHARDS=%s: give a number from 1 to %zu, or leave it unset", wish, kShardsMax);
+  log(LogLevel::kError, "EXS_SHARDS={}: give a number from 1 to {}, or leave it unset", wish, kShardsMax);
   return failure(EINVAL);
 }
 
@@ -79,7 +79,7 @@ Library* Library::current() {
 
 Status Library::begin(int version) {
   if (version != EXS_VERSION1) {
-    log(LogLevel::kError, "exs_init: interface version %d is unknown; this library knows %d", version,
+    log(LogLevel::kError, "exs_init: interface version {} is unknown; this library knows {}", version,
         EXS_VERSION1);
     return Status(ENOTSUP);
   }

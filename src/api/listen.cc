@@ -71,7 +71,7 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   if (!made.network && made.by_provider.empty()) {
     const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);
     log(LogLevel::kError,
-        "socket %d: cannot listen: %s: verbs: %s: %s; %s; or let EXS_SO_PROVIDER or EXS_PROVIDER allow other "
+        "socket {}: cannot listen: {}: verbs: {}: {}; {}; or let EXS_SO_PROVIDER or EXS_PROVIDER allow other "
         "providers",
         number, std::strerror(why.error()), reason_name(made.why_no_device.code), made.why_no_device.fact,
         reason_cure(made.why_no_device.code));

@@ -38,7 +38,7 @@ Status check_connectable(Socket& socket) EXS_REQUIRES(socket.mutex) {
   if (socket.adopted() == Adopted::kConnected) return Status(EISCONN);
   if (socket.adopted() == Adopted::kUnconnected) {
     log(LogLevel::kWarn,
-        "kernel socket %d: connect it with connect(2), or make it with exs_socket: EOPNOTSUPP",
+        "kernel socket {}: connect it with connect(2), or make it with exs_socket: EOPNOTSUPP",
         socket.number());
     return Status(EOPNOTSUPP);
   }

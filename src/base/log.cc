@@ -1,6 +1,7 @@
 #include "src/base/log.h"
 
-#include <cstdarg>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +12,8 @@
 
 namespace exs {
 namespace {
+
+constexpr std::size_t kLineBytesMax = 512;
 
 // Made by the first line written, never destroyed: engine threads may log while the process exits.
 spdlog::logger& logger() {
@@ -40,15 +43,14 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 
 }  // namespace
 
-void log(LogLevel level, const char* format, ...) noexcept {
+void write_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) noexcept try {
   const auto spd_level = to_spdlog(level);
   if (!logger().should_log(spd_level)) return;
-  char line[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  logger().log(spd_level, "{}", static_cast<const char*>(line));
+  std::array<char, kLineBytesMax> line;
+  const auto end = fmt::vformat_to_n(line.begin(), line.size(), format, arguments);
+  logger().log(spd_level, spdlog::string_view_t(line.data(), std::min(end.size, line.size())));
+} catch (...) {
+  // A line that cannot be written is lost; what it tells of goes on.
 }
 
 void check_failed(const char* condition, const char* file, int line) noexcept {

@@ -2,11 +2,19 @@
 // chooses the level (default warn). Thread: any.
 #pragma once
 
+#include <fmt/core.h>
+
 namespace exs {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
-[[gnu::format(printf, 2, 3)]] void log(LogLevel level, const char* format, ...) noexcept;
+// The arguments are formatted once, and only if the line is written.
+void write_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) noexcept;
+
+template <typename... Arguments>
+void log(LogLevel level, fmt::format_string<Arguments...> format, const Arguments&... arguments) noexcept {
+  write_line(level, format, fmt::make_format_args(arguments...));
+}
 
 // Prints what was expected and where, then aborts.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line) noexcept;

@@ -21,7 +21,7 @@ Result<Poller> Poller::open() {
   const int epoll = kernel::epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0) {
     const int error = errno;
-    log(LogLevel::kError, "epoll_create1 failed: %s", std::strerror(error));
+    log(LogLevel::kError, "epoll_create1 failed: {}", std::strerror(error));
     return failure(error);
   }
   return Poller(epoll);
@@ -40,7 +40,7 @@ Status Poller::add(int descriptor, std::uint32_t events, Pollable& owner) noexce
     return {};
   }
   const int error = errno;
-  log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(error));
+  log(LogLevel::kError, "epoll_ctl failed for descriptor {}: {}", descriptor, std::strerror(error));
   return Status(error);
 }
 
@@ -49,7 +49,7 @@ void Poller::change(int descriptor, std::uint32_t events, Pollable& owner) noexc
   event.events = events;
   event.data.ptr = &owner;
   if (kernel::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event) != 0) {
-    log(LogLevel::kError, "epoll_ctl failed for descriptor %d: %s", descriptor, std::strerror(errno));
+    log(LogLevel::kError, "epoll_ctl failed for descriptor {}: {}", descriptor, std::strerror(errno));
   }
 }
 

@@ -88,28 +88,27 @@ Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t 
 Result<std::uint64_t> Adverts::on_ack(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (outstanding_.empty()) {
-    log(LogLevel::kWarn, "protocol error: ACK of %u, no advert is outstanding", sequence);
+    log(LogLevel::kWarn, "protocol error: ACK of {}, no advert is outstanding", sequence);
     return failure(EPROTO);
   }
   const Outstanding& oldest = outstanding_.front();
   if (sequence != oldest.sequence) {
-    log(LogLevel::kWarn, "protocol error: ACK of %u, the oldest advert is %u", sequence, oldest.sequence);
+    log(LogLevel::kWarn, "protocol error: ACK of {}, the oldest advert is {}", sequence, oldest.sequence);
     return failure(EPROTO);
   }
   if (message.ack.bytes_taken > oldest.windows.length_bytes) {
-    log(LogLevel::kWarn, "protocol error: ACK of %u takes %llu of %llu bytes", sequence,
-        static_cast<unsigned long long>(message.ack.bytes_taken),
-        static_cast<unsigned long long>(oldest.windows.length_bytes));
+    log(LogLevel::kWarn, "protocol error: ACK of {} takes {} of {} bytes", sequence, message.ack.bytes_taken,
+        oldest.windows.length_bytes);
     return failure(EPROTO);
   }
   const wire::AckStatus answer = message.ack.status;
   if (answer == wire::AckStatus::kBusy || (!oldest.at_offset && answer > wire::AckStatus::kRefused)) {
-    log(LogLevel::kWarn, "protocol error: ACK of %u with status %u", sequence, static_cast<unsigned>(answer));
+    log(LogLevel::kWarn, "protocol error: ACK of {} with status {}", sequence, static_cast<unsigned>(answer));
     return failure(EPROTO);
   }
   const Status status = close_windows(oldest.windows);
   if (status.error() == EBUSY) {
-    log(LogLevel::kWarn, "protocol error: ACK of %u while the peer still reads", sequence);
+    log(LogLevel::kWarn, "protocol error: ACK of {} while the peer still reads", sequence);
     return failure(EPROTO);
   }
   if (!status.ok()) return failure(status);

@@ -41,7 +41,7 @@ Status CloseHandshake::check(const wire::Header& header, std::size_t held) const
     wrong = "CLOSE before its adverts and windows came back";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: %s (type %u, sequence %u, %zu held)", wrong,
+  log(LogLevel::kWarn, "protocol error: {} (type {}, sequence {}, {} held)", wrong,
       static_cast<unsigned>(header.type), header.sequence, held);
   return Status(EPROTO);
 }

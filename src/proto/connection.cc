@@ -132,13 +132,13 @@ Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
   if (!message) return message.error();
   const wire::Header& header = message->header;
   if ((header.type == MessageType::kReady) != (state_ == State::kAwaitingReady)) {
-    log(LogLevel::kWarn, "protocol error: %s (type %u, %u bytes)",
+    log(LogLevel::kWarn, "protocol error: {} (type {}, {} bytes)",
         header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
         static_cast<unsigned>(header.type), length_bytes);
     return Status(EPROTO);
   }
   if (agreement_.kind == SocketKind::kStream && is_for_messages(header)) {
-    log(LogLevel::kWarn, "protocol error: type %u with flags %u on a stream",
+    log(LogLevel::kWarn, "protocol error: type {} with flags {} on a stream",
         static_cast<unsigned>(header.type), header.flags);
     return Status(EPROTO);
   }

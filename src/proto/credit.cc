@@ -7,7 +7,7 @@ namespace exs::proto {
 Status Credits::take_back(std::uint32_t returned) {
   const std::uint32_t spent = send_total_ - available_;
   if (returned > spent) {
-    log(LogLevel::kWarn, "protocol error: peer returned %u credits, %u were spent", returned, spent);
+    log(LogLevel::kWarn, "protocol error: peer returned {} credits, {} were spent", returned, spent);
     return Status(EPROTO);
   }
   available_ += returned;
@@ -16,7 +16,7 @@ Status Credits::take_back(std::uint32_t returned) {
 
 Status Credits::data_arrived() {
   if (peer_available_ == 0) {
-    log(LogLevel::kWarn, "protocol error: data message without a credit, all %u are in use", receive_total_);
+    log(LogLevel::kWarn, "protocol error: data message without a credit, all {} are in use", receive_total_);
     return Status(EPROTO);
   }
   --peer_available_;

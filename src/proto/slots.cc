@@ -36,7 +36,7 @@ Status Slots::post_all() {
   Result<Pages> memory = Pages::map(count_ * slot_bytes_);
   if (!memory) {
     log(LogLevel::kError,
-        "no memory for the %u receive slots of a connection: %s (limits of the process, vm.max_map_count?)",
+        "no memory for the {} receive slots of a connection: {} (limits of the process, vm.max_map_count?)",
         count_, std::strerror(memory.error().error()));
     return memory.error();
   }

@@ -29,8 +29,8 @@ Result<Choice> choice_of(std::string_view text) {
   }
   if (possible && any) return choice;
   log(LogLevel::kError,
-      "provider \"%.*s\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: %s",
-      static_cast<int>(text.size()), text.data(), provider_names().c_str());
+      "provider \"{}\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: {}", text,
+      provider_names());
   return failure(ENOTSUP);
 }
 

@@ -23,7 +23,7 @@ bool carries_sequence(MessageType type) {
 
 template <typename Value>
 tl::unexpected<Status> malformed(const char* what, Value value) {
-  log(LogLevel::kWarn, "malformed message: %s %llu", what, static_cast<unsigned long long>(value));
+  log(LogLevel::kWarn, "malformed message: {} {}", what, value);
   return failure(EPROTO);
 }
 

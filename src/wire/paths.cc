@@ -37,8 +37,7 @@ Result<std::span<const std::byte>> rest_of(std::span<const std::byte> private_da
                      from[1] == std::byte{0} && static_cast<std::size_t>(from[5]) <= longest &&
                      from.size() >= kFixedBytes + static_cast<std::size_t>(from[5]);
   if (whole) return from.subspan(kFixedBytes, static_cast<std::size_t>(from[5]));
-  log(LogLevel::kWarn, "malformed paths block of %zu bytes, kind %u: EPROTO", from.size(),
-      static_cast<unsigned>(from[0]));
+  log(LogLevel::kWarn, "malformed paths block of {} bytes, kind {}: EPROTO", from.size(), from[0]);
   return failure(EPROTO);
 }
 

@@ -95,18 +95,18 @@ BOOST_AUTO_TEST_CASE(a_level_nobody_knows_is_told_and_taken_as_warn) {
 
 BOOST_AUTO_TEST_CASE(line_says_who_and_how_bad_and_ends) {
   const std::string text =
-      child_says("warn", [] { log(LogLevel::kWarn, "link %d to %s", 7, "10.0.0.2:9000"); }).text;
+      child_says("warn", [] { log(LogLevel::kWarn, "link {} to {}", 7, "10.0.0.2:9000"); }).text;
   BOOST_TEST(text.find(" exs warning: link 7 to 10.0.0.2:9000\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(braces_and_percents_in_arguments_are_plain_text) {
-  const std::string text = child_says("warn", [] { log(LogLevel::kWarn, "%s", "{} {0} %s %n"); }).text;
+  const std::string text = child_says("warn", [] { log(LogLevel::kWarn, "{}", "{} {0} %s %n"); }).text;
   BOOST_TEST(text.find(": {} {0} %s %n\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(line_too_long_is_cut) {
   const std::string much(5000, 'x');
-  const Said said = child_says("warn", [&] { log(LogLevel::kWarn, "%s", much.c_str()); });
+  const Said said = child_says("warn", [&] { log(LogLevel::kWarn, "{}", much); });
   // Expect: one line, shorter than what was asked for, and the child lives on.
   BOOST_TEST(said.wait_status == 0);
   BOOST_TEST(said.text.size() > 400U);

@@ -47,10 +47,11 @@ ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
     r"nlohmann/": ["tools/common/report.cc"],
     r"spdlog/": ["src/base/log.cc"],
-    r"fmt/": [],
+    r"fmt/": ["src/base/log.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc"],
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/"],
+    r"libmnl/": ["src/provider/verbs/"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
 PURE = ["src/wire/", "src/proto/"]

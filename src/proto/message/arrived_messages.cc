@@ -10,11 +10,11 @@ using wire::MessageType;
 Status ArrivedMessages::admit(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (sequence != next_sequence_) {
-    log(LogLevel::kWarn, "protocol error: data message %u came, expected %u", sequence, next_sequence_);
+    log(LogLevel::kWarn, "protocol error: data message {} came, expected {}", sequence, next_sequence_);
     return Status(EPROTO);
   }
   if (message.header.type == MessageType::kImmediate && message.payload_bytes > small_bytes_) {
-    log(LogLevel::kWarn, "protocol error: immediate of %u bytes, %u agreed", message.payload_bytes,
+    log(LogLevel::kWarn, "protocol error: immediate of {} bytes, {} agreed", message.payload_bytes,
         small_bytes_);
     return Status(EPROTO);
   }

@@ -57,7 +57,7 @@ Status MessageReceives::on_data(const wire::Message& message, std::uint64_t slot
                                 std::uint32_t message_bytes) {
   if (const Status status = arrived_.admit(message); !status.ok()) return status;
   if (peer_window_.is_held()) {
-    log(LogLevel::kWarn, "protocol error: data message %u behind the persistent %u", message.header.sequence,
+    log(LogLevel::kWarn, "protocol error: data message {} behind the persistent {}", message.header.sequence,
         peer_window_.id());
     return Status(EPROTO);
   }

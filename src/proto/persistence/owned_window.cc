@@ -77,7 +77,7 @@ Status OwnedWindow::check(const wire::Message& message) const {
     wrong = "more than the window has";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: %s (type %u, window %u)", wrong,
+  log(LogLevel::kWarn, "protocol error: {} (type {}, window {})", wrong,
       static_cast<unsigned>(message.header.type), message.header.sequence);
   return Status(EPROTO);
 }
@@ -97,7 +97,7 @@ Status OwnedWindow::close() {
   const Status status = window_.length_bytes == 0 ? Status() : link_.withdraw(window_.key);
   if (status.ok()) state_ = State::kClosed;
   if (status.error() != EBUSY) return status;
-  log(LogLevel::kWarn, "protocol error: window %u released while the peer still uses it", id_);
+  log(LogLevel::kWarn, "protocol error: window {} released while the peer still uses it", id_);
   return Status(EPROTO);
 }
 

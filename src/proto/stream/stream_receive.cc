@@ -42,9 +42,8 @@ Status StreamReceives::check(const wire::Message& message) const {
     wrong = "longer than agreed";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: data message %u %s (expected %u, flags %u, %llu bytes)", sequence,
-      wrong, next_sequence_, static_cast<unsigned>(message.header.flags),
-      static_cast<unsigned long long>(bytes));
+  log(LogLevel::kWarn, "protocol error: data message {} {} (expected {}, flags {}, {} bytes)", sequence,
+      wrong, next_sequence_, message.header.flags, bytes);
   return Status(EPROTO);
 }
 

@@ -210,9 +210,8 @@ Status StreamSends::on_control(const wire::Message& message) {
   const std::uint64_t offered = advertised_.pop_front();
   const bool refused = message.ack.status == wire::AckStatus::kRefused;
   if (!refused && message.ack.bytes_taken != offered) {
-    log(LogLevel::kWarn, "protocol error: ACK of %u takes %llu of %llu bytes of a stream",
-        message.header.sequence, static_cast<unsigned long long>(message.ack.bytes_taken),
-        static_cast<unsigned long long>(offered));
+    log(LogLevel::kWarn, "protocol error: ACK of {} takes {} of {} bytes of a stream",
+        message.header.sequence, message.ack.bytes_taken, offered);
     return Status(EPROTO);
   }
   ++counters_.acks_received;

@@ -68,12 +68,12 @@ Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
   if (usable.ok()) return std::make_unique<UringBackend>();
   if (choice == BackendChoice::kUring) {
     log(LogLevel::kError,
-        "iwarp: EXS_IWARP_BACKEND=io_uring, but io_uring_setup failed: %s. Allow it (seccomp profile, "
+        "iwarp: EXS_IWARP_BACKEND=io_uring, but io_uring_setup failed: {}. Allow it (seccomp profile, "
         "kernel.io_uring_disabled=0, Linux 6.1 or newer) or unset the variable to use epoll",
         std::strerror(usable.error()));
     return failure(usable);
   }
-  log(LogLevel::kInfo, "iwarp: io_uring_setup failed: %s; using epoll", std::strerror(usable.error()));
+  log(LogLevel::kInfo, "iwarp: io_uring_setup failed: {}; using epoll", std::strerror(usable.error()));
   return std::make_unique<SyscallBackend>(no_io_uring("io_uring_setup", usable.error()));
 }
 

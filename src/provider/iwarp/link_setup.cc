@@ -77,20 +77,19 @@ void IwarpLink::take_reply(std::size_t bytes) {
   const MpaCollector::Progress progress = reply_->filled(bytes);
   if (progress == MpaCollector::Progress::kMore) return;
   if (progress == MpaCollector::Progress::kBad) {
-    log(LogLevel::kWarn, "iwarp: bad MPA reply from %s: %s: EPROTO", peer_name().c_str(), reply_->problem());
+    log(LogLevel::kWarn, "iwarp: bad MPA reply from {}: {}: EPROTO", peer_name(), reply_->problem());
     end(Status(EPROTO));
     return;
   }
   const MpaFrame reply = reply_->frame();
   private_data_.assign(reply.private_data.begin(), reply.private_data.end());
   if (reply.rejected) {
-    log(LogLevel::kInfo, "iwarp: %s rejected the connection: ECONNREFUSED", peer_name().c_str());
+    log(LogLevel::kInfo, "iwarp: {} rejected the connection: ECONNREFUSED", peer_name());
     end(Status(ECONNREFUSED));
     return;
   }
   if (reply.markers) {
-    log(LogLevel::kWarn, "iwarp: %s asks for MPA markers, which are not supported: EPROTO",
-        peer_name().c_str());
+    log(LogLevel::kWarn, "iwarp: {} asks for MPA markers, which are not supported: EPROTO", peer_name());
     end(Status(EPROTO));
     return;
   }

@@ -104,7 +104,7 @@ void IwarpLink::stream_ended() {
     end({});
     return;
   }
-  log(LogLevel::kInfo, "iwarp: %s closed its stream %s: ECONNRESET", peer_name().c_str(),
+  log(LogLevel::kInfo, "iwarp: {} closed its stream {}: ECONNRESET", peer_name(),
       state_ == State::kOpen ? "in the middle of an FPDU" : "before it answered");
   end(Status(ECONNRESET));
 }
@@ -112,23 +112,23 @@ void IwarpLink::stream_ended() {
 void IwarpLink::stream_over() {
   if (receiver_.state() == ReceiverState::kTerminated) {
     const std::span<const std::byte> word = receiver_.terminate_word();
-    log(LogLevel::kWarn, "iwarp: terminate %02x %02x %02x %02x received from %s: EPROTO",
+    log(LogLevel::kWarn, "iwarp: terminate {:02x} {:02x} {:02x} {:02x} received from {}: EPROTO",
         static_cast<unsigned>(word[0]), static_cast<unsigned>(word[1]), static_cast<unsigned>(word[2]),
-        static_cast<unsigned>(word[3]), peer_name().c_str());
+        static_cast<unsigned>(word[3]), peer_name());
     end(Status(EPROTO));
     return;
   }
   const ReceiverFault& fault = receiver_.fault();
   const TerminateFrame frame =
       make_terminate(fault.code, receiver_.header().first(fault.header_bytes), receiver_.crc_on());
-  log(LogLevel::kWarn, "iwarp: %s from %s; terminate %u/%u/%u sent: EPROTO", fault.what, peer_name().c_str(),
+  log(LogLevel::kWarn, "iwarp: {} from {}; terminate {}/{}/{} sent: EPROTO", fault.what, peer_name(),
       fault.code.layer, fault.code.type, fault.code.code);
   end(Status(EPROTO), {frame.bytes.data(), frame.length});
 }
 
 // ENOTCONN: the kernel took the connection from the socket (connect with AF_UNSPEC).
 void IwarpLink::socket_failed(int error, const char* call) {
-  log(LogLevel::kInfo, "iwarp: %s failed on link to %s: %s", call, peer_name().c_str(), std::strerror(error));
+  log(LogLevel::kInfo, "iwarp: {} failed on link to {}: {}", call, peer_name(), std::strerror(error));
   end(Status(error == EPIPE || error == ENOTCONN ? ECONNRESET : error));
 }
 
@@ -169,7 +169,7 @@ bool IwarpLink::finish_send(const IoJob& job) {
 
 void IwarpLink::nudge() {
   if (state_ != State::kOpen || !transmitter_.has_begun() || transmitter_.has_work()) return;
-  log(LogLevel::kInfo, "iwarp: %s is silent since its MPA reply: nudged", peer_name().c_str());
+  log(LogLevel::kInfo, "iwarp: {} is silent since its MPA reply: nudged", peer_name());
   transmitter_.queue_nudge();
   mark_to_send();
 }

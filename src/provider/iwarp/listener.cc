@@ -78,7 +78,7 @@ bool IwarpListener::accept_one() {
     const int error = accepted.error().error();
     if (error == EAGAIN) return false;
     if (is_peers_error(error)) return true;
-    log(LogLevel::kWarn, "iwarp: accept4 failed: %s; trying again in 100 ms (raise ulimit -n?)",
+    log(LogLevel::kWarn, "iwarp: accept4 failed: {}; trying again in 100 ms (raise ulimit -n?)",
         std::strerror(error));
     starved_until_ns_ = context_.now_ns + kAcceptRetryNs;
     return false;
@@ -135,8 +135,8 @@ void IwarpListener::request_complete(Handshake& handshake) {
 }
 
 void IwarpListener::drop(Handshake& handshake, int error, const char* why) {
-  log(LogLevel::kInfo, "iwarp: incoming connection from %s dropped: %s: %s",
-      name_of_peer(handshake.descriptor_).c_str(), why, std::strerror(error));
+  log(LogLevel::kInfo, "iwarp: incoming connection from {} dropped: {}: {}",
+      name_of_peer(handshake.descriptor_), why, std::strerror(error));
   handshakes_.erase(handshake.self_);
   pause_or_resume();
 }

@@ -32,7 +32,7 @@ Status check_parameters(const ConnectParameters& parameters) {
 Result<std::uint64_t> draw_secret() {
   std::uint64_t secret = 0;
   if (kernel::getrandom(&secret, sizeof secret, 0) == sizeof secret) return secret;
-  log(LogLevel::kError, "iwarp: getrandom failed: %s", std::strerror(errno));
+  log(LogLevel::kError, "iwarp: getrandom failed: {}", std::strerror(errno));
   return failure(EIO);
 }
 

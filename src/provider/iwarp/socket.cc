@@ -19,7 +19,7 @@ Status make_ready_for_traffic(int descriptor) {
   if (flags < 0 || kernel::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||
       kernel::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) {
     const int error = errno;
-    log(LogLevel::kError, "iwarp: descriptor %d is no usable TCP socket: %s", descriptor,
+    log(LogLevel::kError, "iwarp: descriptor {} is no usable TCP socket: {}", descriptor,
         std::strerror(error));
     return Status(error);
   }

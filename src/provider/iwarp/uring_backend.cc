@@ -54,7 +54,7 @@ void UringBackend::bind_thread() {
   auto ring = std::make_unique<io_uring>();
   const int outcome = open_ring(*ring);
   if (outcome < 0) {
-    log(LogLevel::kInfo, "iwarp: io_uring_setup failed: %s; using plain calls", std::strerror(-outcome));
+    log(LogLevel::kInfo, "iwarp: io_uring_setup failed: {}; using plain calls", std::strerror(-outcome));
     why_no_ring_ = no_io_uring("io_uring_setup", -outcome);
     return;
   }
@@ -89,7 +89,7 @@ void UringBackend::perform_through_ring(std::span<IoJob> jobs) noexcept {
     const int outcome = io_uring_submit_and_wait(ring_.get(), static_cast<unsigned>(missing));
     missing -= reap(jobs);
     if (outcome >= 0 || outcome == -EINTR) continue;
-    log(LogLevel::kWarn, "iwarp: io_uring_enter failed: %s; using plain calls from now on",
+    log(LogLevel::kWarn, "iwarp: io_uring_enter failed: {}; using plain calls from now on",
         std::strerror(-outcome));
     why_no_ring_ = no_io_uring("io_uring_enter", -outcome);
     // What the kernel took in is finished and reaped; what it did not take goes with the ring.

@@ -122,8 +122,8 @@ const PeerRegions::View* Channel::region(std::uint32_t key) {
 void Channel::send(const ControlPacket& packet) {
   if (is_over()) return;
   if (unsent_.count() >= kUnsentMax) {
-    log(LogLevel::kWarn, "shm: process %d does not read its channel's socket; the channel ends",
-        static_cast<int>(parts_.peer_pid));
+    log(LogLevel::kWarn, "shm: process {} does not read its channel's socket; the channel ends",
+        parts_.peer_pid);
     return end(Status(EPROTO));
   }
   unsent_.push_back(packet);

@@ -31,8 +31,7 @@ void ChannelTraffic::process() {
   process_records();
   if (!over || !drained_) continue_busy();
   if (!channel_->out().status().ok() || !staging_out_.status().ok()) {
-    log(LogLevel::kWarn, "shm: process %d broke the counters of a ring: EPROTO",
-        static_cast<int>(channel_->peer_pid()));
+    log(LogLevel::kWarn, "shm: process {} broke the counters of a ring: EPROTO", channel_->peer_pid());
     channel_->end(Status(EPROTO));
   }
   // What a peer wrote before it went is all handled; what is left of one that broke the rules is not.
@@ -56,8 +55,7 @@ void ChannelTraffic::process_records() {
   if (ring.settle()) channel_->wake_peer();
   if (ring.status().ok()) return;
   if (!channel_->is_over()) {
-    log(LogLevel::kWarn, "shm: process %d wrote nonsense into a ring: EPROTO",
-        static_cast<int>(channel_->peer_pid()));
+    log(LogLevel::kWarn, "shm: process {} wrote nonsense into a ring: EPROTO", channel_->peer_pid());
   }
   channel_->end(Status(EPROTO));
 }
@@ -108,8 +106,8 @@ void ChannelTraffic::process_piece(const RecordHeader& header) {
 
 void ChannelTraffic::protocol_error(const RecordHeader& header) {
   if (!channel_->is_over()) {
-    log(LogLevel::kWarn, "shm: record of kind %u and %u bytes from process %d means nothing: EPROTO",
-        static_cast<unsigned>(header.kind), header.length_bytes, static_cast<int>(channel_->peer_pid()));
+    log(LogLevel::kWarn, "shm: record of kind {} and {} bytes from process {} means nothing: EPROTO",
+        header.kind, header.length_bytes, channel_->peer_pid());
   }
   channel_->end(Status(EPROTO));
 }
@@ -169,14 +167,13 @@ void ChannelTraffic::continue_busy() {
 }
 
 void ChannelTraffic::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) {
-  if (const Status status = memory.close(our_link); status.error() == ETIMEDOUT) {
+  const Status status = memory.close(our_link);
+  if (status.error() == ETIMEDOUT) {
     log(LogLevel::kError,
-        "shm: process %d stopped while it moved bytes of a connection that closes here: its connections end",
-        static_cast<int>(channel_->peer_pid()));
-    channel_->end(Status(EPROTO));
-  } else if (!status.ok()) {
-    channel_->end(status);
+        "shm: process {} stopped while it moved bytes of a connection that closes here: its connections end",
+        channel_->peer_pid());
   }
+  if (!status.ok()) channel_->end(status);
   if (channel_->is_over()) return;
   pending_ends_.push_back({peer_link, ending});
   send_pending_ends();

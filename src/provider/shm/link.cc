@@ -150,8 +150,7 @@ void ShmLink::ready(std::uint32_t events) {
 
 bool ShmLink::on_tcp_end(std::uint64_t now_ns) {
   if (now_ns < end_due_ns_) return false;
-  log(LogLevel::kInfo, "shm: process %d went without a goodbye: ECONNRESET",
-      static_cast<int>(traffic_.channel().peer_pid()));
+  log(LogLevel::kInfo, "shm: process {} went without a goodbye: ECONNRESET", traffic_.channel().peer_pid());
   end(Status(ECONNRESET), Ending::kLost);
   return true;
 }
@@ -162,14 +161,12 @@ void ShmLink::on_peer_end(Ending ending) {
     case Ending::kLost: return end(Status(ECONNRESET), Ending::kOrderly);
     default: break;
   }
-  log(LogLevel::kWarn, "shm: process %d says that we broke the rules: EPROTO",
-      static_cast<int>(traffic_.channel().peer_pid()));
+  log(LogLevel::kWarn, "shm: process {} says that we broke the rules: EPROTO", traffic_.channel().peer_pid());
   end(Status(EPROTO), Ending::kOrderly);
 }
 
 void ShmLink::fault(const char* what) {
-  log(LogLevel::kWarn, "shm: %s from process %d: EPROTO", what,
-      static_cast<int>(traffic_.channel().peer_pid()));
+  log(LogLevel::kWarn, "shm: {} from process {}: EPROTO", what, traffic_.channel().peer_pid());
   end(Status(EPROTO), Ending::kFault);
 }
 

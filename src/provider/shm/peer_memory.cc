@@ -98,8 +98,8 @@ PeerMemory::Moved PeerMemory::move_by_process(std::byte* ours, std::size_t lengt
   if (error == ESRCH) return {0, Status(ECONNRESET)};
   if (error == EFAULT || error == EINVAL) return {0, Status(EPROTO)};
   log(LogLevel::kWarn,
-      "shm: the memory of process %d can no longer be reached: %s; its bytes go through the rings",
-      static_cast<int>(channel_.peer_pid()), std::strerror(error));
+      "shm: the memory of process {} can no longer be reached: {}; its bytes go through the rings",
+      channel_.peer_pid(), std::strerror(error));
   reads_memory_ = false;
   return {0, Status(EOPNOTSUPP)};
 }

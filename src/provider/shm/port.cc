@@ -27,7 +27,7 @@ Result<std::unique_ptr<Port>> ShmPort::open(const Settings& settings, SharedRegi
   UniqueFd bell(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell.valid()) {
     const int error = errno;
-    log(LogLevel::kError, "shm: eventfd failed: %s", std::strerror(error));
+    log(LogLevel::kError, "shm: eventfd failed: {}", std::strerror(error));
     return failure(error);
   }
   std::unique_ptr<ShmPort> port(new ShmPort(std::move(*poller), settings, regions, std::move(bell)));

@@ -42,7 +42,7 @@ Settings settings_from_environment() {
       settings.users = *parsed;
     } else {
       log(LogLevel::kError,
-          "EXS_SHM_USERS=%s is no list of \"same\", \"any\" and user ids; it counts as \"same\"", users);
+          "EXS_SHM_USERS={} is no list of \"same\", \"any\" and user ids; it counts as \"same\"", users);
     }
   }
   const char* process_vm = std::getenv("EXS_SHM_PROCESS_VM");

@@ -15,7 +15,7 @@ void SharedRegions::add(MemoryKey key, std::span<std::byte> memory, int shared_f
   UniqueFd copy(kernel::fcntl(shared_fd, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
     log(LogLevel::kWarn,
-        "shm: no descriptor for a region that peers could map: %s; they read it by other means (raise "
+        "shm: no descriptor for a region that peers could map: {}; they read it by other means (raise "
         "RLIMIT_NOFILE)",
         std::strerror(errno));
     return;

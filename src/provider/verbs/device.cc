@@ -23,8 +23,8 @@ Result<MemoryRegion> pin(const char* device, ibv_pd* domain, std::span<std::byte
   kernel::getrlimit(RLIMIT_MEMLOCK, &limit);
   if (error == ENOMEM) {
     log(LogLevel::kError,
-        "verbs: %s: cannot pin %zu bytes: ENOMEM; the process may lock %llu KiB: raise ulimit -l", device,
-        memory.size(), static_cast<unsigned long long>(limit.rlim_cur / 1024));
+        "verbs: {}: cannot pin {} bytes: ENOMEM; the process may lock {} KiB: raise ulimit -l", device,
+        memory.size(), limit.rlim_cur / 1024);
   }
   return failure(error);
 }
@@ -140,13 +140,13 @@ void Device::tell(const ibv_async_event& event) {
     case IBV_EVENT_PORT_ERR:
       kind = DeviceFailure::kPort;
       number = static_cast<std::uint32_t>(event.element.port_num);
-      log(LogLevel::kWarn, "verbs: %s port %u went down: its connections end with ENETDOWN", name(), number);
+      log(LogLevel::kWarn, "verbs: {} port {} went down: its connections end with ENETDOWN", name(), number);
       break;
     case IBV_EVENT_DEVICE_FATAL:
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
       kind = DeviceFailure::kDevice;
-      log(LogLevel::kError, "verbs: %s: %s: its connections end", name(),
+      log(LogLevel::kError, "verbs: {}: {}: its connections end", name(),
           ::ibv_event_type_str(event.event_type));
       break;
     default: return;

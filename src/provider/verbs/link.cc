@@ -91,7 +91,7 @@ void VerbsLink::message_arrived(std::span<const std::byte> message) {
     if (!ends_) set_due(kNoDeadline);
   }
   if (receives_.empty() || receives_.back().into.size() < message.size()) {
-    log(LogLevel::kWarn, "verbs: a peer sent %s: the connection ends",
+    log(LogLevel::kWarn, "verbs: a peer sent {}: the connection ends",
         receives_.empty() ? "more messages than it has credits for" : "a message longer than was agreed");
     return end_soon(Status(EPROTO));
   }
@@ -108,7 +108,7 @@ void VerbsLink::transfer_done(CompletionKind kind, std::uint64_t token) {
 // A flush says that the connection has ended; the connection manager will say how.
 void VerbsLink::queue_pair_failed(Status why) {
   if (!why.ok()) {
-    log(LogLevel::kWarn, "verbs: %s: a work request failed: %s", ::ibv_get_device_name(id_->verbs->device),
+    log(LogLevel::kWarn, "verbs: {}: a work request failed: {}", ::ibv_get_device_name(id_->verbs->device),
         std::strerror(why.error()));
     return end_soon(why);
   }

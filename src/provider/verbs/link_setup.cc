@@ -197,7 +197,7 @@ void VerbsLink::reply() {
   rdma_conn_param parameters = connection_parameters();
   if (::rdma_accept(id_.get(), &parameters) != 0) {
     const Status status(errno);
-    log(LogLevel::kWarn, "verbs: a connection could not be accepted: %s", std::strerror(status.error()));
+    log(LogLevel::kWarn, "verbs: a connection could not be accepted: {}", std::strerror(status.error()));
     return end_soon(status);
   }
   state_ = State::kOpen;

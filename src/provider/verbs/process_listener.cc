@@ -76,7 +76,7 @@ Status VerbsProcessListener::listen_on_all(const sockaddr_storage& address) {
     if (!wanted) continue;
     const Status status = listen_on(with_port(*one->ifa_addr, address), false);
     if (!status.ok() && status != Status(ENODEV))
-      log(LogLevel::kWarn, "verbs: cannot listen on %s: %s; its peers use the network", one->ifa_name,
+      log(LogLevel::kWarn, "verbs: cannot listen on {}: {}; its peers use the network", one->ifa_name,
           std::strerror(status.error()));
   }
   ::freeifaddrs(all);
@@ -89,7 +89,7 @@ void VerbsProcessListener::cm_event(const rdma_cm_event& event) {
   const int error = descriptor.valid() ? 0 : errno;
   auto request = std::make_unique<IncomingRequest>(channel_, event, std::move(descriptor));
   if (error != 0) {
-    log(LogLevel::kError, "verbs: a peer was refused, there is no descriptor for it: %s; raise ulimit -n",
+    log(LogLevel::kError, "verbs: a peer was refused, there is no descriptor for it: {}; raise ulimit -n",
         std::strerror(error));
     return;
   }

@@ -208,7 +208,7 @@ void Queues::repost(BufferNumber buffer) noexcept {
   ibv_recv_wr* refused = nullptr;
   const int error = ::ibv_post_srq_recv(shared_receives_.get(), &request, &refused);
   if (error != 0)
-    log(LogLevel::kError, "verbs: %s: a shared receive is lost: %s", device_.name(), std::strerror(error));
+    log(LogLevel::kError, "verbs: {}: a shared receive is lost: {}", device_.name(), std::strerror(error));
 }
 
 }  // namespace exs::verbs
