@@ -1,4 +1,6 @@
-// exs_recv_window: snapshots of memory that somebody writes all the time.
+// exs_recv_window: snapshots of memory that somebody writes all the time. For more of them than the test takes
+// when run as one of many:
+//   tests-api --run_test=window_test -- --snapshots 500000
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>
@@ -9,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -25,6 +28,14 @@ struct Shared {
   exs_window_t window;
   std::array<std::uint64_t, kWords> words;
 };
+
+int snapshots_wished() {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  for (int i = 1; i + 1 < suite.argc; ++i) {
+    if (std::strcmp(suite.argv[i], "--snapshots") == 0) return std::atoi(suite.argv[i + 1]);
+  }
+  return kSanitized ? 20'000 : 50'000;
+}
 
 std::string told(ssize_t result) {
   return result >= 0 ? std::to_string(result) : errno_name(errno);
@@ -183,9 +194,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(no_snapshot_is_torn_by_a_writer_that_never_rests) {
-  // A million over both backends; under a sanitizer what it bears in the time.
-  constexpr int kSnapshots = kSanitized ? 20'000 : 500'000;
-  constexpr int kRawReads = kSnapshots / 10;
+  const int snapshots = snapshots_wished();
+  const int raw_reads = snapshots / 10;
   shared.words.fill(0);
   publish();
   int torn_raw = 0;
@@ -195,7 +205,7 @@ BOOST_AUTO_TEST_CASE(no_snapshot_is_torn_by_a_writer_that_never_rests) {
   std::array<std::uint64_t, kWords> words{};
   const HostileWriter writer(shared);
   // The control: without the window the same reads do tear. Not asserted, it takes luck.
-  for (int i = 0; i < kRawReads; ++i) {
+  for (int i = 0; i < raw_reads; ++i) {
     BOOST_REQUIRE_EQUAL(exs_recv_offset(pair.right, sink.at(), sizeof words, 0, queue.handle(), nullptr,
                                         sink.handle(), offsetof(Shared, words)),
                         0);
@@ -203,16 +213,16 @@ BOOST_AUTO_TEST_CASE(no_snapshot_is_torn_by_a_writer_that_never_rests) {
     std::memcpy(words.data(), sink.at(), sizeof words);
     if (is_torn(words)) ++torn_raw;
   }
-  for (int i = 0; i < kSnapshots; ++i) {
+  for (int i = 0; i < snapshots; ++i) {
     BOOST_REQUIRE_EQUAL(snapshot(), static_cast<ssize_t>(sizeof words));
     std::memcpy(words.data(), sink.at(), sizeof words);
     if (is_torn(words)) ++torn;
     if (words[0] != last) ++distinct;
     last = words[0];
   }
-  BOOST_TEST_MESSAGE(kSnapshots << " snapshots, " << distinct << " different, " << torn << " torn; "
-                                << writer.updates() << " updates; without the window " << torn_raw << " of "
-                                << kRawReads << " reads were torn");
+  BOOST_TEST_MESSAGE(snapshots << " snapshots, " << distinct << " different, " << torn << " torn; "
+                               << writer.updates() << " updates; without the window " << torn_raw << " of "
+                               << raw_reads << " reads were torn");
   BOOST_TEST(torn == 0);
   BOOST_TEST(distinct > 1U);
 }
