@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/clock.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 
@@ -137,9 +136,9 @@ Status ShmLink::withdraw(std::uint32_t key) {
 void ShmLink::ready(std::uint32_t events) {
   if (is_over()) return;
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
-    end_due_ns_ = 0;
+    end_due_.start(0);
   } else if ((events & EPOLLRDHUP) != 0) {
-    end_due_ns_ = monotonic_ns() + kGoodbyeLimitNs;
+    end_due_.start(kGoodbyeLimitNs);
   } else if ((events & EPOLLIN) != 0) {
     return fault("bytes on the TCP connection that is there for its end alone");
   }
@@ -149,7 +148,7 @@ void ShmLink::ready(std::uint32_t events) {
 }
 
 bool ShmLink::on_tcp_end(std::uint64_t now_ns) {
-  if (now_ns < end_due_ns_) return false;
+  if (!end_due_.is_due(now_ns)) return false;
   log(LogLevel::kInfo, "shm: process {} went without a goodbye: ECONNRESET", traffic_.channel().peer_pid());
   end(Status(ECONNRESET), Ending::kLost);
   return true;

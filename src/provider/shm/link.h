@@ -8,6 +8,7 @@
 
 #include "src/base/fifo.h"
 #include "src/provider/connector.h"
+#include "src/provider/countdown.h"
 #include "src/provider/provider.h"
 #include "src/provider/shm/channel_slot.h"
 #include "src/provider/shm/channel_traffic.h"
@@ -51,7 +52,7 @@ class ShmLink final : public Link, public Pollable {
   // All has been handled that came before the TCP connection ended. True: the link needs no further call.
   bool on_tcp_end(std::uint64_t now_ns);
   // When to call again.
-  [[nodiscard]] std::uint64_t end_due_ns() const noexcept { return end_due_ns_; }
+  [[nodiscard]] std::uint64_t end_due_ns() const noexcept { return end_due_.due_ns(); }
   [[nodiscard]] ChannelTraffic& traffic() noexcept { return traffic_; }
 
   // ChannelTraffic's side: records of the peer, all of whose fields are still to be checked.
@@ -150,7 +151,7 @@ class ShmLink final : public Link, public Pollable {
   State state_ = State::kAwaitingPeer;
   bool watched_ = false;
   bool busy_ = false;
-  std::uint64_t end_due_ns_ = kNoDeadline;
+  Countdown end_due_;
   std::size_t sends_queued_ = 0;
   std::vector<PostedReceive> receives_;  // the one posted last takes the next message: its memory is warm
   Fifo<QueuedPost> send_queue_;

@@ -61,7 +61,7 @@ Status VerbsLink::post_send(std::span<const std::byte> header, LocalSlice payloa
   if (!status.ok()) return status;
   if (nudge_after_ns_ == 0 && initiator_ && !heard_ && is_iwarp()) {
     nudge_after_ns_ = kFirstNudgeNs;
-    set_due(monotonic_ns() + nudge_after_ns_);
+    start_countdown(nudge_after_ns_);
   }
   complete(CompletionKind::kSend, Status(), token);
   return Status();
@@ -88,7 +88,7 @@ void VerbsLink::message_arrived(std::span<const std::byte> message) {
   if (is_over()) return;
   if (!heard_) {
     heard_ = true;
-    if (!ends_) set_due(kNoDeadline);
+    if (!ends_) stop_countdown();
   }
   if (receives_.empty() || receives_.back().into.size() < message.size()) {
     log(LogLevel::kWarn, "verbs: a peer sent {}: the connection ends",
@@ -113,7 +113,7 @@ void VerbsLink::queue_pair_failed(Status why) {
     return end_soon(why);
   }
   heard_ = true;  // no more nudges
-  if (!ends_ && !is_over()) set_due(monotonic_ns() + kFlushedNs);
+  if (!ends_ && !is_over()) start_countdown(kFlushedNs);
 }
 
 // ---------------------------------------------------------------- windows
@@ -172,7 +172,7 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
                               !queue_pair_->has_failed();
   if (queue_pair_ && (unanswered || messages_leave)) {
     context_.closing.push_back(std::make_unique<ClosingConnection>(
-        channel_, std::move(id_), std::move(queue_pair_), unanswered, monotonic_ns() + kClosingNs));
+        channel_, std::move(id_), std::move(queue_pair_), unanswered, kClosingNs));
   }
   if (queue_pair_) {
     if (connected) ::rdma_disconnect(id_.get());
@@ -197,18 +197,23 @@ void VerbsLink::leave_lists() noexcept {
 
 // ---------------------------------------------------------------- time
 
-void VerbsLink::set_due(std::uint64_t due_ns) {
-  if (due_ns != kNoDeadline && due_ns_ == kNoDeadline) context_.timed.push_back(this);
-  if (due_ns == kNoDeadline && due_ns_ != kNoDeadline) std::erase(context_.timed, this);
-  due_ns_ = due_ns;
+void VerbsLink::start_countdown(std::uint64_t after_ns) {
+  if (!countdown_.runs()) context_.timed.push_back(this);
+  countdown_.start(after_ns);
 }
 
-void VerbsLink::due() {
+void VerbsLink::stop_countdown() {
+  if (countdown_.runs()) std::erase(context_.timed, this);
+  countdown_.stop();
+}
+
+void VerbsLink::look_at_countdown(std::uint64_t now_ns) {
+  if (!countdown_.is_due(now_ns)) return;
   if (queue_pair_ && queue_pair_->has_failed()) return end_soon(Status(ECONNRESET));
-  if (heard_ || nudge_after_ns_ > kLastNudgeNs || !queue_pair_) return set_due(kNoDeadline);
+  if (heard_ || nudge_after_ns_ > kLastNudgeNs || !queue_pair_) return stop_countdown();
   if (const Status status = queue_pair_->nudge(); !status.ok()) return end_soon(status);
   nudge_after_ns_ *= 2;
-  set_due(monotonic_ns() + nudge_after_ns_);
+  start_countdown(nudge_after_ns_);
 }
 
 }  // namespace exs::verbs

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/provider/countdown.h"
 #include "src/provider/provider.h"
 #include "src/provider/verbs/port_context.h"
 
@@ -54,8 +55,8 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   void end_now();
   void end_soon(Status status);
   // kNoDeadline: nothing is due.
-  [[nodiscard]] std::uint64_t due_ns() const noexcept { return due_ns_; }
-  void due();
+  [[nodiscard]] std::uint64_t due_ns() const noexcept { return countdown_.due_ns(); }
+  void look_at_countdown(std::uint64_t now_ns);
   [[nodiscard]] bool is_on(const ibv_context* device) const noexcept { return id_ && id_->verbs == device; }
   [[nodiscard]] std::uint32_t port_number() const noexcept { return id_->port_num; }
   [[nodiscard]] bool has_queue_pair(std::uint32_t number) const noexcept {
@@ -95,7 +96,8 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   [[nodiscard]] bool takes_posts() const noexcept { return !is_over() && !ends_; }
   Status make_queue_pair();
   [[nodiscard]] rdma_conn_param connection_parameters() const;
-  void set_due(std::uint64_t due_ns);
+  void start_countdown(std::uint64_t after_ns);
+  void stop_countdown();
   void leave_lists() noexcept;
   // Ends all posts with `status`.
   void shut(Status status, bool let_messages_leave) noexcept;
@@ -114,7 +116,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   bool ends_ = false;
   Status end_status_;
   Reason why_not_;
-  std::uint64_t due_ns_ = kNoDeadline;
+  Countdown countdown_;               // to the next nudge, or to the end of a connection that was flushed
   std::uint64_t nudge_after_ns_ = 0;  // 0: not before the first message
   std::shared_ptr<CmChannel> channel_;
   CmId id_;

@@ -205,9 +205,7 @@ void VerbsPort::drop_closed() {
 
 void VerbsPort::run_timers() {
   const auto timed = context_.timed;
-  for (VerbsLink* link : timed) {
-    if (link->due_ns() <= context_.now_ns) link->due();
-  }
+  for (VerbsLink* link : timed) link->look_at_countdown(context_.now_ns);
 }
 
 std::uint64_t VerbsPort::next_deadline_ns() const noexcept {

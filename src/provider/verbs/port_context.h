@@ -7,6 +7,7 @@
 
 #include "src/base/poller.h"
 #include "src/provider/completion_queue.h"
+#include "src/provider/countdown.h"
 #include "src/provider/verbs/cm_channel.h"
 #include "src/provider/verbs/device.h"
 #include "src/provider/verbs/queue_pair.h"
@@ -22,11 +23,13 @@ class ClosingConnection final : public CmClient {
  public:
   // `id` and `queue_pair` are its own from now on.
   ClosingConnection(std::shared_ptr<CmChannel> channel, CmId id, std::unique_ptr<QueuePair> queue_pair,
-                    bool unanswered, std::uint64_t until_ns);
+                    bool unanswered, std::uint64_t limit_ns);
   ~ClosingConnection() override;
-  [[nodiscard]] bool is_done(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool is_done(std::uint64_t now_ns);
   [[nodiscard]] bool is_unanswered() const noexcept { return unanswered_ && !heard_; }
-  [[nodiscard]] std::uint64_t until_ns() const noexcept { return unanswered_ ? kNoDeadline : until_ns_; }
+  [[nodiscard]] std::uint64_t until_ns() const noexcept {
+    return unanswered_ ? kNoDeadline : limit_.due_ns();
+  }
 
  private:
   void cm_event(const rdma_cm_event&) override { heard_ = true; }
@@ -35,7 +38,7 @@ class ClosingConnection final : public CmClient {
   const CmId id_;
   const std::unique_ptr<QueuePair> queue_pair_;  // goes before its id
   const bool unanswered_;
-  const std::uint64_t until_ns_;
+  Countdown limit_;
   bool heard_ = false;
 };
 
