@@ -274,8 +274,8 @@ EXS_API int exs_socket(int domain, int type, int protocol);
  * EADDRNOTAVAIL, EACCES, EAFNOSUPPORT; EFAULT. After UNH-EXS. */
 EXS_API int exs_bind(int socket, const struct sockaddr* address, socklen_t length);
 /* exs_listen - listen for connections; backlog: peers that may wait for an exs_accept. EBADF; EINVAL
- * connected; EADDRINUSE; EOPNOTSUPP EXS_SO_PROVIDER allows only verbs, and no RDMA device has the address.
- * After UNH-EXS. */
+ * connected; EADDRINUSE. Where EXS_SO_PROVIDER allows only verbs: EOPNOTSUPP no RDMA device has the address;
+ * EADDRNOTAVAIL, EACCES the device refuses it. After UNH-EXS. */
 EXS_API int exs_listen(int socket, int backlog);
 /* exs_accept - accept one connection: EXS_EVT_ACCEPT when a peer has connected; flags 0. `address` may be
  * NULL. EBADF; EINVAL not listening, flags; EAGAIN no slot. Event errors: ECANCELED. Source: ES-API
