@@ -1,5 +1,5 @@
 // Properties that RapidCheck tries on random values, and its values, without its headers, which take longer to compile than
-// the test around them: only property.cc includes them.
+// the test around them: only tests/support/property.cc includes them.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,12 @@ bool holds(const std::string& name, const std::function<void()>& property);
 #define EXS_HOLD(...)                                                               \
   do {                                                                              \
     if (!(__VA_ARGS__)) exs::test::fail_property(#__VA_ARGS__, __FILE__, __LINE__); \
+  } while (false)
+// The same of what says in words what is wrong, and nothing if nothing is.
+#define EXS_HOLD_EMPTY(...)                                                    \
+  do {                                                                         \
+    if (const std::string wrong = (__VA_ARGS__); !wrong.empty())               \
+      exs::test::fail_property(#__VA_ARGS__ ": " + wrong, __FILE__, __LINE__); \
   } while (false)
 // Told when the property fails.
 void note_in_property(std::string_view text);
@@ -41,5 +47,22 @@ template <typename Integer>
 Integer draw() {
   return static_cast<Integer>(draw_bits(8 * sizeof(Integer)));
 }
+
+// --- rows of numbers, whose whole ranges are drawn from in the first runs too ---
+// Of rows that a property fails on RapidCheck leaves out what it can, and makes the numbers small.
+struct Range {
+  double weight = 1;  // how often it is taken, beside the other ranges of its column
+  unsigned from = 0;
+  unsigned end = 1;            // not in the range
+  const char* name = nullptr;  // printed in place of the number
+};
+struct Column {
+  const char* text;  // printed before the number
+  std::vector<Range> ranges;
+};
+using Row = std::vector<unsigned>;  // a number for each column
+Row draw_row(const std::vector<Column>& columns);
+// At most `scale` times as many rows as RapidCheck's size, which grows to max_size.
+std::vector<Row> draw_rows(const std::vector<Column>& columns, double scale);
 
 }  // namespace exs::test
