@@ -1,155 +1,64 @@
 #include <boost/test/unit_test.hpp>
 
-#include <ostream>
-#include <vector>
-
-#include <rapidcheck.h>
-
-#include "tests/proto/property.h"
+#include "tests/proto/random_schedule.h"
 #include "tests/proto/schedule.h"
 
-using exs::test::PropertyDefaults;
-
-namespace exs::proto {
-
-static std::ostream& operator<<(std::ostream& out, const Decision& decision) {
-  static const char* const names[] = {
-      "step",  "send",  "normal send", "receive", "shutdown sending", "shutdown receiving",
-      "close", "abort", "break",       "starve"};
-  return out << names[decision.kind] << "@" << decision.end << ":" << decision.number;
-}
-
-}  // namespace exs::proto
-
-using namespace exs;
 using namespace exs::proto;
 
 namespace {
 
-using Decisions = std::vector<Decision>;
-
-rc::Gen<Shape> shapes(std::uint32_t credits_max) {
-  const auto shape = rc::gen::build<Shape>(
-      rc::gen::set(&Shape::forth_credits, rc::gen::inRange<std::uint32_t>(1, credits_max + 1)),
-      rc::gen::set(&Shape::back_credits, rc::gen::inRange<std::uint32_t>(1, credits_max + 1)),
-      rc::gen::set(&Shape::small_bytes, rc::gen::inRange<std::uint32_t>(0, 48)),
-      rc::gen::set(&Shape::reads, rc::gen::inRange<std::uint32_t>(1, 5)),
-      rc::gen::set(&Shape::chunk_bytes, rc::gen::inRange<std::uint64_t>(1, 40)));
-  return rc::gen::resize(100, shape);  // whole ranges, however short the schedule
-}
-
-rc::Gen<Decision> decision_of(rc::Gen<Decision::Kind> kinds) {
-  return rc::gen::build<Decision>(
-      rc::gen::set(&Decision::kind, std::move(kinds)), rc::gen::set(&Decision::end, rc::gen::inRange(0U, 2U)),
-      rc::gen::set(&Decision::number, rc::gen::resize(100, rc::gen::inRange(0U, 120U))));
-}
-
-rc::Gen<Decision> transfers() {
-  return decision_of(rc::gen::weightedElement<Decision::Kind>({
-      {18, Decision::kStep},
-      {2, Decision::kSend},
-      {1, Decision::kNormalSend},
-      {3, Decision::kReceive},
-      {1, Decision::kStarve},
-  }));
-}
-
-rc::Gen<Decision> endings() {
-  return decision_of(
-      rc::gen::element(Decision::kShutdownSending, Decision::kShutdownReceiving, Decision::kClose));
-}
-
-rc::Gen<Decision> failures() {
-  return decision_of(rc::gen::element(Decision::kAbort, Decision::kBreak));
-}
-
-// About four times as many decisions as RapidCheck's size.
-rc::Gen<Decisions> many(rc::Gen<Decision> one) {
-  return rc::gen::scale(4.0, rc::gen::container<Decisions>(std::move(one)));
-}
-
-void carry_out(Schedule& schedule, const Decisions& decisions) {
-  RC_ASSERT(schedule.start());
-  for (const Decision& decision : decisions) {
-    schedule.carry_out(decision);
-    RC_ASSERT(schedule.wrong_so_far() == "");
-  }
-}
-
-template <typename Property>
-void hold(const char* name, Property property) {
-  const bool held = rc::check(name, property);
-  BOOST_TEST(held);
-}
-
-void expect_complete(const Shape& shape, const Decisions& decisions) {
-  Schedule schedule(shape);
-  carry_out(schedule, decisions);
-  schedule.complete_transfers();
-  RC_ASSERT(schedule.wrong_if_undisturbed() == "");
-  schedule.finish();
-  RC_ASSERT(schedule.wrong_at_end() == "");
-  // Nothing was refused or lost, so the close is orderly at both ends.
-  RC_ASSERT(schedule.end(0).closed_count == 1);
-  RC_ASSERT(schedule.end(1).closed_count == 1);
-}
+const Vocabulary kMessages = {{{"step", 18},
+                               {"send", 2},
+                               {"normal send", 1},
+                               {"receive", 3},
+                               {"shutdown sending", 1, kEndings},
+                               {"shutdown receiving", 1, kEndings},
+                               {"close", 1, kEndings},
+                               {"abort", 1, kFailures},
+                               {"break", 1, kFailures},
+                               {"starve", 1}},
+                              {{":", {{1, 0, 120}}}}};
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(interleaving_test, *boost::unit_test::fixture<PropertyDefaults>())
+BOOST_AUTO_TEST_SUITE(interleaving_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 
 BOOST_AUTO_TEST_CASE(every_byte_arrives_whatever_the_order_of_events) {
-  hold("transfers, credits up to 6", [] { expect_complete(*shapes(6), *many(transfers())); });
+  hold("transfers, credits up to 6", [] { expect_complete<Schedule>(kMessages, 6); });
 }
 
 BOOST_AUTO_TEST_CASE(one_credit_each_way_is_enough) {
-  hold("transfers, credits 1/1", [] { expect_complete(*shapes(1), *many(transfers())); });
+  hold("transfers, credits 1/1", [] { expect_complete<Schedule>(kMessages, 1); });
 }
 
 BOOST_AUTO_TEST_CASE(every_operation_ends_once_when_directions_and_connections_are_closed) {
   hold("transfers, shutdowns, closes", [] {
-    Schedule schedule(*shapes(4));
-    carry_out(schedule, *many(rc::gen::weightedOneOf<Decision>({{30, transfers()}, {1, endings()}})));
+    Schedule schedule(draw_shape(4));
+    carry_out(schedule, draw_steps(kMessages, {30, 1}));
     schedule.run();
-    schedule.finish();
-    RC_ASSERT(schedule.wrong_at_end() == "");
-    // Without a failure every close is orderly.
-    RC_ASSERT(schedule.end(0).closed_count == 1);
-    RC_ASSERT(schedule.end(1).closed_count == 1);
+    expect_orderly_end(schedule);
   });
 }
 
 BOOST_AUTO_TEST_CASE(every_operation_ends_once_when_the_connection_is_lost) {
   hold("transfers, endings, aborts, broken links", [] {
-    Schedule schedule(*shapes(4));
-    carry_out(schedule,
-              *many(rc::gen::weightedOneOf<Decision>({{60, transfers()}, {2, endings()}, {1, failures()}})));
+    Schedule schedule(draw_shape(4));
+    carry_out(schedule, draw_steps(kMessages, {60, 2, 1}));
     schedule.run();
     schedule.finish();
-    RC_ASSERT(schedule.wrong_at_end() == "");
+    EXS_HOLD_EMPTY(schedule.wrong_at_end());
   });
 }
 
 BOOST_AUTO_TEST_CASE(every_operation_ends_once_whichever_call_of_the_link_fails) {
   hold("transfers, one failing call", [] {
-    Schedule schedule(*shapes(4));
-    const auto decisions = *many(rc::gen::weightedOneOf<Decision>({{40, transfers()}, {1, endings()}}));
-    const auto end = *rc::gen::inRange(0U, 2U);
-    const auto call = *rc::gen::resize(100, rc::gen::inRange<std::uint64_t>(1, 80));
-    const bool link_goes = *rc::gen::arbitrary<bool>();
-    RC_ASSERT(schedule.start());
-    schedule.end(end).link->fail_call(call, link_goes ? ENOTCONN : ENOMEM);
-    for (const Decision& decision : decisions) {
-      schedule.carry_out(decision);
-      RC_ASSERT(schedule.wrong_so_far() == "");
-    }
-    schedule.run();
-    schedule.finish();
-    RC_ASSERT(schedule.end(0).is_over());
-    RC_ASSERT(schedule.end(1).is_over());
-    RC_ASSERT(schedule.end(0).sends_ended == schedule.end(0).sends.size());
-    RC_ASSERT(schedule.end(1).receives_ended == schedule.end(1).receives.size());
-    RC_ASSERT(schedule.wrong_so_far() == "");
+    Schedule schedule(draw_shape(4));
+    carry_out_with_failing_call(schedule, draw_steps(kMessages, {40, 1}));
+    EXS_HOLD(schedule.end(0).is_over());
+    EXS_HOLD(schedule.end(1).is_over());
+    EXS_HOLD(schedule.end(0).sends_ended == schedule.end(0).sends.size());
+    EXS_HOLD(schedule.end(1).receives_ended == schedule.end(1).receives.size());
+    EXS_HOLD_EMPTY(schedule.wrong_so_far());
   });
 }
 

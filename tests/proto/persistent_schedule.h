@@ -11,7 +11,9 @@
 namespace exs::proto {
 
 struct Action {
-  enum Kind {
+  // The number of posts: bytes. All else goes by the flags: how to post, which to cancel, which of the things that
+  // can happen.
+  enum Kind : unsigned {
     kStep,
     kSend,
     kReceive,
@@ -27,10 +29,6 @@ struct Action {
     kClose,
     kBreak,
   };
-  Kind kind = kStep;
-  unsigned end = 0;
-  unsigned number = 0;
-  unsigned size = 0;
 };
 
 // Lives as long as the schedule, so that whoever touches it late is seen.
@@ -75,17 +73,17 @@ class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
  public:
   explicit PersistentSchedule(const Shape& shape) : ScheduleRunner(shape, SocketKind::kMessage) {}
 
-  void carry_out(const Action& action) {
+  void carry_out(const Step& action) {
     AnyEnd& end = ends_[action.end];
     if (action.kind == Action::kStep) {
-      step(action.number);
+      step(action.flags);
     } else if (!end.is_over()) {
       act(end, action);
     }
     check();
   }
   // Posts on `bytes` of memory of its own; sends have a pattern that no other has.
-  AnyPosted& post(AnyEnd& end, Action::Kind kind, std::size_t bytes, unsigned number) {
+  AnyPosted& post(AnyEnd& end, unsigned kind, std::size_t bytes, unsigned flags) {
     AnyPosted& made = end.posted.emplace_back();
     const bool is_send = kind == Action::kSend || kind == Action::kSendAt || kind == Action::kPersistentSend;
     made.direction = is_send ? Direction::kSend : Direction::kReceive;
@@ -94,20 +92,20 @@ class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
     operation.memory = {made.memory.data(), bytes, {}};
     operation.tag.handle = &made;
     operation.persistent = kind == Action::kPersistentSend || kind == Action::kPersistentReceive;
-    operation.notify = operation.persistent && number % 2 == 0;
+    operation.notify = operation.persistent && flags % 2 == 0;
     operation.at_offset = kind == Action::kSendAt || kind == Action::kReceiveAt;
-    operation.offset = operation.at_offset ? number : 0;
-    operation.never_immediate = kind == Action::kSend && number % 3 == 0;
-    operation.more = kind == Action::kSend && number % 7 == 0;
-    if (!operation.persistent && number % 4 == 0) cut(made, number);
+    operation.offset = operation.at_offset ? flags : 0;
+    operation.never_immediate = kind == Action::kSend && flags % 3 == 0;
+    operation.more = kind == Action::kSend && flags % 7 == 0;
+    if (!operation.persistent && flags % 4 == 0) cut(made, flags);
     ScheduleRunner::post(end, made.direction, operation);
     return made;
   }
 
  private:
-  static void cut(AnyPosted& made, unsigned number) {
+  static void cut(AnyPosted& made, unsigned flags) {
     std::size_t start = 0;
-    for (std::size_t piece = number % 5; start < made.memory.size(); piece += 3) {
+    for (std::size_t piece = flags % 5; start < made.memory.size(); piece += 3) {
       const std::size_t bytes = std::min(piece, made.memory.size() - start);
       made.pieces.push_back({made.memory.data() + start, bytes, {}});
       start += bytes;
@@ -115,24 +113,24 @@ class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
     made.operation.vector = made.pieces;
     if (!made.pieces.empty()) made.operation.memory.address = nullptr;
   }
-  void act(AnyEnd& end, const Action& action) {
+  void act(AnyEnd& end, const Step& action) {
     Connection& connection = *end.connection;
     switch (action.kind) {
-      case Action::kCancel: return cancel(end, action.number);
+      case Action::kCancel: return cancel(end, action.flags);
       case Action::kProbe: return connection.probe();
       case Action::kFlush: return connection.flush();
       case Action::kShutdownSending: return connection.shutdown_sending();
       case Action::kShutdownReceiving: return connection.shutdown_receiving();
       case Action::kClose: return connection.close();
       case Action::kBreak: return break_links(ECONNRESET);
-      default: post(end, action.kind, action.size, action.number);
+      default: post(end, action.kind, action.number, action.flags);
     }
   }
-  void cancel(AnyEnd& end, unsigned number) {
-    const Direction direction = number % 2 == 0 ? Direction::kSend : Direction::kReceive;
+  void cancel(AnyEnd& end, unsigned flags) {
+    const Direction direction = flags % 2 == 0 ? Direction::kSend : Direction::kReceive;
     Selection selection;
-    if (number % 3 != 0 && !end.posted.empty()) {
-      selection = {false, &end.posted[number % end.posted.size()], UINT64_MAX};
+    if (flags % 3 != 0 && !end.posted.empty()) {
+      selection = {false, &end.posted[flags % end.posted.size()], UINT64_MAX};
     }
     const Cancelled cancelled = end.connection->cancel(direction, selection, ECANCELED);
     if (cancelled.begun > cancelled.matched) note("more begun than matched");

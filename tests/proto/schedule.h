@@ -10,7 +10,9 @@
 namespace exs::proto {
 
 struct Decision {
-  enum Kind {
+  // kStep's number: which of the things that can happen; that of posts: bytes; of kBreak: 0 orderly, else broken; of
+  // kStarve: steps
+  enum Kind : unsigned {
     kStep,
     kSend,
     kNormalSend,
@@ -22,10 +24,6 @@ struct Decision {
     kBreak,
     kStarve,  // the end takes in no completions for a while; the link goes on
   };
-  Kind kind = kStep;
-  unsigned end = 0;  // 0 initiator, 1 responder
-  // kStep: which of the things that can happen; posts: bytes; kBreak: 0 orderly, else broken; kStarve: steps
-  unsigned number = 0;
 };
 
 // An operation of the test, and what came of it.
@@ -68,7 +66,7 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
  public:
   explicit Schedule(const Shape& shape) : ScheduleRunner(shape, SocketKind::kMessage) {}
 
-  void carry_out(const Decision& decision) {
+  void carry_out(const Step& decision) {
     MessageEnd& end = ends_[decision.end];
     if (decision.kind == Decision::kStep) {
       step(decision.number);
@@ -115,7 +113,7 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
   }
 
  private:
-  void post(MessageEnd& end, Decision::Kind kind, std::size_t bytes) {
+  void post(MessageEnd& end, unsigned kind, std::size_t bytes) {
     const bool is_send = kind != Decision::kReceive;
     std::deque<Posted>& posted = is_send ? end.sends : end.receives;
     Posted& made = posted.emplace_back();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,10 +24,13 @@ struct Shape {
   std::uint64_t chunk_bytes = 16;
 };
 
-inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  return out << "credits " << shape.forth_credits << "/" << shape.back_credits << ", small "
-             << shape.small_bytes << ", reads " << shape.reads << ", chunk " << shape.chunk_bytes;
-}
+// A thing that a schedule does; what its number and flags mean is up to its kind.
+struct Step {
+  unsigned kind = 0;  // of the vocabulary of the schedule
+  unsigned end = 0;   // 0 initiator, 1 responder
+  unsigned number = 0;
+  unsigned flags = 0;
+};
 
 // What memory holds where no message was put, or after a send gave it back.
 inline constexpr std::byte kGuard{0xee};

@@ -13,7 +13,7 @@
 namespace exs::proto {
 
 struct StreamDecision {
-  enum Kind {
+  enum Kind : unsigned {
     kStep,
     kSend,
     kReceive,
@@ -29,10 +29,6 @@ struct StreamDecision {
     kBreak,  // 0 orderly, else broken
   };
   static constexpr unsigned kNormal = 1, kMore = 2, kWaitAll = 4;  // bits of `flags`; above them: pieces
-  Kind kind = kStep;
-  unsigned end = 0;  // 0 initiator, 1 responder
-  unsigned number = 0;
-  unsigned flags = 0;
 };
 
 struct StreamOperation {
@@ -94,7 +90,7 @@ class StreamSchedule final : public ScheduleRunner<StreamEnd> {
  public:
   explicit StreamSchedule(const Shape& shape) : ScheduleRunner(shape, SocketKind::kStream) {}
 
-  void carry_out(const StreamDecision& decision) {
+  void carry_out(const Step& decision) {
     StreamEnd& end = ends_[decision.end];
     if (decision.kind == StreamDecision::kStep) {
       step(decision.number);
@@ -148,7 +144,7 @@ class StreamSchedule final : public ScheduleRunner<StreamEnd> {
     }
   }
 
-  void act(StreamEnd& end, const StreamDecision& decision) {
+  void act(StreamEnd& end, const Step& decision) {
     Connection& connection = *end.connection;
     switch (decision.kind) {
       case StreamDecision::kSend:
@@ -165,7 +161,7 @@ class StreamSchedule final : public ScheduleRunner<StreamEnd> {
     }
   }
 
-  void post(StreamEnd& end, StreamDecision::Kind kind, std::size_t bytes, unsigned flags) {
+  void post(StreamEnd& end, unsigned kind, std::size_t bytes, unsigned flags) {
     const bool is_send = kind == StreamDecision::kSend;
     std::deque<StreamOperation>& posted = is_send ? end.sends : end.receives;
     StreamOperation& made = posted.emplace_back();
@@ -198,7 +194,7 @@ class StreamSchedule final : public ScheduleRunner<StreamEnd> {
     ScheduleRunner::post(end, is_send ? Direction::kSend : Direction::kReceive, operation);
   }
 
-  void cancel(StreamEnd& end, const StreamDecision& decision) {
+  void cancel(StreamEnd& end, const Step& decision) {
     const bool is_send = decision.flags % 2 == 1;
     std::deque<StreamOperation>& posted = is_send ? end.sends : end.receives;
     if (posted.empty()) return;

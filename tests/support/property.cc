@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include <cstdlib>
 #include <ostream>
 #include <utility>
 
@@ -66,6 +67,11 @@ Row numbers_of(const DrawnRow& row) {
 }
 
 }  // namespace
+
+PropertyDefaults::PropertyDefaults() {
+  setenv("RC_PARAMS", "seed=20250131 max_success=3000 max_size=100", 0);
+  setenv("EXS_LOG", "off", 0);
+}
 
 bool holds(const std::string& name, const std::function<void()>& property) {
   return rc::check(name, [&] { property(); });

@@ -28,6 +28,12 @@ bool holds(const std::string& name, const std::function<void()>& property);
 // Told when the property fails.
 void note_in_property(std::string_view text);
 
+// A fixture: the properties run on the same values everywhere unless RC_PARAMS says otherwise, and quietly, for the engine
+// logs a line for each protocol error.
+struct PropertyDefaults {
+  PropertyDefaults();
+};
+
 // --- values, drawn in a property ---
 std::uint64_t draw_bits(unsigned count);  // any number of 8, 16, 32 or 64 bits
 std::int64_t draw_between(std::int64_t from, std::int64_t end);

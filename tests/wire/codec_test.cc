@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "src/wire/codec.h"
-#include "tests/proto/property.h"
 #include "tests/support/property.h"
 
 using namespace exs;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "src/wire/paths.h"
-#include "tests/proto/property.h"
 #include "tests/support/property.h"
 
 using namespace exs;
