@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "perf": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
+    "tests": [""],  # all of it
 }
 # The registry is where the providers' names meet, and may see the front header of each. The tool that explains words
 # reasons, and looks at RDMA devices, as the library does; what measures the cost of a call looks inside.
@@ -50,8 +51,9 @@ ONLY_IN = {
     r"fmt/": ["src/base/log.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc"],
     r"isa-l": ["src/provider/iwarp/"],
-    r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/"],
+    r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
+    r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
 PURE = ["src/wire/", "src/proto/"]
@@ -107,7 +109,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "include", "tools", "perf", "examples")
+    files = [path for folder in ("src", "event", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)
