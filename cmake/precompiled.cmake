@@ -4,7 +4,7 @@ set(EXS_STANDARD_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <funct
   <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/core.h> <tl/expected.hpp>)
 
 if(EXS_SANITIZE)
-  set(EXS_PRECOMPILED_GROUPS library tests)
+  set(EXS_PRECOMPILED_GROUPS library tools_support tools tests)
 elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(EXS_PRECOMPILED_GROUPS tests)
 endif()
