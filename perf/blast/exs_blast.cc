@@ -2,8 +2,8 @@
 #include <array>
 
 #include "perf/blast/methods.h"
+#include "perf/support/benchmark.h"
 #include "perf/support/publisher.h"
-#include "perf/support/tool.h"
 
 namespace {
 
@@ -21,13 +21,14 @@ constexpr std::array kMethods{
 }  // namespace
 
 int main(int argc, char** argv) {
-  const perf::Tool tool{.name = "exs-blast",
-                        .summary = "throughput and processor time of transfers, between two processes",
-                        .id = perf::ToolId::blast,
-                        .default_port = 7471,
-                        .default_size_bytes = 64 * 1024,
-                        .default_depth = 8,
-                        .depth_is_an_option = true,
-                        .methods = kMethods};
-  return perf::run(tool, argc, argv);
+  const perf::Benchmark benchmark{
+      .name = "exs-blast",
+      .summary = "throughput and processor time of transfers, between two processes",
+      .id = perf::BenchmarkId::blast,
+      .default_port = 7471,
+      .default_size_bytes = 64 * 1024,
+      .default_depth = 8,
+      .depth_is_an_option = true,
+      .methods = kMethods};
+  return perf::run(benchmark, argc, argv);
 }

@@ -60,8 +60,8 @@ class Receiver {
 
   void handle(const exs_event_t& event) {
     if (event.exs_evt_errno != 0) {
-      tools::fail(tools::text("the connection broke after %llu messages",
-                              static_cast<unsigned long long>(results_.messages)),
+      tools::fail(tools::format("the connection broke after %llu messages",
+                                static_cast<unsigned long long>(results_.messages)),
                   event.exs_evt_errno);
     }
     if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left

@@ -72,7 +72,7 @@ bool Pipeline::carries_data(const exs_event_t& event) const {
 void Pipeline::check(const exs_event_t& event) const {
   if (event.exs_evt_errno != 0) {
     tools::fail(
-        tools::text("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
+        tools::format("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
         event.exs_evt_errno);
   }
   if (carries_data(event) && event.exs_evt_union.exs_evt_xfer.exs_evt_length != job_.size_bytes) {

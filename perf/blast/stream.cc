@@ -115,8 +115,8 @@ class Receiver {
 
   void handle(const exs_event_t& event) {
     if (event.exs_evt_errno != 0) {
-      tools::fail(tools::text("the connection broke after %llu bytes",
-                              static_cast<unsigned long long>(results_.bytes)),
+      tools::fail(tools::format("the connection broke after %llu bytes",
+                                static_cast<unsigned long long>(results_.bytes)),
                   event.exs_evt_errno);
     }
     if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left

@@ -75,9 +75,9 @@ class Client final : public Pipeline {
     const std::uint64_t expected = expected_[buffer]++;
     if (const std::uint64_t sequence = sequence_in(answer); sequence != expected) {
       const std::string fault =
-          tools::text("message %llu, from buffer %u, has sequence number %llu, not %llu",
-                      static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
-                      static_cast<unsigned long long>(sequence), static_cast<unsigned long long>(expected));
+          tools::format("message %llu, from buffer %u, has sequence number %llu, not %llu",
+                        static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
+                        static_cast<unsigned long long>(sequence), static_cast<unsigned long long>(expected));
       if (!job().verify) throw tools::Failure(fault);
       report(fault);
     }
@@ -85,9 +85,9 @@ class Client final : public Pipeline {
     const auto wrong =
         tools::first_wrong_byte(answer.subspan(kSequenceBytes), pattern_of(job(), buffer, expected));
     if (!wrong) return;
-    report(tools::text("message %llu, from buffer %u, is damaged from byte %llu on",
-                       static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
-                       static_cast<unsigned long long>(*wrong + kSequenceBytes)));
+    report(tools::format("message %llu, from buffer %u, is damaged from byte %llu on",
+                         static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
+                         static_cast<unsigned long long>(*wrong + kSequenceBytes)));
   }
 
   void handle_other(const exs_event_t& event) override {

@@ -16,7 +16,7 @@
 #include "src/api/library.h"
 #include "src/wire/paths.h"
 #include "tools/common/command_line.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 
 namespace call_cost {
 namespace {
@@ -228,7 +228,7 @@ int main(int argc, char** argv) {
     tools::CommandLine line("exs-call-cost", "what exs itself costs a message, without a network");
     line.add("--count", count, "Round trips").between(std::uint64_t{1}, UINT64_MAX);
     line.add("--size", bytes, "Bytes a message").between(std::uint64_t{0}, std::uint64_t{2048});
-    line.add_flag("--json", json, "Print one JSON object in place of a table");
+    line.add_json_flag(json);
     line.add_flag("--messages-only", messages_only, "The first figure alone: for a profiler");
     line.parse(argc, argv);
     return call_cost::run(count, bytes, json, messages_only);

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "perf/ping/methods.h"
+#include "perf/support/benchmark.h"
 #include "perf/support/publisher.h"
-#include "perf/support/tool.h"
 
 namespace {
 
@@ -18,13 +18,14 @@ constexpr std::array kMethods{
 }  // namespace
 
 int main(int argc, char** argv) {
-  const perf::Tool tool{.name = "exs-ping",
-                        .summary = "time of a transfer one way (half a round trip), between two processes",
-                        .id = perf::ToolId::ping,
-                        .default_port = 7472,
-                        .default_size_bytes = 64,
-                        .default_depth = 1,
-                        .depth_is_an_option = false,
-                        .methods = kMethods};
-  return perf::run(tool, argc, argv);
+  const perf::Benchmark benchmark{
+      .name = "exs-ping",
+      .summary = "time of a transfer one way (half a round trip), between two processes",
+      .id = perf::BenchmarkId::ping,
+      .default_port = 7472,
+      .default_size_bytes = 64,
+      .default_depth = 1,
+      .depth_is_an_option = false,
+      .methods = kMethods};
+  return perf::run(benchmark, argc, argv);
 }

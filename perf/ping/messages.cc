@@ -126,8 +126,9 @@ class Client {
   void verify(const exs_event_t& event, std::uint64_t n) {
     const auto wrong = tools::first_wrong_byte(perf::received(event), n);
     if (!wrong) return;
-    rounds_.report(tools::text("message %llu came back damaged, from byte %llu on",
-                               static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong)));
+    rounds_.report(tools::format("message %llu came back damaged, from byte %llu on",
+                                 static_cast<unsigned long long>(n),
+                                 static_cast<unsigned long long>(*wrong)));
   }
 
   Channel& channel_;

@@ -14,9 +14,9 @@ bool next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_
                            std::to_string(patience_ns / 1'000'000'000) + " s");
     }
     if (event.exs_evt_errno != 0) {
-      tools::fail(
-          tools::text("the connection broke after %llu messages", static_cast<unsigned long long>(messages)),
-          event.exs_evt_errno);
+      tools::fail(tools::format("the connection broke after %llu messages",
+                                static_cast<unsigned long long>(messages)),
+                  event.exs_evt_errno);
     }
   } while (event.exs_evt_type != EXS_EVT_RECV);
   return true;

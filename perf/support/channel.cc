@@ -38,8 +38,8 @@ Slots& Channel::make_slots(std::size_t size_bytes, std::size_t count, MemoryKind
   return *slots_;
 }
 
-void Channel::accept_data(std::uint32_t count, int socket_type, const Wishes& wishes) {
-  const Socket listener = listen_beside(socket_, socket_type, wishes);
+void Channel::accept_data(std::uint32_t count, int socket_type, const ConnectionOptions& options) {
+  const Socket listener = listen_beside(socket_, socket_type, options);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (exs_accept(listener.number(), nullptr, 0, queue_.handle(), nullptr) == -1)
       tools::fail("exs_accept", errno);
@@ -51,9 +51,10 @@ void Channel::accept_data(std::uint32_t count, int socket_type, const Wishes& wi
   }
 }
 
-void Channel::connect_data(std::uint16_t port, std::uint32_t count, int socket_type, const Wishes& wishes) {
+void Channel::connect_data(std::uint16_t port, std::uint32_t count, int socket_type,
+                           const ConnectionOptions& options) {
   for (std::uint32_t i = 0; i < count; ++i)
-    data_.push_back(connect_beside(socket_, port, socket_type, wishes, queue_));
+    data_.push_back(connect_beside(socket_, port, socket_type, options, queue_));
 }
 
 void Channel::allow_operations(std::uint32_t count) {

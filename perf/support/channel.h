@@ -42,8 +42,9 @@ class Channel {
   [[nodiscard]] Slots& slots() { return *slots_; }
   // The connections that carry the data beside this one: the server picks a port and answers with it, and the
   // client connects to it, one after the other.
-  void accept_data(std::uint32_t count, int socket_type, const Wishes& wishes);
-  void connect_data(std::uint16_t port, std::uint32_t count, int socket_type, const Wishes& wishes);
+  void accept_data(std::uint32_t count, int socket_type, const ConnectionOptions& options);
+  void connect_data(std::uint16_t port, std::uint32_t count, int socket_type,
+                    const ConnectionOptions& options);
   [[nodiscard]] std::span<const Socket> data() const { return data_; }
   void close_data() { data_.clear(); }
   // Makes room for `count` operations in each direction of each connection.

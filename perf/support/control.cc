@@ -64,7 +64,7 @@ std::string sentence_of(Verdict verdict) {
     case Verdict::accepted: return "accepted";
     case Verdict::malformed: return "malformed request";
     case Verdict::other_version: return "the other end speaks another version of the control messages";
-    case Verdict::other_tool:
+    case Verdict::other_benchmark:
       return "the server is that of the other tool: exs-blast and exs-ping do not mix";
     case Verdict::too_large: return "the buffers would take more than 1 GiB";
     case Verdict::no_memory: return "the server has no memory for the buffers";
@@ -79,7 +79,7 @@ std::array<std::byte, kRequestBytes> encode_request(const Job& job) {
   Writer writer(out);
   writer.u32(kMagic);
   writer.u16(kControlVersion);
-  for (const auto value : {static_cast<std::uint8_t>(job.tool), static_cast<std::uint8_t>(job.kind),
+  for (const auto value : {static_cast<std::uint8_t>(job.benchmark), static_cast<std::uint8_t>(job.kind),
                            static_cast<std::uint8_t>(job.wait), static_cast<std::uint8_t>(job.memory),
                            static_cast<std::uint8_t>(job.verify), std::uint8_t{0}}) {
     writer.u8(value);
@@ -91,15 +91,15 @@ std::array<std::byte, kRequestBytes> encode_request(const Job& job) {
   return out;
 }
 
-Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job& job) {
+Verdict decode_request(std::span<const std::byte> message, BenchmarkId expected, Job& job) {
   if (message.size() < kHeadBytes) return Verdict::malformed;
   Reader reader(message);
   if (reader.u32() != kMagic) return Verdict::malformed;
   if (reader.u16() != kControlVersion) return Verdict::other_version;
   if (message.size() != kRequestBytes) return Verdict::malformed;
   Job asked;
-  const std::uint8_t tool = reader.u8();
-  asked.tool = expected;
+  const std::uint8_t benchmark = reader.u8();
+  asked.benchmark = expected;
   asked.kind = static_cast<Kind>(reader.u8());
   asked.wait = static_cast<Wait>(reader.u8());
   asked.memory = static_cast<MemoryKind>(reader.u8());
@@ -111,7 +111,7 @@ Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job&
   const std::uint32_t zeros = reader.u32();
   asked.size_bytes = reader.u64();
   if (verify > 1 || zero != 0 || zeros != 0 || !in_range(asked)) return Verdict::malformed;
-  if (tool != static_cast<std::uint8_t>(expected)) return Verdict::other_tool;
+  if (benchmark != static_cast<std::uint8_t>(expected)) return Verdict::other_benchmark;
   if (buffers_bytes(asked) > kBuffersMaxBytes) return Verdict::too_large;
   job = asked;
   return Verdict::accepted;

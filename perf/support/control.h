@@ -3,7 +3,7 @@
 // For kinds that have connections of their own the server first answers with the port to make them to, and
 // accepts once they are there. Where buffers change hands, turns come between answer and results.
 //
-//   request  offset 0 magic "exsT"  4 u16 version  6 u8 tool  7 u8 kind  8 u8 wait  9 u8 memory  10 u8 verify
+//   request  offset 0 magic "exsT"  4 u16 version  6 u8 benchmark  7 u8 kind  8 u8 wait  9 u8 memory  10 u8 verify
 //            11 zero  12 u32 depth  16 u32 warm-up messages  20 zero (4)  24 u64 size in bytes
 //   answer   0 magic  4 u16 version  6 u16 verdict  8 u16 port  10 zero (6)
 //   turn     0 magic  4 u16 version  6 zero (2)  8 u32 buffer  12 zero (4)  16 u64 sequence number
@@ -33,7 +33,7 @@ enum class Verdict : std::uint16_t {
   accepted = 0,
   malformed = 1,  // not a request at all, or a field out of range
   other_version = 2,
-  other_tool = 3,
+  other_benchmark = 3,
   too_large = 4,  // the buffers
   no_memory = 5,
   connect = 6,  // so far accepted: connect to the port, and wait for another answer
@@ -47,7 +47,7 @@ std::string sentence_of(Verdict verdict);
 
 std::array<std::byte, kRequestBytes> encode_request(const Job& job);
 // Writes `job` only if it accepts.
-Verdict decode_request(std::span<const std::byte> message, ToolId expected, Job& job);
+Verdict decode_request(std::span<const std::byte> message, BenchmarkId expected, Job& job);
 
 std::array<std::byte, kAnswerBytes> encode_answer(const Answer& answer);
 // Throws Failure if this is no answer.

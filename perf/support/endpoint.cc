@@ -57,11 +57,11 @@ exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeou
   return event;
 }
 
-Wishes wishes_of_server(const std::string& provider) {
+ConnectionOptions server_options(const std::string& provider) {
   return {provider, EXS_SMALL_MAX, static_cast<int>(kCreditsMax)};
 }
 
-Wishes wishes_of_client(const std::string& provider, const Job& job) {
+ConnectionOptions client_options(const std::string& provider, const Job& job) {
   const std::size_t small_max_bytes = traits_of(job.kind).in_small_max
                                           ? std::max<std::size_t>(job.size_bytes, kSmallMaxDefaultBytes)
                                           : kSmallMaxDefaultBytes;

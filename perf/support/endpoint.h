@@ -40,23 +40,24 @@ class Queue {
   bool was_interrupted_ = false;
 };
 
-// Wishes of either end for its connections.
-struct Wishes {
+// What one end of a connection asks for.
+struct ConnectionOptions {
   std::string provider;
   std::size_t small_max_bytes;  // 0: the library's default
   int credits;
 };
 
-// A server leaves the choice to its clients: of two wishes the smaller one holds.
-Wishes wishes_of_server(const std::string& provider);
-Wishes wishes_of_client(const std::string& provider, const Job& job);
+// Both ends ask for a number and the smaller one applies, so a server asks for the most and its clients decide.
+ConnectionOptions server_options(const std::string& provider);
+ConnectionOptions client_options(const std::string& provider, const Job& job);
 
-Socket listen_on(const std::string& address, std::uint16_t port, const Wishes& wishes);
-Socket connect_to(const std::string& host, std::uint16_t port, const Wishes& wishes, Queue& queue);
+Socket listen_on(const std::string& address, std::uint16_t port, const ConnectionOptions& options);
+Socket connect_to(const std::string& host, std::uint16_t port, const ConnectionOptions& options,
+                  Queue& queue);
 // On the address of a connection's end, on a free port; and from its other end to there.
-Socket listen_beside(const Socket& connection, int socket_type, const Wishes& wishes);
-Socket connect_beside(const Socket& connection, std::uint16_t port, int socket_type, const Wishes& wishes,
-                      Queue& queue);
+Socket listen_beside(const Socket& connection, int socket_type, const ConnectionOptions& options);
+Socket connect_beside(const Socket& connection, std::uint16_t port, int socket_type,
+                      const ConnectionOptions& options, Queue& queue);
 // "127.0.0.1:7471".
 std::string local_name(const Socket& socket);
 std::string peer_name(const Socket& socket);

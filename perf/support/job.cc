@@ -8,7 +8,7 @@ std::uint32_t server_buffers(const Job& job) {
   // A ping has one message under way; the others are on the way back or wait to be filled.
   constexpr std::uint32_t kPingBuffers = 8;
   if (job.kind == Kind::persistent || job.kind == Kind::stream) return 1;
-  return job.tool == ToolId::ping ? kPingBuffers : job.depth;
+  return job.benchmark == BenchmarkId::ping ? kPingBuffers : job.depth;
 }
 
 std::uint64_t buffers_bytes(const Job& job) {

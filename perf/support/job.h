@@ -1,4 +1,4 @@
-// What is measured, and what came out: plain values that the tools and the control exchange share.
+// What is measured, and what came out: plain values that the benchmarks and the control exchange share.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace perf {
 
-enum class ToolId : std::uint8_t { blast = 1, ping = 2 };
+enum class BenchmarkId : std::uint8_t { blast = 1, ping = 2 };
 enum class Wait : std::uint8_t { adaptive = 0, notify = 1, busy = 2 };
 using tools::MemoryKind;
 
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kBuffersMaxBytes = std::uint64_t{1} << 30U;
 
 // What the client asks for. Both ends work by it.
 struct Job {
-  ToolId tool = ToolId::blast;
+  BenchmarkId benchmark = BenchmarkId::blast;
   Kind kind = Kind::normal;
   Wait wait = Wait::adaptive;
   MemoryKind memory = MemoryKind::plain;

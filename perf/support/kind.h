@@ -1,5 +1,5 @@
 // The kinds of transfer that can be measured. All that the tools share of a kind is its row in kind.cc; how a
-// tool does it is a Method (method.h) in that tool's table.
+// benchmark does it is a Method (method.h) in that benchmark's table.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct KindTraits {
   std::uint64_t size_min_bytes;
   std::uint64_t size_max_bytes;
   std::uint64_t sweep_max_bytes;
-  std::uint32_t depth_default;  // 0: the tool's
+  std::uint32_t depth_default;  // 0: the benchmark's
   std::uint32_t depth_max;
   const char*
       round_trip_key;  // JSON: under which a ping tells the whole of what it timed; nullptr: not at all

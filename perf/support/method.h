@@ -1,4 +1,4 @@
-// How one tool measures one kind: what each end does with its connections.
+// How one benchmark measures one kind: what each end does with its connections.
 #pragma once
 
 #include <optional>

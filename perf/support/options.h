@@ -9,16 +9,16 @@
 
 namespace perf {
 
-// What sets one tool apart from the other.
-struct Tool {
+// What differs between exs-blast and exs-ping.
+struct Benchmark {
   const char* name;
   const char* summary;
-  ToolId id;
+  BenchmarkId id;
   std::uint16_t default_port;
   std::uint64_t default_size_bytes;
   std::uint32_t default_depth;
   bool depth_is_an_option;
-  std::span<const Method> methods;  // one for each kind of the tool
+  std::span<const Method> methods;  // one for each kind that it measures
 };
 
 enum class Role : std::uint8_t { client, server, self };
@@ -36,7 +36,7 @@ struct Options {
   bool pin = true;
 };
 
-Options parse_options(const Tool& tool, int argc, const char* const* argv);
+Options parse_options(const Benchmark& benchmark, int argc, const char* const* argv);
 // By size: enough to settle, and no more than about 64 MiB.
 std::uint32_t warmup_messages_for(std::uint64_t size_bytes, std::uint64_t count);
 

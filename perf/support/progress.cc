@@ -24,11 +24,11 @@ void Progress::print(std::uint64_t start_ns, std::uint64_t at_ns, std::uint64_t 
   const double seconds = static_cast<double>(at_ns - start_ns) / static_cast<double>(tools::kNsPerSecond);
   const std::string goal =
       limit_.count > 0
-          ? tools::text("%.0f %%", 100 * static_cast<double>(messages) / static_cast<double>(limit_.count))
-          : tools::text("of %.0f s",
-                        static_cast<double>(limit_.time_ns) / static_cast<double>(tools::kNsPerSecond));
+          ? tools::format("%.0f %%", 100 * static_cast<double>(messages) / static_cast<double>(limit_.count))
+          : tools::format("of %.0f s",
+                          static_cast<double>(limit_.time_ns) / static_cast<double>(tools::kNsPerSecond));
   std::fprintf(stderr, "\r%.0f s (%s), %s messages\033[K", seconds, goal.c_str(),
-               tools::count_text(static_cast<double>(messages)).c_str());
+               tools::format_count(static_cast<double>(messages)).c_str());
 }
 
 }  // namespace perf

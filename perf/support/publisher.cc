@@ -77,8 +77,8 @@ void scrub(std::span<std::byte> buffer) {
 std::string fault_of_read(std::span<const std::byte> read, std::uint64_t n) {
   const auto wrong = tools::first_wrong_byte(read, kPublishedMessage);
   if (!wrong) return "";
-  return tools::text("message %llu, a read, is damaged from byte %llu on", static_cast<unsigned long long>(n),
-                     static_cast<unsigned long long>(*wrong));
+  return tools::format("message %llu, a read, is damaged from byte %llu on",
+                       static_cast<unsigned long long>(n), static_cast<unsigned long long>(*wrong));
 }
 
 }  // namespace perf

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 #include "tools/common/units.h"
 
 namespace perf {
@@ -47,19 +47,13 @@ Json::Object latencies(const tools::Histogram& round_trips, double share) {
           {"mean", us_of(round_trips.mean_ns(), share)}};
 }
 
-Json::Object object_of(const Tool& tool, const Measurement& measured) {
+Json::Object object_of(const Benchmark& benchmark, const Measurement& measured) {
   const Job& job = measured.job;
-  Json::Object out{{"tool", tool.name},
-                   {"version", exs_version_string()},
-                   {"provider", measured.provider},
-                   {"kind", name_of(job.kind)},
-                   {"wait", name_of(job.wait)},
-                   {"memory", name_of(job.memory)},
-                   {"pinned", measured.pinned},
-                   {"size_bytes", job.size_bytes},
-                   {"depth", job.depth},
-                   {"messages", measured.messages},
-                   {"seconds", measured.seconds}};
+  Json::Object out{
+      {"tool", benchmark.name},        {"version", exs_version_string()}, {"provider", measured.provider},
+      {"kind", name_of(job.kind)},     {"wait", name_of(job.wait)},       {"memory", name_of(job.memory)},
+      {"pinned", measured.pinned},     {"size_bytes", job.size_bytes},    {"depth", job.depth},
+      {"messages", measured.messages}, {"seconds", measured.seconds}};
   out.emplace_back("bytes_per_second", std::round(per_second(bytes_of(measured), measured.seconds)));
   out.emplace_back("messages_per_second",
                    to_tenths(per_second(static_cast<double>(measured.messages), measured.seconds)));
@@ -81,7 +75,8 @@ std::string verdict_of(const Measurement& measured) {
 
 }  // namespace
 
-Report::Report(const Tool& tool, bool json, bool sweep) : tool_(tool), json_(json), sweep_(sweep) {}
+Report::Report(const Benchmark& benchmark, bool json, bool sweep)
+    : benchmark_(benchmark), json_(json), sweep_(sweep) {}
 
 void Report::add(const Measurement& measured) {
   measurements_.push_back(measured);
@@ -94,17 +89,17 @@ void Report::add(const Measurement& measured) {
 void Report::finish() {
   if (!json_) return;
   Json::Array results;
-  for (const Measurement& measured : measurements_) results.emplace_back(object_of(tool_, measured));
+  for (const Measurement& measured : measurements_) results.emplace_back(object_of(benchmark_, measured));
   if (sweep_) {
     tools::print_json(
-        Json::Object{{"tool", tool_.name}, {"version", exs_version_string()}, {"sweep", results}});
+        Json::Object{{"tool", benchmark_.name}, {"version", exs_version_string()}, {"sweep", results}});
     return;
   }
   for (const Json& result : results) tools::print_json(result);
 }
 
 void Report::print_head(const Measurement& measured) {
-  std::printf("%s %s: provider %s, wait %s, memory %s, %s\n", tool_.name, exs_version_string(),
+  std::printf("%s %s: provider %s, wait %s, memory %s, %s\n", benchmark_.name, exs_version_string(),
               measured.provider.c_str(), name_of(measured.job.wait), name_of(measured.job.memory),
               measured.pinned ? "each end pinned to a core" : "not pinned");
   if (measured.round_trips) {
@@ -121,8 +116,8 @@ void Report::print_head(const Measurement& measured) {
 
 void Report::print_row(const Measurement& measured) const {
   const Job& job = measured.job;
-  const std::string size = tools::size_text(job.size_bytes);
-  const std::string messages = tools::count_text(static_cast<double>(measured.messages));
+  const std::string size = tools::format_size(job.size_bytes);
+  const std::string messages = tools::format_count(static_cast<double>(measured.messages));
   if (measured.round_trips) {
     const tools::Histogram& times = *measured.round_trips;
     std::printf("%-18s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8.0f %9.0f %8s\n", name_of(job.kind),
@@ -135,8 +130,8 @@ void Report::print_row(const Measurement& measured) const {
     std::printf(
         "%-18s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(), job.depth,
         messages.c_str(), measured.seconds,
-        tools::rate_text(per_second(bytes_of(measured), measured.seconds)).c_str(),
-        tools::count_text(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
+        tools::format_rate(per_second(bytes_of(measured), measured.seconds)).c_str(),
+        tools::format_count(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
         measured.sender_cpu_percent, measured.receiver_cpu_percent, verdict_of(measured).c_str());
   }
   std::fflush(stdout);

@@ -13,7 +13,7 @@ namespace perf {
 class Report {
  public:
   // A sweep's JSON object holds the others in the array "sweep".
-  Report(const Tool& tool, bool json, bool sweep);
+  Report(const Benchmark& benchmark, bool json, bool sweep);
   // A table's row is printed at once.
   void add(const Measurement& measured);
   void finish();
@@ -22,7 +22,7 @@ class Report {
   void print_head(const Measurement& measured);
   void print_row(const Measurement& measured) const;
 
-  const Tool tool_;
+  const Benchmark benchmark_;
   const bool json_;
   const bool sweep_;
   bool head_printed_ = false;

@@ -1,4 +1,4 @@
-// The server of either tool: one thread, with a queue of its own, for each client.
+// The server of either benchmark: one thread, with a queue of its own, for each client.
 //
 // Design notes
 //  1. A thread and a queue per client give each client the wait mode it asked for, and let nothing that one
@@ -27,8 +27,8 @@
 #include <set>
 #include <thread>
 
+#include "perf/support/benchmark.h"
 #include "perf/support/control.h"
-#include "perf/support/tool.h"
 #include "tools/common/failure.h"
 #include "tools/common/units.h"
 
@@ -40,10 +40,10 @@ constexpr std::size_t kSessionsMax = 256;
 
 class Server {
  public:
-  Server(const Tool& tool, const ServerSettings& settings)
-      : tool_(tool),
+  Server(const Benchmark& benchmark, const ServerSettings& settings)
+      : benchmark_(benchmark),
         settings_(settings),
-        listener_(listen_on(settings.address, settings.port, wishes_of_server(settings.provider))) {}
+        listener_(listen_on(settings.address, settings.port, server_options(settings.provider))) {}
 
   void start();
   void stop();
@@ -64,7 +64,7 @@ class Server {
   void join_finished();
   void say(const std::string& peer, const std::string& line) const;
 
-  const Tool& tool_;
+  const Benchmark& benchmark_;
   const ServerSettings settings_;
   Socket listener_;
   std::thread acceptor_;
@@ -102,7 +102,7 @@ void Server::accept_all() {
     } catch (const tools::Failure& failure) {
       const std::lock_guard guard(mutex_);
       if (stopping_) return;
-      std::fprintf(stderr, "%s: %s\n", tool_.name, failure.what());
+      std::fprintf(stderr, "%s: %s\n", benchmark_.name, failure.what());
       session.done = true;
       may_last = true;
     }
@@ -150,9 +150,9 @@ void Server::serve(Session& session, int descriptor) {
 
 void Server::serve_job(Channel& channel, const std::string& peer) {
   Job job;
-  Verdict verdict = decode_request(channel.receive_control("no request"), tool_.id, job);
-  const auto method = std::ranges::find(tool_.methods, job.kind, &Method::kind);
-  if (verdict == Verdict::accepted && method == tool_.methods.end()) verdict = Verdict::other_kind;
+  Verdict verdict = decode_request(channel.receive_control("no request"), benchmark_.id, job);
+  const auto method = std::ranges::find(benchmark_.methods, job.kind, &Method::kind);
+  if (verdict == Verdict::accepted && method == benchmark_.methods.end()) verdict = Verdict::other_kind;
   if (verdict != Verdict::accepted) {
     channel.send_control(encode_answer({verdict}));
     throw tools::Failure("refused: " + sentence_of(verdict));
@@ -164,7 +164,7 @@ void Server::serve_job(Channel& channel, const std::string& peer) {
     throw;
   }
   if (const std::uint32_t count = data_connections(job); count > 0) {
-    channel.accept_data(count, traits_of(job.kind).socket_type, wishes_of_server(settings_.provider));
+    channel.accept_data(count, traits_of(job.kind).socket_type, server_options(settings_.provider));
   }
   channel.allow_operations(job.depth + kSpareOperations);
   const PeerResults results = method->serve(channel, job);
@@ -175,15 +175,15 @@ void Server::serve_job(Channel& channel, const std::string& peer) {
     bytes_ += results.bytes;
   }
   const double seconds = static_cast<double>(results.wall_ns) / static_cast<double>(tools::kNsPerSecond);
-  say(peer,
-      tools::text("%s messages of %s, %s, wait %s%s",
-                  tools::count_text(static_cast<double>(results.messages)).c_str(),
-                  tools::size_text(job.size_bytes).c_str(),
-                  tools::rate_text(seconds > 0 ? static_cast<double>(results.bytes) / seconds : 0).c_str(),
-                  name_of(job.wait),
-                  results.wrong_messages > 0 ? ", DAMAGED"
-                  : job.verify               ? ", verified"
-                                             : ""));
+  say(peer, tools::format(
+                "%s messages of %s, %s, wait %s%s",
+                tools::format_count(static_cast<double>(results.messages)).c_str(),
+                tools::format_size(job.size_bytes).c_str(),
+                tools::format_rate(seconds > 0 ? static_cast<double>(results.bytes) / seconds : 0).c_str(),
+                name_of(job.wait),
+                results.wrong_messages > 0 ? ", DAMAGED"
+                : job.verify               ? ", verified"
+                                           : ""));
 }
 
 void Server::say(const std::string& peer, const std::string& line) const {
@@ -228,17 +228,17 @@ void announce(const ServerSettings& settings, const Server& server) {
 
 }  // namespace
 
-int run_server(const Tool& tool, const ServerSettings& settings) {
+int run_server(const Benchmark& benchmark, const ServerSettings& settings) {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   const Library library;
-  Server server(tool, settings);
+  Server server(benchmark, settings);
   server.start();
   announce(settings, server);
-  // A terminal sends SIGINT to both ends of --self; the client ends first and then stops its twin by SIGTERM.
+  // A terminal sends SIGINT to both ends of --self; the client ends first and then stops the server by SIGTERM.
   int signal = 0;
   do {
     sigwait(&stop, &signal);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tools/common/histogram.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 
 namespace perf {
 

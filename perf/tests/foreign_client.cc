@@ -42,7 +42,7 @@ std::vector<Case> cases() {
           {"zeros", std::vector<std::byte>(perf::kRequestBytes), Verdict::malformed},
           {"another magic", request_with(0, std::byte{'x'}), Verdict::malformed},
           {"another version", request_with(5, std::byte{9}), Verdict::other_version},
-          {"another tool", request_with(6, std::byte{7}), Verdict::other_tool},
+          {"another tool", request_with(6, std::byte{7}), Verdict::other_benchmark},
           {"an unknown kind", request_with(7, std::byte{9}), Verdict::malformed},
           {"an unknown wait mode", request_with(8, std::byte{3}), Verdict::malformed},
           {"a reserved byte", request_with(11, std::byte{1}), Verdict::malformed},
@@ -54,8 +54,7 @@ std::vector<Case> cases() {
 
 bool refused(const Case& tried, std::uint16_t port) {
   perf::Queue queue(perf::kEventBatch, perf::Wait::adaptive);
-  perf::Channel channel(perf::connect_to("127.0.0.1", port, perf::wishes_of_client("auto", {}), queue),
-                        queue);
+  perf::Channel channel(perf::connect_to("127.0.0.1", port, perf::client_options("auto", {}), queue), queue);
   channel.send_control(tried.message);
   const Verdict verdict = perf::decode_answer(channel.receive_control("no answer")).verdict;
   std::printf("%s: %s\n", tried.what, perf::sentence_of(verdict).c_str());
@@ -65,7 +64,7 @@ bool refused(const Case& tried, std::uint16_t port) {
 // A request that is in order, but of a kind that a ping server does not have.
 Case other_kind() {
   perf::Job job;
-  job.tool = perf::ToolId::ping;
+  job.benchmark = perf::BenchmarkId::ping;
   job.kind = perf::Kind::transaction;
   job.size_bytes = 64;
   const auto request = perf::encode_request(job);
@@ -84,7 +83,7 @@ int main(int argc, char** argv) try {
       std::all_of(all.begin(), all.end(), [&](const Case& tried) { return refused(tried, port); });
   // The last one says nothing at all.
   perf::Queue queue(perf::kEventBatch, perf::Wait::adaptive);
-  perf::connect_to("127.0.0.1", port, perf::wishes_of_client("auto", {}), queue).close();
+  perf::connect_to("127.0.0.1", port, perf::client_options("auto", {}), queue).close();
   return all_refused ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "foreign client: %s\n", error.what());

@@ -25,7 +25,7 @@
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 
 namespace {
 
@@ -59,12 +59,12 @@ int socket_type_of(const Lane& lane) {
   return lane.kind == Kind::stream ? SOCK_STREAM : SOCK_SEQPACKET;
 }
 
-perf::Wishes wishes_for(const Lane& lane, const std::string& provider) {
+perf::ConnectionOptions options_for(const Lane& lane, const std::string& provider) {
   perf::Job job;
   job.kind = lane.kind;
   job.size_bytes = lane.size_bytes;
   job.depth = kDepth;
-  return perf::wishes_of_client(provider, job);
+  return perf::client_options(provider, job);
 }
 
 void say(const Json::Object& line) {
@@ -180,10 +180,10 @@ class Server : public End {
   explicit Server(const std::string& provider) : End(provider) {
     Json::Array ports;
     for (const Lane& lane : kLanes) {
-      const perf::Wishes wishes = wishes_for(lane, provider_);
-      listeners_.push_back(listeners_.empty()
-                               ? perf::listen_on("127.0.0.1", 0, wishes)
-                               : perf::listen_beside(listeners_.front(), socket_type_of(lane), wishes));
+      const perf::ConnectionOptions connection_options = options_for(lane, provider_);
+      listeners_.push_back(listeners_.empty() ? perf::listen_on("127.0.0.1", 0, connection_options)
+                                              : perf::listen_beside(listeners_.front(), socket_type_of(lane),
+                                                                    connection_options));
       ports.emplace_back(perf::local_port(listeners_.back()));
       accept(listeners_.back());
     }
@@ -262,11 +262,11 @@ class Client : public End {
   void connect(char** ports) {
     std::vector<perf::Socket> sockets;
     for (std::size_t i = 0; i < kLanes.size(); ++i) {
-      const perf::Wishes wishes = wishes_for(kLanes[i], provider_);
+      const perf::ConnectionOptions connection_options = options_for(kLanes[i], provider_);
       const auto port = static_cast<std::uint16_t>(std::stoi(ports[i]));
-      sockets.push_back(
-          i == 0 ? perf::connect_to("127.0.0.1", port, wishes, queue_)
-                 : perf::connect_beside(sockets.front(), port, socket_type_of(kLanes[i]), wishes, queue_));
+      sockets.push_back(i == 0 ? perf::connect_to("127.0.0.1", port, connection_options, queue_)
+                               : perf::connect_beside(sockets.front(), port, socket_type_of(kLanes[i]),
+                                                      connection_options, queue_));
     }
     for (std::size_t i = 0; i < kLanes.size(); ++i) add(std::move(sockets[i]), kLanes[i]);
   }

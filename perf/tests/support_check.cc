@@ -82,15 +82,15 @@ void sizes_are_read_and_written() {
   for (const char* word : {"", "K", "1Q", "-1", "1.5K", "99999999999G", "12KK"}) {
     expect(throws<tools::UsageError>([&] { tools::parse_size(word); }), "no size: " + std::string(word));
   }
-  expect(tools::size_text(1) == "1 B" && tools::size_text(65536) == "64 KiB" &&
-             tools::size_text(1500) == "1500 B",
+  expect(tools::format_size(1) == "1 B" && tools::format_size(65536) == "64 KiB" &&
+             tools::format_size(1500) == "1500 B",
          "text");
-  expect(tools::rate_text(4.213e9) == "4.21 GB/s" && tools::rate_text(999.9e6) == "1.00 GB/s", "rates");
+  expect(tools::format_rate(4.213e9) == "4.21 GB/s" && tools::format_rate(999.9e6) == "1.00 GB/s", "rates");
 }
 
 void control_messages_survive_the_wire() {
   perf::Job job;
-  job.tool = perf::ToolId::ping;
+  job.benchmark = perf::BenchmarkId::ping;
   job.kind = perf::Kind::immediate;
   job.wait = perf::Wait::busy;
   job.memory = perf::MemoryKind::alloc;
@@ -98,9 +98,9 @@ void control_messages_survive_the_wire() {
   job.warmup_messages = 1000;
   job.size_bytes = 30000;
   perf::Job decoded;
-  expect(
-      perf::decode_request(perf::encode_request(job), perf::ToolId::ping, decoded) == perf::Verdict::accepted,
-      "request");
+  expect(perf::decode_request(perf::encode_request(job), perf::BenchmarkId::ping, decoded) ==
+             perf::Verdict::accepted,
+         "request");
   expect(perf::encode_request(decoded) == perf::encode_request(job), "all fields of a request");
   const perf::Answer answer =
       perf::decode_answer(perf::encode_answer({.verdict = perf::Verdict::connect, .port = 7471}));

@@ -46,7 +46,7 @@ EXCEPTIONS = {
 # Headers of others -> the only places that may include them.
 ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
-    r"nlohmann/": ["tools/common/report.cc"],
+    r"nlohmann/": ["tools/common/json.cc"],
     r"spdlog/": ["src/base/log.cc"],
     r"fmt/": ["src/base/log.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc"],

@@ -18,12 +18,12 @@ Option Option::between(double min, double max) const {
   return Option(option_->check(CLI::Range(min, max)));
 }
 
-Option Option::one_of(const std::vector<std::string>& words) const {
-  return Option(option_->check(CLI::IsMember(words)));
+Option Option::one_of(const std::vector<std::string>& values) const {
+  return Option(option_->check(CLI::IsMember(values)));
 }
 
-Option Option::one_of_in_any_case(const std::vector<std::string>& words) const {
-  return Option(option_->check(CLI::IsMember(words, CLI::ignore_case)));
+Option Option::one_of_in_any_case(const std::vector<std::string>& values) const {
+  return Option(option_->check(CLI::IsMember(values, CLI::ignore_case)));
 }
 
 Option Option::ipv4_address() const {
@@ -84,19 +84,29 @@ Option CommandLine::add_flag(const std::string& names, bool& target, const std::
   return Option(app_->add_flag(names, target, help));
 }
 
-Option CommandLine::add_choice(const std::string& names, const std::vector<std::string>& words,
+Option CommandLine::add_choice(const std::string& names, const std::vector<std::string>& values,
                                const std::function<void(std::size_t)>& choose, const std::string& help) {
-  const auto index_of = [words](const std::string& word) {
-    return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+  const auto index_of = [values](const std::string& word) {
+    return static_cast<std::size_t>(std::find(values.begin(), values.end(), word) - values.begin());
   };
   const auto chosen = [index_of, choose](const std::string& word) { choose(index_of(word)); };
-  const auto check = [index_of, words](const std::string& word) {
-    const bool known = index_of(word) < words.size();
-    return known ? std::string() : "\"" + word + "\" is none of " + CLI::detail::join(words, ", ");
+  const auto check = [index_of, values](const std::string& word) {
+    const bool known = index_of(word) < values.size();
+    return known ? std::string() : "\"" + word + "\" is none of " + CLI::detail::join(values, ", ");
   };
   return Option(app_->add_option_function<std::string>(names, chosen, help)
-                    ->type_name(CLI::detail::join(words, "|"))
+                    ->type_name(CLI::detail::join(values, "|"))
                     ->check(CLI::Validator(check, "")));
+}
+
+Option CommandLine::add_json_flag(bool& target) {
+  return add_flag("--json", target, "Print one JSON object in place of a table");
+}
+
+Option CommandLine::add_bind_address(std::string& target) {
+  return add("--bind", target, "IPv4 address of this machine that both ends use")
+      .ipv4_address()
+      .shows_default();
 }
 
 void CommandLine::parse(int argc, const char* const* argv) {

@@ -24,8 +24,8 @@ class Option {
   // Both bounds are allowed.
   Option between(std::uint64_t min, std::uint64_t max) const;
   Option between(double min, double max) const;
-  Option one_of(const std::vector<std::string>& words) const;
-  Option one_of_in_any_case(const std::vector<std::string>& words) const;
+  Option one_of(const std::vector<std::string>& values) const;
+  Option one_of_in_any_case(const std::vector<std::string>& values) const;
   Option ipv4_address() const;
   // --help shows this in place of the kind of value.
   Option value_name(const std::string& name) const;
@@ -57,9 +57,14 @@ class CommandLine {
   Option add(const std::string& names, std::uint64_t& target, const std::string& help);
   Option add(const std::string& names, double& target, const std::string& help);
   Option add_flag(const std::string& names, bool& target, const std::string& help);
-  // The value is one of `words`; `choose` is called with its index.
-  Option add_choice(const std::string& names, const std::vector<std::string>& words,
+  // The value is one of `values`; `choose` is called with its index.
+  Option add_choice(const std::string& names, const std::vector<std::string>& values,
                     const std::function<void(std::size_t)>& choose, const std::string& help);
+
+  // "--json", for one JSON object.
+  Option add_json_flag(bool& target);
+  // "--bind ADDRESS", of IPv4.
+  Option add_bind_address(std::string& target);
 
   // Throws Exit when --help or --version was all that was asked, or when the line is wrong and has been answered.
   void parse(int argc, const char* const* argv);

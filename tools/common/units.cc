@@ -19,7 +19,7 @@ std::string scaled(double value, const char* unit) {
     value /= 1000;
     ++step;
   }
-  return text("%.*f %s%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, kPrefixes[step], unit);
+  return format("%.*f %s%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, kPrefixes[step], unit);
 }
 
 unsigned shift_of(std::string_view suffix) {
@@ -35,11 +35,11 @@ unsigned shift_of(std::string_view suffix) {
 
 }  // namespace
 
-std::string text(const char* format, ...) {
+std::string format(const char* pattern, ...) {
   std::array<char, 1024> out{};
   va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(out.data(), out.size(), format, arguments);
+  va_start(arguments, pattern);
+  std::vsnprintf(out.data(), out.size(), pattern, arguments);
   va_end(arguments);
   return out.data();
 }
@@ -57,7 +57,7 @@ std::uint64_t parse_size(const std::string& word) {
   return value << shift;
 }
 
-std::string size_text(std::uint64_t size_bytes) {
+std::string format_size(std::uint64_t size_bytes) {
   constexpr std::array<const char*, 4> kUnits{"B", "KiB", "MiB", "GiB"};
   std::size_t step = 0;
   while (size_bytes >= 1024 && size_bytes % 1024 == 0 && step + 1 < kUnits.size()) {
@@ -67,11 +67,11 @@ std::string size_text(std::uint64_t size_bytes) {
   return std::to_string(size_bytes) + " " + kUnits[step];
 }
 
-std::string rate_text(double bytes_per_second) {
+std::string format_rate(double bytes_per_second) {
   return scaled(bytes_per_second, "B/s");
 }
 
-std::string count_text(double count) {
+std::string format_count(double count) {
   std::string out = scaled(count, "");
   if (out.back() == ' ') out.pop_back();
   return out;

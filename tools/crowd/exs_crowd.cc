@@ -1,8 +1,8 @@
 // exs-crowd: many connections to one server process at the same time, and what each of them costs it.
 //
-// The server is this process, so that it can count its own descriptors and memory. Every connection is
-// opened, then all of them exchange messages at once, then all are closed; the server looks at itself in
-// between.
+// The server is this process, so that it can count its own descriptors and memory. All connections are
+// opened, then all exchange messages at once, then all are closed; between these phases, while no bytes move,
+// the server measures itself.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -13,10 +13,12 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 #include "tools/common/units.h"
-#include "tools/crowd/crowd.h"
-#include "tools/crowd/process.h"
+#include "tools/crowd/client_process.h"
+#include "tools/crowd/echo_server.h"
+#include "tools/crowd/process_resources.h"
+#include "tools/crowd/settings.h"
 
 namespace crowd {
 namespace {
@@ -28,17 +30,17 @@ constexpr std::uint64_t kRoundsMax = 1000;
 constexpr std::uint64_t kProcessesMax = 64;
 constexpr std::uint64_t kSpareDescriptors = 64;  // the library's own and the program's
 constexpr double kKiB = 1024;
-// A sanitizer's allocator pads what is in use and keeps what is freed: its memory is not judged.
+// A sanitizer's allocator pads what is in use and keeps what is freed, so memory is not judged with it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kJudgesMemory = false;
+constexpr bool kMemoryIsJudged = false;
 #else
-constexpr bool kJudgesMemory = true;
+constexpr bool kMemoryIsJudged = true;
 #endif
-// What an open connection may cost the server. Of fewer connections the process's own beginnings are too
-// large a part.
+// The most memory of the server per open connection. It is judged from so many connections on: with fewer the
+// memory of the process itself is too large a part.
 constexpr std::uint64_t kBoundBytes = 24 * 1024;
 constexpr std::uint32_t kJudgedFrom = 100;
-// What the last round may have grown: a heap is never twice quite the same.
+// How much more memory the last round may take than the one before: the layout of a heap varies a little.
 constexpr std::int64_t kGrowthMaxBytes = 2 * 1024 * 1024;
 constexpr std::int64_t kGrowthMaxBytesEach = 256;
 
@@ -50,62 +52,62 @@ struct Round {
   ProcessMemory closed;  // all closed
 };
 
-struct Outcome {
+struct Results {
   std::string provider;
   std::vector<Round> rounds;
-  ProcessMemory before;  // one connection for each client process has come and gone
+  ProcessMemory before;  // after one connection of each client process was opened and closed
   std::size_t descriptors_before = 0;
   std::size_t descriptors_after = 0;
   std::size_t sockets_left = 0;
-  CrowdFaults faults;
+  ErrorCount errors;
 };
 
-class Crowd {
+class LoadTest {
  public:
-  explicit Crowd(const CrowdSettings& settings) : settings_(settings) {
+  explicit LoadTest(const Settings& settings) : settings_(settings) {
     for (std::uint32_t i = 0; i < settings.processes; ++i)
-      clients_.push_back(std::make_unique<CrowdClients>(settings));
+      clients_.push_back(std::make_unique<ClientProcess>(settings));
   }
 
-  Outcome run() {
+  Results run() {
     const exs::cpp::Library library;
-    CrowdServer server(settings_);
-    Outcome outcome;
-    pass(server, settings_.processes);
-    outcome.before = memory_of_process();
-    outcome.descriptors_before = open_descriptors();
+    EchoServer server(settings_);
+    Results results;
+    run_round(server, settings_.processes);
+    results.before = measure_memory();
+    results.descriptors_before = count_descriptors();
     for (std::uint32_t i = 0; i < settings_.rounds; ++i)
-      outcome.rounds.push_back(pass(server, settings_.connections));
-    outcome.descriptors_after = open_descriptors();
-    outcome.sockets_left = server.open_sockets();
-    outcome.provider = server.provider();
-    outcome.faults = server.faults();
-    for (const auto& process : clients_) outcome.faults.add(process->faults());
-    return outcome;
+      results.rounds.push_back(run_round(server, settings_.connections));
+    results.descriptors_after = count_descriptors();
+    results.sockets_left = server.open_sockets();
+    results.provider = server.provider();
+    results.errors = server.errors();
+    for (const auto& process : clients_) results.errors.add(process->errors());
+    return results;
   }
 
  private:
-  Round pass(CrowdServer& server, std::uint32_t connections) {
+  Round run_round(EchoServer& server, std::uint32_t connections) {
     Round round;
     server.reset();
-    round.connect_seconds = step(server, CrowdStep::connect, connections, connections, 0);
+    round.connect_seconds = run_phase(server, Phase::connect, connections, connections, 0);
     const std::uint64_t messages = std::uint64_t{connections} * settings_.pairs;
-    round.exchange_seconds = step(server, CrowdStep::exchange, connections, connections, messages);
-    round.open = memory_of_process();
-    round.close_seconds = step(server, CrowdStep::close, connections, 0, messages);
-    round.closed = memory_of_process();
+    round.exchange_seconds = run_phase(server, Phase::exchange, connections, connections, messages);
+    round.open = measure_memory();
+    round.close_seconds = run_phase(server, Phase::close, connections, 0, messages);
+    round.closed = measure_memory();
     return round;
   }
 
-  // Seconds that it took.
-  double step(CrowdServer& server, CrowdStep step, std::uint32_t connections, std::uint32_t open,
-              std::uint64_t echoed) {
+  // Returns how many seconds it took.
+  double run_phase(EchoServer& server, Phase phase, std::uint32_t connections, std::uint32_t open,
+                   std::uint64_t echoed) {
     tools::Stopwatch watch;
     watch.start();
     std::uint32_t left = connections;
     for (std::size_t i = 0; i < clients_.size(); ++i) {
       const auto share = left / static_cast<std::uint32_t>(clients_.size() - i);
-      clients_[i]->order(step, server.port(), share);
+      clients_[i]->start_phase(phase, server.port(), share);
       left -= share;
     }
     server.serve(clients_, open, echoed);
@@ -113,28 +115,29 @@ class Crowd {
     return tools::seconds_of(watch.wall_ns());
   }
 
-  const CrowdSettings& settings_;
-  std::vector<std::unique_ptr<CrowdClients>> clients_;
+  const Settings& settings_;
+  std::vector<std::unique_ptr<ClientProcess>> clients_;
 };
 
-// What came of it, as figures.
-struct Verdict {
-  Verdict(const CrowdSettings& settings, const Outcome& outcome) {
+// The figures of the last round, and whether they are within their bounds.
+struct Assessment {
+  Assessment(const Settings& settings, const Results& results) {
     const auto connections = static_cast<std::int64_t>(settings.connections);
     const auto more = [connections](std::uint64_t now, std::uint64_t then) {
       return (static_cast<std::int64_t>(now) - static_cast<std::int64_t>(then)) / connections;
     };
-    const Round& last = outcome.rounds.back();
-    resident_bytes = more(last.open.resident_bytes, outcome.before.resident_bytes);
-    anonymous_bytes = more(last.open.anonymous_bytes, outcome.before.anonymous_bytes);
-    if (outcome.rounds.size() > 1) {
-      grown_bytes = more(last.open.resident_bytes, outcome.rounds.end()[-2].open.resident_bytes);
+    const Round& last = results.rounds.back();
+    resident_bytes = more(last.open.resident_bytes, results.before.resident_bytes);
+    anonymous_bytes = more(last.open.anonymous_bytes, results.before.anonymous_bytes);
+    if (results.rounds.size() > 1) {
+      grown_bytes = more(last.open.resident_bytes, results.rounds.end()[-2].open.resident_bytes);
     }
-    if (kJudgesMemory && settings.connections >= kJudgedFrom)
+    if (kMemoryIsJudged && settings.connections >= kJudgedFrom)
       bound_is_met = resident_bytes <= static_cast<std::int64_t>(kBoundBytes);
-    nothing_is_left = outcome.sockets_left == 0 && outcome.descriptors_after == outcome.descriptors_before &&
-                      (!kJudgesMemory || grown_bytes <= kGrowthMaxBytesEach + kGrowthMaxBytes / connections);
-    is_good = bound_is_met.value_or(true) && nothing_is_left && outcome.faults.count == 0;
+    nothing_is_left =
+        results.sockets_left == 0 && results.descriptors_after == results.descriptors_before &&
+        (!kMemoryIsJudged || grown_bytes <= kGrowthMaxBytesEach + kGrowthMaxBytes / connections);
+    is_good = bound_is_met.value_or(true) && nothing_is_left && results.errors.count == 0;
   }
 
   // Of one connection.
@@ -146,9 +149,9 @@ struct Verdict {
   bool is_good = false;
 };
 
-void print_json(const CrowdSettings& settings, const Outcome& outcome, const Verdict& verdict) {
+void print_json(const Settings& settings, const Results& results, const Assessment& assessment) {
   tools::Json::Array rounds;
-  for (const Round& round : outcome.rounds) {
+  for (const Round& round : results.rounds) {
     rounds.emplace_back(tools::Json::Object{{"connect_seconds", round.connect_seconds},
                                             {"exchange_seconds", round.exchange_seconds},
                                             {"close_seconds", round.close_seconds},
@@ -158,79 +161,79 @@ void print_json(const CrowdSettings& settings, const Outcome& outcome, const Ver
   }
   tools::print_json(tools::Json::Object{{"tool", "exs-crowd"},
                                         {"version", exs_version_string()},
-                                        {"provider", outcome.provider},
+                                        {"provider", results.provider},
                                         {"connections", settings.connections},
                                         {"pairs", settings.pairs},
                                         {"size_bytes", settings.size_bytes},
                                         {"client_processes", settings.processes},
-                                        {"errors", outcome.faults.count},
-                                        {"first_error", outcome.faults.first},
-                                        {"resident_bytes_per_connection", verdict.resident_bytes},
-                                        {"anonymous_bytes_per_connection", verdict.anonymous_bytes},
+                                        {"errors", results.errors.count},
+                                        {"first_error", results.errors.first},
+                                        {"resident_bytes_per_connection", assessment.resident_bytes},
+                                        {"anonymous_bytes_per_connection", assessment.anonymous_bytes},
                                         {"bound_bytes_per_connection", kBoundBytes},
-                                        {"bound_met", verdict.bound_is_met},
-                                        {"grown_bytes_per_connection", verdict.grown_bytes},
-                                        {"exs_descriptors_left", outcome.sockets_left},
-                                        {"kernel_descriptors_before", outcome.descriptors_before},
-                                        {"kernel_descriptors_after", outcome.descriptors_after},
-                                        {"nothing_left", verdict.nothing_is_left},
-                                        {"before_resident_bytes", outcome.before.resident_bytes},
+                                        {"bound_met", assessment.bound_is_met},
+                                        {"grown_bytes_per_connection", assessment.grown_bytes},
+                                        {"exs_descriptors_left", results.sockets_left},
+                                        {"kernel_descriptors_before", results.descriptors_before},
+                                        {"kernel_descriptors_after", results.descriptors_after},
+                                        {"nothing_left", assessment.nothing_is_left},
+                                        {"before_resident_bytes", results.before.resident_bytes},
                                         {"rounds", rounds}});
 }
 
-void print_text(const CrowdSettings& settings, const Outcome& outcome, const Verdict& verdict) {
+void print_text(const Settings& settings, const Results& results, const Assessment& assessment) {
   std::printf(
       "exs-crowd %s: provider %s, %u connections to one server process, %u pairs of %u B on each, "
       "clients in %u processes\n",
-      exs_version_string(), outcome.provider.c_str(), settings.connections, settings.pairs,
+      exs_version_string(), results.provider.c_str(), settings.connections, settings.pairs,
       settings.size_bytes, settings.processes);
   std::printf("round  connect s  exchange s  pairs/s  close s  open: resident  closed: resident\n");
-  for (std::size_t i = 0; i < outcome.rounds.size(); ++i) {
-    const Round& round = outcome.rounds[i];
+  for (std::size_t i = 0; i < results.rounds.size(); ++i) {
+    const Round& round = results.rounds[i];
     const double pairs = static_cast<double>(settings.connections) * settings.pairs;
     std::printf("%5zu  %9.2f  %10.2f  %7s  %7.2f  %10.1f MiB  %12.1f MiB\n", i + 1, round.connect_seconds,
-                round.exchange_seconds, tools::count_text(pairs / round.exchange_seconds).c_str(),
+                round.exchange_seconds, tools::format_count(pairs / round.exchange_seconds).c_str(),
                 round.close_seconds, static_cast<double>(round.open.resident_bytes) / kKiB / kKiB,
                 static_cast<double>(round.closed.resident_bytes) / kKiB / kKiB);
   }
   std::printf(
       "server, memory per open connection: %.1f KiB resident, %.1f KiB of it anonymous; at most %g: %s\n",
-      static_cast<double>(verdict.resident_bytes) / kKiB, static_cast<double>(verdict.anonymous_bytes) / kKiB,
-      kBoundBytes / kKiB,
-      !verdict.bound_is_met   ? "not judged"
-      : *verdict.bound_is_met ? "met"
-                              : "missed");
-  if (outcome.rounds.size() > 1) {
+      static_cast<double>(assessment.resident_bytes) / kKiB,
+      static_cast<double>(assessment.anonymous_bytes) / kKiB, kBoundBytes / kKiB,
+      !assessment.bound_is_met   ? "not judged"
+      : *assessment.bound_is_met ? "met"
+                                 : "missed");
+  if (results.rounds.size() > 1) {
     std::printf("server, grown in the last round: %.2f KiB a connection\n",
-                static_cast<double>(verdict.grown_bytes) / kKiB);
+                static_cast<double>(assessment.grown_bytes) / kKiB);
   }
   std::printf("server, after closing: %zu exs descriptors left; %zu kernel descriptors, %zu before: %s\n",
-              outcome.sockets_left, outcome.descriptors_after, outcome.descriptors_before,
-              verdict.nothing_is_left ? "nothing left" : "something is left");
-  std::printf("errors: %llu\n", static_cast<unsigned long long>(outcome.faults.count));
+              results.sockets_left, results.descriptors_after, results.descriptors_before,
+              assessment.nothing_is_left ? "nothing left" : "something is left");
+  std::printf("errors: %llu\n", static_cast<unsigned long long>(results.errors.count));
 }
 
-// What this machine cannot do is said before it is tried.
-void check_room(const CrowdSettings& settings) {
+// Throws Failure if this machine does not allow so many connections.
+void check_limits(const Settings& settings) {
   const std::uint64_t allowed = raise_descriptor_limit();
   if (settings.connections + kSpareDescriptors > allowed) {
-    throw tools::Failure(tools::text(
+    throw tools::Failure(tools::format(
         "%u connections need %llu descriptors in the server and this process may have %llu: raise "
         "the hard limit (ulimit -Hn, LimitNOFILE= of a service) or give --connections %llu",
         settings.connections, static_cast<unsigned long long>(settings.connections + kSpareDescriptors),
         static_cast<unsigned long long>(allowed),
         static_cast<unsigned long long>(allowed > kSpareDescriptors ? allowed - kSpareDescriptors : 1)));
   }
-  if (settings.connections > local_ports()) {
+  if (settings.connections > count_local_ports()) {
     throw tools::Failure(
-        tools::text("%u connections to one port need as many local ports and this machine has %llu: widen "
-                    "net.ipv4.ip_local_port_range (sysctl)",
-                    settings.connections, static_cast<unsigned long long>(local_ports())));
+        tools::format("%u connections to one port need as many local ports and this machine has %llu: widen "
+                      "net.ipv4.ip_local_port_range (sysctl)",
+                      settings.connections, static_cast<unsigned long long>(count_local_ports())));
   }
 }
 
-CrowdSettings parse(int argc, const char* const* argv) {
-  CrowdSettings settings;
+Settings parse(int argc, const char* const* argv) {
+  Settings settings;
   const std::uint64_t one = 1;
   tools::CommandLine line("exs-crowd",
                           "many connections to one server process at once, and what each costs it");
@@ -250,27 +253,25 @@ CrowdSettings parse(int argc, const char* const* argv) {
       .between(one, kProcessesMax)
       .shows_default();
   line.add("--provider", settings.provider, "Provider of both ends").shows_default();
-  line.add("--bind", settings.address, "IPv4 address of this machine that both ends use")
-      .ipv4_address()
-      .shows_default();
+  line.add_bind_address(settings.address);
   line.add_flag("--flip", settings.flip,
                 "Spoil a byte of one request of each process on purpose, to see that it is found");
-  line.add_flag("--json", settings.json, "Print one JSON object in place of a table");
+  line.add_json_flag(settings.json);
   line.parse(argc, argv);
   if (settings.processes > settings.connections)
     throw tools::UsageError("--processes must be no more than --connections");
   return settings;
 }
 
-int run(const CrowdSettings& settings) {
-  check_room(settings);
+int run(const Settings& settings) {
+  check_limits(settings);
   tools::catch_interrupts();
-  const Outcome outcome = Crowd(settings).run();
-  const Verdict verdict(settings, outcome);
-  (settings.json ? print_json : print_text)(settings, outcome, verdict);
-  if (outcome.faults.count > 0)
-    std::fprintf(stderr, "exs-crowd: the first error: %s\n", outcome.faults.first.c_str());
-  return verdict.is_good ? 0 : 1;
+  const Results results = LoadTest(settings).run();
+  const Assessment assessment(settings, results);
+  (settings.json ? print_json : print_text)(settings, results, assessment);
+  if (results.errors.count > 0)
+    std::fprintf(stderr, "exs-crowd: the first error: %s\n", results.errors.first.c_str());
+  return assessment.is_good ? 0 : 1;
 }
 
 }  // namespace

@@ -30,20 +30,20 @@ int read_word_of(pid_t process) {
 }
 
 // A child that does nothing, for as long as this lives.
-class Sleeper {
+class IdleChild {
  public:
-  Sleeper() : pid_(::fork()) {
+  IdleChild() : pid_(::fork()) {
     if (pid_ == -1) tools::fail("cannot fork", errno);
     if (pid_ != 0) return;
     for (;;) ::pause();
   }
-  ~Sleeper() {
+  ~IdleChild() {
     ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, nullptr, 0) == -1 && errno == EINTR) {
     }
   }
-  Sleeper(const Sleeper&) = delete;
-  Sleeper& operator=(const Sleeper&) = delete;
+  IdleChild(const IdleChild&) = delete;
+  IdleChild& operator=(const IdleChild&) = delete;
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
@@ -61,52 +61,52 @@ const char* meaning_of(std::int64_t scope) {
 
 }  // namespace
 
-Fact look_at_seccomp() {
-  Fact fact("seccomp");
+CheckResult check_seccomp() {
+  CheckResult result("seccomp");
   const bool filtered = is_filtered();
-  const std::string filters = own_status("Seccomp_filters");
-  fact.text = filtered ? tools::text("%s filters in force: system calls may be refused",
-                                     filters.empty() ? "some" : filters.c_str())
-                       : "no filter in force";
-  fact.values = {{"filtered", filtered}, {"no_new_privileges", own_status("NoNewPrivs") == "1"}};
-  return fact;
+  const std::string filters = read_own_status("Seccomp_filters");
+  result.text = filtered ? tools::format("%s filters in force: system calls may be refused",
+                                         filters.empty() ? "some" : filters.c_str())
+                         : "no filter in force";
+  result.values = {{"filtered", filtered}, {"no_new_privileges", read_own_status("NoNewPrivs") == "1"}};
+  return result;
 }
 
-Fact look_at_ptrace_scope() {
-  Fact fact("ptrace_scope");
-  const auto scope = first_number("/proc/sys/kernel/yama/ptrace_scope");
+CheckResult check_ptrace_scope() {
+  CheckResult result("ptrace_scope");
+  const auto scope = read_first_number("/proc/sys/kernel/yama/ptrace_scope");
   const bool dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
-  fact.concerns = {"shm"};
-  fact.text = scope ? tools::text("kernel.yama.ptrace_scope=%lld: %s", static_cast<long long>(*scope),
-                                  meaning_of(*scope))
-                    : std::string("no yama: ") + meaning_of(0);
-  if (!dumpable) fact.text += "; this process is not dumpable, others of its user may not read it";
-  fact.values = {{"yama_scope", scope}, {"dumpable", dumpable}};
-  return fact;
+  result.concerns = {"shm"};
+  result.text = scope ? tools::format("kernel.yama.ptrace_scope=%lld: %s", static_cast<long long>(*scope),
+                                      meaning_of(*scope))
+                      : std::string("no yama: ") + meaning_of(0);
+  if (!dumpable) result.text += "; this process is not dumpable, others of its user may not read it";
+  result.values = {{"yama_scope", scope}, {"dumpable", dumpable}};
+  return result;
 }
 
 // A child stands for any process of the same user when it reads its parent; the other way round yama allows
 // more.
-Fact look_at_process_vm() {
+CheckResult check_process_vm() {
   shared_word = kWord;
   const pid_t self = ::getpid();
-  const Trial of_other = try_out([self] { return read_word_of(self); });
-  const Sleeper child;
-  const Trial of_child = try_out([] { return read_word_of(::getpid()); });
-  Fact fact("process_vm_readv");
-  fact.concerns = {"shm"};
+  const Trial of_other = try_in_child([self] { return read_word_of(self); });
+  const IdleChild child;
+  const Trial of_child = try_in_child([] { return read_word_of(::getpid()); });
+  CheckResult result("process_vm_readv");
+  result.concerns = {"shm"};
   // A filter that kills would kill this process too: what a child could not do with itself is not tried here.
   const int error = of_child.worked() ? read_word_of(child.pid()) : of_child.error;
-  fact.values = {{"other_process", of_other.worked()}, {"child_process", of_child.worked() && error == 0}};
+  result.values = {{"other_process", of_other.worked()}, {"child_process", of_child.worked() && error == 0}};
   if (of_other.worked()) {
-    fact.text = "processes of this user read each other";
-    return fact;
+    result.text = "processes of this user read each other";
+    return result;
   }
-  fact.verdict = Verdict::limited;
-  fact.reason = exs::ReasonCode::kNoPtrace;
-  fact.text =
-      "process_vm_readv of another process: " + of_other.words() + "; data are copied through the rings";
-  return fact;
+  result.verdict = Verdict::limited;
+  result.reason = exs::ReasonCode::kNoPtrace;
+  result.text = "process_vm_readv of another process: " + of_other.description() +
+                "; data are copied through the rings";
+  return result;
 }
 
 }  // namespace explain

@@ -1,7 +1,5 @@
 #include "tools/explain/connection.h"
 
-#include <netdb.h>
-
 #include <cerrno>
 #include <chrono>
 #include <exs/exs.hpp>
@@ -9,6 +7,7 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/sockets.h"
 
 namespace explain {
 namespace {
@@ -17,19 +16,7 @@ using exs::cpp::Address;
 using exs::cpp::Queue;
 using exs::cpp::Socket;
 
-constexpr int kSpareMs = 5000;  // the library keeps the limit itself
-
-Address resolve(const Target& target) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int error = ::getaddrinfo(target.host.c_str(), std::to_string(target.port).c_str(), &hints, &list);
-  if (error != 0) throw tools::Failure("no address for \"" + target.host + "\": " + ::gai_strerror(error));
-  const Address first(list->ai_addr, list->ai_addrlen);
-  ::freeaddrinfo(list);
-  return first;
-}
+constexpr int kSpareMs = 5000;  // the library applies the limit; this wait only outlasts it
 
 Socket open_socket(int family, int type, const Target& target) {
   Socket socket = tools::try_to("cannot open a socket", [&] { return Socket::create(type, family); });
@@ -56,9 +43,9 @@ int connect_socket(Socket& socket, const Address& address, const Queue& queue, i
   return taken.events.empty() ? ETIMEDOUT : event.exs_evt_errno;
 }
 
-Connected connect_once(const Target& target, const Address& address, int type, const Queue& queue) {
+ConnectResult connect_once(const Target& target, const Address& address, int type, const Queue& queue) {
   Socket socket = open_socket(address.family(), type, target);
-  Connected outcome;
+  ConnectResult outcome;
   outcome.address = address.text();
   tools::Stopwatch watch;
   watch.start();
@@ -89,13 +76,13 @@ Target parse_target(const std::string& word) {
   return target;
 }
 
-Connected connect_to(const Target& target) {
-  const Address address = resolve(target);
+ConnectResult connect_to(const Target& target) {
+  const Address address = tools::resolve(target.host, target.port);
   const exs::cpp::Library library;
   const Queue queue(4);
   queue.set(EXS_QATTR_WAIT, EXS_WAIT_NOTIFY);
-  Connected outcome = connect_once(target, address, SOCK_SEQPACKET, queue);
-  // Whether the server speaks in messages or in bytes makes no difference here.
+  ConnectResult outcome = connect_once(target, address, SOCK_SEQPACKET, queue);
+  // The server listens for byte streams, not for messages.
   if (outcome.error == EPROTOTYPE) outcome = connect_once(target, address, SOCK_STREAM, queue);
   return outcome;
 }

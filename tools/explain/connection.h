@@ -19,7 +19,7 @@ struct Target {
 // "HOST:PORT" or "[V6]:PORT". Throws tools::UsageError.
 Target parse_target(const std::string& word);
 
-struct Connected {
+struct ConnectResult {
   int error = 0;         // errno of the connect; 0: it came up, and has been closed again
   std::string address;   // of the peer, in numbers
   std::string provider;  // empty: none
@@ -27,6 +27,6 @@ struct Connected {
   std::vector<exs_reason_t> reasons;
 };
 // Throws tools::Failure when it could not even be tried.
-Connected connect_to(const Target& target);
+ConnectResult connect_to(const Target& target);
 
 }  // namespace explain

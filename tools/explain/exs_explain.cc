@@ -1,5 +1,4 @@
-// exs-explain: what this machine can do for exs; or why a connection is carried by the provider that carries
-// it.
+// exs-explain: what this machine allows exs to do, or why a connection uses its provider.
 #include <exs/exs.hpp>
 #include <string>
 
@@ -43,10 +42,10 @@ std::string providers_of_build() {
 }
 
 int explain_machine(const Settings& settings) {
-  Machine machine{look_at_machine(), {}};
+  Machine machine{check_machine(), {}};
   machine.providers = providers_of_build();
   print(machine, settings.json);
-  return is_well(machine) ? 0 : 1;
+  return is_usable(machine) ? 0 : 1;
 }
 
 int explain_connection(const Settings& settings) {
@@ -54,7 +53,7 @@ int explain_connection(const Settings& settings) {
   Target target = parse_target(settings.target);
   target.provider = settings.provider;
   target.limit_ms = static_cast<int>(settings.limit_seconds * kMsPerSecond);
-  const Connected connected = connect_to(target);
+  const ConnectResult connected = connect_to(target);
   print(connected, settings.target, settings.json);
   return connected.error == 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// Whether this process may use an io_uring, and who says no.
+// Whether this process may use an io_uring, and what refuses it.
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSysctl = "/proc/sys/kernel/io_uring_disabled";
 
-// As the library does it, and one call into the ring: a filter may allow the one and not the other.
+// Sets the ring up as the library does and enters it once: a filter may allow the one call and not the other.
 int use_ring() {
   io_uring_params parameters{};
   parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
@@ -24,10 +24,10 @@ int use_ring() {
   return 0;
 }
 
-std::string who_refuses(const Trial& trial, std::int64_t disabled) {
+std::string cause_of_refusal(const Trial& trial, std::int64_t disabled) {
   if (trial.signal != 0) return "a seccomp filter";
   if (trial.error == EPERM && disabled > 0)
-    return tools::text("kernel.io_uring_disabled=%lld", static_cast<long long>(disabled));
+    return tools::format("kernel.io_uring_disabled=%lld", static_cast<long long>(disabled));
   if (trial.error == EINVAL) return "Linux 6.1 or newer is needed";
   if (is_filtered()) return "probably the seccomp filter";
   return trial.error == ENOSYS ? "this kernel has none" : "the kernel, or a security module";
@@ -35,21 +35,21 @@ std::string who_refuses(const Trial& trial, std::int64_t disabled) {
 
 }  // namespace
 
-Fact look_at_io_uring() {
-  const Trial trial = try_out(use_ring);
-  const auto disabled = first_number(kSysctl);
-  Fact fact("io_uring");
-  fact.concerns = {"iwarp"};
-  fact.values = {{"allowed", trial.worked()}, {"disabled_sysctl", disabled}};
+CheckResult check_io_uring() {
+  const Trial trial = try_in_child(use_ring);
+  const auto disabled = read_first_number(kSysctl);
+  CheckResult result("io_uring");
+  result.concerns = {"iwarp"};
+  result.values = {{"allowed", trial.worked()}, {"disabled_sysctl", disabled}};
   if (trial.worked()) {
-    fact.text = "io_uring_setup and io_uring_enter work";
-    return fact;
+    result.text = "io_uring_setup and io_uring_enter work";
+    return result;
   }
-  fact.verdict = Verdict::limited;
-  fact.reason = exs::ReasonCode::kNoIoUring;
-  fact.text = "io_uring: " + trial.words() + " (" + who_refuses(trial, disabled.value_or(0)) +
-              "); iwarp goes on with epoll";
-  return fact;
+  result.verdict = Verdict::limited;
+  result.reason = exs::ReasonCode::kNoIoUring;
+  result.text = "io_uring: " + trial.description() + " (" + cause_of_refusal(trial, disabled.value_or(0)) +
+                "); iwarp goes on with epoll";
+  return result;
 }
 
 }  // namespace explain

@@ -13,21 +13,21 @@
 
 namespace explain {
 
-std::optional<std::string> first_line(const std::string& path) {
+std::optional<std::string> read_first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
   return line;
 }
 
-std::optional<std::int64_t> first_number(const std::string& path) {
+std::optional<std::int64_t> read_first_number(const std::string& path) {
   std::ifstream file(path);
   std::int64_t number = 0;
   if (!(file >> number)) return std::nullopt;
   return number;
 }
 
-std::string own_status(const std::string& key) {
+std::string read_own_status(const std::string& key) {
   std::ifstream file("/proc/self/status");
   std::string line;
   while (std::getline(file, line)) {
@@ -44,15 +44,15 @@ std::uint64_t namespace_inode(const std::string& kind) {
 }
 
 bool is_filtered() {
-  return own_status("Seccomp") == "2";
+  return read_own_status("Seccomp") == "2";
 }
 
-std::string Trial::words() const {
+std::string Trial::description() const {
   if (signal != 0) return std::string("killed by SIG") + sigabbrev_np(signal);
   return std::strerror(error);
 }
 
-Trial try_out(const std::function<int()>& body) {
+Trial try_in_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == -1) tools::fail("cannot fork", errno);
   if (child == 0) ::_exit(body());  // every errno fits in an exit status

@@ -25,68 +25,68 @@ const char* name_of(Verdict verdict) {
   return "unknown";
 }
 
-Fact look_at_host() {
+CheckResult check_host() {
   utsname kernel{};
   ::uname(&kernel);
-  const std::string boot = first_line("/proc/sys/kernel/random/boot_id").value_or("unknown");
+  const std::string boot = read_first_line("/proc/sys/kernel/random/boot_id").value_or("unknown");
   const unsigned processors = std::thread::hardware_concurrency();
-  Fact fact("host");
-  fact.text = tools::text("%s %s on %s, %u processors, boot id %s", kernel.sysname, kernel.release,
-                          kernel.machine, processors, boot.c_str());
-  fact.values = {{"kernel", kernel.release}, {"boot_id", boot}, {"processors", processors}};
-  return fact;
+  CheckResult result("host");
+  result.text = tools::format("%s %s on %s, %u processors, boot id %s", kernel.sysname, kernel.release,
+                              kernel.machine, processors, boot.c_str());
+  result.values = {{"kernel", kernel.release}, {"boot_id", boot}, {"processors", processors}};
+  return result;
 }
 
-Fact look_at_user() {
-  Fact fact("user");
-  fact.text = tools::text("user %u, effective %u: a peer on this host must be the same for shm", ::getuid(),
-                          ::geteuid());
-  fact.concerns = {"shm"};
-  fact.values = {{"user_id", ::getuid()}, {"effective_user_id", ::geteuid()}};
-  return fact;
+CheckResult check_user() {
+  CheckResult result("user");
+  result.text = tools::format("user %u, effective %u: a peer on this host must be the same for shm",
+                              ::getuid(), ::geteuid());
+  result.concerns = {"shm"};
+  result.values = {{"user_id", ::getuid()}, {"effective_user_id", ::geteuid()}};
+  return result;
 }
 
-Fact look_at_namespace(const char* kind, const char* name) {
-  Fact fact(name);
+CheckResult check_namespace(const char* kind, const char* name) {
+  CheckResult result(name);
   const std::uint64_t inode = namespace_inode(kind);
-  fact.text = tools::text("%s:[%llu]", kind, static_cast<unsigned long long>(inode));
-  fact.concerns = {"shm"};
-  fact.values = {{"inode", inode}};
-  return fact;
+  result.text = tools::format("%s:[%llu]", kind, static_cast<unsigned long long>(inode));
+  result.concerns = {"shm"};
+  result.values = {{"inode", inode}};
+  return result;
 }
 
-Fact look_at_descriptors() {
+CheckResult check_descriptors() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  Fact fact("descriptors");
-  fact.text = tools::text("%llu, at most %llu (ulimit -n, -Hn); a connection takes one",
-                          static_cast<unsigned long long>(limit.rlim_cur),
-                          static_cast<unsigned long long>(limit.rlim_max));
-  fact.concerns = {"iwarp", "shm"};
-  fact.values = {{"soft_limit", limit.rlim_cur}, {"hard_limit", limit.rlim_max}};
+  CheckResult result("descriptors");
+  result.text = tools::format("%llu, at most %llu (ulimit -n, -Hn); a connection takes one",
+                              static_cast<unsigned long long>(limit.rlim_cur),
+                              static_cast<unsigned long long>(limit.rlim_max));
+  result.concerns = {"iwarp", "shm"};
+  result.values = {{"soft_limit", limit.rlim_cur}, {"hard_limit", limit.rlim_max}};
   if (limit.rlim_cur < kDescriptorsFew) {
-    fact.verdict = Verdict::limited;
-    fact.reason = exs::ReasonCode::kNoDescriptors;
+    result.verdict = Verdict::limited;
+    result.reason = exs::ReasonCode::kNoDescriptors;
   }
-  return fact;
+  return result;
 }
 
-std::vector<Fact> look_at_machine() {
-  return {look_at_host(),
-          look_at_user(),
-          look_at_namespace("net", "network_namespace"),
-          look_at_namespace("pid", "pid_namespace"),
-          look_at_descriptors(),
-          look_at_seccomp(),
-          look_at_io_uring(),
-          look_at_tcp_sockets(),
-          look_at_unix_sockets(),
-          look_at_memfd(),
-          look_at_dev_shm(),
-          look_at_ptrace_scope(),
-          look_at_process_vm(),
-          look_at_memlock(),
-          look_at_rdma()};
+std::vector<CheckResult> check_machine() {
+  return {check_host(),
+          check_user(),
+          check_namespace("net", "network_namespace"),
+          check_namespace("pid", "pid_namespace"),
+          check_descriptors(),
+          check_seccomp(),
+          check_io_uring(),
+          check_tcp_sockets(),
+          check_unix_sockets(),
+          check_memfd(),
+          check_dev_shm(),
+          check_ptrace_scope(),
+          check_process_vm(),
+          check_memlock(),
+          check_rdma()};
 }
 
 }  // namespace explain

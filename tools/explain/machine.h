@@ -1,29 +1,29 @@
-// What this machine, and the limits of this process on it, allow exs to do. Each is found out by trying where
-// that is possible: what a kernel or a sandbox says is one thing, what it lets happen another.
+// What this machine and the limits of this process allow exs to do. Each check tries the system call where
+// that is possible: what a kernel or a sandbox reports may differ from what it allows.
 #pragma once
 
 #include <vector>
 
-#include "tools/explain/fact.h"
+#include "tools/explain/check_result.h"
 
 namespace explain {
 
 // Before any thread: trials fork.
-std::vector<Fact> look_at_machine();
+std::vector<CheckResult> check_machine();
 
-Fact look_at_host();
-Fact look_at_user();
-Fact look_at_namespace(const char* kind, const char* name);
-Fact look_at_descriptors();
-Fact look_at_seccomp();
-Fact look_at_io_uring();
-Fact look_at_ptrace_scope();
-Fact look_at_process_vm();
-Fact look_at_memfd();
-Fact look_at_tcp_sockets();
-Fact look_at_unix_sockets();
-Fact look_at_dev_shm();
-Fact look_at_memlock();
-Fact look_at_rdma();
+CheckResult check_host();
+CheckResult check_user();
+CheckResult check_namespace(const char* kind, const char* name);
+CheckResult check_descriptors();
+CheckResult check_seccomp();
+CheckResult check_io_uring();
+CheckResult check_ptrace_scope();
+CheckResult check_process_vm();
+CheckResult check_memfd();
+CheckResult check_tcp_sockets();
+CheckResult check_unix_sockets();
+CheckResult check_dev_shm();
+CheckResult check_memlock();
+CheckResult check_rdma();
 
 }  // namespace explain

@@ -42,65 +42,65 @@ tools::Json bytes_or_null(rlim_t limit) {
 }
 
 std::string limit_text(rlim_t limit) {
-  return limit == RLIM_INFINITY ? "unlimited" : tools::size_text(limit);
+  return limit == RLIM_INFINITY ? "unlimited" : tools::format_size(limit);
 }
 
 }  // namespace
 
-Fact look_at_memfd() {
-  Fact fact("memfd");
-  fact.concerns = {"shm"};
-  const Trial trial = try_out(use_memfd);
-  fact.values = {{"allowed", trial.worked()}};
+CheckResult check_memfd() {
+  CheckResult result("memfd");
+  result.concerns = {"shm"};
+  const Trial trial = try_in_child(use_memfd);
+  result.values = {{"allowed", trial.worked()}};
   if (trial.worked()) {
-    fact.text = "memfd_create and mmap work";
-    return fact;
+    result.text = "memfd_create and mmap work";
+    return result;
   }
-  fact.verdict = Verdict::missing;
-  fact.reason = exs::ReasonCode::kNoMemfd;
-  fact.text = "memfd_create and mmap: " + trial.words();
-  return fact;
+  result.verdict = Verdict::missing;
+  result.reason = exs::ReasonCode::kNoMemfd;
+  result.text = "memfd_create and mmap: " + trial.description();
+  return result;
 }
 
-Fact look_at_dev_shm() {
-  Fact fact("dev_shm");
+CheckResult check_dev_shm() {
+  CheckResult result("dev_shm");
   struct statvfs found {};
   if (::statvfs("/dev/shm", &found) == -1) {
-    fact.text = "not there; exs does without, others (MPI, UCX) may not";
-    fact.values = {{"size_bytes", nullptr}, {"free_bytes", nullptr}};
-    return fact;
+    result.text = "not there; exs does without, others (MPI, UCX) may not";
+    result.values = {{"size_bytes", nullptr}, {"free_bytes", nullptr}};
+    return result;
   }
   const std::uint64_t size_bytes = std::uint64_t{found.f_blocks} * found.f_frsize;
   const std::uint64_t free_bytes = std::uint64_t{found.f_bavail} * found.f_frsize;
   constexpr std::uint64_t kMiB = 1 << 20;
-  fact.text = tools::text("%llu MiB, %llu MiB free; exs does without%s",
-                          static_cast<unsigned long long>(size_bytes / kMiB),
-                          static_cast<unsigned long long>(free_bytes / kMiB),
-                          size_bytes < kDevShmFewBytes ? ", others (MPI, UCX) may need more" : "");
-  fact.values = {{"size_bytes", size_bytes}, {"free_bytes", free_bytes}};
-  return fact;
+  result.text = tools::format("%llu MiB, %llu MiB free; exs does without%s",
+                              static_cast<unsigned long long>(size_bytes / kMiB),
+                              static_cast<unsigned long long>(free_bytes / kMiB),
+                              size_bytes < kDevShmFewBytes ? ", others (MPI, UCX) may need more" : "");
+  result.values = {{"size_bytes", size_bytes}, {"free_bytes", free_bytes}};
+  return result;
 }
 
-Fact look_at_memlock() {
+CheckResult check_memlock() {
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
-  const Trial trial = try_out(lock_memory);
-  Fact fact("memlock");
-  fact.concerns = {"verbs"};
-  fact.text = tools::text("limit %s, at most %s (ulimit -l, -Hl); ", limit_text(limit.rlim_cur).c_str(),
-                          limit_text(limit.rlim_max).c_str());
-  fact.values = {{"soft_limit_bytes", bytes_or_null(limit.rlim_cur)},
-                 {"hard_limit_bytes", bytes_or_null(limit.rlim_max)},
-                 {"tried_bytes", kPinnedBytes},
-                 {"allowed", trial.worked()}};
+  const Trial trial = try_in_child(lock_memory);
+  CheckResult result("memlock");
+  result.concerns = {"verbs"};
+  result.text = tools::format("limit %s, at most %s (ulimit -l, -Hl); ", limit_text(limit.rlim_cur).c_str(),
+                              limit_text(limit.rlim_max).c_str());
+  result.values = {{"soft_limit_bytes", bytes_or_null(limit.rlim_cur)},
+                   {"hard_limit_bytes", bytes_or_null(limit.rlim_max)},
+                   {"tried_bytes", kPinnedBytes},
+                   {"allowed", trial.worked()}};
   if (trial.worked()) {
-    fact.text += tools::size_text(kPinnedBytes) + " can be pinned";
-    return fact;
+    result.text += tools::format_size(kPinnedBytes) + " can be pinned";
+    return result;
   }
-  fact.verdict = Verdict::limited;
-  fact.reason = exs::ReasonCode::kMemlock;
-  fact.text += "pinning " + tools::size_text(kPinnedBytes) + ": " + trial.words();
-  return fact;
+  result.verdict = Verdict::limited;
+  result.reason = exs::ReasonCode::kMemlock;
+  result.text += "pinning " + tools::format_size(kPinnedBytes) + ": " + trial.description();
+  return result;
 }
 
 }  // namespace explain

@@ -36,8 +36,8 @@ std::string text_of(const Interface& interface) {
 
 // "mlx5_0 port 1: RoCE, ACTIVE, 100 Gb/sec (4X EDR), eth0 192.0.2.1".
 std::string text_of(const SurveyedDevice& device, const DevicePort& port) {
-  std::string text = tools::text("%s port %u: %s, %s, %s", device.name.c_str(), port.number,
-                                 name_of(device.transport), port.state.c_str(), port.rate.c_str());
+  std::string text = tools::format("%s port %u: %s, %s, %s", device.name.c_str(), port.number,
+                                   name_of(device.transport), port.state.c_str(), port.rate.c_str());
   for (const Interface& interface : port.interfaces) text += ", " + text_of(interface);
   return text;
 }
@@ -71,42 +71,43 @@ Json::Object json_of(const SurveyedDevice& device) {
   return object;
 }
 
-void add_details(Fact& fact, const SurveyedDevice& device) {
-  for (const DevicePort& port : device.ports) fact.details.push_back(text_of(device, port));
+void add_details(CheckResult& result, const SurveyedDevice& device) {
+  for (const DevicePort& port : device.ports) result.details.push_back(text_of(device, port));
   const exs::Reason reason = why_not(device);
   if (reason.code == exs::ReasonCode::kNone) return;
-  fact.details.push_back(
-      tools::text("%s is not used: %s: %s", device.name.c_str(), exs::reason_name(reason.code), reason.fact));
+  result.details.push_back(tools::format("%s is not used: %s: %s", device.name.c_str(),
+                                         exs::reason_name(reason.code), reason.fact));
 }
 
 }  // namespace
 
-Fact look_at_rdma() {
+CheckResult check_rdma() {
   const exs::verbs::Survey survey;
   const bool is_loaded = std::filesystem::exists("/sys/class/infiniband");
-  Fact fact("rdma");
-  fact.concerns = {"verbs"};
+  CheckResult result("rdma");
+  result.concerns = {"verbs"};
   Json::Array devices;
   std::size_t usable = 0;
   for (const SurveyedDevice& device : survey.devices()) {
-    add_details(fact, device);
+    add_details(result, device);
     devices.emplace_back(json_of(device));
     usable += why_not(device).code == exs::ReasonCode::kNone ? 1 : 0;
   }
-  fact.values = {{"kernel_module", is_loaded}, {"devices", devices}};
+  result.values = {{"kernel_module", is_loaded}, {"devices", devices}};
   const exs::Reason reason = survey.why_not();
   if (reason.code != exs::ReasonCode::kNone) {
-    fact.verdict = Verdict::missing;
-    fact.reason = reason.code;
+    result.verdict = Verdict::missing;
+    result.reason = reason.code;
   }
   if (survey.devices().empty()) {
-    fact.text = is_loaded ? "no device (the kernel module ib_core is there)"
-                          : "no device and no kernel module (ib_core is not loaded)";
+    result.text = is_loaded ? "no device (the kernel module ib_core is there)"
+                            : "no device and no kernel module (ib_core is not loaded)";
   } else {
-    fact.text = usable > 0 ? tools::text("%zu of %zu devices can be used", usable, survey.devices().size())
-                           : std::string(reason.fact);
+    result.text = usable > 0
+                      ? tools::format("%zu of %zu devices can be used", usable, survey.devices().size())
+                      : std::string(reason.fact);
   }
-  return fact;
+  return result;
 }
 
 }  // namespace explain

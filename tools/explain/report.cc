@@ -5,7 +5,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 #include "tools/common/units.h"
 
 namespace explain {
@@ -32,15 +32,16 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-Json::Object json_of(const Fact& fact) {
-  Json::Object object{
-      {"verdict", name_of(fact.verdict)}, {"text", fact.text}, {"concerns", tools::array_of(fact.concerns)}};
-  if (fact.reason != exs::ReasonCode::kNone) {
-    object.emplace_back("reason", exs::reason_name(fact.reason));
-    object.emplace_back("code", static_cast<int>(fact.reason));
-    object.emplace_back("cure", exs::reason_cure(fact.reason));
+Json::Object json_of(const CheckResult& result) {
+  Json::Object object{{"verdict", name_of(result.verdict)},
+                      {"text", result.text},
+                      {"concerns", tools::array_of(result.concerns)}};
+  if (result.reason != exs::ReasonCode::kNone) {
+    object.emplace_back("reason", exs::reason_name(result.reason));
+    object.emplace_back("code", static_cast<int>(result.reason));
+    object.emplace_back("cure", exs::reason_cure(result.reason));
   }
-  object.insert(object.end(), fact.values.begin(), fact.values.end());
+  object.insert(object.end(), result.values.begin(), result.values.end());
   return object;
 }
 
@@ -58,8 +59,8 @@ const char* verdict_of(const exs_reason_t& reason) {
 }
 
 void print_text(const exs_reason_t& reason) {
-  std::string line = tools::text("%-8s %-8s", reason.provider, verdict_of(reason));
-  if (reason.code != 0) line += tools::text(" %s", reason.name);
+  std::string line = tools::format("%-8s %-8s", reason.provider, verdict_of(reason));
+  if (reason.code != 0) line += tools::format(" %s", reason.name);
   if (reason.told_by_peer != 0) line += " (says the peer)";
   if (reason.fact[0] != '\0') line += (reason.code != 0 ? ": " : " ") + std::string(reason.fact);
   line.resize(line.find_last_not_of(' ') + 1);
@@ -78,9 +79,9 @@ Json::Object json_of(const exs_reason_t& reason) {
 }
 
 bool works(const std::string& provider, const Machine& machine) {
-  return std::none_of(machine.facts.begin(), machine.facts.end(), [&](const Fact& fact) {
-    return fact.verdict == Verdict::missing &&
-           std::find(fact.concerns.begin(), fact.concerns.end(), provider) != fact.concerns.end();
+  return std::none_of(machine.results.begin(), machine.results.end(), [&](const CheckResult& result) {
+    return result.verdict == Verdict::missing &&
+           std::find(result.concerns.begin(), result.concerns.end(), provider) != result.concerns.end();
   });
 }
 
@@ -95,7 +96,7 @@ std::vector<std::string> providers_of(const Machine& machine, bool that_work) {
 
 }  // namespace
 
-bool is_well(const Machine& machine) {
+bool is_usable(const Machine& machine) {
   return !providers_of(machine, true).empty();
 }
 
@@ -104,27 +105,27 @@ void print(const Machine& machine, bool json) {
     Json::Object object = begin_json();
     object.emplace_back("providers", tools::array_of(split(machine.providers)));
     object.emplace_back("working", tools::array_of(providers_of(machine, true)));
-    Json::Object facts;
-    for (const Fact& fact : machine.facts) facts.emplace_back(fact.name, json_of(fact));
-    object.emplace_back("machine", facts);
-    object.emplace_back("well", is_well(machine));
+    Json::Object results;
+    for (const CheckResult& result : machine.results) results.emplace_back(result.name, json_of(result));
+    object.emplace_back("machine", results);
+    object.emplace_back("well", is_usable(machine));
     tools::print_json(object);
     return;
   }
   const std::string idle = joined(providers_of(machine, false));
   std::printf("exs %s, providers: %s%s\n", exs_version_string(), joined(split(machine.providers)).c_str(),
               idle.empty() ? "" : (" (not to be had here: " + idle + ")").c_str());
-  for (const Fact& fact : machine.facts) {
-    const std::string concerns = fact.concerns.empty() ? "" : " [" + joined(fact.concerns) + "]";
-    std::printf("%-18s %-8s %s%s\n", fact.name.c_str(), name_of(fact.verdict), fact.text.c_str(),
+  for (const CheckResult& result : machine.results) {
+    const std::string concerns = result.concerns.empty() ? "" : " [" + joined(result.concerns) + "]";
+    std::printf("%-18s %-8s %s%s\n", result.name.c_str(), name_of(result.verdict), result.text.c_str(),
                 concerns.c_str());
-    for (const std::string& detail : fact.details) std::printf("%s%s\n", kDetailIndent, detail.c_str());
-    if (const char* cure = exs::reason_cure(fact.reason); *cure != '\0')
+    for (const std::string& detail : result.details) std::printf("%s%s\n", kDetailIndent, detail.c_str());
+    if (const char* cure = exs::reason_cure(result.reason); *cure != '\0')
       std::printf("%s%s\n", kCureIndent, cure);
   }
 }
 
-void print(const Connected& connected, const std::string& target, bool json) {
+void print(const ConnectResult& connected, const std::string& target, bool json) {
   if (json) {
     Json::Object object = begin_json();
     object.emplace_back("target", target);

@@ -3,20 +3,20 @@
 
 #include <vector>
 
+#include "tools/explain/check_result.h"
 #include "tools/explain/connection.h"
-#include "tools/explain/fact.h"
 
 namespace explain {
 
 struct Machine {
-  std::vector<Fact> facts;
+  std::vector<CheckResult> results;
   std::string providers;  // of this build, comma separated
 };
 
-// Some provider of this build has everything that it needs: connections can be made.
-bool is_well(const Machine& machine);
+// At least one provider of this build has everything that it needs, so that connections are possible.
+bool is_usable(const Machine& machine);
 void print(const Machine& machine, bool json);
 // `target` as the user wrote it.
-void print(const Connected& connected, const std::string& target, bool json);
+void print(const ConnectResult& connected, const std::string& target, bool json);
 
 }  // namespace explain

@@ -15,19 +15,19 @@ int open_one(int family) {
 
 }  // namespace
 
-Fact look_at_tcp_sockets() {
-  Fact fact("tcp_sockets");
-  fact.concerns = {"iwarp", "shm", "verbs"};
-  const Trial ipv4 = try_out([] { return open_one(AF_INET); });
-  const Trial ipv6 = try_out([] { return open_one(AF_INET6); });
-  fact.values = {{"ipv4", ipv4.worked()}, {"ipv6", ipv6.worked()}};
-  fact.text = "IPv4: " + (ipv4.worked() ? "yes" : ipv4.words());
-  fact.text += ", IPv6: " + (ipv6.worked() ? "yes" : ipv6.words());
-  if (ipv4.worked() || ipv6.worked()) return fact;
-  fact.verdict = Verdict::missing;
-  fact.reason = exs::ReasonCode::kFailed;
-  fact.text = "socket(2): " + fact.text;
-  return fact;
+CheckResult check_tcp_sockets() {
+  CheckResult result("tcp_sockets");
+  result.concerns = {"iwarp", "shm", "verbs"};
+  const Trial ipv4 = try_in_child([] { return open_one(AF_INET); });
+  const Trial ipv6 = try_in_child([] { return open_one(AF_INET6); });
+  result.values = {{"ipv4", ipv4.worked()}, {"ipv6", ipv6.worked()}};
+  result.text = "IPv4: " + (ipv4.worked() ? "yes" : ipv4.description());
+  result.text += ", IPv6: " + (ipv6.worked() ? "yes" : ipv6.description());
+  if (ipv4.worked() || ipv6.worked()) return result;
+  result.verdict = Verdict::missing;
+  result.reason = exs::ReasonCode::kFailed;
+  result.text = "socket(2): " + result.text;
+  return result;
 }
 
 }  // namespace explain

@@ -33,19 +33,19 @@ int meet_oneself() {
 
 }  // namespace
 
-Fact look_at_unix_sockets() {
-  Fact fact("unix_sockets");
-  fact.concerns = {"shm"};
-  const Trial trial = try_out(meet_oneself);
-  fact.values = {{"allowed", trial.worked()}};
+CheckResult check_unix_sockets() {
+  CheckResult result("unix_sockets");
+  result.concerns = {"shm"};
+  const Trial trial = try_in_child(meet_oneself);
+  result.values = {{"allowed", trial.worked()}};
   if (trial.worked()) {
-    fact.text = "abstract names can be bound, reached, and tell who is there";
-    return fact;
+    result.text = "abstract names can be bound, reached, and tell who is there";
+    return result;
   }
-  fact.verdict = Verdict::missing;
-  fact.reason = exs::ReasonCode::kNoUnixSocket;
-  fact.text = "abstract Unix socket: " + trial.words();
-  return fact;
+  result.verdict = Verdict::missing;
+  result.reason = exs::ReasonCode::kNoUnixSocket;
+  result.text = "abstract Unix socket: " + trial.description();
+  return result;
 }
 
 }  // namespace explain

@@ -10,9 +10,9 @@
 #include <new>
 
 #include "perf/baselines/shm/methods.h"
+#include "tools/common/child_process.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
-#include "tools/common/twin.h"
 
 namespace shm_baseline {
 namespace {
@@ -94,8 +94,8 @@ int make_eventfd() {
 
 template <typename End>
 Samples measure(End first, End second, const Settings& settings) {
-  const tools::Twin twin([&] {
-    if (settings.pin) tools::pin_to(1);
+  const tools::ChildProcess child([&] {
+    if (settings.pin) tools::pin_to_core(1);
     for (;;) {
       second.take();
       second.give();
@@ -104,7 +104,7 @@ Samples measure(End first, End second, const Settings& settings) {
   });
   Samples out;
   out.operations = 2 * End::kRoundsInSample;
-  out.pinned = settings.pin && tools::pin_to(0);
+  out.pinned = settings.pin && tools::pin_to_core(0);
   std::uint64_t end_ns = UINT64_MAX;
   std::uint64_t now_ns = tools::now_ns();
   for (std::uint32_t sample = 0; now_ns < end_ns; ++sample) {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "perf/baselines/shm/methods.h"
+#include "tools/common/child_process.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
-#include "tools/common/twin.h"
 
 namespace shm_baseline {
 namespace {
@@ -76,15 +76,15 @@ Samples read_memory(const Settings& settings) {
   const Buffers theirs(size_bytes, settings.buffers, false);
   int ready[2];
   if (pipe(ready) != 0) fail("pipe", errno);
-  const tools::Twin twin([&] {
-    if (settings.pin) tools::pin_to(1);
+  const tools::ChildProcess child([&] {
+    if (settings.pin) tools::pin_to_core(1);
     for (std::uint32_t i = 0; i < settings.buffers; ++i) std::memset(theirs.at(i), 0xa5, size_bytes);
     if (write(ready[1], "", 1) != 1) fail("write", errno);
     for (;;) pause();
     return 0;
   });
   Samples out;
-  out.pinned = settings.pin && tools::pin_to(0);
+  out.pinned = settings.pin && tools::pin_to_core(0);
   char byte = 0;
   close(ready[1]);
   if (read(ready[0], &byte, 1) != 1) throw tools::Failure("the other process has ended");
@@ -93,7 +93,7 @@ Samples read_memory(const Settings& settings) {
   measure(out, settings, [&](std::uint64_t n) {
     const iovec into{ours.at(n), size_bytes};
     const iovec from{theirs.at(n), size_bytes};
-    const ssize_t done = process_vm_readv(twin.process(), &into, 1, &from, 1, 0);
+    const ssize_t done = process_vm_readv(child.pid(), &into, 1, &from, 1, 0);
     if (done != static_cast<ssize_t>(size_bytes)) fail("process_vm_readv", done < 0 ? errno : EIO);
   });
   for (std::uint32_t i = 0; i < settings.buffers; ++i) {
@@ -104,7 +104,7 @@ Samples read_memory(const Settings& settings) {
 
 Samples copy_memory(const Settings& settings) {
   Samples out;
-  out.pinned = settings.pin && tools::pin_to(0);
+  out.pinned = settings.pin && tools::pin_to_core(0);
   out.operations =
       static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kSampleMinBytes / settings.size_bytes));
   const Buffers from(settings.size_bytes, settings.buffers, true);

@@ -15,7 +15,7 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 #include "tools/common/units.h"
 
 namespace shm_baseline {
@@ -88,10 +88,10 @@ void print_row(const ModeTraits& traits, const Settings& settings, const Samples
   const perf::Times times = times_of(samples);
   std::printf(
       "%-8s %8s %8s %9.3f %9.3f %9.3f %9.3f %11s  %s\n", traits.name,
-      traits.moves_bytes ? tools::size_text(settings.size_bytes).c_str() : "-",
+      traits.moves_bytes ? tools::format_size(settings.size_bytes).c_str() : "-",
       traits.moves_bytes ? std::to_string(settings.buffers).c_str() : "-", times.min, times.p50, times.p99,
       times.max,
-      traits.moves_bytes ? tools::rate_text(bytes_per_second(samples, settings.size_bytes)).c_str() : "-",
+      traits.moves_bytes ? tools::format_rate(bytes_per_second(samples, settings.size_bytes)).c_str() : "-",
       traits.summary);
   std::fflush(stdout);
 }

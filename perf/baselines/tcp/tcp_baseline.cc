@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "perf/support/report.h"
+#include "tools/common/child_process.h"
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
-#include "tools/common/twin.h"
 #include "tools/common/units.h"
 
 namespace tcp_baseline {
@@ -190,18 +190,18 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
 }
 
 perf::Measurement measure(const Settings& settings) {
-  const bool is_ping = settings.job.tool == perf::ToolId::ping;
+  const bool is_ping = settings.job.benchmark == perf::BenchmarkId::ping;
   sockaddr_in address{};
   const int listener = listen_on(settings.address, address);
-  const tools::Twin twin([&] {
-    if (settings.pin) tools::pin_to(1);
+  const tools::ChildProcess child([&] {
+    if (settings.pin) tools::pin_to_core(1);
     const Stream stream(accept(listener, nullptr, nullptr), is_busy(settings), settings.nagle);
     is_ping ? echo_ping(stream, settings) : receive_blast(stream, settings);
     return 0;
   });
   close(listener);
   perf::Measurement out;
-  out.pinned = settings.pin && tools::pin_to(0);
+  out.pinned = settings.pin && tools::pin_to_core(0);
   out.provider = "tcp";
   out.job = settings.job;
   tools::Stopwatch watch;
@@ -236,16 +236,14 @@ Settings parse(int argc, const char* const* argv) {
   const tools::Option time =
       line.add("--time", seconds, "Seconds to measure").between(tools::kSecondsMin, 86400.0).shows_default();
   line.add("--count", settings.limit.count, "Messages to measure, in place of a time").excludes(time);
-  line.add("--bind", settings.address, "IPv4 address of this machine that both ends use")
-      .ipv4_address()
-      .shows_default();
+  line.add_bind_address(settings.address);
   line.add_flag("--nagle", settings.nagle, "Let the kernel combine small writes: no TCP_NODELAY");
-  line.add_flag("--json", settings.json, "Print one JSON object in place of a table");
+  line.add_json_flag(settings.json);
   line.add_flag("--no-pin", no_pin,
                 "Leave the choice of cores to the system, instead of one core for each end");
   line.parse(argc, argv);
   perf::Job& job = settings.job;
-  job.tool = mode == "ping" ? perf::ToolId::ping : perf::ToolId::blast;
+  job.benchmark = mode == "ping" ? perf::BenchmarkId::ping : perf::BenchmarkId::blast;
   job.wait = wait == "busy" ? perf::Wait::busy : perf::Wait::notify;
   if (size.empty()) size = mode == "ping" ? "64" : "1M";
   job.size_bytes = tools::parse_size(size);
@@ -258,8 +256,8 @@ Settings parse(int argc, const char* const* argv) {
 }
 
 void run(const Settings& settings) {
-  constexpr perf::Tool kTool{"tcp-baseline", "", perf::ToolId::blast, 0, 0, 1, false, {}};
-  perf::Report report(kTool, settings.json, false);
+  constexpr perf::Benchmark kBenchmark{"tcp-baseline", "", perf::BenchmarkId::blast, 0, 0, 1, false, {}};
+  perf::Report report(kBenchmark, settings.json, false);
   report.add(measure(settings));
   report.finish();
 }

@@ -142,17 +142,17 @@ Connection::~Connection() {
 }
 
 void Connection::make_queue_pair(const Needs& needs) {
-  ibv_qp_init_attr wishes{};
-  wishes.send_cq = sent_.queue();
-  wishes.recv_cq = received_.queue();
-  wishes.qp_type = IBV_QPT_RC;
-  wishes.cap = {std::max(needs.sends, kRequestsMin), std::max(needs.receives, kRequestsMin), 1, 1,
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = sent_.queue();
+  wanted.recv_cq = received_.queue();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap = {std::max(needs.sends, kRequestsMin), std::max(needs.receives, kRequestsMin), 1, 1,
                 needs.inline_bytes};
-  ibv_qp_init_attr given = wishes;
+  ibv_qp_init_attr given = wanted;
   int status = rdma_create_qp(id_.get(), domain_.get(), &given);
   is_inline_ = status == 0 && needs.inline_bytes > 0;
   if (status != 0) {
-    given = wishes;
+    given = wanted;
     given.cap.max_inline_data = 0;
     status = rdma_create_qp(id_.get(), domain_.get(), &given);
   }

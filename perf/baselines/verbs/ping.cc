@@ -2,7 +2,7 @@
 // receive, and one event to sleep on.
 #include "perf/baselines/verbs/connection.h"
 #include "perf/baselines/verbs/methods.h"
-#include "perf/baselines/verbs/twins.h"
+#include "perf/baselines/verbs/process_pair.h"
 #include "tools/common/clock.h"
 
 namespace verbs_baseline {
@@ -74,15 +74,15 @@ void answer(const Settings& settings, const Line& line) {
 }  // namespace
 
 Result ping(const Settings& settings) {
-  Twins twins(settings, [&](const Line& line) { answer(settings, line); });
-  const auto port = twins.line().hear<std::uint16_t>();
+  ProcessPair processes(settings, [&](const Line& line) { answer(settings, line); });
+  const auto port = processes.line().hear<std::uint16_t>();
   const auto connection = connect(settings.address, port, needs_of(settings));
   Player player(*connection, settings.size_bytes);
   player.post_receives();
-  twins.line().hear<bool>();
+  processes.line().hear<bool>();
   Result out;
   out.device = connection->device();
-  out.pinned = twins.pinned();
+  out.pinned = processes.pinned();
   out.is_inline = connection->is_inline();
   out.round_trips.emplace();
   std::uint64_t end_ns = UINT64_MAX;
@@ -101,7 +101,7 @@ Result ping(const Settings& settings) {
   }
   out.operations = out.round_trips->count();
   out.wall_ns = now_ns - start_ns;
-  twins.end();
+  processes.end();
   return out;
 }
 

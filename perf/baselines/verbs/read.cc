@@ -5,7 +5,7 @@
 
 #include "perf/baselines/verbs/connection.h"
 #include "perf/baselines/verbs/methods.h"
-#include "perf/baselines/verbs/twins.h"
+#include "perf/baselines/verbs/process_pair.h"
 #include "tools/common/clock.h"
 
 namespace verbs_baseline {
@@ -73,13 +73,13 @@ void check(Connection& connection, const Settings& settings, std::uint64_t reads
 }  // namespace
 
 Result read(const Settings& settings) {
-  Twins twins(settings, [&](const Line& line) { be_read(settings, line); });
-  const auto port = twins.line().hear<std::uint16_t>();
+  ProcessPair processes(settings, [&](const Line& line) { be_read(settings, line); });
+  const auto port = processes.line().hear<std::uint16_t>();
   const auto connection = connect(settings.address, port, needs_of(settings));
-  Reader reader(*connection, twins.line().hear<Source>(), settings);
+  Reader reader(*connection, processes.line().hear<Source>(), settings);
   Result out;
   out.device = connection->device();
-  out.pinned = twins.pinned();
+  out.pinned = processes.pinned();
   reader.read_until(tools::now_ns() + settings.time_ns / 10);
   const std::uint64_t warmup = reader.done();
   const std::uint64_t start_ns = tools::now_ns();
@@ -87,7 +87,7 @@ Result read(const Settings& settings) {
   out.wall_ns = tools::now_ns() - start_ns;
   out.operations = reader.done() - warmup;
   check(*connection, settings, reader.done());
-  twins.end();
+  processes.end();
   return out;
 }
 

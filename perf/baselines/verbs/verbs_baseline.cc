@@ -16,7 +16,7 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 #include "tools/common/units.h"
 
 namespace verbs_baseline {
@@ -73,16 +73,17 @@ Json::Object object_of(const ModeTraits& traits, const Settings& settings, const
 }
 
 void print_row(const ModeTraits& traits, const Settings& settings, const Result& result) {
-  std::printf("%-5s %8s on %s, %s: ", traits.name, tools::size_text(settings.size_bytes).c_str(),
+  std::printf("%-5s %8s on %s, %s: ", traits.name, tools::format_size(settings.size_bytes).c_str(),
               result.device.c_str(), settings.busy ? "both ends polling" : "both ends sleeping");
   if (result.round_trips) {
     const perf::Times times = perf::times_of(*result.round_trips, us_of);
     std::printf("one way %.2f us (p50; min %.2f, p99 %.2f), %s round trips%s\n", times.p50, times.min,
-                times.p99, tools::count_text(static_cast<double>(result.operations)).c_str(),
+                times.p99, tools::format_count(static_cast<double>(result.operations)).c_str(),
                 result.is_inline ? ", inline" : "");
   } else {
-    std::printf("%s, %s READs, %u under way\n", tools::rate_text(bytes_per_second(settings, result)).c_str(),
-                tools::count_text(static_cast<double>(result.operations)).c_str(), settings.depth);
+    std::printf("%s, %s READs, %u under way\n",
+                tools::format_rate(bytes_per_second(settings, result)).c_str(),
+                tools::format_count(static_cast<double>(result.operations)).c_str(), settings.depth);
   }
   std::fflush(stdout);
 }

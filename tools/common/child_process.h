@@ -1,4 +1,4 @@
-// Two processes on one machine, each with a core of its own where there are two.
+// A child process, and pinning a process to a core.
 #pragma once
 
 #include <functional>
@@ -6,24 +6,24 @@
 namespace tools {
 
 // Pins this process to the core with this index among those it may use. False: there are fewer than two.
-bool pin_to(unsigned index);
+bool pin_to_core(unsigned index);
 
 // A child process made by fork: call before any thread exists. It ends when its parent does.
-class Twin {
+class ChildProcess {
  public:
   // The child runs `body` and exits with what it returns.
-  explicit Twin(const std::function<int()>& body);
-  ~Twin() { end(); }
-  Twin(const Twin&) = delete;
-  Twin& operator=(const Twin&) = delete;
+  explicit ChildProcess(const std::function<int()>& body);
+  ~ChildProcess() { stop(); }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
 
   // Ends the child with SIGTERM, if it still runs, and waits for it. Returns its exit status, or -1 if a
   // signal ended it.
-  int end();
-  [[nodiscard]] int process() const { return process_; }
+  int stop();
+  [[nodiscard]] int pid() const { return pid_; }
 
  private:
-  int process_;
+  int pid_;
   int status_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

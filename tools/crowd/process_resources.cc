@@ -1,4 +1,4 @@
-#include "tools/crowd/process.h"
+#include "tools/crowd/process_resources.h"
 
 #include <sys/resource.h>
 
@@ -11,7 +11,7 @@
 
 namespace crowd {
 
-ProcessMemory memory_of_process() {
+ProcessMemory measure_memory() {
   std::ifstream lines("/proc/self/smaps_rollup");
   ProcessMemory memory;
   std::string line;
@@ -25,7 +25,7 @@ ProcessMemory memory_of_process() {
   return memory;
 }
 
-std::size_t open_descriptors() {
+std::size_t count_descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
   return count - 1;  // one is the iterator's
@@ -39,7 +39,7 @@ std::uint64_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
-std::uint64_t local_ports() {
+std::uint64_t count_local_ports() {
   std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
   std::uint64_t first = 0;
   std::uint64_t last = 0;

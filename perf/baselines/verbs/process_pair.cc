@@ -1,4 +1,4 @@
-#include "perf/baselines/verbs/twins.h"
+#include "perf/baselines/verbs/process_pair.h"
 
 #include <csignal>
 
@@ -22,23 +22,23 @@ void Line::hear(void* value, std::size_t length) const {
   if (got != static_cast<ssize_t>(length)) throw tools::Exit{1};
 }
 
-Twins::Twins(const Settings& settings, const std::function<void(const Line&)>& body) {
+ProcessPair::ProcessPair(const Settings& settings, const std::function<void(const Line&)>& body) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) tools::fail("socketpair", errno);
-  child_ = std::make_unique<tools::Twin>([&] {
+  child_ = std::make_unique<tools::ChildProcess>([&] {
     close(ends[0]);
     const Line line(ends[1]);
-    if (settings.pin) tools::pin_to(1);
+    if (settings.pin) tools::pin_to_core(1);
     body(line);
     return 0;
   });
   close(ends[1]);
   line_ = std::make_unique<Line>(ends[0]);
   note_ends_of_children([](int) {});
-  pinned_ = settings.pin && tools::pin_to(0);
+  pinned_ = settings.pin && tools::pin_to_core(0);
 }
 
-Twins::~Twins() {
+ProcessPair::~ProcessPair() {
   note_ends_of_children(SIG_DFL);
   line_.reset();
 }

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "perf/baselines/verbs/methods.h"
+#include "tools/common/child_process.h"
 #include "tools/common/failure.h"
-#include "tools/common/twin.h"
 
 namespace verbs_baseline {
 
@@ -43,12 +43,12 @@ class Line {
 
 // Starts `body` in a process of its own, pinned to the second core; this one goes to the first. Until its end
 // a child that ends before is an error here, even in a call that sleeps.
-class Twins {
+class ProcessPair {
  public:
-  Twins(const Settings& settings, const std::function<void(const Line&)>& body);
-  ~Twins();
-  Twins(const Twins&) = delete;
-  Twins& operator=(const Twins&) = delete;
+  ProcessPair(const Settings& settings, const std::function<void(const Line&)>& body);
+  ~ProcessPair();
+  ProcessPair(const ProcessPair&) = delete;
+  ProcessPair& operator=(const ProcessPair&) = delete;
 
   [[nodiscard]] const Line& line() const { return *line_; }
   // Before the connection goes, whose end the child would take for a fault.
@@ -57,7 +57,7 @@ class Twins {
 
  private:
   std::unique_ptr<Line> line_;
-  std::unique_ptr<tools::Twin> child_;
+  std::unique_ptr<tools::ChildProcess> child_;
   bool pinned_;
 };
 

@@ -3,12 +3,12 @@
 
 #include <cerrno>
 
-#include "perf/support/tool.h"
+#include "perf/support/benchmark.h"
 #include "tools/common/failure.h"
 
 namespace perf {
 
-TwinServer::TwinServer(const Tool& tool, const Options& options) : pinned_(false) {
+ServerProcess::ServerProcess(const Benchmark& benchmark, const Options& options) : pinned_(false) {
   int ends[2];
   if (pipe(ends) != 0) tools::fail("pipe", errno);
   ServerSettings settings;
@@ -16,16 +16,16 @@ TwinServer::TwinServer(const Tool& tool, const Options& options) : pinned_(false
   settings.provider = options.provider;
   settings.quiet = true;
   settings.port_out = ends[1];
-  twin_ = std::make_unique<tools::Twin>([&] {
+  process_ = std::make_unique<tools::ChildProcess>([&] {
     close(ends[0]);
-    if (options.pin) tools::pin_to(1);
-    return run_server(tool, settings);
+    if (options.pin) tools::pin_to_core(1);
+    return run_server(benchmark, settings);
   });
   close(ends[1]);
   const bool told = read(ends[0], &port_, sizeof port_) == static_cast<ssize_t>(sizeof port_);
   close(ends[0]);
   if (!told) throw tools::Exit{1};  // it has said why
-  if (options.pin) pinned_ = tools::pin_to(0);
+  if (options.pin) pinned_ = tools::pin_to_core(0);
 }
 
 }  // namespace perf

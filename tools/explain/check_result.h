@@ -1,4 +1,4 @@
-// One thing that is known of this machine, and what it means for exs.
+// One property of this machine or process, and what it means for exs.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "src/provider/reason.h"
-#include "tools/common/report.h"
+#include "tools/common/json.h"
 
 namespace explain {
 
 enum class Verdict : std::uint8_t {
   ok,
-  limited,  // the providers named work, but slower or for less
-  missing   // the providers named do not work
+  limited,  // the providers in `concerns` work, but slower or not for everything
+  missing   // the providers in `concerns` do not work
 };
 
-struct Fact {
-  explicit Fact(const char* its_name) : name(its_name) {}
+struct CheckResult {
+  explicit CheckResult(const char* its_name) : name(its_name) {}
 
   std::string name;  // stable: the key in JSON
   Verdict verdict = Verdict::ok;

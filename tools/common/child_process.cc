@@ -1,4 +1,4 @@
-#include "tools/common/twin.h"
+#include "tools/common/child_process.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -25,7 +25,7 @@ cpu_set_t allowed_cores() {
 
 }  // namespace
 
-bool pin_to(unsigned index) {
+bool pin_to_core(unsigned index) {
   // As it was before the first pinning, which the children of a pinned process inherit.
   static const cpu_set_t allowed = allowed_cores();
   if (CPU_COUNT(&allowed) < 2) return false;
@@ -39,9 +39,9 @@ bool pin_to(unsigned index) {
   return false;
 }
 
-Twin::Twin(const std::function<int()>& body) : process_(fork()) {
-  if (process_ == -1) fail("cannot start the other end", errno);
-  if (process_ > 0) return;
+ChildProcess::ChildProcess(const std::function<int()>& body) : pid_(fork()) {
+  if (pid_ == -1) fail("cannot start the other end", errno);
+  if (pid_ > 0) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   int status = 1;
   try {
@@ -53,12 +53,12 @@ Twin::Twin(const std::function<int()>& body) : process_(fork()) {
   _exit(status);
 }
 
-int Twin::end() {
-  if (process_ == -1) return status_;
-  kill(process_, SIGTERM);
+int ChildProcess::stop() {
+  if (pid_ == -1) return status_;
+  kill(pid_, SIGTERM);
   int status = 0;
-  while (waitpid(process_, &status, 0) == -1 && errno == EINTR) continue;
-  process_ = -1;
+  while (waitpid(pid_, &status, 0) == -1 && errno == EINTR) continue;
+  pid_ = -1;
   status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return status_;
 }

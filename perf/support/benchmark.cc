@@ -1,4 +1,4 @@
-#include "perf/support/tool.h"
+#include "perf/support/benchmark.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,11 +17,12 @@ namespace {
 
 constexpr int kExitInterrupted = 130;
 
-void ask(Channel& channel, const Job& job, const Wishes& wishes) {
+void ask(Channel& channel, const Job& job, const ConnectionOptions& connection_options) {
   channel.send_control(encode_request(job));
   Answer answer = decode_answer(channel.receive_control("no answer from the server"));
   if (answer.verdict == Verdict::connect) {
-    channel.connect_data(answer.port, data_connections(job), traits_of(job.kind).socket_type, wishes);
+    channel.connect_data(answer.port, data_connections(job), traits_of(job.kind).socket_type,
+                         connection_options);
     answer = decode_answer(channel.receive_control("no second answer from the server"));
   }
   if (answer.verdict != Verdict::accepted)
@@ -38,9 +39,9 @@ void check_small_max(const Socket& socket, const Job& job) {
   }
 }
 
-const Method& method_of(const Tool& tool, Kind kind) {
-  const auto method = std::ranges::find(tool.methods, kind, &Method::kind);
-  if (method == tool.methods.end()) throw tools::UsageError(std::string("no --kind ") + name_of(kind));
+const Method& method_of(const Benchmark& benchmark, Kind kind) {
+  const auto method = std::ranges::find(benchmark.methods, kind, &Method::kind);
+  if (method == benchmark.methods.end()) throw tools::UsageError(std::string("no --kind ") + name_of(kind));
   return *method;
 }
 
@@ -54,18 +55,18 @@ Measurement merge(const Job& job, const Driven& driven) {
   out.receiver_cpu_percent = tools::cpu_percent(driven.peer.cpu_ns, driven.peer.wall_ns);
   out.round_trips = driven.round_trips;
   if (driven.peer.messages != driven.messages || driven.peer.bytes != driven.messages * job.size_bytes) {
-    throw tools::Failure(tools::text("the server received %llu of %llu messages",
-                                     static_cast<unsigned long long>(driven.peer.messages),
-                                     static_cast<unsigned long long>(driven.messages)));
+    throw tools::Failure(tools::format("the server received %llu of %llu messages",
+                                       static_cast<unsigned long long>(driven.peer.messages),
+                                       static_cast<unsigned long long>(driven.messages)));
   }
   if (!job.verify) return out;
   out.fault = driven.fault;
   if (driven.peer.wrong_messages > 0) {
-    out.fault =
-        tools::text("the server received %llu damaged messages; the first is message %llu, from byte %llu on",
-                    static_cast<unsigned long long>(driven.peer.wrong_messages),
-                    static_cast<unsigned long long>(driven.peer.first_wrong_message),
-                    static_cast<unsigned long long>(driven.peer.first_wrong_offset));
+    out.fault = tools::format(
+        "the server received %llu damaged messages; the first is message %llu, from byte %llu on",
+        static_cast<unsigned long long>(driven.peer.wrong_messages),
+        static_cast<unsigned long long>(driven.peer.first_wrong_message),
+        static_cast<unsigned long long>(driven.peer.first_wrong_offset));
   }
   out.verified = out.fault.empty();
   return out;
@@ -87,19 +88,19 @@ std::vector<Job> jobs_of(const Options& options) {
   return jobs;
 }
 
-int run_client(const Tool& tool, const Options& options, const std::string& host, std::uint16_t port,
-               bool pinned) {
+int run_client(const Benchmark& benchmark, const Options& options, const std::string& host,
+               std::uint16_t port, bool pinned) {
   const Library library;
-  Report report(tool, options.json, options.sweep);
+  Report report(benchmark, options.json, options.sweep);
   int status = 0;
   tools::catch_interrupts();
   for (const Job& job : jobs_of(options)) {
-    Measurement measured = measure(tool, options, job, host, port);
+    Measurement measured = measure(benchmark, options, job, host, port);
     measured.pinned = pinned;
     report.add(measured);
     if (measured.interrupted) status = kExitInterrupted;
     if (measured.verified == false) {
-      std::fprintf(stderr, "%s: verification failed: %s\n", tool.name, measured.fault.c_str());
+      std::fprintf(stderr, "%s: verification failed: %s\n", benchmark.name, measured.fault.c_str());
       status = 1;
     }
     if (status != 0) break;
@@ -108,17 +109,17 @@ int run_client(const Tool& tool, const Options& options, const std::string& host
   return status;
 }
 
-int run_role(const Tool& tool, const Options& options) {
+int run_role(const Benchmark& benchmark, const Options& options) {
   switch (options.role) {
-    case Role::client: return run_client(tool, options, options.host, options.port, false);
+    case Role::client: return run_client(benchmark, options, options.host, options.port, false);
     case Role::server: {
-      return run_server(tool, {options.bind_address, options.port, options.provider, options.json, -1});
+      return run_server(benchmark, {options.bind_address, options.port, options.provider, options.json, -1});
     }
     case Role::self: {
-      TwinServer twin(tool, options);
+      ServerProcess server(benchmark, options);
       const std::string host = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
-      const int status = run_client(tool, options, host, twin.port(), twin.pinned());
-      if (!twin.end()) throw tools::Failure("the server's end did not end well");
+      const int status = run_client(benchmark, options, host, server.port(), server.pinned());
+      if (!server.stop()) throw tools::Failure("the server's end did not end well");
       return status;
     }
   }
@@ -127,26 +128,28 @@ int run_role(const Tool& tool, const Options& options) {
 
 }  // namespace
 
-Measurement measure(const Tool& tool, const Options& options, const Job& wanted, const std::string& host,
-                    std::uint16_t port) {
+Measurement measure(const Benchmark& benchmark, const Options& options, const Job& wanted,
+                    const std::string& host, std::uint16_t port) {
   Job job = wanted;
-  if (tool.id == ToolId::ping) job.warmup_messages = warmup_messages_for(job.size_bytes, options.limit.count);
+  if (benchmark.id == BenchmarkId::ping)
+    job.warmup_messages = warmup_messages_for(job.size_bytes, options.limit.count);
   Queue queue(static_cast<int>(2 * (job.depth + kSpareOperations) + kEventBatch), job.wait);
-  const Wishes wishes = wishes_of_client(options.provider, job);
-  Channel channel(connect_to(host, port, wishes, queue), queue);
+  const ConnectionOptions connection_options = client_options(options.provider, job);
+  Channel channel(connect_to(host, port, connection_options, queue), queue);
   check_small_max(channel.socket(), job);
-  ask(channel, job, wishes);
+  ask(channel, job, connection_options);
   channel.allow_operations(job.depth + kSpareOperations);
   const std::string provider = provider_of(channel.socket());
   Progress progress(options.limit);
-  const Driven driven = method_of(tool, job.kind).drive(channel, job, options.limit, progress);
+  const Driven driven = method_of(benchmark, job.kind).drive(channel, job, options.limit, progress);
   Measurement out = merge(job, driven);
   out.provider = provider;
   return out;
 }
 
-int run(const Tool& tool, int argc, const char* const* argv) {
-  return tools::run_main(tool.name, [&] { return run_role(tool, parse_options(tool, argc, argv)); });
+int run(const Benchmark& benchmark, int argc, const char* const* argv) {
+  return tools::run_main(benchmark.name,
+                         [&] { return run_role(benchmark, parse_options(benchmark, argc, argv)); });
 }
 
 }  // namespace perf

@@ -1,4 +1,4 @@
-// What this process takes of the machine, as the kernel counts it.
+// The memory, descriptors and ports of this process, as the kernel counts them.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ struct ProcessMemory {
   std::uint64_t anonymous_bytes = 0;  // of these the ones that no file backs: heap, stacks
 };
 // Exact, unlike the counters that ps and top read.
-ProcessMemory memory_of_process();
+ProcessMemory measure_memory();
 
 // Open kernel descriptors.
-std::size_t open_descriptors();
+std::size_t count_descriptors();
 
-// Raises the soft limit to the hard one and returns what holds now: descriptors a process may have.
+// Raises the soft limit of descriptors to the hard limit, and returns it.
 std::uint64_t raise_descriptor_limit();
 
-// How many connections to one address and port this machine has local ports for.
-std::uint64_t local_ports();
+// Local ports of this machine: as many connections to one address and port are possible.
+std::uint64_t count_local_ports();
 
 }  // namespace crowd

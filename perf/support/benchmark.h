@@ -6,7 +6,7 @@
 #include <string>
 
 #include "perf/support/options.h"
-#include "tools/common/twin.h"
+#include "tools/common/child_process.h"
 
 namespace perf {
 
@@ -14,11 +14,11 @@ namespace perf {
 inline constexpr std::uint32_t kSpareOperations = 16;
 
 // All of main().
-int run(const Tool& tool, int argc, const char* const* argv);
+int run(const Benchmark& benchmark, int argc, const char* const* argv);
 
 // Connects, measures once, closes.
-Measurement measure(const Tool& tool, const Options& options, const Job& job, const std::string& host,
-                    std::uint16_t port);
+Measurement measure(const Benchmark& benchmark, const Options& options, const Job& job,
+                    const std::string& host, std::uint16_t port);
 
 struct ServerSettings {
   std::string address;
@@ -28,21 +28,21 @@ struct ServerSettings {
   int port_out = -1;  // where the port goes, as two bytes; -1: into the first line of output
 };
 // Serves until SIGINT or SIGTERM; as one end of --self, until SIGTERM. Returns the exit status.
-int run_server(const Tool& tool, const ServerSettings& settings);
+int run_server(const Benchmark& benchmark, const ServerSettings& settings);
 
 // The server's end on this machine, in a process of its own, for --self.
-class TwinServer {
+class ServerProcess {
  public:
   // Before exs_init and before any thread: it forks.
-  TwinServer(const Tool& tool, const Options& options);
+  ServerProcess(const Benchmark& benchmark, const Options& options);
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] bool pinned() const { return pinned_; }
   // Stops the server. False: it did not end well.
-  [[nodiscard]] bool end() { return twin_->end() == 0; }
+  [[nodiscard]] bool stop() { return process_->stop() == 0; }
 
  private:
-  std::unique_ptr<tools::Twin> twin_;
+  std::unique_ptr<tools::ChildProcess> process_;
   std::uint16_t port_ = 0;
   bool pinned_ = false;
 };

@@ -1,0 +1,33 @@
+// One client process with its share of the connections, and how the server process commands it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "tools/common/child_process.h"
+#include "tools/crowd/settings.h"
+
+namespace crowd {
+
+class ClientProcess {
+ public:
+  // Before exs_init and before any thread: it forks.
+  explicit ClientProcess(const Settings& settings);
+  ~ClientProcess();
+  ClientProcess(const ClientProcess&) = delete;
+  ClientProcess& operator=(const ClientProcess&) = delete;
+
+  // `connections` is for Phase::connect.
+  void start_phase(Phase phase, std::uint16_t port, std::uint32_t connections);
+  // Whether the phase is over for all of its connections. Throws tools::Failure when the process has ended.
+  bool has_finished_phase();
+  [[nodiscard]] const ErrorCount& errors() const { return errors_; }
+
+ private:
+  std::unique_ptr<tools::ChildProcess> child_;
+  int commands_ = -1;
+  bool in_phase_ = false;
+  ErrorCount errors_;
+};
+
+}  // namespace crowd

@@ -1,0 +1,135 @@
+#include "tools/crowd/echo_server.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/sockets.h"
+
+namespace crowd {
+namespace {
+
+constexpr std::uint32_t kAccepts = 16;
+static_assert(kAccepts <= kEventBatch);
+// While no event comes, the server asks this often whether the clients have finished.
+constexpr std::int64_t kPollNs = 20'000'000;
+// When the clients have finished and no event has come for this long, no more are expected.
+constexpr std::int64_t kQuietNs = 500'000'000;
+constexpr int kBacklog = 128;
+
+exs::cpp::Socket open_listener(const Settings& settings) {
+  using exs::cpp::Socket;
+  Socket socket = tools::try_to("cannot open a socket", [] { return Socket::create(); });
+  tools::set_provider(socket, settings.provider);
+  tools::listen_at(socket, exs::cpp::Address(settings.address, 0), kBacklog, settings.address + ", port 0");
+  return socket;
+}
+
+}  // namespace
+
+EchoServer::EchoServer(const Settings& settings)
+    : settings_(settings),
+      // Each connection has one operation under way.
+      queue_(static_cast<int>(settings.connections + kEventBatch)),
+      slots_(settings.size_bytes, settings.connections, tools::MemoryKind::plain),
+      peers_(settings.connections),
+      listener_(open_listener(settings)) {
+  for (Peer& peer : peers_) free_peers_.push_back(&peer);
+  for (std::uint32_t i = 0; i < kAccepts; ++i) post_accept();
+}
+
+void EchoServer::post_accept() {
+  if (const std::error_code error = listener_.accept({queue_.handle()}))
+    tools::fail("exs_accept", error.value());
+}
+
+void EchoServer::serve(std::vector<std::unique_ptr<ClientProcess>>& clients, std::uint32_t open,
+                       std::uint64_t echoed) {
+  std::array<exs_event_t, kEventBatch> events;
+  std::int64_t quiet_ns = 0;
+  for (;;) {
+    const std::span<const exs_event_t> taken = wait_for_events(queue_, events, kPollNs);
+    for (const exs_event_t& event : taken) handle(event);
+    if (tools::interrupted()) throw tools::Failure("interrupted");
+    quiet_ns = !taken.empty() ? 0 : quiet_ns + kPollNs;
+    const bool is_done = open_ == open && echoed_ == echoed;
+    if (!is_done && !taken.empty()) continue;
+    const bool finished = std::all_of(clients.begin(), clients.end(),
+                                      [](auto& process) { return process->has_finished_phase(); });
+    if (finished && (is_done || quiet_ns >= kQuietNs)) return;
+    if (quiet_ns >= kSilenceMaxNs) throw tools::Failure("nothing came from the clients for 30 s");
+  }
+}
+
+void EchoServer::handle(const exs_event_t& event) {
+  if (event.exs_evt_type == EXS_EVT_ACCEPT) {
+    on_accept(event);
+  } else {
+    on_transfer(*static_cast<Peer*>(event.exs_evt_ahandle), event);
+  }
+}
+
+void EchoServer::on_accept(const exs_event_t& event) {
+  post_accept();
+  if (event.exs_evt_errno != 0 || free_peers_.empty()) {
+    errors_.note("exs_accept", event.exs_evt_errno != 0 ? event.exs_evt_errno : EMFILE);
+    return;
+  }
+  Peer& peer = *free_peers_.back();
+  free_peers_.pop_back();
+  peer = {exs::cpp::Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket), true};
+  ++open_;
+  const auto descriptor = static_cast<std::size_t>(peer.socket.number());
+  if (descriptors_.size() <= descriptor) descriptors_.resize(descriptor + 1);
+  descriptors_[descriptor] = true;
+  if (provider_ == "none") provider_ = peer.socket.provider();
+  post(peer, settings_.size_bytes);
+}
+
+void EchoServer::on_transfer(Peer& peer, const exs_event_t& event) {
+  const std::size_t length_bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) {
+    drop(peer);
+  } else if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0) {
+    errors_.note(peer.receiving ? "a receive of the server" : "a send of the server",
+                 event.exs_evt_errno != 0 ? event.exs_evt_errno : EMSGSIZE);
+    drop(peer);
+  } else {
+    if (!peer.receiving) ++echoed_;
+    peer.receiving = !peer.receiving;
+    post(peer, peer.receiving ? settings_.size_bytes : length_bytes);
+  }
+}
+
+void EchoServer::post(Peer& peer, std::size_t length_bytes) {
+  const std::span<std::byte> buffer =
+      slots_.slot(static_cast<std::uint64_t>(&peer - peers_.data())).first(length_bytes);
+  const exs::cpp::Socket::Target target{queue_.handle(), &peer};
+  const std::error_code error = peer.receiving ? peer.socket.recv(buffer, target, slots_.region())
+                                               : peer.socket.send(buffer, target, slots_.region());
+  if (!error) return;
+  errors_.note(peer.receiving ? "exs_recv" : "exs_send", error.value());
+  drop(peer);
+}
+
+void EchoServer::drop(Peer& peer) {
+  if (const std::error_code error = peer.socket.close())
+    errors_.note("exs_close of the server", error.value());
+  --open_;
+  free_peers_.push_back(&peer);
+}
+
+std::size_t EchoServer::open_sockets() const {
+  std::size_t count = 0;
+  for (std::size_t descriptor = 0; descriptor < descriptors_.size(); ++descriptor) {
+    exs_stats_t stats{};
+    stats.struct_bytes = sizeof stats;
+    if (descriptors_[descriptor] && exs_getstats(static_cast<int>(descriptor), &stats) == 0) ++count;
+  }
+  return count;
+}
+
+}  // namespace crowd

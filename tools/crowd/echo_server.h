@@ -1,0 +1,61 @@
+// The server: sends every message back on the connection on which it came, one operation at a time on each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exs/exs.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/common/memory.h"
+#include "tools/crowd/client_process.h"
+#include "tools/crowd/settings.h"
+
+namespace crowd {
+
+class EchoServer {
+ public:
+  explicit EchoServer(const Settings& settings);
+  EchoServer(const EchoServer&) = delete;
+  EchoServer& operator=(const EchoServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return listener_.local_address().port(); }
+  [[nodiscard]] const std::string& provider() const { return provider_; }
+
+  // Serves until all client processes have finished the phase and either `open` connections are open and
+  // `echoed` messages have been sent back since reset(), or no event comes any more.
+  void serve(std::vector<std::unique_ptr<ClientProcess>>& clients, std::uint32_t open, std::uint64_t echoed);
+  void reset() { echoed_ = 0; }
+
+  // Of all descriptors that connections have had, those that the library still knows.
+  [[nodiscard]] std::size_t open_sockets() const;
+  [[nodiscard]] const ErrorCount& errors() const { return errors_; }
+
+ private:
+  struct Peer {
+    exs::cpp::Socket socket;
+    bool receiving = true;  // the open operation is a receive; false: the send of what was received
+  };
+
+  void post_accept();
+  void handle(const exs_event_t& event);
+  void on_accept(const exs_event_t& event);
+  void on_transfer(Peer& peer, const exs_event_t& event);
+  void post(Peer& peer, std::size_t length_bytes);
+  void drop(Peer& peer);
+
+  const Settings settings_;
+  exs::cpp::Queue queue_;
+  tools::Slots slots_;
+  std::vector<Peer> peers_;
+  std::vector<Peer*> free_peers_;
+  std::vector<bool> descriptors_;  // true: a connection has had this descriptor
+  std::string provider_ = "none";
+  std::uint32_t open_ = 0;
+  std::uint64_t echoed_ = 0;
+  ErrorCount errors_;
+  exs::cpp::Socket listener_;
+};
+
+}  // namespace crowd

@@ -1,0 +1,27 @@
+#include "tools/crowd/settings.h"
+
+#include <chrono>
+#include <system_error>
+
+#include "tools/common/failure.h"
+
+namespace crowd {
+
+std::span<const exs_event_t> wait_for_events(const exs::cpp::Queue& queue, std::span<exs_event_t> room,
+                                             std::int64_t timeout_ns) {
+  const auto taken = queue.wait(room, 1, std::chrono::nanoseconds(timeout_ns));
+  if (taken.error && taken.error != std::errc::interrupted)
+    tools::fail("cannot wait for events", taken.error.value());
+  return taken.events;
+}
+
+void ErrorCount::note(const std::string& what, int error) {
+  if (count++ == 0) first = what + ": " + std::generic_category().message(error);
+}
+
+void ErrorCount::add(const ErrorCount& others) {
+  if (count == 0) first = others.first;
+  count += others.count;
+}
+
+}  // namespace crowd

@@ -1,0 +1,45 @@
+// What the server and the client processes of exs-crowd share: the settings, the phases, and how both wait and
+// count errors.
+#pragma once
+
+#include <cstdint>
+#include <exs/exs.hpp>
+#include <span>
+#include <string>
+
+namespace crowd {
+
+struct Settings {
+  std::uint32_t connections = 10'000;
+  std::uint32_t pairs = 10;  // requests, each with a response, of one connection
+  std::uint32_t size_bytes = 64;
+  std::uint32_t rounds = 2;
+  std::uint32_t processes = 2;  // client processes
+  std::string provider = "auto";
+  std::string address = "127.0.0.1";  // of this machine, where both ends are; IPv4
+  bool flip = false;                  // each process spoils a byte of one request, which must be found
+  bool json = false;
+};
+
+// All processes go through the phases together. A phase ends when every connection has done it or failed.
+enum class Phase : std::uint8_t { connect, exchange, close };
+
+// A process gives up when nothing has happened for this long.
+inline constexpr std::int64_t kSilenceMaxNs = 30'000'000'000;
+
+// Most events that are taken at a time.
+inline constexpr std::uint32_t kEventBatch = 64;
+// Waits for at least one event. Empty: the time is over, or a signal came.
+std::span<const exs_event_t> wait_for_events(const exs::cpp::Queue& queue, std::span<exs_event_t> room,
+                                             std::int64_t timeout_ns);
+
+// How many operations have failed, and why the first of them did.
+struct ErrorCount {
+  std::uint64_t count = 0;
+  std::string first;
+
+  void note(const std::string& what, int error);
+  void add(const ErrorCount& others);
+};
+
+}  // namespace crowd
