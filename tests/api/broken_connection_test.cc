@@ -1,4 +1,4 @@
-// A connection that breaks under the library, in ways that the kernel tells by other names, is ECONNRESET.
+// A broken connection is reported as ECONNRESET, also when the kernel reports another errno.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/socket.h>
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(the_kernel_takes_the_connection_away) {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   BOOST_REQUIRE_EQUAL(::connect(pair.left, &nobody, sizeof nobody), 0);
-  // A send that comes first takes the kernel's error with it; what is found then is a socket without a peer.
+  // A send before the library notices consumes the kernel's error; later calls find a socket without a peer.
   const bool posted = exs_send(pair.left, memory.at(), 64, 0, queue.handle(), nullptr, memory.handle()) == 0;
   if (posted) {
     const std::string end = errno_name(queue.next_of(pair.left, EXS_EVT_SEND).exs_evt_errno);

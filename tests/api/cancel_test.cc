@@ -27,7 +27,7 @@ struct Fixture {
   std::string send(int socket, exs_ahandle_t handle = nullptr, int flags = 0) {
     return outcome(exs_send(socket, memory.at(64), 8, flags, queue.handle(), handle, memory.handle()));
   }
-  // How many events of each errno, of the next `count`.
+  // Takes `count` events and counts them by errno.
   std::map<std::string, int> ends(int count) {
     std::map<std::string, int> found;
     for (int i = 0; i < count; ++i) ++found[errno_name(queue.next().exs_evt_errno)];
@@ -66,7 +66,7 @@ BOOST_FIXTURE_TEST_CASE(by_socket_all_of_its_receives_end, Connected) {
   BOOST_TEST(receive(pair.right) == "ok");
   BOOST_TEST(exs_cancel(pair.left, nullptr, EXS_CAF_FILDES) == 5);
   BOOST_CHECK((ends(5) == Ends{{"ECANCELED", 5}}));
-  BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 1);  // the other socket's
+  BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 1);  // the receive of the other socket
   BOOST_TEST(outcome(exs_cancel(pair.left, nullptr, EXS_CAF_FILDES)) == "ENOENT");
 }
 
@@ -80,7 +80,7 @@ BOOST_FIXTURE_TEST_CASE(by_handle_on_one_socket_or_on_all, Connected) {
   BOOST_CHECK((ends(2) == Ends{{"ECANCELED", 2}}));
   BOOST_TEST(exs_cancel(-1, name(1), EXS_CAF_AHANDLE) == 2);
   BOOST_CHECK((ends(2) == Ends{{"ECANCELED", 2}}));
-  // The others still work.
+  // The operations that were not named still work.
   BOOST_TEST(send(pair.left, name(9)) == "ok");
   BOOST_TEST(queue.next_of(pair.right, EXS_EVT_RECV).exs_evt_ahandle == name(3));
 }
@@ -146,8 +146,8 @@ BOOST_FIXTURE_TEST_CASE(a_connect_under_way_ends, Fixture) {
   BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 0);
 }
 
-// Cancels race with the completions they cancel: what exs_cancel returned plus what it missed is all there
-// is.
+// While cancels race with completions, every operation ends once: cancelled, and counted by exs_cancel, or
+// complete.
 BOOST_FIXTURE_TEST_CASE(a_cancel_that_races_with_completion_leaves_one_event_each, Connected) {
   constexpr int kRounds = 2000;
   std::atomic<bool> done{false};
@@ -166,7 +166,7 @@ BOOST_FIXTURE_TEST_CASE(a_cancel_that_races_with_completion_leaves_one_event_eac
     BOOST_REQUIRE(event.exs_evt_ahandle == name(i + 1));
     ++(event.exs_evt_errno == 0 ? received : cancelled);
     if (sends) BOOST_REQUIRE_EQUAL(queue.next_outcome(pair.left, EXS_EVT_SEND), "0");
-    // What a cancelled receive left behind is taken by the next ones.
+    // A later receive takes the message of a cancelled one.
   }
   done = true;
   canceller.join();

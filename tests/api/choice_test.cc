@@ -1,6 +1,6 @@
-// EXS_SO_PROVIDER at both ends: what carries the connection is what both allow and, of that, what the
-// initiator prefers, then the responder, then the usual order; where nothing is left no byte moves, and both
-// ends say why. No RDMA device carries a loopback address, so verbs is never to be had here (device_test.cc).
+// EXS_SO_PROVIDER at both ends: a connection uses a provider that both allow; among several the initiator's
+// preference decides, then the responder's, then the default order. If there is none, no byte moves and both
+// ends report the reason. No RDMA device has a loopback address, so verbs is tested in device_test.cc.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(without_a_device_verbs_is_refused_and_says_why) {
       return std::string(reason.provider) == "verbs";
     });
     BOOST_REQUIRE((verbs != found.end()));
-    // Of a machine without devices NO_DEVICE; where there are some, why they do not lead here.
+    // NO_DEVICE on a machine without devices; otherwise the reason why no device reaches this address.
     BOOST_TEST(verbs->code >= EXS_REASON_NO_DEVICE, verbs->name);
     BOOST_TEST(std::string(verbs->cure) != "");
   }
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(words_that_are_no_choice_are_refused) {
   exs_close(socket);
 }
 
-// Both are initiator and responder at once, and all meet on the same pair of ports.
+// Each port of this process is initiator and responder at once, with many set-ups under way.
 BOOST_AUTO_TEST_CASE(many_connections_cross_each_other) {
   constexpr int kPairs = 16;
   sockaddr_in addresses[2] = {};

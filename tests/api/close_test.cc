@@ -36,7 +36,7 @@ struct Connected : Fixture {
   Pair pair{queue};
 };
 
-// A server's end whose peer is ours to command.
+// An accepted connection whose peer is a RawPeer.
 struct WithRawPeer : Fixture {
   ListeningSocket listening;
   RawPeer peer{listening.address()};
@@ -195,7 +195,7 @@ BOOST_FIXTURE_TEST_CASE(a_number_is_not_used_again_while_an_event_names_it, Conn
   BOOST_TEST(std::count(sockets.begin(), sockets.end(), pair.left) == 0);
   for (const int socket : sockets) BOOST_TEST(exs_close(socket) == 0);
   BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_RECV) == "ECANCELED");
-  // Now it may be, at the latest when the thread that ended the connection has let go of it.
+  // The number is free as soon as the thread that ended the connection has released it.
   while (::fcntl(pair.left, F_GETFD) >= 0) std::this_thread::yield();
 }
 

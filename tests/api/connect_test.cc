@@ -28,7 +28,7 @@ struct Fixture {
   }
 };
 
-// A port where nobody listens.
+// Returns the address of a port without a listener.
 sockaddr_in deserted() {
   const RawListener gone;
   return gone.address();

@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(an_asynchronous_shutdown_checks_its_arguments, Connected
   Queue full(1);
   BOOST_TEST(exs_qpost(full.handle(), nullptr, nullptr) == 0);
   BOOST_TEST(outcome(exs_shutdown_async(pair.left, SHUT_WR, full.handle(), nullptr)) == "EAGAIN");
-  BOOST_TEST(send(pair.left) == "ok");  // nothing has changed
+  BOOST_TEST(send(pair.left) == "ok");  // the socket still sends
 }
 
 BOOST_FIXTURE_TEST_CASE(a_shutdown_is_told_once_the_peer_has_been, Connected) {
@@ -72,7 +72,7 @@ BOOST_FIXTURE_TEST_CASE(a_shutdown_is_told_once_the_peer_has_been, Connected) {
     const exs_event_t event = queue.next_of(pair.left, EXS_EVT_SHUTDOWN);
     BOOST_TEST(event.exs_evt_errno == 0);
     BOOST_TEST(event.exs_evt_ahandle == &memory);
-    BOOST_TEST(shut(pair.left, how) == "ok");  // again: nothing to tell
+    BOOST_TEST(shut(pair.left, how) == "ok");  // a second shutdown changes nothing
     BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SHUTDOWN) == "0");
   }
   BOOST_TEST(receive(pair.right) == "ok");
@@ -245,7 +245,7 @@ BOOST_FIXTURE_TEST_CASE(a_signal_cancels_what_waits, Fixture) {
     waiting.interrupt(SIGUSR1);
   }
   BOOST_TEST(result == "EINTR");
-  // The accept is gone: a peer that comes now waits for the next one.
+  // The interrupted accept is cancelled; a peer that connects now waits for the next accept.
   BOOST_TEST(outcome(exs_cancel(listening.number(), nullptr, EXS_CAF_FILDES)) == "ENOENT");
   BOOST_TEST(exs_close(socket) == 0);
 }

@@ -1,5 +1,5 @@
-// Connections that an RDMA device sets up by itself, beside the network: who tries what first, what becomes
-// of a connect when the device's way leads nowhere, and where peers come in. The device is a fake.
+// Connections through an RDMA device: which of the device and the network a connect tries first, what happens
+// when the device fails, and which listeners peers reach. The device is a fake.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -60,8 +60,8 @@ std::string carrier(int socket) {
   return name;
 }
 
-// "refused no-route: by order of the test", or "used"; of what the peer told "(peer)" behind it. Empty:
-// nothing.
+// The verdict on a provider, as "used" or "refused no-route: by order of the test", followed by "(peer)" if
+// the peer reported it. Empty: there is none.
 std::string said_of(int socket, const std::string& provider) {
   std::vector<exs_reason_t> found(EXS_REASONS_MAX);
   auto length = static_cast<socklen_t>(found.size() * sizeof(exs_reason_t));
@@ -82,7 +82,7 @@ std::vector<std::byte> rejection(int reason) {
   return {words.view().begin(), words.view().end()};
 }
 
-// Before the library makes its shards.
+// Sets the behaviour of the device before the library creates its shards.
 struct Prepared {
   explicit Prepared(const FakeVerbs::Behaviour& behaviour) { fake.behave(behaviour); }
   FakeVerbs& fake = FakeVerbs::instance();
@@ -232,8 +232,8 @@ BOOST_AUTO_TEST_CASE(names_are_those_that_the_link_tells) {
 struct Failing {
   const char* name;
   FakeVerbs::Behaviour behaviour;
-  std::string said;     // of verbs, by who connects, when the network carries the connection
-  std::string outcome;  // where nothing else is allowed
+  std::string said;     // the initiator's reason against verbs, when the network carries the connection
+  std::string outcome;  // of the connect, when only verbs is allowed
 };
 std::ostream& operator<<(std::ostream& out, const Failing& failing) {
   return out << failing.name;
@@ -283,7 +283,7 @@ std::vector<Failing> failings() {
 BOOST_DATA_TEST_CASE_F(Fixture, the_network_carries_it, failings(), failing) {
   fake.behave(failing.behaviour);
   listen("auto");
-  if (!failing.behaviour.accepts) post_accept();  // the one that fails takes an accept with it
+  if (!failing.behaviour.accepts) post_accept();  // the failed attempt uses up one accept
   const int socket = start_connect("prefer:verbs");
   BOOST_TEST(outcome_of(socket) == "0");
   if (!failing.behaviour.accepts) BOOST_TEST(queue.next_outcome(listening, EXS_EVT_ACCEPT) == "ENOMEM");
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(the_device_is_tried_after_a_network_where_nobody_listens) {
   BOOST_TEST(outcome_of(socket) == "0");
   BOOST_TEST(carrier(socket) == "verbs");
   BOOST_TEST(carrier(accepted()) == "verbs");
-  // What the network said is what counts when both ways fail.
+  // When both providers fail, the error of the network is reported.
   fake.behave({.connect = FakeVerbs::Connect::kEnds, .status = Status(EHOSTUNREACH)});
   BOOST_TEST(outcome_of(start_connect("prefer:iwarp")) == "ECONNREFUSED");
 }
@@ -384,7 +384,7 @@ BOOST_AUTO_TEST_CASE(cancelled_and_closed_while_the_device_is_tried) {
   BOOST_TEST(outcome_of(closed) == "ECANCELED");
   sockets.pop_back();
   BOOST_TEST(fake.attempts() == 2);
-  // Neither of them went on by the network.
+  // Neither connect fell back to the network.
   const int next = start_connect("auto");
   BOOST_TEST(outcome_of(next) == "0");
   echo(next, accepted());
@@ -439,7 +439,7 @@ BOOST_AUTO_TEST_CASE(a_socket_without_an_address_gets_a_port) {
   echo(socket, accepted());
 }
 
-// Who comes before the first accept waits; who comes after the close is refused.
+// A peer that connects before the first accept waits; one that connects after the close is refused.
 BOOST_AUTO_TEST_CASE(peers_wait_for_an_accept_and_not_for_a_closed_socket) {
   listening = bound_socket("auto");
   BOOST_REQUIRE_EQUAL(exs_listen(listening, 8), 0);
@@ -491,7 +491,7 @@ BOOST_AUTO_TEST_CASE(polls_hear_of_either_kind) {
   }
 }
 
-// The kernel's listener of an iWARP device takes peers of the network, too: to them it is iwarp.
+// The kernel's listener of an iWARP device also accepts peers that connect through TCP; they see iwarp.
 BOOST_AUTO_TEST_CASE(a_device_that_holds_the_tcp_port) {
   fake.behave({.listen = FakeVerbs::Listen::kHoldsTcpPort});
   listen("auto");

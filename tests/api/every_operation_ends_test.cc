@@ -120,8 +120,8 @@ class Driver {
  private:
   struct Peer {
     pid_t pid = 0;
-    std::uint16_t port = 0;      // 0: not there (yet)
-    std::uint64_t wakes_ns = 0;  // stopped until then; 0: runs
+    std::uint16_t port = 0;      // 0: does not listen yet, or has ended
+    std::uint64_t wakes_ns = 0;  // the process is stopped until this time; 0: it runs
     bool killed = false;
   };
 
@@ -135,7 +135,7 @@ class Driver {
     }
   }
 
-  // The pace is that of the reports: a millisecond, if there is none.
+  // Waits for a report of the fork server, for at most a millisecond.
   void step(std::uint64_t now_ns) {
     if (const auto report = fork_server_.next_report(1)) note(*report);
     stress_peer_.tend(random_, now_ns);
@@ -202,7 +202,7 @@ class Driver {
     if (!ending_) fork_server_.start(report.birth + kPeers);
   }
 
-  // One that was just killed is given time to come back, so that all of them can be asked to end in order.
+  // Waits until peers that were just killed have been replaced, so that all can be asked to end.
   void end_peers() {
     const auto all = [&](auto holds) { return std::all_of(peers_.begin(), peers_.end(), holds); };
     const std::uint64_t deadline_ns = monotonic_ns() + 2 * StressPeer::kBoundNs;
@@ -242,7 +242,7 @@ void run_with_sockets_of(int type) {
   driver.check();
 }
 
-// Peers that break off are what this test makes: their log lines would fill the screen.
+// This test breaks connections all the time, so the log is off.
 struct QuietLog {
   QuietLog() { ::setenv("EXS_LOG", "off", 0); }
 };

@@ -1,4 +1,4 @@
-// The flags of transfers: what is refused at once, and what each does, but for persistence.
+// The flags of transfers, except for EXS_PERSISTENT: which are refused at once, and what each does.
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>
@@ -33,7 +33,7 @@ struct Fixture {
 BOOST_FIXTURE_TEST_SUITE(flags_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(no_flag_shares_a_bit_with_a_flag_of_the_kernel) {
-  // All that the C library has, and those of newer kernels (MSG_SPLICE_PAGES, MSG_SOCK_DEVMEM and internal
+  // All flags of the C library, and those of newer kernels (MSG_SPLICE_PAGES, MSG_SOCK_DEVMEM and internal
   // ones).
   const unsigned kernel[] = {
       MSG_OOB,      MSG_PEEK,    MSG_DONTROUTE,  MSG_CTRUNC,  MSG_PROXY,    MSG_TRUNC,    MSG_DONTWAIT,
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(persistent_memory_is_registered_and_has_the_right) {
   BOOST_TEST(post(true, local) == "EACCES");
   BOOST_TEST(post(false, readable) == "EACCES");
   BOOST_TEST(post(false, local) == "EACCES");
-  // What the peer reads if it has posted no receive yet.
+  // A normal send: the peer reads this memory, if it has posted no receive yet.
   BOOST_TEST(outcome(exs_send_offset(pair.left, memory.at(), 8, 0, queue.handle(), nullptr, local.handle(),
                                      0)) == "EFAULT");
   for (const Memory* of : {&local, &writable})

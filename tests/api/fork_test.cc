@@ -23,7 +23,7 @@ pid_t start_child(const std::function<int()>& body) {
   return child;
 }
 
-// What its body returned, or minus the signal that ended it.
+// Runs `body` in a child. Returns its result, or minus the number of the signal that ended it.
 int await_end(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) != child) {
@@ -35,7 +35,7 @@ int in_child(const std::function<int()>& body) {
   return await_end(start_child(body));
 }
 
-// One message between two sockets of this process. 0: it arrived.
+// Sends a message between two sockets of this process. 0: it arrived.
 int round_trip(Queue& queue) {
   Memory source(100'000);
   Memory sink(100'000);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_child_talks_to_its_parent) {
 
 BOOST_AUTO_TEST_CASE(a_process_may_exit_in_the_middle_of_everything) {
   const int result = in_child([]() -> int {
-    static Queue* queue = nullptr;  // static, so that a leak checker sees them to the end
+    static Queue* queue = nullptr;  // static, so that a leak checker finds them at exit
     static Pair* pair = nullptr;
     static Memory* memory = nullptr;
     exs_init(EXS_VERSION);

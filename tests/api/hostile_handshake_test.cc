@@ -1,5 +1,4 @@
-// Peers that never get as far as a connection: they cost one log line, no descriptor, and nobody else
-// anything.
+// Peers whose handshake is invalid: the server logs one line, keeps no descriptor, and serves other clients.
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@ namespace {
 struct Server : HostileServer {
   Server() : HostileServer(100) {}
 
-  // `attack` is dropped by the server; an accept is posted and stays for the next client.
+  // The server drops the connection of `attack`; the accept that was posted before stays for the next client.
   template <typename Attack>
   void expect_dropped(Attack attack) {
     post_accept();
@@ -29,7 +28,7 @@ struct Server : HostileServer {
       BOOST_TEST(log.lines_once_there() == 1U);
     }
     await_descriptors(descriptors);
-    // The accept that was there before serves the good client; the one it posts is left over.
+    // The accept posted above takes the good client; the one that serve_a_good_client() posts stays open.
     serve_a_good_client();
   }
 };

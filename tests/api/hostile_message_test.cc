@@ -1,5 +1,5 @@
-// Peers that get a connection and then break the rules: the connection ends with EPROTO for every operation,
-// one log line and no descriptor is what they cost, and the server goes on.
+// Peers that violate the protocol after the handshake: every operation of the connection ends with EPROTO,
+// the server logs one line, keeps no descriptor, and serves other clients.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Server : HostileServer {
     serve_a_good_client();
   }
 
-  // The window of the server's send.
+  // Receives the advert of the window of the server's send.
   static wire::Advert advert_of(RawPeer& peer) {
     const auto message = peer.next_message(MessageType::kAdvert);
     BOOST_REQUIRE(message.has_value());

@@ -1,5 +1,4 @@
-// A server under attack: what every hostile peer must leave as it was, and how many lines may be logged about
-// it.
+// A server for hostile peers: checks that a peer leaves its state unchanged, and counts the log lines.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 
 namespace exs::test {
 
-// What the library logs while it lives. Passed on to the real standard error at the end.
+// Captures the library's log; the destructor copies it to standard error.
 class CapturedLog {
  public:
   CapturedLog() {
@@ -41,7 +40,7 @@ class CapturedLog {
     text.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
     return text;
   }
-  // The peer may see its end before the line is written; ctest bounds the wait.
+  // Waits for a line: the peer may see its end before the line is written. ctest limits the wait.
   [[nodiscard]] std::size_t lines_once_there() const {
     while (lines() == 0) std::this_thread::yield();
     return lines();
@@ -71,7 +70,7 @@ struct HostileServer {
     exs_listen(listening, backlog);
     BOOST_REQUIRE_EQUAL(exs_getsockname(listening, generic(address), &length), 0);
     serve_a_good_client();
-    await_engines();  // whatever is opened once, is now
+    await_engines();  // so that all descriptors that the library opens once are open
   }
   ~HostileServer() { exs_close(listening); }
 
@@ -86,7 +85,7 @@ struct HostileServer {
     return exs_send(socket, memory.at(), length_bytes, 0, queue.handle(), nullptr, memory.handle());
   }
 
-  // Accepts an honest client, takes a message from it, and sees it go.
+  // Accepts a well-behaved client, receives a message from it, and sees it close.
   void serve_a_good_client() {
     const int client = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
     post_accept();
@@ -101,7 +100,7 @@ struct HostileServer {
     BOOST_REQUIRE_EQUAL(exs_close(served), 0);
   }
 
-  // A closed descriptor may be in the hands of the engine for a moment longer.
+  // The engine may hold a closed descriptor for a moment longer.
   static void await_descriptors(std::size_t count) {
     while (open_descriptors() > count) std::this_thread::yield();
     BOOST_TEST(open_descriptors() == count);

@@ -43,13 +43,13 @@ struct Fixture {
   Connected pair = loop.block_on(connect_pair(loop));
 };
 
-// A coroutine whose end is told.
+// A coroutine that records that it has ended.
 struct Receiver {
   std::array<std::byte, 64> memory{};
   std::vector<Result> results;
 
   Task<> run(const AsyncSocket& socket) { results.push_back(co_await socket.recv(memory)); }
-  // Goes on until the end, whatever kind of end that is.
+  // Receives until the end of the stream or an error.
   Task<> run_to_the_end(AsyncSocket socket) {
     do {
       results.push_back(co_await socket.recv(memory));
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_refused_operation_resumes_with_the_error) {
     BOOST_TEST(name_of((co_await fresh.recv(memory)).error) == "ENOTCONN");
     BOOST_TEST(name_of((co_await fresh.accept()).error) == "EINVAL");
     BOOST_TEST(name_of(co_await fresh.shutdown(SHUT_WR)) == "ENOTCONN");
-    // These would give no event, or more than one.
+    // With these flags a send has no event, or more than one.
     for (const int flags : {EXS_NO_EVENT, EXS_PERSISTENT | EXS_NOTIFY})
       BOOST_TEST(name_of((co_await both_ends.left.send(memory, EXS_MHANDLE_UNREGISTERED, flags)).error) ==
                  "EOPNOTSUPP");
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(cancel_ends_what_is_awaited_and_the_socket_goes_on) {
   loop.block_on(exchange(pair, 10));
 }
 
-// What it awaits while its loop dies, and what it awaits then, ends with ECANCELED.
+// The operation that is open when the loop is destroyed ends with ECANCELED, and so does every later one.
 Task<> accept_until_the_loop_dies(Loop& dying) {
   const Socket listening = listening_socket();
   const Accepted accepted = co_await accept(dying, listening);
@@ -199,7 +199,7 @@ void let_a_loop_die() {
 }
 
 BOOST_AUTO_TEST_CASE(a_dying_loop_ends_what_is_left) {
-  for (int i = 0; i < 5; ++i) let_a_loop_die();  // until every shard has what it opens for itself
+  for (int i = 0; i < 5; ++i) let_a_loop_die();  // until every shard has opened its own descriptors
   const std::size_t descriptors = exs::test::open_descriptors();
   let_a_loop_die();
   BOOST_TEST(exs::test::open_descriptors() == descriptors);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(what_a_task_throws_comes_out) {
     BOOST_CHECK_THROW(loop.block_on(both(thrower(socket), caller(thrower(nullptr)))), std::out_of_range);
     loop.spawn(caller(thrower(socket)));
     BOOST_CHECK_THROW(loop.run(), std::out_of_range);
-    loop.run();  // told once
+    loop.run();  // the exception is thrown only once
   }
 }
 

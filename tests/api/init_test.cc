@@ -13,7 +13,7 @@ namespace {
 
 const std::string kEnotsup = errno_name(ENOTSUP);  // EOPNOTSUPP has the same number
 
-// Every call that needs the library, each with arguments that would be fine, or refused for another reason.
+// Calls every function that needs the library, with arguments that are valid or refused for another reason.
 void expect_eperm_of_every_call() {
   char bytes[64] = {};
   exs_mhandle_t region = 7;

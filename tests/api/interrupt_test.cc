@@ -51,7 +51,7 @@ struct Fixture {
   }
 };
 
-// SIGALRM to this process, again and again.
+// A timer that sends SIGALRM to this process repeatedly.
 class RepeatingAlarm {
  public:
   RepeatingAlarm() {
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_wait_in_every_mode) {
       result = outcome(exs_qdequeue(queue.handle(), events, 1, nullptr));
       done = true;
     });
-    // A signal that comes before the wait ends nothing, so send until one has.
+    // A signal before the wait does not interrupt it, so signals are sent until the wait has ended.
     while (!begun) std::this_thread::yield();
     while (!done) {
       waiting.interrupt(SIGUSR1);
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_wait_leaves_the_callers_signal_mask_as_it_wa
 }
 
 BOOST_AUTO_TEST_CASE(the_library_itself_interrupts_no_wait_of_the_threads_that_call_it) {
-  // epoll_wait, unlike poll, is never begun again by the kernel itself.
+  // The kernel never restarts epoll_wait after a signal, unlike poll.
   const UniqueFd set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   for (int round = 0; round < 10; ++round) {

@@ -1,4 +1,4 @@
-// EXS_SO_KEEPALIVE_MS: a peer that does not answer any more is given up, one that is merely idle is not.
+// EXS_SO_KEEPALIVE_MS: the connection to a peer that no longer answers ends; one that is idle stays.
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
@@ -12,10 +12,10 @@ namespace exs::test {
 namespace {
 
 constexpr int kPeriodMs = 50;
-// Of a peer that is to answer in time, also on a busy machine.
+// The period for a peer that must answer in time even on a busy machine.
 constexpr int kIdlePeriodMs = 500;
 
-// Connects to the port it hears of, and waits for the end that never comes.
+// Connects to the port that it is told, and waits until it is killed.
 void silent_client(const PortPipe& pipe) {
   sockaddr_in address = loopback(ntohs(pipe.hear()));
   const InitializedLibrary library;

@@ -1,5 +1,4 @@
-// Kernel stream sockets as an application makes them, with the blocking calls of a peer that knows nothing of
-// exs.
+// Kernel stream sockets as an application opens them, and the blocking calls of a peer that does not use exs.
 #pragma once
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 
 namespace exs::test {
 
-// Closes itself, unless somebody else does.
+// Closes its descriptor, unless release() or close() was called.
 class KernelSocket {
  public:
   KernelSocket() = default;
@@ -33,7 +32,7 @@ class KernelSocket {
     if (number_ >= 0) ::close(number_);
     number_ = -1;
   }
-  // The next close resets the connection.
+  // Closes the socket so that the peer sees a reset.
   void reset() {
     const linger at_once{1, 0};
     ::setsockopt(number_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -50,7 +49,7 @@ class KernelSocket {
     }
     return true;
   }
-  // Shorter at the end of the stream.
+  // Returns fewer bytes at the end of the stream.
   [[nodiscard]] std::vector<std::byte> read(std::size_t length_bytes) const {
     std::vector<std::byte> bytes(length_bytes);
     const ssize_t got = ::recv(number_, bytes.data(), length_bytes, MSG_WAITALL);

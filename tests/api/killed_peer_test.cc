@@ -1,4 +1,4 @@
-// Peers that are killed in the middle of transfers: every operation ends, nothing is left behind.
+// Peers that are killed in the middle of transfers: every operation ends, and no descriptor stays open.
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
@@ -56,7 +56,7 @@ void server(const PortPipe& pipe) {
       memory);
 }
 
-// Exchanges some messages with the peer, kills it, and sees every operation end.
+// Exchanges some messages with the peer, kills it, and waits until every operation has ended.
 void outlive(Child& child, int socket, Queue& queue) {
   Memory memory(kMessageBytes);
   int open = 0;
@@ -71,8 +71,8 @@ void outlive(Child& child, int socket, Queue& queue) {
     BOOST_REQUIRE_EQUAL(post(event.exs_evt_type == EXS_EVT_SEND, socket, queue, memory), 0);
   }
   child.kill();
-  // The peer had kOpen sends under way at most, and up to kOpen receives may have ended unseen before it
-  // died: one receive more than both can not be fulfilled, so the break is noticed by then.
+  // The peer had at most kOpen sends under way, and up to kOpen receives may have ended before it died. So no
+  // more than 2 * kOpen receives can succeed, and the next one notices the break.
   bool noticed = false;
   for (int i = 0; i <= kOpen && !noticed; ++i) {
     noticed = post(false, socket, queue, memory) != 0;
@@ -84,8 +84,8 @@ void outlive(Child& child, int socket, Queue& queue) {
     const exs_event_t event = queue.next();
     bool& broken = event.exs_evt_type == EXS_EVT_SEND ? sends_broken : receives_broken;
     const std::string error = errno_name(event.exs_evt_errno);
-    // What was done before the kill may still be told; after the first error of a direction there is no
-    // success.
+    // Operations that ended before the kill may still report success, but none after the first error of their
+    // direction.
     BOOST_TEST((error == "ECONNRESET" || (error == "0" && !broken)));
     broken = broken || error != "0";
   }

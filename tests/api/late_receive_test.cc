@@ -1,4 +1,4 @@
-// A peer that sends and closes at once has done its part: what it sent can be received long after it is gone.
+// Messages of a peer that sends and closes at once can be received after its end.
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>
@@ -26,7 +26,7 @@ struct Fixture {
                                  source.handle()),
                         0);
   }
-  // Until the end of the connection has come to our side of the kernel and the library has looked at it.
+  // Returns when this end's kernel has the end of the connection and the library has polled it.
   void see_the_peer_go() {
     pollfd watched{pair.right, POLLRDHUP, 0};
     BOOST_REQUIRE_EQUAL(::poll(&watched, 1, kHangLimitSeconds * 1000), 1);
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(immediate_messages_outlive_the_close_of_their_sender) {
   send(100, 200);
   BOOST_TEST(queue.next_of(pair.left, EXS_EVT_SEND).exs_evt_errno == 0);
   BOOST_TEST(queue.next_of(pair.left, EXS_EVT_SEND).exs_evt_errno == 0);
-  // Expect: the close finds the peer's library, not its application.
+  // Expect: the peer's library sees the close, while its application has posted no receive.
   BOOST_REQUIRE_EQUAL(exs_close(pair.left), 0);
   see_the_peer_go();
   for (const std::size_t offset : {0UL, 100UL}) {
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(immediate_messages_outlive_the_close_of_their_sender) {
     BOOST_TEST(event.exs_evt_union.exs_evt_xfer.exs_evt_length == (offset == 0 ? 100U : 200U));
     BOOST_TEST(std::memcmp(sink.at(), source.at(offset), offset == 0 ? 100 : 200) == 0);
   }
-  // Expect: then the end, as often as asked.
+  // Expect: then every receive reports the end.
   for (int i = 0; i < 2; ++i) {
     const exs_event_t end = receive();
     BOOST_TEST(end.exs_evt_errno == 0);

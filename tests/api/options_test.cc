@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(other_levels_are_the_kernel_sockets) {
   BOOST_TEST(outcome(exs_getsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &value, &length)) == "ok");
   BOOST_TEST(value == 1);
   BOOST_TEST(outcome(exs_setsockopt(socket, SOL_SOCKET, 0x7777, &value, length)) == "ENOPROTOOPT");
-  // The type is the exs socket's; SO_ASYNC_* work at both levels.
+  // SO_TYPE is the type of the exs socket, and SO_ASYNC_* work at both levels.
   BOOST_TEST(outcome(exs_getsockopt(socket, SOL_SOCKET, SO_TYPE, &value, &length)) == "ok");
   BOOST_TEST(value == SOCK_SEQPACKET);
   value = 0;
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(the_provider_is_a_wish_until_the_connection_is_up) {
 }
 
 BOOST_AUTO_TEST_CASE(both_ends_agree_on_the_lesser_wish) {
-  // left gets 3, 5, 100 and the listening socket 4, 2, 200, in the order in which Pair prepares them.
+  // Pair prepares the listening socket first: it gets 4, 2 and 200, and left gets 3, 5 and 100.
   static int prepared = 0;
   prepared = 0;
   const auto prepare = [](int number) {

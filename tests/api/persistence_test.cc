@@ -23,7 +23,7 @@ const exs_evt_xfer_t& transfer_of(const exs_event_t& event) {
   return event.exs_evt_union.exs_evt_xfer;
 }
 
-// `left` owns what is persistent, `right` drives it.
+// `left` owns the persistent operation, `right` reads or writes its memory.
 struct Fixture {
   InitializedLibrary library;
   Queue queue{256};
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(an_offset_names_a_part_of_it_and_the_event_tells_it) {
   }
 }
 
-// The notice, not the send's event, says that the bytes are there: a write has left when its event comes.
+// The owner's notice says that the bytes have arrived; the event of the send only that the write has left.
 BOOST_AUTO_TEST_CASE(sends_write_the_persistent_receive) {
   BOOST_REQUIRE_EQUAL(own_receive(EXS_NOTIFY), 0);
   for (const int value : {1, 2}) {
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_persistent_operation_owns_its_direction_until_its_event) 
   BOOST_TEST(errno_name(ended.exs_evt_errno) == "ECANCELED");
   BOOST_TEST(ended.exs_evt_ahandle == numbered(5));
   BOOST_TEST(transfer_of(ended).exs_evt_bufsize == kBlockBytes);
-  // The peer has been told, once; then the direction carries messages again.
+  // Reads at an offset and plain reads each report the end once; then the direction carries messages again.
   BOOST_TEST(errno_name(read_at(0, 8).exs_evt_errno) == "ECANCELED");
   BOOST_TEST(errno_name(read(8).exs_evt_errno) == "ECANCELED");
   BOOST_REQUIRE_EQUAL(send(0), 0);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(whoever_comes_second_with_the_other_side_persistent_is_busy
   BOOST_REQUIRE_EQUAL(receive(), 0);
   BOOST_TEST(queue.next_outcome(pair.right, EXS_EVT_RECV) == "EBUSY");
   BOOST_TEST(read(8).exs_evt_errno == 0);
-  // The other way round.
+  // The same for a persistent receive.
   BOOST_REQUIRE_EQUAL(own_receive(), 0);
   BOOST_TEST(write(8).exs_evt_errno == 0);
   BOOST_REQUIRE_EQUAL(
@@ -202,13 +202,13 @@ BOOST_AUTO_TEST_CASE(notices_coalesce_in_a_queue_of_three_slots) {
     BOOST_REQUIRE(told.exs_evt_count > 0U);
     count += told.exs_evt_count;
     bytes += told.exs_evt_length;
-    BOOST_TEST(told.exs_evt_offset == count - 1);  // the last of those told
+    BOOST_TEST(told.exs_evt_offset == count - 1);  // the offset of the last read of this notice
   }
   BOOST_TEST(count == kReads);
   BOOST_TEST(bytes == kReads * 16U);
   BOOST_REQUIRE_EQUAL(read_at(7, 16).exs_evt_errno, 0);
   BOOST_TEST(exs_cancel(pair.left, numbered(8), EXS_CAF_FILDES | EXS_CAF_AHANDLE) == 1);
-  // What was read before the end is told before it.
+  // The notice of reads before the end comes before the event of the end.
   BOOST_TEST(transfer_of(small.next_of(pair.left, EXS_EVT_PEER_READ)).exs_evt_offset == 7U);
   const exs_event_t ended = small.next_of(pair.left, EXS_EVT_SEND);
   BOOST_TEST(errno_name(ended.exs_evt_errno) == "ECANCELED");
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(the_driver_closes) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Two processes: one that owns a block and then makes no call, and one that drives it.
+// Two processes: one owns a block and makes no further call, the other reads and writes it.
 namespace {
 
 void own(const PortPipe& pipe) {
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_reads_and_writes_of_an_owner_that_makes_no_call_
         exs_send_offset(socket, memory.at(), 1000, 0, queue.handle(), nullptr, memory.handle(), offset), 0);
     BOOST_REQUIRE_EQUAL(queue.next_outcome(socket, EXS_EVT_SEND), "0");
   }
-  // A receive of the peer's block that never ends, and a send into it: both have to when the peer is gone.
+  // A read of the memory of a stopped peer, and a write into it, stay open; both end when the peer is killed.
   owner.stop();
   BOOST_REQUIRE_EQUAL(exs_recv(socket, memory.at(), 1000, 0, queue.handle(), nullptr, memory.handle()), 0);
   owner.kill();

@@ -14,7 +14,7 @@
 #include "tests/api/kernel_sockets.h"
 #include "tests/support/raw_peer.h"
 
-// Asked for by the thread sanitizer.
+// The thread sanitizer calls this function.
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT: a reserved name by necessity
   return "race:under_the_library\n";
 }
@@ -67,14 +67,14 @@ std::vector<std::byte> pattern(std::size_t length) {
 
 const std::string kOk = errno_name(0);
 
-// A program that closes a socket while the library works with it, or gives its number to another: what the
-// library promises for it is tested, so the thread sanitizer, which calls it the race it is, must not end the
-// test.
+// Runs a call of a program that closes a socket while the library uses it, or reuses its number. The library
+// makes promises for this case. It is a race, which the thread sanitizer would report, so reports are
+// suppressed here.
 [[gnu::noinline]] void under_the_library(const std::function<void()>& act) {
   act();
 }
 
-// The end that exs accepted, once it is there, of a connection of this process.
+// Waits for the end that exs accepted of a connection within this process, and returns its number.
 int other_end_of(const exs::UniqueFd& connection) {
   constexpr int kNumbersMax = 1024;
   sockaddr_in ours{};
@@ -89,7 +89,7 @@ int other_end_of(const exs::UniqueFd& connection) {
   }
 }
 
-// The last exs_fini comes before the queue's shard gets to what `post` posts for it.
+// Ends the library after `post` has posted, before the queue's shard carries the operation out.
 void end_the_library_upon(const Queue& queue, const std::function<void()>& post) {
   const auto shard = exs::Library::current()->queues.find(queue.handle())->home();
   std::optional<WaitingThread> ending;
@@ -127,7 +127,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_on_one_queue, kFamilies, family) {
   KernelPair pair(family);
   for (std::size_t i = 0; i < 8; ++i) BOOST_TEST(recv(pair.far, i * 100, 100, MSG_WAITALL) == 0);
   memory.fill(2);
-  for (std::size_t i = 0; i < 8; ++i) BOOST_TEST(send(pair.near, 1000, 100) == 0);  // the same memory
+  for (std::size_t i = 0; i < 8; ++i) BOOST_TEST(send(pair.near, 1000, 100) == 0);  // sends may share memory
   for (std::size_t i = 0; i < 8; ++i) {
     BOOST_TEST(told(sent(pair.near)) == kOk + " 100");
     BOOST_TEST(told(received(pair.far)) == kOk + " 100");
@@ -135,7 +135,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_on_one_queue, kFamilies, family) {
   }
 }
 
-// A session that never waits for the kernel has nothing to give back to its shard when it is closed.
+// A session that has never waited for readiness is not attached to its shard, so its close detaches nothing.
 BOOST_AUTO_TEST_CASE(a_session_that_never_waited_detaches_nothing) {
   std::array<KernelPair, 4> pairs;
   pairs[1].far.write_all(pattern(1));
@@ -188,11 +188,11 @@ BOOST_DATA_TEST_CASE_F(Fixture, the_end_of_the_stream, kFamilies, family) {
   BOOST_TEST(told(received(pair.near)) == kOk + " 10 EOF");
   BOOST_TEST(recv(pair.near, 0, 100) == 0);
   BOOST_TEST(told(received(pair.near)) == kOk + " 0 EOF");
-  BOOST_TEST(send(pair.near, 0, 10) == 0);  // the other direction stands
+  BOOST_TEST(send(pair.near, 0, 10) == 0);  // the other direction still works
   BOOST_TEST(told(sent(pair.near)) == kOk + " 10");
 }
 
-// Far more than the kernel takes at once.
+// Far more bytes than the kernel accepts at once.
 BOOST_DATA_TEST_CASE_F(Fixture, sixteen_mebibytes_through_a_small_buffer, kFamilies, family) {
   constexpr std::size_t kBytes = std::size_t{16} << 20;
   KernelPair pair(family);
@@ -220,7 +220,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, sixteen_mebibytes_through_a_small_buffer, kFamil
     BOOST_REQUIRE(holds(0, std::span(seen).subspan(at, memory.size_bytes())));
 }
 
-// Memory that no peer may read, or that exs does not know, is as good: no peer reads it.
+// Local-only and unregistered memory also work, because no peer reads the memory.
 BOOST_AUTO_TEST_CASE(any_memory_will_do) {
   KernelPair pair;
   Memory local(200'000, EXS_MRF_LOCAL_ONLY);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(pieces_and_waiting_forms) {
   BOOST_TEST(exs_recv_sync(pair.near.number(), memory.at(), 1000, MSG_WAITALL, memory.handle()) == 1000);
   BOOST_TEST(holds(0, std::span(bytes).first(1000)));
   std::vector<exs_iovec_t> pieces;
-  std::vector<exs_iovec_t> sources;  // between the pieces: what is received is not what is being sent
+  std::vector<exs_iovec_t> sources;  // lie between the pieces, so that sends and receives do not overlap
   for (std::size_t i = 0; i < 100; ++i) {
     pieces.push_back({memory.at(i * 2000), 1000, memory.handle(), 0});
     sources.push_back({memory.at(i * 2000 + 1000), 1000, memory.handle(), 0});
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(pieces_and_waiting_forms) {
   BOOST_TEST(exs_recv_sync(pair.near.number(), memory.at(), 1, 0, memory.handle()) == 0);
 }
 
-// What MSG_MORE keeps back leaves with the next send, or with exs_flush.
+// Bytes that MSG_MORE holds back leave with the next send, or with exs_flush.
 BOOST_AUTO_TEST_CASE(more_and_flush) {
   KernelPair pair;
   for (int i = 0; i < 2; ++i) {
@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(numbers_never_collide) {
   for (const int number : ours) BOOST_TEST(exs_close(number) == 0);
 }
 
-// A number that an unread event names is still taken, and means nothing any more.
+// The number of a closed socket stays reserved while an event that names it is queued, and means no socket.
 BOOST_AUTO_TEST_CASE(a_closed_exs_socket_is_not_adopted) {
   int left = -1;
   {
@@ -429,13 +429,13 @@ BOOST_AUTO_TEST_CASE(a_plain_close_ends_the_connection) {
   BOOST_TEST(pair.far.read(11).size() == 10U);  // returns at the end of the stream
 }
 
-// The number comes back for another socket while operations of the first are open.
+// The kernel reuses the number for another socket while operations of the first are open.
 BOOST_AUTO_TEST_CASE(a_number_used_again) {
   KernelPair first;
   BOOST_TEST(recv(first.near, 0, 10) == 0);
   const int number = first.near.release();
   KernelPair second;
-  // Closes the first, and nobody else gets the number.
+  // Replaces the first socket by the second under the same number, in one step.
   under_the_library([&] { ::dup3(second.near.number(), number, O_CLOEXEC); });
   const KernelSocket again(number);
   second.near.close();
@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(a_number_used_again_by_exs) {
   for (const int one : made) BOOST_TEST(exs_close(one) == 0);
 }
 
-// No exs call names the number any more: the operations end all the same.
+// The operations end although no further exs call names the number.
 BOOST_AUTO_TEST_CASE(closed_with_operations_open) {
   KernelPair pair;
   const int number = pair.near.number();
@@ -473,7 +473,7 @@ BOOST_AUTO_TEST_CASE(closed_with_operations_open) {
   BOOST_TEST(queue.next_outcome(number, EXS_EVT_RECV) == "ECANCELED");
 }
 
-// As before, but the socket lives on elsewhere: its bytes are not ours to take.
+// As before, but another descriptor keeps the socket open, and exs must not receive its bytes.
 BOOST_AUTO_TEST_CASE(closed_while_another_holds_the_socket) {
   KernelPair pair;
   const KernelSocket other(::fcntl(pair.near.number(), F_DUPFD_CLOEXEC, 0));
@@ -485,8 +485,8 @@ BOOST_AUTO_TEST_CASE(closed_while_another_holds_the_socket) {
   BOOST_TEST((other.read(10) == pattern(10)));
 }
 
-// A connection that exs is setting up has a number that nobody was told yet: a program that still uses one it
-// has closed must not come upon it.
+// The application does not know the number of a connection that exs is setting up. A program that uses a
+// stale number must not reach that connection.
 BOOST_AUTO_TEST_CASE(a_connection_being_set_up_is_not_adopted) {
   const ListeningSocket listening;
   BOOST_TEST(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr) == 0);
@@ -517,9 +517,9 @@ BOOST_DATA_TEST_CASE_F(Fixture, exs_close_ends_all, kFamilies* data::make({true,
     BOOST_TEST(exs_recv(number, memory.at(), 10, 0, queue.handle(), nullptr, memory.handle()) == 0);
   }
   BOOST_TEST(exs_close(number) == 0);
-  BOOST_TEST(pair.far.read(11).size() == (used ? 10U : 0U));  // at the end, though the events are unread
+  BOOST_TEST(pair.far.read(11).size() == (used ? 10U : 0U));  // although events are queued
   if (used) {
-    BOOST_TEST(::fcntl(number, F_GETFD) >= 0);  // they keep the number
+    BOOST_TEST(::fcntl(number, F_GETFD) >= 0);  // queued events hold the number
     BOOST_TEST(outcome(exs_close(number)) == "EBADF");
     BOOST_TEST(queue.next_outcome(number, EXS_EVT_SEND) == kOk);
     BOOST_TEST(queue.next_outcome(number, EXS_EVT_RECV) == "ECANCELED");
@@ -573,7 +573,7 @@ BOOST_AUTO_TEST_CASE(shutdown_of_receiving) {
   BOOST_TEST(told(received(pair.near)) == kOk + " 0 EOF");
 }
 
-// Released, not closed; what exs accepted it closes.
+// exs_fini closes the sockets that exs accepted, and leaves the others open.
 BOOST_AUTO_TEST_CASE(the_end_of_the_library) {
   KernelPair pair;
   KernelListener listener;
@@ -581,7 +581,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_library) {
   BOOST_REQUIRE(exs_init(EXS_VERSION) == 0);
   const auto before = open_descriptors();
   BOOST_TEST(exs_fini() == 0);
-  BOOST_TEST(exs_fini() == 0);  // the fixture's
+  BOOST_TEST(exs_fini() == 0);  // undoes the fixture's exs_init
   BOOST_REQUIRE(exs_init(EXS_VERSION) == 0);
   {
     const Queue own;
@@ -601,10 +601,10 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_library) {
   BOOST_REQUIRE(exs_init(EXS_VERSION) == 0);
 }
 
-// What is accepted while the library ends is closed, too: its peer must not wait for ever.
+// A connection accepted while the library ends is closed, so that its peer does not wait for ever.
 BOOST_AUTO_TEST_CASE(an_accept_under_way_at_the_end_of_the_library) {
   KernelPair pair;
-  BOOST_TEST(send(pair.near, 0, 10) == 0);  // from now on there is an engine
+  BOOST_TEST(send(pair.near, 0, 10) == 0);  // starts the engine
   BOOST_TEST(told(sent(pair.near)) == kOk + " 10");
   KernelListener listener;
   const KernelSocket peer = listener.connect();
@@ -709,7 +709,7 @@ BOOST_AUTO_TEST_CASE(poll_accepts_nobody) {
 
 // ---------------------------------------------------------------- together
 
-// One server, one queue, one loop: the clients are exs and plain.
+// One server with one queue and one loop serves exs clients and plain clients.
 BOOST_AUTO_TEST_CASE(exs_and_plain_peers_on_one_queue) {
   constexpr std::size_t kBytes = 512;
   ListeningSocket exs_listening;

@@ -1,4 +1,4 @@
-// exs_poll: one event an entry, once, when the socket is ready.
+// exs_poll: each entry gives one event, when its socket is ready.
 #include <boost/test/unit_test.hpp>
 
 #include <array>
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(entries_are_accepted_up_to_the_first_that_cannot_be, Con
 BOOST_FIXTURE_TEST_CASE(a_connected_socket_is_ready_for_sending_at_once, Connected) {
   BOOST_TEST(poll(pair.left, EXS_POLLIN | EXS_POLLOUT) == "1");
   BOOST_TEST(told(pair.left) == std::uint32_t{EXS_POLLOUT});
-  BOOST_TEST(slots() == 0);  // once
+  BOOST_TEST(slots() == 0);  // the poll ended with this event
 }
 
 BOOST_FIXTURE_TEST_CASE(a_message_makes_it_readable_and_is_told_once, Connected) {
@@ -87,7 +87,7 @@ BOOST_FIXTURE_TEST_CASE(a_message_makes_it_readable_and_is_told_once, Connected)
   BOOST_TEST(send(pair.left) == "ok");
   for (int i = 0; i < 2; ++i) BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");
   BOOST_TEST(slots() == 0);
-  // What waits already is told at once.
+  // A poll reports messages that have already arrived at once.
   BOOST_TEST(poll(pair.right, EXS_POLLIN) == "1");
   BOOST_TEST(told(pair.right) == std::uint32_t{EXS_POLLIN});
   for (int i = 0; i < 2; ++i) {
@@ -128,7 +128,7 @@ BOOST_FIXTURE_TEST_CASE(a_connection_that_breaks_is_told_unasked, Connected) {
   BOOST_TEST(set_option(pair.left, EXS_SO_LINGER_MS, 0) == 0);
   BOOST_TEST(exs_close(pair.left) == 0);
   BOOST_TEST(told(pair.right) == std::uint32_t{EXS_POLLERR | EXS_POLLHUP});
-  // Also to who asks later.
+  // A later poll reports the same.
   BOOST_TEST(poll(pair.right, EXS_POLLIN) == "1");
   BOOST_TEST(told(pair.right) == std::uint32_t{EXS_POLLERR | EXS_POLLHUP});
 }

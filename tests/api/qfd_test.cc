@@ -35,7 +35,7 @@ struct Fixture {
     const auto receive = [&] {
       return exs_recv(pair.right, memory.at(), 8, 0, queue.handle(), nullptr, memory.handle());
     };
-    // The threads that take events may be behind.
+    // The queue may be full until the threads have taken events.
     while (receive() != 0) {
       BOOST_REQUIRE_EQUAL(errno_name(errno), "EAGAIN");
       std::this_thread::yield();

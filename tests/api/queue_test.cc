@@ -55,7 +55,7 @@ BOOST_FIXTURE_TEST_CASE(a_queue_without_descriptors_is_enomem, Fixture) {
     std::puts("skipped: a sanitizer needs descriptors of its own");
     return;
   }
-  const Queue first;  // the shard's own descriptors are there now
+  const Queue first;  // so that the shard has opened its own descriptors
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
   std::vector<exs_qhandle_t> queues;
@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(connect_and_accept_need_a_slot_too, Connected) {
   BOOST_TEST(outcome(exs_accept(listening.number(), nullptr, 0, queue.handle(), nullptr)) == "EAGAIN");
   BOOST_TEST(outcome(exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr)) ==
              "EAGAIN");
-  // Nothing has changed: both work once there is a slot.
+  // The refused calls changed nothing: both work with a queue that has a free slot.
   BOOST_TEST(exs_accept(listening.number(), nullptr, 0, connecting.handle(), nullptr) == 0);
   BOOST_TEST(exs_connect(socket, generic(address), sizeof address, 0, connecting.handle(), nullptr) == 0);
   BOOST_TEST(connecting.next_outcome(socket, EXS_EVT_CONNECT) == "0");
@@ -254,7 +254,7 @@ BOOST_FIXTURE_TEST_CASE(a_queue_that_stops_being_empty_sends_a_signal, Fixture) 
   }
   BOOST_TEST(outcome(exs_qmodify(handle, EXS_QATTR_SIGNAL, &wish, sizeof(int))) == "EINVAL");
   BOOST_TEST(exs_qpost(handle, nullptr, nullptr) == 0);
-  BOOST_TEST(pending() == nullptr);  // off
+  BOOST_TEST(pending() == nullptr);  // the signal is off
   queue.next();
   BOOST_TEST(exs_qmodify(handle, EXS_QATTR_SIGNAL, &wish, sizeof wish) == 0);
   exs_signal_t found{};

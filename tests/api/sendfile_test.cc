@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kFileBytes = 300'000;
 
-// A file without a name.
+// A file in memory.
 class File {
  public:
   File() : descriptor_(::memfd_create("sendfile_test", MFD_CLOEXEC)), bytes_(kFileBytes) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_range_a_whole_file_and_its_end_arrive) {
   expect({range(fd, kFileBytes - 7, 0)}, part(kFileBytes - 7, 7));
   expect({range(fd, kFileBytes, 0)}, {});
   expect({}, {});
-  BOOST_TEST(::lseek(fd, 0, SEEK_CUR) == static_cast<off_t>(kFileBytes));  // its position stays
+  BOOST_TEST(::lseek(fd, 0, SEEK_CUR) == static_cast<off_t>(kFileBytes));  // its position has not changed
 }
 
 BOOST_AUTO_TEST_CASE(files_and_memory_mix) {

@@ -29,7 +29,7 @@ struct Fixture {
     BOOST_TEST((event.exs_evt_flags & EXS_EVF_EOF) != 0U);
     BOOST_TEST((event.exs_evt_flags & EXS_EVF_EOR) == 0U);
   }
-  // Sends until the news that the peer takes no more has come.
+  // Sends until this end knows that the peer receives no more.
   void expect_epipe_at_last(int socket) {
     for (;;) {
       const std::string result = send(socket, 8, EXS_NO_IMMEDIATE);

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_server_can_bind_again_right_after_its_end) {
     BOOST_TEST(exs_connect(socket, generic(address), sizeof address, 0, queue.handle(), nullptr) == 0);
     BOOST_TEST(queue.next_outcome(socket, EXS_EVT_CONNECT) == "0");
     const exs_event_t accepted = queue.next_of(listening.number(), EXS_EVT_ACCEPT);
-    // Closing first leaves the server's side in TIME_WAIT.
+    // The server closes first, which leaves its end in TIME_WAIT.
     BOOST_TEST(exs_close(accepted.exs_evt_union.exs_evt_accept.exs_evt_newsocket) == 0);
   }
   const int next = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(names_of_connected_sockets_match_each_other) {
   BOOST_TEST(exs_getpeername(pair.left, generic(names[3]), &length) == 0);
   BOOST_TEST(names[0].sin_port == names[1].sin_port);
   BOOST_TEST(names[2].sin_port == names[3].sin_port);
-  // A short buffer is filled as far as it goes, and the real length is told.
+  // A short buffer gets the beginning of the address, and `length` becomes the full length.
   char little[4] = {};
   length = sizeof little;
   BOOST_TEST(exs_getsockname(pair.left, reinterpret_cast<sockaddr*>(little), &length) == 0);

@@ -42,7 +42,7 @@ struct Fixture {
   }
   exs_event_t received() { return queue.next_of(pair.right, EXS_EVT_RECV); }
   exs_event_t sent() { return queue.next_of(pair.left, EXS_EVT_SEND); }
-  // Receives until all `length` bytes are here, in order, at the start of the sink.
+  // Receives `length` bytes in order to the start of the sink, at most `piece` at a time.
   void collect(std::size_t length, std::size_t piece) {
     for (std::size_t got = 0; got < length;) {
       receive(got, std::min(piece, length - got));
@@ -169,7 +169,8 @@ BOOST_AUTO_TEST_CASE(small_sends_of_one_turn_share_messages) {
   collect(2000, 4096);
   BOOST_TEST(same(2000));
   const exs_stats_t stats = stats_of(pair.left);
-  // How many share one depends on how often the engine looks meanwhile; tests/proto shows where turns end.
+  // How many sends share a message depends on how often the engine polls meanwhile; tests/proto tests exactly
+  // when a burst ends.
   BOOST_TEST(stats.combined_sends > 0U);
   BOOST_TEST(stats.immediate_msgs < 200U);
 }
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_is_held_back_leaves_though_no_thread_comes_back_for_it
   BOOST_REQUIRE_EQUAL(
       exs_recv(pair.right, sink.at(), 300, MSG_WAITALL, other.handle(), nullptr, sink.handle()), 0);
   for (std::size_t i = 0; i < 3; ++i) send(i * 100, 100);
-  // Expect: this thread waits outside the library, and still the bytes go.
+  // Expect: the bytes leave although this thread waits outside the library.
   pollfd watched{exs_qfd(other.handle()), POLLIN, 0};
   BOOST_REQUIRE_EQUAL(::poll(&watched, 1, kHangLimitSeconds * 1000), 1);
   BOOST_TEST(transfer_of(other.next()).exs_evt_length == 300U);
@@ -226,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_waitall_tells_what_it_had_taken) {
   BOOST_REQUIRE_EQUAL(
       exs_recv(pair.right, sink.at(), 500, MSG_WAITALL, queue.handle(), handle, sink.handle()), 0);
   exs_event_t event{};
-  // Until the bytes are in the receive: nobody else may have looked yet.
+  // Drives the library until the bytes are in the receive: no other thread may have polled the network.
   for (int look = 0; look < 1'000'000 && stats_of(pair.right).copied_bytes < 100; ++look)
     BOOST_REQUIRE_EQUAL(exs_qwait(queue.handle(), &event, 1, 0, 0), 0);
   BOOST_TEST(exs_cancel(pair.right, handle, EXS_CAF_FILDES | EXS_CAF_AHANDLE) == 1);
@@ -303,7 +304,7 @@ BOOST_AUTO_TEST_CASE(an_echo_of_random_sizes_comes_back_unchanged) {
       }
       at += part;
     }
-    // There: what has come, as it comes. Back: all of it.
+    // The right end echoes what it receives, piece by piece; the left end receives all of it at once.
     BOOST_REQUIRE_EQUAL(
         exs_recv(pair.left, sink.at(), total, MSG_WAITALL, queue.handle(), nullptr, sink.handle()), 0);
     for (std::size_t echoed = 0; echoed < total;) {

@@ -40,7 +40,7 @@ std::size_t below(Random& random, std::size_t limit) {
   return random() % limit;
 }
 
-// A message that can be checked by itself: its key, then bytes that follow from key and place.
+// A message that can be checked by itself: a key, then bytes that depend on the key and their offset.
 void write_message(std::byte* into, std::size_t length_bytes, std::uint32_t key) {
   for (std::size_t i = 0; i < length_bytes; ++i) into[i] = static_cast<std::byte>(key + i * 7);
   if (length_bytes >= sizeof key) std::memcpy(into, &key, sizeof key);
@@ -59,7 +59,7 @@ bool message_is_whole(const std::byte* from, std::size_t length_bytes) {
 struct Operation {
   std::size_t buffer = 0;
   bool receives = false;
-  bool accepted = false;  // written by its poster
+  bool accepted = false;  // written by the thread that posts it
   std::atomic<int> events{0};
 };
 
@@ -242,7 +242,7 @@ void run_with_shards(const char* shards) {
   ::unsetenv("EXS_SHARDS");
 }
 
-// Peers that break off are what this test makes: their log lines would fill the screen.
+// This test breaks connections all the time, so only errors are logged.
 struct QuietLog {
   QuietLog() { ::setenv("EXS_LOG", "error", 0); }
 };

@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(a_late_receive_is_told_until_it_ends, Connected) {
     const std::uint32_t late = told(pair.left, EXS_EVT_RECVTIMEOUT);
     BOOST_TEST((late >= 1 && late <= 3));
   }
-  BOOST_TEST(queue.empty());  // the receives stay
+  BOOST_TEST(queue.empty());  // the receives stay open
   for (int i = 0; i < 3; ++i) {
     BOOST_TEST(send(pair.right) == "ok");
     BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_RECV) == "0");
@@ -139,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(sends_without_a_credit_are_ended_and_the_connection_live
   const Pair pair(queue,
                   [](int number) { BOOST_REQUIRE_EQUAL(exs_fcntl(number, EXS_F_SET_RECV_CREDITS, 1), 0); });
   BOOST_TEST(send(pair.left) == "ok");
-  BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");  // it has left, and the credit with it
+  BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");  // the message has used the credit
   BOOST_TEST(limit(pair.left, SO_ASYNC_SEND_TIMEOUT, kShortNs, EXS_TIMEOUT_CANCEL) == "ok");
   BOOST_TEST(send(pair.left) == "ok");
   BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "ETIMEDOUT");
@@ -168,7 +168,8 @@ BOOST_FIXTURE_TEST_CASE(limits_set_before_the_connection_hold_for_it, Fixture) {
   const Pair pair(queue, [](int number) {
     BOOST_REQUIRE_EQUAL(fixture->limit(number, SO_ASYNC_RECV_TIMEOUT, kShortNs), "ok");
   });
-  // The connecting socket has its slot; the accepted one took the listening one's place or found none.
+  // The connecting socket has a slot of the queue. The accepted one has the slot of the listening socket, or
+  // none.
   BOOST_TEST(receive(pair.left) == "ok");
   told(pair.left, EXS_EVT_RECVTIMEOUT);
   exs_timeout_t timeout{};

@@ -21,7 +21,7 @@
 namespace exs::test {
 namespace {
 
-// Fixtures begin with one of these, so that the library sees the number of shards.
+// The first base of the fixtures: sets the number of shards before the library begins.
 template <int kShards>
 struct Shards {
   Shards() { ::setenv("EXS_SHARDS", std::to_string(kShards).c_str(), 1); }
@@ -45,7 +45,7 @@ struct Fixture : Shards<kShards> {
 
 const int kModes[] = {EXS_WAIT_ADAPTIVE, EXS_WAIT_NOTIFY, EXS_WAIT_BUSY_POLL};
 
-// Many threads take `events` events of one queue; gives the handles they saw.
+// Many threads take `events` events of one queue. Returns the handles of these events.
 std::multiset<std::uintptr_t> take_with_threads(Queue& queue, int thread_count, int events,
                                                 const std::function<void()>& produce) {
   std::mutex mutex;
@@ -56,7 +56,7 @@ std::multiset<std::uintptr_t> take_with_threads(Queue& queue, int thread_count, 
     takers.emplace_back([&] {
       exs_event_t event{};
       while (left.load() > 0) {
-        // The last events may go to others, so nobody waits for ever.
+        // Other threads may take the last events, so the wait is limited.
         if (exs_qwait(queue.handle(), &event, 1, 1, 10'000'000) != 1) continue;
         --left;
         const std::lock_guard guard(mutex);
@@ -92,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(each_event_goes_to_one_of_many_threads, Fixture<1>) {
   }
 }
 
-// Two threads play ping-pong, each asleep on its queue while the other one works.
+// Two threads exchange messages; each sleeps on its queue while the other one works.
 template <typename F>
 void ping_pong(F& fixture, int mode) {
   constexpr int kRounds = 200;
@@ -197,7 +197,7 @@ BOOST_FIXTURE_TEST_CASE(an_accept_for_another_shard_has_its_event_before_its_lis
   Queue second;
   std::atomic<bool> over{false};
   const Pair busy(second);
-  // Keeps the second shard's lock busy, so that accepts that are handed over often have to wait there.
+  // Keeps the drive lock of the second shard busy, so that connections handed over to it often have to wait.
   std::thread hammer([&] {
     exs_stats_t stats{};
     stats.struct_bytes = sizeof stats;
@@ -210,7 +210,7 @@ BOOST_FIXTURE_TEST_CASE(an_accept_for_another_shard_has_its_event_before_its_lis
     BOOST_REQUIRE_EQUAL(exs_bind(listening, generic(address), length), 0);
     BOOST_REQUIRE_EQUAL(exs_listen(listening, 4), 0);
     BOOST_REQUIRE_EQUAL(exs_getsockname(listening, generic(address), &length), 0);
-    // The first accept decides where the listener lives, the second where its connection goes.
+    // The first accept decides the shard of the listener, the second the shard of its own connection.
     BOOST_REQUIRE_EQUAL(exs_accept(listening, nullptr, 0, first.handle(), nullptr), 0);
     BOOST_REQUIRE_EQUAL(exs_accept(listening, nullptr, 0, second.handle(), nullptr), 0);
     RawPeer peers[] = {RawPeer(address), RawPeer(address)};
@@ -236,8 +236,8 @@ BOOST_FIXTURE_TEST_CASE(a_process_out_of_descriptors_can_close, Fixture<1>) {
   BOOST_REQUIRE_EQUAL(receive(pair.right, quiet), 0);
   WaitingThread leader([&] { quiet.next(); });
   leader.await_sleep();
-  // The close waits as a follower, and its queue gets no descriptor to be woken by. Only a hang takes this
-  // long.
+  // The close waits as a follower, and its queue can open no descriptor to be woken by. The linger limit is
+  // longer than any run but a hang.
   BOOST_REQUIRE_EQUAL(set_option(pair.left, EXS_SO_LINGER_MS, INT_MAX), 0);
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);

@@ -1,5 +1,5 @@
-// exs_recv_window: snapshots of memory that somebody writes all the time. For more of them than the test takes
-// when run as one of many:
+// exs_recv_window: consistent snapshots of memory that is written all the time. To take more snapshots than a
+// run of the whole test program does:
 //   tests-api --run_test=window_test -- --snapshots 500000
 #include <boost/test/unit_test.hpp>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kWords = 64;
 
-// What the owner publishes: every word is the same after each update.
+// The memory that the owner publishes. After each update all words are equal.
 struct Shared {
   exs_window_t window;
   std::array<std::uint64_t, kWords> words;
@@ -48,8 +48,8 @@ bool is_torn(const std::array<std::uint64_t, kWords>& words) {
   return false;
 }
 
-// Memory that is mapped twice: the library knows one place, the writer uses the other, as if it were another
-// process. So to the thread sanitizer the reads of a peer are what they are: not those of a thread.
+// Memory that is mapped twice: the library uses one mapping, the writer the other, as if it were another
+// process. So the thread sanitizer does not take the peer's reads for a race with the writer.
 class TwiceMapped {
  public:
   TwiceMapped() {
@@ -98,8 +98,8 @@ struct Fixture {
   }
 };
 
-// Updates as fast as it can, in bursts: between them it leaves a reader, now and then, the time that a
-// snapshot takes. The lengths of both come from a generator with a fixed seed.
+// Updates the memory as fast as it can, in bursts. The pauses between bursts are sometimes long enough for a
+// snapshot. A generator with a fixed seed gives the lengths of bursts and pauses.
 class HostileWriter {
  public:
   explicit HostileWriter(Shared& shared) : shared_(shared), thread_([this] { write(); }) {}
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_quiet_window_is_read_at_once) {
   exs_window_end(&shared.window);
   BOOST_TEST(told(snapshot()) == std::to_string(sizeof shared.words));
   BOOST_TEST(std::memcmp(sink.at(), shared.words.data(), sizeof shared.words) == 0);
-  BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 1);  // of the persistent send
+  BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 1);  // the slot of the persistent send
 }
 
 BOOST_AUTO_TEST_CASE(an_update_that_never_ends_is_given_up) {
@@ -204,7 +204,8 @@ BOOST_AUTO_TEST_CASE(no_snapshot_is_torn_by_a_writer_that_never_rests) {
   std::uint64_t last = UINT64_MAX;
   std::array<std::uint64_t, kWords> words{};
   const HostileWriter writer(shared);
-  // The control: without the window the same reads do tear. Not asserted, it takes luck.
+  // For comparison: without the window the same reads return torn data. That depends on timing, so it is
+  // not asserted.
   for (int i = 0; i < raw_reads; ++i) {
     BOOST_REQUIRE_EQUAL(exs_recv_offset(pair.right, sink.at(), sizeof words, 0, queue.handle(), nullptr,
                                         sink.handle(), offsetof(Shared, words)),

@@ -17,7 +17,7 @@ struct Fixture {
   InitializedLibrary library;
   Queue queue;
 
-  // The errno that a connect of a fresh socket ends with, however it is asked for.
+  // Connects a new socket by event or in the blocking form, and returns the errno.
   int ending(sockaddr_in address, bool blocking, int type = SOCK_SEQPACKET, int timeout_ms = 10'000) {
     const int socket = exs_socket(AF_INET, type, 0);
     BOOST_REQUIRE_EQUAL(

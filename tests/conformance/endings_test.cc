@@ -1,4 +1,4 @@
-// However an operation ends, it ends in exactly one event that says why: each way to post, against each
+// Every operation ends in exactly one event with the right errno: each way to post is combined with each
 // ending.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -27,7 +27,7 @@ struct Fixture {
   Memory memory{kBytes};
 
   Arguments on(int socket) { return {socket, memory.at(), kBytes, 0, queue.handle(), memory.handle(), this}; }
-  // Nothing but this one event comes of the operation, and its slot is free again.
+  // The operation gives this one event and no other, and its slot is free again.
   void check_end(const TransferCall& way, int socket, int error, std::uint32_t flags = 0) {
     const exs_event_t event = queue.next_of(socket, way.event_type);
     BOOST_TEST(errno_name(event.exs_evt_errno) == errno_name(error));
@@ -60,7 +60,7 @@ void close_right(Fixture&, Pair& pair, int) {
   exs_close(pair.right);
 }
 void cut_time(Fixture& f, Pair& pair, int) {
-  // Too late for what is posted already: the test posts after this one.
+  // A limit applies to later operations, so the test posts after this call.
   const exs_timeout_t limit = {1'000'000, EXS_TIMEOUT_CANCEL, f.notices.handle(), nullptr};
   exs_setsockopt(pair.left, SOL_EXS, SO_ASYNC_SEND_TIMEOUT, &limit, sizeof limit);
   exs_setsockopt(pair.left, SOL_EXS, SO_ASYNC_RECV_TIMEOUT, &limit, sizeof limit);
@@ -134,7 +134,7 @@ BOOST_DATA_TEST_CASE(a_receive_is_cancelled,
   BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 0);
 }
 
-// A send is cancelled as long as it has no credit; the others end as the peer ends them.
+// A cancel ends sends that wait for a credit; the peer decides how the others end.
 BOOST_DATA_TEST_CASE(a_send_that_waits_is_cancelled, data::make({SOCK_SEQPACKET, SOCK_STREAM}), type) {
   const Pair pair(
       queue, queue, [](int socket) { exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, 1); }, type);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_poll_is_cancelled_and_ends_with_its_socket) {
 // shows: exs_shutdown_async event ECANCELED ECONNRESET
 BOOST_DATA_TEST_CASE(a_shutdown_that_cannot_be_told_ends_too, data::make({false, true}), peer_breaks) {
   Pair pair(queue, queue, [](int socket) { exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, 1); });
-  // The shutdown waits behind sends that nobody takes.
+  // The shutdown waits for sends that the peer does not receive.
   for (int i = 0; i < 2; ++i) {
     BOOST_REQUIRE_EQUAL(exs_send(pair.left, memory.at(), kBytes, 0, queue.handle(), this, memory.handle()),
                         0);

@@ -1,5 +1,5 @@
-// Every way to send, against every way to receive, from and into every kind of memory, in sizes on both sides
-// of each threshold, on messages and on streams: the same bytes arrive, and the events say what happened.
+// Every way to send with every way to receive, from and into every kind of memory, in sizes on both sides of
+// each threshold, with messages and streams: the bytes arrive unchanged, and the events are right.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -155,7 +155,7 @@ BOOST_DATA_TEST_CASE(delivers_the_same_bytes,
   std::uint32_t seed = 1;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{64}, small, small + 1,
                                  std::size_t{100'000}, std::size_t{3} << 20}) {
-    if (size == 0 && type == SOCK_STREAM) continue;  // nothing arrives of no bytes
+    if (size == 0 && type == SOCK_STREAM) continue;  // a stream carries no empty messages
     BOOST_TEST_CONTEXT("size " << size) {
       const Piece from(kind, size, ++seed);
       const Piece into(kind, size, 0);
@@ -206,7 +206,7 @@ BOOST_DATA_TEST_CASE(without_an_event_only_errors_are_told, data::make(kTypes), 
     BOOST_REQUIRE_EQUAL(
         exs_send(pair.left, memory.bytes(), size, EXS_NO_EVENT, queue.handle(), nullptr, memory.region()), 0);
     BOOST_TEST(errno_name(queue.next_of(pair.right, EXS_EVT_RECV).exs_evt_errno) == "0");
-    // A send with an event behind it: when that came, the silent one has ended.
+    // When the event of a later send comes, the send without an event has ended, too.
     BOOST_REQUIRE_EQUAL(
         exs_recv(pair.right, into.bytes(), size, MSG_WAITALL, queue.handle(), nullptr, into.region()), 0);
     BOOST_REQUIRE_EQUAL(exs_send(pair.left, memory.bytes(), size, 0, queue.handle(), &queue, memory.region()),
@@ -252,7 +252,7 @@ BOOST_DATA_TEST_CASE(holds_back_what_has_more_to_come, data::make(kTypes) * data
   const exs_qhandle_t q = queue.handle();
   for (int i = 0; i < 3; ++i)
     BOOST_REQUIRE_EQUAL(exs_send(pair.left, memory.bytes(), 100, MSG_MORE, q, nullptr, memory.region()), 0);
-  // A round trip the other way: had anything left before, it would have come before this.
+  // A round trip in the other direction: bytes that had left earlier would have arrived before it.
   BOOST_REQUIRE_EQUAL(exs_recv(pair.left, into.bytes(), 10, MSG_WAITALL, q, nullptr, into.region()), 0);
   BOOST_REQUIRE_EQUAL(exs_send(pair.right, memory.bytes(), 10, 0, q, nullptr, memory.region()), 0);
   BOOST_TEST(errno_name(queue.next_of(pair.left, EXS_EVT_RECV).exs_evt_errno) == "0");

@@ -62,7 +62,7 @@ const Waiting kWaiting[] = {
      [](TestBed& w) {
        return static_cast<int>(exs_send_sync(w.connected(), w.at(), w.memory.size_bytes(), 0, w.mh()));
      },
-     [](TestBed& w) {  // the one credit is taken, so the send has not begun and can be taken back
+     [](TestBed& w) {  // uses the only credit, so the interrupted send has not begun and can be cancelled
        exs_send(w.connected(), w.at(), w.memory.size_bytes(), 0, w.q(), nullptr, w.mh());
      }},
     {"exs_recv_sync", EINTR,

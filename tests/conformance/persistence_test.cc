@@ -1,4 +1,4 @@
-// Operations that stay posted: what the peer may do with them, what both are told, and how they end.
+// Persistent operations: what the peer may do with them, which events both ends get, and how they end.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -68,7 +68,8 @@ struct Fixture {
   [[nodiscard]] bool same(std::size_t length, std::uint64_t offset) {
     return std::memcmp(mine.at(), block.at(offset), length) == 0;
   }
-  // A round trip on the other direction's heels: what the right end has written is in the left end's memory.
+  // Returns when the writes of the right end are in the left end's memory: the end of its sending follows
+  // them.
   void await_writes(const Side& side) {
     if (side.reads) return;
     BOOST_REQUIRE_EQUAL(exs_shutdown(pair.right, SHUT_WR), 0);
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_send_longer_than_the_block_is_erange) {
   Memory small(64);
   BOOST_REQUIRE_EQUAL(
       exs_recv(pair.left, small.at(), 64, EXS_PERSISTENT, queue.handle(), nullptr, small.handle()), 0);
-  BOOST_REQUIRE_EQUAL(drive(kSides[1], 64, 0), 0);  // from here on the offer is known
+  BOOST_REQUIRE_EQUAL(drive(kSides[1], 64, 0), 0);  // so that the right end knows the offer
   BOOST_TEST(driven_outcome(kSides[1]) == "0");
   BOOST_REQUIRE_EQUAL(drive_plainly(kSides[1], 65), 0);
   const std::string outcome = driven_outcome(kSides[1]);
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(writing_a_receive_at_an_offset_is_einval_and_leaves_it) {
   BOOST_TEST(same(64, 0));
 }
 
-// Notices coalesce: one slot, however much the peer does.
+// Notices are combined: they use one slot, however often the peer uses the memory.
 BOOST_DATA_TEST_CASE(notices_tell_everything_and_never_overflow, data::make(kSides), side) {
   Queue narrow(2);
   auto* const post = side.reads ? post_send : exs_recv;
@@ -216,7 +217,7 @@ BOOST_DATA_TEST_CASE(a_cancel_is_told_to_the_peer, data::make(kSides), side) {
 // shows: exs_send event EBUSY, exs_recv event EBUSY
 BOOST_DATA_TEST_CASE(both_ends_persistent_the_second_is_busy, data::make(kSides), side) {
   BOOST_REQUIRE_EQUAL(own(side), 0);
-  BOOST_REQUIRE_EQUAL(drive(side, 64, 0), 0);  // so that the peer knows of it
+  BOOST_REQUIRE_EQUAL(drive(side, 64, 0), 0);  // so that the peer knows the operation
   BOOST_TEST(driven_outcome(side) == "0");
   const Side& other = side.reads ? kSides[1] : kSides[0];
   BOOST_REQUIRE_EQUAL(own(other, 0, pair.right), 0);

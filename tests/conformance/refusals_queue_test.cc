@@ -1,4 +1,4 @@
-// Queues and memory: every error that a manual page names, in a situation where it must come.
+// Queues and memory: every error that a manual page names, in a situation that must cause it.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

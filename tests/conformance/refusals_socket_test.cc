@@ -1,4 +1,4 @@
-// Sockets, options, poll and cancel: every error that a manual page names, in a situation where it must come.
+// Sockets, options, poll and cancel: every error that a manual page names, in a situation that must cause it.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-// Transfers: what is refused before anything happens, for every way to post one.
+// Transfers: every way to post one refuses invalid arguments, and changes nothing.
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -13,12 +13,12 @@ namespace data = boost::unit_test::data;
 namespace exs::test {
 namespace {
 
-// The same for every way: change one argument of a call that would be accepted.
+// A change to one argument of a valid call, the same for every way to post.
 struct Situation {
   int error;
   const char* when;
   void (*change)(TestBed&, Arguments&);
-  bool blocking_too;  // false: it is about the queue, which the blocking forms have not
+  bool blocking_too;  // false: the situation is about the queue, which blocking forms do not have
 };
 
 std::ostream& operator<<(std::ostream& out, const Situation& situation) {
@@ -52,7 +52,7 @@ const Situation kSituations[] = {
     {EAGAIN, "the limit of operations",
      [](TestBed& w, Arguments&) {
        exs_fcntl(w.connected(), EXS_F_SET_MAX_OPS, 1);
-       // The peer takes nothing and sends nothing, so both stay open.
+       // The peer receives and sends nothing, so both operations stay open.
        exs_send(w.connected(), w.at(), 1, EXS_NO_IMMEDIATE, w.q(), nullptr, w.mh());
        exs_recv(w.connected(), w.at(), 1, 0, w.q(), nullptr, w.mh());
      },
@@ -63,7 +63,7 @@ Arguments good(TestBed& w) {
   return {w.connected(), w.at(), 4096, 0, w.q(), w.mh(), nullptr};
 }
 
-// Rights matter to memory that is exposed to the peer.
+// Access rights apply to memory that is exposed to the peer.
 const Situation kSendSituations[] = {
     {EACCES, "memory that no peer may read",
      [](TestBed& w, Arguments& a) {

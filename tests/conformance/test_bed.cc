@@ -25,7 +25,7 @@ TestBed::~TestBed() {
   for (const int socket : {fresh_, connecting_, rival_}) {
     if (socket >= 0) exs_close(socket);
   }
-  if (pair_) {  // what nobody will ever receive is not waited for
+  if (pair_) {  // the peer never receives the open sends, so the close waits only briefly
     for (const int end : {pair_->left, pair_->right}) set_option(end, EXS_SO_LINGER_MS, 50);
   }
   pair_.reset();  // so that the receives in it end
@@ -71,7 +71,7 @@ int TestBed::connecting() {
   if (connecting_ < 0) {
     connecting_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
     exs_connect(connecting_, name(), kNameBytes, 0, q(), nullptr);
-    // As far as it gets without an accept: a set-up under way opens descriptors.
+    // Waits until the set-up needs an accept: it opens descriptors on the way.
     const exs_pollfd_t asked{listening(), EXS_POLLIN, nullptr};
     exs_poll(&asked, 1, 0, q());
     queue.next_of(listening(), EXS_EVT_POLL);
@@ -81,7 +81,7 @@ int TestBed::connecting() {
 
 void check_refusal(const Refusal& refusal) {
   TestBed test_bed;
-  // Makes what the call needs; as often as there can be shards, which are made in turn when first needed.
+  // Creates what the call needs, once for each shard: shards are created when first needed, in turn.
   for (int i = 0; i < 4; ++i) refusal.call(test_bed);
   while (!test_bed.queue.empty()) test_bed.queue.next();
   const int slots_before = attribute(test_bed.q(), EXS_QATTR_RESERVED_SLOTS);
@@ -93,7 +93,7 @@ void check_refusal(const Refusal& refusal) {
   BOOST_TEST(errno_name(error) == errno_name(refusal.error));
   BOOST_TEST(test_bed.queue.empty());
   BOOST_TEST(attribute(test_bed.q(), EXS_QATTR_RESERVED_SLOTS) == slots_before);
-  // Not more; a connection that the call's preparations left to end by itself may end meanwhile.
+  // Fewer are possible: a connection that the preparations of the call have closed may end meanwhile.
   BOOST_TEST(open_descriptors() <= descriptors_before);
 }
 

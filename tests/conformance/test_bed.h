@@ -1,5 +1,5 @@
-// What a refused call is tried on: each thing is made when first asked for, and everything is as before
-// afterwards.
+// The objects that refused calls are tried on. Each is created when it is first used. A check shows that the
+// call has changed nothing.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ class TestBed {
     if (!listening_) listening_.emplace();
     return listening_->number();
   }
-  // An address where somebody listens.
+  // The address of a listening socket.
   sockaddr_in* somebody() {
     listening();
     address_ = listening_->address();
@@ -44,7 +44,7 @@ class TestBed {
   static constexpr socklen_t kNameBytes = sizeof(sockaddr_in);
   int connected() { return pair().left; }
   int peer() { return pair().right; }
-  bool one_credit = false;  // of the pair; set before it is made
+  bool one_credit = false;  // the pair has one credit; to be set before the pair is created
   Pair& pair();
   int stream() {
     if (!stream_) stream_.emplace(queue, SOCK_STREAM);
@@ -52,14 +52,14 @@ class TestBed {
   }
   // One end of a pair of connected kernel sockets.
   int kernel();
-  // Bound to an address where somebody has begun to listen since.
+  // A socket whose address another socket has begun to listen on.
   int forestalled();
-  // Two receives are posted that nothing ends.
+  // Posts two receives that stay open.
   void receiving();
-  // Memory of exs_alloc in which a receive is posted.
+  // Memory of exs_alloc with an open receive.
   void* receiving_allocated();
-  int connecting();  // under way: the peer has no accept in place
-  // Memory of one page that nobody may write through a peer.
+  int connecting();  // a socket whose connect waits for the peer's accept
+  // Memory that no peer may read or write.
   exs_mhandle_t local_only() {
     if (!local_only_) local_only_.emplace(1 << 16, EXS_MRF_LOCAL_ONLY);
     return local_only_->handle();
@@ -68,7 +68,7 @@ class TestBed {
     local_only();
     return local_only_->at();
   }
-  // A handle of each kind that has been valid.
+  // Handles that were valid once, one of each kind.
   exs_qhandle_t stale_queue() {
     const exs_qhandle_t deleted = exs_qcreate(1);
     exs_qdelete(deleted);
@@ -100,7 +100,7 @@ class TestBed {
   std::optional<Memory> local_only_;
 };
 
-// One promise of a manual page: called so, the function refuses with this error.
+// One entry of a manual page: the function fails with this error when it is called like this.
 struct Refusal {
   const char* function;
   int error;
@@ -112,7 +112,7 @@ inline std::ostream& operator<<(std::ostream& out, const Refusal& refusal) {
   return out << refusal.function << " " << errno_name(refusal.error) << ": " << refusal.when;
 }
 
-// Makes the call, and looks whether it changed anything.
+// Makes the call, and checks that it fails and has changed nothing.
 void check_refusal(const Refusal& refusal);
 
 }  // namespace exs::test

@@ -1,4 +1,4 @@
-// Every way to post a transfer, behind one shape, so that what holds for all is tested for all.
+// Every way to post a transfer, behind one signature, so that common rules are tested for all of them.
 #pragma once
 
 #include <fcntl.h>
@@ -21,8 +21,8 @@ struct Arguments {
   exs_ahandle_t handle = nullptr;
 };
 
-// What a vector call names must live until its event: one of each is enough for a test that posts one at a
-// time.
+// The arrays of a vector call, which must live until its event. One set is enough for a test that posts one
+// operation at a time.
 struct Vector {
   exs_iovec_t pieces[2]{};
   exs_msghdr_t message{};
@@ -33,7 +33,7 @@ struct Vector {
 struct TransferCall {
   const char* function;
   bool sends;
-  bool waits;  // a blocking form: -1 and errno tell what the event would have told
+  bool waits;  // a blocking form: returns -1 and sets errno where the others give an event
   int event_type;
   int (*post)(const Arguments&, Vector&);
 };

@@ -1,7 +1,7 @@
-// What happens to connections, and to everything under way on them, when a peer or the network fails: two
-// processes with transfers of every kind between them; the peer is killed or stopped, the device's interface
-// set down, its address deleted, the device removed. Needs EXS_TEST_ADDRESS, the address of an RDMA device of
-// a guest (tests/rig/run), for all but the first two.
+// What happens to connections and their operations when a peer or the network fails. Two processes have
+// transfers of every kind under way; then the peer is killed or stopped, the interface of the device is set
+// down, its address is deleted, or the device is removed. All but the first two cases need EXS_TEST_ADDRESS,
+// the address of an RDMA device of a guest (tests/rig/run).
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ void note_end(int) {
 
 // ---------------------------------------------------------------- processes
 
-// Small things of fixed size from one process to another.
+// Carries values of fixed size from one process to another.
 class Pipe {
  public:
   Pipe() {
@@ -64,13 +64,13 @@ class Pipe {
   std::array<int, 2> ends_{};
 };
 
-// Made by a process that never uses exs itself: what an RDMA library keeps does not survive a fork.
+// Forked by a process that never uses exs, because the state of RDMA libraries does not survive a fork.
 class Process {
  public:
   explicit Process(const std::function<int()>& body) : pid_(::fork()) {
     if (pid_ != 0) return;
     ::alarm(kCaseLimitSeconds);
-    ::signal(SIGABRT, SIG_DFL);  // Boost.Test would go on with the next case here
+    ::signal(SIGABRT, SIG_DFL);  // or Boost.Test continues with the next case in the child
     ::_exit(body());
   }
   ~Process() {
@@ -80,7 +80,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // As of waitpid.
+  // Returns the status as waitpid does.
   int wait() {
     while (!ended_ && ::waitpid(pid_, &status_, 0) != pid_) {
     }
@@ -96,7 +96,7 @@ class Process {
 
 // ---------------------------------------------------------------- what must hold
 
-// Of one process: says what does not hold.
+// The checks of one process; prints those that fail.
 class Verdict {
  public:
   explicit Verdict(std::string who) : who_(std::move(who)) {}
@@ -112,8 +112,8 @@ class Verdict {
   bool is_good_ = true;
 };
 
-// The number of descriptors once all is closed: no more than after the first round, ever after. Some are
-// closed a moment after the event that tells.
+// Checks that after each round no more descriptors are open than after the first. Some are closed a moment
+// after the event of the close.
 class Descriptors {
  public:
   void expect_back(Load& load, Verdict& verdict) {
@@ -129,7 +129,7 @@ class Descriptors {
   }
 
  private:
-  // Of the first round nobody knows what it will be: wait until it stays the same.
+  // The number after the first round is not known, so this waits until it no longer changes.
   static std::size_t settled(Load& load) {
     constexpr int kRepeats = 10;
     std::size_t count = open_descriptors();
@@ -147,13 +147,14 @@ class Descriptors {
 
 // ---------------------------------------------------------------- the server
 
-// What it tells the client.
+// What the server tells the client.
 struct Server {
   Pipe ports;
-  Pipe rounds;  // a char after each
+  Pipe rounds;  // a char after each round
 };
 
-// Rounds until it is told to end: all connections, traffic until all are broken, all ended, all closed.
+// Repeats until it is told to end: accept all connections, transfer until all are broken, wait until all
+// operations have ended, close.
 int serve(const Server& server, std::uint64_t bound_ns) {
   struct sigaction action {};
   action.sa_handler = note_end;
@@ -185,9 +186,9 @@ struct Fault {
   std::function<void(pid_t server)> strike;
   std::function<void(pid_t server)> repair;
   bool server_dies = false;
-  // The peer is there but does nothing: what has no time limit goes on until it is closed.
+  // The peer is stopped, so operations without a time limit stay open until the close.
   bool is_silence = false;
-  // Neither end sees the repair, which comes when both have ended: new ones take their places.
+  // The repair comes after both ends have ended, and new ones replace them.
   bool outlives_ends = false;
 };
 
@@ -209,7 +210,7 @@ class Client {
   }
 
  private:
-  // False: there is nothing to go on with.
+  // False: no connections, so the round cannot continue.
   bool begin(const Load::Ports& ports) {
     load_.connect_all(ports);
     verdict_.expect(load_.is_whole(), "every connection comes up");
@@ -262,7 +263,7 @@ class Client {
 void check_ends(const Fault& fault) {
   const Server first;
   const Server second;
-  // Who is stopped has no hand in how long things take.
+  // A stopped process cannot be timed, so its operations get the longer bound.
   const std::uint64_t bound_ns = fault.is_silence ? Load::kBoundNs : Load::kInTimeNs;
   Process serving([&] { return serve(first, bound_ns); });
   Process spare([&] { return serve(second, bound_ns); });
@@ -303,7 +304,7 @@ void run_command(const std::string& command) {
   std::abort();
 }
 
-// The device that has the test's address.
+// The device with the address of the test.
 struct Device {
   std::string name;
   std::string interface;
@@ -323,8 +324,9 @@ std::string address_of_test() {
   return ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
 }
 
-// rxe (Linux 6.1) loses its connection manager for good when a disconnect cannot be sent, as a break always
-// brings about: its general service queue pair stays in error, rping fails likewise. Only a new device helps.
+// When rxe (Linux 6.1) cannot send a disconnect, its general service queue pair stays in the error state, and
+// its connection manager works no more; rping fails likewise. Every break causes this, and only a new device
+// helps.
 Fault fault_of(const Device& device, const std::string& strike, const std::string& repair) {
   Fault fault;
   fault.strike = [=](pid_t) { run_command(strike); };
@@ -338,7 +340,7 @@ Fault fault_of(const Device& device, const std::string& strike, const std::strin
   return fault;
 }
 
-// Broken connections are what this test makes: their log lines would fill the screen.
+// This test breaks connections all the time, so the log is off.
 struct QuietLog {
   QuietLog() { ::setenv("EXS_LOG", "off", 0); }
 };

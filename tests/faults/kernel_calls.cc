@@ -1,6 +1,6 @@
 // The n-th kernel call of a connect, an accept or a transfer fails, for every n: each operation still ends in
-// one event, or is refused; nothing is left open; and the next connection works. Two processes a round, one
-// of which is struck.
+// one event, or is refused; no descriptor stays open; and the next connection works. Each round has two
+// processes, and a call of one of them fails.
 #define BOOST_TEST_MODULE kernel_calls
 #include <boost/test/unit_test.hpp>
 
@@ -26,9 +26,9 @@
 namespace exs::test {
 namespace {
 
-constexpr unsigned kRoundLimitSeconds = 50;  // what only a hang reaches
-constexpr int kStruckLimitMs = 1'500;        // of what the fault may hit
-constexpr int kSoundLimitMs = 15'000;        // of what comes after it
+constexpr unsigned kRoundLimitSeconds = 50;  // only a hang takes this long
+constexpr int kStruckLimitMs = 1'500;        // of operations that the fault may hit
+constexpr int kSoundLimitMs = 15'000;        // of operations after it
 constexpr int kLingerMs = 500;
 constexpr std::int64_t kLookNs = 20'000'000;
 constexpr std::size_t kSmallBytes = 64;
@@ -47,9 +47,9 @@ struct Fault {
 // What the two processes and their parent share.
 struct Shared {
   FaultPlan plan;
-  std::atomic<std::uint16_t> port{0};  // once the server listens
+  std::atomic<std::uint16_t> port{0};  // of the server
   std::atomic<bool> client_is_done{false};
-  std::atomic<bool> second_worked{false};                      // the connection after the fault
+  std::atomic<bool> second_worked{false};                      // the connection after the fault worked
   std::array<std::atomic<std::size_t>, 2> descriptors_left{};  // by side, after exs_fini
 };
 
@@ -73,12 +73,12 @@ class SharedMemory {
   std::_Exit(1);
 }
 
-// One end: its queue, memory, and the operations that have been accepted and have had no event.
+// One end: its queue, its memory, and its open operations.
 class End {
  public:
   End() { sent_.fill(7); }
 
-  // Enters the operation if the call accepts it. Returns whether it did.
+  // Makes the call, and records the operation as open if the call accepts it. Returns whether it did.
   template <typename Call>
   bool post(int type, Call call) {
     const auto handle = reinterpret_cast<exs_ahandle_t>(++posts_);
@@ -89,7 +89,7 @@ class End {
     return false;
   }
 
-  // The next event, or none within the time.
+  // Takes the next event. False: none came within the time.
   bool next(exs_event_t& event, std::int64_t limit_ns) {
     const int got = exs_qwait(queue_.handle(), &event, 1, 1, limit_ns);
     if (got != 1) {
@@ -103,7 +103,7 @@ class End {
     return true;
   }
 
-  // Until everything has ended. False: something with an error.
+  // Waits until all operations have ended. False: one of them with an error.
   bool await_all() {
     bool all_worked = true;
     exs_event_t event{};
@@ -146,7 +146,7 @@ class End {
   Memory sent_{kLargeBytes}, received_{kLargeBytes};
 };
 
-// From the making of one of these on, the kernel calls of a phase count, if the fault is for it.
+// While this lives, kernel calls are counted, if the fault is for this phase and side.
 class Strike {
  public:
   Strike(Shared& shared, const Fault& fault, Phase phase, Side side)
@@ -160,7 +160,7 @@ class Strike {
   Strike& operator=(const Strike&) = delete;
 
  private:
-  // A phase is struck once.
+  // A fault happens once in a phase.
   static bool is_spent(const FaultPlan& plan) { return plan.calls > 0; }
 
   FaultPlan& plan_;
@@ -169,7 +169,7 @@ class Strike {
 
 // ---------------------------------------------------------------- the client
 
-// Both transfers there and back.
+// Sends and receives a small and a large message.
 bool exchange(End& end, int socket) {
   for (const std::size_t bytes : {kSmallBytes, kLargeBytes}) {
     const bool posted = end.receive(socket, bytes) && end.send(socket, bytes);
@@ -189,7 +189,7 @@ bool connect(End& end, int socket, std::uint16_t port, int limit_ms) {
   }) && end.await_all();
 }
 
-// Whether all of it worked.
+// Connects, transfers and closes. Returns whether all of it worked.
 bool try_connection(End& end, Shared& shared, const Fault& fault, int limit_ms) {
   int socket = -1;
   bool works = false;
@@ -219,7 +219,7 @@ void be_client(Shared& shared, const Fault& fault) {
 
 // ---------------------------------------------------------------- the server
 
-// -1: the kernel did not let it.
+// Returns the listening socket; -1: a call failed.
 int listen(Shared& shared) {
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   if (socket < 0) return -1;
@@ -236,7 +236,7 @@ int listen(Shared& shared) {
   return socket;
 }
 
-// The next connection; -1: none came, and if `is_over` none will.
+// Returns the next connection; -1: there is none.
 int accept(End& end, int listening, Shared& shared) {
   const bool posted = end.post(EXS_EVT_ACCEPT, [&](exs_ahandle_t handle) {
     return exs_accept(listening, nullptr, 0, end.queue(), handle);
@@ -281,9 +281,9 @@ void be_server(Shared& shared, const Fault& fault) {
 
 // ---------------------------------------------------------------- rounds
 
-// Made by a process that never uses exs itself.
+// Forks a process for one side. The process that forks never uses exs.
 pid_t run_apart(Shared& shared, const Fault& fault, Side side) {
-  std::cout.flush();  // or the child prints it again
+  std::cout.flush();  // or the child prints the buffer again
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
   ::alarm(kRoundLimitSeconds);
@@ -295,7 +295,7 @@ pid_t run_apart(Shared& shared, const Fault& fault, Side side) {
     (side == Side::kClient ? be_client : be_server)(shared, fault);
   }
   shared.descriptors_left[static_cast<std::size_t>(side)] = open_descriptors() - before;
-  std::exit(0);  // with a look for leaks, where there is a sanitizer for them
+  std::exit(0);  // runs the leak check of a sanitizer
 }
 
 bool ended_well(pid_t pid) {
@@ -331,7 +331,7 @@ bool strike(const Fault& fault) {
 void strike_every_call(Phase phase, Side side) {
   std::uint32_t call = 0;
   while (call < kCallsMax && strike({phase, side, call})) ++call;
-  BOOST_TEST(call > 3);  // or nothing was tested
+  BOOST_TEST(call > 3);  // else nothing was tested
   BOOST_TEST(call < kCallsMax);
   BOOST_TEST_MESSAGE(call << " calls, one after the other");
 }

@@ -16,7 +16,7 @@ constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr int kConnectMs = 20'000;
 constexpr int kLingerMs = 2000;
 
-// What a peer or a network that fails may be told as.
+// The errnos that a failing peer or network may cause.
 bool may_end_with(int error) {
   constexpr std::array kKnown = {ECANCELED, ECONNRESET, ENOTCONN,      EPIPE,
                                  ETIMEDOUT, ENETDOWN,   EADDRNOTAVAIL, ENODEV};
@@ -87,7 +87,7 @@ Load::Ports Load::listen() {
   return ports;
 }
 
-// The client connects in the order of the kinds, each when the one before is there.
+// The client connects in the order of the kinds, one connection after the other.
 bool Load::accept_all(const std::function<bool()>& is_over) {
   connections_.clear();
   is_posting_ = true;
@@ -212,7 +212,7 @@ void Load::start() {
 
 // ---------------------------------------------------------------- events
 
-// Whole messages, and windows, are the beginning of the same bytes; a stream's may begin anywhere in them.
+// Messages and windows begin at the start of the same bytes; the bytes of a stream event may begin anywhere.
 void Load::check(const exs_event_t& event, const Connection& connection) {
   const auto* bytes = static_cast<const std::byte*>(event.exs_evt_union.exs_evt_xfer.exs_evt_buf);
   const std::size_t length = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
@@ -230,7 +230,7 @@ void Load::take_transfer(const exs_event_t& event) {
     if (ended && !may_end_with(event.exs_evt_errno))
       operations_.violation("ended with " + errno_name(event.exs_evt_errno));
     if (owns_window(connection.kind)) {
-      connection.is_broken = true;  // its only one
+      connection.is_broken = true;  // the connection has no other operation
       return;
     }
     const bool no_more = receives && event.exs_evt_union.exs_evt_xfer.exs_evt_length == 0;

@@ -1,5 +1,5 @@
-// One end of a few connections on which every kind of transfer is under way all the time, in both directions,
-// until something happens to them. Every operation is entered in a table.
+// One end of a few connections. Every kind of transfer is under way on them all the time, in both directions,
+// until they break. A table checks that every operation ends.
 #pragma once
 
 #include <array>
@@ -14,13 +14,12 @@
 
 namespace exs::test {
 
-// Thread: the one that made it.
+// Thread: the one that created it.
 class Load {
  public:
-  // An operation ends within this, by EXS_TIMEOUT_CANCEL, whatever the peer does; persistent ones have no
-  // limit.
+  // The time limit of operations, with EXS_TIMEOUT_CANCEL. Persistent operations have none.
   static constexpr std::int64_t kLimitNs = 2'000'000'000;
-  // What a slow machine may add, and how long anything at all may take.
+  // The delay that a slow machine may add, and the longest time of any operation.
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
   static constexpr std::uint64_t kInTimeNs = kLimitNs + kSlackNs;
   static constexpr std::uint64_t kBoundNs = 60'000'000'000;
@@ -39,39 +38,40 @@ class Load {
     std::uint16_t streams = 0;
   };
   [[nodiscard]] Ports listen();
-  // False: nobody came before `is_over` said so.
+  // False: not all connections came before `is_over` returned true.
   bool accept_all(const std::function<bool()>& is_over);
   // --- the client
   void connect_all(const Ports& ports);
 
-  // Posts on every connection what keeps it busy, and goes on as long as it works.
+  // Posts the first operations of every connection; each event posts the next one while the connection works.
   void start();
-  // Takes events until every connection has carried `transfers` more, or none does any more. False: not in
-  // time.
+  // Takes events until every connection has carried `transfers` more, or all are broken. False: not in time.
   bool run_for(std::uint64_t transfers);
   void drain(std::int64_t timeout_ns);
-  // From here on nothing new is posted.
+  // After this call no operations are posted.
   void stop_posting() { is_posting_ = false; }
-  // Until no more than so many operations are open. False: not in time.
+  // Takes events until at most this many operations are open. False: not in time.
   bool await_open(std::size_t count, std::uint64_t limit_ns);
-  // Until none is: after a fault they end by themselves, or at their limits. False: not in time, and says so.
+  // Takes events until no operation is open: after a fault they end with it or at their time limits. False:
+  // not in time; the open operations are printed.
   bool await_endings(std::uint64_t limit_ns);
-  // Until each connection has had an error, or refuses operations; `but_windows`: those aside that have
-  // persistent memory, which a device may serve whatever its owner does. False: not in time.
+  // Takes events until each connection has had an error or refuses operations. False: not in time.
+  // `but_windows`: without connections that have persistent memory, which a device may serve while its owner
+  // is stopped.
   bool await_breaks(bool but_windows, std::uint64_t limit_ns);
-  // None has had an error so far.
+  // No connection has had an error so far.
   [[nodiscard]] bool is_whole() const;
   void close_all();
 
-  // Our persistent operations of this round have ended with an error.
+  // The persistent operations of this end have ended with an error.
   [[nodiscard]] bool owned_failed() const;
   [[nodiscard]] OperationTable& operations() { return operations_; }
   [[nodiscard]] bool data_were_right() const { return data_were_right_; }
   [[nodiscard]] std::string report() const;
 
  private:
-  // What a connection is for. "Lent": the owner's persistent send, that its peer reads; "offered": its
-  // persistent receive, that the peer writes.
+  // The use of a connection. "Lent": its owner has a persistent send, which the peer reads; "offered": a
+  // persistent receive, which the peer writes.
   enum class Kind { kMessages, kStream, kClientLends, kServerLends, kClientOffers, kServerOffers };
   static constexpr std::array kKinds = {Kind::kMessages,    Kind::kStream,       Kind::kClientLends,
                                         Kind::kServerLends, Kind::kClientOffers, Kind::kServerOffers};

@@ -1,4 +1,4 @@
-// Processes of a test's own, and how they tell each other a port.
+// Child processes of tests, and a pipe that carries a port between them.
 #pragma once
 
 #include <sys/wait.h>
@@ -35,7 +35,7 @@ class PortPipe {
   std::array<int, 2> ends_{};
 };
 
-// A process of its own, made before this one has threads.
+// A child process. To be created before this process has threads.
 class Child {
  public:
   template <typename Body>
@@ -48,7 +48,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   void signal(int number) const { ::kill(pid_, number); }
-  // Returns once the kernel says that it is stopped.
+  // Returns when the kernel reports the child as stopped.
   void stop() const {
     signal(SIGSTOP);
     int status = 0;

@@ -1,5 +1,5 @@
-// What takes rights away from the calling process, for good, as sandboxes and administrators do. Each answers
-// whether it could be done; some need root.
+// Functions that permanently take rights from the calling process, as sandboxes and administrators do. Each
+// returns whether it succeeded; some need root.
 #pragma once
 
 #include <grp.h>
@@ -20,8 +20,9 @@
 
 namespace exs::test {
 
-// A seccomp filter under which these system calls fail with `error`, or kill the process when that is 0. With
-// `argument` not negative only calls with that argument do, at this place (socket(AF_UNIX) for instance).
+// Installs a seccomp filter: these system calls fail with `error`, or kill the process when that is 0. If
+// `argument` is not negative, only calls with that value at position `place` do (socket(AF_UNIX) for
+// instance).
 inline bool deny_system_calls(std::initializer_list<long> numbers, int error, long argument = -1,
                               std::size_t place = 0) {
   const std::uint32_t verdict =
@@ -35,7 +36,7 @@ inline bool deny_system_calls(std::initializer_list<long> numbers, int error, lo
     const auto skip = static_cast<std::uint8_t>(argument < 0 ? 1 : 3);
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, skip));
     if (argument >= 0) {
-      load(offsetof(seccomp_data, args) + place * sizeof(std::uint64_t));  // its low half: little endian
+      load(offsetof(seccomp_data, args) + place * sizeof(std::uint64_t));  // low half, little-endian
       program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(argument), 0, 1));
     }
     program.push_back(BPF_STMT(BPF_RET | BPF_K, verdict));
@@ -46,7 +47,7 @@ inline bool deny_system_calls(std::initializer_list<long> numbers, int error, lo
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// The kernel has had it since Linux 6.5.
+// Linux has SO_PEERPIDFD since 6.5.
 inline bool deny_peer_pidfd() {
   constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD
   return deny_system_calls({SYS_getsockopt}, ENOPROTOOPT, kPeerPidfd, 2);
@@ -58,7 +59,7 @@ inline bool lower_limit(int resource, rlim_t limit) {
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
-// Needs root, and loses it.
+// Needs root, and gives it up.
 inline bool become_user(uid_t user) {
   return ::setgroups(0, nullptr) == 0 && ::setresgid(user, user, user) == 0 &&
          ::setresuid(user, user, user) == 0 && ::prctl(PR_SET_DUMPABLE, 1) == 0;

@@ -16,7 +16,7 @@
 namespace exs::test {
 namespace {
 
-// Set-up that fails makes every later line of the test meaningless: say so and stop.
+// Stops the program: after a failed set-up every later check is meaningless.
 void require(bool condition, const char* what) {
   if (condition) return;
   std::fprintf(stderr, "test set-up failed: %s: %s\n", what, errno_name(errno).c_str());
@@ -64,13 +64,13 @@ void for_each_engine(Visit visit) {
   }
 }
 
-// Whether it has been asleep for a thousand looks: a user mode kernel does not tell in which call.
+// Whether the thread sleeps through a thousand checks. User Mode Linux does not say in which call it sleeps.
 bool stays_asleep(const std::filesystem::path& task) {
   const auto look = [&] {
     std::ifstream file(task / "status");
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  const std::string first = look();  // has the state, and how often it has been left
+  const std::string first = look();  // contains the state and the counts of context switches
   for (int looks = 0; looks < 1000; ++looks) {
     std::this_thread::yield();
     if (look() != first) return false;

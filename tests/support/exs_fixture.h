@@ -1,5 +1,5 @@
-// What every test of the C API needs: the library begun and ended, a queue, registered memory, and two
-// connected sockets. Waits are bounded by a limit that only a hang reaches.
+// Fixtures for tests of the C API: the initialized library, a queue, registered memory, and two connected
+// sockets. Waits have a limit that only a hang reaches.
 #pragma once
 
 #include <netinet/in.h>
@@ -19,8 +19,8 @@ namespace exs::test {
 
 inline constexpr int kHangLimitSeconds = 60;
 
-// For the few cases that sanitizers cannot bear: their allocators do not survive a fork of a busy process,
-// and some of their checks need a descriptor when none is left.
+// For the few cases that do not work with sanitizers: their allocators do not survive a fork of a process
+// with busy threads, and some of their checks need a descriptor when none is free.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
@@ -34,7 +34,7 @@ inline constexpr bool kThreadSanitized = false;
 
 // Loads errno names into test output.
 std::string errno_name(int error);
-// What a call that returned `result` said: "ok", or the name of its errno.
+// The outcome of a call that returned `result`: "ok", or the name of the errno.
 std::string outcome(int result);
 // Socket options of level SOL_EXS that are an int.
 inline int set_option(int socket, int option, int value) {
@@ -44,9 +44,9 @@ inline int set_option(int socket, int option, int value) {
 int attribute(exs_qhandle_t queue, int name);
 // How many kernel descriptors this process holds.
 std::size_t open_descriptors();
-// Returns once no engine thread is left; one that has been joined is listed for a moment longer.
+// Returns when the kernel lists no engine thread; it lists a thread for a moment after it was joined.
 void await_no_engines();
-// Returns once an engine thread is there and every one sleeps, so has opened what it opens for itself.
+// Returns when an engine thread exists and all of them sleep, so that they have opened their descriptors.
 void await_engines();
 
 struct InitializedLibrary {
@@ -54,7 +54,7 @@ struct InitializedLibrary {
   ~InitializedLibrary();
 };
 
-// A queue that dies with the test.
+// A queue; the destructor deletes it.
 class Queue {
  public:
   explicit Queue(int depth = 256, int wait_mode = EXS_WAIT_ADAPTIVE);
@@ -92,16 +92,16 @@ class Memory {
   exs_mhandle_t handle_;
 };
 
-// A thread that is to sleep in exs_qwait, exs_qdequeue, exs_close or exs_fini.
+// A thread that sleeps in exs_qwait, exs_qdequeue, exs_close or exs_fini.
 class WaitingThread {
  public:
   explicit WaitingThread(std::function<void()> body);
   ~WaitingThread() { join(); }
   WaitingThread(const WaitingThread&) = delete;
   WaitingThread& operator=(const WaitingThread&) = delete;
-  // Returns once the kernel says that the thread sleeps in ppoll.
+  // Returns when the kernel reports that the thread sleeps in ppoll.
   void await_sleep() const;
-  // Likewise, that it waits for a lock.
+  // Returns when the kernel reports that the thread waits for a lock.
   void await_lock() const;
   void interrupt(int signal) { ::pthread_kill(thread_.native_handle(), signal); }
   void join();
@@ -111,7 +111,7 @@ class WaitingThread {
   std::thread thread_;
 };
 
-// Where tests meet: 127.0.0.1, or EXS_TEST_ADDRESS, the address of a device.
+// The address that tests use: 127.0.0.1, or EXS_TEST_ADDRESS, the address of a device.
 sockaddr_in loopback(std::uint16_t port = 0);
 sockaddr* generic(sockaddr_in& address);
 
@@ -129,9 +129,8 @@ class ListeningSocket {
   int number_;
 };
 
-// Two connected sockets: left connected, right was accepted. `prepare` may set options on a socket first. The
-// environment's EXS_TEST_LEFT_PROVIDER has left choose other providers than right, which goes by
-// EXS_PROVIDER.
+// Two connected sockets: left called exs_connect, right was accepted. `prepare` may set options of a socket
+// first. The environment variable EXS_TEST_LEFT_PROVIDER replaces EXS_PROVIDER for left.
 struct Pair {
   explicit Pair(Queue& queue, void (*prepare)(int socket) = nullptr);
   Pair(Queue& queue, int type);

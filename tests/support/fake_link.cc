@@ -15,7 +15,7 @@ Status FakeLink::admit() {
   if (fail_in_ > 0 && --fail_in_ == 0) {
     if (fail_error_ == ENOTCONN) {
       break_off(Status(ECONNRESET));
-      peer_->peer_closed_ = true;  // it notices in its own time
+      peer_->peer_closed_ = true;  // the peer notices when the test delivers the end
     }
     return Status(fail_error_);
   }
@@ -69,7 +69,7 @@ Status FakeLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token
   return {};
 }
 
-// Addresses and keys mean nothing to the peer, so they are no pointers here.
+// The peer must not interpret addresses and keys, so they are not pointers here.
 Result<RemoteSlice> FakeLink::expose(LocalSlice memory, Access access) {
   if (const Status status = admit(); !status.ok()) return failure(status);
   if (memory.length_bytes == 0) return failure(EINVAL);
@@ -91,7 +91,7 @@ Status FakeLink::withdraw(std::uint32_t key) {
   return {};
 }
 
-// What has completed has left and still arrives; the rest never does.
+// Sends that have completed still arrive; the others never do.
 void FakeLink::close() noexcept {
   if (state_ == State::kClosed) return;
   const bool was_open = state_ == State::kOpen;
@@ -110,7 +110,7 @@ void FakeLink::close() noexcept {
 
 void FakeLink::end_posts(Status why) {
   for (const Send& send : sends_) {
-    // Delivered means left, whether or not the completion was out yet.
+    // A delivered message has left, whether or not its completion was reported.
     const bool left = send.number <= delivered_to_peer_;
     complete(send.is_write ? CompletionKind::kWrite : CompletionKind::kSend, left ? Status() : why,
              send.token);
@@ -139,7 +139,7 @@ bool FakeLink::deliver_message() {
     break_off(Status(ECONNRESET));
     return true;
   }
-  // Which one is the provider's choice: the oldest and the newest in turn.
+  // A provider may fill any posted receive: this one takes the oldest and the newest in turn.
   const bool newest = peer_->delivered_to_peer_ % 2 == 0;
   const Receive receive = newest ? receives_.back() : receives_.front();
   newest ? receives_.pop_back() : receives_.pop_front();
@@ -231,7 +231,7 @@ bool FakeLink::deliver_end() {
 void FakeLink::break_off(Status why) {
   if (state_ != State::kOpen) return;
   end_posts(why.ok() ? Status(ECONNRESET)
-                     : why);  // as a provider does: what it says of posts explains nothing
+                     : why);  // as with a provider, open posts fail even if the link ended in order
   state_ = State::kEnded;
   windows_.clear();
   incoming_.clear();

@@ -1,7 +1,7 @@
-// Two links joined in memory. Nothing moves by itself: the test says which message is delivered, which send
-// completes, which read is served, so every interleaving can be produced. What the engine must never do
-// (reads or writes outside a window, depths exceeded, a message without a posted receive, memory changed
-// under a send) is recorded as a violation.
+// Two links connected in memory. Nothing moves by itself: the test decides which message is delivered, which
+// send completes and which read is served, so it can produce every interleaving. A link records violations of
+// the rules: reads or writes outside a window, exceeded depths, a message without a posted receive, memory
+// that changed before its send completed.
 #pragma once
 
 #include <deque>
@@ -39,18 +39,18 @@ class FakeLink final : public Link {
   bool finish_read();      // the data of the oldest begun read land here
   bool deliver_end();      // the peer closed its link: once its messages are delivered, this link ends
   std::optional<Completion> poll();
-  // Everything under way is lost; this link ends with `why` (the other does when told so).
+  // Everything under way is lost; this link ends with `why`. The peer ends when the test breaks it, too.
   void break_off(Status why);
 
-  // --- What tests look at and forge ---
-  // As if the peer had sent it.
+  // --- State that tests check, and forged messages ---
+  // Delivers a message as if the peer had sent it.
   void inject(Bytes message) {
     incoming_.push_back({message, {}, false});
     unpolled_.push_back(std::move(message));
   }
   // All messages this end has posted.
   [[nodiscard]] const std::vector<Bytes>& sent() const { return sent_; }
-  // Sent by the peer and not yet taken out of poll().
+  // Messages of the peer that poll() has not returned yet.
   [[nodiscard]] const std::deque<Bytes>& unpolled() const { return unpolled_; }
   [[nodiscard]] bool is_open() const { return state_ == State::kOpen; }
   [[nodiscard]] std::size_t windows() const { return windows_.size(); }
@@ -59,10 +59,10 @@ class FakeLink final : public Link {
   [[nodiscard]] std::size_t receives_posted() const { return receives_.size(); }
   [[nodiscard]] std::size_t reads_outstanding() const { return reads_.size(); }
   [[nodiscard]] std::size_t writes_outstanding() const { return sends_.size() - messages_out_; }
-  // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN: because
-  // the link breaks there.
+  // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN also breaks
+  // the link.
   void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
-  // Failing posts or not, how often those were called.
+  // How often those were called, failed calls included.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:

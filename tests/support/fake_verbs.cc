@@ -14,7 +14,7 @@
 namespace exs::test {
 namespace {
 
-// As InfiniBand pads them.
+// InfiniBand pads private data to these sizes.
 constexpr std::size_t kRequestBytes = 56;
 constexpr std::size_t kReplyBytes = 196;
 
@@ -123,10 +123,10 @@ class FakeLink final : public Link {
   const UniqueFd own_;
   const int socket_;
   mutable std::vector<std::byte> private_data_;
-  std::unique_ptr<Link> inner_;  // goes first: it borrows the descriptor
+  std::unique_ptr<Link> inner_;  // destroyed first, because it uses the descriptor
 };
 
-// Never gets anywhere.
+// A link whose set-up never succeeds.
 class DeadLink final : public Link {
  public:
   DeadLink(const Reason& why_not, std::vector<std::byte> private_data)
@@ -261,7 +261,7 @@ class FakeVerbsProvider final : public Provider, private OwnListening {
     if (behaviour.listen == FakeVerbs::Listen::kFails) return failure(behaviour.listen_error);
     const bool holds = behaviour.listen == FakeVerbs::Listen::kHoldsTcpPort;
     const std::uint16_t network_port = ntohs(name_of(descriptor).sin_port);
-    if (network_port == 0) return failure(EINVAL);  // exs_listen sees to that
+    if (network_port == 0) return failure(EINVAL);  // exs_listen has bound the socket to a port
     UniqueFd own(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int yes = 1;
     ::setsockopt(own.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -279,7 +279,7 @@ class FakeVerbsProvider final : public Provider, private OwnListening {
 }  // namespace
 
 FakeVerbs::FakeVerbs() : real_(providers().player(Role::kDevice)) {
-  static auto* const provider = new FakeVerbsProvider;  // as long as the process, as all providers
+  static auto* const provider = new FakeVerbsProvider;  // lives as long as the process, as all providers do
   providers().add(*provider, Role::kDevice);
 }
 

@@ -14,12 +14,12 @@ std::atomic<FaultPlan*> followed{nullptr};
 struct Fault {
   std::string_view call;
   int error = 0;
-  bool is_done_nevertheless = false;  // the call fails, and what it was for has happened
+  bool is_done_nevertheless = false;  // the call is made, and then reported as failed
 };
 
-// How calls fail on a machine that runs out of something, or whose peers go. What is missing here cannot fail
-// with the arguments that the library has (writing to an eventfd, setting a timer, asking for one's own
-// number), or fails for good (getrandom).
+// The errno of each call when the machine runs out of a resource or a peer ends. Calls that are not listed
+// cannot fail with the library's arguments (writing to an eventfd, setting a timer, asking for a descriptor's
+// own name), or fail permanently (getrandom).
 constexpr Fault kFaults[] = {
     {"socket", EMFILE},
     {"bind", EADDRINUSE},
@@ -70,7 +70,7 @@ const Fault* fault_of(std::string_view call) {
   return nullptr;
 }
 
-// Of the call that is to fail now; null: it does not.
+// The fault of the call that must fail now; null: it must not fail.
 const Fault* due_fault(const char* call) {
   FaultPlan* const plan = followed.load();
   if (plan == nullptr || !plan->counts) return nullptr;
@@ -94,7 +94,7 @@ auto call_or_fail(const char* name, Call call, const Arguments&...) {
   }
 }
 
-// Nothing is needed to leave an epoll set, or to change in it.
+// Only adding to an epoll set needs memory and can fail.
 template <typename Call>
 int call_or_fail(const char* name, Call call, int /*set*/, int command, int /*descriptor*/,
                  epoll_event* /*event*/) {

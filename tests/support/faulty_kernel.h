@@ -1,4 +1,4 @@
-// A kernel of which one call fails: the n-th that can. Linked in place of src/base/kernel.cc.
+// A kernel interface whose n-th call fails, of those that can fail. Linked in place of src/base/kernel.cc.
 #pragma once
 
 #include <atomic>
@@ -6,18 +6,18 @@
 
 namespace exs::test {
 
-// What becomes of the calls of one process. Lies in memory that processes share, so that another one may end
-// the fault's time. Thread: any.
+// Which call of a process fails. It lies in memory that processes share, so that another process can end the
+// counting. Thread: any.
 struct FaultPlan {
   static constexpr std::uint32_t kNever = UINT32_MAX;
 
   std::atomic<bool> counts{false};              // calls count, and the fault may happen, while this is set
   std::atomic<std::uint32_t> fails_at{kNever};  // the call that fails, from 0
-  std::atomic<std::uint32_t> calls{0};          // that have been counted
+  std::atomic<std::uint32_t> calls{0};          // number of calls counted so far
   std::atomic<const char*> failed{nullptr};     // its name; the same address in every process of one program
 };
 
-// Null: nothing fails. Before the process has threads.
+// Null: no call fails. To be called before the process has threads.
 void follow(FaultPlan* plan);
 
 }  // namespace exs::test

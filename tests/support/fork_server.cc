@@ -55,7 +55,7 @@ void reap(int reports, std::map<pid_t, std::uint32_t>& births) {
     }
     if (watched[0].revents == 0) continue;
     std::uint32_t birth = 0;
-    if (::read(orders, &birth, sizeof birth) != sizeof birth) ::_exit(0);  // nobody wants us any more
+    if (::read(orders, &birth, sizeof birth) != sizeof birth) ::_exit(0);  // the parent has ended
     const pid_t pid = ::fork();
     if (pid == 0) grow_up(birth, reports, body, before);
     births[pid] = birth;

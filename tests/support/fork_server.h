@@ -1,5 +1,5 @@
-// A small process without threads that forks others on demand, so that a busy one need not fork. All of them
-// die with the process that made it.
+// A small process without threads that forks others on demand, so that a process with threads need not fork.
+// All of them end with the process that created it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@ namespace exs::test {
 
 class ForkServer {
  public:
-  // What has happened to a child: it told its port, or it ended.
+  // A report about a child: it listens on a port, or it has ended.
   struct Report {
     pid_t pid = 0;
     std::uint32_t birth = 0;
@@ -20,8 +20,8 @@ class ForkServer {
     int status = 0;          // as waitpid() has it
   };
   using TellPort = std::function<void(std::uint16_t)>;
-  // `birth` is the caller's, to tell them apart. `body` runs in each child; what it returns is the exit
-  // status. To be made before this process has threads.
+  // `body` runs in each child and returns the exit status; the caller chooses `birth`, a number for each
+  // child. To be created before this process has threads.
   explicit ForkServer(const std::function<int(std::uint32_t birth, const TellPort&)>& body);
   ~ForkServer();
   ForkServer(const ForkServer&) = delete;

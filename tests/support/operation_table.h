@@ -1,5 +1,5 @@
-// What a program under stress has posted, by application handle: whether each accepted operation ends in
-// exactly one event, and in time.
+// The operations that a stress test has posted, by application handle. The table checks that each accepted
+// operation ends in exactly one event, and in time.
 #pragma once
 
 #include <atomic>
@@ -24,23 +24,23 @@ class OperationTable {
     std::size_t slot = 0;
     exs_ahandle_t handle = nullptr;
   };
-  // To be called before the post, for the event may come before it returns. None: every slot is taken.
+  // To be called before the post, because the event may come before the post returns. None: no slot is free.
   std::optional<Ticket> begin(int event_type, std::uint64_t bound_ns);
   // The post was refused: no event may come.
   void refused(const Ticket& ticket);
-  // It may take longer than was said.
+  // Raises the bound of an operation.
   void relax(const Ticket& ticket, std::uint64_t bound_ns);
-  // Takes in an event of one of the operations.
+  // Checks an event of one of the operations, and removes the operation.
   void ended(const exs_event_t& event);
-  // Of some operation, perhaps one that has ended.
+  // The handle of an operation that may have ended.
   [[nodiscard]] exs_ahandle_t some_handle(std::size_t random) const;
 
-  // Counts those that are under way for longer than they may.
+  // Counts the operations that have been open for longer than their bound.
   void look_for_overdue(std::uint64_t now_ns);
   [[nodiscard]] std::size_t open() const { return open_; }
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
   [[nodiscard]] std::uint64_t errors() const { return errors_; }
-  // What must not happen, with the first few in words.
+  // Violations of the rules. The first few are printed.
   [[nodiscard]] std::uint64_t violations() const { return violations_; }
   void violation(const std::string& what);
   // Names the operations that are still open.

@@ -169,11 +169,11 @@ void StressPeer::close_one(Random& random, std::size_t slot) {
 void StressPeer::break_connection(Random& random) {
   const int socket = slots_[below(random, slots_.size())].socket;
   if (socket < 0) return;
-  // An exs number is a kernel descriptor; whoever knows it can do this.
+  // An exs descriptor is a kernel descriptor, so any code that knows its number can do this.
   if (below(random, 2) == 0) {
     sockaddr nobody{};
     nobody.sa_family = AF_UNSPEC;  // the kernel resets the connection
-    // Not by the library call: the thread sanitizer would take that for the making of the descriptor.
+    // A raw system call: the thread sanitizer takes the library call for the creation of the descriptor.
     ::syscall(SYS_connect, socket, &nobody, sizeof nobody);
   } else {
     ::shutdown(socket, static_cast<int>(below(random, 3)));
@@ -224,8 +224,8 @@ void StressPeer::act(Random& random) {
   }
 }
 
-// Where a socket keeps its time limit, the operation has to, too; unless the slot changed hands meanwhile,
-// and with it perhaps the number.
+// On a socket with a fixed time limit the operation must end within it, unless the slot got another socket
+// meanwhile, perhaps with the same number.
 void StressPeer::transfer(Random& random, ConnectionSlot& slot, int socket) {
   const std::uint32_t births = slot.births;
   const bool is_limited = slot.is_limited;
@@ -316,7 +316,7 @@ void StressPeer::take(const exs_event_t& event) {
       if (event.exs_evt_ahandle != nullptr) operations_.violation("a notice with a foreign handle");
       return;
     case EXS_EVT_PEER_READ:
-    case EXS_EVT_PEER_WRITE: return;  // not the end of a persistent operation
+    case EXS_EVT_PEER_WRITE: return;  // a notice, not the end of the persistent operation
     case EXS_EVT_ACCEPT:
       --open_accepts_;
       if (event.exs_evt_errno == 0) {
@@ -330,21 +330,21 @@ void StressPeer::take(const exs_event_t& event) {
   operations_.ended(event);
 }
 
-// Two honest ends never see a protocol error, whatever happens to them.
+// Two correct ends never report a protocol error.
 void StressPeer::check_error(const exs_event_t& event) {
   const int error = event.exs_evt_errno;
   if (error == 0 || is_one_of(error, {ECANCELED, ECONNRESET, EPIPE, ETIMEDOUT})) return;
   const bool connects = event.exs_evt_type == EXS_EVT_CONNECT;
   if (connects && is_one_of(error, {ECONNREFUSED, ECONNABORTED, ENOTCONN, EINVAL})) return;
   const bool transfers = event.exs_evt_type >= EXS_EVT_SEND && event.exs_evt_type <= EXS_EVT_RECVMSG;
-  if (transfers && is_one_of(error, {ERANGE, EINVAL, EBUSY})) return;  // what only persistence makes possible
+  if (transfers && is_one_of(error, {ERANGE, EINVAL, EBUSY})) return;  // with persistent operations
   operations_.violation(std::string(exs_evtname(event.exs_evt_type)) + " ended with " + errno_name(error));
 }
 
 bool StressPeer::finish(Random& random) {
   if (listening_ >= 0) exs_close(std::exchange(listening_, -1));
   const std::uint64_t deadline_ns = monotonic_ns() + kBoundNs;
-  // What was accepted on the way may come out of the queues late.
+  // Events of accepted connections may still be in the queues.
   for (bool all = false; !all && monotonic_ns() < deadline_ns;) {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) close_one(random, slot);
     for (std::size_t queue = 0; queue < queues_.size(); ++queue) drain(queue, 1'000'000);

@@ -1,5 +1,5 @@
-// One process of the stress test on the endings of operations: sockets that come and go, and threads that do
-// anything with them at random. Every operation is entered in a table.
+// One process of the stress test: opens and closes sockets, and threads use them at random. A table checks
+// that every operation ends.
 #pragma once
 
 #include <array>
@@ -24,32 +24,32 @@ class StressPeer {
  public:
   static constexpr std::size_t kOperations = 4096;
   static constexpr std::size_t kBufferBytes = 32'768;
-  // No operation may be under way for longer than its socket lives and its end takes, by far.
+  // The longest life of a socket, and the bound of an operation, which is much longer.
   static constexpr std::uint64_t kLifeNs = 3'000'000'000;
   static constexpr std::uint64_t kBoundNs = 30'000'000'000;
-  // The longest time limit there is, and that of those who keep one; what a busy machine may add.
+  // The longest time limit, which sockets with a fixed limit have, and the delay that a busy machine may add.
   static constexpr std::uint64_t kLimitNs = 400'000'000;
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
 
-  // `type`: of all its sockets.
+  // `type` is the type of all sockets.
   StressPeer(std::size_t slots, int type);
 
-  // One random thing with a random socket.
+  // Calls a random function on a random socket.
   void act(Random& random);
-  // Takes events for at most that long.
+  // Takes events for at most this time.
   void drain(std::size_t queue, std::int64_t timeout_ns);
-  // Gives an empty slot a socket that connects to `port`; 0: nobody listens there now.
+  // Gives an empty slot a socket that connects to `port`; 0: a peer that does not listen now.
   void connect(Random& random, std::size_t slot, std::uint16_t port);
-  // Puts what was accepted into empty places, posts accepts, closes who has lived long enough.
+  // Puts accepted sockets into empty slots, posts accepts, and closes sockets whose life is over.
   void tend(Random& random, std::uint64_t now_ns);
   void listen(Random& random);
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::size_t empty_slot() const;  // or slots()
   [[nodiscard]] std::size_t slots() const { return slots_.size(); }
-  // What the network, or a fool with the descriptor, does to a random socket.
+  // Resets or shuts down the kernel socket of a random slot, as a network or a faulty program may do.
   void break_connection(Random& random);
   void close_one(Random& random, std::size_t slot);
-  // Closes all and waits until every operation has ended, for at most the bound. False: not all have.
+  // Closes all sockets and waits until every operation has ended, for at most kBoundNs. False: some have not.
   bool finish(Random& random);
 
   [[nodiscard]] OperationTable& operations() { return operations_; }
@@ -60,7 +60,7 @@ class StressPeer {
  private:
   struct ConnectionSlot {
     std::atomic<int> socket{-1};
-    std::atomic<bool> is_limited{false};  // in both directions, and stays so
+    std::atomic<bool> is_limited{false};  // has a fixed time limit in both directions
     std::atomic<std::uint32_t> births{0};
     std::atomic<std::uint64_t> dies_ns{0};
   };

@@ -1,5 +1,5 @@
-// A clock that moves only when every thread that takes part sleeps: then at once to the next moment at which one
-// of them wakes. What would take seconds takes none, and every timer fires at exactly its time.
+// A clock that advances only when all participating threads sleep, and then at once to the next deadline of
+// one of them. Waits take no real time, and every timer fires at exactly its time.
 #pragma once
 
 #include <poll.h>
@@ -22,11 +22,11 @@
 
 namespace exs::test {
 
-// The thread that makes it takes part; another one does from its first sleep until it ends. Outlives the shards
-// that are given it. Thread: any.
+// The thread that creates it participates; another thread does from its first sleep until it ends. It
+// outlives the shards that use it. Thread: any.
 class VirtualTime final : public Sleeper {
  public:
-  // `tick_ns`: how far each look at the clock moves it, for threads that spin until a moment.
+  // `tick_ns`: how far each reading of the clock advances it, for threads that spin until a deadline.
   explicit VirtualTime(std::uint64_t tick_ns = 0) : tick_ns_(tick_ns) { join(); }
   ~VirtualTime() override { leave(); }
   VirtualTime(const VirtualTime&) = delete;
@@ -37,11 +37,11 @@ class VirtualTime final : public Sleeper {
   }
   [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
 
-  // The calling thread sleeps for so long, whatever happens meanwhile.
+  // The calling thread sleeps for this time, and nothing wakes it earlier.
   void pass(std::uint64_t ns) {
     while (ns > 0) [[maybe_unused]] const auto woken = sleep({}, ns, nullptr);
   }
-  // Until so many threads sleep, in real time: it takes them as long as it takes.
+  // Waits in real time until this many threads sleep.
   void await_sleepers(std::size_t count) {
     std::unique_lock guard(mutex_);
     changed_.wait(guard, [&] { return sleeps_.size() >= count; });
@@ -78,7 +78,7 @@ class VirtualTime final : public Sleeper {
     explicit Sleep(std::span<pollfd> given) : watched(given) {}
     const std::span<pollfd> watched;
     std::uint64_t until_ns = kNoDeadline;
-    UniqueFd kick{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // time has moved
+    UniqueFd kick{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // wakes the sleeper when the clock has advanced
   };
 
   class VirtualAlarm final : public Alarm {
@@ -117,7 +117,7 @@ class VirtualTime final : public Sleeper {
     const UniqueFd event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   };
 
-  // Takes its thread out when that ends.
+  // Ends the participation of a thread when the thread ends.
   struct Membership {
     ~Membership() {
       if (time != nullptr) time->leave();
@@ -156,7 +156,7 @@ class VirtualTime final : public Sleeper {
   }
   std::uint64_t look() { return now_ns_.fetch_add(tick_ns_) + tick_ns_; }
 
-  // A thread whose descriptor is ready, or whose time has come, is as good as awake.
+  // A thread whose descriptor is ready, or whose deadline has passed, counts as awake.
   void move_if_all_sleep() {
     if (sleeps_.size() < members_) return;
     std::uint64_t next_ns = kNoDeadline;
@@ -165,7 +165,7 @@ class VirtualTime final : public Sleeper {
       next_ns = std::min(next_ns, sleep->until_ns);
     }
     for (const VirtualAlarm* alarm : alarms_) next_ns = std::min(next_ns, alarm->due_ns);
-    if (next_ns == kNoDeadline) return;  // until somebody outside wakes one of them
+    if (next_ns == kNoDeadline) return;  // a thread that does not participate must wake one of them
     now_ns_ = std::max(now_ns_.load(), next_ns);
     for (VirtualAlarm* alarm : alarms_) {
       if (alarm->due_ns <= now_ns_) alarm->go_off();
@@ -176,7 +176,7 @@ class VirtualTime final : public Sleeper {
   }
 
   const std::uint64_t tick_ns_;
-  std::atomic<std::uint64_t> now_ns_{1'000'000'000};  // moved under the mutex, and by looks
+  std::atomic<std::uint64_t> now_ns_{1'000'000'000};  // advanced under the mutex, and by readings
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t members_ = 0;
