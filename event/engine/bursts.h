@@ -1,5 +1,5 @@
-// Bursts: what a thread posts between two polls of the network. A session may hold the bytes of small sends
-// back until its burst ends, so that many leave together.
+// A burst is what a thread posts between two polls of the network. A session may hold the bytes of small
+// sends back until the burst ends, so that many sends leave together.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace exs {
 
-// Posted in the current burst. Thread: shard.
+// A session that has posted in the current burst. Thread: shard.
 class BurstClient {
  public:
   virtual ~BurstClient() = default;
@@ -19,14 +19,14 @@ class BurstClient {
 // Thread: shard, unless a method says otherwise.
 class Bursts {
  public:
-  // `client` hears of the end of this burst, once, unless it leaves before.
+  // Notifies `client` once when this burst ends, unless it leaves before.
   void join(BurstClient& client) { members_.push_back(&client); }
   void leave(BurstClient& client) {
     std::erase(members_, &client);
     std::replace(ending_.begin(), ending_.end(), &client, static_cast<BurstClient*>(nullptr));
   }
 
-  // A member holds bytes back. True: it is the first one of this burst.
+  // To be called when a member holds bytes back. True: it is the first one in this burst.
   [[nodiscard]] bool hold_bytes() {
     if (bytes_held_.load(std::memory_order_relaxed)) return false;
     bytes_held_ = true;
@@ -35,12 +35,12 @@ class Bursts {
   // Thread: any.
   [[nodiscard]] bool holds_bytes() const { return bytes_held_; }
 
-  // False: nobody has posted.
+  // Ends the burst. False: no session has posted.
   bool end() {
     if (members_.empty()) return false;
     bytes_held_ = false;
     ending_.swap(members_);
-    // Not by iterator: a member that leaves changes what is here.
+    // By index, because a member that leaves changes the vector.
     for (std::size_t i = 0; i < ending_.size(); ++i) {
       if (ending_[i] != nullptr) ending_[i]->burst_ended();
     }
@@ -48,14 +48,13 @@ class Bursts {
     return true;
   }
 
-  // The engine had to end the last burst, and no thread has polled since: its poster is not trusted to come
-  // back soon.
+  // The engine had to end the last burst, and no thread has polled since, so its poster may not poll soon.
   void set_poster_overdue(bool overdue) { poster_overdue_ = overdue; }
   [[nodiscard]] bool poster_overdue() const { return poster_overdue_; }
 
  private:
   std::vector<BurstClient*> members_;
-  std::vector<BurstClient*> ending_;     // what end() works on
+  std::vector<BurstClient*> ending_;     // the members that end() notifies
   std::atomic<bool> bytes_held_{false};  // seq_cst, pairs with Engine::standing_by_: one sees the other
   bool poster_overdue_ = false;
 };

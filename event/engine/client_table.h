@@ -1,4 +1,4 @@
-// Who receives the completions of a shard's links and listeners, by the tokens that name them.
+// The receivers of completions of a shard's links and listeners, by token.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class CompletionClient {
   virtual void complete(const Completion& completion) = 0;
 };
 
-// A token is the client's slot and a number that makes it like no other. Thread: shard.
+// A token consists of the client's slot and a number that makes it unique. Thread: shard.
 class ClientTable {
  public:
   // Holds the client until it is removed. No token is given twice, and none is 0.
@@ -40,7 +40,7 @@ class ClientTable {
     *found = {};
     free_slots_.push_back(static_cast<std::uint32_t>(found - slots_.data()));
   }
-  // Null: the client has been removed. Lives as long as add() and remove() say.
+  // Null: the client has been removed. It lives at least until destroy_removed().
   [[nodiscard]] CompletionClient* find(std::uint64_t token) {
     const Slot* const found = slot_of(token);
     return found == nullptr ? nullptr : found->client.get();
@@ -56,7 +56,7 @@ class ClientTable {
     std::uint64_t token = 0;
     std::shared_ptr<CompletionClient> client;
   };
-  // More clients than a process can have descriptors; the rest of a token never comes round.
+  // More clients than a process can have descriptors. The other bits of a token never wrap around.
   static constexpr int kSlotBits = 24;
 
   Slot* slot_of(std::uint64_t token) {

@@ -1,4 +1,4 @@
-// The clock of a shard: CLOCK_MONOTONIC, unless a test or a simulation brings its own.
+// The clock of a shard: CLOCK_MONOTONIC, or the clock of a test or simulation.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,21 @@
 
 namespace exs {
 
-// A value of two pointers, copied freely. The clock is asked on every turn of a polling thread, so the real
-// one is asked inline behind a test that always goes the same way: no virtual call, and none through a
-// pointer. Thread: any.
+// A value of two pointers, to be copied freely. A polling thread reads the clock on every turn, so the real
+// clock is read inline, behind one well-predicted branch, without a virtual call. Thread: any.
 class Clock final {
  public:
   using Source = std::uint64_t (*)(void* context);
 
   // CLOCK_MONOTONIC.
   Clock() = default;
-  // `source` is called by any thread, with `context`.
+  // Any thread may call `source`, with `context`.
   Clock(Source source, void* context) : source_(source), context_(context) {}
 
   [[nodiscard]] std::uint64_t now_ns() const {
     return source_ == nullptr ? monotonic_ns() : source_(context_);
   }
-  // Saturates: a time limit beyond the clock's range is none (kNoDeadline).
+  // Saturates: a time limit beyond the range of the clock is no limit (kNoDeadline).
   [[nodiscard]] std::uint64_t deadline_after(std::uint64_t ns) const {
     const std::uint64_t now = now_ns();
     return ns > kNoDeadline - now ? kNoDeadline : now + ns;

@@ -1,4 +1,4 @@
-// What other threads leave for the holder of a shard's drive lock.
+// Commands that other threads queue for the holder of a shard's drive lock.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@ namespace exs {
 
 class Shard;
 
-// What posts transfers. Thread: shard.
+// The target of transfer commands: a session. Thread: shard.
 class TransferClient : public std::enable_shared_from_this<TransferClient> {
  public:
   virtual ~TransferClient() = default;
-  // Starts the operation and does what follows from it.
+  // Starts the operation and carries out what follows.
   virtual void carry_out(proto::Direction direction, const proto::Operation& operation) = 0;
 };
 
@@ -29,8 +29,8 @@ class Task {
   virtual void run(Shard& shard) = 0;
 };
 
-// A task that calls `body`, as body(shard) or body(). What the body holds dies with the task, whether it ran
-// or not.
+// A task that calls `body`, as body(shard) or body(). The captures of `body` are destroyed with the task,
+// whether it has run or not.
 template <typename Body>
 [[nodiscard]] std::unique_ptr<Task> make_task(Body&& body) {
   using Stored = std::decay_t<Body>;
@@ -51,7 +51,7 @@ template <typename Body>
   return std::make_unique<Call>(std::forward<Body>(body));
 }
 
-// A transfer (client set; the frequent case, no allocation) or a task.
+// A transfer (`client` is set; the frequent case, without allocation) or a task.
 struct Command {
   std::shared_ptr<TransferClient> client;
   proto::Direction direction = proto::Direction::kSend;
@@ -68,8 +68,8 @@ class CommandQueue {
     waiting_.store(true, std::memory_order_seq_cst);
   }
 
-  // Pairs with the store in push(): when a pusher finds the drive lock taken, its holder sees the command,
-  // because it asks again after letting go.
+  // Pairs with the store in push(): when a pusher finds the drive lock taken, the holder sees the command,
+  // because it checks again after it has released the lock.
   [[nodiscard]] bool waiting() const { return waiting_.load(std::memory_order_seq_cst); }
 
   // Swaps with `into`, which is empty, so that neither side allocates once both vectors have grown.

@@ -1,4 +1,4 @@
-// A deadline that can be moved or dropped: the timer of the last time that was set is the one that counts.
+// A deadline that can be moved or dropped. Only the timer of the time that was set last has an effect.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Deadline final : public TimerClient {
  public:
   explicit Deadline(std::function<void(std::uint64_t now_ns)> due) : due_(std::move(due)) {}
 
-  // Replaces the time that was set. `owner`: of this object; it need not live until then.
+  // Replaces the time that was set. `owner` owns this object, and may end before that time.
   void set(Shard& shard, std::uint64_t at_ns, const std::shared_ptr<void>& owner) {
     shard.assert_held();
     at_ns_ = at_ns;

@@ -12,9 +12,9 @@ namespace exs {
 namespace {
 
 constexpr std::uint64_t kGraceMaxNs = 4'000'000;
-constexpr std::uint64_t kPostponeNs = 800'000;  // setting a timer costs microseconds in a virtual machine
+constexpr std::uint64_t kPostponeNs = 800'000;  // to set a timer costs microseconds in a virtual machine
 
-constexpr std::uint64_t kBurstNs = 100'000;  // how long bytes are held back when no thread comes
+constexpr std::uint64_t kBurstNs = 100'000;  // how long bytes are held back when no thread polls
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Status Engine::start() {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the thread
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
   Status status;
   try {
     thread_ = std::thread([this] { run(); });
@@ -42,8 +42,7 @@ void Engine::stop() {
   thread_.join();
 }
 
-// The flag last: while it is up no leader sets the alarm, so it must not outlive an alarm that was taken
-// back.
+// Clears the flag last: while it is set no leader sets the alarm, so it must not stay set without an alarm.
 void Engine::clear_alarm() {
   alarm_->clear();
   alarm_set_ = false;
@@ -69,8 +68,8 @@ void Engine::run() {
     } else if (watch_.waiter_drives() != seen_drives || memory_polls != seen_memory_polls) {
       stand_by();
       ready_.set();
-      // The alarm went off, so nobody has driven for a while; a thread that polls memory only does not
-      // postpone it.
+      // The alarm went off, so no thread has driven for a while; a thread that polls only memory does not
+      // postpone the alarm.
       seen_drives = watch_.waiter_drives();
       seen_memory_polls = memory_polls;
     } else {
@@ -79,7 +78,7 @@ void Engine::run() {
   }
 }
 
-// Leaders that come and go all the time are trusted to come back for longer than the first one.
+// When leaders come and go all the time, the engine waits longer for the next one.
 void Engine::park() {
   const std::uint64_t seen = watch_.waiter_polls();
   parked_ = true;

@@ -1,5 +1,5 @@
-// A shard's engine thread: guarantees progress when no application thread drives, and uses no processor time
-// when nothing happens. Blocks all signals. README.md has the table of what it does when.
+// A shard's engine thread: it guarantees progress when no application thread drives, and uses no processor
+// time when nothing happens. It blocks all signals. README.md has the table of its states.
 #pragma once
 
 #include <atomic>
@@ -14,21 +14,21 @@
 
 namespace exs {
 
-// A sleep on the ports until `due_ns`; the sleeper adds a descriptor of its own to what is watched.
+// A sleep on the ports until `due_ns`. The thread that sleeps adds a descriptor of its own to `watched`.
 struct PortSleep {
   WatchedPorts watched;
   std::uint64_t due_ns = kNoDeadline;
 };
 
-// What an engine thread keeps going. Thread: engine.
+// What an engine thread drives: a shard. Thread: engine.
 class EngineClient {
  public:
   virtual ~EngineClient() = default;
-  // Comes first.
+  // Called before the others.
   virtual void engine_started() = 0;
-  // Ends the burst whose bytes are held back, if there is one: no waiting thread came.
+  // Ends the burst if bytes are held back, because no waiting thread has ended it.
   virtual void end_overdue_burst() = 0;
-  // Drives, then prepares a sleep. False: do not sleep, there is work already.
+  // Drives, then prepares a sleep. False: there is work already, so the thread must not sleep.
   [[nodiscard]] virtual bool drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) = 0;
 };
 
@@ -41,20 +41,19 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // --- Thread: any, one at a time ---
-  // EAGAIN: no thread to be had.
+  // EAGAIN: the system grants no thread.
   Status start();
   void stop();
   // --- Thread: any ---
-  // Polls again at once.
+  // Makes the thread poll at once.
   void wake() { alarm_->ring(); }
-  // The leader has left: take over the watch in a millisecond if no one else has by then, or in four if
-  // leaders have come back lately.
+  // The leader has left: the thread watches in a millisecond if no other thread does by then, or in four if
+  // leaders have come back recently.
   void leader_left();
   // --- Thread: shard ---
-  // Bytes are held back until the burst ends. `at_once`: do not rely on the alarm of an
-  // engine that stands by.
+  // Ends the burst soon, because bytes are held back. `at_once`: sets the alarm even if the engine stands by.
   void end_burst_soon(bool at_once);
-  // A waiting thread drives: an engine that stands by may go on doing so.
+  // A waiting thread drives, so an engine that stands by continues to do so.
   void note_waiter_drive(std::uint64_t now_ns);
 
  private:
@@ -73,12 +72,12 @@ class Engine {
   const TimeSource time_;
   const std::unique_ptr<Alarm> alarm_;
   std::thread thread_;
-  ReadyPorts ready_ = all_ports();  // Thread: engine; all, unless it has just slept on the ports
-  std::atomic<std::uint64_t> grace_ns_{kTakeOverNs};  // written by the thread, read by leaders: a hint
-  std::atomic<bool> started_{false};      // what the port opens for the thread is open when start() returns
+  ReadyPorts ready_ = all_ports();  // Thread: engine; all ports, unless it has just slept on them
+  std::atomic<std::uint64_t> grace_ns_{kTakeOverNs};  // a hint, written by the thread and read by leaders
+  std::atomic<bool> started_{false};      // set when the ports know the thread; start() waits for it
   std::atomic<bool> stopping_{false};     // seq_cst; written by stop(), read by the thread
-  std::atomic<bool> parked_{false};       // seq_cst, pairs with Watch::led_: one of the two sees the other
-  std::atomic<bool> standing_by_{false};  // likewise, with Bursts::bytes_held_
+  std::atomic<bool> parked_{false};       // seq_cst, paired with Watch::led_: one side sees the other
+  std::atomic<bool> standing_by_{false};  // seq_cst, paired with Bursts::bytes_held_
   std::uint64_t postponed_ns_ = 0;        // Thread: shard; when a driving thread last postponed the alarm
   std::atomic<bool> alarm_set_{false};    // a leader set the alarm, and the thread has not seen it yet
 };

@@ -1,6 +1,6 @@
-// Takes connections off a listening socket of the application, which may be in blocking mode, shared with
-// other processes, and emptied by them in between: a plain accept4 could then wait for ever, with the drive
-// lock held, and the mode must not be changed, because all who share the socket share it.
+// Accepts connections from a listening socket of the application. The socket may be in blocking mode and
+// shared with other processes, which may take a connection first: accept4 could then wait for ever with the
+// drive lock held. The mode cannot be changed, because all processes that share the socket share the mode.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ struct io_uring;
 
 namespace exs {
 
-// An io_uring takes the request whatever the mode and gives it back when nobody is there. Without one
-// (`ring_allowed`, or the kernel refuses) it is poll and accept4, and a blocking listening socket must have
-// no other acceptor.
+// It accepts through an io_uring, which works in either mode, and cancels the request when there is no
+// connection. Without a ring (`ring_allowed` is false, or the kernel refuses it) it uses poll and accept4,
+// and a blocking listening socket must have no other acceptor.
 // Thread: shard.
 class PlainAccept {
  public:
@@ -22,13 +22,14 @@ class PlainAccept {
   PlainAccept(const PlainAccept&) = delete;
   PlainAccept& operator=(const PlainAccept&) = delete;
 
-  // A descriptor, close-on-exec and in blocking mode, as accept(2) makes them; EAGAIN; an errno of accept4.
+  // Returns a descriptor, close-on-exec and in blocking mode. EAGAIN: there is no connection. Else an errno
+  // of accept4.
   Result<int> accept(int listening);
 
  private:
   bool ring_is_there();
   Result<int> accept_through_ring(int listening);
-  // The result of the accept once it has one.
+  // Takes the result of the accept. False: there is none yet.
   bool reap(int& result);
 
   bool ring_allowed_;

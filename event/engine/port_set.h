@@ -1,5 +1,5 @@
-// The ports of a shard, one for each provider that plays a role and one for the readiness of plain sockets:
-// polled as often as each is worth it, and armed before a thread sleeps on them.
+// The ports of a shard: one for each provider that plays a role, and one for the readiness of plain sockets.
+// A silent port is polled less often than a busy one, and all are armed before a thread sleeps on them.
 #pragma once
 
 #include <poll.h>
@@ -20,20 +20,21 @@ namespace exs {
 
 inline constexpr std::size_t kPortsMax = kRoles.size() + 1;
 
-// The ports whose descriptors were readable when a sleep ended, by their slot. All: something else is due.
+// The ports whose descriptors were readable when a sleep ended, by slot. All: the sleep ended for another
+// reason.
 using ReadyPorts = std::bitset<kPortsMax>;
 
 inline ReadyPorts all_ports() {
   return ReadyPorts().set();
 }
 
-// What a thread asleep on the ports polls: their descriptors, and behind them one of its own.
+// The descriptors that a thread asleep on the ports watches: those of the ports, and last its own.
 class WatchedPorts {
  public:
-  // Of the next port; at last, the thread's own.
+  // Adds the descriptor of the next port, or at last the thread's own.
   void add(int descriptor) { watched_[count_++] = {descriptor, POLLIN, 0}; }
   [[nodiscard]] std::span<pollfd> descriptors() { return {watched_.data(), count_}; }
-  // After the sleep.
+  // The next two are valid after the sleep.
   [[nodiscard]] ReadyPorts ready() const {
     ReadyPorts ready;
     for (std::size_t i = 0; i + 1 < count_; ++i) ready[i] = watched_[i].revents != 0;
@@ -49,10 +50,11 @@ class WatchedPorts {
 // Thread: shard, unless a method says otherwise.
 class PortSet {
  public:
-  // Before anything else.
+  // To be called before the other methods.
   Status open(ProviderSet& providers);
 
-  // Of the provider that plays the role. Null: nobody does, or its port could not be opened (`why_missing`).
+  // The port of the provider that plays the role. Null: none does, or its port could not be opened
+  // (why_missing()).
   [[nodiscard]] Port* player(Role role) const { return players_[static_cast<std::size_t>(role)]; }
   [[nodiscard]] const Reason& why_missing(Role role) const {
     return missing_[static_cast<std::size_t>(role)];
@@ -62,13 +64,12 @@ class PortSet {
   Result<Readiness*> open_readiness();
   void bind_engine_thread();
 
-  // Polls each port; one that is not `ready` and has nothing due, its memory only.
+  // Polls every port. Of a port that is neither `ready` nor due only memory is polled.
   void poll_all(std::uint64_t now_ns, const ReadyPorts& ready);
-  // Polls what takes neither the time nor, but for `ready` ports, a system call. `now_ns` may be a moment
-  // old. False: something needs poll_all().
+  // Polls memory, and the `ready` ports. `now_ns` may be slightly old. False: something needs poll_all().
   [[nodiscard]] bool poll_memory(std::uint64_t now_ns, const ReadyPorts& ready);
   void flush();
-  // Starts what was posted, and gives `take` each completion that is there. False: none was.
+  // Flushes posts, and passes every available completion to `take`. False: there was none.
   template <typename Take>
   bool take_completions(Take&& take) {
     bool some = false;
@@ -83,16 +84,16 @@ class PortSet {
   [[nodiscard]] std::uint64_t next_deadline_ns() const;
   [[nodiscard]] WatchedPorts watched() const;
 
-  // Peers ring from now on. False: there is work already.
+  // After this peers ring the doorbell. False: there is work already.
   [[nodiscard]] bool arm();
   void disarm();
   [[nodiscard]] bool is_armed() const { return armed_; }
 
-  // Thread: any. Moves whenever something came from the network.
+  // Thread: any. A count that grows whenever something has arrived from the network.
   [[nodiscard]] std::uint64_t arrivals() const { return arrivals_.load(std::memory_order_relaxed); }
 
  private:
-  // A port and when it last had something, so that a silent one costs a busy one little.
+  // A port, and when something last arrived there: a silent port is polled less often while another is busy.
   struct PortSlot {
     std::unique_ptr<Port> port;
     std::uint64_t arrivals = 0;
@@ -107,10 +108,11 @@ class PortSet {
   std::array<Port*, kRoles.size()> players_{};  // constant after open(), as are the reasons
   std::array<Reason, kRoles.size()> missing_;
   Readiness* readiness_ = nullptr;
-  std::array<Completion, 64> completions_;  // here, because clearing it each time shows
+  std::array<Completion, 64>
+      completions_;  // a member, because initializing it on every call takes measurable time
   bool armed_ = false;
-  std::uint64_t busy_ns_ = 0;               // when any port last had something
-  std::atomic<std::uint64_t> arrivals_{0};  // written by the shard, read by waiting threads: a hint
+  std::uint64_t busy_ns_ = 0;               // when something last arrived at any port
+  std::atomic<std::uint64_t> arrivals_{0};  // a hint, written by the shard and read by waiting threads
 };
 
 }  // namespace exs

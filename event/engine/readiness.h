@@ -1,4 +1,4 @@
-// Readiness of kernel sockets that no provider carries, told as completions: one more port of the shard.
+// The readiness of kernel sockets that no provider carries, reported as completions of one more port.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,13 @@ class Readiness final : public Port {
  public:
   static Result<std::unique_ptr<Readiness>> open();
 
-  // Watches once: as soon as any of `events` (EPOLL*), an error or a hang-up is there, a kReadiness
-  // completion follows, then nothing until the next watch(), which also may change the events. The descriptor
-  // is the caller's, who may close it, and use its number again, at any time: a completion for a socket that
-  // is gone may still come, or may not.
+  // Watches once: when any of `events` (EPOLL*), an error or a hang-up occurs, one kReadiness completion
+  // follows. The next watch() starts again, perhaps with other events. The caller may close the descriptor
+  // and reuse its number at any time; then a completion for the closed socket may come, or not.
   Status watch(int descriptor, std::uint32_t events, std::uint64_t token);
-  // `descriptor` still is what was given to watch() with this token.
+  // Stops watching. `descriptor` must still be the socket that was given to watch() with this token.
   void unwatch(int descriptor, std::uint64_t token);
-  // As PlainAccept::accept.
+  // See PlainAccept::accept().
   Result<int> accept(int listening) { return plain_accept_.accept(listening); }
 
   void flush() override {}
@@ -40,8 +39,8 @@ class Readiness final : public Port {
 
   Poller poller_;
   PlainAccept plain_accept_;
-  // Tokens whose completion may come: with none there is nothing to look for. Of a socket that was closed
-  // while it was watched the token stays.
+  // Tokens whose completion may come; without any the port need not be polled. The token of a socket that was
+  // closed while it was watched stays.
   std::unordered_set<std::uint64_t> watched_;
   Fifo<Completion> ready_;
   std::uint64_t arrivals_ = 0;

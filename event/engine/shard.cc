@@ -12,7 +12,7 @@
 namespace exs {
 namespace {
 
-// A poster that has not polled the network for so long does something else.
+// A poster that has not polled the network for this long is busy with other work.
 constexpr std::uint64_t kOverdueNs = 100'000;
 constexpr int kPollsMax = 4;
 constexpr unsigned kMemoryPollsPerDrive = 8;
@@ -59,7 +59,7 @@ Port* Shard::port(Role role) {
   return ports_.player(role);
 }
 
-// A thread that sleeps on the ports does not know of the new one.
+// A thread that already sleeps on the ports does not watch the new one.
 Result<Readiness*> Shard::readiness() {
   lock_.assert_held();
   if (Readiness* const open = ports_.readiness()) return open;
@@ -90,7 +90,7 @@ void Shard::execute(std::unique_ptr<Task> task) {
 
 void Shard::submit(Command command) {
   commands_.push(std::move(command));
-  if (!lock_.try_lock()) return;  // the holder finds it after letting go
+  if (!lock_.try_lock()) return;  // the holder carries it out after it has released the lock
   run_commands();
   settle();
   release_and_combine();
@@ -159,7 +159,8 @@ void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
   keep_armed(now_ns);
 }
 
-// While a thread sleeps behind armed ports they must be armed again, and that may take polling everything.
+// Not while a thread sleeps on armed ports: they must be armed again then, which may need a poll of
+// everything.
 bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
   if (++memory_polls_ >= kMemoryPollsPerDrive || watch_.has_sleepers()) return false;
   run_commands();
@@ -170,7 +171,7 @@ bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
   return all;
 }
 
-// Until nothing follows from anything any more. Ends, because no new input is taken from the network here.
+// Repeats until no step has consequences. This ends because it takes no new input from the network.
 void Shard::settle() {
   while (take_completions()) continue;
   retired_.clear();
@@ -190,8 +191,8 @@ std::uint64_t Shard::next_deadline_ns() {
 
 // ---------------------------------------------------------------- sleeping
 
-// Another thread may sleep already, and this one do something else next: what a port took in meanwhile must
-// not stay in it.
+// Other threads may sleep already, and this one may not poll again soon, so completions that a port has taken
+// in meanwhile must be handled here.
 bool Shard::begin_sleep() {
   const bool quiet = ports_.arm();
   if (quiet) {
@@ -210,7 +211,7 @@ void Shard::keep_armed(std::uint64_t now_ns) {
     ports_.poll_all(now_ns, all_ports());
     settle();
   }
-  // So much arrives that nobody should sleep.
+  // Arrivals come too fast to sleep, so the sleeping threads are woken.
   if (watch_.is_led()) watch_.wake_leader();
   engine_.wake();
 }
@@ -243,7 +244,7 @@ Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, ReadyPo
 void Shard::stop_leading() {
   watch_.stop_leading();
   if (watch_.has_followers()) {
-    engine_.wake();  // nobody watches now and somebody sleeps: no millisecond of grace
+    engine_.wake();  // no thread watches, but followers sleep, so the engine watches at once
   } else {
     engine_.leader_left();
   }
@@ -298,7 +299,7 @@ void Shard::arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> clie
   lock_.assert_held();
   timers_.arm(deadline_ns, std::move(client));
   if (deadline_ns >= sleeping_until_ns_) return;
-  sleeping_until_ns_ = deadline_ns;  // the thread that watches would sleep too long, and is told so once
+  sleeping_until_ns_ = deadline_ns;  // so that the watching thread is woken once
   if (watch_.is_led()) watch_.wake_leader();
   engine_.wake();
 }

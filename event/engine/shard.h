@@ -1,31 +1,32 @@
-// A shard owns connections, their providers' ports and their timers. Its state is touched only by the holder
-// of its drive lock. README.md lists its parts and has the table of who watches the network when.
+// A shard owns connections, the ports of their providers, and their timers. Only the holder of its drive lock
+// uses this state. README.md lists its parts and has the table of who watches the network when.
 //
 // Design notes
-//  1. Posting combines: a thread that finds the lock free carries its command out on the spot; one that finds
-//     it taken queues the command, tries again, and otherwise leaves it to the holder, who looks at the queue
-//     after letting go. So no command is stranded and none waits for the application.
-//  2. Who watches the network while nobody spins: one leader (a thread asleep in a wait for a queue whose
-//     home is here) or else the engine thread. One arriving message wakes one thread.
-//  3. The engine steps back by looking, not by being told: a count of drives or of memory polls by waiting
-//     threads that moved since its last look means that a waiting thread is there, so it stands by until its
-//     alarm, 1 ms ahead; threads that drive postpone the alarm, about once a millisecond. A leader means that
-//     the engine parks; a leader that leaves sets the alarm, once for however many times it comes and goes in
-//     that millisecond.
+//  1. A thread that posts and finds the lock free carries its command out itself. A thread that finds it
+//     taken queues the command and tries the lock again; if it is still taken, the holder carries the
+//     command out, because it checks the queue after it has released the lock. So every command is carried
+//     out, and none waits for a later call of the application.
+//  2. While no thread spins, one thread watches the network: the leader (a thread asleep in a wait for a
+//     queue whose home is this shard), or else the engine thread. An arriving message wakes one thread.
+//  3. No thread notifies the engine to step back. The engine reads a count of the drives and memory polls
+//     of waiting threads; when it has changed, a waiting thread is active, so the engine stands by until
+//     its alarm, 1 ms ahead. Threads that drive postpone the alarm, about once a millisecond. When there is
+//     a leader, the engine parks. A leader that leaves sets the alarm, once in a millisecond however often
+//     leaders come and go.
 //  4. A session may hold bytes back until the burst of its poster ends, so that many small sends leave
-//     together: when a thread that waits polls the network, or the engine does. While the engine stands by
-//     its alarm is at most a millisecond ahead, and it ends bursts when that goes off; else
-//     combining_pending() sets the alarm. So no byte is held for ever, and a thread that posts and dequeues
-//     makes no system call for it. A poster that the engine has waited for in vain is not trusted to come
-//     back within the millisecond: then the alarm is set in any case.
-//  5. A port that shows what arrives only to a thread that polls (shared memory) is armed before a thread
-//     sleeps: its peers ring from then on. While any thread sleeps, the one that drives leaves the ports
-//     armed; when none sleeps it disarms them.
-//  6. Polling the network costs a system call, polling shared memory none. While one port is busy a silent
-//     one is polled every few microseconds only.
-//  7. A thread that sleeps for messages finds most of them by polling memory, before it sleeps, or what rang,
-//     after: it asks neither the clock nor other ports. It polls everything after a sleep that ended for
-//     anything else, and one time in a few if it need not sleep, for time limits and silent ports.
+//     together. The burst ends when a waiting thread or the engine polls the network. While the engine
+//     stands by, its alarm is at most a millisecond ahead and ends the burst; else combining_pending() sets
+//     the alarm. So no byte is held for ever, and a thread that posts and dequeues makes no system call for
+//     it. If the engine had to end the last burst of a poster, the alarm is set in any case.
+//  5. Shared memory shows arrivals only to a thread that polls it. So ports are armed before a thread
+//     sleeps, and peers ring the doorbell from then on. While any thread sleeps, the thread that drives
+//     leaves the ports armed; when none sleeps, it disarms them.
+//  6. Polling the network costs a system call, polling shared memory none. While one port is busy, a silent
+//     port is polled only every few microseconds.
+//  7. A thread that waits for messages polls memory before it sleeps, and after the sleep the ports that
+//     rang. This finds most messages without reading the clock and without polling other ports. The thread
+//     polls everything after a sleep that ended for another reason, and once in a few polls when it need
+//     not sleep, for time limits and silent ports.
 //  8. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //     another shard), so no order between shards is needed.
 #pragma once
@@ -55,7 +56,8 @@ namespace proto {
 class Connection;
 }  // namespace proto
 
-// What is left of an ended session. Dies after the batch, because it may be what reported the end.
+// What is left of an ended session. It is destroyed after the batch of completions, because one of them may
+// be its own.
 struct Retired {
   std::unique_ptr<Link> link;
   std::unique_ptr<proto::Connection> connection;  // dies before its link
@@ -79,14 +81,14 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   [[nodiscard]] ProviderSet& providers() noexcept { return providers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return time_.clock; }
   [[nodiscard]] Sleeper& sleeper() const noexcept { return time_.sleeper; }
-  // Runs `look` with the drive lock held, and what others left meanwhile after it.
+  // Runs `look` with the drive lock held, then the commands that other threads have queued meanwhile.
   template <typename Look>
   void inspect(Look&& look) {
     lock_.lock();
     std::forward<Look>(look)();
     release_and_combine();
   }
-  // Waits for the drive lock, then does `step` and what follows from it, after all that was posted before.
+  // Waits for the drive lock, then carries out all earlier commands, `step`, and what follows from it.
   template <typename Step>
   void carry_out(Step&& step) {
     lock_.lock();
@@ -97,46 +99,48 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   }
 
   // --- Thread: any that waits ---
-  // Polls the network once, unless another thread drives. `keeps_engine_off`:
-  // the thread will be back within a moment, so the engine may stand by.
+  // Polls the network once, unless another thread drives. `keeps_engine_off`: the thread polls again soon, so
+  // the engine may stand by.
   void drive(std::uint64_t now_ns, bool keeps_engine_off) { drive(now_ns, keeps_engine_off, all_ports()); }
-  // After a sleep that only `ready` ended: of the other ports only memory is polled.
+  // The same after a sleep that only `ready` ended: of the other ports only memory is polled.
   void drive(std::uint64_t now_ns, bool keeps_engine_off, const ReadyPorts& ready);
-  // The same without the time. False: not everything could be polled so, and drive() is due.
+  // The same without the time. False: something needs drive().
   [[nodiscard]] bool poll_memory(bool keeps_engine_off, const ReadyPorts& ready);
-  // Moves whenever something came from the network.
+  // A count that grows whenever something has arrived from the network.
   [[nodiscard]] std::uint64_t arrivals() const { return ports_.arrivals(); }
   // False: another thread leads.
   [[nodiscard]] bool try_lead() { return watch_.try_lead(); }
-  // Sleeps until something arrives (where: `ready`), a timer is due, wake_leader() or the limit. EINTR: a
-  // signal was caught; `signals`: the mask to sleep with, null: the thread's own.
+  // Sleeps until something arrives, a timer is due, wake_leader() is called, or the limit. `ready` becomes
+  // the ports where something has arrived. EINTR: a signal was caught. `signals` is the mask to sleep with;
+  // null: the thread's own.
   Status sleep_as_leader(WaitLimit& limit, const sigset_t* signals, ReadyPorts& ready);
   void stop_leading();
   void wake_leader() const { watch_.wake_leader(); }
-  // A thread sleeps on its queue because another one leads. False: nobody leads any more.
+  // The calling thread sleeps on its queue while another one leads. False: no thread leads any more.
   [[nodiscard]] bool start_following() { return watch_.start_following(); }
   void stop_following() { watch_.stop_following(); }
 
   // --- Thread: shard ---
-  // The calling thread holds the drive lock: checked in debug builds, and by clang's analysis in all callers of
-  // what follows. Every method that says "Thread: shard", here or of a session, opens with it.
+  // The calling thread holds the drive lock: checked in debug builds, and by clang's analysis in all callers
+  // of what follows. Every method that says "Thread: shard", here or of a session, opens with it.
   void assert_held() const EXS_ASSERT_CAPABILITY(lock_) { lock_.assert_held(); }
-  // Of the provider that plays the role. Null: nobody does, or its port could not be opened (`why_no_port`).
+  // The port of the provider that plays the role. Null: none does, or its port could not be opened
+  // (why_no_port()).
   [[nodiscard]] Port* port(Role role) EXS_REQUIRES(lock_);
   [[nodiscard]] const Reason& why_no_port(Role role) const EXS_REQUIRES(lock_) {
     return ports_.why_missing(role);
   }
-  // Of kernel sockets that no provider carries. Opened by the first session that asks.
+  // The readiness of kernel sockets that no provider carries. The first call opens it.
   Result<Readiness*> readiness() EXS_REQUIRES(lock_);
   // The token names the client in completions until detach(). The shard keeps the client alive meanwhile.
   std::uint64_t attach(std::shared_ptr<CompletionClient> client) EXS_REQUIRES(lock_);
   void detach(std::uint64_t token) EXS_REQUIRES(lock_);
   void destroy_later(Retired retired) EXS_REQUIRES(lock_);
   void arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client) EXS_REQUIRES(lock_);
-  // `client` hears of the end of this burst, once, unless it leaves before.
+  // Notifies `client` once when this burst ends, unless it leaves before.
   void begin_burst(BurstClient& client) EXS_REQUIRES(lock_);
   void leave_burst(BurstClient& client) EXS_REQUIRES(lock_);
-  // A client of this burst holds bytes back: the burst must end within a moment.
+  // To be called when a client holds bytes back, so that the burst ends soon.
   void combining_pending() EXS_REQUIRES(lock_);
   // When a thread last polled the network.
   [[nodiscard]] std::uint64_t polled_ns() EXS_REQUIRES(lock_);
@@ -149,7 +153,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void end_overdue_burst() override;
   [[nodiscard]] bool drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) override;
 
-  // Takes in what arrived and does what follows from it.
+  // Poll the ports and carry out what follows.
   void poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) EXS_REQUIRES(lock_);
   [[nodiscard]] bool poll_memory_and_settle(const ReadyPorts& ready) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
@@ -168,7 +172,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   ProviderSet& providers_;
   const TimeSource time_;
   DriveLock lock_;
-  PortSet ports_;  // Thread: shard, but for what it says
+  PortSet ports_;  // Thread: shard, except for the methods that say otherwise
   CommandQueue commands_;
   Watch watch_;
   Mutex engine_mutex_;
@@ -179,10 +183,10 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   TimerQueue timers_ EXS_GUARDED_BY(lock_);
   ClientTable clients_ EXS_GUARDED_BY(lock_);
   std::vector<Retired> retired_ EXS_GUARDED_BY(lock_);
-  Bursts bursts_;                                              // Thread: shard, but for what it says
-  std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // what the watcher last knew of deadlines
+  Bursts bursts_;  // Thread: shard, except for the methods that say otherwise
+  std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // the deadline that the watching thread knows
   std::uint64_t polled_ns_ EXS_GUARDED_BY(lock_) = 0;
-  unsigned memory_polls_ EXS_GUARDED_BY(lock_) = 0;  // since everything was polled, or a thread slept
+  unsigned memory_polls_ EXS_GUARDED_BY(lock_) = 0;  // since the last poll of everything, or the last sleep
 };
 
 }  // namespace exs

@@ -1,5 +1,5 @@
-// How the threads of a shard sleep: every sleep of the engine thread, of leaders and of followers goes
-// through one Sleeper, so that a test or a simulation can put virtual time in the place of real time.
+// How the threads of a shard sleep. Every sleep of the engine thread, of leaders and of followers uses one
+// Sleeper, so that a test or a simulation can replace real time by virtual time.
 #pragma once
 
 #include <poll.h>
@@ -18,13 +18,13 @@ namespace exs {
 class Alarm {
  public:
   virtual ~Alarm() = default;
-  // Readable from when the alarm goes off until clear().
+  // A descriptor that is readable from the alarm until clear().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
-  // Goes off once, after so long and not before; replaces what was set. `after_ns`: more than 0.
+  // Sets the alarm to go off once, not before `after_ns` (more than 0). Replaces an earlier time.
   virtual void set(std::uint64_t after_ns) = 0;
   // Goes off at once.
   virtual void ring() = 0;
-  // Takes back what went off, not what is set.
+  // Acknowledges an alarm that has gone off. One that is set stays set.
   virtual void clear() = 0;
 };
 
@@ -32,15 +32,15 @@ class Alarm {
 class Sleeper {
  public:
   virtual ~Sleeper() = default;
-  // As ppoll(2): sleeps until one of `watched` is ready, `left_ns` has passed (kNoDeadline: no limit) or a
-  // signal was caught (EINTR). `signals`: the mask to sleep with; null: the thread's own. Returns how many
-  // are ready; `left_ns` becomes what is left of it, also on error.
+  // Like ppoll(2): sleeps until one of `watched` is ready, `left_ns` has passed (kNoDeadline: no limit), or a
+  // signal was caught (EINTR). `signals` is the mask to sleep with; null: the thread's own. Returns how many
+  // descriptors are ready; `left_ns` becomes the remaining time, also on error.
   virtual Result<int> sleep(std::span<pollfd> watched, std::uint64_t& left_ns, const sigset_t* signals) = 0;
-  // EMFILE and the like: no descriptor to be had.
+  // EMFILE and the like: no descriptor is free.
   virtual Result<std::unique_ptr<Alarm>> make_alarm() = 0;
 };
 
-// Where a shard's time comes from. Both outlive the shard.
+// The source of a shard's time. Both members outlive the shard.
 struct TimeSource {
   Clock clock;
   Sleeper& sleeper;

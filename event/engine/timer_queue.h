@@ -1,5 +1,5 @@
-// Timers of a shard's sessions, soonest first. A timer is not cancelled: when it is the next one its client
-// is asked whether it still matters, and if not it is dropped.
+// Timers of a shard's sessions, soonest first. A timer cannot be cancelled: when it is the next one, the
+// queue asks its client whether it is still needed, and drops it if not.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class TimerQueue {
   void arm(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client) {
     timers_.push(Timer{deadline_ns, std::move(client)});
   }
-  // kNoDeadline: no timer matters, so idle connections wake no thread.
+  // kNoDeadline: no timer is needed, so idle connections wake no thread.
   [[nodiscard]] std::uint64_t next_deadline_ns() {
     while (!timers_.empty()) {
       const auto client = timers_.top().client.lock();
@@ -34,7 +34,7 @@ class TimerQueue {
     }
     return kNoDeadline;
   }
-  // Nothing can be due yet: the cheap question, asked whenever the network is polled.
+  // True: no timer can be due yet. This cheap check is made whenever the network is polled.
   [[nodiscard]] bool is_quiet(std::uint64_t now_ns) const noexcept {
     return timers_.empty() || timers_.top().deadline_ns > now_ns;
   }

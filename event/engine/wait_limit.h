@@ -1,4 +1,4 @@
-// How long a thread waits: until a moment, or for a duration. A duration that is slept away needs no clock.
+// How long a thread waits: until a moment, or for a duration. A duration needs no clock: sleeps reduce it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class WaitLimit {
 
   [[nodiscard]] bool is_none() const noexcept { return ns_ == kNoDeadline; }
   [[nodiscard]] bool has_passed() const noexcept { return ns_ == 0; }
-  // left_ns() needs the time.
+  // True: left_ns() needs the time.
   [[nodiscard]] bool is_moment() const noexcept { return !lasts_ && !is_none(); }
   [[nodiscard]] std::uint64_t left_ns(std::uint64_t now_ns) const noexcept {
     if (lasts_ || is_none()) return ns_;

@@ -1,5 +1,5 @@
-// Who watches a shard's ports: the state that waiting threads, the shard and its engine thread share without
-// the drive lock. README.md has the table of its states.
+// Which thread watches a shard's ports: the state that waiting threads, the shard and its engine thread share
+// without the drive lock. README.md has the table of its states.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ class Watch {
   [[nodiscard]] bool try_lead() { return !led_.exchange(true); }
   void stop_leading() { led_ = false; }
   [[nodiscard]] bool is_led() const { return led_; }
-  // Ends the leader's sleep, this one or the next.
+  // Ends the leader's present or next sleep.
   void wake_leader() const;
 
-  // False: nobody leads any more.
+  // False: no thread leads any more.
   [[nodiscard]] bool start_following() {
     ++followers_;
     if (led_) return true;
@@ -33,13 +33,13 @@ class Watch {
   void stop_following() { --followers_; }
   [[nodiscard]] bool has_followers() const { return followers_ > 0; }
 
-  // Threads that sleep on the ports; begins under the drive lock.
+  // Counts the threads that sleep on the ports. begin_sleep() needs the drive lock.
   void begin_sleep() { ++sleepers_; }
   void end_sleep() { --sleepers_; }
   [[nodiscard]] bool has_sleepers() const { return sleepers_ > 0; }
 
   // --- Thread: shard ---
-  // A waiting thread polls everything, or memory only, and keeps the engine off.
+  // A waiting thread polls everything, or only memory, so the engine may stand by.
   void note_drive() {
     waiter_drives_.store(waiter_drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -53,7 +53,7 @@ class Watch {
   [[nodiscard]] std::uint64_t waiter_memory_polls() const {
     return waiter_memory_polls_.load(std::memory_order_relaxed);
   }
-  // Moves with either.
+  // A count that grows with either.
   [[nodiscard]] std::uint64_t waiter_polls() const { return waiter_memory_polls_ + waiter_drives_; }
 
   // --- Thread: leader ---
@@ -62,11 +62,12 @@ class Watch {
 
  private:
   const UniqueFd wake_fd_;
-  std::atomic<std::uint64_t> waiter_drives_{0};  // written under the drive lock, read by the engine: a hint
+  std::atomic<std::uint64_t> waiter_drives_{
+      0};  // a hint, written under the drive lock and read by the engine
   std::atomic<std::uint64_t> waiter_memory_polls_{0};  // likewise
-  std::atomic<int> sleepers_{0};                       // on the ports; goes up under the drive lock
-  std::atomic<bool> led_{false};                       // seq_cst, pairs with Engine's parked_
-  std::atomic<int> followers_{0};  // seq_cst, pairs with led_: one of the two sees the other
+  std::atomic<int> sleepers_{0};                       // on the ports; raised under the drive lock
+  std::atomic<bool> led_{false};                       // seq_cst, paired with Engine::parked_
+  std::atomic<int> followers_{0};                      // seq_cst, paired with led_: one side sees the other
 };
 
 }  // namespace exs

@@ -26,7 +26,7 @@ Reason forbidden_here() {
   return Reason::make(ReasonCode::kForbidden, "by EXS_SO_PROVIDER or EXS_PROVIDER");
 }
 
-// In the order of the explanation.
+// In the order in which the explanation names them.
 constexpr std::array kAllWays = {Role::kDevice, Role::kSameHost, Role::kNetwork};
 
 }  // namespace
@@ -73,7 +73,7 @@ void Route::plan(Shard& shard, const sockaddr& peer) {
   ways_.insert(first ? ways_.begin() : ways_.end(), Role::kNetwork);
 }
 
-// For two processes of one host shared memory is faster than any device.
+// The network comes first if it may lead to shared memory, which is faster than any device.
 bool Route::network_comes_first(Shard& shard, const sockaddr& peer) const {
   shard.assert_held();
   if (prefers(Role::kNetwork)) return true;
@@ -201,9 +201,9 @@ std::optional<Role> Route::decide(Shard& shard, Role came_by, std::span<const st
   return next_candidate(shard);
 }
 
-// Peers that come by a device send no paths. A peer that sends them came by the network, and the kernel's
-// listener of an iWARP device took it: to that peer this is iwarp, and no TCP connection exists that could be
-// left for shm.
+// A peer that connects through a device sends no paths. A peer that sends them has connected through TCP, and
+// the kernel's listener of an iWARP device has accepted it: the peer uses iwarp, and this end has no TCP
+// connection that could be upgraded to shm.
 std::optional<Role> Route::decide_for_device() {
   if (peer_spoke_ && both_allow(Role::kSameHost)) {
     refuse(
@@ -220,7 +220,7 @@ std::optional<Role> Route::decide_for_device() {
   return std::nullopt;
 }
 
-// For a peer that comes by the network.
+// Adds the reason why a connection through the network does not use a device.
 void Route::tell_why_no_device(Shard& shard, const Reason& why_not, std::uint8_t peers_reason) {
   shard.assert_held();
   const auto theirs = static_cast<ReasonCode>(peers_reason);
@@ -275,7 +275,7 @@ std::optional<Role> Route::fall_back(const Reason& why) {
 
 std::vector<std::byte> Route::answer(std::span<const std::byte> hello, std::optional<Role> taken) const {
   wire::PathsReply reply;
-  // A peer that a device answers and that sends paths came by the network's protocol, and stays with it.
+  // A peer that sends paths uses the network's protocol, even if a device has accepted it.
   if (taken) reply.chosen = number_of(taken == Role::kDevice ? Role::kNetwork : *taken);
   reply.device_reason = static_cast<std::uint8_t>(device_code_);
   if (same_host_refusal_) {
@@ -286,7 +286,7 @@ std::vector<std::byte> Route::answer(std::span<const std::byte> hello, std::opti
     reply.refused = number_of(Role::kNetwork);
     reply.reason = static_cast<std::uint8_t>(ReasonCode::kForbidden);
   }
-  // A peer that does not know paths would take the block for a malformed hello.
+  // A peer that does not know paths would reject a hello that is followed by them.
   if (!peer_spoke_) return {hello.begin(), hello.end()};
   return joined(hello, wire::encode(reply));
 }

@@ -1,7 +1,10 @@
-// Decides which provider carries a connection, from the choices of both ends, and collects the reasons. An
-// RDMA device sets up its own connections, and the initiator alone decides whether to try one. Every other
-// provider is agreed on in the private data of a set-up by the network (FORMAT.md, Paths): the responder
-// decides, and follows the initiator's order first.
+// Decides which provider carries a connection, from the choices of both ends, and collects the reasons.
+//
+// A connection is set up in one of two ways: through an RDMA device, or through the network, which can also
+// lead to the provider for processes of one host. The initiator alone decides which ways it tries, and in
+// which order. On the way through the network both ends exchange their choices in the private data
+// (FORMAT.md, Paths), and the responder decides: of the providers that both ends allow it takes the one that
+// the initiator prefers, else the one that it prefers itself, else the first in the default order.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +27,37 @@ class Route {
   Route(const ProviderSet& providers, const Choice& choice) : providers_(providers), choice_(choice) {}
 
   // --- initiator ---
-  // Finds the ways to try: kDevice and kNetwork, which leads to kSameHost, too.
+  // Determines the ways to try: kDevice, and kNetwork, which can also lead to kSameHost.
   void plan(Shard& shard, const sockaddr& peer);
-  // The next way that is worth a try. Nothing: there is none left.
+  // Returns the next way whose provider can reach the peer. Nothing: none is left.
   std::optional<Role> next_way(Shard& shard, const sockaddr& peer);
   [[nodiscard]] bool has_other_way() const noexcept { return !ways_.empty(); }
   void device_failed(const Reason& why, bool told_by_peer);
-  // The private data of a connect by the network: `hello`, and this end's choice. EOPNOTSUPP: the choice
-  // leaves no provider.
+  // Returns the private data of a connect through the network: `hello` and this end's choice. EOPNOTSUPP: no
+  // provider is left that the choice allows.
   Result<std::vector<std::byte>> ask(Shard& shard, std::span<const std::byte> hello);
-  // Reads the peer's answer, which came on `way`. EPROTO. EOPNOTSUPP: the peer took a provider that is not
-  // allowed here.
+  // Reads the peer's answer to a connect through `way`, and returns the provider that the peer took. EPROTO:
+  // the answer is invalid. EOPNOTSUPP: this end does not allow that provider.
   Result<Role> learn(Role way, std::span<const std::byte> private_data);
   // Reads the reasons of a peer that has refused, if it gives any.
   void learn_refusal(std::span<const std::byte> private_data);
 
   // --- responder ---
-  // Who is to be taken, or to be tried (kSameHost: an upgrade first). Nothing: none that both ends allow.
-  // `came_by`: the role of the provider that took the request in, `private_data`: the peer's.
-  // `why_no_device`: why no peer can come by an RDMA device, if that is known.
+  // Returns the provider to take; for kSameHost an upgrade must succeed first. Nothing: there is none that
+  // both ends allow. `came_by` is the role of the provider that received the request, `private_data` is the
+  // peer's, `why_no_device` is the reason why peers cannot connect through an RDMA device, if there is one.
   std::optional<Role> decide(Shard& shard, Role came_by, std::span<const std::byte> private_data,
                              const Reason& why_no_device);
-  // The next provider, after one that could not be used.
+  // Returns the provider to take after the upgrade to kSameHost has failed.
   std::optional<Role> fall_back(const Reason& why);
-  // The private data of the answer; nothing taken: of the refusal.
+  // Returns the private data of the answer, or of the refusal if no provider is taken.
   [[nodiscard]] std::vector<std::byte> answer(std::span<const std::byte> hello,
                                               std::optional<Role> taken) const;
-  // The peer's, to an upgrade.
+  // The peer's invitation to an upgrade.
   [[nodiscard]] std::span<const std::byte> invitation() const noexcept { return invitation_; }
 
   // --- both ---
-  // `taken` carries the connection; `link_limit`: what limits it, if anything.
+  // The provider `taken` carries the connection; `link_limit` is the limitation of its link, if there is one.
   void settled(Shard& shard, Role taken, const Reason& link_limit);
   // No provider is left: adds what this end's choice excludes to the reasons.
   void failed();
@@ -70,7 +73,7 @@ class Route {
   [[nodiscard]] bool prefers(Role role) const noexcept;
   [[nodiscard]] bool peer_allows(Role role) const noexcept;
   [[nodiscard]] bool both_allow(Role role) const noexcept { return allows(role) && peer_allows(role); }
-  // As its provider is numbered in messages.
+  // Between a role and the number of its provider in messages.
   [[nodiscard]] std::optional<Role> role_numbered(std::uint8_t number) const noexcept;
   [[nodiscard]] std::uint8_t number_of(Role role) const noexcept;
   void refuse(Role role, const Reason& why, bool told_by_peer);
@@ -80,18 +83,19 @@ class Route {
 
   const ProviderSet& providers_;
   const Choice choice_;
-  std::vector<Role> ways_;                   // the initiator's, best first
-  std::unique_ptr<PendingUpgrade> upgrade_;  // the initiator's
+  // Of the initiator.
+  std::vector<Role> ways_;  // not tried yet, best first
+  std::unique_ptr<PendingUpgrade> upgrade_;
   Explanation explanation_;
-  std::optional<Reason> same_host_refusal_;     // goes to the peer
-  ReasonCode device_code_ = ReasonCode::kNone;  // goes to the peer
+  std::optional<Reason> same_host_refusal_;     // is sent to the peer
+  ReasonCode device_code_ = ReasonCode::kNone;  // is sent to the peer
   bool device_tried_ = false;
-  // The responder's view of its peer.
-  bool peer_spoke_ = false;
+  // Of the responder.
+  bool peer_spoke_ = false;  // the peer has sent its choice
   std::uint8_t peer_allowed_ = 0;
   ReasonCode peer_same_host_reason_ = ReasonCode::kNone;
   std::vector<std::byte> invitation_;
-  std::vector<Role> candidates_;  // best first
+  std::vector<Role> candidates_;  // not considered yet, best first
 };
 
 }  // namespace exs

@@ -128,7 +128,7 @@ int exs_close_async(int number, int flags, exs_qhandle_t queue, exs_ahandle_t ha
     auto target = claim_target(library, queue, handle);
     if (!target) return failure(target.error());
     const auto socket = remove_socket(library, number);
-    if (!socket) {  // another thread was faster
+    if (!socket) {  // another thread has closed it
       target->queue->cancel_reservation();
       return failure(EBADF);
     }

@@ -1,4 +1,4 @@
-// exs_fcntl: wishes before the connection, the agreement after it.
+// exs_fcntl: sets limits before the connection, and returns the agreed limits after it.
 #include <cstdarg>
 
 #include "src/api/adopt.h"

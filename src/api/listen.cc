@@ -1,5 +1,5 @@
-// exs_listen: the kernel's socket listens for peers of the network, and every provider that has listeners of
-// its own.
+// exs_listen: the kernel's socket listens for peers of the network, and so does every provider with its own
+// listener.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ Reason why_not_listening(Status failed) {
   return Reason::make(ReasonCode::kFailed, "listening: %s", std::strerror(failed.error()));
 }
 
-// A provider that cannot listen is a reason that connections report. `failed` matters if no other provider is
-// allowed.
+// Connections report the reason why a provider cannot listen. The call fails with `failed` only if no other
+// provider is allowed.
 ListeningPoints open_by_provider(int number, int backlog, const Choice& choice, Status& failed) {
   ListeningPoints made;
   for (const Role role : kRoles) {

@@ -220,7 +220,7 @@ int exs_getsockopt(int number, int level, int option, void* value, socklen_t* le
     LockGuard guard(socket->mutex);
     const Room room{value, length};
     if (is_ours(level, option)) return api_result(get_option(*socket, option, room));
-    if (level == SOL_SOCKET && option == SO_TYPE) {  // the kernel's is the one that carries us
+    if (level == SOL_SOCKET && option == SO_TYPE) {  // the kernel's answer is the type of the TCP socket
       const bool messages = socket->options().wishes.kind == proto::SocketKind::kMessage;
       return api_result(room.put<int>(messages ? SOCK_SEQPACKET : SOCK_STREAM));
     }

@@ -76,7 +76,7 @@ int exs_getstats(int number, exs_stats_t* stats) {
   return api_call([&](Library& library) -> Result<int> {
     if (stats == nullptr) return failure(EFAULT);
     if (stats->struct_bytes < offsetof(exs_stats_t, sends_done))
-      return failure(EINVAL);  // itself and one counter
+      return failure(EINVAL);  // struct_bytes and one counter
     exs_stats_t found{};
     if (number == -1) {
       found = library.totals();

@@ -18,14 +18,14 @@ constexpr int kTaken = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;
 constexpr int kOfSends = MSG_MORE | EXS_NO_IMMEDIATE | EXS_SHUT_WR;
 constexpr int kOfReceives = MSG_WAITALL;
 constexpr int kPersistent = EXS_PERSISTENT | EXS_NOTIFY;
-// A persistent operation does not end with a message, waits for no other one, and ends with an error.
+// A persistent operation does not end with a message, does not wait for another one, and ends with an error.
 constexpr int kNotWithPersistent = MSG_MORE | EXS_SHUT_WR | EXS_NO_EVENT;
 
 int allowed_flags(Direction direction, CallKind kind) {
   const int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
   switch (kind) {
     case CallKind::kPlain: return allowed | EXS_NO_EVENT | kPersistent;
-    case CallKind::kSync: return allowed & ~MSG_MORE;  // a call that waits cannot post what it waits for
+    case CallKind::kSync: return allowed & ~MSG_MORE;  // MSG_MORE would hold back what the call waits for
     default: return allowed | EXS_NO_EVENT;
   }
 }
@@ -40,7 +40,7 @@ Status submit(OperationReservation& reservation, const TransferRequest& request,
   Session& session = *target.session;
   std::shared_ptr<Operation> last;
   std::unique_ptr<Task> send_and_shut_down;
-  if ((request.flags & EXS_SHUT_WR) != 0) {  // what needs memory comes before what changes anything
+  if ((request.flags & EXS_SHUT_WR) != 0) {  // allocates before anything changes
     last = std::make_shared<Operation>();
     send_and_shut_down = make_task([session = session.shared_from_this(), last] {
       session->carry_out(Direction::kSend, *last);

@@ -28,7 +28,7 @@ Status read_file(const Element& element, std::span<std::byte> into) {
   return Status();
 }
 
-// The kernel grants more memory than the machine has, and kills the process that fills it.
+// The kernel grants more memory than the machine has, and then kills the process that fills it.
 bool fits_memory(std::size_t bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes / page_bytes < static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
@@ -120,7 +120,7 @@ Result<Element> element_of(const exs_iovec_t& vector) {
   return Element{{static_cast<std::byte*>(vector.iov_base), vector.iov_len, vector.iov_mhandle}, -1, 0};
 }
 
-// The reservation comes before any file is read: a call that gets none has lost no time.
+// Reserves before it reads a file, so that a refused call costs little.
 Status post_elements(Library& library, const TransferRequest& request, const TransferTarget& target,
                      std::span<const Element> elements, std::uint8_t event_type, const void* posted) {
   const auto lengths = lengths_of(elements);

@@ -1,5 +1,5 @@
-// exs_recv_window: reads the counter, the data, and the counter again, each only after the one before is
-// complete, so that nothing depends on the order in which a provider serves reads.
+// exs_recv_window: reads the counter, the data, and the counter again. Each read is posted when the one
+// before is complete, so the order in which a provider serves reads does not matter.
 #include "src/api/api_call.h"
 #include "src/api/waited_transfer.h"
 
