@@ -43,6 +43,7 @@
 #include "event/engine/command_queue.h"
 #include "event/engine/engine.h"
 #include "event/engine/port_set.h"
+#include "event/engine/retired.h"
 #include "event/engine/sleeper.h"
 #include "event/engine/timer_queue.h"
 #include "event/engine/wait_limit.h"
@@ -51,17 +52,6 @@
 #include "src/proto/operation.h"
 
 namespace exs {
-
-namespace proto {
-class Connection;
-}  // namespace proto
-
-// What is left of an ended session. It is destroyed after the batch of completions, because one of them may
-// be its own.
-struct Retired {
-  std::unique_ptr<Link> link;
-  std::unique_ptr<proto::Connection> connection;  // dies before its link
-};
 
 class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient {
  public:

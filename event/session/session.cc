@@ -22,21 +22,11 @@ Status Session::admit(proto::Direction direction, bool persistent) {
     return Status(EPIPE);
   }
   if (state != State::kConnected) return Status(ENOTCONN);
-  std::atomic<bool>& owned = owned_by_persistent(direction);
-  if (persistent ? owned.exchange(true) : owned.load()) return Status(EBUSY);
-  Open& open = open_operations(direction);
-  const std::uint32_t ended = open.ended.load(std::memory_order_acquire);
-  if (open.admitted.fetch_add(1, std::memory_order_relaxed) - ended >= operations_max_) {
-    open.admitted.fetch_sub(1, std::memory_order_relaxed);
-    if (persistent) owned = false;
-    return Status(EAGAIN);
-  }
-  return Status();
+  return open_operations(direction).admit(persistent, operations_max_);
 }
 
 void Session::withdraw(proto::Direction direction, bool persistent) {
-  if (persistent) owned_by_persistent(direction) = false;
-  open_operations(direction).admitted.fetch_sub(1, std::memory_order_relaxed);
+  open_operations(direction).withdraw(persistent);
 }
 
 void Session::poll(ControlTarget target, std::uint32_t events) {
@@ -70,15 +60,18 @@ std::uint32_t Session::cancel(const proto::Selection& selection) {
 }
 
 void Session::note_stall(bool stalled) {
-  if (stalled == (stalled_since_ns_ != 0)) return;
+  if (stalled == stall_time_.is_stalled()) return;
   const std::uint64_t now_ns = shard_->clock().now_ns();
-  if (!stalled) stalled_ns_ += now_ns - stalled_since_ns_;
-  stalled_since_ns_ = stalled ? now_ns : 0;
+  if (stalled) {
+    stall_time_.begin(now_ns);
+  } else {
+    stall_time_.end(now_ns);
+  }
 }
 
 std::uint64_t Session::stalled_ns() const {
   shard_->assert_held();
-  return stalled_since_ns_ == 0 ? stalled_ns_ : stalled_ns_ + (shard_->clock().now_ns() - stalled_since_ns_);
+  return stall_time_.total_ns(shard_->clock().now_ns());
 }
 
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
@@ -86,14 +79,11 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   EventQueue* const queue = operation.tag.queue;
   const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
-  ++(direction == proto::Direction::kSend ? finished_.sends : finished_.receives);
-  if (outcome.error != 0) count_error(outcome.error);
+  finished_.count(direction, outcome.error);
   // Everything is given back before the event can be seen: its receiver may post, deregister and delete.
   if (operation.tag.region != nullptr) operation.tag.region->release();
   if (operation.tag.attachment != nullptr) Attachment::Destroyer()(operation.tag.attachment);
-  if (operation.persistent) owned_by_persistent(direction) = false;
-  std::atomic<std::uint32_t>& ended = open_operations(direction).ended;
-  ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  open_operations(direction).end(operation.persistent);
   if (operation.tag.no_event && outcome.error == 0) {
     queue->cancel_reservation();
   } else {
@@ -161,12 +151,6 @@ void Session::tell_closed(int error) {
     if (target.queue) push_control(target, EXS_EVT_CLOSE, error);
   }
   close_targets_.clear();
-}
-
-void Session::count_error(int error) {
-  ++finished_.errors;
-  if (error == ECANCELED) ++finished_.cancelled;
-  if (error == ETIMEDOUT) ++finished_.timed_out;
 }
 
 }  // namespace exs

@@ -11,7 +11,9 @@
 
 #include "event/engine/shard.h"
 #include "event/queue/control_target.h"
+#include "event/session/open_operations.h"
 #include "event/session/open_polls.h"
+#include "event/session/session_counters.h"
 #include "event/session/time_limit.h"
 #include "src/base/socket_address.h"
 #include "src/proto/hello.h"
@@ -31,8 +33,8 @@ class Session : public TransferClient {
   [[nodiscard]] std::shared_ptr<Session> shared_from_this() {
     return std::static_pointer_cast<Session>(TransferClient::shared_from_this());
   }
-  // Counts one more operation. EAGAIN: the limit is reached. ENOTCONN: not connected yet, or no more. EPIPE:
-  // the sending direction has ended. EBUSY: a persistent operation owns the direction.
+  // Counts one more operation. ENOTCONN: not connected yet, or no more. EPIPE: the sending direction has
+  // ended. Else as OpenOperations::admit().
   Status admit(proto::Direction direction, bool persistent);
   void withdraw(proto::Direction direction, bool persistent);
   void set_operations_max(std::uint32_t operations_max) { operations_max_ = operations_max; }
@@ -55,8 +57,7 @@ class Session : public TransferClient {
   // Whether there can be persistent operations, and operations at an offset in those of the peer.
   [[nodiscard]] virtual bool allows_persistent() const noexcept { return false; }
   [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
-    const Open& open = direction == proto::Direction::kSend ? open_sends_ : open_receives_;
-    return open.count();
+    return (direction == proto::Direction::kSend ? open_sends_ : open_receives_).count();
   }
   // True: no messages, no persistent operations, no notice of what reaches the peer's memory.
   [[nodiscard]] virtual bool carries_plain_bytes() const noexcept { return false; }
@@ -94,10 +95,6 @@ class Session : public TransferClient {
   // 0: off. A peer that is silent for a period is asked for a sign of life, and given up after a second one.
   virtual void set_keepalive(std::uint64_t period_ns) = 0;
 
-  // Operations whose event has been pushed, and how many of them failed.
-  struct FinishedOperations {
-    std::uint64_t sends = 0, receives = 0, errors = 0, cancelled = 0, timed_out = 0;
-  };
   [[nodiscard]] const FinishedOperations& finished() const {
     shard_->assert_held();
     return finished_;
@@ -159,25 +156,10 @@ class Session : public TransferClient {
         .load(std::memory_order_relaxed);
   }
   void end_late(proto::Direction direction, std::uint64_t posted_until_ns);
-  // Admitted operations that have not ended. Any thread admits; only the shard ends, so that an end is a
-  // store.
-  struct Open {
-    std::atomic<std::uint32_t> admitted{0};
-    std::atomic<std::uint32_t> ended{0};  // written by the shard
-    [[nodiscard]] std::uint32_t count() const noexcept {
-      const std::uint32_t before = ended.load(std::memory_order_acquire);
-      return admitted.load(std::memory_order_relaxed) - before;
-    }
-  };
-  Open& open_operations(proto::Direction direction) {
+  OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
-  std::atomic<bool>& owned_by_persistent(proto::Direction direction) {
-    return direction == proto::Direction::kSend ? persistent_send_ : persistent_receive_;
-  }
-
   void answer_polls();
-  void count_error(int error);
   [[nodiscard]] std::uint32_t revents() const;
 
   const std::shared_ptr<Shard> shard_;
@@ -189,11 +171,8 @@ class Session : public TransferClient {
   std::atomic<bool> sending_ended_{false};
   std::atomic<std::size_t> small_bytes_{0};
   std::atomic<std::uint32_t> operations_max_;
-  Open open_sends_;
-  Open open_receives_;
-  std::atomic<bool> persistent_send_{false};
-  std::atomic<bool> persistent_receive_{false};
-
+  OpenOperations open_sends_;
+  OpenOperations open_receives_;
   std::atomic<bool> sends_limited_{false};
   std::atomic<bool> receives_limited_{false};
 
@@ -205,8 +184,7 @@ class Session : public TransferClient {
   std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;
   std::function<void(Session&)> on_closed_;
-  std::uint64_t stalled_since_ns_ = 0;  // 0: no send waits for a credit
-  std::uint64_t stalled_ns_ = 0;
+  StallTime stall_time_;
 };
 
 }  // namespace exs

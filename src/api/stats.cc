@@ -43,7 +43,7 @@ exs_stats_t session_stats(Session& session) {
 }
 
 exs_stats_t stats_on_shard(const Session& session) {
-  const Session::FinishedOperations& finished = session.finished();
+  const FinishedOperations& finished = session.finished();
   exs_stats_t stats = stats_of(session.counters());
   stats.sends_done = finished.sends;
   stats.recvs_done = finished.receives;

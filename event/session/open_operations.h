@@ -1,0 +1,34 @@
+// The operations of one direction of a session that have been admitted and have not ended.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "src/base/status.h"
+
+namespace exs {
+
+class OpenOperations {
+ public:
+  // --- Thread: any ---
+  // Counts one more operation. EBUSY: a persistent operation owns the direction. EAGAIN: `operations_max` are
+  // open.
+  Status admit(bool persistent, std::uint32_t operations_max);
+  // Takes an admitted operation back that was not posted.
+  void withdraw(bool persistent);
+  [[nodiscard]] std::uint32_t count() const noexcept {
+    const std::uint32_t before = ended_.load(std::memory_order_acquire);
+    return admitted_.load(std::memory_order_relaxed) - before;
+  }
+
+  // --- Thread: shard ---
+  void end(bool persistent);
+
+ private:
+  // Any thread admits; only the shard ends operations, so that an end is a store.
+  std::atomic<std::uint32_t> admitted_{0};
+  std::atomic<std::uint32_t> ended_{0};  // written by the shard
+  std::atomic<bool> persistent_{false};  // a persistent operation owns the direction
+};
+
+}  // namespace exs
