@@ -139,18 +139,7 @@ bool PlainSession::send_once(OpenTransfer& transfer) {
     sent = kernel::sendmsg(descriptor()->number(), &message,
                            MSG_DONTWAIT | MSG_NOSIGNAL | (transfer.operation.more ? MSG_MORE : 0));
   }
-  if (sent < 0) {
-    const int error = errno;
-    if (error == EINTR) return true;
-    if (would_wait(error)) return false;
-    if (is_closed_meanwhile(error)) {
-      end(ECANCELED);
-      return false;
-    }
-    if (error != EPIPE) broken_ = error;
-    finish(proto::Direction::kSend, error);
-    return true;
-  }
+  if (sent < 0) return call_failed(proto::Direction::kSend, errno);
   const auto sent_bytes = static_cast<std::size_t>(sent);
   transfer.done_bytes += sent_bytes;
   counters_.bytes_sent += sent_bytes;
@@ -172,18 +161,7 @@ bool PlainSession::receive_once(OpenTransfer& transfer) {
   }
   msghdr message = memory.message();
   const ssize_t received = kernel::recvmsg(descriptor()->number(), &message, MSG_DONTWAIT);
-  if (received < 0) {
-    const int error = errno;
-    if (error == EINTR) return true;
-    if (would_wait(error)) return false;
-    if (is_closed_meanwhile(error)) {
-      end(ECANCELED);
-      return false;
-    }
-    broken_ = error;
-    finish(proto::Direction::kReceive, error);
-    return true;
-  }
+  if (received < 0) return call_failed(proto::Direction::kReceive, errno);
   if (received == 0) {
     finish(proto::Direction::kReceive, broken_, broken_ == 0 ? proto::kEndOfStream : 0U);
     return true;
@@ -192,6 +170,18 @@ bool PlainSession::receive_once(OpenTransfer& transfer) {
   transfer.done_bytes += received_bytes;
   counters_.bytes_received += received_bytes;
   if (transfer.left_bytes() == 0 || !transfer.operation.wait_all) finish(proto::Direction::kReceive, 0);
+  return true;
+}
+
+bool PlainSession::call_failed(proto::Direction direction, int error) {
+  if (error == EINTR) return true;
+  if (would_wait(error)) return false;
+  if (is_closed_meanwhile(error)) {
+    end(ECANCELED);
+    return false;
+  }
+  if (error != EPIPE) broken_ = error;
+  finish(direction, error);
   return true;
 }
 

@@ -62,6 +62,8 @@ class PlainSession final : public Session, public CompletionClient {
   // False: the kernel would block.
   bool send_once(OpenTransfer& transfer);
   bool receive_once(OpenTransfer& transfer);
+  // Handles the errno of a call. True: the call may be tried again, or the next transfer.
+  bool call_failed(proto::Direction direction, int error);
   void finish(proto::Direction direction, int error, std::uint32_t flags = 0);
   void fail_all(proto::Direction direction, int error);
   void sends_are_gone();

@@ -1,6 +1,8 @@
-// The kinds of transfer that can be measured. All that the tools share of a kind is its row in kind.cc; how a
-// benchmark does it is a Method (method.h) in that benchmark's table.
+// The kinds of transfer that can be measured. All that the benchmarks share of a kind is its row in kind.cc;
+// how a benchmark does it is a Method (method.h) in that benchmark's table.
 #pragma once
+
+#include <sys/socket.h>
 
 #include <cstdint>
 #include <span>
@@ -23,25 +25,26 @@ enum class Connections : std::uint8_t {
   one_per_buffer  // as many as the depth
 };
 
+inline constexpr std::uint32_t kDepthMax = 4096;
+inline constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{1} << 30U;
+inline constexpr std::uint64_t kSweepMaxBytes = std::uint64_t{16} << 20U;
+
 struct KindTraits {
   Kind kind;
   const char* name;
   const char* summary;  // for --help, after the name and a colon
-  Connections connections;
-  int socket_type;    // of those connections
-  int send_flags;     // of the sends of data
-  bool in_small_max;  // the small-packet maximum is raised to the size
-  std::uint64_t size_min_bytes;
-  std::uint64_t size_max_bytes;
-  std::uint64_t sweep_max_bytes;
-  std::uint32_t depth_default;  // 0: the benchmark's
-  std::uint32_t depth_max;
-  const char*
-      round_trip_key;  // JSON: under which a ping tells the whole of what it timed; nullptr: not at all
+  Connections connections = Connections::none;
+  int socket_type = SOCK_SEQPACKET;  // of those connections
+  int send_flags = 0;                // of the sends of data
+  bool in_small_max = false;         // the small-packet maximum is raised to the size
+  std::uint64_t size_min_bytes = 1;
+  std::uint64_t size_max_bytes = kSizeMaxBytes;
+  std::uint64_t sweep_max_bytes = kSweepMaxBytes;
+  std::uint32_t depth_default = 0;  // 0: the benchmark's
+  std::uint32_t depth_max = kDepthMax;
+  const char* round_trip_key =
+      nullptr;  // the JSON key of a ping's round trips; nullptr: they are not printed
 };
-
-inline constexpr std::uint32_t kDepthMax = 4096;
-inline constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{1} << 30U;
 
 bool is_kind(std::uint8_t number);
 // `kind` must be one.

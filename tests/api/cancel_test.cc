@@ -179,9 +179,7 @@ BOOST_FIXTURE_TEST_CASE(a_cancel_that_races_with_completion_leaves_one_event_eac
 BOOST_FIXTURE_TEST_CASE(cancelled_operations_are_counted, Connected) {
   for (int i = 0; i < 3; ++i) BOOST_TEST(receive(pair.left) == "ok");
   BOOST_TEST(exs_cancel(pair.left, nullptr, EXS_CAF_FILDES) == 3);
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_TEST(exs_getstats(pair.left, &stats) == 0);
+  const exs_stats_t stats = stats_of(pair.left);
   BOOST_TEST(stats.cancelled == 3U);
   BOOST_TEST(stats.errors == 3U);
   BOOST_TEST(stats.timeouts == 0U);

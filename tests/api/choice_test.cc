@@ -39,19 +39,6 @@ std::optional<std::string> expected(const std::string& ours, const std::string& 
   return std::nullopt;
 }
 
-void choose(int socket, const std::string& choice) {
-  BOOST_REQUIRE_EQUAL(exs_setsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, choice.c_str(),
-                                     static_cast<socklen_t>(choice.size() + 1)),
-                      0);
-}
-
-std::string carrier(int socket) {
-  char name[64] = {};
-  socklen_t length = sizeof name;
-  BOOST_REQUIRE_EQUAL(exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, name, &length), 0);
-  return name;
-}
-
 std::vector<exs_reason_t> reasons(int socket) {
   std::vector<exs_reason_t> found(EXS_REASONS_MAX);
   auto length = static_cast<socklen_t>(found.size() * sizeof(exs_reason_t));
@@ -73,7 +60,7 @@ struct Fixture {
 
   int listen(const std::string& choice, sockaddr_in& address) {
     const int listening = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-    choose(listening, choice);
+    choose_provider(listening, choice);
     address = loopback();
     BOOST_REQUIRE_EQUAL(exs_bind(listening, generic(address), sizeof address), 0);
     socklen_t length = sizeof address;
@@ -94,7 +81,7 @@ struct Fixture {
     BOOST_TEST(std::memcmp(memory.at(), memory.at(2048), 2048) == 0);
   }
   void check_taken(int socket, const std::string& provider) {
-    BOOST_TEST(carrier(socket) == provider);
+    BOOST_TEST(provider_of(socket) == provider);
     const auto found = reasons(socket);
     BOOST_TEST(verdict(found, provider) == EXS_VERDICT_USED);
     BOOST_TEST(verdict(found, provider == "shm" ? "iwarp" : "shm") == EXS_VERDICT_REFUSED);
@@ -114,7 +101,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_choose, kChoices, theirs) {
   for (const std::string& ours : of_initiators) {
     BOOST_TEST_CONTEXT("initiator " << ours << ", responder " << theirs) {
       const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-      choose(socket, ours);
+      choose_provider(socket, ours);
       const auto provider = expected(ours, theirs);
       const std::string result = connect(socket, address);
       if (provider) {
@@ -141,7 +128,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_choose, kChoices, theirs) {
 
 BOOST_AUTO_TEST_CASE(without_a_device_verbs_is_refused_and_says_why) {
   const int strict = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-  choose(strict, "require:verbs");
+  choose_provider(strict, "require:verbs");
   sockaddr_in address = loopback();
   BOOST_REQUIRE_EQUAL(exs_bind(strict, generic(address), sizeof address), 0);
   BOOST_TEST(outcome(exs_listen(strict, 1)) == "EOPNOTSUPP");
@@ -149,7 +136,7 @@ BOOST_AUTO_TEST_CASE(without_a_device_verbs_is_refused_and_says_why) {
 
   const int listening = listen("auto", address);
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-  choose(socket, "prefer:verbs");
+  choose_provider(socket, "prefer:verbs");
   BOOST_TEST(connect(socket, address) == "0");
   const int other = queue.next_of(listening, EXS_EVT_ACCEPT).exs_evt_union.exs_evt_accept.exs_evt_newsocket;
   for (const int end : {socket, other}) {
@@ -187,7 +174,7 @@ BOOST_AUTO_TEST_CASE(many_connections_cross_each_other) {
   for (int i = 0; i < 2 * kPairs; ++i) {
     if (i >= 2) BOOST_REQUIRE_EQUAL(exs_accept(listening[i % 2], nullptr, 0, queue.handle(), nullptr), 0);
     sockets.push_back(exs_socket(AF_INET, SOCK_SEQPACKET, 0));
-    choose(sockets.back(), "auto");
+    choose_provider(sockets.back(), "auto");
     BOOST_REQUIRE_EQUAL(exs_connect(sockets.back(), generic(addresses[i % 2]), sizeof(sockaddr_in), 0,
                                     queue.handle(), nullptr),
                         0);
@@ -198,7 +185,7 @@ BOOST_AUTO_TEST_CASE(many_connections_cross_each_other) {
     BOOST_TEST(accepted.exs_evt_errno == 0);
     sockets.push_back(accepted.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
   }
-  for (const int socket : sockets) BOOST_TEST(carrier(socket) == "shm");
+  for (const int socket : sockets) BOOST_TEST(provider_of(socket) == "shm");
   for (const int socket : sockets) exs_close(socket);
   for (const int socket : listening) exs_close(socket);
 }

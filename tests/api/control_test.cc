@@ -174,9 +174,7 @@ BOOST_FIXTURE_TEST_CASE(the_process_counts_what_closed_asynchronously, Connected
     BOOST_TEST(close(socket) == "ok");
     BOOST_TEST(queue.next_outcome(socket, EXS_EVT_CLOSE) == "0");
   }
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_TEST(exs_getstats(-1, &stats) == 0);
+  const exs_stats_t stats = stats_of(-1);
   BOOST_TEST(stats.sends_done == 1U);
   BOOST_TEST(stats.recvs_done == 1U);
 }

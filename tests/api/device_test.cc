@@ -47,19 +47,6 @@ std::optional<std::string> expected(const std::string& ours, const std::string& 
   return by_network();
 }
 
-void choose(int socket, const std::string& choice) {
-  BOOST_REQUIRE_EQUAL(exs_setsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, choice.c_str(),
-                                     static_cast<socklen_t>(choice.size() + 1)),
-                      0);
-}
-
-std::string carrier(int socket) {
-  char name[64] = {};
-  socklen_t length = sizeof name;
-  BOOST_REQUIRE_EQUAL(exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, name, &length), 0);
-  return name;
-}
-
 // The verdict on a provider, as "used" or "refused no-route: by order of the test", followed by "(peer)" if
 // the peer reported it. Empty: there is none.
 std::string said_of(int socket, const std::string& provider) {
@@ -105,7 +92,7 @@ struct Fixture : Prepared {
 
   int make_socket(const std::string& choice) {
     const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-    choose(socket, choice);
+    choose_provider(socket, choice);
     return socket;
   }
   int bound_socket(const std::string& choice) {
@@ -175,7 +162,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, both_ends_choose, kChoices, theirs) {
         BOOST_TEST(result == "0");
         const int other = accepted();
         for (const int end : {socket, other}) {
-          BOOST_TEST(carrier(end) == *provider);
+          BOOST_TEST(provider_of(end) == *provider);
           for (const std::string name : {"verbs", "shm", "iwarp"}) {
             const std::string said = said_of(end, name);
             BOOST_TEST((name == *provider ? said == "used" : said.starts_with("refused ")), said);
@@ -288,7 +275,7 @@ BOOST_DATA_TEST_CASE_F(Fixture, the_network_carries_it, failings(), failing) {
   BOOST_TEST(outcome_of(socket) == "0");
   if (!failing.behaviour.accepts) BOOST_TEST(queue.next_outcome(listening, EXS_EVT_ACCEPT) == "ENOMEM");
   const int other = accepted();
-  for (const int end : {socket, other}) BOOST_TEST(carrier(end) == "shm");
+  for (const int end : {socket, other}) BOOST_TEST(provider_of(end) == "shm");
   BOOST_TEST(said_of(socket, "verbs") == failing.said);
   BOOST_TEST(said_of(other, "verbs").starts_with("refused "));
   echo(socket, other);
@@ -312,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_rejection_for_another_cause_is_the_end) {
   fake.behave({});
   const int stream = exs_socket(AF_INET, SOCK_STREAM, 0);
   sockets.push_back(stream);
-  choose(stream, "prefer:verbs");
+  choose_provider(stream, "prefer:verbs");
   BOOST_REQUIRE_EQUAL(exs_connect(stream, generic(address), sizeof address, 0, queue.handle(), nullptr), 0);
   BOOST_TEST(outcome_of(stream) == "EPROTOTYPE");
 }
@@ -349,8 +336,8 @@ BOOST_AUTO_TEST_CASE(the_device_is_tried_after_a_network_where_nobody_listens) {
   listen("require:verbs");
   const int socket = start_connect("prefer:iwarp");
   BOOST_TEST(outcome_of(socket) == "0");
-  BOOST_TEST(carrier(socket) == "verbs");
-  BOOST_TEST(carrier(accepted()) == "verbs");
+  BOOST_TEST(provider_of(socket) == "verbs");
+  BOOST_TEST(provider_of(accepted()) == "verbs");
   // When both providers fail, the error of the network is reported.
   fake.behave({.connect = FakeVerbs::Connect::kEnds, .status = Status(EHOSTUNREACH)});
   BOOST_TEST(outcome_of(start_connect("prefer:iwarp")) == "ECONNREFUSED");
@@ -364,7 +351,7 @@ BOOST_AUTO_TEST_CASE(half_of_the_time_is_left_for_the_network) {
   const int socket = start_connect("prefer:verbs", 1000);
   BOOST_TEST(outcome_of(socket) == "0");
   BOOST_TEST(fake.attempts() == 1);
-  BOOST_TEST(carrier(socket) == "shm");
+  BOOST_TEST(provider_of(socket) == "shm");
   BOOST_TEST(said_of(socket, "verbs") == "refused timed-out: no answer in half of the time for the connect");
   const int other = accepted();
   BOOST_TEST(said_of(other, "verbs") == "refused timed-out: found at the peer (peer)");
@@ -420,7 +407,7 @@ BOOST_AUTO_TEST_CASE(listening_again_changes_the_backlog_alone) {
     BOOST_TEST(outcome(exs_listen(listening, 3)) == "ok");
     const int socket = start_connect("prefer:verbs");
     BOOST_TEST(outcome_of(socket) == "0");
-    BOOST_TEST(carrier(accepted()) == "verbs");
+    BOOST_TEST(provider_of(accepted()) == "verbs");
     exs_close(listening);
     listening = -1;
   }
@@ -472,7 +459,7 @@ BOOST_AUTO_TEST_CASE(both_kinds_of_peers_come_at_once) {
   for (int i = 0; i < kPeers; ++i)
     peers.push_back(start_connect(i % 2 == 0 ? "require:verbs" : "forbid:verbs"));
   int by_device = 0;
-  for (int i = 0; i < kPeers; ++i) by_device += carrier(accepted()) == "verbs" ? 1 : 0;
+  for (int i = 0; i < kPeers; ++i) by_device += provider_of(accepted()) == "verbs" ? 1 : 0;
   for (const int socket : peers) BOOST_TEST(outcome_of(socket) == "0");
   BOOST_TEST(by_device == kPeers / 2);
 }
@@ -487,7 +474,7 @@ BOOST_AUTO_TEST_CASE(polls_hear_of_either_kind) {
     BOOST_TEST(queue.next_outcome(listening, EXS_EVT_POLL) == "0");
     post_accept();
     BOOST_TEST(outcome_of(socket) == "0");
-    BOOST_TEST(carrier(accepted()) == (choice == "iwarp" ? "iwarp" : "verbs"));
+    BOOST_TEST(provider_of(accepted()) == (choice == "iwarp" ? "iwarp" : "verbs"));
   }
 }
 
@@ -501,8 +488,8 @@ BOOST_AUTO_TEST_CASE(a_device_that_holds_the_tcp_port) {
       const int socket = start_connect(choice);
       BOOST_TEST(outcome_of(socket) == "0");
       const int other = accepted();
-      BOOST_TEST(carrier(socket) == "iwarp");
-      BOOST_TEST(carrier(other) == "verbs");
+      BOOST_TEST(provider_of(socket) == "iwarp");
+      BOOST_TEST(provider_of(other) == "verbs");
       if (choice == "auto" || choice == "prefer:shm") {
         const std::string why =
             "refused failed: an iWARP device has the TCP port; listen on the wildcard address";
@@ -518,7 +505,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_holds_the_tcp_port) {
   fake.behave({});
   const int socket = start_connect("prefer:verbs");
   BOOST_TEST(outcome_of(socket) == "0");
-  for (const int end : {socket, accepted()}) BOOST_TEST(carrier(end) == "verbs");
+  for (const int end : {socket, accepted()}) BOOST_TEST(provider_of(end) == "verbs");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

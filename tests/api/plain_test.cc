@@ -310,9 +310,7 @@ BOOST_AUTO_TEST_CASE(names_options_and_counters) {
   BOOST_TEST(type == SOCK_STREAM);
   BOOST_TEST(send(pair.near, 0, 100) == 0);
   sent(pair.near);
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_TEST(exs_getstats(pair.near.number(), &stats) == 0);
+  const exs_stats_t stats = stats_of(pair.near.number());
   BOOST_TEST(stats.bytes_sent == 100U);
   BOOST_TEST(stats.sends_done == 1U);
 }

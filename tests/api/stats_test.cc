@@ -11,13 +11,6 @@
 namespace exs::test {
 namespace {
 
-exs_stats_t stats_of(int socket) {
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_REQUIRE_EQUAL(exs_getstats(socket, &stats), 0);
-  return stats;
-}
-
 struct Fixture {
   InitializedLibrary library;
   Queue queue;

@@ -18,13 +18,6 @@ const exs_evt_xfer_t& transfer_of(const exs_event_t& event) {
   return event.exs_evt_union.exs_evt_xfer;
 }
 
-exs_stats_t stats_of(int socket) {
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_REQUIRE_EQUAL(exs_getstats(socket, &stats), 0);
-  return stats;
-}
-
 struct Fixture {
   InitializedLibrary library;
   Queue queue{1024};

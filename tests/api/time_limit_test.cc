@@ -129,9 +129,7 @@ BOOST_FIXTURE_TEST_CASE(receives_that_have_not_begun_are_ended_and_the_connectio
   BOOST_TEST(receive(pair.left) == "ok");
   BOOST_TEST(send(pair.right) == "ok");
   BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_RECV) == "0");
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_TEST(exs_getstats(pair.left, &stats) == 0);
+  const exs_stats_t stats = stats_of(pair.left);
   BOOST_TEST(stats.timeouts == 3U);
 }
 

@@ -257,9 +257,7 @@ BOOST_DATA_TEST_CASE(holds_back_what_has_more_to_come, data::make(kTypes) * data
   BOOST_REQUIRE_EQUAL(exs_send(pair.right, memory.bytes(), 10, 0, q, nullptr, memory.region()), 0);
   BOOST_TEST(errno_name(queue.next_of(pair.left, EXS_EVT_RECV).exs_evt_errno) == "0");
   BOOST_TEST(errno_name(queue.next_of(pair.right, EXS_EVT_SEND).exs_evt_errno) == "0");
-  exs_stats_t stats{};
-  stats.struct_bytes = sizeof stats;
-  BOOST_REQUIRE_EQUAL(exs_getstats(pair.left, &stats), 0);
+  const exs_stats_t stats = stats_of(pair.left);
   BOOST_TEST(stats.immediate_msgs + stats.adverts_sent == 0U);
   if (flush) {
     BOOST_REQUIRE_EQUAL(exs_flush(pair.left), 0);

@@ -36,6 +36,25 @@ std::string outcome(int result) {
   return result >= 0 ? "ok" : errno_name(errno);
 }
 
+void choose_provider(int socket, const std::string& choice) {
+  const auto length = static_cast<socklen_t>(choice.size() + 1);
+  require(exs_setsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, choice.c_str(), length) == 0, "EXS_SO_PROVIDER");
+}
+
+std::string provider_of(int socket) {
+  char name[64] = {};
+  socklen_t length = sizeof name;
+  require(exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, name, &length) == 0, "EXS_SO_PROVIDER");
+  return name;
+}
+
+exs_stats_t stats_of(int socket) {
+  exs_stats_t stats{};
+  stats.struct_bytes = sizeof stats;
+  require(exs_getstats(socket, &stats) == 0, "exs_getstats");
+  return stats;
+}
+
 int attribute(exs_qhandle_t queue, int name) {
   int value = -1;
   std::size_t length = sizeof value;

@@ -40,6 +40,11 @@ std::string outcome(int result);
 inline int set_option(int socket, int option, int value) {
   return exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
 }
+// EXS_SO_PROVIDER.
+void choose_provider(int socket, const std::string& choice);
+std::string provider_of(int socket);
+// The counters of a socket; -1: of the process.
+exs_stats_t stats_of(int socket);
 // EXS_QATTR_* that are an int.
 int attribute(exs_qhandle_t queue, int name);
 // How many kernel descriptors this process holds.
