@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/support/child_process.h"
 #include "tests/support/exs_fixture.h"
 #include "tests/support/faulty_kernel.h"
 
@@ -47,7 +48,6 @@ struct Fault {
 // What the two processes and their parent share.
 struct Shared {
   FaultPlan plan;
-  std::atomic<std::uint16_t> port{0};  // of the server
   std::atomic<bool> client_is_done{false};
   std::atomic<bool> second_worked{false};                      // the connection after the fault worked
   std::array<std::atomic<std::size_t>, 2> descriptors_left{};  // by side, after exs_fini
@@ -190,13 +190,13 @@ bool connect(End& end, int socket, std::uint16_t port, int limit_ms) {
 }
 
 // Connects, transfers and closes. Returns whether all of it worked.
-bool try_connection(End& end, Shared& shared, const Fault& fault, int limit_ms) {
+bool try_connection(End& end, Shared& shared, const Fault& fault, std::uint16_t port, int limit_ms) {
   int socket = -1;
   bool works = false;
   {
     const Strike strike(shared, fault, Phase::kConnect, Side::kClient);
     socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-    works = socket >= 0 && connect(end, socket, shared.port, limit_ms);
+    works = socket >= 0 && connect(end, socket, port, limit_ms);
   }
   const Strike strike(shared, fault, Phase::kTransfer, Side::kClient);
   if (works) {
@@ -208,19 +208,19 @@ bool try_connection(End& end, Shared& shared, const Fault& fault, int limit_ms) 
   return works;
 }
 
-void be_client(Shared& shared, const Fault& fault) {
-  while (shared.port == 0) ::usleep(100);
+void be_client(Shared& shared, const PortPipe& port_pipe, const Fault& fault) {
+  const std::uint16_t port = port_pipe.hear();
   End end;
-  try_connection(end, shared, fault, kStruckLimitMs);
+  try_connection(end, shared, fault, port, kStruckLimitMs);
   shared.plan.counts = false;
-  shared.second_worked = try_connection(end, shared, fault, kSoundLimitMs);
+  shared.second_worked = try_connection(end, shared, fault, port, kSoundLimitMs);
   shared.client_is_done = true;
 }
 
 // ---------------------------------------------------------------- the server
 
-// Returns the listening socket; -1: a call failed.
-int listen(Shared& shared) {
+// Returns the listening socket, and tells the client its port; -1: a call failed.
+int listen(const PortPipe& port_pipe) {
   const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   if (socket < 0) return -1;
   set_option(socket, EXS_SO_CONNECT_TIMEOUT_MS, kStruckLimitMs);
@@ -232,7 +232,7 @@ int listen(Shared& shared) {
     exs_close(socket);
     return -1;
   }
-  shared.port = ntohs(address.sin_port);
+  port_pipe.tell(ntohs(address.sin_port));
   return socket;
 }
 
@@ -256,16 +256,16 @@ void echo(End& end, int socket) {
   }
 }
 
-void be_server(Shared& shared, const Fault& fault) {
+void be_server(Shared& shared, const PortPipe& port_pipe, const Fault& fault) {
   End end;
   int listening = -1;
   int accepted = -1;
   {
     const Strike strike(shared, fault, Phase::kAccept, Side::kServer);
-    listening = listen(shared);
+    listening = listen(port_pipe);
     if (listening >= 0) accepted = accept(end, listening, shared);
   }
-  if (listening < 0) listening = listen(shared);
+  if (listening < 0) listening = listen(port_pipe);
   while (!shared.client_is_done) {
     if (accepted >= 0) {
       const Strike strike(shared, fault, Phase::kTransfer, Side::kServer);
@@ -282,7 +282,7 @@ void be_server(Shared& shared, const Fault& fault) {
 // ---------------------------------------------------------------- rounds
 
 // Forks a process for one side. The process that forks never uses exs.
-pid_t run_apart(Shared& shared, const Fault& fault, Side side) {
+pid_t run_apart(Shared& shared, const PortPipe& port_pipe, const Fault& fault, Side side) {
   std::cout.flush();  // or the child prints the buffer again
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
@@ -292,7 +292,7 @@ pid_t run_apart(Shared& shared, const Fault& fault, Side side) {
   const std::size_t before = open_descriptors();
   {
     const InitializedLibrary library;
-    (side == Side::kClient ? be_client : be_server)(shared, fault);
+    (side == Side::kClient ? be_client : be_server)(shared, port_pipe, fault);
   }
   shared.descriptors_left[static_cast<std::size_t>(side)] = open_descriptors() - before;
   std::exit(0);  // runs the leak check of a sanitizer
@@ -312,9 +312,10 @@ std::string words(const Fault& fault, const FaultPlan& plan) {
 // False: the phase has no such call.
 bool strike(const Fault& fault) {
   const SharedMemory shared;
+  const PortPipe port_pipe;
   shared->plan.fails_at = fault.call;
-  const pid_t server = run_apart(*shared, fault, Side::kServer);
-  const pid_t client = run_apart(*shared, fault, Side::kClient);
+  const pid_t server = run_apart(*shared, port_pipe, fault, Side::kServer);
+  const pid_t client = run_apart(*shared, port_pipe, fault, Side::kClient);
   const bool client_ended_well = ended_well(client);
   shared->client_is_done = true;
   const bool server_ended_well = ended_well(server);
