@@ -1,6 +1,5 @@
-// Two links of the provider under test, joined, and the memory that they may use. EXS_PROVIDER names the provider:
-// "iwarp", "shm", "verbs", or "fake", the links in memory that the protocol is tested on. How two ports of a
-// provider are joined follows from the roles that they have.
+// Two links of the provider under test, joined, and the memory that they may use. EXS_PROVIDER names the provider
+// (meeting.h), or "fake": the links in memory that the protocol is tested on.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +14,14 @@
 
 #include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
+#include "tests/contract/meeting.h"
 
 namespace exs::contract {
 
-inline constexpr int kHangLimitMs = 30'000;
 inline constexpr LinkDepths kDepths{64, 64, 16, 16, 16'384};
-
-void require(bool condition, const std::string& what);
-
-// What the provider can be set to, beside what the environment says. A test runs once with each.
-int variants();
 
 // Bytes that tell position and seed, so that a misplaced one shows.
 std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1);
-inline std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 // A link, and the completions that have come for it.
 class End {
@@ -42,11 +33,12 @@ class End {
   virtual void collect() = 0;
   [[nodiscard]] virtual Link& link() = 0;
   virtual void destroy_link() = 0;
-  // Null: the fake.
-  [[nodiscard]] virtual Port* port() = 0;
 
   std::optional<Completion> take(CompletionKind kind);
-  std::deque<Completion> seen;
+  std::deque<Completion>& seen;
+
+ protected:
+  explicit End(std::deque<Completion>& completions) : seen(completions) {}
 };
 
 class Pair {
@@ -71,17 +63,12 @@ class Pair {
   [[nodiscard]] std::size_t message_bytes_max() const;
 
   const int variant;
-  std::unique_ptr<Provider> provider;  // null: the fake
+  Provider* const provider;  // null: the fake
   std::unique_ptr<End> client_end;
   std::unique_ptr<End> server_end;
 
  private:
-  struct Network;  // what the connection stands on
-  void join_by_network(const LinkDepths& depths);
-  void join_by_upgrade(const LinkDepths& depths);
-  void open_ports();
-
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<Meeting> meeting_;  // null: the fake
   std::vector<std::string> violations_;
 };
 
