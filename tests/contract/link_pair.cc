@@ -74,13 +74,6 @@ class FakeEnd final : public End {
 
 }  // namespace
 
-std::vector<std::byte> pattern(std::size_t length, unsigned seed) {
-  std::vector<std::byte> bytes(length);
-  for (std::size_t i = 0; i < length; ++i)
-    bytes[i] = static_cast<std::byte>((i * 31 + i / 251 + seed) & 0xFF);
-  return bytes;
-}
-
 std::optional<Completion> End::take(CompletionKind kind) {
   const auto found =
       std::find_if(seen.begin(), seen.end(), [kind](const Completion& one) { return one.kind == kind; });

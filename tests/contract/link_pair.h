@@ -15,13 +15,13 @@
 #include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
 #include "tests/contract/meeting.h"
+#include "tests/support/pattern.h"
 
 namespace exs::contract {
 
 inline constexpr LinkDepths kDepths{64, 64, 16, 16, 16'384};
 
-// Bytes that tell position and seed, so that a misplaced one shows.
-std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1);
+using test::pattern;
 
 // A link, and the completions that have come for it.
 class End {

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "src/base/clock.h"
 #include "src/provider/provider.h"
 
 namespace exs::test {
@@ -20,7 +21,11 @@ void require(bool condition, const std::string& what);
 // Thread: the owner's.
 class DrivenPort {
  public:
-  explicit DrivenPort(Provider& provider);
+  // `from` outlives it.
+  explicit DrivenPort(Provider& from);
+  explicit DrivenPort(std::unique_ptr<Provider> own);
+  DrivenPort(const DrivenPort&) = delete;
+  DrivenPort& operator=(const DrivenPort&) = delete;
 
   // The calling thread drives as a shard's engine does.
   void become_engine();
@@ -31,21 +36,30 @@ class DrivenPort {
   std::optional<Completion> take(CompletionKind kind);
   std::optional<Completion> take(CompletionKind kind, std::uint64_t link);
 
-  Port* operator->() const { return port_.get(); }
-  [[nodiscard]] Port& port() const { return *port_; }
+  // As the end of its process does. Nothing else may be done with it then.
+  void destroy_port() { port_.reset(); }
+  // The completions of one link so far, in order: a letter for the kind, the token and the error of each.
+  [[nodiscard]] std::string history(std::uint64_t link) const;
 
+  Port* operator->() const { return port_.get(); }
+  [[nodiscard]] Provider& provider() const { return provider_; }
+
+  // The time that progress() is told.
+  std::function<std::uint64_t()> clock = monotonic_ns;
   std::deque<Completion> seen;
 
  private:
+  const std::unique_ptr<Provider> own_provider_;
+  Provider& provider_;
   std::unique_ptr<Port> port_;
 };
 
-using DrivenPorts = std::initializer_list<DrivenPort*>;
+using DrivenPorts = std::vector<DrivenPort*>;
 
-// Turns all of them until `done()`; sleeps, armed, while there is nothing to do. Throws when nothing happens for
+// Turns all of them until `done()`; sleeps, armed, while there is nothing to do. Throws when nothing completes for
 // long.
-void drive_until(DrivenPorts ports, const std::function<bool()>& done);
+void drive_until(const DrivenPorts& ports, const std::function<bool()>& done);
 // Drives all of them until that completion is there, and takes it.
-Completion await(DrivenPorts ports, DrivenPort& where, CompletionKind kind, std::uint64_t link);
+Completion await(const DrivenPorts& ports, DrivenPort& where, CompletionKind kind, std::uint64_t link);
 
 }  // namespace exs::test

@@ -145,18 +145,18 @@ BOOST_AUTO_TEST_CASE(many_links_of_one_port) {
     settings.backend = backend;
     PortDriver clients(settings, true);
     PortDriver servers(settings, true);
-    PortDriver* const both[] = {&clients, &servers};
+    const DrivenPorts both = {&clients, &servers};
     ListeningSocket listening;
     const std::unique_ptr<PortListener> listener =
-        *servers.port->connector()->listen(listening.socket.get(), {8, 0}, kListenerToken);
+        *servers->connector()->listen(listening.socket.get(), {8, 0}, kListenerToken);
     std::vector<Socket> sockets;
     std::vector<std::unique_ptr<Link>> client_links, server_links;
     std::vector<std::vector<std::byte>> rooms(kLinks, std::vector<std::byte>(3000)), sinks = rooms;
     const LinkDepths depths{4, 4, 4, 4};
     for (std::uint64_t i = 0; i < kLinks; ++i) {
       sockets.push_back(tcp_socket());
-      client_links.push_back(*clients.port->connector()->connect(
-          sockets.back().get(), listening.as_sockaddr(), sizeof listening.address, {{}, depths}, i));
+      client_links.push_back(*clients->connector()->connect(sockets.back().get(), listening.as_sockaddr(),
+                                                            sizeof listening.address, {{}, depths}, i));
     }
     std::vector<std::byte> memory = pattern(100'000);
     std::vector<RemoteSlice> windows;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(many_links_of_one_port) {
       sockets.emplace_back(request->release_descriptor());
       const std::uint64_t token = 1000 + server_links.size();
       server_links.push_back(
-          *servers.port->connector()->accept(std::move(request), sockets.back().get(), {{}, depths}, token));
+          *servers->connector()->accept(std::move(request), sockets.back().get(), {{}, depths}, token));
       windows.push_back(*server_links.back()->expose(slice_of(memory), Access::kRemoteRead));
       BOOST_REQUIRE(server_links.back()->post_recv(slice_of(rooms[token - 1000]), token).ok());
     }

@@ -10,17 +10,6 @@ using namespace exs::iwarp::test;
 
 namespace {
 
-// The completions of one link so far, in order.
-std::string history(PortDriver& driver, std::uint64_t link) {
-  std::string text;
-  for (const Completion& completion : driver.seen) {
-    if (completion.link != link) continue;
-    text += "SRrWEDQ"[static_cast<int>(completion.kind)];
-    text += std::to_string(completion.token) + ":" + std::to_string(completion.status.error()) + " ";
-  }
-  return text;
-}
-
 std::string expected_history(int posts_error, int end_error) {
   const std::string e = ":" + std::to_string(posts_error) + " ";
   return "r3" + e + "R1" + e + "R2" + e + "D0:" + std::to_string(end_error) + " ";
@@ -33,7 +22,7 @@ void post_three(Link& link, std::span<std::byte> room) {
 }
 
 void wait_for_end(PortDriver& driver, std::uint64_t link) {
-  PortDriver* const drivers[] = {&driver};
+  const DrivenPorts drivers = {&driver};
   drive_until(drivers, [&] {
     return !driver.seen.empty() && driver.seen.back().kind == CompletionKind::kDisconnected &&
            driver.seen.back().link == link;
@@ -41,7 +30,7 @@ void wait_for_end(PortDriver& driver, std::uint64_t link) {
 }
 
 bool is_quiet(PortDriver& driver) {
-  pollfd wait{driver.port->wait_fd(), POLLIN, 0};
+  pollfd wait{driver->wait_fd(), POLLIN, 0};
   return ::poll(&wait, 1, 0) == 0;
 }
 
@@ -56,12 +45,12 @@ BOOST_AUTO_TEST_CASE(orderly_end_of_the_peer) {
   post_three(*asked.link, room);
   asked.peer.close();
   wait_for_end(asked.driver, kClientToken);
-  BOOST_TEST(history(asked.driver, kClientToken) == expected_history(ECONNRESET, 0));
+  BOOST_TEST(asked.driver.history(kClientToken) == expected_history(ECONNRESET, 0));
   BOOST_TEST(asked.link->post_send({}, {}, 1).error() == ENOTCONN);
   BOOST_TEST(is_quiet(asked.driver));
   asked.link->close();
   asked.driver.turn();
-  BOOST_TEST(history(asked.driver, kClientToken) == expected_history(ECONNRESET, 0));
+  BOOST_TEST(asked.driver.history(kClientToken) == expected_history(ECONNRESET, 0));
 }
 
 BOOST_AUTO_TEST_CASE(end_inside_an_fpdu_is_a_reset) {
@@ -75,7 +64,7 @@ BOOST_AUTO_TEST_CASE(end_inside_an_fpdu_is_a_reset) {
     write_all(asked.peer, std::span(message).first(at));
     ::shutdown(asked.peer.get(), SHUT_WR);
     wait_for_end(asked.driver, kClientToken);
-    BOOST_TEST(history(asked.driver, kClientToken) == expected_history(ECONNRESET, ECONNRESET));
+    BOOST_TEST(asked.driver.history(kClientToken) == expected_history(ECONNRESET, ECONNRESET));
   }
 }
 
@@ -90,7 +79,7 @@ BOOST_AUTO_TEST_CASE(reset_of_the_peer) {
       ::setsockopt(asked.peer.get(), SOL_SOCKET, SO_LINGER, &abort_on_close, sizeof abort_on_close) == 0);
   asked.peer.close();
   wait_for_end(asked.driver, kClientToken);
-  BOOST_TEST(history(asked.driver, kClientToken) == expected_history(ECONNRESET, ECONNRESET));
+  BOOST_TEST(asked.driver.history(kClientToken) == expected_history(ECONNRESET, ECONNRESET));
 }
 
 BOOST_AUTO_TEST_CASE(terminate_of_the_peer) {
@@ -103,7 +92,7 @@ BOOST_AUTO_TEST_CASE(terminate_of_the_peer) {
   head.queue = 2;
   write_all(asked.peer, untagged_fpdu(head, from_hex("10000700")));
   wait_for_end(asked.driver, kClientToken);
-  BOOST_TEST(history(asked.driver, kClientToken) == expected_history(EPROTO, EPROTO));
+  BOOST_TEST(asked.driver.history(kClientToken) == expected_history(EPROTO, EPROTO));
 }
 
 BOOST_AUTO_TEST_CASE(fault_of_the_peer_is_answered_by_a_terminate) {
@@ -125,7 +114,7 @@ BOOST_AUTO_TEST_CASE(fault_of_the_peer_is_answered_by_a_terminate) {
     Bytes expected = untagged_fpdu(head, body);
     if (!crc) std::fill(expected.end() - 4, expected.end(), std::byte{0});
     BOOST_TEST(to_hex(words) == to_hex(expected));
-    BOOST_TEST(history(asked.driver, kClientToken) == expected_history(EPROTO, EPROTO));
+    BOOST_TEST(asked.driver.history(kClientToken) == expected_history(EPROTO, EPROTO));
     BOOST_TEST(is_quiet(asked.driver));
   }
 }
@@ -141,7 +130,7 @@ BOOST_AUTO_TEST_CASE(close_completes_everything_with_ecanceled_and_sends_fin) {
   pair.client->close();
   pair.client_port.collect();
   const std::string e = ":" + std::to_string(ECANCELED) + " ";
-  BOOST_TEST(history(pair.client_port, kClientToken) == "S4" + e + "W5" + e + "r3" + e + "R1" + e + "R2" + e);
+  BOOST_TEST(pair.client_port.history(kClientToken) == "S4" + e + "W5" + e + "r3" + e + "R1" + e + "R2" + e);
   // Expect: the peer sees an orderly end; no kDisconnected on our side.
   BOOST_TEST(pair.server_gets(CompletionKind::kDisconnected).status.ok());
   pair.client_port.turn();
@@ -158,7 +147,7 @@ BOOST_AUTO_TEST_CASE(what_has_left_stays_left) {
   std::byte room[8];
   BOOST_REQUIRE(pair.server->post_recv({room, sizeof room, {}}, 1).ok());
   BOOST_REQUIRE(pair.client->post_send(bytes_of("farewell"), {}, 2).ok());
-  pair.client_port.port->flush();
+  pair.client_port->flush();
   pair.client->close();
   BOOST_TEST(pair.server_gets(CompletionKind::kReceive).status.ok());
   BOOST_TEST(pair.server_gets(CompletionKind::kDisconnected).status.ok());
@@ -166,7 +155,7 @@ BOOST_AUTO_TEST_CASE(what_has_left_stays_left) {
 
 BOOST_AUTO_TEST_CASE(close_before_the_handshake_is_done) {
   LinkPair pair;
-  Result<std::unique_ptr<Link>> link = pair.client_port.port->connector()->connect(
+  Result<std::unique_ptr<Link>> link = pair.client_port->connector()->connect(
       pair.client_socket.get(), pair.listening.as_sockaddr(), sizeof pair.listening.address,
       {bytes_of("ours"), pair.depths}, 9);
   BOOST_REQUIRE(link.has_value());
@@ -176,7 +165,7 @@ BOOST_AUTO_TEST_CASE(close_before_the_handshake_is_done) {
   (*link)->close();
   pair.client_port.turn();
   const std::string e = ":" + std::to_string(ECANCELED) + " ";
-  BOOST_TEST(history(pair.client_port, 9) == "S2" + e + "R1" + e);
+  BOOST_TEST(pair.client_port.history(9) == "S2" + e + "R1" + e);
 }
 
 BOOST_AUTO_TEST_CASE(close_while_the_socket_is_full) {
@@ -192,10 +181,10 @@ BOOST_AUTO_TEST_CASE(close_while_the_socket_is_full) {
   BOOST_REQUIRE(pair.client->post_write(slice_of(large), to, 1).ok());
   pair.client_port.turn();
   pair.client_port.turn();
-  BOOST_TEST(history(pair.client_port, kClientToken).empty());
+  BOOST_TEST(pair.client_port.history(kClientToken).empty());
   pair.client->close();
   pair.client_port.collect();
-  BOOST_TEST(history(pair.client_port, kClientToken) == "W1:" + std::to_string(ECANCELED) + " ");
+  BOOST_TEST(pair.client_port.history(kClientToken) == "W1:" + std::to_string(ECANCELED) + " ");
   BOOST_TEST(pair.server_gets(CompletionKind::kDisconnected).status.error() == EPROTO);
 }
 
@@ -259,7 +248,7 @@ BOOST_AUTO_TEST_CASE(window_being_read_or_written_cannot_be_withdrawn) {
   BOOST_REQUIRE(pair.client->post_read(slice_of(sink), *window, 1).ok());
   pair.client_port.turn();
   // The client's port is not driven: the answer fills the socket and stays.
-  PortDriver* const server_only[] = {&pair.server_port};
+  const DrivenPorts server_only = {&pair.server_port};
   drive_until(server_only, [&] { return pair.server->withdraw(window->key) == Status(EBUSY); });
   BOOST_TEST(pair.client_gets(CompletionKind::kRead).status.ok());
   BOOST_TEST((sink == memory));
@@ -274,7 +263,7 @@ BOOST_AUTO_TEST_CASE(window_in_the_middle_of_a_write_cannot_be_withdrawn) {
   BOOST_REQUIRE(window.has_value());
   const Bytes write = write_fpdu(window->key, 0, pattern(50));
   write_all(served.peer, std::span(write).first(30));
-  PortDriver* const drivers[] = {&served.driver};
+  const DrivenPorts drivers = {&served.driver};
   drive_until(drivers, [&] { return memory[0] != std::byte{0}; });
   BOOST_TEST(served.link->withdraw(window->key).error() == EBUSY);
   write_all(served.peer, std::span(write).subspan(30));

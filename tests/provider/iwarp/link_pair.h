@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tests/provider/iwarp/port_driver.h"
+#include "tests/support/pattern.h"
 
 namespace exs::iwarp::test {
 
@@ -19,13 +20,7 @@ inline LocalSlice slice_of(std::span<std::byte> memory) {
   return {memory.data(), memory.size(), MemoryKey{1}};
 }
 
-// Bytes that tell position and seed, so that a misplaced one shows.
-inline std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1) {
-  std::vector<std::byte> bytes(length);
-  for (std::size_t i = 0; i < length; ++i)
-    bytes[i] = static_cast<std::byte>((i * 31 + i / 251 + seed) & 0xFF);
-  return bytes;
-}
+using exs::test::pattern;
 
 struct PairOptions {
   Settings client;
@@ -40,7 +35,7 @@ struct LinkPair {
         client_port(options.client, options.as_engine),
         server_port(options.server, options.as_engine) {
     Result<std::unique_ptr<PortListener>> made =
-        server_port.port->connector()->listen(listening.socket.get(), {16, 5'000'000'000}, kListenerToken);
+        server_port->connector()->listen(listening.socket.get(), {16, 5'000'000'000}, kListenerToken);
     require(made.has_value(), "listen");
     listener = std::move(*made);
   }
@@ -48,7 +43,7 @@ struct LinkPair {
   // Joins `client` and `server`; `before_reply` runs while the server's reply has not left.
   template <typename BeforeReply>
   void join(BeforeReply before_reply) {
-    Result<std::unique_ptr<Link>> connected = client_port.port->connector()->connect(
+    Result<std::unique_ptr<Link>> connected = client_port->connector()->connect(
         client_socket.get(), listening.as_sockaddr(), sizeof listening.address, {bytes_of("hello"), depths},
         kClientToken);
     require(connected.has_value(), "connect");
@@ -57,7 +52,7 @@ struct LinkPair {
     std::unique_ptr<ConnectionRequest> request = listener->next_request();
     require(request != nullptr, "next_request");
     server_socket = Socket(request->release_descriptor());
-    Result<std::unique_ptr<Link>> accepted = server_port.port->connector()->accept(
+    Result<std::unique_ptr<Link>> accepted = server_port->connector()->accept(
         std::move(request), server_socket.get(), {bytes_of("welcome"), depths}, kServerToken);
     require(accepted.has_value(), "accept");
     server = std::move(*accepted);
@@ -81,7 +76,7 @@ struct LinkPair {
     client_gets(CompletionKind::kSend);
   }
 
-  std::span<PortDriver* const> both() { return drivers_; }
+  DrivenPorts both() { return {&client_port, &server_port}; }
 
   LinkDepths depths;
   ListeningSocket listening;
@@ -92,9 +87,6 @@ struct LinkPair {
   std::unique_ptr<PortListener> listener;
   std::unique_ptr<Link> client;
   std::unique_ptr<Link> server;
-
- private:
-  PortDriver* drivers_[2] = {&client_port, &server_port};
 };
 
 }  // namespace exs::iwarp::test

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(request_cut_off_is_forgotten) {
   write_all(peer, std::span(request).first(19));
   ::shutdown(peer.get(), SHUT_WR);
   BOOST_TEST(is_hung_up_on(served.driver, peer));
-  BOOST_TEST(served.driver.port->next_deadline_ns() == kNoDeadline);
+  BOOST_TEST(served.driver->next_deadline_ns() == kNoDeadline);
 }
 
 BOOST_AUTO_TEST_CASE(silent_and_half_done_peers_are_dropped_at_the_deadline) {
@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(silent_and_half_done_peers_are_dropped_at_the_deadline) {
   const Bytes request = mpa_request();
   write_all(half, std::span(request).first(10));
   const std::uint64_t deadline_ns = kStartNs + 5'000'000'000;
-  PortDriver* const drivers[] = {&served.driver};
-  drive_until(drivers, [&] { return served.driver.port->next_deadline_ns() == deadline_ns; });
+  const DrivenPorts drivers = {&served.driver};
+  drive_until(drivers, [&] { return served.driver->next_deadline_ns() == deadline_ns; });
   served.driver.turn();
   served.driver.now_ns = deadline_ns - 1;
   served.driver.turn();
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(silent_and_half_done_peers_are_dropped_at_the_deadline) {
   served.driver.now_ns = deadline_ns;
   BOOST_TEST(is_hung_up_on(served.driver, silent));
   BOOST_TEST(is_hung_up_on(served.driver, half));
-  BOOST_TEST(served.driver.port->next_deadline_ns() == kNoDeadline);
+  BOOST_TEST(served.driver->next_deadline_ns() == kNoDeadline);
 }
 
 BOOST_AUTO_TEST_CASE(markers_are_refused_by_a_reply) {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(backlog_bounds_what_is_taken_in) {
       await(served.driver, CompletionKind::kRequest, kListenerToken);
       // Expect: with two waiting, the port has nothing to do and wakes nobody.
       served.driver.turn();
-      pollfd wait{served.driver.port->wait_fd(), POLLIN, 0};
+      pollfd wait{served.driver->wait_fd(), POLLIN, 0};
       BOOST_TEST(::poll(&wait, 1, 0) == 0);
       BOOST_TEST(!served.driver.take(CompletionKind::kRequest, kListenerToken));
       served.driver.seen.push_front({CompletionKind::kRequest, {}, 0, kListenerToken, 0});
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(nobody_listens) {
   gone.socket.close();
   const Socket socket = tcp_socket();
   Result<std::unique_ptr<Link>> link =
-      driver.port->connector()->connect(socket.get(), gone.as_sockaddr(), sizeof gone.address, {}, 7);
+      driver->connector()->connect(socket.get(), gone.as_sockaddr(), sizeof gone.address, {}, 7);
   BOOST_REQUIRE(link.has_value());
   BOOST_TEST(await(driver, CompletionKind::kDisconnected, 7).status.error() == ECONNREFUSED);
 }
@@ -292,8 +292,8 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_at_once) {
   const Socket socket = tcp_socket();
   const std::vector<std::byte> too_long(249);
   const auto attempt = [&](int descriptor, const ConnectParameters& parameters) {
-    const auto link = driver.port->connector()->connect(descriptor, listening.as_sockaddr(),
-                                                        sizeof listening.address, parameters, 7);
+    const auto link = driver->connector()->connect(descriptor, listening.as_sockaddr(),
+                                                   sizeof listening.address, parameters, 7);
     return link ? 0 : link.error().error();
   };
   BOOST_TEST(attempt(socket.get(), {too_long, {}}) == EMSGSIZE);

@@ -38,10 +38,8 @@ struct Initiator : AskedRawPeer {
     std::byte next;
     return ::recv(peer.get(), &next, 1, MSG_DONTWAIT | MSG_PEEK) == -1 && errno == EAGAIN;
   }
-  [[nodiscard]] std::uint64_t deadline_ms() const {
-    return (driver.port->next_deadline_ns() - kStartNs) / kMs;
-  }
-  [[nodiscard]] bool waits_for_nothing() const { return driver.port->next_deadline_ns() == kNoDeadline; }
+  [[nodiscard]] std::uint64_t deadline_ms() const { return (driver->next_deadline_ns() - kStartNs) / kMs; }
+  [[nodiscard]] bool waits_for_nothing() const { return driver->next_deadline_ns() == kNoDeadline; }
 };
 
 std::string hex(std::string_view with_blanks) {
@@ -164,7 +162,7 @@ BOOST_AUTO_TEST_CASE(peers_that_are_exs_are_not_nudged) {
 BOOST_AUTO_TEST_CASE(responders_never_nudge) {
   ServedRawPeer served;
   served.join(mpa_request(), 27);
-  BOOST_TEST(served.driver.port->next_deadline_ns() == kNoDeadline);
+  BOOST_TEST(served.driver->next_deadline_ns() == kNoDeadline);
 }
 
 BOOST_AUTO_TEST_CASE(the_setting_turns_it_off) {
@@ -181,8 +179,8 @@ BOOST_AUTO_TEST_CASE(closed_links_are_forgotten) {
   std::unique_ptr<Link> links[3];
   Socket peers[3];
   for (std::size_t i = 0; i < 3; ++i) {
-    links[i] = *driver.port->connector()->connect(sockets[i].get(), listening.as_sockaddr(),
-                                                  sizeof listening.address, {{}, {16, 16, 16, 16}}, i);
+    links[i] = *driver->connector()->connect(sockets[i].get(), listening.as_sockaddr(),
+                                             sizeof listening.address, {{}, {16, 16, 16, 16}}, i);
     peers[i] = accept_from(listening);
     read_from(driver, peers[i], 28);
     write_all(peers[i], mpa_reply());
@@ -190,14 +188,14 @@ BOOST_AUTO_TEST_CASE(closed_links_are_forgotten) {
     driver.now_ns += kMs;
   }
   // Expect: the earliest of those that are left, until none is.
-  BOOST_TEST(driver.port->next_deadline_ns() == kStartNs + 30 * kMs);
+  BOOST_TEST(driver->next_deadline_ns() == kStartNs + 30 * kMs);
   links[0]->close();
-  BOOST_TEST(driver.port->next_deadline_ns() == kStartNs + 31 * kMs);
+  BOOST_TEST(driver->next_deadline_ns() == kStartNs + 31 * kMs);
   peers[2].close();
   await(driver, CompletionKind::kDisconnected, 2);
-  BOOST_TEST(driver.port->next_deadline_ns() == kStartNs + 31 * kMs);
+  BOOST_TEST(driver->next_deadline_ns() == kStartNs + 31 * kMs);
   links[1].reset();
-  BOOST_TEST(driver.port->next_deadline_ns() == kNoDeadline);
+  BOOST_TEST(driver->next_deadline_ns() == kNoDeadline);
 }
 
 BOOST_AUTO_TEST_CASE(a_responder_bears_nudges_at_any_time) {
@@ -222,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_responder_bears_nudges_at_any_time) {
     BOOST_TEST(read_from(served.driver, served.peer, 16 + 1000 + 4).size() == 1020U);
     write_all(served.peer, write_fpdu(window->key, 999, from_hex("ee")));
     nudge();
-    PortDriver* const drivers[] = {&served.driver};
+    const DrivenPorts drivers = {&served.driver};
     drive_until(drivers, [&] { return memory[999] == std::byte{0xee}; });
     BOOST_TEST(!served.driver.take(CompletionKind::kDisconnected, kServerToken).has_value());
     BOOST_TEST(served.link->post_send(bytes_of("on"), {}, 9).ok());

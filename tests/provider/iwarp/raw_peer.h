@@ -36,7 +36,7 @@ inline Bytes read_from(PortDriver& driver, const Socket& socket, std::size_t wan
     if (got > 0) bytes.insert(bytes.end(), room, room + got);
     if (bytes.size() == wanted || got == 0 || (got < 0 && errno != EAGAIN)) return bytes;
     if (got > 0) continue;
-    pollfd waits[] = {{driver.port->wait_fd(), POLLIN, 0}, {socket.get(), POLLIN, 0}};
+    pollfd waits[] = {{driver->wait_fd(), POLLIN, 0}, {socket.get(), POLLIN, 0}};
     require(::poll(waits, 2, kWaitLimitMs) > 0, "the port sends nothing");
   }
 }
@@ -46,15 +46,14 @@ inline bool is_hung_up_on(PortDriver& driver, const Socket& socket) {
 }
 
 inline Completion await(PortDriver& where, CompletionKind kind, std::uint64_t link) {
-  PortDriver* const drivers[] = {&where};
-  return await(std::span<PortDriver* const>(drivers), where, kind, link);
+  return await({&where}, where, kind, link);
 }
 
 // A listening port and a raw initiator.
 struct ServedRawPeer {
   explicit ServedRawPeer(const Settings& settings = {}, std::uint32_t backlog = 16) : driver(settings) {
     Result<std::unique_ptr<PortListener>> made =
-        driver.port->connector()->listen(listening.socket.get(), {backlog, 5'000'000'000}, kListenerToken);
+        driver->connector()->listen(listening.socket.get(), {backlog, 5'000'000'000}, kListenerToken);
     require(made.has_value(), "listen");
     listener = std::move(*made);
   }
@@ -66,7 +65,7 @@ struct ServedRawPeer {
   }
   void accept(std::unique_ptr<ConnectionRequest> answered, const LinkDepths& depths = {16, 16, 16, 16}) {
     socket = Socket(answered->release_descriptor());
-    Result<std::unique_ptr<Link>> accepted = driver.port->connector()->accept(
+    Result<std::unique_ptr<Link>> accepted = driver->connector()->accept(
         std::move(answered), socket.get(), {bytes_of("yes"), depths}, kServerToken);
     require(accepted.has_value(), "accept");
     link = std::move(*accepted);
@@ -91,8 +90,8 @@ struct AskedRawPeer {
   explicit AskedRawPeer(const Settings& settings = {}, std::size_t request_bytes = 20 + 4 + 4 + 2)
       : driver(settings) {
     Result<std::unique_ptr<Link>> connected =
-        driver.port->connector()->connect(socket.get(), listening.as_sockaddr(), sizeof listening.address,
-                                          {bytes_of("hi"), {16, 16, 16, 16}}, kClientToken);
+        driver->connector()->connect(socket.get(), listening.as_sockaddr(), sizeof listening.address,
+                                     {bytes_of("hi"), {16, 16, 16, 16}}, kClientToken);
     require(connected.has_value(), "connect");
     link = std::move(*connected);
     peer = accept_from(listening);

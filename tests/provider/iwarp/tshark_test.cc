@@ -65,16 +65,16 @@ class ScratchFolder {
 
 struct RelayedPair {
   explicit RelayedPair(const Settings& settings) : client_port(settings), server_port(settings) {
-    listener = *server_port.port->connector()->listen(listening.socket.get(), {16, 0}, kListenerToken);
-    client = *client_port.port->connector()->connect(client_socket.get(), relay.entry.as_sockaddr(),
-                                                     sizeof relay.entry.address,
-                                                     {bytes_of("capture"), depths}, kClientToken);
+    listener = *server_port->connector()->listen(listening.socket.get(), {16, 0}, kListenerToken);
+    client = *client_port->connector()->connect(client_socket.get(), relay.entry.as_sockaddr(),
+                                                sizeof relay.entry.address, {bytes_of("capture"), depths},
+                                                kClientToken);
     relay.join();
     until(server_port, CompletionKind::kRequest, kListenerToken);
     std::unique_ptr<ConnectionRequest> request = listener->next_request();
     server_socket = Socket(request->release_descriptor());
-    server = *server_port.port->connector()->accept(std::move(request), server_socket.get(), {{}, depths},
-                                                    kServerToken);
+    server = *server_port->connector()->accept(std::move(request), server_socket.get(), {{}, depths},
+                                               kServerToken);
     until(client_port, CompletionKind::kEstablished, kClientToken);
   }
 
@@ -86,8 +86,8 @@ struct RelayedPair {
       const bool moved = relay.pump();
       if (done()) return;
       if (moved) continue;
-      pollfd waits[] = {{client_port.port->wait_fd(), POLLIN, 0},
-                        {server_port.port->wait_fd(), POLLIN, 0},
+      pollfd waits[] = {{client_port->wait_fd(), POLLIN, 0},
+                        {server_port->wait_fd(), POLLIN, 0},
                         {relay.descriptor(0), POLLIN, 0},
                         {relay.descriptor(1), POLLIN, 0}};
       require(::poll(waits, 4, kWaitLimitMs) > 0, "nothing happened for a long time");

@@ -20,7 +20,7 @@ struct HostilePair {
   void join(std::uint64_t token, std::unique_ptr<Link>& joined, ChannelSlot& at) {
     TcpPair& tcp = sockets.emplace_back();
     Reason why;
-    auto pending = port.port->upgrade()->offer(why);
+    auto pending = port->upgrade()->offer(why);
     require(pending.has_value(), std::string("invite: ") + why.fact);
     const auto request = peer.join(pending->invitation, kMeetingToken);
     std::optional<Completion> met;
@@ -32,8 +32,7 @@ struct HostilePair {
     auto taken = request->take_slot();
     require(taken.has_value(), "take_slot");
     at = std::move(*taken);
-    auto made =
-        port.port->upgrade()->adopt(std::move(pending->pending), tcp.client.get(), {{}, depths}, token);
+    auto made = port->upgrade()->adopt(std::move(pending->pending), tcp.client.get(), {{}, depths}, token);
     require(made.has_value(), "adopt");
     joined = std::move(*made);
   }

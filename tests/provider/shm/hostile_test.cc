@@ -40,7 +40,7 @@ struct Fixture : HostilePair {
     // The port lives and makes new connections.
     Half other_peer;
     Reason why;
-    const auto pending = port.port->upgrade()->offer(why);
+    const auto pending = port->upgrade()->offer(why);
     BOOST_REQUIRE(pending.has_value());
     const auto request = other_peer.join(pending->invitation, kMeetingToken);
     std::optional<Completion> met;
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(claims_taken_and_nothing_sent) {
   // Expect: the read waits, nothing spins, and it ends with its link.
   pair.turns(20);
   BOOST_TEST(pair.port.history(kClientToken).empty());
-  BOOST_TEST(pair.port.port->arm());
-  pair.port.port->disarm();
+  BOOST_TEST(pair.port->arm());
+  pair.port->disarm();
   pair.link->close();
   pair.port.collect();
   BOOST_TEST(pair.port.history(kClientToken) == "r7:" + std::to_string(ECANCELED) + " ");
@@ -223,8 +223,8 @@ BOOST_AUTO_TEST_CASE(closings_that_never_come) {
   BOOST_REQUIRE(link->post_read(slice_of(sink), {4096, 100, 1}, 7).ok());
   turns(10);
   BOOST_TEST(port.history(kClientToken).empty());
-  BOOST_TEST(port.port->arm());
-  port.port->disarm();
+  BOOST_TEST(port->arm());
+  port->disarm();
 }
 
 // It says that it is in the middle of our memory, and stays there: closing does not wait for ever.

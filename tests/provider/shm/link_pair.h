@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cstring>
 #include <deque>
@@ -19,6 +18,8 @@
 #include "src/provider/shm/shm.h"
 #include "tests/provider/iwarp/sockets.h"
 #include "tests/provider/shm/halves.h"
+#include "tests/support/driven_port.h"
+#include "tests/support/pattern.h"
 
 namespace exs::shm::test {
 
@@ -32,101 +33,21 @@ inline std::span<const std::byte> text_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// Bytes that tell position and seed, so that a misplaced one shows.
-inline std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1) {
-  std::vector<std::byte> bytes(length);
-  for (std::size_t i = 0; i < length; ++i)
-    bytes[i] = static_cast<std::byte>((i * 31 + i / 251 + seed) & 0xFF);
-  return bytes;
-}
+using exs::test::pattern;
 
-// A port that the test turns, and its completions.
-class PortDriver {
+using exs::test::await;
+using exs::test::drive_until;
+using exs::test::DrivenPorts;
+
+// A port that the test drives, by the machine's clock and what the test adds to it.
+class PortDriver : public exs::test::DrivenPort {
  public:
-  explicit PortDriver(const Settings& settings = {}) : provider(make_shm_provider(settings)) {
-    Reason why_not;
-    Result<std::unique_ptr<Port>> opened = provider->open_port(why_not);
-    require(opened.has_value(), "open_port");
-    port = std::move(*opened);
+  explicit PortDriver(const Settings& settings = {}) : DrivenPort(make_shm_provider(settings)) {
+    clock = [this] { return monotonic_ns() + ahead_ns; };
   }
 
-  // The machine's clock, and what the test adds to it.
-  [[nodiscard]] std::uint64_t now_ns() const {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec) +
-           ahead_ns;
-  }
-  void turn() {
-    port->flush();
-    port->progress(now_ns());
-    collect();
-  }
-  void collect() {
-    Completion batch[7];  // odd and small: poll() must cope with any room
-    while (const std::size_t count = port->poll(batch)) seen.insert(seen.end(), batch, batch + count);
-  }
-  std::optional<Completion> take(CompletionKind kind, std::uint64_t link) {
-    for (auto it = seen.begin(); it != seen.end(); ++it) {
-      if (it->kind != kind || it->link != link) continue;
-      const Completion found = *it;
-      seen.erase(it);
-      return found;
-    }
-    return std::nullopt;
-  }
-  // The completions of one link so far, in order.
-  [[nodiscard]] std::string history(std::uint64_t link) const {
-    std::string text;
-    for (const Completion& completion : seen) {
-      if (completion.link != link) continue;
-      text += "SRrWEDQwM"[static_cast<int>(completion.kind)];
-      text += std::to_string(completion.token) + ":" + std::to_string(completion.status.error()) + " ";
-    }
-    return text;
-  }
-
-  std::unique_ptr<Provider> provider;
-  std::unique_ptr<Port> port;
   std::uint64_t ahead_ns = 0;
-  std::deque<Completion> seen;
 };
-
-// Turns all drivers until `done()`; sleeps, armed, while there is nothing to do. Throws when nothing happens
-// for long.
-template <typename Done>
-void drive_until(std::span<PortDriver* const> drivers, Done done) {
-  for (;;) {
-    for (PortDriver* driver : drivers) driver->turn();
-    if (done()) return;
-    bool quiet = true;
-    std::vector<pollfd> waits;
-    std::uint64_t wait_ns = std::uint64_t{iwarp::test::kWaitLimitMs} * 1'000'000;
-    for (PortDriver* driver : drivers) {
-      quiet = driver->port->arm() && quiet;
-      waits.push_back({driver->port->wait_fd(), POLLIN, 0});
-      const std::uint64_t due_ns = driver->port->next_deadline_ns();
-      const std::uint64_t now_ns = driver->now_ns();
-      wait_ns = std::min(wait_ns, due_ns > now_ns ? due_ns - now_ns : 0);
-    }
-    const bool final = wait_ns == std::uint64_t{iwarp::test::kWaitLimitMs} * 1'000'000;
-    if (quiet) {
-      const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(wait_ns / 1'000'000));
-      require(ready > 0 || !final, "nothing happened for a long time");
-    }
-    for (PortDriver* driver : drivers) driver->port->disarm();
-  }
-}
-
-inline Completion await(std::span<PortDriver* const> drivers, PortDriver& where, CompletionKind kind,
-                        std::uint64_t link) {
-  std::optional<Completion> found;
-  drive_until(drivers, [&] {
-    found = where.take(kind, link);
-    return found.has_value();
-  });
-  return *found;
-}
 
 // Two ends of a TCP connection.
 struct TcpPair {
@@ -196,10 +117,10 @@ struct LinkPair {
   // The server's link first, then the client's.
   void join_server() {
     Reason why;
-    auto offered = client_port.port->upgrade()->offer(why);
+    auto offered = client_port->upgrade()->offer(why);
     require(offered.has_value(), std::string("offer: ") + why.fact);
     offer = std::move(*offered);
-    auto upgrade = server_port.port->upgrade()->begin(offer.invitation, kMeetingToken);
+    auto upgrade = server_port->upgrade()->begin(offer.invitation, kMeetingToken);
     require(upgrade.has_value(), "begin");
     require(await(both(), server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok(), "ready");
     server = adopt(server_port, std::move(*upgrade), tcp.server, "hello", kServerToken);
@@ -211,13 +132,13 @@ struct LinkPair {
     join_server();
     join_client();
     // Expect: the server's link hears the client's greeting.
-    client_port.port->flush();
+    client_port->flush();
     server_port.turn();
   }
 
   Completion client_gets(CompletionKind kind) { return await(both(), client_port, kind, kClientToken); }
   Completion server_gets(CompletionKind kind) { return await(both(), server_port, kind, kServerToken); }
-  std::span<PortDriver* const> both() { return drivers_; }
+  DrivenPorts both() { return {&client_port, &server_port}; }
 
   LinkDepths depths;
   PortDriver client_port;
@@ -231,12 +152,10 @@ struct LinkPair {
   std::unique_ptr<Link> adopt(PortDriver& driver, std::unique_ptr<PendingUpgrade> upgrade,
                               const Socket& socket, std::string_view words, std::uint64_t token) {
     auto link =
-        driver.port->upgrade()->adopt(std::move(upgrade), socket.get(), {text_bytes(words), depths}, token);
+        driver->upgrade()->adopt(std::move(upgrade), socket.get(), {text_bytes(words), depths}, token);
     require(link.has_value(), "adopt");
     return std::move(*link);
   }
-
-  PortDriver* drivers_[2] = {&client_port, &server_port};
 };
 
 }  // namespace exs::shm::test

@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(end_of_the_peer_s_port) {
   post_three(*pair.client, room);
   // As of a process that dies: nothing is said, descriptors close.
   pair.server.reset();
-  pair.server_port.port.reset();
+  pair.server_port.destroy_port();
   pair.tcp.server.close();
-  PortDriver* const client[] = {&pair.client_port};
+  const DrivenPorts client = {&pair.client_port};
   drive_until(client, [&] { return !pair.client_port.seen.empty(); });
   BOOST_TEST(pair.client_port.history(kClientToken) == two_receives(ECONNRESET, 0));
 }
@@ -225,15 +225,15 @@ BOOST_AUTO_TEST_CASE(many_links_share_a_channel) {
   // A second link between the same two ports.
   TcpPair tcp;
   Reason why;
-  auto offer = first.client_port.port->upgrade()->offer(why);
+  auto offer = first.client_port->upgrade()->offer(why);
   BOOST_REQUIRE(offer.has_value());
-  auto request = first.server_port.port->upgrade()->begin(offer->invitation, kMeetingToken);
+  auto request = first.server_port->upgrade()->begin(offer->invitation, kMeetingToken);
   BOOST_REQUIRE(
       await(first.both(), first.server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok());
   auto server =
-      first.server_port.port->upgrade()->adopt(std::move(*request), tcp.server.get(), {{}, first.depths}, 12);
-  auto client = first.client_port.port->upgrade()->adopt(std::move(offer->pending), tcp.client.get(),
-                                                         {{}, first.depths}, 11);
+      first.server_port->upgrade()->adopt(std::move(*request), tcp.server.get(), {{}, first.depths}, 12);
+  auto client = first.client_port->upgrade()->adopt(std::move(offer->pending), tcp.client.get(),
+                                                    {{}, first.depths}, 11);
   BOOST_REQUIRE(server.has_value() && client.has_value());
   std::byte rooms[2][8];
   BOOST_REQUIRE(first.server->post_recv(slice_of(rooms[0]), 1).ok());
@@ -253,8 +253,8 @@ BOOST_AUTO_TEST_CASE(many_links_share_a_channel) {
 
 BOOST_AUTO_TEST_CASE(this_port_makes_no_connections_of_its_own) {
   PortDriver driver;
-  BOOST_TEST(driver.port->connector() == nullptr);
-  BOOST_TEST(driver.port->single_issuer() == nullptr);
+  BOOST_TEST(driver->connector() == nullptr);
+  BOOST_TEST(driver->single_issuer() == nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

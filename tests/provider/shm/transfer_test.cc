@@ -34,8 +34,8 @@ PairOptions options_of(const Variant& chosen) {
 struct Run : LinkPair {
   explicit Run(int number)
       : LinkPair(options_of(variant(number))),
-        source(*server_port.provider, kMemoryBytes, variant(number).shared),
-        target(*server_port.provider, kMemoryBytes, variant(number).shared) {
+        source(server_port.provider(), kMemoryBytes, variant(number).shared),
+        target(server_port.provider(), kMemoryBytes, variant(number).shared) {
     join();
     source.fill(pattern(kMemoryBytes));
   }
@@ -63,7 +63,7 @@ BOOST_DATA_TEST_CASE(reads_and_writes_do_not_need_the_owner, data::xrange(2), nu
   const RemoteSlice readable = run.window(run.source, Access::kRemoteRead);
   const RemoteSlice writable = run.window(run.target, Access::kRemoteWrite);
   // It sleeps, and nobody wakes it.
-  while (!run.server_port.port->arm()) run.server_port.turn();
+  while (!run.server_port->arm()) run.server_port.turn();
   std::vector<std::byte> sink(kMemoryBytes);
   BOOST_REQUIRE(run.client->post_read(slice_of(sink), readable, 1).ok());
   BOOST_REQUIRE(run.client->post_write(slice_of(sink), writable, 2).ok());
@@ -183,15 +183,15 @@ BOOST_AUTO_TEST_CASE(links_share_what_a_channel_has) {
   const Result<RemoteSlice> window = pair.server->expose(slice_of(source), Access::kRemoteRead);
   TcpPair tcp;
   Reason why;
-  auto offer = pair.client_port.port->upgrade()->offer(why);
+  auto offer = pair.client_port->upgrade()->offer(why);
   BOOST_REQUIRE(offer.has_value());
-  auto request = pair.server_port.port->upgrade()->begin(offer->invitation, kMeetingToken);
+  auto request = pair.server_port->upgrade()->begin(offer->invitation, kMeetingToken);
   BOOST_REQUIRE(
       await(pair.both(), pair.server_port, CompletionKind::kUpgradeReady, kMeetingToken).status.ok());
   auto server =
-      pair.server_port.port->upgrade()->adopt(std::move(*request), tcp.server.get(), {{}, pair.depths}, 12);
-  auto client = pair.client_port.port->upgrade()->adopt(std::move(offer->pending), tcp.client.get(),
-                                                        {{}, pair.depths}, 11);
+      pair.server_port->upgrade()->adopt(std::move(*request), tcp.server.get(), {{}, pair.depths}, 12);
+  auto client =
+      pair.client_port->upgrade()->adopt(std::move(offer->pending), tcp.client.get(), {{}, pair.depths}, 11);
   BOOST_REQUIRE(server.has_value() && client.has_value());
   const Result<RemoteSlice> other = (*server)->expose(slice_of(source), Access::kRemoteRead);
   BOOST_REQUIRE(window.has_value() && other.has_value());
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_region_that_is_gone_is_not_named_to_peers) {
   pair.join();
   std::vector<std::byte> sink(1000);
   for (int round = 0; round < 3; ++round) {
-    Memory memory(*pair.server_port.provider, 100'000, true);
+    Memory memory(pair.server_port.provider(), 100'000, true);
     memory.fill(pattern(100'000, static_cast<unsigned>(round)));
     const Result<RemoteSlice> window = pair.server->expose(memory.slice(500, 1000), Access::kRemoteRead);
     BOOST_REQUIRE(window.has_value());
@@ -224,8 +224,8 @@ BOOST_AUTO_TEST_CASE(a_region_that_is_gone_is_not_named_to_peers) {
   }
   // Expect: the port hears of it although nobody calls it.
   drive_until(pair.both(), [] { return true; });
-  pair.server_port.port->arm();
-  pair.server_port.port->disarm();
+  pair.server_port->arm();
+  pair.server_port->disarm();
   pair.server_port.turn();
 }
 
