@@ -1,5 +1,4 @@
-// Two links of the provider under test, joined, and the memory that they may use. EXS_PROVIDER names the provider
-// (meeting.h), or "fake": the links in memory that the protocol is tested on.
+// Two links of the provider under test, joined, and the memory that they may use.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 #include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
-#include "tests/contract/meeting.h"
+#include "tests/contract/instance.h"
 #include "tests/support/pattern.h"
 
 namespace exs::contract {

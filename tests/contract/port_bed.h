@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "src/provider/provider.h"
-#include "tests/contract/meeting.h"
+#include "tests/contract/instance.h"
 
 namespace exs::contract {
 

@@ -32,7 +32,8 @@ BOOST_AUTO_TEST_CASE(each_end_hears_the_others_data) {
   BOOST_TEST(text_of(client->private_data()) == "hello of the server");
   sockaddr_storage ours{}, peers{};
   BOOST_TEST(client->addresses(ours, peers));
-  BOOST_TEST(reinterpret_cast<sockaddr_in&>(peers).sin_port == listening_socket.address().sin_port);
+  BOOST_TEST(reinterpret_cast<sockaddr_in&>(peers).sin_port ==
+             reinterpret_cast<const sockaddr_in*>(meeting.address())->sin_port);
   BOOST_TEST(reinterpret_cast<sockaddr_in&>(peers).sin_addr.s_addr == device_address().sin_addr.s_addr);
 }
 
@@ -56,8 +57,8 @@ BOOST_AUTO_TEST_CASE(messages_there_and_back) {
 }
 
 BOOST_AUTO_TEST_CASE(a_read_and_a_write_through_windows) {
-  Registered theirs(*provider, 1 << 20, 3);
-  Registered ours(*provider, 1 << 20, 9);
+  Registered theirs(provider, 1 << 20, 3);
+  Registered ours(provider, 1 << 20, 9);
   const auto readable = server->expose(theirs.all(), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
   BOOST_TEST(client->post_read(ours.all(), *readable, 21).ok());
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_read_and_a_write_through_windows) {
   BOOST_TEST(server->withdraw(readable->key).ok());
   BOOST_TEST(server->withdraw(readable->key).error() == EINVAL);
 
-  Registered source(*provider, 5000, 17);
+  Registered source(provider, 5000, 17);
   const auto writable = server->expose(theirs.slice(100, 5000), Access::kRemoteWrite);
   BOOST_REQUIRE(writable.has_value());
   BOOST_TEST(client->post_write(source.all(), *writable, 22).ok());
@@ -79,8 +80,8 @@ BOOST_AUTO_TEST_CASE(a_read_and_a_write_through_windows) {
 }
 
 BOOST_AUTO_TEST_CASE(more_posts_than_the_send_queue_holds) {
-  Registered theirs(*provider, 64 * 1024, 3);
-  Registered ours(*provider, 64 * 1024, 9);
+  Registered theirs(provider, 64 * 1024, 3);
+  Registered ours(provider, 64 * 1024, 9);
   const auto readable = server->expose(theirs.all(), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
   constexpr std::uint64_t kReads = 300;
@@ -97,8 +98,8 @@ BOOST_AUTO_TEST_CASE(more_posts_than_the_send_queue_holds) {
 }
 
 BOOST_AUTO_TEST_CASE(beyond_the_window_the_link_ends) {
-  Registered theirs(*provider, 8192, 3);
-  Registered ours(*provider, 8192, 9);
+  Registered theirs(provider, 8192, 3);
+  Registered ours(provider, 8192, 9);
   const auto readable = server->expose(theirs.slice(0, 4096), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
   BOOST_TEST(client->post_read(ours.all(), {readable->address, 8192, readable->key}, 5).ok());
@@ -108,8 +109,8 @@ BOOST_AUTO_TEST_CASE(beyond_the_window_the_link_ends) {
 }
 
 BOOST_AUTO_TEST_CASE(a_withdrawn_window_is_shut) {
-  Registered theirs(*provider, 4096, 3);
-  Registered ours(*provider, 4096, 9);
+  Registered theirs(provider, 4096, 3);
+  Registered ours(provider, 4096, 9);
   const auto readable = server->expose(theirs.all(), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
   BOOST_TEST(server->withdraw(readable->key).ok());
@@ -145,29 +146,29 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(set_up, DevicePair)
 
 BOOST_AUTO_TEST_CASE(nobody_listens) {
-  connect(bytes_of("x"));
+  connect("x");
   BOOST_TEST(await(near, CompletionKind::kDisconnected, kClientToken).status.error() == ECONNREFUSED);
   BOOST_TEST((client->why_not().code == ReasonCode::kPeerLacks));
 }
 
 BOOST_AUTO_TEST_CASE(rejected_with_data) {
-  listen();
-  connect(bytes_of("x"));
-  await_request()->reject(bytes_of("no thanks"));
+  meeting.listen();
+  connect("x");
+  meeting.await_request()->reject(bytes_of("no thanks"));
   BOOST_TEST(await(near, CompletionKind::kDisconnected, kClientToken).status.error() == ECONNREFUSED);
   BOOST_TEST((client->why_not().code == ReasonCode::kNone));
   BOOST_TEST(text_of(client->private_data()) == "no thanks");
 }
 
 BOOST_AUTO_TEST_CASE(a_request_whose_peer_has_gone) {
-  listen();
-  connect(bytes_of("x"));
-  auto request = await_request();
+  meeting.listen();
+  connect("x");
+  auto request = meeting.await_request();
   client.reset();
   // A peer that gave up may say nothing: then it shows when the request is accepted, at once or after.
   placeholder = UniqueFd(request->release_descriptor());
-  auto made = far.port->connector()->accept(std::move(request), placeholder.get(),
-                                            {bytes_of("y"), {16, 16, 8, 8, 1024}}, kServerToken);
+  auto made = far->connector()->accept(std::move(request), placeholder.get(),
+                                       {bytes_of("y"), {16, 16, 8, 8, 1024}}, kServerToken);
   if (!made) {
     BOOST_TEST(made.error().error() == ECONNRESET);
   } else {
@@ -177,10 +178,10 @@ BOOST_AUTO_TEST_CASE(a_request_whose_peer_has_gone) {
 }
 
 BOOST_AUTO_TEST_CASE(many_connections_one_after_the_other) {
-  listen();
+  meeting.listen();
   for (int i = 0; i < 20; ++i) {
-    connect(bytes_of("x"));
-    accept(await_request(), bytes_of("y"));
+    connect("x");
+    accept(meeting.await_request(), "y");
     BOOST_TEST(await(near, CompletionKind::kEstablished, kClientToken).status.ok());
     BOOST_TEST(await(far, CompletionKind::kEstablished, kServerToken).status.ok());
     client.reset();

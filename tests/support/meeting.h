@@ -1,5 +1,4 @@
-// Two ports of the provider under test, and how they come to have links. EXS_PROVIDER names the provider: "iwarp",
-// "shm" or "verbs". Which way they take follows from the roles that the ports have.
+// How two ports of a provider come to have links. Which way they take follows from the roles that they have.
 #pragma once
 
 #include <netinet/in.h>
@@ -16,23 +15,7 @@
 #include "src/provider/upgrade.h"
 #include "tests/support/driven_port.h"
 
-namespace exs::contract {
-
-using test::await;
-using test::drive_until;
-using test::DrivenPort;
-using test::kHangLimitMs;
-using test::require;
-
-std::string_view provider_under_test();
-// What the provider can be set to, beside what the environment says. A test of links runs once with each.
-int variants();
-// Lives as long as the process, as providers do. One for each variant.
-Provider& provider_of(int variant);
-
-inline std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
+namespace exs::test {
 
 // A link with its socket, which outlives it.
 struct SocketAndLink {
@@ -65,8 +48,9 @@ class Meeting {
   SocketAndLink connect(const LinkDepths& depths, std::uint64_t token, std::string_view words = "hello");
   std::unique_ptr<ConnectionRequest> await_request();
   SocketAndLink accept(DrivenPort& at, std::unique_ptr<ConnectionRequest> request, const LinkDepths& depths,
-                       std::uint64_t token);
+                       std::uint64_t token, std::string_view words = "welcome");
   [[nodiscard]] PortListener& listener() { return *port_listener_; }
+  // Of a device where there must be one: EXS_TEST_ADDRESS.
   [[nodiscard]] const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
   [[nodiscard]] const UniqueFd& listening() const { return listening_; }
 
@@ -89,4 +73,4 @@ class Meeting {
   std::unique_ptr<PortListener> port_listener_;
 };
 
-}  // namespace exs::contract
+}  // namespace exs::test

@@ -1,31 +1,29 @@
-#include "tests/contract/meeting.h"
+#include "tests/support/meeting.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <utility>
 
-#include "src/provider/iwarp/settings.h"
-#include "src/provider/shm/settings.h"
-#include "src/provider/shm/shm.h"
-#include "src/provider/verbs/verbs.h"
-
-namespace exs::contract {
+namespace exs::test {
 namespace {
 
-constexpr std::uint32_t kSegmentPayload = 1436;
 constexpr int kBacklog = 8;
 
-sockaddr_in loopback_or_device() {
+sockaddr_in address_for(const Provider& provider) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  const char* const device = std::getenv("EXS_TEST_ADDRESS");
-  const bool by_device = provider_under_test() == "verbs" && device != nullptr;
-  require(::inet_pton(AF_INET, by_device ? device : "127.0.0.1", &address.sin_addr) == 1, "an address");
+  const bool by_device = provider.id() == ProviderId::kVerbs;
+  const char* const text = by_device ? std::getenv("EXS_TEST_ADDRESS") : "127.0.0.1";
+  require(text != nullptr && ::inet_pton(AF_INET, text, &address.sin_addr) == 1,
+          "EXS_TEST_ADDRESS names the address of an RDMA device");
   return address;
+}
+
+std::span<const std::byte> bytes_in(std::string_view words) {
+  return std::as_bytes(std::span(words));
 }
 
 UniqueFd tcp_socket() {
@@ -40,43 +38,13 @@ auto the(Made made, const char* how) {
   return std::move(*made);
 }
 
-std::unique_ptr<Provider> make_provider(int variant) {
-  const std::string_view name = provider_under_test();
-  if (name == "iwarp") {
-    iwarp::Settings settings = iwarp::settings_from_environment();
-    settings.want_crc = (variant & 1) != 0;
-    if ((variant & 2) != 0) settings.payload_max = kSegmentPayload;  // as strangers cut
-    return iwarp::make_iwarp_provider(settings);
-  }
-  if (name == "shm") return shm::make_shm_provider(shm::settings_from_environment());
-  require(name == "verbs", "EXS_PROVIDER is iwarp, shm or verbs");
-  return verbs::make_verbs_provider();
-}
-
 }  // namespace
-
-std::string_view provider_under_test() {
-  const char* const name = std::getenv("EXS_PROVIDER");
-  return name != nullptr ? name : "fake";
-}
-
-int variants() {
-  const std::string_view name = provider_under_test();
-  return name == "iwarp" ? 4 : name == "shm" ? 2 : 1;
-}
-
-Provider& provider_of(int variant) {
-  static auto* const made = new std::map<int, std::unique_ptr<Provider>>;
-  std::unique_ptr<Provider>& provider = (*made)[variant];
-  if (!provider) provider = make_provider(variant);
-  return *provider;
-}
 
 Meeting::Meeting(Provider& provider, DrivenPort& client, DrivenPort& server)
     : provider_(provider), client_(client), server_(server), listening_(tcp_socket()) {
   const int yes = 1;
   ::setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  address_ = loopback_or_device();
+  address_ = address_for(provider);
   require(::bind(listening_.get(), address(), sizeof address_) == 0, "bind");
   socklen_t length = sizeof address_;
   ::getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address_), &length);
@@ -112,7 +80,7 @@ void Meeting::stop_listening() {
 SocketAndLink Meeting::connect(const LinkDepths& depths, std::uint64_t token, std::string_view words) {
   SocketAndLink made{tcp_socket(), nullptr};
   made.link = the(client_->connector()->connect(made.socket.get(), address(), sizeof address_,
-                                                {bytes_of(words), depths}, token),
+                                                {bytes_in(words), depths}, token),
                   "Connector::connect");
   return made;
 }
@@ -125,11 +93,11 @@ std::unique_ptr<ConnectionRequest> Meeting::await_request() {
 }
 
 SocketAndLink Meeting::accept(DrivenPort& at, std::unique_ptr<ConnectionRequest> request,
-                              const LinkDepths& depths, std::uint64_t token) {
+                              const LinkDepths& depths, std::uint64_t token, std::string_view words) {
   SocketAndLink made{UniqueFd(request->release_descriptor()), nullptr};
-  made.link = the(
-      at->connector()->accept(std::move(request), made.socket.get(), {bytes_of("welcome"), depths}, token),
-      "Connector::accept");
+  made.link =
+      the(at->connector()->accept(std::move(request), made.socket.get(), {bytes_in(words), depths}, token),
+          "Connector::accept");
   return made;
 }
 
@@ -170,14 +138,14 @@ Connection Meeting::join_by_upgrade(const LinkDepths& depths, std::uint64_t clie
   require(await({&client_, &server_}, server_, CompletionKind::kUpgradeReady, kUpgradeToken).status.ok(),
           "upgrade ready");
   made.server.link = the(server_->upgrade()->adopt(std::move(begun), made.server.socket.get(),
-                                                   {bytes_of("hello"), depths}, server_token),
+                                                   {bytes_in("hello"), depths}, server_token),
                          "adopt");
   made.client.link = the(client_->upgrade()->adopt(std::move(offered->pending), made.client.socket.get(),
-                                                   {bytes_of("welcome"), depths}, client_token),
+                                                   {bytes_in("welcome"), depths}, client_token),
                          "adopt");
   client_.turn();
   server_.turn();
   return made;
 }
 
-}  // namespace exs::contract
+}  // namespace exs::test
