@@ -2,7 +2,7 @@
 // windows.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/provider/iwarp/raw_peer.h"
+#include "tests/provider/iwarp/byte_peer.h"
 
 using namespace exs;
 using namespace exs::iwarp;
@@ -39,7 +39,7 @@ bool is_quiet(PortDriver& driver) {
 BOOST_AUTO_TEST_SUITE(ending_test)
 
 BOOST_AUTO_TEST_CASE(orderly_end_of_the_peer) {
-  AskedRawPeer asked;
+  AskedBytePeer asked;
   asked.join(mpa_reply());
   std::byte room[12];
   post_three(*asked.link, room);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(orderly_end_of_the_peer) {
 BOOST_AUTO_TEST_CASE(end_inside_an_fpdu_is_a_reset) {
   const Bytes message = send_fpdu(1, from_hex("0102"));
   for (std::size_t at = 1; at < message.size(); at += 5) {
-    AskedRawPeer asked;
+    AskedBytePeer asked;
     asked.join(mpa_reply());
     std::byte room[12];
     post_three(*asked.link, room);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(end_inside_an_fpdu_is_a_reset) {
 }
 
 BOOST_AUTO_TEST_CASE(reset_of_the_peer) {
-  AskedRawPeer asked;
+  AskedBytePeer asked;
   asked.join(mpa_reply());
   std::byte room[12];
   post_three(*asked.link, room);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(reset_of_the_peer) {
 }
 
 BOOST_AUTO_TEST_CASE(terminate_of_the_peer) {
-  AskedRawPeer asked;
+  AskedBytePeer asked;
   asked.join(mpa_reply());
   std::byte room[12];
   post_three(*asked.link, room);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(terminate_of_the_peer) {
 
 BOOST_AUTO_TEST_CASE(fault_of_the_peer_is_answered_by_a_terminate) {
   for (const bool crc : {false, true}) {
-    AskedRawPeer asked;
+    AskedBytePeer asked;
     asked.join(mpa_reply(crc ? 0x50 : 0x10));
     std::byte room[12];
     post_three(*asked.link, room);
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(window_being_read_or_written_cannot_be_withdrawn) {
 }
 
 BOOST_AUTO_TEST_CASE(window_in_the_middle_of_a_write_cannot_be_withdrawn) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   served.join(mpa_request(), 27);
   std::vector<std::byte> memory(100);
   const Result<RemoteSlice> window = served.link->expose(slice_of(memory), Access::kRemoteWrite);

@@ -1,7 +1,7 @@
 // MPA set-up in both roles against a peer played by hand.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/provider/iwarp/raw_peer.h"
+#include "tests/provider/iwarp/byte_peer.h"
 
 using namespace exs;
 using namespace exs::iwarp;
@@ -22,7 +22,7 @@ std::string reply_hex(unsigned flags, unsigned revision, std::string_view data) 
 BOOST_AUTO_TEST_SUITE(mpa_test)
 
 BOOST_AUTO_TEST_CASE(foreign_request_is_answered_without_our_mark) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   std::unique_ptr<ConnectionRequest> request =
       served.request(mpa_request(0x10, 2, from_hex("00040006 6162")));
   BOOST_TEST(text_of(request->private_data()) == "ab");
@@ -33,14 +33,14 @@ BOOST_AUTO_TEST_CASE(foreign_request_is_answered_without_our_mark) {
 }
 
 BOOST_AUTO_TEST_CASE(exs_request_is_answered_with_our_mark) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   BOOST_TEST(to_hex(served.join(mpa_request(0x10, 2, from_hex("00080008 45585357 6162")), 31)) ==
              reply_hex(0x10, 2, "00100008 45585357 796573"));
   BOOST_TEST(text_of(served.link->private_data()) == "ab");
 }
 
 BOOST_AUTO_TEST_CASE(revision_one_is_answered_with_revision_one) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   BOOST_TEST(to_hex(served.join(mpa_request(0x00, 1, from_hex("6162")), 23)) == reply_hex(0x00, 1, "796573"));
   BOOST_TEST(text_of(served.link->private_data()) == "ab");
 }
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(crc_is_used_when_either_side_wants_it) {
     for (const bool wanted : {false, true}) {
       Settings settings;
       settings.want_crc = wanted;
-      ServedRawPeer served(settings);
+      ServedBytePeer served(settings);
       const unsigned flags = 0x10 | (asked || wanted ? 0x40U : 0U);
       BOOST_TEST(to_hex(served.join(mpa_request(0x10 | (asked ? 0x40U : 0U)), 27)) ==
                  reply_hex(flags, 2, "00100008 796573"));
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(crc_is_used_when_either_side_wants_it) {
 }
 
 BOOST_AUTO_TEST_CASE(request_in_single_bytes_is_complete_with_the_last) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   served.peer = connect_to(served.listening);
   for (const std::byte byte : mpa_request()) {
     BOOST_TEST(!served.driver.take(CompletionKind::kRequest, kListenerToken));
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(bad_requests_are_hung_up_on) {
       joined({mpa_request(), from_hex("000ec140")}),         // bytes pipelined behind it
       joined({mpa_request(0x10, 2, Bytes(256)), Bytes(1)}),  //
   };
-  ServedRawPeer served;
+  ServedBytePeer served;
   for (const Bytes& request : bad) {
     const Socket peer = connect_to(served.listening);
     write_all(peer, request);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(bad_requests_are_hung_up_on) {
 }
 
 BOOST_AUTO_TEST_CASE(request_cut_off_is_forgotten) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   Socket peer = connect_to(served.listening);
   const Bytes request = mpa_request();
   write_all(peer, std::span(request).first(19));
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(request_cut_off_is_forgotten) {
 }
 
 BOOST_AUTO_TEST_CASE(silent_and_half_done_peers_are_dropped_at_the_deadline) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   const Socket silent = connect_to(served.listening);
   const Socket half = connect_to(served.listening);
   const Bytes request = mpa_request();
@@ -134,14 +134,14 @@ BOOST_AUTO_TEST_CASE(silent_and_half_done_peers_are_dropped_at_the_deadline) {
 }
 
 BOOST_AUTO_TEST_CASE(markers_are_refused_by_a_reply) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   const Socket peer = connect_to(served.listening);
   write_all(peer, mpa_request(0x90));
   BOOST_TEST(to_hex(read_from(served.driver, peer, 100)) == reply_hex(0x30, 2, "00000000"));
 }
 
 BOOST_AUTO_TEST_CASE(rejections_carry_the_reason) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   std::unique_ptr<ConnectionRequest> request = served.request(mpa_request());
   request->reject(bytes_of("no"));
   BOOST_TEST(to_hex(read_from(served.driver, served.peer, 100)) == reply_hex(0x30, 2, "00000000 6e6f"));
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(rejections_carry_the_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(request_notices_that_its_peer_left) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   std::unique_ptr<ConnectionRequest> request = served.request(mpa_request());
   BOOST_TEST(!request->peer_is_gone());
   served.peer.close();
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(request_notices_that_its_peer_left) {
 }
 
 BOOST_AUTO_TEST_CASE(backlog_bounds_what_is_taken_in) {
-  ServedRawPeer served({}, 2);
+  ServedBytePeer served({}, 2);
   std::vector<Socket> peers;
   for (int i = 0; i < 4; ++i) {
     peers.push_back(connect_to(served.listening));
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(peer_to_peer_initiator_gets_one_signal_and_opens_us_with_it
   const Offer offers[] = {
       {"8008c008", "80108008 796573"}, {"80084008", "80104008 796573"}, {"c0080008", "00100008 796573"}};
   for (const Offer& offer : offers) {
-    ServedRawPeer served;
+    ServedBytePeer served;
     BOOST_TEST(to_hex(served.join(mpa_request(0x10, 2, from_hex(offer.request)), 27)) ==
                reply_hex(0x10, 2, offer.reply));
     BOOST_REQUIRE(served.link->post_send(bytes_of("x"), {}, 3).ok());
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(peer_to_peer_initiator_gets_one_signal_and_opens_us_with_it
 }
 
 BOOST_AUTO_TEST_CASE(our_request_and_a_foreign_reply) {
-  AskedRawPeer asked;
+  AskedBytePeer asked;
   BOOST_TEST(to_hex(asked.request) == to_hex(mpa_request(0x10, 2, from_hex("00100010 45585357 6869"))));
   BOOST_TEST(asked.link->private_data().empty());
   for (const std::byte byte : mpa_reply(0x50, 2, from_hex("00010001 6f6b"))) {
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(bad_replies_end_the_link) {
       {mpa_reply(0x30), ECONNREFUSED},
   };
   for (const Bad& bad : bads) {
-    AskedRawPeer asked;
+    AskedBytePeer asked;
     write_all(asked.peer, bad.reply);
     BOOST_TEST(asked.ending().error() == bad.error);
     BOOST_TEST(asked.link->post_recv({}, 0).error() == ENOTCONN);
@@ -263,14 +263,14 @@ BOOST_AUTO_TEST_CASE(bad_replies_end_the_link) {
 }
 
 BOOST_AUTO_TEST_CASE(rejection_brings_its_reason) {
-  AskedRawPeer asked;
+  AskedBytePeer asked;
   write_all(asked.peer, mpa_reply(0x30, 2, from_hex("00000000 45585357 6e6f")));
   BOOST_TEST(asked.ending().error() == ECONNREFUSED);
   BOOST_TEST(text_of(asked.link->private_data()) == "no");
 }
 
 BOOST_AUTO_TEST_CASE(responder_that_closes_instead_of_answering) {
-  AskedRawPeer asked;
+  AskedBytePeer asked;
   asked.peer.close();
   BOOST_TEST(asked.ending().error() == ECONNRESET);
 }

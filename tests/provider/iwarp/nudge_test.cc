@@ -2,7 +2,7 @@
 // bears being nudged.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/provider/iwarp/raw_peer.h"
+#include "tests/provider/iwarp/byte_peer.h"
 
 using namespace exs;
 using namespace exs::iwarp;
@@ -18,10 +18,10 @@ constexpr std::size_t kNudgeBytes = 20;
 // When the links are looked at, after the reply.
 constexpr std::uint64_t kLooksMs[] = {30, 90, 210, 450, 930};
 
-// A port that has connected to a raw responder; time begins with the reply.
-struct Initiator : AskedRawPeer {
+// A port that has connected to a responder of bytes; time begins with the reply.
+struct Initiator : AskedBytePeer {
   explicit Initiator(const Bytes& reply = mpa_reply(), const Settings& settings = {})
-      : AskedRawPeer(settings, settings.announce_exs ? 30 : 26) {
+      : AskedBytePeer(settings, settings.announce_exs ? 30 : 26) {
     join(reply);
   }
   void at_ms(std::uint64_t ms) {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(peers_that_are_exs_are_not_nudged) {
 }
 
 BOOST_AUTO_TEST_CASE(responders_never_nudge) {
-  ServedRawPeer served;
+  ServedBytePeer served;
   served.join(mpa_request(), 27);
   BOOST_TEST(served.driver->next_deadline_ns() == kNoDeadline);
 }
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(closed_links_are_forgotten) {
 
 BOOST_AUTO_TEST_CASE(a_responder_bears_nudges_at_any_time) {
   for (const unsigned flags : {0x10U, 0x50U}) {
-    ServedRawPeer served;
+    ServedBytePeer served;
     served.join(mpa_request(flags), 27);
     std::vector<std::byte> memory = pattern(1000);
     std::byte room[8];

@@ -49,9 +49,9 @@ inline Completion await(PortDriver& where, CompletionKind kind, std::uint64_t li
   return await({&where}, where, kind, link);
 }
 
-// A listening port and a raw initiator.
-struct ServedRawPeer {
-  explicit ServedRawPeer(const Settings& settings = {}, std::uint32_t backlog = 16) : driver(settings) {
+// A listening port and an initiator of bytes.
+struct ServedBytePeer {
+  explicit ServedBytePeer(const Settings& settings = {}, std::uint32_t backlog = 16) : driver(settings) {
     Result<std::unique_ptr<PortListener>> made =
         driver->connector()->listen(listening.socket.get(), {backlog, 5'000'000'000}, kListenerToken);
     require(made.has_value(), "listen");
@@ -85,9 +85,9 @@ struct ServedRawPeer {
   std::unique_ptr<Link> link;
 };
 
-// A connecting port and a raw responder that has read the request.
-struct AskedRawPeer {
-  explicit AskedRawPeer(const Settings& settings = {}, std::size_t request_bytes = 20 + 4 + 4 + 2)
+// A connecting port and a responder of bytes that has read the request.
+struct AskedBytePeer {
+  explicit AskedBytePeer(const Settings& settings = {}, std::size_t request_bytes = 20 + 4 + 4 + 2)
       : driver(settings) {
     Result<std::unique_ptr<Link>> connected =
         driver->connector()->connect(socket.get(), listening.as_sockaddr(), sizeof listening.address,
