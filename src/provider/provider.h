@@ -182,7 +182,7 @@ class Port {
   virtual void disarm() {}
 };
 
-// Process-wide.
+// Process-wide, and as long-lived once it has opened a port: a destroyed port may leave work behind.
 class Provider {
  public:
   virtual ~Provider() = default;
