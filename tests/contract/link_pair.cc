@@ -1,11 +1,6 @@
 #include "tests/contract/link_pair.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -144,38 +139,11 @@ std::size_t Pair::message_bytes_max() const {
   return provider_under_test() == "verbs" ? kDepths.message_bytes : 65'000;
 }
 
-// ---------------------------------------------------------------- memory
-
-Memory::Memory(Pair& pair, std::size_t bytes) : provider_(pair.provider), bytes_(bytes) {
-  static std::uint32_t last_key = 0;
-  const std::size_t mapped = std::max<std::size_t>(bytes, 1);
-  const bool shared = variant_shares_memory(pair.variant);
-  if (shared) {
-    fd_ = UniqueFd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    require(fd_.valid() && ::ftruncate(fd_.get(), static_cast<off_t>(mapped)) == 0, "memfd");
-    require(::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0, "seals");
-  }
-  void* const start = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                             shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_.get(), 0);
-  require(start != MAP_FAILED, "mmap");
-  start_ = static_cast<std::byte*>(start);
-  if (provider_ == nullptr) return;
-  key_.value = ++last_key;
-  require(provider_->register_memory(key_, {start_, mapped}, Access::kRemoteReadWrite, fd_.get()).ok(),
-          "register");
-}
+Memory::Memory(Pair& pair, std::size_t bytes)
+    : RegisteredMemory(pair.provider, bytes, variant_shares_memory(pair.variant)) {}
 
 Memory::Memory(Pair& pair, std::span<const std::byte> content) : Memory(pair, content.size()) {
-  if (!content.empty()) std::memcpy(start_, content.data(), content.size());
-}
-
-Memory::~Memory() {
-  if (provider_ != nullptr) provider_->deregister_memory(key_);
-  ::munmap(start_, std::max<std::size_t>(bytes_, 1));
-}
-
-bool Memory::holds(std::span<const std::byte> expected, std::size_t offset) const {
-  return std::equal(expected.begin(), expected.end(), start_ + offset);
+  fill(content);
 }
 
 }  // namespace exs::contract

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
 #include "tests/contract/instance.h"
 #include "tests/support/pattern.h"
+#include "tests/support/registered_memory.h"
 
 namespace exs::contract {
 
@@ -72,27 +72,10 @@ class Pair {
 };
 
 // Memory that the pair's provider knows: where the variant has it so, as exs_alloc makes it.
-class Memory {
+class Memory : public test::RegisteredMemory {
  public:
   Memory(Pair& pair, std::size_t bytes);
   Memory(Pair& pair, std::span<const std::byte> content);
-  ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  [[nodiscard]] std::span<std::byte> span() const { return {start_, bytes_}; }
-  [[nodiscard]] LocalSlice slice() const { return {start_, bytes_, key_}; }
-  [[nodiscard]] LocalSlice slice(std::size_t offset, std::size_t bytes) const {
-    return {start_ + offset, bytes, key_};
-  }
-  [[nodiscard]] bool holds(std::span<const std::byte> expected, std::size_t offset = 0) const;
-
- private:
-  Provider* const provider_;
-  UniqueFd fd_;
-  std::byte* start_ = nullptr;
-  const std::size_t bytes_;
-  MemoryKey key_;
 };
 
 }  // namespace exs::contract

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include <cstring>
 #include <deque>
@@ -13,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "src/base/unique_fd.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/shm/shm.h"
 #include "tests/provider/iwarp/sockets.h"
 #include "tests/provider/shm/halves.h"
 #include "tests/support/driven_port.h"
 #include "tests/support/pattern.h"
+#include "tests/support/registered_memory.h"
 
 namespace exs::shm::test {
 
@@ -34,6 +33,7 @@ inline std::span<const std::byte> text_bytes(std::string_view text) {
 }
 
 using exs::test::pattern;
+using Memory = exs::test::RegisteredMemory;
 
 using exs::test::await;
 using exs::test::drive_until;
@@ -61,43 +61,6 @@ struct TcpPair {
   }
   Socket client;
   Socket server;
-};
-
-// As exs_alloc makes it: a memfd that peers can map, or the application's own.
-class Memory {
- public:
-  Memory(Provider& provider, std::size_t bytes, bool shared) : provider_(provider), bytes_(bytes) {
-    if (shared) {
-      fd_ = UniqueFd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-      require(fd_.valid() && ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) == 0, "memfd");
-      require(::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0, "seals");
-    }
-    void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                               shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_.get(), 0);
-    require(start != MAP_FAILED, "mmap");
-    start_ = static_cast<std::byte*>(start);
-    static std::uint32_t next_key = 1;
-    key_.value = next_key++;
-    require(provider.register_memory(key_, span(), Access::kRemoteReadWrite, fd_.get()).ok(), "register");
-  }
-  Memory(Memory&&) = delete;
-  ~Memory() {
-    provider_.deregister_memory(key_);
-    ::munmap(start_, bytes_);
-  }
-  void fill(std::span<const std::byte> bytes) { std::memcpy(start_, bytes.data(), bytes.size()); }
-  [[nodiscard]] std::span<std::byte> span() const { return {start_, bytes_}; }
-  [[nodiscard]] LocalSlice slice() const { return {start_, bytes_, key_}; }
-  [[nodiscard]] LocalSlice slice(std::size_t offset, std::size_t bytes) const {
-    return {start_ + offset, bytes, key_};
-  }
-
- private:
-  Provider& provider_;
-  UniqueFd fd_;
-  std::byte* start_ = nullptr;
-  std::size_t bytes_;
-  MemoryKey key_;
 };
 
 inline LocalSlice slice_of(std::span<std::byte> memory) {

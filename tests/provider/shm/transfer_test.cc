@@ -34,8 +34,8 @@ PairOptions options_of(const Variant& chosen) {
 struct Run : LinkPair {
   explicit Run(int number)
       : LinkPair(options_of(variant(number))),
-        source(server_port.provider(), kMemoryBytes, variant(number).shared),
-        target(server_port.provider(), kMemoryBytes, variant(number).shared) {
+        source(&server_port.provider(), kMemoryBytes, variant(number).shared),
+        target(&server_port.provider(), kMemoryBytes, variant(number).shared) {
     join();
     source.fill(pattern(kMemoryBytes));
   }
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_region_that_is_gone_is_not_named_to_peers) {
   pair.join();
   std::vector<std::byte> sink(1000);
   for (int round = 0; round < 3; ++round) {
-    Memory memory(pair.server_port.provider(), 100'000, true);
+    Memory memory(&pair.server_port.provider(), 100'000, true);
     memory.fill(pattern(100'000, static_cast<unsigned>(round)));
     const Result<RemoteSlice> window = pair.server->expose(memory.slice(500, 1000), Access::kRemoteRead);
     BOOST_REQUIRE(window.has_value());

@@ -17,6 +17,7 @@
 #include "tests/support/driven_port.h"
 #include "tests/support/meeting.h"
 #include "tests/support/pattern.h"
+#include "tests/support/registered_memory.h"
 
 namespace exs::verbs::test {
 
@@ -94,29 +95,12 @@ class DevicePair {
   const LinkDepths depths_;
 };
 
-// Memory that the provider knows.
-class Registered {
- public:
-  Registered(Provider& provider, std::size_t length, unsigned seed = 1)
-      : bytes(pattern(length, seed)), provider_(provider), key_{next_key()} {
-    require(provider.register_memory(key_, bytes, Access::kRemoteReadWrite, -1).ok(), "register_memory");
+// Memory that the provider knows, full of a pattern.
+struct Registered : exs::test::RegisteredMemory {
+  explicit Registered(std::size_t length, unsigned seed = 1)
+      : RegisteredMemory(&the_provider(), length, false) {
+    fill(pattern(length, seed));
   }
-  ~Registered() { provider_.deregister_memory(key_); }
-  Registered(const Registered&) = delete;
-  Registered& operator=(const Registered&) = delete;
-  [[nodiscard]] LocalSlice slice(std::size_t offset, std::size_t length) {
-    return {bytes.data() + offset, length, key_};
-  }
-  [[nodiscard]] LocalSlice all() { return slice(0, bytes.size()); }
-  std::vector<std::byte> bytes;
-
- private:
-  static std::uint32_t next_key() {
-    static std::uint32_t last = 0;
-    return ++last;
-  }
-  Provider& provider_;
-  const MemoryKey key_;
 };
 
 }  // namespace exs::verbs::test

@@ -57,32 +57,32 @@ BOOST_AUTO_TEST_CASE(messages_there_and_back) {
 }
 
 BOOST_AUTO_TEST_CASE(a_read_and_a_write_through_windows) {
-  Registered theirs(provider, 1 << 20, 3);
-  Registered ours(provider, 1 << 20, 9);
-  const auto readable = server->expose(theirs.all(), Access::kRemoteRead);
+  Registered theirs(1 << 20, 3);
+  Registered ours(1 << 20, 9);
+  const auto readable = server->expose(theirs.slice(), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
-  BOOST_TEST(client->post_read(ours.all(), *readable, 21).ok());
+  BOOST_TEST(client->post_read(ours.slice(), *readable, 21).ok());
   const Completion read = await(near, CompletionKind::kRead, kClientToken);
   BOOST_TEST(read.status.ok());
   BOOST_TEST(read.token == 21U);
-  BOOST_TEST((ours.bytes == theirs.bytes));
+  BOOST_TEST(ours.holds(theirs.span()));
   BOOST_TEST(server->withdraw(readable->key).ok());
   BOOST_TEST(server->withdraw(readable->key).error() == EINVAL);
 
-  Registered source(provider, 5000, 17);
+  Registered source(5000, 17);
   const auto writable = server->expose(theirs.slice(100, 5000), Access::kRemoteWrite);
   BOOST_REQUIRE(writable.has_value());
-  BOOST_TEST(client->post_write(source.all(), *writable, 22).ok());
+  BOOST_TEST(client->post_write(source.slice(), *writable, 22).ok());
   BOOST_TEST(await(near, CompletionKind::kWrite, kClientToken).status.ok());
   BOOST_TEST(client->post_send(bytes_of("written"), {}, 23).ok());
   await(far, CompletionKind::kReceive, kServerToken);
-  BOOST_TEST(std::equal(source.bytes.begin(), source.bytes.end(), theirs.bytes.begin() + 100));
+  BOOST_TEST(theirs.holds(source.span(), 100));
 }
 
 BOOST_AUTO_TEST_CASE(more_posts_than_the_send_queue_holds) {
-  Registered theirs(provider, 64 * 1024, 3);
-  Registered ours(provider, 64 * 1024, 9);
-  const auto readable = server->expose(theirs.all(), Access::kRemoteRead);
+  Registered theirs(64 * 1024, 3);
+  Registered ours(64 * 1024, 9);
+  const auto readable = server->expose(theirs.slice(), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
   constexpr std::uint64_t kReads = 300;
   for (std::uint64_t i = 0; i < kReads; ++i)
@@ -94,29 +94,29 @@ BOOST_AUTO_TEST_CASE(more_posts_than_the_send_queue_holds) {
     BOOST_TEST(read.status.ok());
     BOOST_TEST(read.token == i);
   }
-  BOOST_TEST(std::equal(ours.bytes.begin(), ours.bytes.begin() + 60'000, theirs.bytes.begin()));
+  BOOST_TEST(theirs.holds(ours.span().first(60'000)));
 }
 
 BOOST_AUTO_TEST_CASE(beyond_the_window_the_link_ends) {
-  Registered theirs(provider, 8192, 3);
-  Registered ours(provider, 8192, 9);
+  Registered theirs(8192, 3);
+  Registered ours(8192, 9);
   const auto readable = server->expose(theirs.slice(0, 4096), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
-  BOOST_TEST(client->post_read(ours.all(), {readable->address, 8192, readable->key}, 5).ok());
+  BOOST_TEST(client->post_read(ours.slice(), {readable->address, 8192, readable->key}, 5).ok());
   BOOST_TEST(!await(near, CompletionKind::kRead, kClientToken).status.ok());
   await(near, CompletionKind::kDisconnected, kClientToken);  // siw calls it an orderly end
-  BOOST_TEST((ours.bytes == pattern(8192, 9)));
+  BOOST_TEST(ours.holds(pattern(8192, 9)));
 }
 
 BOOST_AUTO_TEST_CASE(a_withdrawn_window_is_shut) {
-  Registered theirs(provider, 4096, 3);
-  Registered ours(provider, 4096, 9);
-  const auto readable = server->expose(theirs.all(), Access::kRemoteRead);
+  Registered theirs(4096, 3);
+  Registered ours(4096, 9);
+  const auto readable = server->expose(theirs.slice(), Access::kRemoteRead);
   BOOST_REQUIRE(readable.has_value());
   BOOST_TEST(server->withdraw(readable->key).ok());
-  BOOST_TEST(client->post_read(ours.all(), *readable, 5).ok());
+  BOOST_TEST(client->post_read(ours.slice(), *readable, 5).ok());
   BOOST_TEST(!await(near, CompletionKind::kRead, kClientToken).status.ok());
-  BOOST_TEST((ours.bytes == pattern(4096, 9)));
+  BOOST_TEST(ours.holds(pattern(4096, 9)));
 }
 
 BOOST_AUTO_TEST_CASE(a_closed_link_ends_its_posts_and_its_peer) {
