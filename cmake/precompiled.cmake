@@ -9,9 +9,10 @@ elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(EXS_PRECOMPILED_GROUPS tests)
 endif()
 
-if(EXS_PRECOMPILED_GROUPS AND CCACHE)
-  # What ccache asks for before it caches files that use such headers.
-  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
+if(CCACHE)
+  # ccache takes what a file includes from the compiler, and preprocesses nothing by itself: a tenth of the time when nothing is
+  # cached. Before it caches files that use such headers it asks for the rest.
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros)
 endif()
 
 # Targets of one group are compiled with the same options; the first one's compiled headers serve them all.
