@@ -34,7 +34,7 @@ int snapshots_wished() {
   for (int i = 1; i + 1 < suite.argc; ++i) {
     if (std::strcmp(suite.argv[i], "--snapshots") == 0) return std::atoi(suite.argv[i + 1]);
   }
-  return kSanitized ? 20'000 : 50'000;
+  return kSanitized ? 5'000 : 50'000;
 }
 
 std::string told(ssize_t result) {
