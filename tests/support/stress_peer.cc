@@ -140,7 +140,7 @@ void StressPeer::tend(Random& random, std::uint64_t now_ns) {
     post(EXS_EVT_ACCEPT, [&](exs_ahandle_t handle, std::byte*) {
       return exs_accept(listening_, nullptr, 0, some_queue(random), handle);
     });
-    if (below(random, 8) == 0) poll(random, listening_, some_queue(random));
+    if (below(random, 8) == 0) poll(random, listening_, kNoBoundNs);
     if (below(random, 16) == 0) cancel(random, listening_);
   }
 }
@@ -207,7 +207,7 @@ void StressPeer::act(Random& random) {
   const exs_qhandle_t queue = some_queue(random);
   const std::size_t what = below(random, 1000);
   if (what < 900) return transfer(random, slot, socket);
-  if (what < 940) return poll(random, socket, queue);
+  if (what < 940) return poll(random, socket, kBoundNs);
   if (what < 970) return cancel(random, socket);
   if (what < 985) {
     if (!slot.is_limited) limit(random, socket);
@@ -280,10 +280,11 @@ std::optional<OperationTable::Ticket> StressPeer::transfer_within(std::uint64_t 
   });
 }
 
-void StressPeer::poll(Random& random, int socket, exs_qhandle_t queue) {
+void StressPeer::poll(Random& random, int socket, std::uint64_t bound_ns) {
+  const exs_qhandle_t queue = some_queue(random);
   const std::uint32_t events =
       std::array{0, EXS_POLLIN, EXS_POLLOUT, EXS_POLLIN | EXS_POLLOUT}[below(random, 4)];
-  post(EXS_EVT_POLL, [&](exs_ahandle_t handle, std::byte*) {
+  post_within(bound_ns, EXS_EVT_POLL, [&](exs_ahandle_t handle, std::byte*) {
     const exs_pollfd_t entry{socket, events, handle};
     return exs_poll(&entry, 1, 0, queue) == 1 ? 0 : -1;
   });

@@ -27,6 +27,9 @@ class StressPeer {
   // The longest life of a socket, and the bound of an operation, which is much longer.
   static constexpr std::uint64_t kLifeNs = 3'000'000'000;
   static constexpr std::uint64_t kBoundNs = 30'000'000'000;
+  // The bound of a poll of the listening socket: nothing may ever happen there, so it ends with the socket or when it is
+  // cancelled, and finish() sees that it does.
+  static constexpr std::uint64_t kNoBoundNs = UINT64_MAX / 2;
   // The longest time limit, which sockets with a fixed limit have, and the delay that a busy machine may add.
   static constexpr std::uint64_t kLimitNs = 400'000'000;
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
@@ -75,7 +78,7 @@ class StressPeer {
   std::optional<OperationTable::Ticket> post_within(std::uint64_t bound_ns, int event_type, Post call);
   void transfer(Random& random, ConnectionSlot& slot, int socket);
   std::optional<OperationTable::Ticket> transfer_within(std::uint64_t bound_ns, Random& random, int socket);
-  void poll(Random& random, int socket, exs_qhandle_t queue);
+  void poll(Random& random, int socket, std::uint64_t bound_ns);
   void cancel(Random& random, int socket);
   void take(const exs_event_t& event);
   void check_error(const exs_event_t& event);
