@@ -34,7 +34,7 @@ int snapshots_wished() {
   for (int i = 1; i + 1 < suite.argc; ++i) {
     if (std::strcmp(suite.argv[i], "--snapshots") == 0) return std::atoi(suite.argv[i + 1]);
   }
-  return kSanitized ? 5'000 : 50'000;
+  return kSanitized ? 20'000 : 50'000;
 }
 
 std::string told(ssize_t result) {
@@ -99,7 +99,8 @@ struct Fixture {
 };
 
 // Updates the memory as fast as it can, in bursts. The pauses between bursts are sometimes long enough for a
-// snapshot. A generator with a fixed seed gives the lengths of bursts and pauses.
+// snapshot, which takes four times as long with the thread sanitizer. A generator with a fixed seed gives the
+// lengths of bursts and pauses.
 class HostileWriter {
  public:
   explicit HostileWriter(Shared& shared) : shared_(shared), thread_([this] { write(); }) {}
@@ -110,13 +111,15 @@ class HostileWriter {
   [[nodiscard]] std::uint64_t updates() const { return updates_; }
 
  private:
+  static constexpr std::uint64_t kPauseMax = kThreadSanitized ? 16'384 : 4096;
+
   void write() {
     std::uint64_t state = 1;
     while (!stop_) {
       state = state * 6364136223846793005U + 1442695040888963407U;
       const std::uint64_t burst = 1 + (state >> 40) % 16;
       for (std::uint64_t i = 0; i < burst; ++i) update();
-      const std::uint64_t pause = (state >> 20) % 4096;
+      const std::uint64_t pause = (state >> 20) % kPauseMax;
       for (std::uint64_t i = 0; i < pause && !stop_; ++i) __builtin_ia32_pause();
     }
   }
