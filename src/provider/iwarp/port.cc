@@ -50,7 +50,8 @@ IwarpPort::IwarpPort(Poller&& poller, const Settings& settings, std::unique_ptr<
     : context_(std::move(poller), settings),
       backend_(std::move(backend)),
       batch_max_(std::min(backend_->batch_max(), kBatchMax)),
-      staging_(std::max(kStagingBytesAlone, batch_max_ * kStagingBytesInBatch)),
+      staging_(std::make_unique_for_overwrite<std::byte[]>(
+          std::max(kStagingBytesAlone, batch_max_ * kStagingBytesInBatch))),
       send_slots_(batch_max_) {}
 
 IwarpPort::~IwarpPort() = default;
@@ -144,7 +145,7 @@ void IwarpPort::receive_batch(std::span<IwarpLink*> links, std::vector<IwarpLink
   const std::size_t piece = links.size() == 1 ? kStagingBytesAlone : kStagingBytesInBatch;
   std::size_t count = 0;
   for (IwarpLink* link : links) {
-    const std::span<std::byte> staging(staging_.data() + count * piece, piece);
+    const std::span<std::byte> staging(staging_.get() + count * piece, piece);
     if (!link->prepare_receive(jobs_[count], receive_slots_[count], staging)) continue;
     owners_[count++] = link;
   }

@@ -62,8 +62,8 @@ class IwarpPort final : public Port, private Connector {
   PortContext context_;
   std::unique_ptr<Backend> backend_;
   const std::size_t batch_max_;
-  std::vector<std::byte> staging_;
-  std::array<IoJob, kBatchMax> jobs_;  // the batch at hand, as are the slots
+  std::unique_ptr<std::byte[]> staging_;  // megabytes, most of which is never touched
+  std::array<IoJob, kBatchMax> jobs_;     // the batch at hand, as are the slots
   std::array<IwarpLink*, kBatchMax> owners_{};
   std::array<ReceiveSlot, kBatchMax> receive_slots_;
   std::vector<SendSlot> send_slots_;
