@@ -8,6 +8,7 @@
 
 #include "src/proto/connection.h"
 #include "tests/support/fake_link.h"
+#include "tests/support/pattern.h"
 
 namespace exs::proto {
 
@@ -120,11 +121,7 @@ struct ConnectionPair {
   End responder;
 };
 
-inline Bytes pattern(std::size_t bytes, unsigned seed) {
-  Bytes made(bytes);
-  for (std::size_t i = 0; i < bytes; ++i)
-    made[i] = static_cast<std::byte>((i * 131 + seed * 7 + (i >> 8)) & 0xff);
-  return made;
-}
+using test::equal_bytes;
+using test::pattern;
 
 }  // namespace exs::proto

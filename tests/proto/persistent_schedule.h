@@ -162,10 +162,8 @@ class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
     const std::size_t offset = operation.at_offset ? operation.offset : 0;
     for (const AnyPosted& sent : from.posted) {
       if (sent.direction != Direction::kSend || sent.memory.size() < offset + bytes) continue;
-      if (std::equal(received.memory.begin(), received.memory.begin() + static_cast<std::ptrdiff_t>(bytes),
-                     sent.memory.begin() + static_cast<std::ptrdiff_t>(offset))) {
+      if (equal_bytes(std::span(received.memory).first(bytes), std::span(sent.memory).subspan(offset, bytes)))
         return;
-      }
     }
     note("received what nobody sent");
   }

@@ -256,7 +256,7 @@ class StreamSchedule final : public ScheduleRunner<StreamEnd> {
   void check_bytes(const StreamEnd& from, const StreamEnd& to) {
     const Bytes sent = expected(from);
     const Bytes got = received(to);
-    if (got.size() > sent.size() || !std::equal(got.begin(), got.end(), sent.begin()))
+    if (got.size() > sent.size() || !equal_bytes(got, std::span(sent).first(got.size())))
       note("not the bytes that were sent, in their order");
     bool over = false;
     for (const StreamOperation& receive : to.receives) {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tests/support/driven_port.h"
+#include "tests/support/pattern.h"
 
 namespace exs::test {
 
@@ -41,7 +42,7 @@ void RegisteredMemory::fill(std::span<const std::byte> content) {
 }
 
 bool RegisteredMemory::holds(std::span<const std::byte> expected, std::size_t offset) const {
-  return std::equal(expected.begin(), expected.end(), start_ + offset);
+  return equal_bytes(expected, {start_ + offset, expected.size()});
 }
 
 }  // namespace exs::test

@@ -39,6 +39,11 @@ inline std::string to_hex(std::span<const std::byte> bytes) {
   return text;
 }
 
+// The bytes themselves, for comparisons.
+inline std::string as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 inline void append_number(Bytes& to, std::uint64_t value, int width_bytes) {
   for (int i = width_bytes - 1; i >= 0; --i) to.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
@@ -138,8 +143,8 @@ struct ReceiverRig : ReceiverClient {
   }
   // Everything an input may change.
   [[nodiscard]] std::string outcome() const {
-    std::string text = told + "writable " + to_hex(writable) + "\nsink " + to_hex(sink) + "\n";
-    for (const Bytes& room : rooms) text += "room " + to_hex(room) + "\n";
+    std::string text = told + "writable " + as_text(writable) + "\nsink " + as_text(sink) + "\n";
+    for (const Bytes& room : rooms) text += "room " + as_text(room) + "\n";
     if (receiver.state() == ReceiverState::kFaulted) text += receiver.fault().what;
     if (receiver.state() == ReceiverState::kTerminated)
       text += "terminated " + to_hex(receiver.terminate_word());

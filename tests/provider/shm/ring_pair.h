@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/provider/shm/ring.h"
+#include "tests/support/pattern.h"
 
 namespace exs::test {
 
@@ -39,10 +40,12 @@ struct RingPair {
 };
 
 // Message `number` of any length: no two beginnings are the same, nor are bytes a slot apart.
-inline std::vector<std::byte> numbered_message(std::uint64_t number, std::size_t length_bytes) {
+EXS_NOT_INSTRUMENTED inline std::vector<std::byte> numbered_message(std::uint64_t number,
+                                                                    std::size_t length_bytes) {
   std::vector<std::byte> message(length_bytes);
+  std::byte* const to = message.data();
   for (std::size_t i = 0; i < length_bytes; ++i) {
-    message[i] = static_cast<std::byte>((number * 0x9E37'79B9U + i * 31 + i / 120 + (number >> 8U)) & 0xFFU);
+    to[i] = static_cast<std::byte>((number * 0x9E37'79B9U + i * 31 + i / 120 + (number >> 8U)) & 0xFFU);
   }
   return message;
 }
@@ -83,7 +86,7 @@ inline bool is_numbered(const shm::RingReader& reader, const shm::RecordHeader& 
   const std::size_t cut = message.empty() ? 0 : number * 5 % (message.size() + 1);
   reader.copy(cut, std::span(found).subspan(cut));
   reader.copy(0, std::span(found).first(cut));
-  return found == message;
+  return equal_bytes(found, message);
 }
 
 }  // namespace exs::test
