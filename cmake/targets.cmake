@@ -10,8 +10,8 @@ target_compile_definitions(exs_flags INTERFACE _GNU_SOURCE $<$<CONFIG:Debug>:EXS
 
 if(EXS_SANITIZE)
   string(REPLACE "," "_" sanitizer_names "${EXS_SANITIZE}")
-  target_compile_options(exs_flags INTERFACE
-    -fsanitize=${EXS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -Og -g1)
+  # For all folders, not in exs_flags: what a folder takes away must come behind it in the command.
+  add_compile_options(-fsanitize=${EXS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -Og -g1)
   target_link_options(exs_flags INTERFACE -fsanitize=${EXS_SANITIZE})
   target_compile_definitions(exs_flags INTERFACE EXS_SANITIZED_${sanitizer_names})
 endif()
