@@ -35,6 +35,7 @@ constexpr std::int64_t kLookNs = 20'000'000;
 constexpr std::size_t kSmallBytes = 64;
 constexpr std::size_t kLargeBytes = 256 * 1024;
 constexpr std::uint32_t kCallsMax = 2000;
+constexpr int kRoundsToAgree = 4;
 
 enum class Phase : std::uint8_t { kConnect, kAccept, kTransfer };
 enum class Side : std::uint8_t { kClient, kServer };
@@ -329,9 +330,18 @@ bool strike(const Fault& fault) {
   return shared->plan.failed != nullptr;
 }
 
+// How many calls a phase has differs from round to round, and there is no such phase at all when a busy machine lets the
+// connection's time run out. So some more rounds must agree that it is over.
+bool strike_within(int rounds, const Fault& fault) {
+  for (int i = 0; i < rounds; ++i) {
+    if (strike(fault)) return true;
+  }
+  return false;
+}
+
 void strike_every_call(Phase phase, Side side) {
   std::uint32_t call = 0;
-  while (call < kCallsMax && strike({phase, side, call})) ++call;
+  while (call < kCallsMax && strike_within(kRoundsToAgree, {phase, side, call})) ++call;
   BOOST_TEST(call > 3);  // else nothing was tested
   BOOST_TEST(call < kCallsMax);
   BOOST_TEST_MESSAGE(call << " calls, one after the other");
