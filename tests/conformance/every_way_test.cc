@@ -33,6 +33,10 @@ class Piece {
     if (kind == MemoryKind::kAllocated) {
       bytes_ = static_cast<std::byte*>(exs_alloc(total, &region_));
     } else {
+      if (!unused().empty()) {
+        plain_ = std::move(unused().back());
+        unused().pop_back();
+      }
       plain_.resize(total);
       bytes_ = plain_.data();
       if (kind == MemoryKind::kRegistered) region_ = exs_mregister(bytes_, total, 0);
@@ -44,6 +48,7 @@ class Piece {
   ~Piece() {
     if (kind_ == MemoryKind::kRegistered) exs_mderegister(region_, 0);
     if (kind_ == MemoryKind::kAllocated) exs_free(bytes_);
+    if (kind_ != MemoryKind::kAllocated) unused().push_back(std::move(plain_));
   }
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
@@ -58,6 +63,11 @@ class Piece {
   static constexpr std::size_t kGuardBytes = 64;
 
  private:
+  // The memory of pieces that are gone, for those to come: fresh pages are most of what the test takes in the rig.
+  static std::vector<std::vector<std::byte>>& unused() {
+    static std::vector<std::vector<std::byte>> memory;
+    return memory;
+  }
   // Each seed begins at another place of one table: to compute three million bytes for each way would be most of
   // what a sanitizer does here.
   static std::span<const std::byte> content_of(std::uint32_t seed, std::size_t from, std::size_t length) {
