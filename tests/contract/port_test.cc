@@ -59,9 +59,20 @@ void answer_messages(DrivenPort& port, SocketAndLink& link, Room& room, int roun
   });
 }
 
+struct Bed : PortBed {
+  // A message of four bytes for the far port, which is armed and at rest.
+  void ring_far(Connection& connection, Room& room, std::uint64_t round) {
+    post_receive(connection.server, room, round);
+    settle();
+    post_message(connection.client, "ring", round);
+    near->flush();
+    BOOST_REQUIRE(will_ring(far));
+  }
+};
+
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(port_test, PortBed)
+BOOST_FIXTURE_TEST_SUITE(port_test, Bed)
 
 BOOST_AUTO_TEST_CASE(a_port_has_the_roles_of_its_provider) {
   const ProviderId id = provider.id();
@@ -103,11 +114,7 @@ BOOST_AUTO_TEST_CASE(a_message_rings_an_armed_port_until_it_is_taken_in) {
   Connection connection = join(1);
   Room room;
   for (std::uint64_t round = 0; round < 20; ++round) {
-    post_receive(connection.server, room, round);
-    settle();
-    post_message(connection.client, "ring", round);
-    near->flush();
-    BOOST_REQUIRE(will_ring(far));
+    ring_far(connection, room, round);
     BOOST_TEST(rings(far));
     const Completion received = await({&far}, far, CompletionKind::kReceive, 1 + kServerTokens);
     BOOST_TEST(received.token == round);
@@ -137,11 +144,7 @@ BOOST_AUTO_TEST_CASE(who_is_rung_for_memory_finds_it_there_or_is_told_to_look) {
   Connection connection = join(1);
   Room room;
   for (std::uint64_t round = 0; round < 20; ++round) {
-    post_receive(connection.server, room, round);
-    settle();
-    post_message(connection.client, "ring", round);
-    near->flush();
-    BOOST_REQUIRE(will_ring(far));
+    ring_far(connection, room, round);
     const bool all_is_taken_in = far->poll_memory(true);
     far->disarm();
     far.collect();

@@ -34,6 +34,13 @@ int error_of(const Reason& why) {
   return why.code == ReasonCode::kTimedOut ? ETIMEDOUT : ECONNREFUSED;
 }
 
+// When the channel wants to be looked at; 0: now.
+std::uint64_t next_look_ns(const ChannelDirectory::OpenChannel& open) {
+  if (open.channel->has_packets()) return 0;
+  if (open.channel->links().count() > 0) return kNoDeadline;
+  return open.channel->is_over() || !open.idle.runs() ? 0 : open.idle.due_ns();
+}
+
 }  // namespace
 
 ChannelDirectory::ChannelDirectory(const Settings& settings, Poller& poller, CompletionQueue& completions)
@@ -78,6 +85,7 @@ void ChannelDirectory::accept_peers() {
     UniqueFd socket = listening_.accept();
     if (!socket.valid()) return;
     auto setup = std::make_unique<ChannelSetup>(settings_, poller_);
+    setup->limit.start(kSetupLimitNs);
     setup->accept(std::move(socket));
     if (setup->state() != ChannelSetup::State::kFailed) setups_.push_back(std::move(setup));
   }
@@ -118,6 +126,7 @@ void ChannelDirectory::answer_join(OpenChannel& open, const ControlPacket& join)
 Result<std::unique_ptr<ShmUpgrade>> ChannelDirectory::join(std::span<const std::byte> invitation,
                                                            std::uint64_t upgrade_token) {
   auto request = std::make_unique<JoinRequest>(*this, completions_, upgrade_token);
+  request->limit_.start(kSetupLimitNs);
   join_requests_.push_back(request.get());
   const std::optional<Invitation> decoded = Invitation::decode(invitation);
   if (!decoded) {
@@ -137,8 +146,10 @@ Result<std::unique_ptr<ShmUpgrade>> ChannelDirectory::join(std::span<const std::
 }
 
 std::shared_ptr<Channel> ChannelDirectory::channel_to(const RandomId& peer_socket) const {
-  for (const auto& [channel, proven, overdue_ns] : channels_) {
-    if (!channel->is_over() && !channel->accepted() && channel->peer_socket() == peer_socket) return channel;
+  for (const OpenChannel& open : channels_) {
+    const Channel& channel = *open.channel;
+    if (!channel.is_over() && !channel.accepted() && channel.peer_socket() == peer_socket)
+      return open.channel;
   }
   return nullptr;
 }
@@ -161,6 +172,7 @@ void ChannelDirectory::start(JoinRequest& request) {
     return request.fail(ECONNREFUSED, Reason::make(ReasonCode::kFailed, "this port has too many channels"));
   }
   auto setup = std::make_unique<ChannelSetup>(settings_, poller_);
+  setup->limit.start(kSetupLimitNs);
   setup->connect(peer_socket);
   if (setup->state() == ChannelSetup::State::kFailed) return request.fail(ECONNREFUSED, setup->why_not());
   setups_.push_back(std::move(setup));
@@ -226,7 +238,7 @@ void ChannelDirectory::fail_join_requests(const RandomId& peer_socket, const Rea
 void ChannelDirectory::advance_join_requests(std::uint64_t now_ns) {
   const std::vector<JoinRequest*> waiting = join_requests_;
   for (JoinRequest* request : waiting) {
-    if (request->deadline_ns_ == 0) request->deadline_ns_ = now_ns + kSetupLimitNs;
+    const bool is_late = request->limit_.is_due(now_ns);
     if (request->state_ == JoinRequest::State::kAwaitsAnswer && request->slot_.channel().is_over()) {
       const bool again = std::exchange(request->may_retry_, false);
       request->slot_ = ChannelSlot();
@@ -235,7 +247,7 @@ void ChannelDirectory::advance_join_requests(std::uint64_t now_ns) {
       } else {
         request->fail(ECONNREFUSED, Reason::make(ReasonCode::kFailed, "the peer has left the set-up"));
       }
-    } else if (now_ns >= request->deadline_ns_) {
+    } else if (is_late) {
       request->fail(ETIMEDOUT, timed_out());
     }
   }
@@ -257,14 +269,14 @@ void ChannelDirectory::advance_setups(std::uint64_t now_ns) {
   std::vector<std::unique_ptr<ChannelSetup>> at_work;
   at_work.swap(setups_);
   for (auto& setup : at_work) {
-    if (setup->deadline_ns == 0) setup->deadline_ns = now_ns + kSetupLimitNs;
+    const bool is_late = setup->limit.is_due(now_ns);
     if (setup->state() == ChannelSetup::State::kConnecting) setup->try_connect();
     if (setup->state() == ChannelSetup::State::kReady) {
       open_channel(*setup);
       continue;
     }
     const bool failed = setup->state() == ChannelSetup::State::kFailed;
-    if (failed || now_ns >= setup->deadline_ns) {
+    if (failed || is_late) {
       if (!setup->accepted()) {
         fail_join_requests(setup->peer_socket(), failed ? setup->why_not() : timed_out());
       }
@@ -283,7 +295,7 @@ void ChannelDirectory::open_channel(ChannelSetup& setup) {
     return fail_join_requests(
         peer_socket, Reason::make(ReasonCode::kFailed, "epoll_ctl: %s", std::strerror(status.error())));
   }
-  channels_.push_back({channel, !channel->accepted(), channel->accepted() ? setup.deadline_ns : 0});
+  channels_.push_back({channel, !channel->accepted(), channel->accepted() ? setup.limit : Countdown()});
   if (channel->accepted()) return;
   for (JoinRequest* request : requests_awaiting(peer_socket)) send_join(*request, channel);
 }
@@ -303,10 +315,11 @@ void ChannelDirectory::drop_idle(std::uint64_t now_ns) {
   for (OpenChannel& open : channels_) {
     Channel& channel = *open.channel;
     if (channel.links().count() > 0) {
-      open.overdue_ns = 0;
-    } else if (open.overdue_ns == 0) {
-      open.overdue_ns = now_ns + (channel.accepted() ? kIdleAcceptedNs : kIdleConnectedNs);
-    } else if (now_ns >= open.overdue_ns) {
+      open.idle.stop();
+      continue;
+    }
+    if (!open.idle.runs()) open.idle.start(channel.accepted() ? kIdleAcceptedNs : kIdleConnectedNs);
+    if (open.idle.is_due(now_ns)) {
       channel.end(Status(ECANCELED));
     }
   }
@@ -321,13 +334,10 @@ std::uint64_t ChannelDirectory::next_deadline_ns() const noexcept {
   for (const auto& setup : setups_) {
     const bool waits =
         setup->state() != ChannelSetup::State::kReady && setup->state() != ChannelSetup::State::kFailed;
-    soonest = std::min(soonest, waits ? setup->deadline_ns : 0);
+    soonest = std::min(soonest, waits ? setup->limit.due_ns() : 0);
   }
-  for (const JoinRequest* request : join_requests_) soonest = std::min(soonest, request->deadline_ns_);
-  for (const auto& [channel, proven, overdue_ns] : channels_) {
-    if (channel->links().count() == 0) soonest = std::min(soonest, channel->is_over() ? 0 : overdue_ns);
-    if (channel->has_packets()) soonest = 0;
-  }
+  for (const JoinRequest* request : join_requests_) soonest = std::min(soonest, request->limit_.due_ns());
+  for (const OpenChannel& open : channels_) soonest = std::min(soonest, next_look_ns(open));
   return soonest;
 }
 

@@ -15,6 +15,7 @@
 
 #include "src/base/poller.h"
 #include "src/provider/completion_queue.h"
+#include "src/provider/countdown.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/channel_setup.h"
 #include "src/provider/shm/identity.h"
@@ -37,8 +38,8 @@ class ChannelDirectory {
 
   struct OpenChannel {
     std::shared_ptr<Channel> channel;
-    bool proven = false;           // a token was right, or we connected
-    std::uint64_t overdue_ns = 0;  // when it ends by itself; 0: not set
+    bool proven = false;  // a token was right, or we connected
+    Countdown idle;       // until it ends by itself
   };
 
   // All outlive it.

@@ -17,6 +17,7 @@
 
 #include "src/base/poller.h"
 #include "src/base/unique_fd.h"
+#include "src/provider/countdown.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/control_packet.h"
 #include "src/provider/shm/settings.h"
@@ -53,7 +54,7 @@ class ChannelSetup final : public Pollable {
   // kReady. Once.
   Channel::Parts take_parts();
 
-  std::uint64_t deadline_ns = 0;  // the directory's; 0: not set yet
+  Countdown limit;  // the directory's
 
   void ready(std::uint32_t events) override;
 

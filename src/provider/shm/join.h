@@ -8,6 +8,7 @@
 #include <span>
 
 #include "src/provider/completion_queue.h"
+#include "src/provider/countdown.h"
 #include "src/provider/shm/channel_slot.h"
 #include "src/provider/shm/identity.h"
 #include "src/provider/upgrade.h"
@@ -69,8 +70,8 @@ class JoinRequest final : public ShmUpgrade {
   const std::uint64_t upgrade_token_;
   Invitation invitation_;
   State state_ = State::kAwaitsChannel;
-  bool may_retry_ = false;         // it joined a channel that may have been about to close
-  std::uint64_t deadline_ns_ = 0;  // 0: not set yet
+  bool may_retry_ = false;  // it joined a channel that may have been about to close
+  Countdown limit_;
   ChannelSlot slot_;
   Reason why_not_;
 };
