@@ -43,6 +43,7 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().users = 0;
   process().current = nullptr;
   ReadSection::forget_other_threads();
+  unlock_log();
   OwnSockets::unlock();
   process().mutex.unlock();
 }
@@ -50,8 +51,10 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
 void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.lock();
   OwnSockets::lock();
+  lock_log();
 }
 void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
+  unlock_log();
   OwnSockets::unlock();
   process().mutex.unlock();
 }
@@ -103,6 +106,7 @@ Status Library::end() {
   if (--self.users > 0) return Status();
   self.current.store(nullptr, std::memory_order_release);
   self.library->shut_down();
+  tell_left_out();
   return Status();
 }
 

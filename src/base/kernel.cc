@@ -15,6 +15,7 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <cerrno>
 
 // Who builds another kernel out of this file says what becomes of a call.
 #ifndef EXS_KERNEL_CALL
@@ -96,6 +97,22 @@ ssize_t read(int descriptor, void* bytes, std::size_t count) noexcept {
 }
 
 ssize_t write(int descriptor, const void* bytes, std::size_t count) noexcept {
+  return EXS_KERNEL_CALL(write, descriptor, bytes, count);
+}
+
+ssize_t write_at_once(int descriptor, const void* bytes, std::size_t count) noexcept {
+  pollfd watched{descriptor, POLLOUT, 0};
+  if (EXS_KERNEL_CALL(poll, &watched, 1, 0) == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  // Another process may take the room meanwhile. Not all files know the flag, and those that never wait say EAGAIN to it.
+  const iovec all{const_cast<void*>(bytes), count};
+  const ssize_t written = EXS_KERNEL_CALL(pwritev2, descriptor, &all, 1, -1, RWF_NOWAIT);
+  struct stat file {};
+  const bool may_wait =
+      written < 0 && errno == EAGAIN && ::fstat(descriptor, &file) == 0 && !S_ISREG(file.st_mode);
+  if (written >= 0 || may_wait) return written;
   return EXS_KERNEL_CALL(write, descriptor, bytes, count);
 }
 

@@ -1,6 +1,7 @@
 // The level is read once per process, so each case speaks in a child and the parent reads what it said.
 #include "src/base/log.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,9 +10,11 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include <boost/test/unit_test.hpp>
 
+#include "src/base/log_limit.h"
 #include "src/base/unique_fd.h"
 
 using exs::log;
@@ -24,8 +27,12 @@ struct Said {
   int wait_status = 0;
 };
 
-// Runs `body` in a child with EXS_LOG as given (nullptr: unset) and its standard error in a pipe.
-Said child_says(const char* level, const std::function<void()>& body) {
+// Who reads what the child writes while it runs. Of what kChild leaves, the parent reads the rest.
+enum class Reader { kParent, kChild };
+
+// Runs `body` in a child with EXS_LOG as given (nullptr: unset) and its standard error in a pipe, whose reading end it is
+// given.
+Said child_says(const char* level, const std::function<void(int)>& body, Reader reader = Reader::kParent) {
   std::array<int, 2> ends{};
   BOOST_REQUIRE(::pipe(ends.data()) == 0);
   const exs::UniqueFd reading(ends[0]);
@@ -40,20 +47,21 @@ Said child_says(const char* level, const std::function<void()>& body) {
     } else {
       ::setenv("EXS_LOG", level, 1);
     }
-    body();
+    body(reading.get());
     ::_exit(0);
   }
   writing.reset();
   Said said;
+  if (reader == Reader::kChild) BOOST_REQUIRE(::waitpid(child, &said.wait_status, 0) == child);
   std::array<char, 1024> piece{};
   for (ssize_t got = 0; (got = ::read(reading.get(), piece.data(), piece.size())) > 0;) {
     said.text.append(piece.data(), static_cast<std::size_t>(got));
   }
-  BOOST_REQUIRE(::waitpid(child, &said.wait_status, 0) == child);
+  if (reader == Reader::kParent) BOOST_REQUIRE(::waitpid(child, &said.wait_status, 0) == child);
   return said;
 }
 
-void say_one_of_each() {
+void say_one_of_each(int /*reading_end*/) {
   log(LogLevel::kDebug, "a-debug-line");
   log(LogLevel::kInfo, "an-info-line");
   log(LogLevel::kWarn, "a-warn-line");
@@ -95,18 +103,18 @@ BOOST_AUTO_TEST_CASE(a_level_nobody_knows_is_told_and_taken_as_warn) {
 
 BOOST_AUTO_TEST_CASE(line_says_who_and_how_bad_and_ends) {
   const std::string text =
-      child_says("warn", [] { log(LogLevel::kWarn, "link {} to {}", 7, "10.0.0.2:9000"); }).text;
+      child_says("warn", [](int) { log(LogLevel::kWarn, "link {} to {}", 7, "10.0.0.2:9000"); }).text;
   BOOST_TEST(text.find(" exs warning: link 7 to 10.0.0.2:9000\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(braces_and_percents_in_arguments_are_plain_text) {
-  const std::string text = child_says("warn", [] { log(LogLevel::kWarn, "{}", "{} {0} %s %n"); }).text;
+  const std::string text = child_says("warn", [](int) { log(LogLevel::kWarn, "{}", "{} {0} %s %n"); }).text;
   BOOST_TEST(text.find(": {} {0} %s %n\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(line_too_long_is_cut) {
   const std::string much(5000, 'x');
-  const Said said = child_says("warn", [&] { log(LogLevel::kWarn, "{}", much); });
+  const Said said = child_says("warn", [&](int) { log(LogLevel::kWarn, "{}", much); });
   // Expect: one line, shorter than what was asked for, and the child lives on.
   BOOST_TEST(said.wait_status == 0);
   BOOST_TEST(said.text.size() > 400U);
@@ -114,8 +122,71 @@ BOOST_AUTO_TEST_CASE(line_too_long_is_cut) {
   BOOST_TEST(said.text.back() == '\n');
 }
 
+// Four lines in a row of each of two causes, `rounds` times.
+void give_cause(int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    for (int line = 0; line < 4; ++line) log(LogLevel::kWarn, "peer {} sent nonsense", i);
+    for (int line = 0; line < 4; ++line) log(LogLevel::kError, "peer {} broke a rule", i);
+  }
+}
+
+std::size_t count_of(std::string_view words, std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+BOOST_AUTO_TEST_CASE(each_cause_has_its_lines_and_the_rest_is_counted) {
+  const std::string text = child_says("warn", [](int) {
+                             give_cause(500);
+                             log(LogLevel::kWarn, "another matter");
+                             exs::tell_left_out();
+                             log(LogLevel::kWarn, "peer {} sent nonsense", "x");
+                           }).text;
+  BOOST_TEST(count_of("sent nonsense\n", text) == exs::LogLimit::kLinesAWindow + 2);
+  BOOST_TEST(count_of("broke a rule\n", text) == exs::LogLimit::kLinesAWindow + 1);
+  BOOST_TEST(count_of("1992 more lines were left out: peer {} sent nonsense\n", text) == 1U);
+  BOOST_TEST(count_of("1992 more lines were left out: peer {} broke a rule\n", text) == 1U);
+  BOOST_TEST(count_of("another matter", text) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_left_out_is_told_by_the_first_line_after_its_time) {
+  exs::LogLimit limit;
+  exs::LogLimit::LeftOut before;
+  constexpr std::uint64_t kBegun = 77;
+  for (unsigned i = 0; i < exs::LogLimit::kLinesAWindow + 5; ++i)
+    BOOST_TEST(limit.admit("cause", kBegun + i, before) == (i < exs::LogLimit::kLinesAWindow));
+  BOOST_TEST(!limit.admit("cause", kBegun + exs::LogLimit::kWindowNs - 1, before));
+  BOOST_TEST(limit.admit("another", kBegun + exs::LogLimit::kWindowNs - 1, before));
+  BOOST_TEST(before.lines == 0U);
+  BOOST_TEST(limit.admit("cause", kBegun + exs::LogLimit::kWindowNs, before));
+  BOOST_TEST(before.lines == 6U);
+  BOOST_TEST(limit.admit("cause", kBegun + exs::LogLimit::kWindowNs + 1, before));
+  BOOST_TEST(before.lines == 0U);
+  BOOST_TEST(limit.clear().empty());
+}
+
+BOOST_AUTO_TEST_CASE(no_line_waits_for_a_reader_and_what_is_lost_is_told_when_there_is_one) {
+  // Expect: the child comes to its end; its standard error is full before it reads it itself.
+  const Said said = child_says(
+      "info",
+      [](int its_reading_end) {
+        ::alarm(60);
+        for (int i = 0; i < 5'000; ++i) log(LogLevel::kInfo, "{}", std::string(400, 'x'));
+        std::array<char, 4096> piece{};
+        for (pollfd filled{its_reading_end, POLLIN, 0}; ::poll(&filled, 1, 0) == 1;) {
+          if (::read(its_reading_end, piece.data(), piece.size()) < 0) ::_exit(1);
+        }
+        log(LogLevel::kInfo, "at last");
+      },
+      Reader::kChild);
+  BOOST_TEST(said.wait_status == 0);
+  BOOST_TEST(count_of(" lines are lost", said.text) == 1U);
+  BOOST_TEST(count_of("at last\n", said.text) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(failed_check_says_what_and_where_and_aborts) {
-  const Said said = child_says("off", [] { EXS_CHECK(1 + 1 == 3); });
+  const Said said = child_says("off", [](int) { EXS_CHECK(1 + 1 == 3); });
   BOOST_TEST(WIFSIGNALED(said.wait_status));
   BOOST_TEST(WTERMSIG(said.wait_status) == SIGABRT);
   BOOST_TEST(said.text.find("1 + 1 == 3") != std::string::npos);
@@ -123,7 +194,7 @@ BOOST_AUTO_TEST_CASE(failed_check_says_what_and_where_and_aborts) {
 }
 
 BOOST_AUTO_TEST_CASE(check_that_holds_says_nothing) {
-  const Said said = child_says("debug", [] { EXS_CHECK(1 + 1 == 2); });
+  const Said said = child_says("debug", [](int) { EXS_CHECK(1 + 1 == 2); });
   BOOST_TEST(said.wait_status == 0);
   BOOST_TEST(said.text.empty());
 }

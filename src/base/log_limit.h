@@ -1,0 +1,40 @@
+// Of each cause of warnings a few lines are written at a time, so that a peer who gives cause again and again does not
+// fill a disk. The others are counted.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace exs {
+
+// Thread: one at a time.
+class LogLimit {
+ public:
+  static constexpr std::uint64_t kWindowNs = 10'000'000'000;
+  static constexpr unsigned kLinesAWindow = 8;
+
+  // Lines that were not written.
+  struct LeftOut {
+    std::string_view cause;
+    std::uint64_t lines = 0;
+  };
+
+  // Whether a line of this cause may be written; a cause is a text that lives for ever. `before` becomes what was left
+  // out until now, if this is the time to tell it; otherwise its lines are 0.
+  bool admit(std::string_view cause, std::uint64_t now_ns, LeftOut& before);
+  // All that was left out and not told. Then every cause begins anew.
+  std::vector<LeftOut> clear();
+
+ private:
+  struct Window {
+    std::uint64_t begun_ns = 0;
+    unsigned lines = 0;
+    std::uint64_t left_out = 0;
+  };
+
+  std::unordered_map<std::string_view, Window> windows_;
+};
+
+}  // namespace exs
