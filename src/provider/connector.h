@@ -71,7 +71,7 @@ struct ConnectParameters {
 };
 
 struct ListenParameters {
-  std::uint32_t backlog = 0;             // requests waiting or in handshake; further peers wait in the kernel
+  std::uint32_t backlog = 0;  // requests waiting; while there are so many, further peers wait in the kernel
   std::uint64_t handshake_limit_ns = 0;  // from TCP accept to complete request
   ProcessListener* listening = nullptr;  // of a provider with OwnListening; outlives the PortListener
 };

@@ -15,6 +15,19 @@ namespace {
 struct Server : HostileServer {
   Server() : HostileServer(100) {}
 
+  // Peers that connect, or begin to, and say nothing.
+  std::vector<UniqueFd> silent_peers(int count) { return silent_peers(count, address); }
+  static std::vector<UniqueFd> silent_peers(int count, sockaddr_in to) {
+    std::vector<UniqueFd> peers;
+    for (int i = 0; i < count; ++i) {
+      UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      const int result = ::connect(peer.get(), generic(to), sizeof to);
+      BOOST_TEST((result == 0 || errno == EINPROGRESS));
+      peers.push_back(std::move(peer));
+    }
+    return peers;
+  }
+
   // The server drops the connection of `attack`; the accept that was posted before stays for the next client.
   template <typename Attack>
   void expect_dropped(Attack attack) {
@@ -137,19 +150,24 @@ BOOST_AUTO_TEST_CASE(a_good_request_whose_peer_is_gone_before_it_is_accepted) {
 }
 
 BOOST_AUTO_TEST_CASE(more_silent_peers_than_the_backlog_delay_a_good_one_and_no_more) {
-  constexpr int kPeers = 40;
   const std::size_t descriptors = open_descriptors();
-  std::vector<UniqueFd> peers;
-  for (int i = 0; i < kPeers; ++i) {
-    UniqueFd peer(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    const int result = ::connect(peer.get(), generic(address), sizeof address);
-    BOOST_TEST((result == 0 || errno == EINPROGRESS));
-    peers.push_back(std::move(peer));
-  }
+  std::vector<UniqueFd> peers = silent_peers(40);
   serve_a_good_client();
   peers.clear();
   serve_a_good_client();
   await_descriptors(descriptors);
+}
+
+BOOST_AUTO_TEST_CASE(a_good_client_does_not_wait_for_the_time_limit_of_silent_peers) {
+  constexpr int kHourMs = 3'600'000;
+  HostileServer patient(kHourMs, 64);
+  for (const int count : {10, 300}) {
+    const std::size_t descriptors = open_descriptors();
+    std::vector<UniqueFd> peers = silent_peers(count, patient.address);
+    patient.serve_a_good_client();
+    peers.clear();
+    patient.await_descriptors(descriptors);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(peers_that_hang_up_at_once_leave_nothing_behind) {

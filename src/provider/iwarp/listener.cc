@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::uint64_t kDefaultLimitNs = 5'000'000'000;
 constexpr int kAcceptsPerEvent = 64;
+// Peers that have connected and not said what they want have places of their own, so that strangers who say nothing never
+// take those of the application. Who has had its time makes room for the next one.
+constexpr std::size_t kHandshakesMax = 128;
+constexpr std::uint64_t kUndisturbedNs = 100'000'000;
 
 }  // namespace
 
@@ -49,12 +53,26 @@ std::unique_ptr<ConnectionRequest> IwarpListener::next_request() {
 }
 
 bool IwarpListener::is_full() const noexcept {
-  return handshakes_.size() + requests_.count() >= std::max<std::uint32_t>(parameters_.backlog, 1);
+  return requests_.count() >= std::max<std::uint32_t>(parameters_.backlog, 1);
+}
+
+bool IwarpListener::make_room() {
+  if (handshakes_.size() < kHandshakesMax) return true;
+  const auto silent = std::find_if(handshakes_.begin(), handshakes_.end(),
+                                   [](const Handshake& handshake) { return !handshake.has_spoken_; });
+  Handshake& leaving = silent == handshakes_.end() ? handshakes_.front() : *silent;
+  const std::uint64_t undisturbed_until_ns = leaving.begun_ns_ + kUndisturbedNs;
+  if (context_.now_ns < undisturbed_until_ns) {
+    rests_until_ns_ = undisturbed_until_ns;
+    return false;
+  }
+  drop(leaving, ETIMEDOUT, "no complete MPA request, and others wait");
+  return true;
 }
 
 // A full listener leaves the epoll set: further peers wait in the kernel and wake nobody.
 void IwarpListener::pause_or_resume() {
-  const bool wanted = !is_full() && starved_until_ns_ == 0;
+  const bool wanted = !is_full() && rests_until_ns_ == 0;
   if (wanted == listening_) return;
   if (listening_) {
     context_.poller.remove(descriptor_);
@@ -65,8 +83,8 @@ void IwarpListener::pause_or_resume() {
 }
 
 void IwarpListener::ready(std::uint32_t) {
-  for (int i = 0; i < kAcceptsPerEvent && !is_full() && starved_until_ns_ == 0; ++i) {
-    if (!accept_one()) break;
+  for (int i = 0; i < kAcceptsPerEvent && !is_full() && rests_until_ns_ == 0; ++i) {
+    if (!make_room() || !accept_one()) break;
   }
   pause_or_resume();
 }
@@ -80,13 +98,13 @@ bool IwarpListener::accept_one() {
     if (is_peers_error(error)) return true;
     log(LogLevel::kWarn, "iwarp: accept4 failed: {}; trying again in 100 ms (raise ulimit -n?)",
         std::strerror(error));
-    starved_until_ns_ = context_.now_ns + kAcceptRetryNs;
+    rests_until_ns_ = context_.now_ns + kAcceptRetryNs;
     return false;
   }
   const int descriptor = *accepted;
   const std::uint64_t limit_ns =
       parameters_.handshake_limit_ns != 0 ? parameters_.handshake_limit_ns : kDefaultLimitNs;
-  Handshake& handshake = handshakes_.emplace_back(*this, descriptor, context_.now_ns + limit_ns);
+  Handshake& handshake = handshakes_.emplace_back(*this, descriptor, context_.now_ns, limit_ns);
   handshake.self_ = std::prev(handshakes_.end());
   if (const Status status = context_.poller.add(descriptor, EPOLLIN, handshake); !status.ok()) {
     handshakes_.pop_back();
@@ -113,6 +131,7 @@ void IwarpListener::Handshake::ready(std::uint32_t) {
     listener_.drop(*this, ECONNRESET, "closed before its MPA request was complete");
     return;
   }
+  has_spoken_ = true;
   switch (collector_->filled(static_cast<std::size_t>(bytes))) {
     case MpaCollector::Progress::kMore: return;
     case MpaCollector::Progress::kBad: listener_.drop(*this, EPROTO, collector_->problem()); return;
@@ -145,15 +164,15 @@ void IwarpListener::check_deadlines() {
   while (!handshakes_.empty() && handshakes_.front().deadline_ns_ <= context_.now_ns) {
     drop(handshakes_.front(), ETIMEDOUT, "no complete MPA request in time");
   }
-  if (starved_until_ns_ != 0 && starved_until_ns_ <= context_.now_ns) {
-    starved_until_ns_ = 0;
+  if (rests_until_ns_ != 0 && rests_until_ns_ <= context_.now_ns) {
+    rests_until_ns_ = 0;
     pause_or_resume();
   }
 }
 
 std::uint64_t IwarpListener::next_deadline_ns() const noexcept {
   std::uint64_t deadline_ns = handshakes_.empty() ? kNoDeadline : handshakes_.front().deadline_ns_;
-  if (starved_until_ns_ != 0) deadline_ns = std::min(deadline_ns, starved_until_ns_);
+  if (rests_until_ns_ != 0) deadline_ns = std::min(deadline_ns, rests_until_ns_);
   return deadline_ns;
 }
 

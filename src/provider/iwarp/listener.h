@@ -1,4 +1,4 @@
-// Incoming connections: TCP accept, then the peer's MPA request, within a time limit and a bound on how many.
+// Incoming connections: TCP accept, then the peer's MPA request, within a time limit, and bounds on how many.
 #pragma once
 
 #include <list>
@@ -25,7 +25,7 @@ class IwarpListener final : public PortListener, public Pollable {
   std::unique_ptr<ConnectionRequest> next_request() override;
   void ready(std::uint32_t events) override;
 
-  // Ends handshakes that are overdue, and listens again after the process ran out of descriptors.
+  // Ends handshakes that are overdue, and listens again after a rest.
   void check_deadlines();
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
 
@@ -33,8 +33,8 @@ class IwarpListener final : public PortListener, public Pollable {
   // One peer that has connected and not finished its request.
   class Handshake final : public Pollable {
    public:
-    Handshake(IwarpListener& listener, int descriptor, std::uint64_t deadline_ns)
-        : listener_(listener), descriptor_(descriptor), deadline_ns_(deadline_ns) {}
+    Handshake(IwarpListener& listener, int descriptor, std::uint64_t now_ns, std::uint64_t limit_ns)
+        : listener_(listener), descriptor_(descriptor), begun_ns_(now_ns), deadline_ns_(now_ns + limit_ns) {}
     ~Handshake() override;
     Handshake(const Handshake&) = delete;
     Handshake& operator=(const Handshake&) = delete;
@@ -43,12 +43,16 @@ class IwarpListener final : public PortListener, public Pollable {
 
     IwarpListener& listener_;
     int descriptor_;
+    const std::uint64_t begun_ns_;
     const std::uint64_t deadline_ns_;
+    bool has_spoken_ = false;
     std::unique_ptr<MpaCollector> collector_ = std::make_unique<MpaCollector>(MpaRole::kRequest);
     std::list<Handshake>::iterator self_;
   };
 
   [[nodiscard]] bool is_full() const noexcept;
+  // For one more handshake. False: not yet.
+  bool make_room();
   bool accept_one();
   void pause_or_resume();
   void request_complete(Handshake& handshake);
@@ -59,9 +63,10 @@ class IwarpListener final : public PortListener, public Pollable {
   const int descriptor_;
   const ListenParameters parameters_;
   const std::uint64_t token_;
-  bool listening_ = false;              // in the epoll set
-  std::uint64_t starved_until_ns_ = 0;  // no descriptors or memory: try again then
-  std::list<Handshake> handshakes_;     // oldest first, so deadlines are in order
+  bool listening_ = false;  // in the epoll set
+  std::uint64_t rests_until_ns_ =
+      0;  // no descriptors or memory, or too many peers at once: accepts again then
+  std::list<Handshake> handshakes_;  // oldest first, so deadlines are in order
   Fifo<std::unique_ptr<IncomingRequest>> requests_;
 };
 
