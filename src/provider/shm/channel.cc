@@ -48,11 +48,13 @@ Status Channel::start() {
 void Channel::end(Status why) {
   if (is_over()) return;
   status_ = why;
-  for (UniqueFd* descriptor : {&parts_.socket, &parts_.doorbell, &parts_.peer_doorbell, &parts_.peer_pidfd}) {
-    if (!descriptor->valid()) continue;
-    poller_.remove(descriptor->get());
-    descriptor->reset();
-  }
+  const auto let_go = [this](auto& descriptor) {
+    if (descriptor.valid()) poller_.remove(descriptor.get());
+    descriptor.reset();
+  };
+  let_go(parts_.socket);
+  for (UniqueFd* descriptor : {&parts_.doorbell, &parts_.peer_doorbell, &parts_.peer_pidfd})
+    let_go(*descriptor);
   unsent_.clear();
   peer_regions_.clear();
   parts_.reads_memory = false;

@@ -13,6 +13,7 @@
 #include "src/provider/shm/control_packet.h"
 #include "src/provider/shm/link_table.h"
 #include "src/provider/shm/peer_regions.h"
+#include "src/provider/shm/peer_socket.h"
 #include "src/provider/shm/ring.h"
 
 namespace exs::shm {
@@ -22,7 +23,7 @@ class Channel final : public Pollable {
  public:
   // What the set-up gives it: `segment` ours (written by us), `peer_segment` theirs, both mapped and checked.
   struct Parts {
-    UniqueFd socket;         // connected Unix SOCK_SEQPACKET; its end is the peer process's end
+    PeerSocket socket;       // connected Unix SOCK_SEQPACKET; its end is the peer process's end
     UniqueFd doorbell;       // eventfd we sleep on (in the port's epoll set, edge-triggered, never read)
     UniqueFd peer_doorbell;  // eventfd the peer sleeps on; invalid: woken by a packet
     UniqueFd peer_pidfd;     // invalid: the peer is this process, or not visible

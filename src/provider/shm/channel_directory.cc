@@ -71,6 +71,7 @@ Result<std::unique_ptr<ShmUpgrade>> ChannelDirectory::invite(Reason& why_not) {
 }
 
 bool ChannelDirectory::has_room() const noexcept {
+  if (PeerSocket::closing() >= PeerSocket::kClosingMax) return false;
   const auto setups =
       std::count_if(setups_.begin(), setups_.end(), [](const auto& setup) { return setup->accepted(); });
   const auto channels =
@@ -82,7 +83,7 @@ bool ChannelDirectory::has_room() const noexcept {
 void ChannelDirectory::accept_peers() {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     if (!has_room()) return listening_.pause();
-    UniqueFd socket = listening_.accept();
+    PeerSocket socket = listening_.accept();
     if (!socket.valid()) return;
     auto setup = std::make_unique<ChannelSetup>(settings_, poller_);
     setup->limit.start(kSetupLimitNs);

@@ -76,7 +76,8 @@ void ChannelSetup::refuse(const Reason& why) {
 
 void ChannelSetup::connect(const RandomId& peer_socket) {
   parts_.peer_socket = peer_socket;
-  parts_.socket = UniqueFd(kernel::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  parts_.socket =
+      PeerSocket(UniqueFd(kernel::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
   if (!parts_.socket.valid()) {
     const int error = errno;
     return fail(is_lack_of_descriptors(error)
@@ -103,7 +104,7 @@ void ChannelSetup::try_connect() {
   state_ = State::kAwaitsAcceptorGreeting;
 }
 
-void ChannelSetup::accept(UniqueFd socket) {
+void ChannelSetup::accept(PeerSocket socket) {
   parts_.socket = std::move(socket);
   parts_.accepted = true;
   if (!check_user() || !send_greeting(PacketKind::kAcceptorGreeting)) return;

@@ -36,7 +36,7 @@ class ChannelSetup final : public Pollable {
   // Starts as the connector to that port's socket.
   void connect(const RandomId& peer_socket);
   // Starts as the acceptor, on what the listening socket accepted.
-  void accept(UniqueFd socket);
+  void accept(PeerSocket socket);
 
   enum class State : std::uint8_t {
     kConnecting,

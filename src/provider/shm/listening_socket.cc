@@ -37,7 +37,11 @@ AbstractAddress::AbstractAddress(const RandomId& socket_id) {
 }
 
 ListeningSocket::~ListeningSocket() {
-  if (socket_.valid()) poller_.remove(socket_.get());
+  if (!socket_.valid()) return;
+  poller_.remove(socket_.get());
+  // Peers that wait in it are closed by who they are, not all at once with it.
+  kernel::shutdown(socket_.get(), SHUT_RDWR);
+  while (accept_next().valid()) continue;
 }
 
 bool ListeningSocket::open(Reason& why_not) {
@@ -72,12 +76,12 @@ bool ListeningSocket::open(Reason& why_not) {
   return true;
 }
 
-UniqueFd ListeningSocket::accept_next() {
-  return UniqueFd(kernel::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+PeerSocket ListeningSocket::accept_next() {
+  return PeerSocket(UniqueFd(kernel::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)));
 }
 
-UniqueFd ListeningSocket::accept() {
-  UniqueFd peer = accept_next();
+PeerSocket ListeningSocket::accept() {
+  PeerSocket peer = accept_next();
   if (!peer.valid() && (errno == EMFILE || errno == ENFILE)) refuse_for_lack_of_descriptors();
   return peer;
 }
@@ -85,7 +89,7 @@ UniqueFd ListeningSocket::accept() {
 void ListeningSocket::refuse_for_lack_of_descriptors() {
   spare_.reset();
   {
-    const UniqueFd peer = accept_next();
+    const PeerSocket peer = accept_next();
     if (peer.valid()) {
       ControlPacket refusal;
       refusal.kind = PacketKind::kRefusal;
@@ -100,8 +104,10 @@ void ListeningSocket::refuse_for_lack_of_descriptors() {
 
 void ListeningSocket::resume(std::uint64_t now_ns, bool has_room) {
   if (!is_paused() || now_ns < retry_ns_) return;
-  retry_ns_ = 0;
+  // Nobody tells when another user's connection is closed at last.
+  retry_ns_ = PeerSocket::closing() > 0 ? now_ns + kRetryNs : 0;
   if (!has_room) return;
+  retry_ns_ = 0;
   if (!spare_.valid()) spare_ = make_spare();
   if (spare_.valid()) {
     watch(true);

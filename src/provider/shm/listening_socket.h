@@ -12,6 +12,7 @@
 #include "src/base/unique_fd.h"
 #include "src/provider/reason.h"
 #include "src/provider/shm/identity.h"
+#include "src/provider/shm/peer_socket.h"
 
 namespace exs::shm {
 
@@ -40,7 +41,7 @@ class ListeningSocket final : public Pollable {
 
   // The peer that waits longest. Invalid: none, or one that had to be told that there is no descriptor for
   // it.
-  UniqueFd accept();
+  PeerSocket accept();
   // Peers wait in the kernel until resume().
   void pause() { watch(false); }
   [[nodiscard]] bool is_paused() const noexcept { return socket_.valid() && !watched_; }
@@ -52,7 +53,7 @@ class ListeningSocket final : public Pollable {
   void ready(std::uint32_t) override { accept_peers_(); }
 
  private:
-  UniqueFd accept_next();
+  PeerSocket accept_next();
   void refuse_for_lack_of_descriptors();
   void watch(bool watched);
 

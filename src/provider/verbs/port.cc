@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "src/base/destroy_elsewhere.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
@@ -25,19 +23,6 @@ namespace {
 // A look at descriptors is a system call, and messages need none.
 constexpr std::uint64_t kLookNs = 20'000;
 constexpr std::size_t kEventsMax = 64;
-
-// On a thread of its own, which nobody waits for. Without one it goes here and now, if slowly.
-void destroy_elsewhere(std::unique_ptr<PortContext> context) noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the thread
-  try {
-    std::thread([doomed = std::move(context)]() mutable { doomed.reset(); }).detach();
-  } catch (const std::system_error&) {
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
 
 }  // namespace
 

@@ -22,7 +22,7 @@ struct Fixture {
     UniqueFd memfds[2];
     Channel::Parts parts[2];
     for (std::size_t i = 0; i < 2; ++i) {
-      parts[i].socket = UniqueFd(ends[i]);
+      parts[i].socket = shm::PeerSocket(UniqueFd(ends[i]));
       parts[i].doorbell = make_doorbell();
       parts[i].segment = *Mapping::create(kSegmentBytes, memfds[i]);
       parts[i].peer_pid = ::getpid();
@@ -67,7 +67,7 @@ struct RawFixture {
     require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "socketpair");
     UniqueFd memfd;
     Channel::Parts parts;
-    parts.socket = UniqueFd(ends[0]);
+    parts.socket = shm::PeerSocket(UniqueFd(ends[0]));
     peer = RawEnd(UniqueFd(ends[1]));
     parts.doorbell = make_doorbell();
     parts.segment = *Mapping::create(kSegmentBytes, memfd);

@@ -1,0 +1,27 @@
+// For what may take long to destroy.
+#pragma once
+
+#include <pthread.h>
+
+#include <csignal>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace exs {
+
+// Destroys it on a thread of its own, which nobody waits for and which takes no signals; here and now if no thread can be had.
+template <typename Owner>
+void destroy_elsewhere(Owner owner) noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the thread
+  try {
+    std::thread([doomed = std::move(owner)]() mutable { const Owner gone = std::move(doomed); }).detach();
+  } catch (const std::system_error&) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace exs
