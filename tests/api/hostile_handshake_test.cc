@@ -13,7 +13,7 @@ namespace exs::test {
 namespace {
 
 struct Server : HostileServer {
-  Server() : HostileServer(100) {}
+  Server() : HostileServer(500) {}
 
   // Peers that connect, or begin to, and say nothing.
   std::vector<UniqueFd> silent_peers(int count) { return silent_peers(count, address); }

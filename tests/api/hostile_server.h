@@ -13,6 +13,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "src/base/log.h"
 #include "src/base/unique_fd.h"
 #include "tests/support/exs_fixture.h"
 #include "tests/support/raw_peer.h"
@@ -23,6 +24,7 @@ namespace exs::test {
 class CapturedLog {
  public:
   CapturedLog() {
+    tell_left_out();  // so that no line is left out here
     ::fflush(stderr);
     ::dup2(captured_.get(), STDERR_FILENO);
   }
