@@ -110,8 +110,8 @@ ssize_t write_at_once(int descriptor, const void* bytes, std::size_t count) noex
   const iovec all{const_cast<void*>(bytes), count};
   const ssize_t written = EXS_KERNEL_CALL(pwritev2, descriptor, &all, 1, -1, RWF_NOWAIT);
   struct stat file {};
-  const bool may_wait =
-      written < 0 && errno == EAGAIN && ::fstat(descriptor, &file) == 0 && !S_ISREG(file.st_mode);
+  const bool may_wait = written < 0 && errno == EAGAIN && EXS_KERNEL_CALL(fstat, descriptor, &file) == 0 &&
+                        !S_ISREG(file.st_mode);
   if (written >= 0 || may_wait) return written;
   return EXS_KERNEL_CALL(write, descriptor, bytes, count);
 }

@@ -68,7 +68,7 @@ struct Log {
   }
 };
 
-std::atomic<Log*> g_log{nullptr};  // for who forks; made by the first line
+std::atomic<Log*> g_log{nullptr};  // made by the first line
 Log* g_held = nullptr;             // by who forks
 
 // Made by the first line written, never destroyed: engine threads may log while the process exits.
@@ -114,9 +114,10 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
 }
 
 void tell_left_out() noexcept try {
-  Log& log = the_log();
-  const std::lock_guard guard(log.mutex);
-  for (const LogLimit::LeftOut& left_out : log.limit.clear()) log.tell(left_out);
+  Log* const log = g_log;
+  if (log == nullptr) return;
+  const std::lock_guard guard(log->mutex);
+  for (const LogLimit::LeftOut& left_out : log->limit.clear()) log->tell(left_out);
 } catch (...) {
   // As above.
 }

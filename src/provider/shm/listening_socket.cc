@@ -41,6 +41,7 @@ ListeningSocket::~ListeningSocket() {
   poller_.remove(socket_.get());
   // Peers that wait in it are closed by who they are, not all at once with it.
   kernel::shutdown(socket_.get(), SHUT_RDWR);
+  spare_.reset();  // a descriptor for them
   while (accept_next().valid()) continue;
 }
 
