@@ -10,9 +10,10 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
-      late_sends_(*shard_, [this](std::uint64_t until_ns) { end_late(proto::Direction::kSend, until_ns); }),
-      late_receives_(*shard_,
-                     [this](std::uint64_t until_ns) { end_late(proto::Direction::kReceive, until_ns); }),
+      late_sends_(*shard_,
+                  [this](std::uint64_t until_ns) { return end_late(proto::Direction::kSend, until_ns); }),
+      late_receives_(
+          *shard_, [this](std::uint64_t until_ns) { return end_late(proto::Direction::kReceive, until_ns); }),
       polls_(descriptor_) {}
 
 Status Session::admit(proto::Direction direction, bool persistent) {
@@ -116,14 +117,26 @@ void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wis
   set_time_limit(direction, std::move(limit));
 }
 
-// An operation that the peer has begun with cannot be taken back: then the connection ends.
-void Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns) {
+// An operation that the peer has begun with cannot be taken back: then the connection ends. So it does when the
+// peer has not said for another such time whether it has.
+bool Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns) {
   proto::Selection late;
   late.posted_until_ns = posted_until_ns;
-  if (cancel_transfers(direction, late, ETIMEDOUT).begun == 0) return after_step();
+  const proto::Cancelled cancelled = cancel_transfers(direction, late, ETIMEDOUT);
+  const std::uint64_t limit_ns = watch(direction).limit()->ns();
+  bool unanswered = false;
+  if (cancelled.asked > 0 && posted_until_ns > limit_ns) {
+    late.posted_until_ns = posted_until_ns - limit_ns;
+    unanswered = cancel_transfers(direction, late, ETIMEDOUT).asked > 0;
+  }
+  if (cancelled.begun == 0 && !unanswered) {
+    after_step();
+    return cancelled.asked > 0;
+  }
   log(LogLevel::kWarn, "socket {}: {} took longer than its limit and the peer has begun with it: ETIMEDOUT",
       descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive");
   abort(Status(ETIMEDOUT));
+  return false;
 }
 
 void Session::add_shutdown(ControlTarget target) {

@@ -155,7 +155,7 @@ class Session : public TransferClient {
     return (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_)
         .load(std::memory_order_relaxed);
   }
-  void end_late(proto::Direction direction, std::uint64_t posted_until_ns);
+  bool end_late(proto::Direction direction, std::uint64_t posted_until_ns);
   OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }

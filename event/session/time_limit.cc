@@ -16,6 +16,7 @@ void LateWatch::set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void
   limit_ = std::move(limit);
   owner_ = owner;
   told_until_ns_ = 0;
+  awaits_peer_ = false;
   due_.drop();
   if (!limit_) return;
   const std::uint64_t oldest_ns = times_.first_after(0);
@@ -37,17 +38,18 @@ void LateWatch::look(std::uint64_t now_ns) {
   if (!limit_) return;
   const auto limit = limit_;  // telling may end the session
   const std::uint64_t until_ns = now_ns - limit->ns();
-  const std::uint64_t first_ns = times_.first_after(limit->once() ? told_until_ns_ : 0);
+  const std::uint64_t first_untold_ns = times_.first_after(limit->once() ? told_until_ns_ : 0);
+  const std::uint64_t first_ns = awaits_peer_ ? times_.first_after(0) : first_untold_ns;
   if (first_ns == PostTimes::kNone) return;
   if (first_ns > until_ns) return wait_until(first_ns + limit->ns());
   told_until_ns_ = until_ns;
-  limit->tell(times_.count_until(until_ns));
-  if (limit->cancels()) end_late_(until_ns);
+  if (first_untold_ns <= until_ns) limit->tell(times_.count_until(until_ns));
+  awaits_peer_ = limit->cancels() && end_late_(until_ns);
   if (limit_ != limit || times_.empty()) return;
   const std::uint64_t next_ns = times_.first_after(until_ns);
   if (next_ns != PostTimes::kNone) {
     wait_until(next_ns + limit->ns());
-  } else if (!limit->once()) {
+  } else if (!limit->once() || awaits_peer_) {
     wait_until(now_ns + limit->ns());
   }
 }

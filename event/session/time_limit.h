@@ -50,8 +50,9 @@ class TimeLimit {
 // without a limit none has one, so that a post reads no clock. Thread: shard.
 class LateWatch {
  public:
-  // Ends the operations that were posted until `posted_until_ns`.
-  using EndLate = std::function<void(std::uint64_t posted_until_ns)>;
+  // Ends the operations that were posted until `posted_until_ns`. True: some end when the peer has answered, and
+  // are to be looked at again.
+  using EndLate = std::function<bool(std::uint64_t posted_until_ns)>;
   LateWatch(Shard& shard, EndLate end_late)
       : shard_(shard), end_late_(std::move(end_late)), due_([this](std::uint64_t now_ns) { look(now_ns); }) {}
 
@@ -76,6 +77,7 @@ class LateWatch {
   std::weak_ptr<void> owner_;
   PostTimes times_;
   Deadline due_;
+  bool awaits_peer_ = false;
   std::uint64_t told_until_ns_ = 0;  // the operations posted until then are in a notice
 };
 

@@ -61,6 +61,14 @@ class Fifo {
     return value;
   }
 
+  // Removes an entry from the middle; those behind it close up.
+  T take(std::size_t index) {
+    T value = std::move((*this)[index]);
+    for (std::size_t i = index + 1; i < count_; ++i) (*this)[i - 1] = std::move((*this)[i]);
+    pop_back();
+    return value;
+  }
+
   // Removes the first entry without copying it. The slot keeps its value, which append() may return.
   void drop_front() {
     EXS_CHECK(count_ > 0);

@@ -81,11 +81,11 @@ Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t 
     static_cast<void>(close_windows(windows));
     return status;
   }
-  outstanding_.push_back({operation_id, sequence, operation.at_offset, std::move(windows)});
+  outstanding_.push_back({operation_id, sequence, operation.at_offset, Recall::kNone, 0, std::move(windows)});
   return {};
 }
 
-Result<std::uint64_t> Adverts::on_ack(const wire::Message& message) {
+Result<Adverts::Acknowledged> Adverts::on_ack(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (outstanding_.empty()) {
     log(LogLevel::kWarn, "protocol error: ACK of {}, no advert is outstanding", sequence);
@@ -112,7 +112,66 @@ Result<std::uint64_t> Adverts::on_ack(const wire::Message& message) {
     return failure(EPROTO);
   }
   if (!status.ok()) return failure(status);
-  return outstanding_.pop_front().operation_id;
+  if (oldest.recall == Recall::kDue) --recalls_due_;
+  const Outstanding ended = outstanding_.pop_front();
+  return Acknowledged{ended.operation_id, ended.windows.length_bytes};
+}
+
+bool Adverts::recall(std::uint64_t operation_id, std::uint64_t bytes, int error) {
+  for (std::size_t i = 0; i < outstanding_.count(); ++i) {
+    Outstanding& advert = outstanding_[i];
+    if (advert.operation_id != operation_id) continue;
+    if (advert.recall == Recall::kDenied || advert.windows.length_bytes != bytes) return false;
+    if (advert.recall != Recall::kNone) return true;
+    advert.recall = Recall::kDue;
+    advert.recall_error = error;
+    ++recalls_due_;
+    return true;
+  }
+  return false;
+}
+
+Status Adverts::send_recall() {
+  if (recalls_due_ == 0 || recall_sent_ || !outbox_.has_room()) return {};
+  std::size_t due = 0;
+  while (outstanding_[due].recall != Recall::kDue) ++due;
+  wire::Message message;
+  message.header.type = wire::MessageType::kRecall;
+  message.header.sequence = outstanding_[due].sequence;
+  if (const Status status = outbox_.send(message); !status.ok()) return status;
+  outstanding_[due].recall = Recall::kAsked;
+  --recalls_due_;
+  recall_sent_ = true;
+  recalled_sequence_ = message.header.sequence;
+  return {};
+}
+
+Result<std::optional<Adverts::Recalled>> Adverts::on_recall_ack(const wire::Message& message) {
+  const std::uint32_t sequence = message.header.sequence;
+  if (!recall_sent_ || sequence != recalled_sequence_) {
+    log(LogLevel::kWarn, "protocol error: RECALL_ACK of {}, which was not asked for", sequence);
+    return failure(EPROTO);
+  }
+  recall_sent_ = false;
+  const bool is_back = (message.header.flags & wire::kRecalled) != 0;
+  std::size_t place = 0;
+  while (place < outstanding_.count() && outstanding_[place].sequence != sequence) ++place;
+  if (!is_back) {
+    if (place < outstanding_.count()) outstanding_[place].recall = Recall::kDenied;
+    return std::optional<Recalled>();
+  }
+  if (place == outstanding_.count()) {
+    log(LogLevel::kWarn, "protocol error: RECALL_ACK gives back {} after its ACK", sequence);
+    return failure(EPROTO);
+  }
+  const Status status = close_windows(outstanding_[place].windows);
+  if (status.error() == EBUSY) {
+    log(LogLevel::kWarn, "protocol error: RECALL_ACK gives back {}, which the peer still reads", sequence);
+    return failure(EPROTO);
+  }
+  if (!status.ok()) return failure(status);
+  const Outstanding ended = outstanding_.take(place);
+  return std::optional<Recalled>({ended.operation_id, ended.recall_error});
 }
 
 }  // namespace exs::proto

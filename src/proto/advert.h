@@ -1,8 +1,10 @@
 // The sender's half of a normal send: opens a window on the memory, or one on each piece of it, advertises
-// them, and closes them when the peer has acknowledged.
+// them, and closes them when the peer has acknowledged. An advert that the peer has not begun to read can be
+// recalled: it leaves the order of those that wait for an ACK.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/base/fifo.h"
@@ -34,17 +36,39 @@ class Adverts {
   Status send(Windows windows, const Operation& operation, std::uint32_t sequence,
               std::uint64_t operation_id);
 
-  // Which operation this ACK ends. EPROTO: nothing outstanding, not the oldest one, more bytes than were
+  struct Acknowledged {
+    std::uint64_t operation_id = 0;
+    std::uint64_t offered_bytes = 0;
+  };
+  // What this ACK ends. EPROTO: nothing outstanding, not the oldest one, more bytes than were
   // offered, a status that answers something else, or the peer still reads from a window.
-  Result<std::uint64_t> on_ack(const wire::Message& message);
+  Result<Acknowledged> on_ack(const wire::Message& message);
+
+  // Asks the peer for the advert of all `bytes` of an operation; `error` is the operation's if it comes back.
+  // False: there is none, or the peer has said that it has begun with it.
+  bool recall(std::uint64_t operation_id, std::uint64_t bytes, int error);
+  // What is due of that, as far as there is room.
+  Status send_recall();
+  struct Recalled {
+    std::uint64_t operation_id = 0;
+    int error = 0;
+  };
+  // The advert that came back; none: the peer has begun with it. EPROTO: unasked, no advert that waits for an
+  // ACK, or the peer reads from its windows.
+  Result<std::optional<Recalled>> on_recall_ack(const wire::Message& message);
+  // The peer has not answered yet.
+  [[nodiscard]] bool recalling() const noexcept { return recall_sent_; }
 
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_.count(); }
 
  private:
+  enum class Recall : std::uint8_t { kNone, kDue, kAsked, kDenied };
   struct Outstanding {
     std::uint64_t operation_id = 0;
     std::uint32_t sequence = 0;
     bool at_offset = false;
+    Recall recall = Recall::kNone;
+    int recall_error = 0;
     Windows windows;
   };
 
@@ -53,6 +77,9 @@ class Adverts {
   Link& link_;
   Outbox& outbox_;
   Fifo<Outstanding> outstanding_;
+  std::size_t recalls_due_ = 0;
+  bool recall_sent_ = false;
+  std::uint32_t recalled_sequence_ = 0;  // of the RECALL under way
 };
 
 // Most windows one advert may name where messages have slots of this size.

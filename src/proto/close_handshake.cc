@@ -30,8 +30,9 @@ Status CloseHandshake::check(const wire::Header& header, std::size_t held) const
   } else if (header.type == MessageType::kCloseAck) {
     if (close_ != Close::kSent) wrong = "CLOSE_ACK unasked";
   } else if (peer_close_ != PeerClose::kOpen) {
-    if (header.type != MessageType::kAck && header.type != MessageType::kRelease)
-      wrong = "message after CLOSE";
+    const bool is_answer = header.type == MessageType::kAck || header.type == MessageType::kRelease ||
+                           header.type == MessageType::kRecallAck;
+    if (!is_answer) wrong = "message after CLOSE";
   } else if (header.type == MessageType::kShutdown) {
     if ((header.flags & wire::kShutdownSending) != 0 && peer_sending_ended_)
       wrong = "sending shut down twice";

@@ -162,7 +162,9 @@ Status Connection::on_control(const wire::Message& message) {
       state_ = State::kOpen;
       sink_.ready();
       return {};
-    case MessageType::kAck: return sends_->on_control(message);
+    case MessageType::kAck:
+    case MessageType::kRecallAck: return sends_->on_control(message);
+    case MessageType::kRecall: return receives_->on_recall(message);
     case MessageType::kShutdown:
     case MessageType::kClose:
     case MessageType::kCloseAck: on_shutdown(message.header); return {};

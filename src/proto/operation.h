@@ -81,6 +81,7 @@ struct Selection {
 struct Cancelled {
   std::uint32_t matched = 0;
   std::uint32_t begun = 0;  // of those: the peer has begun with them, so they end when it has ended them
+  std::uint32_t asked = 0;  // of those: the peer is to say whether it has
 };
 
 // Receives the outcomes and events of one connection. Must not call back into it.

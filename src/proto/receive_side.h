@@ -8,6 +8,7 @@
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/rdma_chunks.h"
+#include "src/proto/recall.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {
@@ -27,6 +28,8 @@ class ReceiveSide {
   [[nodiscard]] virtual bool took_directly() const noexcept { return false; }
   // Any other message about this direction.
   virtual Status on_control(const wire::Message& /*message*/) { return Status(EPROTO); }
+  // RECALL. EPROTO: of an advert that never came, or before the answer to the last.
+  virtual Status on_recall(const wire::Message& message) = 0;
   // The oldest RDMA READ is done.
   virtual void on_read_done() = 0;
 
@@ -69,6 +72,7 @@ class ReceiveSide {
       : reads_(link, counters, agreement.reads_out, chunk_bytes) {}
 
   RdmaReads reads_;
+  RecallAnswer recall_answer_;
   State state_ = State::kOpen;
   Outcome stop_outcome_;  // kStopped: of every later receive
 };

@@ -7,10 +7,10 @@
 //       send_credits: ACKs and CREDITs, each of which returns at least one credit of ours (an ACK that of its
 //         advert), which is not spent, held or owed until the message has been received;
 //       5 one-off messages: READY, SHUTDOWN for each direction, CLOSE, CLOSE_ACK;
-//       8 of persistence and probing: one OFFER (the next one follows our RELEASE); three REVOKEs, one of a
+//       10 of persistence, probing and recalling: one OFFER (the next one follows our RELEASE); three REVOKEs, one of a
 //         receive and two of a send (persistence/owned_window.h says why); two RELEASEs, one for each of our
-//         windows (a window follows the RELEASE of the one before); PROBE and PROBE_ACK, one of each until it
-//         is answered.
+//         windows (a window follows the RELEASE of the one before); PROBE and PROBE_ACK, RECALL and
+//         RECALL_ACK, one of each until it is answered.
 //  2. A slot is posted again as soon as its message is decoded, before any answer to it is sent. Only an
 //     immediate keeps its slot, until a receive has taken the payload, and an advert with a list of windows,
 //     until a receive matches it.
@@ -29,7 +29,7 @@
 namespace exs::proto {
 
 inline constexpr std::uint32_t kOneOffMessagesMax = 5;
-inline constexpr std::uint32_t kPersistenceMessagesMax = 8;
+inline constexpr std::uint32_t kPersistenceMessagesMax = 10;
 
 std::uint32_t slot_count(const Agreement& agreement);
 std::size_t slot_bytes(const Agreement& agreement);

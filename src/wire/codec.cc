@@ -16,7 +16,9 @@ bool carries_sequence(MessageType type) {
     case MessageType::kOffer:
     case MessageType::kNotice:
     case MessageType::kRevoke:
-    case MessageType::kRelease: return true;
+    case MessageType::kRelease:
+    case MessageType::kRecall:
+    case MessageType::kRecallAck: return true;
     default: return false;
   }
 }
@@ -46,6 +48,7 @@ bool flags_are_legal(const Header& header) {
     case MessageType::kNotice:
     case MessageType::kRevoke:
     case MessageType::kRelease: return header.flags == kOfSend || header.flags == kOfReceive;
+    case MessageType::kRecallAck: return (header.flags & ~kRecalled) == 0;
     default: return header.flags == 0;
   }
 }
@@ -163,7 +166,9 @@ std::size_t fixed_bytes(const Header& header) {
     case MessageType::kCloseAck:
     case MessageType::kRevoke:
     case MessageType::kProbe:
-    case MessageType::kProbeAck: return kHeaderBytes;
+    case MessageType::kProbeAck:
+    case MessageType::kRecall:
+    case MessageType::kRecallAck: return kHeaderBytes;
   }
   return 0;
 }

@@ -23,6 +23,8 @@ enum class MessageType : std::uint8_t {
   kRelease = 12,  // the window is used no more
   kProbe = 13,    // asks for a sign of life
   kProbeAck = 14,
+  kRecall = 15,     // the sender of an advert wants it back
+  kRecallAck = 16,  // whether it comes back
 };
 
 enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
@@ -32,6 +34,9 @@ enum AdvertFlag : std::uint8_t { kPersistent = 1, kNotify = 2, kAtOffset = 4, kL
 
 // kNotice, kRevoke, kRelease: which operation of its owner the window belongs to.
 enum WindowFlag : std::uint8_t { kOfSend = 1, kOfReceive = 2 };
+
+// kRecallAck: the advert was not begun with, and is gone.
+enum RecallFlag : std::uint8_t { kRecalled = 1 };
 
 // Never a raw errno: those differ between systems.
 enum class AckStatus : std::uint32_t {
@@ -44,9 +49,10 @@ enum class AckStatus : std::uint32_t {
 
 struct Header {
   MessageType type = MessageType::kReady;
-  std::uint8_t flags = 0;      // of its type, see above; else 0
-  std::uint16_t credits = 0;   // returned to the receiver of this message
-  std::uint32_t sequence = 0;  // data messages: their number; kAck: the advert's; persistence: the window's
+  std::uint8_t flags = 0;     // of its type, see above; else 0
+  std::uint16_t credits = 0;  // returned to the receiver of this message
+  std::uint32_t sequence =
+      0;  // data messages: their number; kAck, recalls: the advert's; persistence: the window's
 };
 
 struct Advert {

@@ -6,18 +6,9 @@
 #include <cerrno>
 
 namespace exs::test {
-namespace {
-
-void with_one_credit(int socket) {
-  exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, 1);
-}
-
-}  // namespace
 
 Pair& TestBed::pair() {
-  if (!pair_) {
-    pair_.emplace(queue, queue, one_credit ? with_one_credit : nullptr);
-  }
+  if (!pair_) pair_.emplace(queue);
   return *pair_;
 }
 

@@ -44,7 +44,6 @@ class TestBed {
   static constexpr socklen_t kNameBytes = sizeof(sockaddr_in);
   int connected() { return pair().left; }
   int peer() { return pair().right; }
-  bool one_credit = false;  // the pair has one credit; to be set before the pair is created
   Pair& pair();
   int stream() {
     if (!stream_) stream_.emplace(queue, SOCK_STREAM);

@@ -19,7 +19,10 @@ struct Fixture : ShardFixture {
   std::shared_ptr<KernelDescriptor> number = std::make_shared<KernelDescriptor>(UniqueFd());
   std::shared_ptr<int> owner = std::make_shared<int>(0);
   std::vector<std::uint64_t> ended_until;
-  LateWatch watch{*shard, [this](std::uint64_t until_ns) { ended_until.push_back(until_ns); }};
+  LateWatch watch{*shard, [this](std::uint64_t until_ns) {
+                    ended_until.push_back(until_ns);
+                    return false;
+                  }};
 
   void limit(std::uint32_t flags = 0) {
     TimeLimitWish wish;

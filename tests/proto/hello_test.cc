@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(the_depths_leave_room_for_every_message) {
   agreement.reads_out = 3;
   agreement.reads_in = 2;
   const LinkDepths depths = link_depths(agreement);
-  BOOST_TEST(depths.receives == 5U + 7U + 5U + 8U);
+  BOOST_TEST(depths.receives == 5U + 7U + 5U + 10U);
   BOOST_TEST(depths.sends == depths.receives);
   BOOST_TEST(depths.reads_out == 3U);
   BOOST_TEST(depths.reads_in == 2U);

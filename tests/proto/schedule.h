@@ -1,4 +1,5 @@
-// The vocabulary of messages: every receive gets the message it must get, whatever the order of events.
+// The vocabulary of messages: every receive gets the message it must get, whatever the order of events. A send
+// that ends as cancelled is received by nobody.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@ struct Decision {
     kSend,
     kNormalSend,
     kReceive,
+    kCancelSend,  // number: of the send, modulo those posted
     kShutdownSending,
     kShutdownReceiving,
     kClose,
@@ -31,9 +33,14 @@ struct Posted {
   Bytes memory;
   std::size_t length_bytes = 0;
   bool never_immediate = false;
+  bool cancel_asked = false;
   bool ended = false;
   Outcome outcome;
   Bytes at_outcome;  // receives: the memory as it was handed back
+
+  [[nodiscard]] bool is_cancelled() const { return ended && cancel_asked && outcome.error == ECANCELED; }
+  // The connection was lost before the peer's answer came.
+  [[nodiscard]] bool may_be_recalled() const { return cancel_asked && (!ended || outcome.error != 0); }
 };
 
 struct MessageEnd final : ScheduledEnd {
@@ -41,8 +48,14 @@ struct MessageEnd final : ScheduledEnd {
     const bool is_send = direction == Direction::kSend;
     std::size_t& next = is_send ? sends_ended : receives_ended;
     std::deque<Posted>& posted = is_send ? sends : receives;
-    if (operation.tag.handle != &posted.at(next)) wrong("outcome out of order");
-    Posted& ended = posted.at(next++);
+    ++next;
+    const auto is_it = [&](const Posted& each) { return operation.tag.handle == &each; };
+    const auto found = std::find_if(posted.begin(), posted.end(), is_it);
+    if (found == posted.end()) return wrong("outcome of nothing posted");
+    Posted& ended = *found;
+    if (ended.ended) wrong("two outcomes");
+    const bool in_turn = std::all_of(posted.begin(), found, [](const Posted& each) { return each.ended; });
+    if (!in_turn && !(ended.cancel_asked && outcome.error == ECANCELED)) wrong("outcome out of order");
     ended.ended = true;
     ended.outcome = outcome;
     if (is_send) {
@@ -76,6 +89,8 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
       return;
     } else if (decision.kind <= Decision::kReceive) {
       post(end, decision.kind, decision.number);
+    } else if (decision.kind == Decision::kCancelSend) {
+      cancel_send(end, decision.number);
     } else if (decision.kind == Decision::kShutdownSending) {
       end.connection->shutdown_sending();
     } else if (decision.kind == Decision::kShutdownReceiving) {
@@ -104,9 +119,12 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
       if (end.is_over()) note("connection lost");
       if (end.sends_ended != end.sends.size()) note("send without outcome");
       for (const Posted& send : end.sends) {
-        if (send.ended && send.outcome.error != 0) note("send failed");
+        if (send.ended && send.outcome.error != 0 && !send.is_cancelled()) note("send failed");
       }
-      if (end.receives_ended < ends_[1 - i].sends.size()) note("message not received");
+      const auto& sent = ends_[1 - i].sends;
+      const auto cancelled = static_cast<std::size_t>(
+          std::count_if(sent.begin(), sent.end(), [](const Posted& each) { return each.is_cancelled(); }));
+      if (end.receives_ended < sent.size() - cancelled) note("message not received");
       check_messages(ends_[i], ends_[1 - i]);
     }
     return wrong_so_far();
@@ -127,6 +145,17 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
     ScheduleRunner::post(end, is_send ? Direction::kSend : Direction::kReceive, operation);
   }
 
+  void cancel_send(MessageEnd& end, unsigned number) {
+    if (end.sends.empty()) return;
+    Posted& chosen = end.sends[number % end.sends.size()];
+    const bool was_open = !chosen.ended;
+    chosen.cancel_asked = true;
+    const Cancelled cancelled =
+        end.connection->cancel(Direction::kSend, {.any_handle = false, .handle = &chosen}, ECANCELED);
+    if (cancelled.matched > (was_open ? 1U : 0U)) note("cancelled something else than was named");
+    if (cancelled.asked + cancelled.begun > cancelled.matched) note("more begun than matched");
+  }
+
   void check_at_end(MessageEnd& end, MessageEnd& peer) override {
     for (const Posted& receive : end.receives) {
       if (receive.memory != receive.at_outcome) note("memory touched after its outcome");
@@ -134,8 +163,8 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
     check_messages(end, peer);
   }
 
-  // The n-th receive that got a message got the n-th message: refusals, ends and failures come after all
-  // messages.
+  // The n-th receive that got a message got the n-th message that was not cancelled: refusals, ends and
+  // failures come after all messages.
   void check_messages(const MessageEnd& from, const MessageEnd& to) {
     std::size_t n = 0;
     bool over = false;
@@ -147,6 +176,7 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
         continue;
       }
       if (over) note("message after the end");
+      while (n < from.sends.size() && is_passed_over(from.sends[n], n + 1, receive)) ++n;
       if (n == from.sends.size()) return note("message nobody sent");
       check_message(from.sends[n], n + 1, receive);
       ++n;
@@ -157,6 +187,15 @@ class Schedule final : public ScheduleRunner<MessageEnd> {
       if (send.ended && send.outcome.error == 0 && !was_immediate)
         note("send ended well but was not received");
     }
+  }
+  static bool is_passed_over(const Posted& send, std::size_t number, const Posted& receive) {
+    if (send.is_cancelled()) return true;
+    if (!send.may_be_recalled()) return false;
+    const std::size_t bytes = std::min(send.length_bytes, receive.length_bytes);
+    const Bytes content = pattern(send.length_bytes, static_cast<unsigned>(number));
+    return receive.outcome.length_bytes != bytes ||
+           !std::equal(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(bytes),
+                       receive.at_outcome.begin());
   }
   void check_message(const Posted& send, std::size_t number, const Posted& receive) {
     const std::size_t expected = std::min(send.length_bytes, receive.length_bytes);

@@ -56,6 +56,11 @@ Message sample(MessageType type) {
       message.ack = {AckStatus::kTaken, 0x4142434445464748};
       break;
     case MessageType::kShutdown: message.header.flags = kShutdownSending | kShutdownReceiving; break;
+    case MessageType::kRecall: message.header.sequence = 13; break;
+    case MessageType::kRecallAck:
+      message.header.sequence = 14;
+      message.header.flags = kRecalled;
+      break;
     default: break;
   }
   return message;
@@ -63,7 +68,7 @@ Message sample(MessageType type) {
 
 std::vector<MessageType> all_types() {
   std::vector<MessageType> types;
-  for (unsigned type = 1; type <= 14; ++type) types.push_back(static_cast<MessageType>(type));
+  for (unsigned type = 1; type <= 16; ++type) types.push_back(static_cast<MessageType>(type));
   return types;
 }
 
@@ -131,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_message_with_a_tail_is_malformed_unless_it_is_an_immediat
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_type_is_malformed) {
-  for (const unsigned type : {0U, 15U, 0x80U, 0xffU}) {
+  for (const unsigned type : {0U, 17U, 0x80U, 0xffU}) {
     for (const std::size_t length : {kHeaderBytes, kAckBytes, kAdvertBytes}) {
       Bytes bytes(length, std::byte{0});
       bytes[kTypeOffset] = static_cast<std::byte>(type);

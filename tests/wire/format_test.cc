@@ -151,6 +151,9 @@ BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
   check_line("Header", type_row(MessageType::kRelease, "RELEASE", kReleaseBytes));
   check_line("Header", type_row(MessageType::kProbe, "PROBE", kHeaderBytes));
   check_line("Header", type_row(MessageType::kProbeAck, "PROBE_ACK", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kRecall, "RECALL", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kRecallAck, "RECALL_ACK", kHeaderBytes));
+  check_line("RECALL and RECALL_ACK", "flag " + std::to_string(kRecalled) + ", RECALLED");
   check_line("ADVERT", "| " + std::to_string(kPersistent) + " | PERSISTENT |");
   check_line("ADVERT", "| " + std::to_string(kNotify) + " | NOTIFY |");
   check_line("ADVERT", "| " + std::to_string(kAtOffset) + " | AT_OFFSET |");

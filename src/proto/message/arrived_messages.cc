@@ -1,6 +1,7 @@
 #include "src/proto/message/arrived_messages.h"
 
 #include "src/base/log.h"
+#include "src/proto/recall.h"
 #include "src/wire/codec.h"
 
 namespace exs::proto {
@@ -63,6 +64,19 @@ void ArrivedMessages::revoke_window(bool shown) {
   const std::size_t count = waiting_.count();
   const bool revoked_before = count > 1 && waiting_[count - 2].source == MessageSource::kRevoked;
   if (shown || revoked_before) waiting_.pop_back();
+}
+
+Result<bool> ArrivedMessages::recall(std::uint32_t sequence) {
+  if (const Status status = check_recall(sequence, next_sequence_); !status.ok()) return failure(status);
+  for (std::size_t i = 0; i < waiting_.count(); ++i) {
+    const ArrivedMessage& advert = waiting_[i];
+    if (advert.source != MessageSource::kAdvert || advert.busy || advert.sequence != sequence) continue;
+    if (const Status status = free_list(advert); !status.ok()) return failure(status);
+    --adverts_held_;
+    waiting_.take(i);
+    return true;
+  }
+  return false;
 }
 
 Status ArrivedMessages::free_immediate(const ArrivedMessage& immediate) {

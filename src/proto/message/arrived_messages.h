@@ -54,6 +54,9 @@ class ArrivedMessages {
   // already.
   void revoke_window(bool shown);
 
+  // Removes the advert with this number; false: it does not wait here any more. EPROTO: it never came.
+  Result<bool> recall(std::uint32_t sequence);
+
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return waiting_.count(); }
   [[nodiscard]] const ArrivedMessage& front() { return waiting_.front(); }

@@ -117,6 +117,13 @@ Status MessageReceives::on_revoke(const wire::Message& message) {
   return {};
 }
 
+// What has met a receive, or an answer, ends as it would have.
+Status MessageReceives::on_recall(const wire::Message& message) {
+  const Result<bool> recalled = arrived_.recall(message.header.sequence);
+  if (!recalled) return recalled.error();
+  return recall_answer_.make(message.header.sequence, *recalled);
+}
+
 // ---------------------------------------------------------------- matching
 
 Status MessageReceives::match() {
@@ -347,6 +354,7 @@ void MessageReceives::deliver_direct(OutcomeSink& sink) {
 }
 
 Status MessageReceives::send_answers(Outbox& outbox) {
+  if (const Status status = recall_answer_.send(outbox, credits_); !status.ok()) return status;
   while (deliveries_.ack_is_due() && outbox.has_room()) {
     arrived_.return_advert_credit();
     if (const Status status = deliveries_.send_ack(outbox); !status.ok()) return status;

@@ -41,6 +41,7 @@ class MessageReceives final : public ReceiveSide {
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
   [[nodiscard]] bool took_directly() const noexcept override { return taken_directly_; }
   Status on_control(const wire::Message& message) override;
+  Status on_recall(const wire::Message& message) override;
   void on_read_done() override;
   void stop(const Outcome& outcome) override;
   void fail_all(int error) override;
@@ -51,14 +52,14 @@ class MessageReceives final : public ReceiveSide {
   Status send_notices(Outbox& outbox) override;
 
   [[nodiscard]] bool settled() const noexcept override {
-    return deliveries_.empty() && !deliveries_.ack_is_due() && !persistent_receive_.is_active() &&
-           !peer_window_.is_held();
+    return deliveries_.empty() && !deliveries_.ack_is_due() && !recall_answer_.is_due() &&
+           !persistent_receive_.is_active() && !peer_window_.is_held();
   }
   [[nodiscard]] std::size_t adverts_held() const noexcept override {
-    return arrived_.adverts_held() + (peer_window_.is_held() ? 1 : 0);
+    return arrived_.adverts_held() + recall_answer_.adverts_held() + (peer_window_.is_held() ? 1 : 0);
   }
   [[nodiscard]] std::size_t credits_held() const noexcept override {
-    return arrived_.adverts_held() + arrived_.immediates_held();
+    return arrived_.adverts_held() + recall_answer_.adverts_held() + arrived_.immediates_held();
   }
   [[nodiscard]] bool has_data() const noexcept override {
     return !arrived_.empty() || state_ != State::kOpen;

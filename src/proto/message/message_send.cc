@@ -55,6 +55,7 @@ void MessageSends::refuse(Entry& unsent, int error) {
 
 Status MessageSends::transmit() {
   if (const Status status = end_windows(); !status.ok()) return status;
+  if (const Status status = adverts_.send_recall(); !status.ok()) return status;
   if (offered_.is_active() && !earlier_landed_)
     earlier_landed_ = credits_.available() == credits_.send_total();
   while (handled_ < released_ && handled_ < operations_.count()) {
@@ -221,10 +222,10 @@ Status MessageSends::on_ack(const wire::Message& message) {
   const wire::AckStatus answer = message.ack.status;
   if (adverts_.outstanding() == 0 && owned_.is_advertised() && message.header.sequence == owned_.id())
     return on_ack_of_owned(answer);
-  const Result<std::uint64_t> id = adverts_.on_ack(message);
-  if (!id) return id.error();
+  const auto acknowledged = adverts_.on_ack(message);
+  if (!acknowledged) return acknowledged.error();
   ++counters_.acks_received;
-  Entry& sent = entry(*id);
+  Entry& sent = entry(acknowledged->operation_id);
   sent.state = State::kFinished;
   sent.copy.reset();
   sent.outcome.length_bytes = message.ack.bytes_taken;
@@ -255,6 +256,7 @@ void MessageSends::end_owned(const Outcome& outcome) {
 Status MessageSends::on_control(const wire::Message& message) {
   switch (message.header.type) {
     case MessageType::kAck: return on_ack(message);
+    case MessageType::kRecallAck: return on_recall_ack(message);
     case MessageType::kOffer: return on_offer(message);
     case MessageType::kRevoke: return on_revoke(message);
     case MessageType::kNotice:
@@ -266,6 +268,18 @@ Status MessageSends::on_control(const wire::Message& message) {
     }
     default: return Status(EPROTO);
   }
+}
+
+Status MessageSends::on_recall_ack(const wire::Message& message) {
+  const auto recalled = adverts_.on_recall_ack(message);
+  if (!recalled) return recalled.error();
+  if (!*recalled) return {};
+  Entry& ended = entry((*recalled)->operation_id);
+  ended.state = State::kCancelled;
+  ended.copy.reset();
+  ended.outcome = {(*recalled)->error, 0, 0};
+  some_cancelled_ = true;
+  return {};
 }
 
 Status MessageSends::on_offer(const wire::Message& message) {
@@ -304,23 +318,30 @@ Cancelled MessageSends::cancel(const Selection& selection, int error) {
     Entry& entry = operations_[i];
     if (!is_open(entry) || !selection.matches(entry.operation)) continue;
     ++cancelled.matched;
-    if (!cancel_one(entry, first_id_ + i, error)) ++cancelled.begun;
+    const Taking taking = cancel_one(entry, first_id_ + i, error);
+    if (taking == Taking::kAsked) ++cancelled.asked;
+    if (taking == Taking::kBegun) ++cancelled.begun;
   }
   return cancelled;
 }
 
-// False: it has begun.
-bool MessageSends::cancel_one(Entry& entry, std::uint64_t operation_id, int error) {
-  if (entry.operation.persistent && entry.state == State::kSent) owned_.revoke(error);
-  if (entry.state == State::kSent) return false;
+MessageSends::Taking MessageSends::cancel_one(Entry& entry, std::uint64_t operation_id, int error) {
+  if (entry.state == State::kSent && entry.operation.persistent) {
+    owned_.revoke(error);
+    return Taking::kBegun;
+  }
+  if (entry.state == State::kSent) {
+    const std::uint64_t bytes = entry.operation.memory.length_bytes;
+    return adverts_.recall(operation_id, bytes, error) ? Taking::kAsked : Taking::kBegun;
+  }
   if (entry.state == State::kWriting) {
-    if (writes_.has_begun(operation_id)) return false;
+    if (writes_.has_begun(operation_id)) return Taking::kBegun;
     writes_.abandon(operation_id);
   }
   entry.state = State::kCancelled;
   entry.outcome = {error, 0, 0};
   some_cancelled_ = true;
-  return true;
+  return Taking::kEnded;
 }
 
 void MessageSends::revoke() {

@@ -46,9 +46,11 @@ class MessageSends final : public SendSide {
   [[nodiscard]] bool all_sent() const noexcept override {
     return handled_ == operations_.count() && !owned_.revoke_is_due();
   }
-  [[nodiscard]] bool idle() const noexcept override { return operations_.empty() && !offered_.is_held(); }
+  [[nodiscard]] bool idle() const noexcept override {
+    return operations_.empty() && !offered_.is_held() && !adverts_.recalling();
+  }
   [[nodiscard]] bool adverts_outstanding() const noexcept override {
-    return adverts_.outstanding() > 0 || owned_.is_open();
+    return adverts_.outstanding() > 0 || adverts_.recalling() || owned_.is_open();
   }
   [[nodiscard]] bool window_held() const noexcept override { return offered_.is_held(); }
   [[nodiscard]] bool awaits_notices() const noexcept override { return owned_.wants_notices(); }
@@ -61,6 +63,8 @@ class MessageSends final : public SendSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
+  // What a cancel comes to.
+  enum class Taking : std::uint8_t { kEnded, kAsked, kBegun };
   // kCancelled: its outcome is due out of turn; kGone: and has been given.
   enum class State : std::uint8_t { kWaiting, kWriting, kSent, kFinished, kCancelled, kGone };
   struct Entry {
@@ -85,7 +89,8 @@ class MessageSends final : public SendSide {
   Status on_offer(const wire::Message& message);
   Status on_revoke(const wire::Message& message);
   void end_owned(const Outcome& outcome);
-  bool cancel_one(Entry& entry, std::uint64_t operation_id, int error);
+  Status on_recall_ack(const wire::Message& message);
+  Taking cancel_one(Entry& entry, std::uint64_t operation_id, int error);
 
   [[nodiscard]] bool may_write() const noexcept { return offered_.is_active() && earlier_landed_; }
   [[nodiscard]] bool is_busy() const noexcept;

@@ -64,6 +64,29 @@ Status StreamReceives::on_data(const wire::Message& message, std::uint64_t slot,
   return slots_.free(slot);
 }
 
+Status StreamReceives::on_recall(const wire::Message& message) {
+  const std::uint32_t sequence = message.header.sequence;
+  if (const Status status = check_recall(sequence, next_sequence_); !status.ok()) return status;
+  return recall_answer_.make(sequence, forget_advert(sequence));
+}
+
+// False: it is not here any more, or has been assigned in part.
+bool StreamReceives::forget_advert(std::uint32_t sequence) {
+  std::size_t advert = advert_at_front_ - first_advert_id_;
+  for (std::size_t i = 0; i < waiting_.count(); ++i) {
+    if (!waiting_[i].is_advert) continue;
+    if (adverts_[advert].sequence != sequence) {
+      ++advert;
+      continue;
+    }
+    if (waiting_[i].window.length_bytes != adverts_[advert].length_bytes) return false;
+    waiting_.take(i);
+    adverts_.take(advert);
+    return true;
+  }
+  return false;
+}
+
 // The READ was out of the oldest advert that is not read yet: READs are posted, and end, in their order.
 void StreamReceives::on_read_done() {
   if (!reads_.on_done()) return;
@@ -236,6 +259,7 @@ void StreamReceives::deliver(OutcomeSink& sink) {
 }
 
 Status StreamReceives::send_answers(Outbox& outbox) {
+  if (const Status status = recall_answer_.send(outbox, credits_); !status.ok()) return status;
   while (!acks_.empty() && outbox.has_room()) {
     const AdvertProgress ended = acks_.front();
     wire::Message message;

@@ -31,6 +31,7 @@ class StreamReceives final : public ReceiveSide {
 
   bool post(const Operation& operation) override;
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
+  Status on_recall(const wire::Message& message) override;
   void on_read_done() override;
   void stop(const Outcome& outcome) override;
   void fail_all(int error) override;
@@ -39,9 +40,11 @@ class StreamReceives final : public ReceiveSide {
   void deliver(OutcomeSink& sink) override;
   Status send_answers(Outbox& outbox) override;
 
-  [[nodiscard]] bool settled() const noexcept override { return readings_.empty() && acks_.empty(); }
+  [[nodiscard]] bool settled() const noexcept override {
+    return readings_.empty() && acks_.empty() && !recall_answer_.is_due();
+  }
   [[nodiscard]] std::size_t adverts_held() const noexcept override {
-    return adverts_.count() + acks_.count();
+    return adverts_.count() + acks_.count() + recall_answer_.adverts_held();
   }
   [[nodiscard]] std::size_t credits_held() const noexcept override {
     return adverts_held() + immediates_held_;
@@ -88,6 +91,7 @@ class StreamReceives final : public ReceiveSide {
   void read(Receive& into, ArrivedData& from);
   Status free_slot(const ArrivedData& immediate);
   Status refuse_waiting();
+  bool forget_advert(std::uint32_t sequence);
   void finish_adverts();
   void end_open_receives(const Outcome& outcome);
   static void end_receive(Receive& open, const Outcome& outcome);

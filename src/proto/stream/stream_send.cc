@@ -57,6 +57,7 @@ void StreamSends::set_nodelay(bool nodelay) {
 // ---------------------------------------------------------------- sending
 
 Status StreamSends::transmit() {
+  if (const Status status = adverts_.send_recall(); !status.ok()) return status;
   while (!all_sent()) {
     Entry& next = entry(sending_id_);
     if (next.state != State::kWaiting) {
@@ -147,7 +148,6 @@ Status StreamSends::send_long(Entry& next) {
   credits_.spend();
   ++next_sequence_;
   ++next.adverts_unacked;
-  advertised_.push_back(piece.length_bytes);
   begun_ = rest.left_bytes() > 0;
   rest_ = rest;
   if (begun_) return {};
@@ -204,10 +204,14 @@ void StreamSends::on_sent(std::uint64_t /*id*/) {
 }
 
 Status StreamSends::on_control(const wire::Message& message) {
-  if (message.header.type != wire::MessageType::kAck) return Status(EPROTO);
-  const Result<std::uint64_t> id = adverts_.on_ack(message);
-  if (!id) return id.error();
-  const std::uint64_t offered = advertised_.pop_front();
+  if (message.header.type == wire::MessageType::kAck) return on_ack(message);
+  return message.header.type == wire::MessageType::kRecallAck ? on_recall_ack(message) : Status(EPROTO);
+}
+
+Status StreamSends::on_ack(const wire::Message& message) {
+  const auto acknowledged = adverts_.on_ack(message);
+  if (!acknowledged) return acknowledged.error();
+  const auto [id, offered] = *acknowledged;
   const bool refused = message.ack.status == wire::AckStatus::kRefused;
   if (!refused && message.ack.bytes_taken != offered) {
     log(LogLevel::kWarn, "protocol error: ACK of {} takes {} of {} bytes of a stream",
@@ -215,12 +219,23 @@ Status StreamSends::on_control(const wire::Message& message) {
     return Status(EPROTO);
   }
   ++counters_.acks_received;
-  Entry& sent = entry(*id);
+  Entry& sent = entry(id);
   --sent.adverts_unacked;
   sent.outcome.length_bytes += message.ack.bytes_taken;
   if (refused) sent.outcome.error = EPIPE;
-  if (refused && *id == sending_id_) give_up_rest(EPIPE);
+  if (refused && id == sending_id_) give_up_rest(EPIPE);
   finish_if_acknowledged(sent);
+  return {};
+}
+
+Status StreamSends::on_recall_ack(const wire::Message& message) {
+  const auto recalled = adverts_.on_recall_ack(message);
+  if (!recalled) return recalled.error();
+  if (!*recalled) return {};
+  Entry& ended = entry((*recalled)->operation_id);
+  ended.state = State::kCancelled;
+  ended.outcome = {(*recalled)->error, 0, 0};
+  some_cancelled_ = true;
   return {};
 }
 
@@ -245,7 +260,10 @@ Cancelled StreamSends::cancel(const Selection& selection, int error) {
     Entry& open = entry(id);
     if (open.state >= State::kFinished || !selection.matches(open.operation)) continue;
     ++cancelled.matched;
-    if (open.state == State::kSent || (begun_ && id == sending_id_)) {
+    const bool has_left = open.state == State::kSent || (begun_ && id == sending_id_);
+    if (has_left && adverts_.recall(id, open.operation.memory.length_bytes, error)) {
+      ++cancelled.asked;
+    } else if (has_left) {
       ++cancelled.begun;
     } else {
       refuse(open, error);

@@ -46,8 +46,10 @@ class StreamSends final : public SendSide {
   void deliver(OutcomeSink& sink) override;
 
   [[nodiscard]] bool all_sent() const noexcept override { return sending_id_ == end_id(); }
-  [[nodiscard]] bool idle() const noexcept override { return operations_.empty(); }
-  [[nodiscard]] bool adverts_outstanding() const noexcept override { return adverts_.outstanding() > 0; }
+  [[nodiscard]] bool idle() const noexcept override { return operations_.empty() && !adverts_.recalling(); }
+  [[nodiscard]] bool adverts_outstanding() const noexcept override {
+    return adverts_.outstanding() > 0 || adverts_.recalling();
+  }
   [[nodiscard]] bool stalled() const noexcept override {
     return !all_sent() && may_leave() && credits_.available() == 0;
   }
@@ -87,6 +89,8 @@ class StreamSends final : public SendSide {
            (long_waiting_ == 0 && short_bytes_ > 0 && short_bytes_ >= small_bytes_);
   }
   void release_in_burst(const Entry& posted);
+  Status on_ack(const wire::Message& message);
+  Status on_recall_ack(const wire::Message& message);
   Status send_short(Entry& next);
   Load load_into(std::byte* buffer);
   Status send_load(const Load& load, const LocalSlice& payload, Buffer buffer);
@@ -103,7 +107,6 @@ class StreamSends final : public SendSide {
   Counters& counters_;
   const std::size_t small_bytes_;
   Adverts adverts_;
-  Fifo<std::uint64_t> advertised_;  // bytes of each advert outstanding
 
   Fifo<Entry> operations_;
   std::uint64_t first_id_ = 0;     // of the operation at the front

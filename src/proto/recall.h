@@ -1,0 +1,36 @@
+// Taking back adverts that the peer has not begun to read: RECALL asks, RECALL_ACK says whether the advert came
+// back. Each end has at most one RECALL under way, so that its slots are two for any number of cancels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/wire/messages.h"
+
+namespace exs::proto {
+
+class Credits;
+class Outbox;
+
+// EPROTO: no data message with this number has come, where `next` is the next one.
+Status check_recall(std::uint32_t sequence, std::uint32_t next);
+
+// The receiver's half: the answer to the peer's RECALL. Thread: shard.
+class RecallAnswer {
+ public:
+  // EPROTO: the last one has not been answered. `recalled`: the advert was here, and nobody will read it.
+  Status make(std::uint32_t sequence, bool recalled);
+  [[nodiscard]] bool is_due() const noexcept { return due_; }
+  // Adverts whose credit comes back with it.
+  [[nodiscard]] std::size_t adverts_held() const noexcept { return due_ && recalled_ ? 1 : 0; }
+  // If it is due and there is room.
+  Status send(Outbox& outbox, Credits& credits);
+
+ private:
+  bool due_ = false;
+  bool recalled_ = false;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace exs::proto

@@ -1,0 +1,124 @@
+// A send that no receive of the peer has met is taken back: by exs_cancel, by a time limit, and by the end of
+// a wait.
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <cstring>
+
+#include "tests/support/exs_fixture.h"
+
+namespace data = boost::unit_test::data;
+
+namespace exs::test {
+namespace {
+
+constexpr std::size_t kBytes = 100'000;  // more than any small maximum
+constexpr std::int64_t kShortNs = 5'000'000;
+
+struct Fixture {
+  InitializedLibrary library;
+  Queue queue{64};
+  Memory inbox{kBytes};
+
+  std::string send(int socket, Memory& memory, exs_ahandle_t handle = nullptr) {
+    return outcome(exs_send(socket, memory.at(), kBytes, 0, queue.handle(), handle, memory.handle()));
+  }
+  // The next send arrives whole.
+  void check_works(const Pair& pair) {
+    Memory memory(kBytes);
+    memory.fill(7);
+    BOOST_TEST(send(pair.left, memory) == "ok");
+    BOOST_TEST(outcome(exs_recv(pair.right, inbox.at(), kBytes, MSG_WAITALL, queue.handle(), nullptr,
+                                inbox.handle())) == "ok");
+    BOOST_TEST(queue.next_outcome(pair.right, EXS_EVT_RECV) == "0");
+    BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");
+    BOOST_TEST(std::memcmp(inbox.at(), memory.at(), kBytes) == 0);
+  }
+};
+
+const int kTypes[] = {SOCK_SEQPACKET, SOCK_STREAM};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(recall_test)
+
+BOOST_DATA_TEST_CASE_F(Fixture, cancelled_sends_end_and_give_their_memory_back, kTypes, type) {
+  const Pair pair(queue, type);
+  Memory memory(kBytes);
+  memory.fill(1);
+  for (int i = 0; i < 10; ++i) BOOST_TEST(send(pair.left, memory) == "ok");
+  BOOST_TEST(exs_cancel(pair.left, nullptr, EXS_CAF_FILDES) == 10);
+  for (int i = 0; i < 10; ++i) {
+    const exs_event_t event = queue.next_of(pair.left, EXS_EVT_SEND);
+    BOOST_TEST(errno_name(event.exs_evt_errno) == "ECANCELED");
+    BOOST_TEST(event.exs_evt_union.exs_evt_xfer.exs_evt_length == 0U);
+  }
+  const exs_mhandle_t again = exs_mregister(memory.at(), kBytes, 0);
+  BOOST_TEST(outcome(exs_mderegister(again, 0)) == "ok");
+  check_works(pair);
+}
+
+BOOST_DATA_TEST_CASE_F(Fixture, one_of_several_is_skipped_by_the_receiver, kTypes, type) {
+  const Pair pair(queue, type);
+  Memory first(kBytes), second(kBytes), third(kBytes);
+  for (Memory* memory : {&first, &second, &third}) {
+    memory->fill(static_cast<std::uint32_t>(memory == &first ? 1 : memory == &second ? 2 : 3));
+    BOOST_TEST(send(pair.left, *memory, memory) == "ok");
+  }
+  BOOST_TEST(exs_cancel(pair.left, &second, EXS_CAF_FILDES | EXS_CAF_AHANDLE) == 1);
+  const exs_event_t cancelled = queue.next_of(pair.left, EXS_EVT_SEND);
+  BOOST_TEST(cancelled.exs_evt_ahandle == static_cast<void*>(&second));
+  BOOST_TEST(errno_name(cancelled.exs_evt_errno) == "ECANCELED");
+  for (Memory* memory : {&first, &third}) {
+    BOOST_TEST(exs_recv_sync(pair.right, inbox.at(), kBytes, MSG_WAITALL, inbox.handle()) ==
+               static_cast<ssize_t>(kBytes));
+    BOOST_TEST(std::memcmp(inbox.at(), memory->at(), kBytes) == 0);
+    BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");
+  }
+}
+
+BOOST_DATA_TEST_CASE_F(Fixture, a_late_send_ends_and_the_connection_lives, kTypes, type) {
+  const Pair pair(queue, type);
+  Queue notices(4);
+  const exs_timeout_t limit = {kShortNs, EXS_TIMEOUT_CANCEL, notices.handle(), nullptr};
+  BOOST_TEST(exs_setsockopt(pair.left, SOL_EXS, SO_ASYNC_SEND_TIMEOUT, &limit, sizeof limit) == 0);
+  Memory memory(kBytes);
+  for (int i = 0; i < 3; ++i) BOOST_TEST(send(pair.left, memory) == "ok");
+  for (int i = 0; i < 3; ++i) BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "ETIMEDOUT");
+  const exs_timeout_t none = {};
+  BOOST_TEST(exs_setsockopt(pair.left, SOL_EXS, SO_ASYNC_SEND_TIMEOUT, &none, sizeof none) == 0);
+  check_works(pair);
+}
+
+// Each operation ends once, cancelled or complete, and as many messages arrive as were not cancelled.
+BOOST_DATA_TEST_CASE_F(Fixture, a_cancel_that_races_with_the_receive_has_one_truth, kTypes, type) {
+  const Pair pair(queue, type);
+  Memory memory(kBytes);
+  int cancelled = 0;
+  for (int i = 0; i < 200; ++i) {
+    BOOST_REQUIRE_EQUAL(send(pair.left, memory), "ok");
+    const auto cancel = [&] { exs_cancel(pair.left, nullptr, EXS_CAF_FILDES); };
+    if (i % 2 == 0) cancel();
+    BOOST_REQUIRE_EQUAL(outcome(exs_recv(pair.right, inbox.at(), kBytes, MSG_WAITALL, queue.handle(), nullptr,
+                                         inbox.handle())),
+                        "ok");
+    if (i % 2 == 1) cancel();
+    const std::string end = queue.next_outcome(pair.left, EXS_EVT_SEND);
+    if (end == "ECANCELED") {
+      ++cancelled;
+      BOOST_REQUIRE_EQUAL(send(pair.left, memory), "ok");  // for the receive, which is still there
+      BOOST_REQUIRE_EQUAL(queue.next_outcome(pair.left, EXS_EVT_SEND), "0");
+    } else {
+      BOOST_REQUIRE_EQUAL(end, "0");
+    }
+    BOOST_REQUIRE_EQUAL(queue.next_outcome(pair.right, EXS_EVT_RECV), "0");
+  }
+  BOOST_TEST_MESSAGE(cancelled << " of 200 came back");
+  BOOST_TEST(queue.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
