@@ -42,7 +42,10 @@ static void start_library(void) {
 static exs_event_t next_event(void) {
   exs_event_t event;
   struct timeval limit = {.tv_sec = 30};
-  int taken = check(exs_qdequeue(queue, &event, 1, &limit), "exs_qdequeue");
+  int taken;
+  do taken = exs_qdequeue(queue, &event, 1, &limit);
+  while (taken == -1 && errno == EINTR);
+  check(taken, "exs_qdequeue");
   errno = taken == 0 ? ETIMEDOUT : event.exs_evt_errno;
   check(errno != 0 ? -1 : 0, "the other process");
   return event;
@@ -144,7 +147,7 @@ int main(void) {
   port = ntohs(address.sin_port);
   check(write(channel[1], &port, sizeof port) == sizeof port ? 0 : -1, "write");
   uint64_t reads = produce(listener);
-  check(waitpid(consumer, &status, 0), "waitpid");
+  while (waitpid(consumer, &status, 0) == -1) check(errno == EINTR ? 0 : -1, "waitpid");
   printf("%d blocks of %zu bytes, read %d times\n", BLOCKS, sizeof memory->buffers[0], (int)reads);
   return exs_fini() == 0 && status == 0 && reads == BLOCKS ? 0 : 1;
 }

@@ -36,7 +36,10 @@ int check(int result, const std::string& what) {
 
 // Waits for the next event, which has this type unless the receiver has sent its answer. Returns its length.
 std::size_t next(int type, const std::string& doing) {
-  check(exs_qdequeue(queue, &event, 1, nullptr), doing);
+  int taken = 0;
+  do taken = exs_qdequeue(queue, &event, 1, nullptr);
+  while (taken == -1 && errno == EINTR);
+  check(taken, doing);
   if (event.exs_evt_errno != 0) fail(doing + ": " + std::strerror(event.exs_evt_errno));
   if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) fail(doing + ": the other end has ended");
   const std::size_t length = event.exs_evt_union.exs_evt_xfer.exs_evt_length;

@@ -3,6 +3,7 @@
  * Each sample is one exs_recv: it reads the current content of the simulation's persistent send. A picture
  * may mix neighbouring steps, which does no harm here; exs_recv_window(3) reads a consistent one. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <exs/exs.h>
 #include <getopt.h>
 #include <stdint.h>
@@ -37,7 +38,10 @@ static int check(int result, const char* what) {
 static exs_event_t finish(exs_qhandle_t queue, const char* what) {
   exs_event_t event;
   struct timeval limit = {.tv_sec = 30};
-  int taken = check(exs_qdequeue(queue, &event, 1, &limit), what);
+  int taken;
+  do taken = exs_qdequeue(queue, &event, 1, &limit);
+  while (taken == -1 && errno == EINTR);
+  check(taken, what);
   if (taken == 1 && event.exs_evt_errno == 0 && !(event.exs_evt_flags & EXS_EVF_EOF)) return event;
   fprintf(stderr, "%s: %s\n", what,
           taken == 0                 ? "no answer"

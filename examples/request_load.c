@@ -1,6 +1,7 @@
 /* Load for request_server: opens many connections at once, keeps one request pending on each, and checks
  * every reply. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <exs/exs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,14 @@ static int handle(const exs_event_t* event) {
   return 0;
 }
 
+/* A signal is no reason to stop waiting. */
+static int wait_for_events(exs_event_t* events, int room, struct timeval* limit) {
+  int taken;
+  do taken = exs_qdequeue(queue, events, room, limit);
+  while (taken == -1 && errno == EINTR);
+  return check(taken, "exs_qdequeue");
+}
+
 static void run(struct connection* connections, int count) {
   int opened = 0, connected = 0, finished = 0;
   while (finished < count) {
@@ -75,7 +84,7 @@ static void run(struct connection* connections, int count) {
     }
     exs_event_t events[BATCH];
     struct timeval limit = {.tv_sec = SILENCE_LIMIT_S};
-    int taken = check(exs_qdequeue(queue, events, BATCH, &limit), "exs_qdequeue");
+    int taken = wait_for_events(events, BATCH, &limit);
     if (taken == 0) {
       fprintf(stderr, "nothing for %d s, %d of %d connections finished\n", SILENCE_LIMIT_S, finished, count);
       exit(1);

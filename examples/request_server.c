@@ -99,7 +99,8 @@ static void* work(void* worker) {
   struct worker* w = worker;
   exs_event_t events[BATCH];
   while (!w->stopped) {
-    int count = check(exs_qdequeue(w->queue, events, BATCH, NULL), "exs_qdequeue");
+    int count = exs_qdequeue(w->queue, events, BATCH, NULL);
+    if (count == -1 && errno != EINTR) check(count, "exs_qdequeue"); /* a signal is no reason to stop */
     for (int i = 0; i < count; i++) {
       if (events[i].exs_evt_type == EXS_EVT_ACCEPT) handle_accept(w, &events[i]);
       if (events[i].exs_evt_type != EXS_EVT_ACCEPT) handle(w, events[i].exs_evt_ahandle, &events[i]);

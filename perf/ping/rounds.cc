@@ -5,11 +5,10 @@
 
 namespace ping {
 
-bool next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
+void next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
                   exs_event_t& event) {
   do {
     if (channel.queue().take({&event, 1}, patience_ns) == 0) {
-      if (channel.queue().was_interrupted()) return false;
       throw tools::Failure("nothing came from the other end for " +
                            std::to_string(patience_ns / 1'000'000'000) + " s");
     }
@@ -19,7 +18,6 @@ bool next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_
                   event.exs_evt_errno);
     }
   } while (event.exs_evt_type != EXS_EVT_RECV);
-  return true;
 }
 
 }  // namespace ping

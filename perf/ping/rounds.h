@@ -55,9 +55,9 @@ class Rounds {
   std::uint64_t now_ns_ = 0;
 };
 
-// Waits for the next receive's event; false: a signal came. Other events on the queue are of control
+// Waits for the next receive's event. Other events on the queue are of control
 // messages. Asks no clock: in shared memory that would be a tenth of what is measured.
-bool next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
+void next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
                   exs_event_t& event);
 
 }  // namespace ping

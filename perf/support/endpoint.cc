@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "tools/common/clock.h"
 #include "tools/common/failure.h"
 
 namespace perf {
@@ -36,21 +37,16 @@ void Queue::wait_like(Wait wait) {
 }
 
 std::size_t Queue::take(std::span<exs_event_t> out, std::int64_t timeout_ns) {
-  const int taken = exs_qwait(handle(), out.data(), static_cast<int>(out.size()), 1, timeout_ns);
-  if (taken > 0) return static_cast<std::size_t>(taken);
-  was_interrupted_ = taken < 0 && errno == EINTR;
-  if (taken == 0 || was_interrupted_) return 0;
-  tools::fail("cannot wait for events", errno);
+  for (tools::Patience patience(timeout_ns);; patience.note_signal()) {
+    const int taken = exs_qwait(handle(), out.data(), static_cast<int>(out.size()), 1, patience.left_ns());
+    if (taken >= 0) return static_cast<std::size_t>(taken);
+    if (errno != EINTR) tools::fail("cannot wait for events", errno);
+  }
 }
 
 exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeout_ns) {
   exs_event_t event{};
-  int taken = -1;
-  do {
-    taken = exs_qwait(handle(), &event, 1, 1, timeout_ns);
-  } while (taken == -1 && errno == EINTR);
-  if (taken == -1) tools::fail(what, errno);
-  if (taken == 0) tools::fail(what, ETIMEDOUT);
+  if (take({&event, 1}, timeout_ns) == 0) tools::fail(what, ETIMEDOUT);
   if (event.exs_evt_errno != 0) tools::fail(what, event.exs_evt_errno);
   if (event.exs_evt_type != type)
     throw tools::Failure(what + ": unexpected " + exs_evtname(event.exs_evt_type));

@@ -26,10 +26,8 @@ class Queue {
  public:
   explicit Queue(int depth, Wait wait);
   void wait_like(Wait wait);
-  // Waits for at least one event. 0: none within the time, or a signal came. timeout_ns 0 looks once.
+  // Waits for at least one event; signals do not disturb. 0: none within the time. timeout_ns 0 looks once.
   std::size_t take(std::span<exs_event_t> out, std::int64_t timeout_ns);
-  // The last take() that returned 0 ended by a signal, before its time was up.
-  [[nodiscard]] bool was_interrupted() const { return was_interrupted_; }
   // Waits for one event of this type without an error; signals do not disturb. Throws Failure beginning with
   // `what`.
   exs_event_t expect(int type, const std::string& what, std::int64_t timeout_ns);
@@ -37,7 +35,6 @@ class Queue {
 
  private:
   exs::cpp::Queue queue_;
-  bool was_interrupted_ = false;
 };
 
 // What one end of a connection asks for.

@@ -193,7 +193,7 @@ class Server : public End {
   void run() {
     std::array<exs_event_t, perf::kEventBatch> events;
     while (!tools::interrupted()) {
-      const std::size_t taken = queue_.take(events, -1);
+      const std::size_t taken = queue_.take(events, kTellEveryNs);
       for (std::size_t i = 0; i < taken; ++i) handle(events[i]);
     }
   }

@@ -54,13 +54,20 @@ ChildProcess::ChildProcess(const std::function<int()>& body) : pid_(fork()) {
 }
 
 int ChildProcess::stop() {
-  if (pid_ == -1) return status_;
-  kill(pid_, SIGTERM);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) == -1 && errno == EINTR) continue;
+  if (pid_ != -1) kill(pid_, SIGTERM);
+  wait();
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;
+}
+
+int ChildProcess::wait_for_end() {
+  wait();
+  return WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
+}
+
+void ChildProcess::wait() {
+  if (pid_ == -1) return;
+  while (waitpid(pid_, &status_, 0) == -1 && errno == EINTR) continue;
   pid_ = -1;
-  status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return status_;
 }
 
 }  // namespace tools

@@ -20,11 +20,15 @@ class ChildProcess {
   // Ends the child with SIGTERM, if it still runs, and waits for it. Returns its exit status, or -1 if a
   // signal ended it.
   int stop();
+  // Waits until the child has ended by itself. Returns the signal that ended it, 0 if none did.
+  int wait_for_end();
   [[nodiscard]] int pid() const { return pid_; }
 
  private:
-  int pid_;
-  int status_ = 0;
+  void wait();
+
+  int pid_;         // -1: it has ended and was waited for
+  int status_ = 0;  // of waitpid
 };
 
 }  // namespace tools

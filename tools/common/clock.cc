@@ -25,6 +25,13 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+void Patience::note_signal() {
+  if (left_ns_ <= 0) return;
+  const std::uint64_t at_ns = now_ns();
+  if (end_ns_ == 0) end_ns_ = at_ns + static_cast<std::uint64_t>(left_ns_);
+  left_ns_ = at_ns >= end_ns_ ? 0 : static_cast<std::int64_t>(end_ns_ - at_ns);
+}
+
 std::uint64_t process_cpu_ns() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

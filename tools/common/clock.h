@@ -14,6 +14,20 @@ std::uint64_t ns_of(double seconds);
 
 // CLOCK_MONOTONIC.
 std::uint64_t now_ns();
+// For calls that a signal may end early and that are then made again. Asks the clock only when that happens, so such a
+// wait may take twice its time.
+class Patience {
+ public:
+  // Negative: for ever.
+  explicit Patience(std::int64_t timeout_ns) : left_ns_(timeout_ns) {}
+  [[nodiscard]] std::int64_t left_ns() const { return left_ns_; }
+  void note_signal();
+
+ private:
+  std::int64_t left_ns_;
+  std::uint64_t end_ns_ = 0;
+};
+
 // What all threads of this process have used, in user and system mode (getrusage).
 std::uint64_t process_cpu_ns();
 

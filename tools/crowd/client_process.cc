@@ -10,9 +10,11 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include "tools/common/failure.h"
 #include "tools/crowd/client_load.h"
+#include "tools/crowd/progress.h"
 
 namespace crowd {
 namespace {
@@ -36,8 +38,7 @@ Report report_of(const ErrorCount& errors) {
 }
 
 int run_client(const Settings& settings, int commands) {
-  // Ctrl-C goes to the whole group; the server ends and takes this process with it.
-  std::signal(SIGINT, SIG_IGN);
+  // SIGINT and SIGTERM end this process at once, as is their default: nobody needs what it has measured by then.
   const exs::cpp::Library library;
   std::optional<ClientLoad> load;
   Command command;
@@ -80,9 +81,16 @@ ClientProcess::~ClientProcess() {
 
 void ClientProcess::start_phase(Phase phase, std::uint16_t port, std::uint32_t connections) {
   const Command command{phase, port, connections};
-  if (::send(commands_, &command, sizeof command, MSG_NOSIGNAL) != sizeof command)
-    throw tools::Failure("a client process has ended");
+  if (::send(commands_, &command, sizeof command, MSG_NOSIGNAL) != sizeof command) fail_as_child();
   in_phase_ = true;
+}
+
+// Ctrl-C goes to the whole group, and this process may be the last to get it.
+void ClientProcess::fail_as_child() {
+  const int signal = child_->wait_for_end();
+  if (signal == SIGINT || signal == SIGTERM) end_as_interrupted();
+  throw tools::Failure("a client process has ended" +
+                       (signal != 0 ? " by signal " + std::to_string(signal) : ""));
 }
 
 bool ClientProcess::has_finished_phase() {
@@ -90,7 +98,7 @@ bool ClientProcess::has_finished_phase() {
   Report report;
   const ssize_t bytes = ::recv(commands_, &report, sizeof report, MSG_DONTWAIT);
   if (bytes == -1 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (bytes != sizeof report) throw tools::Failure("a client process has ended");
+  if (bytes != sizeof report) fail_as_child();
   errors_ = {report.errors, report.first_error.data()};
   in_phase_ = false;
   return true;

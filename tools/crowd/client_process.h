@@ -24,6 +24,8 @@ class ClientProcess {
   [[nodiscard]] const ErrorCount& errors() const { return errors_; }
 
  private:
+  [[noreturn]] void fail_as_child();
+
   std::unique_ptr<tools::ChildProcess> child_;
   int commands_ = -1;
   bool in_phase_ = false;

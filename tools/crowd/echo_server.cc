@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "tools/common/clock.h"
 #include "tools/common/failure.h"
-#include "tools/common/interrupt.h"
 #include "tools/common/sockets.h"
 
 namespace crowd {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kAccepts = 16;
 static_assert(kAccepts <= kEventBatch);
-// While no event comes, the server asks this often whether the clients have finished.
+// The server asks this often whether the clients have finished, or ended.
 constexpr std::int64_t kPollNs = 20'000'000;
 // When the clients have finished and no event has come for this long, no more are expected.
 constexpr std::int64_t kQuietNs = 500'000'000;
@@ -46,22 +46,39 @@ void EchoServer::post_accept() {
     tools::fail("exs_accept", error.value());
 }
 
-void EchoServer::serve(std::vector<std::unique_ptr<ClientProcess>>& clients, std::uint32_t open,
-                       std::uint64_t echoed) {
+void EchoServer::serve(std::vector<std::unique_ptr<ClientProcess>>& clients, const Goal& goal,
+                       Progress& progress) {
   std::array<exs_event_t, kEventBatch> events;
-  std::int64_t quiet_ns = 0;
+  std::uint64_t last_event_ns = tools::now_ns();
+  std::uint64_t next_look_ns = last_event_ns + kPollNs;
   for (;;) {
     const std::span<const exs_event_t> taken = wait_for_events(queue_, events, kPollNs);
     for (const exs_event_t& event : taken) handle(event);
-    if (tools::interrupted()) throw tools::Failure("interrupted");
-    quiet_ns = !taken.empty() ? 0 : quiet_ns + kPollNs;
-    const bool is_done = open_ == open && echoed_ == echoed;
-    if (!is_done && !taken.empty()) continue;
+    const std::uint64_t at_ns = tools::now_ns();
+    if (!taken.empty()) last_event_ns = at_ns;
+    progress.update(done_of(goal), at_ns);
+    const bool reached = is_reached(goal);
+    if (!reached && at_ns < next_look_ns) continue;
+    next_look_ns = at_ns + kPollNs;
     const bool finished = std::all_of(clients.begin(), clients.end(),
                                       [](auto& process) { return process->has_finished_phase(); });
-    if (finished && (is_done || quiet_ns >= kQuietNs)) return;
-    if (quiet_ns >= kSilenceMaxNs) throw tools::Failure("nothing came from the clients for 30 s");
+    if (finished && (reached || at_ns - last_event_ns >= kQuietNs)) return;
+    if (at_ns - last_event_ns >= kSilenceMaxNs)
+      throw tools::Failure("nothing came from the clients for 30 s");
   }
+}
+
+bool EchoServer::is_reached(const Goal& goal) const {
+  return open_ == (goal.phase == Phase::close ? 0 : goal.connections) && echoed_ == goal.echoed;
+}
+
+std::uint64_t EchoServer::done_of(const Goal& goal) const {
+  switch (goal.phase) {
+    case Phase::connect: return open_;
+    case Phase::exchange: return echoed_;
+    case Phase::close: return goal.connections - open_;
+  }
+  return 0;
 }
 
 void EchoServer::handle(const exs_event_t& event) {

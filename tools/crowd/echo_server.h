@@ -10,6 +10,7 @@
 
 #include "tools/common/memory.h"
 #include "tools/crowd/client_process.h"
+#include "tools/crowd/progress.h"
 #include "tools/crowd/settings.h"
 
 namespace crowd {
@@ -23,9 +24,9 @@ class EchoServer {
   [[nodiscard]] std::uint16_t port() const { return listener_.local_address().port(); }
   [[nodiscard]] const std::string& provider() const { return provider_; }
 
-  // Serves until all client processes have finished the phase and either `open` connections are open and
-  // `echoed` messages have been sent back since reset(), or no event comes any more.
-  void serve(std::vector<std::unique_ptr<ClientProcess>>& clients, std::uint32_t open, std::uint64_t echoed);
+  // Serves until all client processes have finished the phase and either the goal is reached, of messages since reset(),
+  // or no event comes any more.
+  void serve(std::vector<std::unique_ptr<ClientProcess>>& clients, const Goal& goal, Progress& progress);
   void reset() { echoed_ = 0; }
 
   // Of all descriptors that connections have had, those that the library still knows.
@@ -38,6 +39,9 @@ class EchoServer {
     bool receiving = true;  // the open operation is a receive; false: the send of what was received
   };
 
+  // Of what the phase is about: connections, or messages.
+  [[nodiscard]] std::uint64_t done_of(const Goal& goal) const;
+  [[nodiscard]] bool is_reached(const Goal& goal) const;
   void post_accept();
   void handle(const exs_event_t& event);
   void on_accept(const exs_event_t& event);

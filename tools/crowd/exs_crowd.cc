@@ -12,12 +12,12 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
-#include "tools/common/interrupt.h"
 #include "tools/common/json.h"
 #include "tools/common/units.h"
 #include "tools/crowd/client_process.h"
 #include "tools/crowd/echo_server.h"
 #include "tools/crowd/process_resources.h"
+#include "tools/crowd/progress.h"
 #include "tools/crowd/settings.h"
 
 namespace crowd {
@@ -67,17 +67,22 @@ class LoadTest {
   explicit LoadTest(const Settings& settings) : settings_(settings) {
     for (std::uint32_t i = 0; i < settings.processes; ++i)
       clients_.push_back(std::make_unique<ClientProcess>(settings));
+    end_on_signals();  // this process: the clients end with it
   }
 
   Results run() {
     const exs::cpp::Library library;
     EchoServer server(settings_);
+    // Whatever happens they end before the server closes its connections: it would wait for each of them.
+    const ClientsEnd clients_end{clients_};
     Results results;
-    run_round(server, settings_.processes);
+    run_round(server, "warm-up", settings_.processes);
     results.before = measure_memory();
     results.descriptors_before = count_descriptors();
-    for (std::uint32_t i = 0; i < settings_.rounds; ++i)
-      results.rounds.push_back(run_round(server, settings_.connections));
+    for (std::uint32_t i = 1; i <= settings_.rounds; ++i) {
+      results.rounds.push_back(
+          run_round(server, tools::format("round %u of %u", i, settings_.rounds), settings_.connections));
+    }
     results.descriptors_after = count_descriptors();
     results.sockets_left = server.open_sockets();
     results.provider = server.provider();
@@ -87,36 +92,45 @@ class LoadTest {
   }
 
  private:
-  Round run_round(EchoServer& server, std::uint32_t connections) {
+  using Clients = std::vector<std::unique_ptr<ClientProcess>>;
+  struct ClientsEnd {
+    Clients& clients;
+    ~ClientsEnd() { clients.clear(); }
+  };
+
+  Round run_round(EchoServer& server, const std::string& name, std::uint32_t connections) {
     Round round;
     server.reset();
-    round.connect_seconds = run_phase(server, Phase::connect, connections, connections, 0);
     const std::uint64_t messages = std::uint64_t{connections} * settings_.pairs;
-    round.exchange_seconds = run_phase(server, Phase::exchange, connections, connections, messages);
+    progress_.begin(name + ", connecting", connections);
+    round.connect_seconds = run_phase(server, {Phase::connect, connections, 0});
+    progress_.begin(name + ", exchanging messages", messages);
+    round.exchange_seconds = run_phase(server, {Phase::exchange, connections, messages});
     round.open = measure_memory();
-    round.close_seconds = run_phase(server, Phase::close, connections, 0, messages);
+    progress_.begin(name + ", closing", connections);
+    round.close_seconds = run_phase(server, {Phase::close, connections, messages});
     round.closed = measure_memory();
     return round;
   }
 
   // Returns how many seconds it took.
-  double run_phase(EchoServer& server, Phase phase, std::uint32_t connections, std::uint32_t open,
-                   std::uint64_t echoed) {
+  double run_phase(EchoServer& server, const Goal& goal) {
     tools::Stopwatch watch;
     watch.start();
-    std::uint32_t left = connections;
+    std::uint32_t left = goal.connections;
     for (std::size_t i = 0; i < clients_.size(); ++i) {
       const auto share = left / static_cast<std::uint32_t>(clients_.size() - i);
-      clients_[i]->start_phase(phase, server.port(), share);
+      clients_[i]->start_phase(goal.phase, server.port(), share);
       left -= share;
     }
-    server.serve(clients_, open, echoed);
+    server.serve(clients_, goal, progress_);
     watch.stop();
     return tools::seconds_of(watch.wall_ns());
   }
 
   const Settings& settings_;
-  std::vector<std::unique_ptr<ClientProcess>> clients_;
+  Progress progress_;
+  Clients clients_;
 };
 
 // The figures of the last round, and whether they are within their bounds.
@@ -265,7 +279,6 @@ Settings parse(int argc, const char* const* argv) {
 
 int run(const Settings& settings) {
   check_limits(settings);
-  tools::catch_interrupts();
   const Results results = LoadTest(settings).run();
   const Assessment assessment(settings, results);
   (settings.json ? print_json : print_text)(settings, results, assessment);

@@ -24,12 +24,19 @@ struct Settings {
 // All processes go through the phases together. A phase ends when every connection has done it or failed.
 enum class Phase : std::uint8_t { connect, exchange, close };
 
+// What all have done when a phase is over.
+struct Goal {
+  Phase phase;
+  std::uint32_t connections;  // of the round
+  std::uint64_t echoed;       // messages sent back in the round
+};
+
 // A process gives up when nothing has happened for this long.
 inline constexpr std::int64_t kSilenceMaxNs = 30'000'000'000;
 
 // Most events that are taken at a time.
 inline constexpr std::uint32_t kEventBatch = 64;
-// Waits for at least one event. Empty: the time is over, or a signal came.
+// Waits for at least one event; signals do not disturb. Empty: the time is over.
 std::span<const exs_event_t> wait_for_events(const exs::cpp::Queue& queue, std::span<exs_event_t> room,
                                              std::int64_t timeout_ns);
 

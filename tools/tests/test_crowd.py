@@ -3,11 +3,12 @@ import json
 import os
 import pathlib
 import resource
+import select
 import signal
 import subprocess
 import unittest
 
-from tools import BIN, LIMIT_S, ToolsTest, run
+from tools import BIN, LIMIT_S, ToolsTest, Watched, run
 
 KEYS = {
     "tool": str,
@@ -37,6 +38,20 @@ ROUND = {
     "open_anonymous_bytes": int,
     "closed_resident_bytes": int,
 }
+
+
+def children_of(process):
+    return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def is_running(process):
+    """Waits for the kernel to end a process that has its signal; False when it has."""
+    try:
+        ended = os.pidfd_open(process)
+    except ProcessLookupError:
+        return False
+    with os.fdopen(ended):
+        return not select.select([ended], [], [], LIMIT_S)[0]
 
 
 class Crowd(ToolsTest):
@@ -92,13 +107,39 @@ class Crowd(ToolsTest):
         tool = subprocess.Popen([BIN / "exs-crowd", "--connections", "10", "--pairs", "1000000"], stderr=subprocess.PIPE, text=True)
         self.addCleanup(tool.communicate)
         self.addCleanup(tool.kill)
-        children = pathlib.Path(f"/proc/{tool.pid}/task/{tool.pid}/children")
-        while not (processes := children.read_text().split()) and tool.poll() is None:
+        while not (processes := children_of(tool.pid)) and tool.poll() is None:
             pass
-        os.kill(int(processes[0]), signal.SIGKILL)
+        os.kill(processes[0], signal.SIGKILL)
         _, errors = tool.communicate(timeout=LIMIT_S)
         self.assertEqual(tool.returncode, 1)
-        self.assert_one_line(errors, "exs-crowd: ", "a client process has ended")
+        self.assert_one_line(errors, "exs-crowd: ", "a client process has ended by signal 9")
+
+    def assert_ended_by(self, send_signal, phase):
+        """One signal, in the middle of a phase of many connections, and all processes are gone."""
+        crowd = Watched("exs-crowd", "--connections", "2000", "--pairs", "3", "--rounds", "1000", start_new_session=True)
+        self.addCleanup(crowd.kill)
+        crowd.wait_for_progress(phase.encode())
+        clients = children_of(crowd.process.pid)
+        self.assertEqual(len(clients), 2)
+        send_signal(crowd.process.pid, clients)
+        output, errors, status = crowd.finish()
+        self.assertEqual((status, output), (130, ""))
+        # A later phase may have begun before the signal was sent.
+        self.assertRegex(errors, r"^exs-crowd: interrupted in (warm-up|round \d+ of 1000), (connecting|exchanging messages|closing)$")
+        for client in clients:
+            self.assertFalse(is_running(client))
+
+    def test_sigint_to_all_ends_it(self):
+        for phase in ("connecting", "exchanging messages", "closing"):
+            with self.subTest(phase=phase):
+                self.assert_ended_by(lambda server, _: os.killpg(server, signal.SIGINT), phase)
+
+    def test_a_signal_to_one_process_ends_it(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number, process="server"):
+                self.assert_ended_by(lambda server, _, number=number: os.kill(server, number), "connecting")
+            with self.subTest(signal=number, process="client"):
+                self.assert_ended_by(lambda _, clients, number=number: os.kill(clients[1], number), "exchanging")
 
 
 if __name__ == "__main__":

@@ -59,15 +59,16 @@ class Server:
 class Watched:
     """A client whose standard error is a terminal, so that its progress line tells that it is in the middle."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, **options):
         terminal, other_end = pty.openpty()
-        self.process = subprocess.Popen([BIN / command[0], *command[1:]], stdout=subprocess.PIPE, stderr=other_end, text=True)
+        self.process = subprocess.Popen([BIN / command[0], *command[1:]], stdout=subprocess.PIPE, stderr=other_end, text=True,
+                                        **options)
         os.close(other_end)
         self.terminal = terminal
         self.errors = b""
 
-    def wait_for_progress(self):
-        while b" messages" not in self.errors:
+    def wait_for_progress(self, part=b" messages"):
+        while part not in self.errors:
             self.errors += os.read(self.terminal, 4096)
 
     def finish(self):

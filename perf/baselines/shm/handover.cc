@@ -78,7 +78,9 @@ class EventFd {
   }
   void take() const {
     eventfd_t turns = 0;
-    if (eventfd_read(in_, &turns) != 0) fail("eventfd_read", errno);
+    while (eventfd_read(in_, &turns) != 0) {
+      if (errno != EINTR) fail("eventfd_read", errno);
+    }
   }
 
  private:

@@ -87,7 +87,7 @@ Samples read_memory(const Settings& settings) {
   out.pinned = settings.pin && tools::pin_to_core(0);
   char byte = 0;
   close(ready[1]);
-  if (read(ready[0], &byte, 1) != 1) throw tools::Failure("the other process has ended");
+  if (TEMP_FAILURE_RETRY(read(ready[0], &byte, 1)) != 1) throw tools::Failure("the other process has ended");
   close(ready[0]);
   const Buffers ours(size_bytes, settings.buffers, false);
   measure(out, settings, [&](std::uint64_t n) {

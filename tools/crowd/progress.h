@@ -1,0 +1,39 @@
+// How far exs-crowd is: one line on a terminal, nothing elsewhere; and its end by SIGINT or SIGTERM.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace crowd {
+
+// Thread: the main one of the server process.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // "round 1 of 2, connecting": of `goal` things none is done.
+  void begin(const std::string& doing, std::uint64_t goal);
+  // Cheap; prints from the first half second of the program on, and then five times a second.
+  void update(std::uint64_t done, std::uint64_t at_ns) {
+    if (on_terminal_ && at_ns >= next_ns_) print(done, at_ns);
+  }
+
+ private:
+  void print(std::uint64_t done, std::uint64_t at_ns);
+
+  const bool on_terminal_;
+  std::string doing_;
+  std::uint64_t goal_ = 0;
+  std::uint64_t next_ns_;
+};
+
+// From now on either signal ends the process at once, with status 130 and a line that says during what. Closing ten
+// thousand connections in order would take seconds; the kernel does it, and the clients end with this process.
+void end_on_signals();
+// The same for a signal that another process of the measurement got.
+[[noreturn]] void end_as_interrupted();
+
+}  // namespace crowd
