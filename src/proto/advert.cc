@@ -132,7 +132,6 @@ bool Adverts::recall(std::uint64_t operation_id, std::uint64_t bytes, int error)
 }
 
 Status Adverts::send_recall() {
-  if (recalls_due_ == 0 || recall_sent_ || !outbox_.has_room()) return {};
   std::size_t due = 0;
   while (outstanding_[due].recall != Recall::kDue) ++due;
   wire::Message message;

@@ -47,8 +47,11 @@ class Adverts {
   // Asks the peer for the advert of all `bytes` of an operation; `error` is the operation's if it comes back.
   // False: there is none, or the peer has said that it has begun with it.
   bool recall(std::uint64_t operation_id, std::uint64_t bytes, int error);
-  // What is due of that, as far as there is room.
+  // Needs recall_is_due().
   Status send_recall();
+  [[nodiscard]] bool recall_is_due() const noexcept {
+    return recalls_due_ > 0 && !recall_sent_ && outbox_.has_room();
+  }
   struct Recalled {
     std::uint64_t operation_id = 0;
     int error = 0;

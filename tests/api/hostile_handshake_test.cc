@@ -16,7 +16,6 @@ struct Server : HostileServer {
   Server() : HostileServer(500) {}
 
   // Peers that connect, or begin to, and say nothing.
-  std::vector<UniqueFd> silent_peers(int count) { return silent_peers(count, address); }
   static std::vector<UniqueFd> silent_peers(int count, sockaddr_in to) {
     std::vector<UniqueFd> peers;
     for (int i = 0; i < count; ++i) {
@@ -151,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_good_request_whose_peer_is_gone_before_it_is_accepted) {
 
 BOOST_AUTO_TEST_CASE(more_silent_peers_than_the_backlog_delay_a_good_one_and_no_more) {
   const std::size_t descriptors = open_descriptors();
-  std::vector<UniqueFd> peers = silent_peers(40);
+  std::vector<UniqueFd> peers = silent_peers(40, address);
   serve_a_good_client();
   peers.clear();
   serve_a_good_client();

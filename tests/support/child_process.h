@@ -41,7 +41,11 @@ class Child {
   template <typename Body>
   explicit Child(Body body) : pid_(::fork()) {
     if (pid_ != 0) return;
-    body();
+    try {
+      body();
+    } catch (...) {  // not on into the test runner that it is a copy of
+      ::_exit(1);
+    }
     ::_exit(0);
   }
   ~Child() { kill(); }

@@ -55,7 +55,9 @@ void MessageSends::refuse(Entry& unsent, int error) {
 
 Status MessageSends::transmit() {
   if (const Status status = end_windows(); !status.ok()) return status;
-  if (const Status status = adverts_.send_recall(); !status.ok()) return status;
+  if (adverts_.recall_is_due()) {
+    if (const Status status = adverts_.send_recall(); !status.ok()) return status;
+  }
   if (offered_.is_active() && !earlier_landed_)
     earlier_landed_ = credits_.available() == credits_.send_total();
   while (handled_ < released_ && handled_ < operations_.count()) {

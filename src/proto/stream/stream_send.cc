@@ -57,7 +57,9 @@ void StreamSends::set_nodelay(bool nodelay) {
 // ---------------------------------------------------------------- sending
 
 Status StreamSends::transmit() {
-  if (const Status status = adverts_.send_recall(); !status.ok()) return status;
+  if (adverts_.recall_is_due()) {
+    if (const Status status = adverts_.send_recall(); !status.ok()) return status;
+  }
   while (!all_sent()) {
     Entry& next = entry(sending_id_);
     if (next.state != State::kWaiting) {

@@ -10,7 +10,7 @@ namespace exs::verbs {
 namespace {
 
 // One port must not keep its shard for ever.
-constexpr int kEventsMax = 64;
+constexpr int kConnectionEventsMax = 64;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Status CmChannel::adopt(rdma_cm_id& id, CmClient& client) {
 
 void CmChannel::ready(std::uint32_t) {
   rdma_cm_event* event = nullptr;
-  for (int i = 0; i < kEventsMax && ::rdma_get_cm_event(channel_, &event) == 0; ++i) {
+  for (int i = 0; i < kConnectionEventsMax && ::rdma_get_cm_event(channel_, &event) == 0; ++i) {
     // A new connection has no client of its own yet.
     rdma_cm_id* const owner = event->event == RDMA_CM_EVENT_CONNECT_REQUEST ? event->listen_id : event->id;
     static_cast<CmClient*>(owner->context)->cm_event(*event);
