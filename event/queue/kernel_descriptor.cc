@@ -8,6 +8,11 @@
 
 namespace exs {
 
+// Never closes what the number means by now.
+KernelDescriptor::~KernelDescriptor() {
+  if (!adopted_ && descriptor_.valid() && !is_there()) static_cast<void>(descriptor_.release());
+}
+
 // dup3 closes the socket and puts a placeholder under its number in one step. If there is no descriptor for
 // the placeholder, the socket is closed with the last event.
 void KernelDescriptor::close_socket() const noexcept {

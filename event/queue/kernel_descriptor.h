@@ -2,7 +2,8 @@
 // every event that names the number: the kernel may hand the number out again only when all are gone.
 //
 // An adopted descriptor is the application's, which may close it and get its number for another socket at any
-// time: call is_there() before every use. A close between is_there() and the use cannot be excluded.
+// time: call is_there() before every use. A close between is_there() and the use cannot be excluded. The number
+// of one of the library's own may be closed by mistake: whatever means to end it asks, too.
 #pragma once
 
 #include <atomic>
@@ -18,17 +19,24 @@ namespace exs {
 class KernelDescriptor {
  public:
   explicit KernelDescriptor(UniqueFd descriptor) noexcept
-      : number_(descriptor.get()), descriptor_(std::move(descriptor)) {}
+      : number_(descriptor.get()), cookie_(socket_cookie(number_)), descriptor_(std::move(descriptor)) {}
+  ~KernelDescriptor();
+  KernelDescriptor(const KernelDescriptor&) = delete;
+  KernelDescriptor& operator=(const KernelDescriptor&) = delete;
   // Adopts the application's socket.
-  KernelDescriptor(int number, std::uint64_t cookie) noexcept : number_(number), cookie_(cookie) {}
+  KernelDescriptor(int number, std::uint64_t cookie) noexcept
+      : number_(number), cookie_(cookie), adopted_(true) {}
 
   [[nodiscard]] int number() const noexcept { return number_; }
-  [[nodiscard]] bool adopted() const noexcept { return cookie_.has_value(); }
+  [[nodiscard]] bool adopted() const noexcept { return adopted_; }
 
   // Adopted: the identity of the socket.
   [[nodiscard]] std::uint64_t cookie() const noexcept { return cookie_.value_or(0); }
-  // Adopted: the number still means the socket it meant. A system call.
+  // The number still means the socket it meant. A system call.
   [[nodiscard]] bool is_there() const { return socket_cookie(number_) == cookie_; }
+  // Ours: the number was closed by a plain close, so EXS_EVT_CLOSE says EBADF. Called once, before the close begins.
+  void set_lost() noexcept { lost_.store(true, std::memory_order_release); }
+  [[nodiscard]] bool is_lost() const noexcept { return lost_.load(std::memory_order_acquire); }
   // Adopted: the application has called exs_close, so the number is the library's from now on. Called once,
   // by the thread that removed the socket from the descriptor table.
   void take_over() noexcept {
@@ -42,7 +50,9 @@ class KernelDescriptor {
  private:
   const int number_;
   const std::optional<std::uint64_t> cookie_;
+  const bool adopted_ = false;
   UniqueFd descriptor_;
+  std::atomic<bool> lost_{false};
   std::atomic<bool> ours_{false};  // adopted: taken over; written once, read by the shard
 };
 

@@ -14,8 +14,9 @@ namespace exs {
 // Thread: immutable after construction, but for the count (any).
 class Region : public std::enable_shared_from_this<Region> {
  public:
-  Region(std::span<std::byte> range, Access access, MemoryKey key, bool allocated) noexcept
-      : range_(range), access_(access), key_(key), allocated_(allocated) {}
+  Region(std::span<std::byte> range, Access access, MemoryKey key, bool allocated,
+         bool writable = true) noexcept
+      : range_(range), access_(access), key_(key), allocated_(allocated), writable_(writable) {}
 
   [[nodiscard]] bool contains(const void* address, std::size_t length_bytes) const noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
@@ -26,6 +27,8 @@ class Region : public std::enable_shared_from_this<Region> {
   [[nodiscard]] Access access() const noexcept { return access_; }
   [[nodiscard]] MemoryKey key() const noexcept { return key_; }
   [[nodiscard]] bool allocated() const noexcept { return allocated_; }
+  // Receives may go there: it was so when the memory was registered.
+  [[nodiscard]] bool writable() const noexcept { return writable_; }
 
   // Counts one more operation that uses the region. False: the region is being deregistered.
   [[nodiscard]] bool use() noexcept {
@@ -67,6 +70,7 @@ class Region : public std::enable_shared_from_this<Region> {
   const Access access_;
   const MemoryKey key_;
   const bool allocated_;
+  const bool writable_;
   static constexpr std::int64_t kRetired = -1;
   // Added while a thread waits for the last use to end.
   static constexpr std::int64_t kAwaited = std::int64_t{1} << 62;

@@ -288,7 +288,7 @@ void LinkSession::give_up_link() {
     last_counters_ = connection_->counters();
     last_agreement_ = connection_->agreement();
   }
-  kernel::shutdown(descriptor()->number(), SHUT_RDWR);
+  if (descriptor()->is_there()) kernel::shutdown(descriptor()->number(), SHUT_RDWR);
   shard()->destroy_later({std::move(link_), std::move(connection_)});
   burst_.leave();
   shard()->detach(token_);

@@ -135,7 +135,10 @@ Status insert_socket(Library& library, const std::shared_ptr<Socket>& socket) {
   if (socket->adopted() == Adopted::kNo) OwnSockets::add(socket->number());
   const auto before = library.sockets.replace(socket);
   if (!before) return before.error();
-  if (*before) abandon(library, *before);  // adopted, then closed by a plain call
+  if (!*before) return Status();
+  // Its number was closed by a plain call.
+  if ((*before)->adopted() == Adopted::kNo) wait_for_readers();
+  abandon(library, *before);
   return Status();
 }
 

@@ -28,8 +28,21 @@ std::uint64_t linger_ns_of(Socket& socket) {
   return static_cast<std::uint64_t>(socket.options().linger_ms) * kNsPerMs;
 }
 
+// A socket of our own whose number the application has closed: there is nothing to linger for.
+bool is_lost(const Socket& socket) {
+  if (socket.adopted() != Adopted::kNo || socket.descriptor()->is_there()) return false;
+  log(LogLevel::kWarn,
+      "socket {}: it was closed by close(2), and is none any more; what the number means now stays open: "
+      "EBADF (end "
+      "exs sockets by exs_close)",
+      socket.number());
+  socket.descriptor()->set_lost();
+  return true;
+}
+
 // Closes a socket that the caller has removed from the table. Pushes EXS_EVT_CLOSE when it is done.
 void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, ControlTarget target) {
+  if (is_lost(socket)) linger_ns = 0;
   LockGuard guard(socket.mutex);
   socket.limits() = {};
   if (const auto& acceptor = socket.acceptor()) {
@@ -111,7 +124,7 @@ int exs_close(int number) {
     const auto socket = remove_socket(library, number);
     if (!socket) return failure(EBADF);
     const auto shard = shard_of(*socket);
-    if (!shard) return 0;
+    if (!shard) return is_lost(*socket) ? failure(EBADF) : Result<int>(0);
     const auto queue = std::make_shared<EventQueue>(1, shard);
     const std::uint64_t linger_ns = linger_ns_of(*socket);
     start_close(library, *socket, linger_ns, place_on(queue));

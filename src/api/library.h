@@ -23,8 +23,8 @@ class Library {
   static Status end();
 
   DescriptorTable sockets;
-  HandleTable<EventQueue> queues;
-  HandleTable<Region> regions;
+  HandleTable<EventQueue> queues{0};
+  HandleTable<Region> regions{1};
 
   // Shards are assigned in turn and created when they are first needed.
   Result<std::shared_ptr<Shard>> next_shard() EXS_EXCLUDES(mutex_);

@@ -31,10 +31,12 @@ Result<Access> access_of(int flags) {
 }
 
 // `shared_fd`: the memfd that exs_alloc mapped; -1: the application's own memory.
-Result<int> add_region(Library& library, std::span<std::byte> range, Access access, int shared_fd) {
+Result<int> add_region(Library& library, std::span<std::byte> range, Access access, bool writable,
+                       int shared_fd) {
   const auto key = providers().register_memory(range, access, shared_fd);
   if (!key) return failure(key.error());
-  const int handle = library.regions.insert(std::make_shared<Region>(range, access, *key, shared_fd >= 0));
+  const int handle =
+      library.regions.insert(std::make_shared<Region>(range, access, *key, shared_fd >= 0, writable));
   if (handle != 0) return handle;
   providers().deregister_memory(*key);
   log(LogLevel::kError, "exs_mregister: too many regions; register larger ones, or deregister some");
@@ -98,6 +100,17 @@ bool is_mapped(const void* address, std::size_t length_bytes) {
   return true;
 }
 
+// The word of a byte is on its page, and is the same afterwards.
+bool is_writable(const void* address, std::size_t length_bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(address);
+  for (const std::uintptr_t byte : {first, first + length_bytes - 1}) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the word of a byte is found by its number
+    auto* const word = reinterpret_cast<std::uint32_t*>(byte & ~std::uintptr_t{3});
+    if (kernel::futex_add_nothing(word) < 0 && errno == EFAULT) return false;
+  }
+  return true;
+}
+
 void free_all(Library& library) {
   for (const int handle : library.regions.handles()) {
     const auto region = library.regions.find(handle);
@@ -119,7 +132,8 @@ exs_mhandle_t exs_mregister(void* address, size_t length, int flags) {
     const auto access = access_of(flags);
     if (!access || length == 0) return failure(EINVAL);
     if (!is_mapped(address, length)) return failure(EFAULT);
-    return add_region(library, {static_cast<std::byte*>(address), length}, *access, -1);
+    const bool writable = is_writable(address, length);
+    return add_region(library, {static_cast<std::byte*>(address), length}, *access, writable, -1);
   });
 }
 
@@ -144,7 +158,7 @@ void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
     const auto made = map_shared_memory(length);
     if (!made) return failure(made.error());
     const std::span<std::byte> range = made->range;
-    const auto handle = add_region(library, range, Access::kRemoteReadWrite, made->descriptor.get());
+    const auto handle = add_region(library, range, Access::kRemoteReadWrite, true, made->descriptor.get());
     if (!handle) {
       kernel::munmap(range.data(), range.size());
       return failure(handle.error());

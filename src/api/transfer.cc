@@ -97,7 +97,7 @@ Status post_unregistered(const TransferRequest& request, const TransferTarget& t
   if (piece.length_bytes == 0) return reserve_and_submit(request, target, operation, nullptr, nullptr);
   const bool copied = request.direction == Direction::kSend && !is_exposed(*target.session, operation) &&
                       piece.length_bytes <= target.session->small_bytes();
-  if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
+  if (const Status status = check_unregistered(piece, request.direction); !status.ok()) return status;
   auto attachment =
       Attachment::create(target.session->shard()->providers(), 1, copied ? piece.length_bytes : 0);
   if (!attachment) return Status(ENOMEM);
@@ -203,12 +203,19 @@ Operation operation_of(const TransferRequest& request, const TransferTarget& tar
   return operation;
 }
 
+Status check_unregistered(const Piece& piece, Direction direction) {
+  if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
+  return direction == Direction::kSend || is_writable(piece.address, piece.length_bytes) ? Status()
+                                                                                         : Status(EFAULT);
+}
+
 Status check_piece(const Piece& piece, const Region& region, const Session& session, Direction direction,
                    const Operation& operation) {
   if (piece.length_bytes > 0 && !region.contains(piece.address, piece.length_bytes)) return Status(EFAULT);
-  if (direction == Direction::kReceive)
-    return operation.persistent && !has_right(region.access(), Access::kRemoteWrite) ? Status(EACCES)
-                                                                                     : Status();
+  if (direction == Direction::kReceive) {
+    if (operation.persistent && !has_right(region.access(), Access::kRemoteWrite)) return Status(EACCES);
+    return region.writable() || piece.length_bytes == 0 ? Status() : Status(EFAULT);
+  }
   // A peer without a posted receive reads the data of a write at an offset.
   const bool exposed = operation.at_offset || is_exposed(session, operation);
   return exposed && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES) : Status();

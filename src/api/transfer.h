@@ -68,7 +68,9 @@ proto::Operation operation_of(const TransferRequest& request, const TransferTarg
 // Whether the peer may read the memory of the send. False for a message that travels inside its
 // advertisement, and for a write. `memory` of the operation has the whole length.
 bool is_exposed(const Session& session, const proto::Operation& operation);
-// EFAULT: not inside the region; EACCES: the region lacks the right that the operation needs.
+// EFAULT: not mapped, or a receive may not write there. The memory is not empty.
+Status check_unregistered(const Piece& piece, proto::Direction direction);
+// EFAULT: not inside the region, or a receive may not write there; EACCES: the region lacks the right that the operation needs.
 Status check_piece(const Piece& piece, const Region& region, const Session& session,
                    proto::Direction direction, const proto::Operation& operation);
 

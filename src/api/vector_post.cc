@@ -85,8 +85,7 @@ class Builder {
  private:
   Status check(const Piece& piece, std::shared_ptr<Region>& region) {
     if (piece.region == EXS_MHANDLE_UNREGISTERED)
-      return piece.length_bytes == 0 || is_mapped(piece.address, piece.length_bytes) ? Status()
-                                                                                     : Status(EFAULT);
+      return piece.length_bytes == 0 ? Status() : check_unregistered(piece, direction_);
     region = library_.regions.find(piece.region);
     return region ? check_piece(piece, *region, *target_.session, direction_, operation_) : Status(EINVAL);
   }

@@ -1,5 +1,6 @@
 // Integer handles for objects that threads share. A handle is an index and a generation, so a stale handle
-// finds nothing instead of another object.
+// finds nothing instead of another object. Tables of different kinds give out different handles, so a handle of
+// one finds nothing in the other.
 #pragma once
 
 #include <array>
@@ -22,6 +23,9 @@ class HandleTable {
   static constexpr std::uint32_t kMost = kIndexMask + 1;
   static constexpr std::uint32_t kGenerations = 1U << 14;  // keeps every handle positive
 
+  // `kind`: 0 or 1; a bit of every generation.
+  explicit HandleTable(std::uint32_t kind = 0) : first_generation_(kind * kGenerations + 1) {}
+
   // A handle > 0, or 0 when the table is full.
   int insert(std::shared_ptr<T> object) {
     LockGuard guard(mutex_);
@@ -35,7 +39,7 @@ class HandleTable {
       auto& chunk = chunks_[index / kChunkSlots];
       if (chunk.load(std::memory_order_relaxed) == nullptr) {
         // Release: other threads read the slots of a chunk only after they have loaded this pointer.
-        chunk.store(owned_.emplace_back(std::make_unique<Chunk>()).get(), std::memory_order_release);
+        chunk.store(make_chunk(), std::memory_order_release);
       }
     }
     Slot& slot = *slot_at(index);
@@ -74,7 +78,8 @@ class HandleTable {
       object = std::move(slot->object);
       slot->object = nullptr;
       slot->known.store(nullptr, std::memory_order_relaxed);
-      slot->generation = slot->generation + 1 == kGenerations ? 1 : slot->generation + 1;
+      const std::uint32_t next = slot->generation + 1;
+      slot->generation = next % kGenerations == 0 ? first_generation_ : next;
     }
     wait_for_readers();
     LockGuard guard(mutex_);
@@ -103,6 +108,11 @@ class HandleTable {
   };
   using Chunk = std::array<Slot, kChunkSlots>;
 
+  Chunk* make_chunk() EXS_REQUIRES(mutex_) {
+    Chunk& made = *owned_.emplace_back(std::make_unique<Chunk>());
+    for (Slot& slot : made) slot.generation = first_generation_;
+    return &made;
+  }
   static std::uint32_t generation_of(int handle) { return static_cast<std::uint32_t>(handle) >> kIndexBits; }
   Slot* slot_at(std::uint32_t index) {
     Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
@@ -112,6 +122,7 @@ class HandleTable {
     return handle <= 0 ? nullptr : slot_at(static_cast<std::uint32_t>(handle) & kIndexMask);
   }
 
+  const std::uint32_t first_generation_;
   std::array<std::atomic<Chunk*>, (kIndexMask + 1) / kChunkSlots> chunks_{};
   Mutex mutex_;
   std::uint32_t used_ EXS_GUARDED_BY(mutex_) = 0;

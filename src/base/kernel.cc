@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -217,6 +218,13 @@ int mincore(void* address, std::size_t count, unsigned char* resident) noexcept 
 
 int membarrier(int command) noexcept {
   return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_membarrier, command, 0, 0));
+}
+
+int futex_add_nothing(std::uint32_t* word) noexcept {
+  std::uint32_t nobody_waits = 0;
+  return static_cast<int>(EXS_KERNEL_CALL(syscall, SYS_futex, &nobody_waits,
+                                          FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, nullptr, word,
+                                          FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)));
 }
 
 ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned long here_count, const iovec* there,

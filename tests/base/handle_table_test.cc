@@ -60,6 +60,18 @@ BOOST_AUTO_TEST_CASE(stale_handle_never_finds_the_next_object_of_its_slot) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tables_of_two_kinds_never_give_out_the_same_handle) {
+  HandleTable<int> queues(0), regions(1);
+  for (std::uint32_t i = 0; i < 2 * HandleTable<int>::kGenerations; ++i) {
+    const int queue = queues.insert(std::make_shared<int>(1));
+    const int region = regions.insert(std::make_shared<int>(2));
+    if (queue <= 0 || region <= 0 || queues.find(region) != nullptr || regions.find(queue) != nullptr)
+      BOOST_FAIL("handles " << queue << " and " << region << " after " << i);
+    queues.remove(queue);
+    regions.remove(region);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(numbers_never_given_out_find_nothing) {
   HandleTable<int> table;
   const int handle = table.insert(std::make_shared<int>(1));

@@ -36,6 +36,7 @@ const Refusal kRefusals[] = {
     {"exs_mregister", EFAULT, "memory that is not mapped",
      [](TestBed&) { return exs_mregister(reinterpret_cast<void*>(4096), 4096, 0); }},
     {"exs_mregister", EFAULT, "a null pointer", [](TestBed&) { return exs_mregister(nullptr, 4096, 0); }},
+    {"exs_mderegister", EINVAL, "a queue", [](TestBed& w) { return exs_mderegister(w.q(), 0); }},
     {"exs_mderegister", EINVAL, "a stale region", [](TestBed& w) { return exs_mderegister(w.stale_region(), 0); }},
     {"exs_mderegister", EINVAL, "no region", [](TestBed&) { return exs_mderegister(EXS_MHANDLE_INVALID, 0); }},
     {"exs_mderegister", EINVAL, "the unregistered region",
@@ -60,6 +61,7 @@ const Refusal kRefusals[] = {
     {"exs_qcreate", EINVAL, "a negative depth", [](TestBed&) { return exs_qcreate(-1); }},
     {"exs_qcreate", EINVAL, "too deep", [](TestBed&) { return exs_qcreate(EXS_QDEPTH_MAX + 1); }},
     {"exs_qdelete", EBADF, "a stale queue", [](TestBed& w) { return exs_qdelete(w.stale_queue()); }},
+    {"exs_qdelete", EBADF, "a region", [](TestBed& w) { return exs_qdelete(w.mh()); }},
     {"exs_qdelete", EBADF, "no queue", [](TestBed&) { return exs_qdelete(EXS_QHANDLE_INVALID); }},
     {"exs_qdelete", EBUSY, "a receive names it",
      [](TestBed& w) {

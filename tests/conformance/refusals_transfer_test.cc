@@ -29,6 +29,8 @@ const Situation kSituations[] = {
     {EBADF, "no descriptor", [](TestBed&, Arguments& a) { a.socket = TestBed::kNoDescriptor; }, true},
     {EBADF, "a stale queue", [](TestBed& w, Arguments& a) { a.queue = w.stale_queue(); }, false},
     {EBADF, "no queue", [](TestBed&, Arguments& a) { a.queue = EXS_QHANDLE_INVALID; }, false},
+    {EBADF, "a region in place of the queue", [](TestBed& w, Arguments& a) { a.queue = w.mh(); }, false},
+    {EINVAL, "a queue in place of the region", [](TestBed& w, Arguments& a) { a.region = w.q(); }, true},
     {ENOTCONN, "not connected", [](TestBed& w, Arguments& a) { a.socket = w.fresh(); }, true},
     {ENOTCONN, "listening", [](TestBed& w, Arguments& a) { a.socket = w.listening(); }, true},
     {ENOTCONN, "connecting", [](TestBed& w, Arguments& a) { a.socket = w.connecting(); }, true},
@@ -80,6 +82,18 @@ const Situation kSendSituations[] = {
      true},
 };
 const Situation kReceiveSituations[] = {
+    {EFAULT, "a region that may not be written",
+     [](TestBed& w, Arguments& a) {
+       a.buffer = w.read_only();
+       a.region = exs_mregister(w.read_only(), TestBed::kReadOnlyBytes, 0);
+     },
+     true},
+    {EFAULT, "unregistered memory that may not be written",
+     [](TestBed& w, Arguments& a) {
+       a.buffer = w.read_only();
+       a.region = EXS_MHANDLE_UNREGISTERED;
+     },
+     true},
     {EBUSY, "a persistent receive is posted",
      [](TestBed& w, Arguments&) {
        exs_recv(w.connected(), w.at(), 64, EXS_PERSISTENT, w.q(), nullptr, w.mh());
@@ -222,7 +236,7 @@ BOOST_DATA_TEST_CASE(every_send_refuses, data::make(kTransferCalls) * data::make
   if (way.sends) check(way, situation);
 }
 
-// shows: exs_recv EBUSY, exs_recv_offset EBUSY
+// shows: exs_recv EBUSY EFAULT, exs_recv_offset EBUSY EFAULT
 BOOST_DATA_TEST_CASE(every_receive_refuses, data::make(kTransferCalls) * data::make(kReceiveSituations), way,
                      situation) {
   if (!way.sends) check(way, situation);

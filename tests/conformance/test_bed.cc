@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <sys/mman.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 
@@ -12,7 +14,14 @@ Pair& TestBed::pair() {
   return *pair_;
 }
 
+void* TestBed::read_only() {
+  if (read_only_ == nullptr)
+    read_only_ = ::mmap(nullptr, kReadOnlyBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return read_only_;
+}
+
 TestBed::~TestBed() {
+  if (read_only_ != nullptr) ::munmap(read_only_, kReadOnlyBytes);
   for (const int socket : {fresh_, connecting_, rival_}) {
     if (socket >= 0) exs_close(socket);
   }

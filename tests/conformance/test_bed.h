@@ -67,6 +67,9 @@ class TestBed {
     local_only();
     return local_only_->at();
   }
+  // Memory that may be read.
+  static constexpr std::size_t kReadOnlyBytes = 1 << 16;
+  void* read_only();
   // Handles that were valid once, one of each kind.
   exs_qhandle_t stale_queue() {
     const exs_qhandle_t deleted = exs_qcreate(1);
@@ -92,6 +95,7 @@ class TestBed {
   int rival_ = -1;
   int kernel_[2] = {-1, -1};
   void* allocated_ = nullptr;
+  void* read_only_ = nullptr;
   sockaddr_in address_{};
   std::optional<ListeningSocket> listening_;
   std::optional<Pair> pair_;

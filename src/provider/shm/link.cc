@@ -140,7 +140,9 @@ void ShmLink::ready(std::uint32_t events) {
   } else if ((events & EPOLLRDHUP) != 0) {
     end_due_.start(kGoodbyeLimitNs);
   } else if ((events & EPOLLIN) != 0) {
-    return fault("bytes on the TCP connection that is there for its end alone");
+    return fault(
+        "plain bytes came from the peer, whose program wrote to its exs socket by itself (exs_send is the "
+        "way to send)");
   }
   context_.poller.change(descriptor_, 0, *this);
   std::erase(context_.ending, this);
