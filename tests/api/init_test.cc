@@ -126,6 +126,21 @@ BOOST_AUTO_TEST_CASE(init_starts_no_thread_and_opens_nothing) {
   BOOST_TEST(exs_fini() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(queues_sockets_and_memory_open_descriptors_and_start_no_thread) {
+  BOOST_TEST(exs_init(EXS_VERSION) == 0);
+  std::size_t before = open_descriptors();
+  BOOST_TEST(exs_socket(AF_INET, SOCK_SEQPACKET, 0) >= 0);
+  BOOST_TEST(open_descriptors() == before + 1);
+  exs_mhandle_t region = 0;
+  BOOST_TEST(exs_alloc(1, &region) != nullptr);
+  BOOST_TEST(open_descriptors() == before + 2);
+  before = open_descriptors();
+  BOOST_TEST(exs_qcreate(1) > 0);
+  BOOST_TEST(open_descriptors() > before);
+  await_no_engines();
+  BOOST_TEST(exs_fini() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(fini_closes_what_was_left_open) {
   BOOST_TEST(exs_init(EXS_VERSION) == 0);  // a first round, so that lasting one-time set-up is done
   BOOST_TEST(exs_qcreate(1) > 0);
