@@ -1,10 +1,12 @@
 // exs-cp: copies a file to another process, straight from one mapped file into the other.
-//   exs-cp -s PORT TARGET (receives, and ends; port 0: any)          exs-cp PORT SOURCE (sends)
+//   exs-cp -s [ADDRESS:]PORT TARGET (receives, and ends; port 0: any)    exs-cp [HOST:]PORT SOURCE (sends)
+// Without an address both ends are on this machine. 0.0.0.0 receives on all addresses of it.
 // On the wire: length and checksum (8 bytes each, big endian), then the file in pieces; back comes a
 // sentence, "ok" or what went wrong. The target gets its name when it is complete, and is never replaced.
 #include <endian.h>
 #include <exs/exs.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -117,15 +119,28 @@ void receive_file(int socket, const std::string& target) {
   exs_close(socket);  // lets the send finish
   if (answer != "ok") fail(answer);
 }
+
+// Of "HOST:PORT" or "PORT".
+sockaddr_in resolve(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  const std::string host = colon == std::string::npos ? "127.0.0.1" : word.substr(0, colon);
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  hints.ai_flags = AI_NUMERICSERV;
+  const int error = getaddrinfo(host.c_str(), word.substr(colon + 1).c_str(), &hints, &found);
+  if (error != 0) fail(word + ": " + gai_strerror(error));
+  const sockaddr_in address = *reinterpret_cast<const sockaddr_in*>(found->ai_addr);
+  freeaddrinfo(found);
+  return address;
+}
 }  // namespace
 
 int main(int argc, char** argv) try {
   const bool serve = argc == 4 && std::string(argv[1]) == "-s";
-  if (argc != 3 && !serve) fail("usage: exs-cp -s PORT TARGET, or exs-cp PORT SOURCE");
-  const auto port = static_cast<std::uint16_t>(std::atoi(argv[argc - 2]));
+  if (argc != 3 && !serve) fail("usage: exs-cp -s [ADDRESS:]PORT TARGET, or exs-cp [HOST:]PORT SOURCE");
   const std::string file = argv[argc - 1];
   if (serve && fs::exists(file)) fail(file + ": exists, and is not replaced");
-  sockaddr_in address{AF_INET, htons(port), {htonl(INADDR_LOOPBACK)}, {}};
+  sockaddr_in address = resolve(argv[argc - 2]);
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   socklen_t length = sizeof address;
   check(exs_init(EXS_VERSION), "exs_init");

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { WIDTH = 128, HEIGHT = 128, HOT = 100, QUEUE_DEPTH = 1024 };
@@ -101,6 +102,8 @@ static double now(void) {
 }
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1][strspn(argv[1], "0123456789")] != '\0')
+    return fprintf(stderr, "usage: heat [PORT [ADDRESS]]\n"), 2;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free one */

@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
     if (option == 't') plain = 1;
     if (option == '?') return 2;
   }
+  if (optind < argc) return fprintf(stderr, "heat_view: \"%s\" is no option\n", argv[optind]), 2;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
   if (inet_pton(AF_INET, host, &address.sin_addr) != 1) return fprintf(stderr, "no address: %s\n", host), 2;
 

@@ -7,11 +7,11 @@ folder=$(mktemp -d)
 receiver=
 trap 'kill $receiver 2>/dev/null || true; rm -rf "$folder"' EXIT
 
-copy() { # source, target
-  exec {output}< <(exec "$exs_cp" -s 0 "$2")
+copy() { # source, target, address of the receiver with a colon behind it
+  exec {output}< <(exec "$exs_cp" -s "${3:-}0" "$2")
   receiver=$!
   read -r line <&"$output"
-  "$exs_cp" "${line##* }" "$1"
+  "$exs_cp" "${3:-}${line##* }" "$1"
   wait "$receiver"
   receiver=
   cat <&"$output"
@@ -21,6 +21,7 @@ copy() { # source, target
 # A shared library on which every C++ program depends: a real file of two megabytes or more.
 source=$(readlink -f "$(g++ -print-file-name=libstdc++.so.6)")
 copy "$source" "$folder/copy"
+copy "$source" "$folder/copy to another address" 127.0.0.2:
 : >"$folder/empty"
 copy "$folder/empty" "$folder/copy of empty"
 

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
       .default_size_bytes = 64 * 1024,
       .default_depth = 8,
       .depth_is_an_option = true,
+      .measures_latency = false,
       .methods = kMethods};
   return perf::run(benchmark, argc, argv);
 }

@@ -5,6 +5,7 @@
 #include "perf/blast/pipeline.h"
 #include "perf/support/control.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/pattern.h"
 #include "tools/common/units.h"
 
@@ -35,16 +36,18 @@ class Sender final : public Pipeline {
 
 class Receiver {
  public:
-  Receiver(Channel& channel, const Job& job) : channel_(channel), job_(job), slots_(channel.slots()) {}
+  Receiver(Channel& channel, const Job& job, perf::Progress& progress)
+      : channel_(channel), job_(job), progress_(progress), slots_(channel.slots()) {}
 
   perf::PeerResults run() {
     for (std::uint32_t i = 0; i < job_.depth; ++i) post();
     channel_.queue().wait_like(job_.wait);
     channel_.post_control(perf::encode_answer({}));
-    while (done_ < posted_) {
+    while (done_ < posted_ && !tools::interrupted()) {
       const std::size_t taken = channel_.queue().take(events_, perf::kServerPatienceNs);
-      if (taken == 0) throw tools::Failure("the client sends nothing: nothing happened for 30 s");
+      if (taken == 0) throw tools::Failure("the sender sends nothing: nothing happened for 30 s");
       for (std::size_t i = 0; i < taken; ++i) handle(events_[i]);
+      tell_progress();
     }
     watch_.stop();
     results_.cpu_ns = watch_.cpu_ns();
@@ -53,6 +56,11 @@ class Receiver {
   }
 
  private:
+  // Only in reverse does anybody look at it.
+  void tell_progress() {
+    if (job_.reverse && done_ > 0) progress_.update(watch_.start_ns(), tools::now_ns(), results_.messages);
+  }
+
   void post() {
     perf::recv(channel_.socket(), slots_.slot(posted_), channel_.queue(), slots_.region());
     ++posted_;
@@ -92,6 +100,7 @@ class Receiver {
 
   Channel& channel_;
   const Job& job_;
+  perf::Progress& progress_;
   const perf::Slots& slots_;
   std::array<exs_event_t, perf::kEventBatch> events_{};
   tools::Stopwatch watch_;
@@ -103,8 +112,8 @@ class Receiver {
 
 }  // namespace
 
-perf::PeerResults receive_messages(Channel& channel, const Job& job) {
-  return Receiver(channel, job).run();
+perf::PeerResults receive_messages(Channel& channel, const Job& job, perf::Progress& progress) {
+  return Receiver(channel, job, progress).run();
 }
 
 perf::Driven send_messages(Channel& channel, const Job& job, const perf::Limit& limit,

@@ -6,7 +6,7 @@
 namespace blast {
 
 // Normal and immediate sends, matched by receives.
-perf::PeerResults receive_messages(perf::Channel& channel, const perf::Job& job);
+perf::PeerResults receive_messages(perf::Channel& channel, const perf::Job& job, perf::Progress& progress);
 perf::Driven send_messages(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                            perf::Progress& progress);
 
@@ -15,17 +15,17 @@ perf::Driven read_persistent(perf::Channel& channel, const perf::Job& job, const
                              perf::Progress& progress);
 
 // Sends into the server's persistent receive.
-perf::PeerResults be_written_to(perf::Channel& channel, const perf::Job& job);
+perf::PeerResults be_written_to(perf::Channel& channel, const perf::Job& job, perf::Progress& progress);
 perf::Driven write_persistent(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                               perf::Progress& progress);
 
 // Reads of persistent sends that are refilled whenever they have been read.
-perf::PeerResults answer_transactions(perf::Channel& channel, const perf::Job& job);
+perf::PeerResults answer_transactions(perf::Channel& channel, const perf::Job& job, perf::Progress& progress);
 perf::Driven request_transactions(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                                   perf::Progress& progress);
 
 // Bytes of a stream.
-perf::PeerResults receive_stream(perf::Channel& channel, const perf::Job& job);
+perf::PeerResults receive_stream(perf::Channel& channel, const perf::Job& job, perf::Progress& progress);
 perf::Driven send_stream(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                          perf::Progress& progress);
 

@@ -110,7 +110,7 @@ class Target {
 
 }  // namespace
 
-perf::PeerResults be_written_to(Channel& channel, const Job& job) {
+perf::PeerResults be_written_to(Channel& channel, const Job& job, perf::Progress& /*progress*/) {
   return Target(channel, job).run();
 }
 

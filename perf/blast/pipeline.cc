@@ -10,12 +10,18 @@ namespace blast {
 perf::Driven Pipeline::run() {
   driven_.watch.start();
   start_ns_ = now_ns_ = progress_ns_ = driven_.watch.start_ns();
-  while (wants_more() || done_ < posted_) {
-    post_some();
-    collect();
+  try {
+    while (wants_more() || done_ < posted_) {
+      post_some();
+      collect();
+    }
+    driven_.messages = done_;
+    driven_.peer = end();
+  } catch (const tools::Failure& failure) {
+    if (done_ == 0) throw;
+    driven_.messages = done_;
+    driven_.broken = failure.what();
   }
-  driven_.messages = done_;
-  driven_.peer = end();
   driven_.watch.stop();
   return driven_;
 }
@@ -53,7 +59,7 @@ void Pipeline::collect() {
   now_ns_ = tools::now_ns();
   if (taken > 0) progress_ns_ = now_ns_;
   if (now_ns_ - progress_ns_ >= static_cast<std::uint64_t>(perf::kClientPatienceNs))
-    throw tools::Failure("the server is stuck: nothing happened for 10 s");
+    throw tools::Failure("the other end is stuck: nothing happened for 10 s");
   for (std::size_t i = 0; i < taken; ++i) {
     check(events_[i]);
     if (carries_data(events_[i])) {

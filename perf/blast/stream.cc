@@ -8,6 +8,7 @@
 #include "perf/blast/pipeline.h"
 #include "perf/support/control.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/pattern.h"
 #include "tools/common/units.h"
 
@@ -83,22 +84,24 @@ class Verifier {
 
 class Receiver {
  public:
-  Receiver(Channel& channel, const Job& job)
+  Receiver(Channel& channel, const Job& job, perf::Progress& progress)
       : channel_(channel),
         job_(job),
+        progress_(progress),
         verifier_(job),
-        pieces_(std::clamp<std::size_t>(job.size_bytes, kPieceBytesMin, kPieceBytesMax), kPieces,
-                job.memory) {}
+        pieces_(channel.add_slots(std::clamp<std::size_t>(job.size_bytes, kPieceBytesMin, kPieceBytesMax),
+                                  kPieces, job.memory)) {}
 
   perf::PeerResults run() {
     pieces_.touch();
     for (std::size_t i = 0; i < kPieces; ++i) post();
     channel_.queue().wait_like(job_.wait);
     channel_.post_control(perf::encode_answer({}));
-    while (done_ < posted_) {
+    while (done_ < posted_ && !tools::interrupted()) {
       const std::size_t taken = channel_.queue().take(events_, perf::kServerPatienceNs);
-      if (taken == 0) throw tools::Failure("the client sends nothing: nothing happened for 30 s");
+      if (taken == 0) throw tools::Failure("the sender sends nothing: nothing happened for 30 s");
       for (std::size_t i = 0; i < taken; ++i) handle(events_[i]);
+      tell_progress();
     }
     watch_.stop();
     results_.messages = results_.bytes / job_.size_bytes;
@@ -108,6 +111,12 @@ class Receiver {
   }
 
  private:
+  // Only in reverse does anybody look at it.
+  void tell_progress() {
+    if (job_.reverse && done_ > 0)
+      progress_.update(watch_.start_ns(), tools::now_ns(), results_.bytes / job_.size_bytes);
+  }
+
   void post() {
     perf::recv(stream_of(channel_), pieces_.slot(posted_), channel_.queue(), pieces_.region());
     ++posted_;
@@ -131,8 +140,9 @@ class Receiver {
 
   Channel& channel_;
   const Job& job_;
+  perf::Progress& progress_;
   Verifier verifier_;
-  perf::Slots pieces_;
+  perf::Slots& pieces_;
   std::array<exs_event_t, perf::kEventBatch> events_{};
   tools::Stopwatch watch_;
   perf::PeerResults results_;
@@ -143,8 +153,8 @@ class Receiver {
 
 }  // namespace
 
-perf::PeerResults receive_stream(Channel& channel, const Job& job) {
-  return Receiver(channel, job).run();
+perf::PeerResults receive_stream(Channel& channel, const Job& job, perf::Progress& progress) {
+  return Receiver(channel, job, progress).run();
 }
 
 perf::Driven send_stream(Channel& channel, const Job& job, const perf::Limit& limit,

@@ -184,7 +184,7 @@ class Server {
 
 }  // namespace
 
-perf::PeerResults answer_transactions(Channel& channel, const Job& job) {
+perf::PeerResults answer_transactions(Channel& channel, const Job& job, perf::Progress& /*progress*/) {
   return Server(channel, job).run();
 }
 

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
       .default_size_bytes = 64,
       .default_depth = 1,
       .depth_is_an_option = false,
+      .measures_latency = true,
       .methods = kMethods};
   return perf::run(benchmark, argc, argv);
 }

@@ -84,6 +84,7 @@ class Client {
   perf::Driven run() {
     post_receive();
     perf::Driven driven = rounds_.run([this](std::uint64_t n) { return round_trip(n); });
+    if (!driven.broken.empty()) return driven;
     exs_shutdown(channel_.socket().number(), SHUT_WR);
     wait_for_receive();
     if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0) throw tools::Failure("no results from the server");
@@ -100,7 +101,7 @@ class Client {
 
   void wait_for_receive() { next_receive(channel_, perf::kClientPatienceNs, received_, event_); }
 
-  Interval round_trip(std::uint64_t n) {
+  RoundTrip round_trip(std::uint64_t n) {
     sends_.make_room();
     const auto message = slots_.slot(n % half_).first(job_.size_bytes);
     if (job_.verify) tools::fill_pattern(message, n);
@@ -210,7 +211,7 @@ class Echoer {
 
 }  // namespace
 
-perf::PeerResults echo_messages(Channel& channel, const Job& job) {
+perf::PeerResults echo_messages(Channel& channel, const Job& job, perf::Progress& /*progress*/) {
   return Echoer(channel, job).run();
 }
 

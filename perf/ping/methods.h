@@ -6,7 +6,7 @@
 namespace ping {
 
 // Normal and immediate sends, there and back.
-perf::PeerResults echo_messages(perf::Channel& channel, const perf::Job& job);
+perf::PeerResults echo_messages(perf::Channel& channel, const perf::Job& job, perf::Progress& progress);
 perf::Driven send_there_and_back(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                                  perf::Progress& progress);
 

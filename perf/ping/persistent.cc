@@ -19,13 +19,14 @@ class Reader {
 
   perf::Driven run() {
     perf::Driven driven = rounds_.run([this](std::uint64_t n) { return read(n); });
+    if (!driven.broken.empty()) return driven;
     exs_shutdown(channel_.socket().number(), SHUT_WR);
     driven.peer = perf::decode_results(channel_.receive_control("no results from the server"));
     return driven;
   }
 
  private:
-  Interval read(std::uint64_t n) {
+  RoundTrip read(std::uint64_t n) {
     const auto buffer = slots_.slot(0);
     if (job_.verify) perf::scrub(buffer);
     const std::uint64_t start_ns = tools::now_ns();

@@ -1,9 +1,30 @@
 #include "perf/ping/rounds.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "tools/common/failure.h"
 #include "tools/common/units.h"
 
 namespace ping {
+namespace {
+
+// The kernel wakes a sleeper late by tens of microseconds: the last part of a wait is spent looking at the clock.
+constexpr std::uint64_t kAwakeNs = 200'000;
+// A sleep may begin just after the signal that should end it.
+constexpr std::uint64_t kNapMaxNs = 100'000'000;
+
+}  // namespace
+
+void Schedule::wait_until(std::uint64_t due_ns) {
+  for (std::uint64_t at_ns = tools::now_ns(); at_ns < due_ns; at_ns = tools::now_ns()) {
+    if (tools::interrupted()) return;
+    if (due_ns - at_ns <= kAwakeNs) continue;
+    const std::uint64_t nap_ns = std::min(due_ns - at_ns - kAwakeNs, kNapMaxNs);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nap_ns));
+  }
+}
 
 void next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
                   exs_event_t& event) {

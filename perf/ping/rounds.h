@@ -5,32 +5,54 @@
 #include <string>
 
 #include "perf/support/method.h"
+#include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
 
 namespace ping {
 
-struct Interval {
+struct RoundTrip {
   std::uint64_t start_ns;
   std::uint64_t end_ns;
+};
+
+// When each message of an open loop is due, whatever became of those before it. A closed loop sends the next one when the
+// last has come back, so a pause delays the messages that would show it (coordinated omission).
+class Schedule {
+ public:
+  // No rate: each message is due at once.
+  explicit Schedule(double rate) : period_ns_(rate > 0 ? 1e9 / rate : 0) {}
+  [[nodiscard]] bool is_open_loop() const { return period_ns_ > 0; }
+  [[nodiscard]] std::uint64_t due_ns(std::uint64_t start_ns, std::uint64_t n) const {
+    return start_ns + static_cast<std::uint64_t>(period_ns_ * static_cast<double>(n));
+  }
+  // Ends early when a signal asks for the end.
+  static void wait_until(std::uint64_t due_ns);
+
+ private:
+  const double period_ns_;
 };
 
 class Rounds {
  public:
   Rounds(const perf::Job& job, const perf::Limit& limit, perf::Progress& progress)
-      : job_(job), limit_(limit), progress_(progress) {}
+      : job_(job), limit_(limit), progress_(progress), schedule_(limit.rate) {}
 
-  // round(n) does round n and tells its Interval. The first ones warm up and do not count.
+  // round(n) does round n and tells its times. The first ones warm up and do not count. When one throws after others have
+  // been counted, the figures of those remain.
   template <typename Round>
   perf::Driven run(const Round& round) {
     driven_.round_trips.emplace();
-    for (std::uint64_t n = 0; wants(n); ++n) {
-      if (n == job_.warmup_messages) driven_.watch.start();
-      const Interval interval = round(n);
-      now_ns_ = interval.end_ns;
-      if (n < job_.warmup_messages) continue;
-      driven_.round_trips->record(interval.end_ns - interval.start_ns);
-      ++driven_.messages;
-      progress_.update(driven_.watch.start_ns(), now_ns_, driven_.messages);
+    if (schedule_.is_open_loop()) driven_.due_round_trips.emplace();
+    try {
+      for (std::uint64_t n = 0; wants(n); ++n) {
+        if (n == job_.warmup_messages) driven_.watch.start();
+        const std::uint64_t due_ns = wait_for_turn(n);
+        if (tools::interrupted()) break;
+        count(n, round(n), due_ns);
+      }
+    } catch (const tools::Failure& failure) {
+      if (driven_.messages == 0) throw;
+      driven_.broken = failure.what();
     }
     if (driven_.watch.start_ns() == 0) driven_.watch.start();
     driven_.watch.stop();
@@ -42,6 +64,23 @@ class Rounds {
   }
 
  private:
+  // Returns when message n was due; 0: not in an open loop.
+  std::uint64_t wait_for_turn(std::uint64_t n) const {
+    if (!schedule_.is_open_loop() || n < job_.warmup_messages) return 0;
+    const std::uint64_t due_ns = schedule_.due_ns(driven_.watch.start_ns(), n - job_.warmup_messages);
+    Schedule::wait_until(due_ns);
+    return due_ns;
+  }
+
+  void count(std::uint64_t n, const RoundTrip& trip, std::uint64_t due_ns) {
+    now_ns_ = trip.end_ns;
+    if (n < job_.warmup_messages) return;
+    driven_.round_trips->record(trip.end_ns - trip.start_ns);
+    if (due_ns != 0) driven_.due_round_trips->record(trip.end_ns - due_ns);
+    ++driven_.messages;
+    progress_.update(driven_.watch.start_ns(), now_ns_, driven_.messages, &*driven_.round_trips);
+  }
+
   [[nodiscard]] bool wants(std::uint64_t n) const {
     if (tools::interrupted()) return false;
     if (limit_.count > 0) return n < limit_.count + job_.warmup_messages;
@@ -51,6 +90,7 @@ class Rounds {
   const perf::Job& job_;
   const perf::Limit& limit_;
   perf::Progress& progress_;
+  const Schedule schedule_;
   perf::Driven driven_;
   std::uint64_t now_ns_ = 0;
 };

@@ -1,4 +1,5 @@
 // Sockets from names: listen_on and connect_to, and the names of what came of them.
+#include <cerrno>
 #include <system_error>
 
 #include "perf/support/endpoint.h"
@@ -36,9 +37,11 @@ Socket listen_at(const Address& address, int type, const ConnectionOptions& opti
 Socket connect_at(const Address& address, int type, const ConnectionOptions& options, Queue& queue,
                   const std::string& what) {
   Socket socket = open_socket(address.family(), type, options);
-  const std::error_code error = socket.connect(address, {queue.handle()});
-  if (error) tools::fail(what, error.value());
-  queue.expect(EXS_EVT_CONNECT, what, kConnectPatienceNs);
+  const std::error_code refused = socket.connect(address, {queue.handle()});
+  int error = refused.value();
+  exs_event_t event{};
+  if (error == 0) error = queue.take({&event, 1}, kConnectPatienceNs) == 0 ? ETIMEDOUT : event.exs_evt_errno;
+  if (error != 0) throw tools::Failure(what + tools::words_of_refusal(socket, error));
   return socket;
 }
 
@@ -60,8 +63,7 @@ Socket listen_on(const std::string& address, std::uint16_t port, const Connectio
 Socket connect_to(const std::string& host, std::uint16_t port, const ConnectionOptions& options,
                   Queue& queue) {
   const std::string name = host + ":" + std::to_string(port);
-  return connect_at(tools::resolve(host, port), SOCK_SEQPACKET, options, queue,
-                    "cannot connect to " + name + " (is the server running there?)");
+  return connect_at(tools::resolve(host, port), SOCK_SEQPACKET, options, queue, "cannot connect to " + name);
 }
 
 Socket listen_beside(const Socket& connection, int socket_type, const ConnectionOptions& options) {

@@ -18,14 +18,16 @@ int run(const Benchmark& benchmark, int argc, const char* const* argv);
 
 // Connects, measures once, closes.
 Measurement measure(const Benchmark& benchmark, const Options& options, const Job& job,
-                    const std::string& host, std::uint16_t port);
+                    const std::string& host, std::uint16_t port, const Progress::OnInterval& on_interval);
 
 struct ServerSettings {
   std::string address;
   std::uint16_t port = 0;
   std::string provider;
   bool quiet = false;
-  int port_out = -1;  // where the port goes, as two bytes; -1: into the first line of output
+  bool one_client = false;         // serve one, with all that it measures, and end
+  bool one_after_another = false;  // wait for the next client when this one has gone
+  int port_out = -1;               // where the port goes, as two bytes; -1: into the first line of output
 };
 // Serves until SIGINT or SIGTERM; as one end of --self, until SIGTERM. Returns the exit status.
 int run_server(const Benchmark& benchmark, const ServerSettings& settings);

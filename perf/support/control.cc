@@ -50,6 +50,16 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+constexpr std::uint8_t kReverse = 1;
+constexpr std::uint8_t kMore = 2;
+constexpr std::uint8_t kNodelay = 4;
+constexpr std::uint8_t kFlagsAll = kReverse | kMore | kNodelay;
+
+std::uint8_t flags_of(const Job& job) {
+  return static_cast<std::uint8_t>((job.reverse ? kReverse : 0) | (job.more ? kMore : 0) |
+                                   (job.nodelay ? kNodelay : 0));
+}
+
 bool in_range(const Job& job) {
   return is_kind(static_cast<std::uint8_t>(job.kind)) && job.wait <= Wait::busy &&
          job.memory <= MemoryKind::alloc && job.depth >= 1 && job.depth <= traits_of(job.kind).depth_max &&
@@ -74,46 +84,57 @@ std::string sentence_of(Verdict verdict) {
   return "unknown verdict " + std::to_string(static_cast<unsigned>(verdict));
 }
 
-std::array<std::byte, kRequestBytes> encode_request(const Job& job) {
+std::array<std::byte, kRequestBytes> encode_request(const Request& request) {
+  const Job& job = request.job;
   std::array<std::byte, kRequestBytes> out{};
   Writer writer(out);
   writer.u32(kMagic);
   writer.u16(kControlVersion);
   for (const auto value : {static_cast<std::uint8_t>(job.benchmark), static_cast<std::uint8_t>(job.kind),
                            static_cast<std::uint8_t>(job.wait), static_cast<std::uint8_t>(job.memory),
-                           static_cast<std::uint8_t>(job.verify), std::uint8_t{0}}) {
+                           static_cast<std::uint8_t>(job.verify), flags_of(job)}) {
     writer.u8(value);
   }
   writer.u32(job.depth);
   writer.u32(job.warmup_messages);
   writer.u32(0);
   writer.u64(job.size_bytes);
+  writer.u64(request.limit.count);
+  writer.u64(request.limit.time_ns);
   return out;
 }
 
-Verdict decode_request(std::span<const std::byte> message, BenchmarkId expected, Job& job) {
+Verdict decode_request(std::span<const std::byte> message, BenchmarkId expected, Request& request) {
   if (message.size() < kHeadBytes) return Verdict::malformed;
   Reader reader(message);
   if (reader.u32() != kMagic) return Verdict::malformed;
   if (reader.u16() != kControlVersion) return Verdict::other_version;
   if (message.size() != kRequestBytes) return Verdict::malformed;
-  Job asked;
+  Request asked;
+  Job& job = asked.job;
   const std::uint8_t benchmark = reader.u8();
-  asked.benchmark = expected;
-  asked.kind = static_cast<Kind>(reader.u8());
-  asked.wait = static_cast<Wait>(reader.u8());
-  asked.memory = static_cast<MemoryKind>(reader.u8());
+  job.benchmark = expected;
+  job.kind = static_cast<Kind>(reader.u8());
+  job.wait = static_cast<Wait>(reader.u8());
+  job.memory = static_cast<MemoryKind>(reader.u8());
   const std::uint8_t verify = reader.u8();
-  asked.verify = verify == 1;
-  const std::uint8_t zero = reader.u8();
-  asked.depth = reader.u32();
-  asked.warmup_messages = reader.u32();
+  job.verify = verify == 1;
+  const std::uint8_t flags = reader.u8();
+  job.reverse = (flags & kReverse) != 0;
+  job.more = (flags & kMore) != 0;
+  job.nodelay = (flags & kNodelay) != 0;
+  job.depth = reader.u32();
+  job.warmup_messages = reader.u32();
   const std::uint32_t zeros = reader.u32();
-  asked.size_bytes = reader.u64();
-  if (verify > 1 || zero != 0 || zeros != 0 || !in_range(asked)) return Verdict::malformed;
+  job.size_bytes = reader.u64();
+  asked.limit.count = reader.u64();
+  asked.limit.time_ns = reader.u64();
+  if (verify > 1 || flags > kFlagsAll || zeros != 0 || !in_range(job)) return Verdict::malformed;
+  if (job.reverse && (!traits_of(job.kind).may_be_reversed || asked.limit.time_ns > kTimeMaxNs))
+    return Verdict::malformed;
   if (benchmark != static_cast<std::uint8_t>(expected)) return Verdict::other_benchmark;
-  if (buffers_bytes(asked) > kBuffersMaxBytes) return Verdict::too_large;
-  job = asked;
+  if (buffers_bytes(job) > kBuffersMaxBytes) return Verdict::too_large;
+  request = asked;
   return Verdict::accepted;
 }
 

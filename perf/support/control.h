@@ -1,10 +1,13 @@
 // The control messages of a connection, in network byte order. The client opens with a request, the
-// server answers, and at the end, when the client has shut down its sending, the server tells its results.
+// server answers, and at the end, when the client has shut down its sending, the server tells its results. When the server
+// sends, all after its first answer goes the other way.
 // For kinds that have connections of their own the server first answers with the port to make them to, and
 // accepts once they are there. Where buffers change hands, turns come between answer and results.
 //
 //   request  offset 0 magic "exsT"  4 u16 version  6 u8 benchmark  7 u8 kind  8 u8 wait  9 u8 memory  10 u8 verify
-//            11 zero  12 u32 depth  16 u32 warm-up messages  20 zero (4)  24 u64 size in bytes
+//            11 u8 flags  12 u32 depth  16 u32 warm-up messages  20 zero (4)  24 u64 size in bytes
+//            32 u64 count  40 u64 time in ns
+//            flags: 1 the server sends, until count or time is reached; 2 the client will ask again; 4 no delay
 //   answer   0 magic  4 u16 version  6 u16 verdict  8 u16 port  10 zero (6)
 //   turn     0 magic  4 u16 version  6 zero (2)  8 u32 buffer  12 zero (4)  16 u64 sequence number
 //   results  0 magic  4 u16 version  6 zero (2)  8 u64 messages  16 u64 bytes  24 u64 processor ns  32 u64
@@ -22,8 +25,8 @@
 
 namespace perf {
 
-inline constexpr std::uint16_t kControlVersion = 2;
-inline constexpr std::size_t kRequestBytes = 32;
+inline constexpr std::uint16_t kControlVersion = 3;
+inline constexpr std::size_t kRequestBytes = 48;
 inline constexpr std::size_t kAnswerBytes = 16;
 inline constexpr std::size_t kTurnBytes = 24;
 inline constexpr std::size_t kResultsBytes = 64;
@@ -45,9 +48,14 @@ struct Answer {
 };
 std::string sentence_of(Verdict verdict);
 
-std::array<std::byte, kRequestBytes> encode_request(const Job& job);
-// Writes `job` only if it accepts.
-Verdict decode_request(std::span<const std::byte> message, BenchmarkId expected, Job& job);
+inline constexpr std::uint64_t kTimeMaxNs = 86'400'000'000'000;  // a day
+struct Request {
+  Job job;
+  Limit limit;  // count and time
+};
+std::array<std::byte, kRequestBytes> encode_request(const Request& request);
+// Writes `request` only if it accepts.
+Verdict decode_request(std::span<const std::byte> message, BenchmarkId expected, Request& request);
 
 std::array<std::byte, kAnswerBytes> encode_answer(const Answer& answer);
 // Throws Failure if this is no answer.

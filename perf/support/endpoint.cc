@@ -9,8 +9,7 @@
 namespace perf {
 namespace {
 
-// The library's defaults, below which no wish goes: control messages are small messages too.
-constexpr std::size_t kSmallMaxDefaultBytes = 1024;
+// The library's default, below which no wish goes. So for the small-packet maximum: control messages are small messages too.
 constexpr std::uint32_t kCreditsDefault = 32;
 // What a connection may ask for: with the largest small maximum 32 MiB at each end.
 constexpr std::uint32_t kCreditsMax = 1024;

@@ -4,6 +4,10 @@
 
 namespace perf {
 
+bool is_taken_by_default(const Job& job) {
+  return job.kind == (job.size_bytes <= kSmallMaxDefaultBytes ? Kind::immediate : Kind::normal);
+}
+
 std::uint32_t server_buffers(const Job& job) {
   // A ping has one message under way; the others are on the way back or wait to be filled.
   constexpr std::uint32_t kPingBuffers = 8;

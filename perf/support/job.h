@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "perf/support/kind.h"
 #include "tools/common/histogram.h"
@@ -15,6 +16,8 @@ enum class BenchmarkId : std::uint8_t { blast = 1, ping = 2 };
 enum class Wait : std::uint8_t { adaptive = 0, notify = 1, busy = 2 };
 using tools::MemoryKind;
 
+// The library's default for the small-packet maximum.
+inline constexpr std::uint64_t kSmallMaxDefaultBytes = 1024;
 // What the buffers of one end may take.
 inline constexpr std::uint64_t kBuffersMaxBytes = std::uint64_t{1} << 30U;
 
@@ -25,12 +28,16 @@ struct Job {
   Wait wait = Wait::adaptive;
   MemoryKind memory = MemoryKind::plain;
   bool verify = false;
-  bool nodelay = false;  // streams; the client's own affair
+  bool nodelay = false;  // streams; the sender's own affair
+  bool reverse = false;  // the server sends
+  bool more = false;     // another measurement of the same client follows
   std::uint32_t depth = 1;
   std::uint32_t warmup_messages = 0;  // first messages that are not counted
   std::uint64_t size_bytes = 0;
 };
 
+// What a plain exs_send of this length does between ends with the library's defaults.
+bool is_taken_by_default(const Job& job);
 // Buffers that the server's end takes.
 std::uint32_t server_buffers(const Job& job);
 // What the buffers of the server's end, or those of a depth, take, whichever are more: the client's end takes
@@ -39,10 +46,12 @@ std::uint64_t buffers_bytes(const Job& job);
 // Connections of the measurement beside the one with the control messages.
 std::uint32_t data_connections(const Job& job);
 
-// When the sender stops, which the server need not know.
+// When the sender stops, and how it paces itself.
 struct Limit {
   std::uint64_t count = 0;  // 0: by time
   std::uint64_t time_ns = 0;
+  double rate = 0;                // messages due in a second; 0: each follows the one before at once
+  std::uint64_t interval_ns = 0;  // between two reports; 0: none
   std::optional<std::uint64_t> flip_message;  // spoil a byte of this one, to see that --verify finds it
 };
 
@@ -57,6 +66,14 @@ struct PeerResults {
   std::uint64_t first_wrong_offset = 0;
 };
 
+// What happened between two moments of a measurement.
+struct Interval {
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  std::uint64_t messages = 0;
+  std::optional<tools::Histogram> round_trips;
+};
+
 // What the client prints.
 struct Measurement {
   std::string provider;
@@ -65,11 +82,16 @@ struct Measurement {
   bool interrupted = false;
   std::uint64_t messages = 0;
   double seconds = 0;
-  double sender_cpu_percent = 0;
-  double receiver_cpu_percent = 0;
+  std::optional<double> sender_cpu_percent;  // nullopt: the other end could not tell
+  std::optional<double> receiver_cpu_percent;
   std::optional<bool> verified;  // nullopt: not asked
   std::string fault;             // what verification found
+  std::string broken;            // why it ended before its time
+  std::uint32_t connections = 1;
+  double rate = 0;
   std::optional<tools::Histogram> round_trips;
+  std::optional<tools::Histogram> due_round_trips;  // from when each message was due
+  std::vector<Interval> intervals;
 };
 
 const char* name_of(Wait wait);

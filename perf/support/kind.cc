@@ -17,10 +17,12 @@ constexpr std::array kKinds{
     KindTraits{.kind = Kind::normal,
                .name = "normal",
                .summary = "the peer reads the message",
-               .send_flags = EXS_NO_IMMEDIATE},
+               .send_flags = EXS_NO_IMMEDIATE,
+               .may_be_reversed = true},
     KindTraits{.kind = Kind::immediate,
                .name = "immediate",
                .summary = "it travels inside its advertisement, up to 32K",
+               .may_be_reversed = true,
                .in_small_max = true,
                .size_max_bytes = EXS_SMALL_MAX,
                .sweep_max_bytes = EXS_SMALL_MAX},
@@ -47,7 +49,8 @@ constexpr std::array kKinds{
                .name = "stream",
                .summary = "bytes of a SOCK_STREAM, small sends combined unless --nodelay",
                .connections = Connections::one,
-               .socket_type = SOCK_STREAM},
+               .socket_type = SOCK_STREAM,
+               .may_be_reversed = true},
 };
 
 constexpr bool rows_are_in_order() {

@@ -36,6 +36,7 @@ struct KindTraits {
   Connections connections = Connections::none;
   int socket_type = SOCK_SEQPACKET;  // of those connections
   int send_flags = 0;                // of the sends of data
+  bool may_be_reversed = false;      // the server can send in place of the client
   bool in_small_max = false;         // the small-packet maximum is raised to the size
   std::uint64_t size_min_bytes = 1;
   std::uint64_t size_max_bytes = kSizeMaxBytes;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "perf/support/method.h"
 
@@ -18,9 +19,11 @@ struct Benchmark {
   std::uint64_t default_size_bytes;
   std::uint32_t default_depth;
   bool depth_is_an_option;
+  bool measures_latency;            // one message at a time: all kinds beside each other, histogram, rate
   std::span<const Method> methods;  // one for each kind that it measures
 };
 
+enum class Format : std::uint8_t { table, json, csv };
 enum class Role : std::uint8_t { client, server, self };
 
 struct Options {
@@ -29,10 +32,14 @@ struct Options {
   std::string bind_address;  // empty: any for a server, loopback for --self
   std::uint16_t port = 0;
   std::string provider = "auto";
-  Job job;
+  std::vector<Job> jobs;  // one after the other
   Limit limit;
+  std::uint32_t connections = 1;
+  Format format = Format::table;
+  bool all_kinds = false;
   bool sweep = false;
-  bool json = false;
+  bool histogram = false;
+  bool one_client = false;
   bool pin = true;
 };
 

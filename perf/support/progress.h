@@ -1,31 +1,75 @@
-// One line on a terminal that says how far a long measurement is.
+// How far a long measurement is: one line on a terminal, and reports of intervals.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 
 #include "perf/support/job.h"
 
 namespace perf {
 
+// The messages so far of each connection of a measurement. Each is written by its own thread, and read by the one that tells;
+// nothing else is handed over with them, so relaxed order does.
+class Tally {
+ public:
+  explicit Tally(std::uint32_t connections) : counts_(new Count[connections]), connections_(connections) {}
+  [[nodiscard]] std::atomic<std::uint64_t>& of(std::uint32_t connection) {
+    return counts_[connection].messages;
+  }
+  [[nodiscard]] std::uint64_t sum() const;
+  [[nodiscard]] std::uint32_t connections() const { return connections_; }
+
+ private:
+  struct alignas(64) Count {
+    std::atomic<std::uint64_t> messages{0};
+  };
+  std::unique_ptr<Count[]> counts_;
+  const std::uint32_t connections_;
+};
+
+// Thread: that of its connection.
 class Progress {
  public:
-  explicit Progress(const Limit& limit);
+  using OnInterval = std::function<void(const Interval&)>;
+
+  // Tells nothing.
+  Progress() = default;
+  // The first connection tells, of all.
+  Progress(const Limit& limit, Tally& tally, std::uint32_t connection, OnInterval on_interval);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Cheap; prints from the third second on, and then once a second.
-  void update(std::uint64_t start_ns, std::uint64_t at_ns, std::uint64_t messages) {
-    if (at_ns >= next_ns_ && on_terminal_) print(start_ns, at_ns, messages);
+  // Cheap. The line appears from the third second on, and then once a second.
+  void update(std::uint64_t start_ns, std::uint64_t at_ns, std::uint64_t messages,
+              const tools::Histogram* round_trips = nullptr) {
+    if (own_ != nullptr) own_->store(messages, std::memory_order_relaxed);
+    if (at_ns >= next_ns_) tell(start_ns, at_ns, round_trips);
   }
 
  private:
-  void print(std::uint64_t start_ns, std::uint64_t at_ns, std::uint64_t messages);
+  static constexpr std::uint64_t kNever = UINT64_MAX;
 
-  const Limit limit_;
-  const bool on_terminal_;
+  void tell(std::uint64_t start_ns, std::uint64_t at_ns, const tools::Histogram* round_trips);
+  void end_interval(std::uint64_t start_ns, std::uint64_t at_ns, const tools::Histogram* round_trips);
+  void print_line(std::uint64_t start_ns, std::uint64_t at_ns);
+  void clear_line();
+
+  Limit limit_;
+  Tally* tally_ = nullptr;
+  std::atomic<std::uint64_t>* own_ = nullptr;
+  OnInterval on_interval_;
   bool printed_ = false;
-  std::uint64_t next_ns_ = 0;
+  std::uint64_t next_ns_ = kNever;
+  std::uint64_t next_line_ns_ = kNever;
+  std::uint64_t next_interval_ns_ = kNever;
+  // Of the intervals so far.
+  std::uint64_t told_ns_ = 0;
+  std::uint64_t told_messages_ = 0;
+  std::optional<tools::Histogram> told_round_trips_;
 };
 
 }  // namespace perf

@@ -65,7 +65,7 @@ class Publisher {
 
 }  // namespace
 
-PeerResults publish(Channel& channel, const Job& job) {
+PeerResults publish(Channel& channel, const Job& job, Progress& /*progress*/) {
   return Publisher(channel, job).run();
 }
 

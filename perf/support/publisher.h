@@ -4,13 +4,14 @@
 
 #include "perf/support/channel.h"
 #include "perf/support/job.h"
+#include "perf/support/progress.h"
 
 namespace perf {
 
 // The memory holds the pattern of this message.
 inline constexpr std::uint64_t kPublishedMessage = 0;
 
-PeerResults publish(Channel& channel, const Job& job);
+PeerResults publish(Channel& channel, const Job& job, Progress& progress);
 
 // At the client's end: makes every byte of `buffer` other than it must be after a read.
 void scrub(std::span<std::byte> buffer);

@@ -2,106 +2,105 @@
 
 #include <exs/exs.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include "tools/common/json.h"
 #include "tools/common/units.h"
 
 namespace perf {
 namespace {
-
-using tools::Json;
-
-double to_tenths(double value) {
-  return std::round(value * 10) / 10;
-}
-
-double per_second(double amount, double seconds) {
-  return seconds > 0 ? amount / seconds : 0;
-}
-
-double bytes_of(const Measurement& measured) {
-  return static_cast<double>(measured.messages) * static_cast<double>(measured.job.size_bytes);
-}
-
-// A share of a round trip, to the nanosecond.
-double us_of(double round_trip_ns, double share) {
-  return std::round(round_trip_ns * share) / 1000;
-}
-double one_way_us(double round_trip_ns) {
-  return us_of(round_trip_ns, 0.5);
-}
-double one_way_us(std::uint64_t round_trip_ns) {
-  return one_way_us(static_cast<double>(round_trip_ns));
-}
-
-Json::Object latencies(const tools::Histogram& round_trips, double share) {
-  const auto us = [share](std::uint64_t ns) { return us_of(static_cast<double>(ns), share); };
-  return {{"min", us(round_trips.min_ns())},
-          {"p50", us(round_trips.percentile_ns(0.5))},
-          {"p90", us(round_trips.percentile_ns(0.9))},
-          {"p99", us(round_trips.percentile_ns(0.99))},
-          {"p999", us(round_trips.percentile_ns(0.999))},
-          {"max", us(round_trips.max_ns())},
-          {"mean", us_of(round_trips.mean_ns(), share)}};
-}
-
-Json::Object object_of(const Benchmark& benchmark, const Measurement& measured) {
-  const Job& job = measured.job;
-  Json::Object out{
-      {"tool", benchmark.name},        {"version", exs_version_string()}, {"provider", measured.provider},
-      {"kind", name_of(job.kind)},     {"wait", name_of(job.wait)},       {"memory", name_of(job.memory)},
-      {"pinned", measured.pinned},     {"size_bytes", job.size_bytes},    {"depth", job.depth},
-      {"messages", measured.messages}, {"seconds", measured.seconds}};
-  out.emplace_back("bytes_per_second", std::round(per_second(bytes_of(measured), measured.seconds)));
-  out.emplace_back("messages_per_second",
-                   to_tenths(per_second(static_cast<double>(measured.messages), measured.seconds)));
-  if (measured.round_trips) {
-    const char* whole = traits_of(job.kind).round_trip_key;
-    if (whole != nullptr) out.emplace_back(whole, latencies(*measured.round_trips, 1));
-    out.emplace_back("one_way_us", latencies(*measured.round_trips, 0.5));
-  }
-  out.emplace_back("sender_cpu_percent", to_tenths(measured.sender_cpu_percent));
-  out.emplace_back("receiver_cpu_percent", to_tenths(measured.receiver_cpu_percent));
-  out.emplace_back("verified", measured.verified);
-  return out;
-}
 
 std::string verdict_of(const Measurement& measured) {
   if (!measured.verified) return "-";
   return *measured.verified ? "yes" : "NO";
 }
 
+std::string percent(const std::optional<double>& value) {
+  return value ? tools::format("%.0f", *value) : "-";
+}
+
+// From when each message was due: of the whole round trip, for waiting is no part of a way.
+void print_due(const Measurement& measured) {
+  const tools::Histogram& times = *measured.due_round_trips;
+  const auto us = [&times](double share) {
+    return us_of(static_cast<double>(times.percentile_ns(share)), 1);
+  };
+  std::printf(
+      "  %s/s wanted, %s/s done; round trip from when each was due, us: p50 %.2f, p99 %.2f, p99.9 %.2f, max "
+      "%.1f\n",
+      tools::format_count(measured.rate * measured.connections).c_str(),
+      tools::format_count(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
+      us(0.5), us(0.99), us(0.999), us_of(static_cast<double>(times.max_ns()), 1));
+}
+
+// One way, as the row above.
+void print_bars(const tools::Histogram& times) {
+  constexpr double kWidth = 50;
+  const std::vector<tools::Histogram::Bar> bars = times.bars();
+  std::uint64_t most = 1;
+  for (const auto& bar : bars) most = std::max(most, bar.count);
+  std::printf("  one way, us             messages\n");
+  for (const auto& bar : bars) {
+    const auto width =
+        static_cast<int>(std::ceil(kWidth * static_cast<double>(bar.count) / static_cast<double>(most)));
+    std::printf("  %9.2f to %9.2f %9llu %.*s\n", one_way_us(bar.from_ns), one_way_us(bar.to_ns),
+                static_cast<unsigned long long>(bar.count), width,
+                "##################################################");
+  }
+}
+
 }  // namespace
 
-Report::Report(const Benchmark& benchmark, bool json, bool sweep)
-    : benchmark_(benchmark), json_(json), sweep_(sweep) {}
+double us_of(double round_trip_ns, double share) {
+  return std::round(round_trip_ns * share) / 1000;
+}
+
+Report::Report(const Benchmark& benchmark, const Options& options)
+    : benchmark_(benchmark), options_(options) {}
 
 void Report::add(const Measurement& measured) {
   measurements_.push_back(measured);
-  if (json_) return;
+  if (options_.format != Format::table) return;
   if (!head_printed_) print_head(measured);
   head_printed_ = true;
+  is_marked_ |= options_.all_kinds && is_taken_by_default(measured.job);
   print_row(measured);
+  if (measured.due_round_trips) print_due(measured);
+  if (options_.histogram && measured.round_trips) print_bars(*measured.round_trips);
+  std::fflush(stdout);
+}
+
+void Report::print(const Job& job, const Interval& interval) const {
+  if (options_.format != Format::table) return;
+  const double seconds = interval.end_seconds - interval.begin_seconds;
+  const auto messages = static_cast<double>(interval.messages);
+  std::printf(
+      "%8.2f to %8.2f s, %s: %9s messages, %9s/s, %11s", interval.begin_seconds, interval.end_seconds,
+      name_of(job.kind), tools::format_count(messages).c_str(),
+      tools::format_count(per_second(messages, seconds)).c_str(),
+      tools::format_rate(per_second(messages * static_cast<double>(job.size_bytes), seconds)).c_str());
+  if (interval.round_trips) {
+    const tools::Histogram& times = *interval.round_trips;
+    std::printf("; one way, us: p50 %.2f, p99 %.2f, max %.1f", one_way_us(times.percentile_ns(0.5)),
+                one_way_us(times.percentile_ns(0.99)), one_way_us(times.max_ns()));
+  }
+  std::printf("\n");
+  std::fflush(stdout);
 }
 
 void Report::finish() {
-  if (!json_) return;
-  Json::Array results;
-  for (const Measurement& measured : measurements_) results.emplace_back(object_of(benchmark_, measured));
-  if (sweep_) {
-    tools::print_json(
-        Json::Object{{"tool", benchmark_.name}, {"version", exs_version_string()}, {"sweep", results}});
-    return;
-  }
-  for (const Json& result : results) tools::print_json(result);
+  if (options_.format == Format::json) print_json(benchmark_, options_, measurements_);
+  if (options_.format == Format::csv) print_csv(benchmark_, options_, measurements_);
+  if (is_marked_) std::printf("* what exs_send does with this size, unless options say otherwise\n");
 }
 
 void Report::print_head(const Measurement& measured) {
-  std::printf("%s %s: provider %s, wait %s, memory %s, %s\n", benchmark_.name, exs_version_string(),
+  std::printf("%s %s: provider %s, wait %s, memory %s, %s%s%s\n", benchmark_.name, exs_version_string(),
               measured.provider.c_str(), name_of(measured.job.wait), name_of(measured.job.memory),
-              measured.pinned ? "each end pinned to a core" : "not pinned");
+              measured.pinned ? "each end pinned to a core" : "not pinned",
+              measured.connections > 1 ? tools::format(", %u connections", measured.connections).c_str() : "",
+              measured.job.reverse ? ", the server sends" : "");
   if (measured.round_trips) {
     std::printf("%-18s %9s %9s %53s %8s %9s\n", "", "", "", "one way, us                    ", "sender",
                 "receiver");
@@ -116,25 +115,27 @@ void Report::print_head(const Measurement& measured) {
 
 void Report::print_row(const Measurement& measured) const {
   const Job& job = measured.job;
+  const std::string kind =
+      std::string(name_of(job.kind)) + (options_.all_kinds && is_taken_by_default(job) ? " *" : "");
   const std::string size = tools::format_size(job.size_bytes);
   const std::string messages = tools::format_count(static_cast<double>(measured.messages));
+  const std::string sender = percent(measured.sender_cpu_percent);
+  const std::string receiver = percent(measured.receiver_cpu_percent);
   if (measured.round_trips) {
     const tools::Histogram& times = *measured.round_trips;
-    std::printf("%-18s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8.0f %9.0f %8s\n", name_of(job.kind),
-                size.c_str(), messages.c_str(), one_way_us(times.min_ns()),
-                one_way_us(times.percentile_ns(0.5)), one_way_us(times.percentile_ns(0.99)),
-                one_way_us(times.percentile_ns(0.999)), one_way_us(times.max_ns()),
-                one_way_us(times.mean_ns()), measured.sender_cpu_percent, measured.receiver_cpu_percent,
+    std::printf("%-18s %9s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %8.2f %8s %9s %8s\n", kind.c_str(), size.c_str(),
+                messages.c_str(), one_way_us(times.min_ns()), one_way_us(times.percentile_ns(0.5)),
+                one_way_us(times.percentile_ns(0.99)), one_way_us(times.percentile_ns(0.999)),
+                one_way_us(times.max_ns()), us_of(times.mean_ns(), 0.5), sender.c_str(), receiver.c_str(),
                 verdict_of(measured).c_str());
   } else {
     std::printf(
-        "%-18s %9s %6u %9s %8.2f %11s %11s %8.0f %9.0f %8s\n", name_of(job.kind), size.c_str(), job.depth,
+        "%-18s %9s %6u %9s %8.2f %11s %11s %8s %9s %8s\n", kind.c_str(), size.c_str(), job.depth,
         messages.c_str(), measured.seconds,
         tools::format_rate(per_second(bytes_of(measured), measured.seconds)).c_str(),
         tools::format_count(per_second(static_cast<double>(measured.messages), measured.seconds)).c_str(),
-        measured.sender_cpu_percent, measured.receiver_cpu_percent, verdict_of(measured).c_str());
+        sender.c_str(), receiver.c_str(), verdict_of(measured).c_str());
   }
-  std::fflush(stdout);
 }
 
 }  // namespace perf

@@ -6,8 +6,8 @@
 //     needs (buffers, verification, a slow end) delay another. The library puts each queue on a shard in
 //     turn.
 //  2. The accept names the queue of the session to come, so the connection lives where its queue is driven.
-//  3. As one end of --self it serves one client after the other: on a machine with one core a thread that
-//     waits for a further one would share the shard, and hand every event on.
+//  3. As one end of --self with one connection it serves one client after the other: on a machine with one core a
+//     thread that waits for a further one would share the shard, and hand every event on.
 //  4. Signals are blocked everywhere and taken by sigwait in the main thread. It ends the sessions by
 //  shutting
 //     their sockets down; a session takes itself off the list before it closes its socket, so a number on the
@@ -49,6 +49,10 @@ class Server {
   void stop();
   void print_summary() const;
   [[nodiscard]] const Socket& listener() const { return listener_; }
+  [[nodiscard]] bool has_failed() const {
+    const std::lock_guard guard(mutex_);
+    return failed_ > 0;
+  }
 
  private:
   struct Session {
@@ -60,7 +64,8 @@ class Server {
 
   void accept_all();
   void serve(Session& session, int descriptor);
-  void serve_job(Channel& channel, const std::string& peer);
+  // Whether the client will ask again.
+  bool serve_job(Channel& channel, const std::string& peer);
   void join_finished();
   void say(const std::string& peer, const std::string& line) const;
 
@@ -98,7 +103,7 @@ void Server::accept_all() {
       if (event.exs_evt_errno != 0) tools::fail("cannot accept a client", event.exs_evt_errno);
       const int descriptor = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
       session.thread = std::thread([this, &session, descriptor] { serve(session, descriptor); });
-      if (settings_.port_out != -1) session.thread.join();
+      if (settings_.one_after_another) session.thread.join();
     } catch (const tools::Failure& failure) {
       const std::lock_guard guard(mutex_);
       if (stopping_) return;
@@ -131,11 +136,12 @@ void Server::serve(Session& session, int descriptor) {
     open_.insert(descriptor);
   }
   bool served = false;
+  bool more = false;
   {
     std::unique_ptr<Channel> channel;
     try {
       channel = std::make_unique<Channel>(std::move(socket), *session.queue);
-      serve_job(*channel, peer);
+      more = serve_job(*channel, peer);
       served = true;
     } catch (const std::exception& error) {
       say(peer, error.what());
@@ -143,14 +149,33 @@ void Server::serve(Session& session, int descriptor) {
     const std::lock_guard guard(mutex_);
     open_.erase(descriptor);
     served ? ++served_ : ++failed_;
+    if (settings_.one_client && !more && open_.empty()) kill(getpid(), SIGTERM);  // for run_server
   }
   session.queue.reset();
   session.done = true;
 }
 
-void Server::serve_job(Channel& channel, const std::string& peer) {
-  Job job;
-  Verdict verdict = decode_request(channel.receive_control("no request"), benchmark_.id, job);
+// In reverse the client receives, and its results are what it received.
+PeerResults carry_out(const Method& method, Channel& channel, const Request& request) {
+  Progress silent;
+  if (request.job.reverse) {
+    channel.queue().wait_like(request.job.wait);
+    channel.send_control(encode_answer({}));
+    const Answer answer = decode_answer(channel.receive_control("the client does not begin"));
+    if (answer.verdict != Verdict::accepted) throw tools::Failure("the client does not begin");
+    const Driven driven = method.drive(channel, request.job, request.limit, silent);
+    if (!driven.broken.empty()) throw tools::Failure(driven.broken);
+    return driven.peer;
+  }
+  const PeerResults results = method.serve(channel, request.job, silent);
+  channel.send_control(encode_results(results));
+  return results;
+}
+
+bool Server::serve_job(Channel& channel, const std::string& peer) {
+  Request request;
+  Verdict verdict = decode_request(channel.receive_control("no request"), benchmark_.id, request);
+  const Job& job = request.job;
   const auto method = std::ranges::find(benchmark_.methods, job.kind, &Method::kind);
   if (verdict == Verdict::accepted && method == benchmark_.methods.end()) verdict = Verdict::other_kind;
   if (verdict != Verdict::accepted) {
@@ -167,8 +192,7 @@ void Server::serve_job(Channel& channel, const std::string& peer) {
     channel.accept_data(count, traits_of(job.kind).socket_type, server_options(settings_.provider));
   }
   channel.allow_operations(job.depth + kSpareOperations);
-  const PeerResults results = method->serve(channel, job);
-  channel.send_control(encode_results(results));
+  const PeerResults results = carry_out(*method, channel, request);
   {
     const std::lock_guard guard(mutex_);
     messages_ += results.messages;
@@ -184,6 +208,7 @@ void Server::serve_job(Channel& channel, const std::string& peer) {
                 results.wrong_messages > 0 ? ", DAMAGED"
                 : job.verify               ? ", verified"
                                            : ""));
+  return job.more;
 }
 
 void Server::say(const std::string& peer, const std::string& line) const {
@@ -245,7 +270,7 @@ int run_server(const Benchmark& benchmark, const ServerSettings& settings) {
   } while (settings.port_out != -1 && signal == SIGINT);
   server.stop();
   server.print_summary();
-  return 0;
+  return settings.one_client && server.has_failed() ? 1 : 0;
 }
 
 }  // namespace perf

@@ -15,6 +15,7 @@ ServerProcess::ServerProcess(const Benchmark& benchmark, const Options& options)
   settings.address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
   settings.provider = options.provider;
   settings.quiet = true;
+  settings.one_after_another = options.connections == 1;
   settings.port_out = ends[1];
   process_ = std::make_unique<tools::ChildProcess>([&] {
     close(ends[0]);

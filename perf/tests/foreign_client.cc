@@ -22,7 +22,7 @@ struct Case {
 std::vector<std::byte> request_with(std::size_t offset, std::byte value) {
   perf::Job job;
   job.size_bytes = 64;
-  const auto request = perf::encode_request(job);
+  const auto request = perf::encode_request({job, {}});
   std::vector<std::byte> message(request.begin(), request.end());
   message[offset] = value;
   return message;
@@ -38,14 +38,14 @@ std::vector<Case> cases() {
   return {{"an empty message", {}, Verdict::malformed},
           {"one byte", {std::byte{1}}, Verdict::malformed},
           {"half a request", request_of_length(16), Verdict::malformed},
-          {"a longer request", request_of_length(40), Verdict::malformed},
+          {"a longer request", request_of_length(64), Verdict::malformed},
           {"zeros", std::vector<std::byte>(perf::kRequestBytes), Verdict::malformed},
           {"another magic", request_with(0, std::byte{'x'}), Verdict::malformed},
           {"another version", request_with(5, std::byte{9}), Verdict::other_version},
           {"another tool", request_with(6, std::byte{7}), Verdict::other_benchmark},
           {"an unknown kind", request_with(7, std::byte{9}), Verdict::malformed},
           {"an unknown wait mode", request_with(8, std::byte{3}), Verdict::malformed},
-          {"a reserved byte", request_with(11, std::byte{1}), Verdict::malformed},
+          {"an unknown flag", request_with(11, std::byte{8}), Verdict::malformed},
           {"depth 0", request_with(15, std::byte{0}), Verdict::malformed},
           {"depth 2^24", request_with(12, std::byte{1}), Verdict::malformed},
           {"size 2^56", request_with(24, std::byte{1}), Verdict::malformed},
@@ -67,7 +67,7 @@ Case other_kind() {
   job.benchmark = perf::BenchmarkId::ping;
   job.kind = perf::Kind::transaction;
   job.size_bytes = 64;
-  const auto request = perf::encode_request(job);
+  const auto request = perf::encode_request({job, {}});
   return {"a kind of the other tool", {request.begin(), request.end()}, Verdict::other_kind};
 }
 

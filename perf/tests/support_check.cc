@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/ping/rounds.h"
 #include "perf/support/control.h"
 #include "tools/common/failure.h"
 #include "tools/common/histogram.h"
@@ -41,6 +42,49 @@ void percentiles_are_within_half_a_percent() {
   expect(close_to(largest.percentile_ns(1), 0x1p64) && largest.percentile_ns(0.5) == 0,
          "the whole range of 64 bits fits");
   expect(tools::Histogram().percentile_ns(0.5) == 0, "no samples");
+}
+
+void histograms_add_up() {
+  tools::Histogram early;
+  for (const std::uint64_t value : {10U, 1000U, 5000U}) early.record(value);
+  tools::Histogram all = early;
+  for (const std::uint64_t value : {700U, 800U, 900'000U}) all.record(value);
+  const tools::Histogram late = all.since(early);
+  expect(late.count() == 3 && close_to(late.min_ns(), 700) && close_to(late.max_ns(), 900'000) &&
+             close_to(static_cast<std::uint64_t>(late.mean_ns()), 300'500),
+         "what came since");
+  early.add(late);
+  expect(early.count() == 6 && early.min_ns() == 10 && early.percentile_ns(0.5) == all.percentile_ns(0.5),
+         "a sum");
+  std::uint64_t count = 0;
+  const auto bars = all.bars();
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    count += bars[i].count;
+    expect(bars[i].from_ns < bars[i].to_ns && (i == 0 || bars[i].from_ns == bars[i - 1].to_ns), "bars join");
+  }
+  expect(count == 6 && bars.front().from_ns <= 10 && bars.back().to_ns > 900'000, "bars hold all");
+  expect(bars.front().count > 0 && bars.back().count > 0, "no bars before and behind");
+  expect(tools::Histogram().bars().empty(), "nothing to draw");
+}
+
+// One of twenty messages takes fifty milliseconds, with one due every millisecond: those behind it were late.
+void an_open_loop_tells_what_a_pause_delays() {
+  constexpr std::uint64_t kPauseNs = 50'000'000;
+  perf::Limit limit;
+  limit.count = 20;
+  limit.rate = 1000;
+  perf::Progress silent;
+  const perf::Job job;
+  const perf::Driven driven = ping::Rounds(job, limit, silent).run([](std::uint64_t n) {
+    const std::uint64_t start_ns = tools::now_ns();
+    while (n == 4 && tools::now_ns() - start_ns < kPauseNs) continue;
+    return ping::RoundTrip{start_ns, tools::now_ns()};
+  });
+  expect(driven.messages == 20 && driven.due_round_trips->count() == 20, "all are sent");
+  expect(driven.round_trips->max_ns() >= kPauseNs && driven.due_round_trips->max_ns() >= kPauseNs,
+         "the pause");
+  // The last one was due 15 ms after the one with the pause.
+  expect(driven.due_round_trips->percentile_ns(0.25) >= kPauseNs - 15'000'000 - 1'000'000, "those behind it");
 }
 
 void every_flipped_bit_is_found() {
@@ -89,19 +133,31 @@ void sizes_are_read_and_written() {
 }
 
 void control_messages_survive_the_wire() {
-  perf::Job job;
-  job.benchmark = perf::BenchmarkId::ping;
+  perf::Request request;
+  perf::Job& job = request.job;
+  job.benchmark = perf::BenchmarkId::blast;
+  job.reverse = true;
+  job.more = true;
   job.kind = perf::Kind::immediate;
   job.wait = perf::Wait::busy;
   job.memory = perf::MemoryKind::alloc;
   job.verify = true;
   job.warmup_messages = 1000;
   job.size_bytes = 30000;
-  perf::Job decoded;
-  expect(perf::decode_request(perf::encode_request(job), perf::BenchmarkId::ping, decoded) ==
+  request.limit.count = 77;
+  request.limit.time_ns = 88;
+  perf::Request decoded;
+  expect(perf::decode_request(perf::encode_request(request), perf::BenchmarkId::blast, decoded) ==
              perf::Verdict::accepted,
          "request");
-  expect(perf::encode_request(decoded) == perf::encode_request(job), "all fields of a request");
+  expect(perf::encode_request(decoded) == perf::encode_request(request), "all fields of a request");
+  expect(decoded.job.reverse && decoded.job.more && !decoded.job.nodelay && decoded.limit.count == 77 &&
+             decoded.limit.time_ns == 88,
+         "flags and limits");
+  job.kind = perf::Kind::persistent;
+  expect(perf::decode_request(perf::encode_request(request), perf::BenchmarkId::blast, decoded) ==
+             perf::Verdict::malformed,
+         "a kind that has no reverse");
   const perf::Answer answer =
       perf::decode_answer(perf::encode_answer({.verdict = perf::Verdict::connect, .port = 7471}));
   expect(answer.verdict == perf::Verdict::connect && answer.port == 7471, "answer");
@@ -116,6 +172,8 @@ void control_messages_survive_the_wire() {
 
 int main() {
   percentiles_are_within_half_a_percent();
+  histograms_add_up();
+  an_open_loop_tells_what_a_pause_delays();
   every_flipped_bit_is_found();
   neighbours_have_other_bytes();
   sizes_are_read_and_written();

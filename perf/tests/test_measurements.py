@@ -90,7 +90,7 @@ class Measurements(ToolsTest):
                 for key in (*ONE_WAY, "mean"):
                     self.assertAlmostEqual(result["read_us"][key] / 2, result["one_way_us"][key], delta=0.001)
                 self.assertIs(result["verified"], True)
-        self.assertNotIn("read_us", self.measure("exs-ping", "--self", "--count", "10"))
+        self.assertNotIn("read_us", self.measure("exs-ping", "--self", "--kind", "normal", "--count", "10"))
 
     def test_without_verify_nothing_is_claimed(self):
         self.assertIsNone(self.measure("exs-blast", "--self", "--count", "10")["verified"])
@@ -101,7 +101,7 @@ class Measurements(ToolsTest):
         self.assertIs(result["verified"], True)
 
     def test_a_flipped_bit_is_found(self):
-        for command in (("exs-blast", "--kind", "normal"), ("exs-blast", "--kind", "immediate", "--size", "1K"), ("exs-ping",),
+        for command in (("exs-blast", "--kind", "normal"), ("exs-blast", "--kind", "immediate", "--size", "1K"), ("exs-ping", "--kind", "normal"),
                         ("exs-ping", "--kind", "persistent"), ("exs-blast", "--kind", "persistent"),
                         ("exs-blast", "--kind", "persistent-receive"), ("exs-blast", "--kind", "transaction")):
             with self.subTest(command=command):
@@ -111,7 +111,7 @@ class Measurements(ToolsTest):
                 self.assert_one_line(done.stderr, "verification failed", "message 33,")
 
     def test_time_limits_a_measurement(self):
-        result = self.measure("exs-ping", "--self", "--time", "0.2")
+        result = self.measure("exs-ping", "--self", "--kind", "normal", "--time", "0.2")
         self.assertGreaterEqual(result["seconds"], 0.2)
         self.assertGreater(result["messages"], 0)
 

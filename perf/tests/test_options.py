@@ -30,6 +30,19 @@ USAGE_ERRORS = [
     ("exs-blast", "127.0.0.1", "--port", "70000"),
     ("exs-blast", "127.0.0.1", "--bind", "127.0.0.1"),
     ("exs-ping", "--self", "--depth", "2"),
+    ("exs-ping", "-p", "99999", "127.0.0.1"),
+    ("exs-blast", "-p", "-1", "127.0.0.1"),
+    ("exs-ping", "--self", "--size", "1K", "--sweep"),
+    ("exs-ping", "--self", "--rate", "0"),
+    ("exs-ping", "--self", "--reverse"),
+    ("exs-ping", "--self", "--json", "--csv"),
+    ("exs-ping", "--self", "--csv", "--histogram"),
+    ("exs-ping", "--self", "-1"),
+    ("exs-blast", "--self", "--interval", "0"),
+    ("exs-blast", "--self", "--parallel", "0"),
+    ("exs-blast", "--self", "--rate", "10"),
+    ("exs-blast", "--self", "--reverse", "--kind", "persistent"),
+    ("exs-blast", "--self", "--reverse", "--verify", "--flip", "1"),
     ("exs-crowd", "--connections", "0"),
     ("exs-crowd", "--connections", "3", "--processes", "4"),
     ("exs-crowd", "--size", "65537"),
@@ -73,6 +86,23 @@ class Options(ToolsTest):
         done = run("exs-ping", "127.0.0.1", "--port", "1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot connect to 127.0.0.1:1 (is the server running there?): Connection refused", done.stderr)
+
+    def test_a_port_that_is_none(self):
+        self.assertIn('"99999" is no port: ports are 0 to 65535', run("exs-ping", "127.0.0.1", "-p", "99999").stderr)
+
+    def test_only_providers_that_exist_are_offered(self):
+        self.assertNotIn("sim", self.succeed("exs-ping", "--help"))
+
+    def test_a_refusal_has_the_fact_and_the_cure(self):
+        server = self.start_server("exs-ping", "--provider", "require:iwarp")
+        done = run("exs-ping", "127.0.0.1", "--port", server.port, "--provider", "require:shm", EXS_LOG="error")
+        self.assertEqual(done.returncode, 1)
+        self.assert_one_line(done.stderr, "exs-ping: cannot connect to 127.0.0.1:", "; shm: ", "(cure: ")
+        self.assertNotIn("is the server running", done.stderr)
+
+    def test_the_other_end_of_self_says_who_speaks(self):
+        done = run("exs-ping", "--self", "--bind", "192.0.2.1")
+        self.assert_one_line(done.stderr, "exs-ping: server's end: ", "192.0.2.1")
 
     def test_a_host_without_an_address(self):
         done = run("exs-ping", "no.such.host.invalid")

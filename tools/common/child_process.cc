@@ -47,7 +47,7 @@ ChildProcess::ChildProcess(const std::function<int()>& body) : pid_(fork()) {
   try {
     status = body();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "server's end: %s\n", error.what());
+    std::fprintf(stderr, "%s: server's end: %s\n", program_invocation_short_name, error.what());
   }
   std::fflush(nullptr);
   _exit(status);

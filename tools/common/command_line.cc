@@ -99,6 +99,20 @@ Option CommandLine::add_choice(const std::string& names, const std::vector<std::
                     ->check(CLI::Validator(check, "")));
 }
 
+Option CommandLine::add_port(std::uint16_t& target, const std::string& help) {
+  const auto check = [](const std::string& word) {
+    constexpr unsigned long kPortMax = 65535;
+    const bool is_number =
+        !word.empty() && word.size() <= 5 && word.find_first_not_of("0123456789") == std::string::npos;
+    return is_number && std::stoul(word) <= kPortMax ? std::string()
+                                                     : "\"" + word + "\" is no port: ports are 0 to 65535";
+  };
+  return Option(app_->add_option("-p,--port", target, help)
+                    ->type_name("PORT")
+                    ->check(CLI::Validator(check, ""))
+                    ->capture_default_str());
+}
+
 Option CommandLine::add_json_flag(bool& target) {
   return add_flag("--json", target, "Print one JSON object in place of a table");
 }

@@ -61,6 +61,8 @@ class CommandLine {
   Option add_choice(const std::string& names, const std::vector<std::string>& values,
                     const std::function<void(std::size_t)>& choose, const std::string& help);
 
+  // "-p,--port", 0 to 65535.
+  Option add_port(std::uint16_t& target, const std::string& help);
   // "--json", for one JSON object.
   Option add_json_flag(bool& target);
   // "--bind ADDRESS", of IPv4.

@@ -1,26 +1,28 @@
 #include "tools/common/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 
 namespace tools {
 namespace {
 
-// Written by the handler, read by the thread that measures; nothing else is handed over with it.
-volatile std::sig_atomic_t was_interrupted = 0;
+// Written by the handler, in any thread, read by the threads that measure; nothing else is handed over with it.
+std::atomic<bool> was_interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 }  // namespace
 
 void catch_interrupts() {
   struct sigaction action {};
-  action.sa_handler = [](int) { was_interrupted = 1; };
+  action.sa_handler = [](int) { was_interrupted.store(true, std::memory_order_relaxed); };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
 }
 
 bool interrupted() {
-  return was_interrupted != 0;
+  return was_interrupted.load(std::memory_order_relaxed);
 }
 
 }  // namespace tools

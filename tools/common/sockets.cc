@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 
+#include <cerrno>
 #include <system_error>
 
 #include "tools/common/failure.h"
@@ -29,6 +30,25 @@ void set_provider(exs::cpp::Socket& socket, const std::string& provider) {
       throw Failure("provider " + provider + ": not in this build of exs; try auto");
     fail("provider " + provider, error.code().value());
   }
+}
+
+bool is_about_address(int error) {
+  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
+std::string words_of_refusal(const exs::cpp::Socket& socket, int error) {
+  const std::string words = ": " + std::generic_category().message(error);
+  if (is_about_address(error)) return " (is the server running there?)" + words;
+  std::string text = words;
+  const auto reasons = try_to("cannot ask for the reasons", [&] { return socket.reasons(); });
+  for (const exs_reason_t& reason : reasons) {
+    // Of a provider that was forbidden here the user knows.
+    if (reason.verdict != EXS_VERDICT_REFUSED) continue;
+    if (reason.code == EXS_REASON_FORBIDDEN && reason.told_by_peer == 0) continue;
+    text += std::string("; ") + reason.provider + ": " + (reason.fact[0] != '\0' ? reason.fact : reason.name);
+    if (reason.cure[0] != '\0') text += std::string(" (cure: ") + reason.cure + ")";
+  }
+  return text;
 }
 
 void listen_at(exs::cpp::Socket& socket, const exs::cpp::Address& address, int backlog,

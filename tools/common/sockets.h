@@ -10,6 +10,10 @@ namespace tools {
 // The first address of a host. An empty host: any address of this machine, to listen on.
 exs::cpp::Address resolve(const std::string& host, std::uint16_t port);
 void set_provider(exs::cpp::Socket& socket, const std::string& provider);
+// What follows "cannot connect to HOST:PORT": the system's words for `error`, and what the library found and would change.
+std::string words_of_refusal(const exs::cpp::Socket& socket, int error);
+// Nothing listens at the address, or there is no way to it: then no provider is to blame.
+bool is_about_address(int error);
 // Binds and listens; `name` is the address in messages.
 void listen_at(exs::cpp::Socket& socket, const exs::cpp::Address& address, int backlog,
                const std::string& name);

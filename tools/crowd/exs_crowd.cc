@@ -13,6 +13,7 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
+#include "tools/common/run_info.h"
 #include "tools/common/units.h"
 #include "tools/crowd/client_process.h"
 #include "tools/crowd/echo_server.h"
@@ -173,26 +174,27 @@ void print_json(const Settings& settings, const Results& results, const Assessme
                                             {"open_anonymous_bytes", round.open.anonymous_bytes},
                                             {"closed_resident_bytes", round.closed.resident_bytes}});
   }
-  tools::print_json(tools::Json::Object{{"tool", "exs-crowd"},
-                                        {"version", exs_version_string()},
-                                        {"provider", results.provider},
-                                        {"connections", settings.connections},
-                                        {"pairs", settings.pairs},
-                                        {"size_bytes", settings.size_bytes},
-                                        {"client_processes", settings.processes},
-                                        {"errors", results.errors.count},
-                                        {"first_error", results.errors.first},
-                                        {"resident_bytes_per_connection", assessment.resident_bytes},
-                                        {"anonymous_bytes_per_connection", assessment.anonymous_bytes},
-                                        {"bound_bytes_per_connection", kBoundBytes},
-                                        {"bound_met", assessment.bound_is_met},
-                                        {"grown_bytes_per_connection", assessment.grown_bytes},
-                                        {"exs_descriptors_left", results.sockets_left},
-                                        {"kernel_descriptors_before", results.descriptors_before},
-                                        {"kernel_descriptors_after", results.descriptors_after},
-                                        {"nothing_left", assessment.nothing_is_left},
-                                        {"before_resident_bytes", results.before.resident_bytes},
-                                        {"rounds", rounds}});
+  const tools::Json::Object figures{{"provider", results.provider},
+                                    {"connections", settings.connections},
+                                    {"pairs", settings.pairs},
+                                    {"size_bytes", settings.size_bytes},
+                                    {"client_processes", settings.processes},
+                                    {"errors", results.errors.count},
+                                    {"first_error", results.errors.first},
+                                    {"resident_bytes_per_connection", assessment.resident_bytes},
+                                    {"anonymous_bytes_per_connection", assessment.anonymous_bytes},
+                                    {"bound_bytes_per_connection", kBoundBytes},
+                                    {"bound_met", assessment.bound_is_met},
+                                    {"grown_bytes_per_connection", assessment.grown_bytes},
+                                    {"exs_descriptors_left", results.sockets_left},
+                                    {"kernel_descriptors_before", results.descriptors_before},
+                                    {"kernel_descriptors_after", results.descriptors_after},
+                                    {"nothing_left", assessment.nothing_is_left},
+                                    {"before_resident_bytes", results.before.resident_bytes},
+                                    {"rounds", rounds}};
+  tools::Json::Object out = tools::begin_results("exs-crowd");
+  out.insert(out.end(), figures.begin(), figures.end());
+  tools::print_json(out);
 }
 
 void print_text(const Settings& settings, const Results& results, const Assessment& assessment) {

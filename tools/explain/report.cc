@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tools/common/json.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace explain {
@@ -147,6 +148,11 @@ void print(const ConnectResult& connected, const std::string& target, bool json)
                 connected.connect_seconds * kMsPerSecond, connected.provider.c_str());
   } else {
     std::printf("%s: no connection: %s\n", connected.address.c_str(), std::strerror(connected.error));
+    if (tools::is_about_address(connected.error)) {
+      std::printf("%sno provider is to blame: start the server, or look for its address and port\n",
+                  kCureIndent);
+      return;
+    }
   }
   for (const exs_reason_t& reason : connected.reasons) print_text(reason);
 }

@@ -192,6 +192,8 @@ class Connection(ToolsTest):
         done = run("exs-explain", "127.0.0.1:1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("127.0.0.1:1: no connection: Connection refused", done.stdout)
+        self.assertIn("start the server", done.stdout)
+        self.assertNotIn("driver", done.stdout)  # of no RDMA device
 
     def test_a_silent_server_is_not_waited_for(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:

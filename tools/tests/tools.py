@@ -31,16 +31,16 @@ class ToolsTest(unittest.TestCase):
         for part in parts:
             self.assertIn(part, text)
 
-    def start_server(self, tool):
+    def start_server(self, tool, *options):
         """A server on a free port of the loopback interface; the test ends it by stop()."""
-        server = Server(tool)
+        server = Server(tool, *options)
         self.addCleanup(server.kill)
         return server
 
 
 class Server:
-    def __init__(self, tool):
-        command = [BIN / tool, "-s", "--bind", "127.0.0.1", "--port", "0"]
+    def __init__(self, tool, *options):
+        command = [BIN / tool, "-s", "--bind", "127.0.0.1", "--port", "0", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.port = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", self.process.stdout.readline())[1]
 

@@ -16,6 +16,7 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
+#include "tools/common/run_info.h"
 #include "tools/common/units.h"
 
 namespace shm_baseline {
@@ -68,11 +69,10 @@ double bytes_per_second(const Samples& samples, std::uint64_t size_bytes) {
 }
 
 Json::Object object_of(const ModeTraits& traits, const Settings& settings, const Samples& samples) {
-  Json::Object out{{"tool", "shm-baseline"},
-                   {"version", exs_version_string()},
-                   {"mode", traits.name},
-                   {"pinned", samples.pinned},
-                   {"samples", samples.times.count()}};
+  Json::Object out = tools::begin_results("shm-baseline");
+  out.emplace_back("mode", traits.name);
+  out.emplace_back("pinned", samples.pinned);
+  out.emplace_back("samples", samples.times.count());
   if (!traits.moves_bytes) {
     out.emplace_back("one_way_us", json_of(times_of(samples)));
     return out;

@@ -256,8 +256,11 @@ Settings parse(int argc, const char* const* argv) {
 }
 
 void run(const Settings& settings) {
-  constexpr perf::Benchmark kBenchmark{"tcp-baseline", "", perf::BenchmarkId::blast, 0, 0, 1, false, {}};
-  perf::Report report(kBenchmark, settings.json, false);
+  constexpr perf::Benchmark kBenchmark{"tcp-baseline", "", perf::BenchmarkId::blast, 0, 0, 1, false,
+                                       false,          {}};
+  perf::Options options;
+  options.format = settings.json ? perf::Format::json : perf::Format::table;
+  perf::Report report(kBenchmark, options);
   report.add(measure(settings));
   report.finish();
 }

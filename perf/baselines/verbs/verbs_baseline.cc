@@ -17,6 +17,7 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
+#include "tools/common/run_info.h"
 #include "tools/common/units.h"
 
 namespace verbs_baseline {
@@ -53,15 +54,14 @@ double bytes_per_second(const Settings& settings, const Result& result) {
 }
 
 Json::Object object_of(const ModeTraits& traits, const Settings& settings, const Result& result) {
-  Json::Object out{{"tool", "verbs-baseline"},
-                   {"version", exs_version_string()},
-                   {"mode", traits.name},
-                   {"device", result.device},
-                   {"wait", settings.busy ? "busy" : "notify"},
-                   {"pinned", result.pinned},
-                   {"size_bytes", settings.size_bytes},
-                   {"messages", result.operations},
-                   {"seconds", tools::seconds_of(result.wall_ns)}};
+  Json::Object out = tools::begin_results("verbs-baseline");
+  out.emplace_back("mode", traits.name);
+  out.emplace_back("device", result.device);
+  out.emplace_back("wait", settings.busy ? "busy" : "notify");
+  out.emplace_back("pinned", result.pinned);
+  out.emplace_back("size_bytes", settings.size_bytes);
+  out.emplace_back("messages", result.operations);
+  out.emplace_back("seconds", tools::seconds_of(result.wall_ns));
   if (result.round_trips) {
     out.emplace_back("inline", result.is_inline);
     out.emplace_back("one_way_us", json_of(perf::times_of(*result.round_trips, us_of)));
