@@ -70,7 +70,7 @@ class Endings(ToolsTest):
                 client = self.start_client(tool, "127.0.0.1", "--port", server.port)
                 client.kill()
                 self.assertIn("the connection broke", server.process.stdout.readline())
-                self.measure(tool, "127.0.0.1", "--port", server.port, "--count", "10")
+                self.measure(tool, "127.0.0.1", "--port", server.port, "--kind", "normal", "--count", "10")
                 output, status = server.stop()
                 self.assertEqual(status, 0)
                 self.assertIn("served 1 clients, 1 failed", output)
