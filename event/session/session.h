@@ -69,6 +69,8 @@ class Session : public TransferClient {
   [[nodiscard]] virtual const AddressPair* ends() const noexcept { return nullptr; }
   // Why the carrier is what it is. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }
+  [[nodiscard]] SnapshotCounters& snapshot_counters() { return snapshot_counters_; }
+  [[nodiscard]] const SnapshotCounters& snapshot_counters() const { return snapshot_counters_; }
 
   // --- Thread: shard ---
   void carry_out(proto::Direction direction, const proto::Operation& operation) final {
@@ -175,6 +177,7 @@ class Session : public TransferClient {
   OpenOperations open_receives_;
   std::atomic<bool> sends_limited_{false};
   std::atomic<bool> receives_limited_{false};
+  SnapshotCounters snapshot_counters_;
 
   // Thread: shard
   FinishedOperations finished_;

@@ -1,6 +1,7 @@
 // What a session counts for exs_getstats.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 
@@ -18,6 +19,20 @@ struct FinishedOperations {
     if (error == ECANCELED) ++cancelled;
     if (error == ETIMEDOUT) ++timed_out;
   }
+};
+
+// Snapshots of the peer's memory, and how often one had to be read again. Written by the threads that take
+// them, read by exs_getstats; no other memory depends on the numbers, so their order does not matter.
+class SnapshotCounters {
+ public:
+  void count_snapshot() { snapshots_.fetch_add(1, std::memory_order_relaxed); }
+  void count_retry() { retries_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t retries() const { return retries_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> snapshots_{0};
+  std::atomic<std::uint64_t> retries_{0};
 };
 
 // How long sends have waited for credits. Thread: shard.

@@ -419,8 +419,10 @@ static inline void exs_window_end(exs_window_t* window) {
 /* exs_recv_window - read a snapshot of `length` bytes at `offset` of the peer's persistent send, with its
  * exs_window_t at `window_offset`: repeats the read until the counter is even and the same before and after
  * it. Blocks; timeout_ns < 0: no limit. Returns `length`. Besides the errors of exs_recv_offset and its
- * event: EINVAL also window_offset not a multiple of 8, or length 0; ETIMEDOUT also no snapshot in time;
- * EINTR a signal was caught (in both cases a read that has started is completed first). exs extension. */
+ * event: EINVAL also window_offset not a multiple of 8, or length 0; EINTR a signal was caught. When the time
+ * has expired: ENOMSG the peer has posted no persistent send; EINPROGRESS the owner updated the memory during
+ * each try; ETIMEDOUT the reads took too long for one try. A read that has started is completed first.
+ * exs extension. */
 EXS_API ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t region,
                                 uint64_t offset, uint64_t window_offset, int64_t timeout_ns);
 
@@ -566,6 +568,8 @@ typedef struct exs_stats { /* set struct_bytes first; the library fills what fit
   uint64_t notices_sent, notices_received;
   uint64_t combined_sends;      /* small sends of a stream that shared a message */
   uint64_t cancelled, timeouts; /* operations that completed with ECANCELED, with ETIMEDOUT */
+  uint64_t snapshots;           /* taken of the peer's memory */
+  uint64_t snapshot_retries;    /* reads of them in vain, for the peer changed its memory meanwhile */
 } exs_stats_t;
 /* exs_getstats - get the counters of one socket, or with -1 of the process. EBADF; EFAULT; EINVAL
  * struct_bytes. exs extension. */

@@ -53,6 +53,8 @@ exs_stats_t stats_on_shard(const Session& session) {
   stats.cancelled = finished.cancelled;
   stats.timeouts = finished.timed_out;
   stats.credit_stall_ns = session.stalled_ns();
+  stats.snapshots = session.snapshot_counters().snapshots();
+  stats.snapshot_retries = session.snapshot_counters().retries();
   return stats;
 }
 

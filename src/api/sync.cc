@@ -16,7 +16,7 @@ Result<ssize_t> move(Library& library, Direction direction, int socket, int flag
   const Status posted =
       post_piece(library, request, waited->target(), piece, operation_of(request, waited->target()));
   if (!posted.ok()) return failure(posted);
-  const auto moved = waited->outcome(request, kNoDeadline);
+  const auto moved = waited->outcome(request, kNoDeadline, Status());
   if (!moved) return failure(moved.error());
   return static_cast<ssize_t>(*moved);
 }

@@ -18,7 +18,8 @@ TransferRequest WaitedTransfers::request(proto::Direction direction, int flags) 
   return {direction, target_.held_socket->number(), flags, EXS_QHANDLE_INVALID, target_.queue};
 }
 
-Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std::uint64_t deadline_ns) {
+Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std::uint64_t deadline_ns,
+                                             Status late) {
   exs_event_t event{};
   int reason = 0;  // why it was cancelled
   for (;;) {
@@ -26,7 +27,7 @@ Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std
     const auto taken = wait_for_events(*target_.queue, &event, 1, 1, limit);
     if (taken && *taken == 1) break;
     if (reason != 0) continue;
-    reason = taken ? ETIMEDOUT : taken.error().error();
+    reason = taken ? late.error() : taken.error().error();
     proto::Selection selection;
     selection.any_handle = false;
     selection.handle = request.handle;

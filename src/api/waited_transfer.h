@@ -16,9 +16,9 @@ class WaitedTransfers {
   [[nodiscard]] TransferRequest request(proto::Direction direction, int flags) const;
 
   // Waits for the event of the last transfer, and returns how many bytes moved. Cancels the transfer if a
-  // signal is caught (EINTR) or at `deadline_ns` (ETIMEDOUT). A transfer that the peer has begun with is
+  // signal is caught (EINTR) or at `deadline_ns` (`late`). A transfer that the peer has begun with is
   // waited for, and its bytes count.
-  Result<std::size_t> outcome(const TransferRequest& request, std::uint64_t deadline_ns);
+  Result<std::size_t> outcome(const TransferRequest& request, std::uint64_t deadline_ns, Status late);
 
  private:
   WaitedTransfers(TransferTarget target, PrivateQueue queue)

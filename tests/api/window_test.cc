@@ -157,15 +157,30 @@ BOOST_AUTO_TEST_CASE(a_quiet_window_is_read_at_once) {
 BOOST_AUTO_TEST_CASE(an_update_that_never_ends_is_given_up) {
   exs_window_begin(&shared.window);
   publish();
-  BOOST_TEST(told(snapshot(20'000'000)) == "ETIMEDOUT");
+  BOOST_TEST(told(snapshot(20'000'000)) == "EINPROGRESS");
+  const exs_stats_t before = stats_of(pair.right);
+  BOOST_TEST(before.snapshots == 0U);
+  BOOST_TEST(before.snapshot_retries > 0U);
   exs_window_end(&shared.window);
   BOOST_TEST(told(snapshot()) == std::to_string(sizeof shared.words));
+  BOOST_TEST(stats_of(pair.right).snapshots == 1U);
+  BOOST_TEST(stats_of(pair.right).snapshot_retries == before.snapshot_retries);
+  BOOST_TEST(stats_of(pair.left).snapshots == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_publishes_nothing_is_given_up) {
-  BOOST_TEST(told(snapshot(20'000'000)) == "ETIMEDOUT");
+  BOOST_TEST(told(snapshot(20'000'000)) == "ENOMSG");
+  BOOST_TEST(told(snapshot(0)) == "ENOMSG");
   publish();
   BOOST_TEST(told(snapshot()) == std::to_string(sizeof shared.words));
+}
+
+// The counter alone takes longer than no time.
+BOOST_AUTO_TEST_CASE(a_peer_that_is_too_slow_is_told_apart) {
+  publish();
+  BOOST_REQUIRE_EQUAL(told(snapshot()), std::to_string(sizeof shared.words));
+  for (int i = 0; i < 100; ++i) BOOST_REQUIRE_EQUAL(told(snapshot(0)), "ETIMEDOUT");
+  BOOST_TEST(stats_of(pair.right).snapshot_retries == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_the_wait) {

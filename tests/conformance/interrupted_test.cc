@@ -92,12 +92,6 @@ BOOST_DATA_TEST_CASE_F(Fixture, a_caught_signal_ends_the_wait, kWaiting, waiting
   BOOST_TEST(errno_name(error) == "EINTR");
 }
 
-// shows: exs_recv_window ETIMEDOUT
-BOOST_FIXTURE_TEST_CASE(a_snapshot_of_nothing_ends_with_its_time, Fixture) {
-  BOOST_TEST(outcome(static_cast<int>(exs_recv_window(test_bed.connected(), test_bed.at(), 64, test_bed.mh(),
-                                                      64, 0, 1'000'000))) == "ETIMEDOUT");
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

@@ -1,0 +1,42 @@
+// Reads of the peer's persistent send, one after the other, within the time limit of a call. Each is posted
+// when the one before is complete, so the order in which a provider serves reads does not matter.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "src/api/waited_transfer.h"
+
+namespace exs {
+
+// Thread: the one that calls.
+class PeerReader {
+ public:
+  // `timeout_ns`: negative for no limit. EBADF; ENOTCONN; EOPNOTSUPP the socket carries a stream.
+  static Result<PeerReader> on(Library& library, int socket, std::int64_t timeout_ns);
+
+  // Both return when the read is complete. Besides the errors of a receive and its event: ENOMSG the peer has
+  // posted no persistent send within the time limit. After the limit only a first read takes place; a later
+  // one ends with EINPROGRESS if the owner has changed what was read before, else with ETIMEDOUT.
+  Status read(const Piece& into, std::uint64_t offset);
+  Status read_words(std::span<std::uint64_t> words, std::uint64_t offset);
+
+  // What was read is of no use: the owner has changed it meanwhile, or was about to.
+  void count_retry();
+  void count_snapshot();
+
+ private:
+  PeerReader(Library& library, WaitedTransfers waited, std::uint64_t deadline_ns);
+  [[nodiscard]] Status check_time() const;
+  [[nodiscard]] proto::Operation operation_at(std::uint64_t offset) const;
+  Status wait(std::size_t length_bytes);
+
+  Library& library_;
+  WaitedTransfers waited_;
+  const TransferRequest request_;
+  const std::uint64_t deadline_ns_;
+  bool has_read_ = false;
+  bool met_update_ = false;
+};
+
+}  // namespace exs
