@@ -12,7 +12,8 @@
  *  4. The library owns the memory of an operation from return until its event is in the queue, also on errors
  *     and on close. Several sends may use the same memory at once.
  *  5. Every function may be called from any thread. Only exs_qdequeue, exs_qwait, exs_close, exs_fini,
- *     exs_mderegister with EXS_MRF_WAIT, exs_recv_window and the *_sync forms block.
+ *     exs_mderegister with EXS_MRF_WAIT, exs_recv_window, exs_recv_snapshot and the *_sync
+ *     forms block.
  *  6. Events of one direction of a socket are queued in post order, except that an operation which is
  *     cancelled or exceeds its time limit need not wait for earlier ones.
  *  7. Before exs_init() every call fails with EPERM, except exs_evtname() and exs_version_string().
@@ -425,6 +426,68 @@ static inline void exs_window_end(exs_window_t* window) {
  * exs extension. */
 EXS_API ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t region,
                                 uint64_t offset, uint64_t window_offset, int64_t timeout_ns);
+
+/* Several copies of what is published, so that readers find a whole one however often the owner updates it.
+ * The owner stores each update into another slot; the slot with index i, but the last, is used again after
+ * 2^(i+1) updates. A reader takes the newest slot that stays as it is for as long as the reader needs. */
+#define EXS_SLOTS_MAX 32
+typedef struct exs_slots { /* in the memory of a persistent send, 8-byte aligned; the slots follow */
+  exs_window_t window;     /* of updates; half of its sequence is the number of complete ones */
+  uint64_t slot_count;
+  uint64_t slot_bytes;
+  uint64_t reserved[5];
+} exs_slots_t;
+
+/* exs_slots_bytes - the bytes of memory that slots take, 0 if `slot_count` is not 2..EXS_SLOTS_MAX, or the
+ * slots are too large. exs extension. */
+static inline size_t exs_slots_bytes(unsigned slot_count, size_t slot_bytes) {
+  const size_t blocks_max = SIZE_MAX / sizeof(exs_slots_t) / (EXS_SLOTS_MAX + 1);
+  const size_t blocks = slot_bytes / sizeof(exs_slots_t) + (slot_bytes % sizeof(exs_slots_t) != 0);
+  if (slot_count < 2 || slot_count > EXS_SLOTS_MAX || blocks > blocks_max) return 0;
+  return (1 + slot_count * blocks) * sizeof(exs_slots_t);
+}
+/* exs_slots_init - set up slots in exs_slots_bytes(slot_count, slot_bytes) bytes at `slots`, before a peer
+ * reads them. exs extension. */
+static inline void exs_slots_init(exs_slots_t* slots, unsigned slot_count, size_t slot_bytes) {
+  slots->slot_count = slot_count;
+  slots->slot_bytes = slot_bytes;
+  slots->window.sequence = 0;
+}
+/* exs_slots_at - the slot of the update with this number, 1 for the first. It starts at a multiple of 64
+ * bytes behind `slots`. exs extension. */
+static inline void* exs_slots_at(exs_slots_t* slots, uint64_t update) {
+  const int index = __builtin_ctzll(update | UINT64_C(1) << (slots->slot_count - 1));
+  return slots + 1 + (uint64_t)index * ((slots->slot_bytes + sizeof(exs_slots_t) - 1) / sizeof(exs_slots_t));
+}
+/* exs_slots_begin - start an update. Returns the slot to store all of it into, never the one of the update
+ * before. One store, ordered before the stores of the update. exs extension. */
+static inline void* exs_slots_begin(exs_slots_t* slots) {
+  exs_window_begin(&slots->window);
+  return exs_slots_at(slots, slots->window.sequence / 2 + 1);
+}
+/* exs_slots_end - publish the update. One store, ordered after the stores of the update. exs extension. */
+static inline void exs_slots_end(exs_slots_t* slots) {
+  exs_window_end(&slots->window);
+}
+
+/* What a reader learns from a snapshot; set to zero before the first. */
+typedef struct exs_snapshot {
+  uint64_t update; /* number of the update that was read */
+  uint64_t newest; /* number of the newest one after the read */
+  uint64_t span;   /* in, out: updates that begin during a read; the next call reckons with them */
+  uint64_t tries;  /* how often the data were read */
+} exs_snapshot_t;
+
+/* exs_recv_snapshot - read `length` bytes at `offset` of a slot of the peer's persistent send, with its
+ * exs_slots_t at `slots_offset`. Blocks; timeout_ns < 0: no limit. `snapshot` may be NULL. Returns `length`.
+ * Besides the errors of exs_recv_offset and its event: EINVAL also slots_offset not a multiple of 8, length
+ * 0, or no slots there; ENOMSG the peer has completed no update; EINTR a signal was caught. When the time has
+ * expired: ENOMSG the peer has posted no persistent send; EINPROGRESS no slot stayed as it was for a read;
+ * ETIMEDOUT the reads took too long for one try. A read that has started is completed first. exs
+ * extension. */
+EXS_API ssize_t exs_recv_snapshot(int socket, void* buffer, size_t length, exs_mhandle_t region,
+                                  uint64_t offset, uint64_t slots_offset, exs_snapshot_t* snapshot,
+                                  int64_t timeout_ns);
 
 /* ---------------------------------------------------------------- poll, cancel */
 

@@ -3,9 +3,6 @@
 //   tests-api --run_test=window_test -- --snapshots 500000
 #include <boost/test/unit_test.hpp>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -16,6 +13,7 @@
 #include <thread>
 
 #include "tests/support/exs_fixture.h"
+#include "tests/support/twice_mapped.h"
 
 namespace exs::test {
 namespace {
@@ -48,44 +46,13 @@ bool is_torn(const std::array<std::uint64_t, kWords>& words) {
   return false;
 }
 
-// Memory that is mapped twice: the library uses one mapping, the writer the other, as if it were another
-// process. So the thread sanitizer does not take the peer's reads for a race with the writer.
-class TwiceMapped {
- public:
-  TwiceMapped() {
-    const int memory = ::memfd_create("window_test", MFD_CLOEXEC);
-    BOOST_REQUIRE_EQUAL(::ftruncate(memory, kBytes), 0);
-    for (void*& place : places_) {
-      place = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-      BOOST_REQUIRE(place != MAP_FAILED);
-    }
-    ::close(memory);
-    handle_ = exs_mregister(places_[0], kBytes, EXS_MRF_REMOTE_READ);
-    BOOST_REQUIRE(handle_ != EXS_MHANDLE_INVALID);
-  }
-  ~TwiceMapped() {
-    exs_mderegister(handle_, EXS_MRF_WAIT);
-    for (void* place : places_) ::munmap(place, kBytes);
-  }
-  TwiceMapped(const TwiceMapped&) = delete;
-  TwiceMapped& operator=(const TwiceMapped&) = delete;
-  [[nodiscard]] void* registered() const { return places_[0]; }
-  [[nodiscard]] Shared& shared() const { return *static_cast<Shared*>(places_[1]); }
-  [[nodiscard]] exs_mhandle_t handle() const { return handle_; }
-
- private:
-  static constexpr std::size_t kBytes = 4096;
-  std::array<void*, 2> places_{};
-  exs_mhandle_t handle_ = EXS_MHANDLE_INVALID;
-};
-
 struct Fixture {
   InitializedLibrary library;
   Queue queue{64};
-  TwiceMapped owned;
+  TwiceMapped owned{4096};
   Memory sink{4096};
   Pair pair{queue};
-  Shared& shared = owned.shared();
+  Shared& shared = *static_cast<Shared*>(owned.of_the_owner());
 
   void publish() {
     BOOST_REQUIRE_EQUAL(exs_send(pair.left, owned.registered(), sizeof(Shared), EXS_PERSISTENT,

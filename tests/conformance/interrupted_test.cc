@@ -71,6 +71,11 @@ const Waiting kWaiting[] = {
        return static_cast<int>(exs_recv_window(w.connected(), w.at(), 64, w.mh(), 64, 0, -1));
      },
      connect_pair},
+    {"exs_recv_snapshot", EINTR,
+     [](TestBed& w) {
+       return static_cast<int>(exs_recv_snapshot(w.connected(), w.at(), 64, w.mh(), 0, 0, nullptr, -1));
+     },
+     connect_pair},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ HOLDS(EXS_VERSION == EXS_VERSION1);
 HOLDS(EXS_MHANDLE_INVALID != EXS_MHANDLE_UNREGISTERED);
 HOLDS((MSG_WAITALL & EXS_NO_IMMEDIATE) == 0);
 HOLDS(sizeof(exs_window_t) == 8);
+HOLDS(sizeof(exs_slots_t) == 64);
 /* The shapes that a known ES-API client uses. */
 int use(int socket, char *memory);
 int use(int socket, char *memory) {{
