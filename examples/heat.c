@@ -1,9 +1,9 @@
 /* A simulation that can be watched: heat spreads over a plate, and whoever connects may read the plate while
  * it runs.
  *
- * The plate is published with one persistent send on each viewer's connection. From then on viewers read it
- * by RDMA, served by the library: the thread that computes makes no exs call and no system call, and does not
- * know whether it is watched. The main thread accepts viewers. heat_view.c is the viewer. */
+ * The plate, in several slots, is published with one persistent send on each viewer's connection. From then
+ * on viewers read it by RDMA, served by the library: the thread that computes makes no call into the library
+ * and no system call, and does not know whether it is watched. The main thread accepts viewers. heat_view.c is the viewer. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -16,15 +16,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 128, HEIGHT = 128, HOT = 100, QUEUE_DEPTH = 1024 };
+enum { WIDTH = 128, HEIGHT = 128, HOT = 100, QUEUE_DEPTH = 1024, SLOTS = 16 };
 
-/* What viewers read. Step n fills cells[n % 2] from the other one. An exs_window_t here would give viewers
- * consistent steps; see exs_recv_window(3). */
-static struct plate {
-  uint64_t step; /* the last one that is complete */
+/* What viewers read. Each step is computed into another slot, from the slot of the step before, so viewers
+ * always find whole steps: 2^14 steps, a tenth of a second, may pass while they read one. */
+struct plate {
+  uint64_t step; /* 1: the plate as it was at first */
   uint32_t width, height;
-  float cells[2][HEIGHT][WIDTH];
-} * plate;
+  float cells[HEIGHT][WIDTH];
+};
+static exs_slots_t* slots;
 static int stopped;
 static exs_qhandle_t queue;
 
@@ -35,12 +36,15 @@ static int check(int result, const char* what) {
 }
 
 /* A hot disc in the middle of a cold plate, whose edges stay cold. */
-static void heat_up(float cells[HEIGHT][WIDTH]) {
+static void heat_up(void) {
+  struct plate* plate = exs_slots_begin(slots);
   for (int y = 0; y < HEIGHT; y++)
     for (int x = 0; x < WIDTH; x++) {
       int dx = x - WIDTH / 2, dy = y - HEIGHT / 2;
-      if (dx * dx + dy * dy < WIDTH * HEIGHT / 64) cells[y][x] = HOT;
+      if (dx * dx + dy * dy < WIDTH * HEIGHT / 64) plate->cells[y][x] = HOT;
     }
+  plate->step = 1, plate->width = WIDTH, plate->height = HEIGHT;
+  exs_slots_end(slots);
 }
 
 /* One step of Jacobi's method: each cell becomes the mean of its neighbours. The row in the middle is heated.
@@ -54,9 +58,11 @@ static void diffuse(float to[HEIGHT][WIDTH], float from[HEIGHT][WIDTH]) {
 
 /* The simulation: computes, and nothing else. */
 static void* simulate(void* unused) {
-  for (uint64_t step = 1; !__atomic_load_n(&stopped, __ATOMIC_RELAXED); step++) {
-    diffuse(plate->cells[step % 2], plate->cells[(step + 1) % 2]);
-    __atomic_store_n(&plate->step, step, __ATOMIC_RELEASE);
+  for (uint64_t step = 2; !__atomic_load_n(&stopped, __ATOMIC_RELAXED); step++) {
+    struct plate *from = exs_slots_at(slots, step - 1), *to = exs_slots_begin(slots);
+    diffuse(to->cells, from->cells);
+    to->step = step, to->width = WIDTH, to->height = HEIGHT;
+    exs_slots_end(slots);
   }
   return unused;
 }
@@ -78,7 +84,8 @@ static pthread_t start_thread(void* (*run)(void*), void* argument, const char* n
 
 /* The receive never gets a message; its event means that the viewer has gone. */
 static void publish(int viewer, exs_mhandle_t region) {
-  if (exs_send(viewer, plate, sizeof *plate, EXS_PERSISTENT, queue, NULL, region) == -1 ||
+  if (exs_send(viewer, slots, exs_slots_bytes(SLOTS, sizeof(struct plate)), EXS_PERSISTENT, queue, NULL,
+               region) == -1 ||
       exs_recv(viewer, NULL, 0, 0, queue, NULL, region) == -1)
     exs_close(viewer);
 }
@@ -114,8 +121,10 @@ int main(int argc, char** argv) {
 
   exs_mhandle_t region;
   check(exs_init(EXS_VERSION), "exs_init");
-  plate = exs_alloc(sizeof *plate, &region);
-  check(plate == NULL ? -1 : 0, "exs_alloc");
+  slots = exs_alloc(exs_slots_bytes(SLOTS, sizeof(struct plate)), &region);
+  check(slots == NULL ? -1 : 0, "exs_alloc");
+  exs_slots_init(slots, SLOTS, sizeof(struct plate));
+  heat_up();
   queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
   int listener = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
   check(exs_bind(listener, (struct sockaddr*)&address, length), "exs_bind");
@@ -125,8 +134,6 @@ int main(int argc, char** argv) {
   printf("listening on port %d\n", ntohs(address.sin_port)), fflush(stdout);
 
   double start = now();
-  heat_up(plate->cells[0]);
-  plate->width = WIDTH, plate->height = HEIGHT;
   pthread_t waiter = start_thread(await_interrupt, &interrupt, "interrupt");
   pthread_t simulation = start_thread(simulate, NULL, "simulation");
   while (!stopped) {
@@ -138,7 +145,7 @@ int main(int argc, char** argv) {
   pthread_join(simulation, NULL);
   pthread_join(waiter, NULL);
   double seconds = now() - start;
-  printf("%llu steps in %.3f s, %.0f a second\n", (unsigned long long)plate->step, seconds,
-         (double)plate->step / seconds);
+  unsigned long long steps = slots->window.sequence / 2 - 1;
+  printf("%llu steps in %.3f s, %.0f a second\n", steps, seconds, (double)steps / seconds);
   return exs_fini();
 }

@@ -1,7 +1,7 @@
 /* A viewer for heat.c: samples the plate while the simulation runs, thirty times a second, and draws it.
  *
- * Each sample is one exs_recv: it reads the current content of the simulation's persistent send. A picture
- * may mix neighbouring steps, which does no harm here; exs_recv_window(3) reads a consistent one. */
+ * Each sample is one exs_recv_snapshot: it reads a whole step from the simulation's persistent send, however
+ * many the simulation computes meanwhile. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum {
@@ -21,11 +20,12 @@ enum {
   PERIOD_NS = 33333333,
   EXTRA_FRAMES = 1000
 };
+static const int64_t LIMIT_NS = 30000000000;
 
 struct plate { /* as in heat.c */
   uint64_t step;
   uint32_t width, height;
-  float cells[2][HEIGHT][WIDTH];
+  float cells[HEIGHT][WIDTH];
 };
 
 static int check(int result, const char* what) {
@@ -34,28 +34,28 @@ static int check(int result, const char* what) {
   exit(1);
 }
 
-/* Waits for the one pending operation. */
-static exs_event_t finish(exs_qhandle_t queue, const char* what) {
-  exs_event_t event;
-  struct timeval limit = {.tv_sec = 30};
-  int taken;
-  do taken = exs_qdequeue(queue, &event, 1, &limit);
-  while (taken == -1 && errno == EINTR);
-  check(taken, what);
-  if (taken == 1 && event.exs_evt_errno == 0 && !(event.exs_evt_flags & EXS_EVF_EOF)) return event;
-  fprintf(stderr, "%s: %s\n", what,
-          taken == 0                 ? "no answer"
-          : event.exs_evt_errno != 0 ? strerror(event.exs_evt_errno)
-                                     : "the simulation has ended");
-  exit(1);
+/* A connect that a signal has cancelled needs a new socket. */
+static int connect_to(const struct sockaddr_in* address) {
+  for (;;) {
+    int connection = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
+    if (exs_connect_sync(connection, (const struct sockaddr*)address, sizeof *address) == 0)
+      return connection;
+    check(errno == EINTR ? 0 : -1, "exs_connect_sync");
+    exs_close(connection);
+  }
 }
 
-static void sample(int simulation, struct plate* plate, exs_qhandle_t queue, exs_mhandle_t region) {
-  check(exs_recv(simulation, plate, sizeof *plate, 0, queue, NULL, region), "exs_recv");
-  exs_event_t event = finish(queue, "exs_recv");
-  if (event.exs_evt_union.exs_evt_xfer.exs_evt_length == sizeof *plate && plate->width == WIDTH &&
-      plate->height == HEIGHT)
-    return;
+static void sample(int simulation, struct plate* plate, exs_mhandle_t region) {
+  static exs_snapshot_t snapshot;
+  ssize_t bytes;
+  do bytes = exs_recv_snapshot(simulation, plate, sizeof *plate, region, 0, 0, &snapshot, LIMIT_NS);
+  while (bytes == -1 && errno == EINTR);
+  if (bytes == -1 && (errno == ECANCELED || errno == ENOTCONN || errno == ECONNRESET)) {
+    fprintf(stderr, "the simulation has ended\n");
+    exit(1);
+  }
+  check(bytes == -1 ? -1 : 0, "exs_recv_snapshot");
+  if (plate->width == WIDTH && plate->height == HEIGHT) return;
   fprintf(stderr, "the peer publishes something else than a plate\n");
   exit(1);
 }
@@ -68,7 +68,7 @@ static int colour(float heat) {
 }
 
 static void draw(const struct plate* plate) {
-  const float(*cells)[WIDTH] = plate->cells[plate->step % 2];
+  const float(*cells)[WIDTH] = plate->cells;
   printf("\033[H");
   for (int row = 0; row < ROWS; row++) {
     for (int column = 0; column < COLUMNS; column++)
@@ -79,9 +79,9 @@ static void draw(const struct plate* plate) {
   fflush(stdout);
 }
 
-/* Whatever the sample mixes, no cell can be colder than the edges or hotter than the heater. */
+/* No cell can be colder than the edges or hotter than the heater. */
 static void check_and_print(const struct plate* plate) {
-  const float* cell = plate->cells[plate->step % 2][0];
+  const float* cell = plate->cells[0];
   float least = HOT, most = 0, sum = 0;
   for (int i = 0; i < WIDTH * HEIGHT; i++) {
     if (!(cell[i] >= 0 && cell[i] <= HOT)) {
@@ -123,12 +123,9 @@ int main(int argc, char** argv) {
 
   exs_mhandle_t region;
   check(exs_init(EXS_VERSION), "exs_init");
-  exs_qhandle_t queue = check(exs_qcreate(4), "exs_qcreate");
   struct plate* plate = exs_alloc(sizeof *plate, &region);
   check(plate == NULL ? -1 : 0, "exs_alloc");
-  int simulation = check(exs_socket(AF_INET, SOCK_SEQPACKET, 0), "exs_socket");
-  check(exs_connect(simulation, (struct sockaddr*)&address, sizeof address, 0, queue, NULL), "exs_connect");
-  finish(queue, "exs_connect");
+  int simulation = connect_to(&address);
 
   uint64_t first = 0;
   struct timespec at;
@@ -137,7 +134,7 @@ int main(int argc, char** argv) {
   /* With --frames: until the simulation has advanced, which may take long on a busy machine. */
   for (int n = 0; frames == 0 || n < frames || (plate->step == first && n < frames + EXTRA_FRAMES); n++) {
     if (n > 0) wait_for_next_frame(&at);
-    sample(simulation, plate, queue, region);
+    sample(simulation, plate, region);
     if (n == 0) first = plate->step;
     plain ? check_and_print(plate) : draw(plate);
   }
