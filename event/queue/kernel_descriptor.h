@@ -33,7 +33,7 @@ class KernelDescriptor {
   // Adopted: the identity of the socket.
   [[nodiscard]] std::uint64_t cookie() const noexcept { return cookie_.value_or(0); }
   // The number still means the socket it meant. A system call.
-  [[nodiscard]] bool is_there() const { return socket_cookie(number_) == cookie_; }
+  [[nodiscard]] bool is_there() const noexcept { return means(cookie_); }
   // Ours: the number was closed by a plain close, so EXS_EVT_CLOSE says EBADF. Called once, before the close begins.
   void set_lost() noexcept { lost_.store(true, std::memory_order_release); }
   [[nodiscard]] bool is_lost() const noexcept { return lost_.load(std::memory_order_acquire); }
@@ -48,12 +48,16 @@ class KernelDescriptor {
   void close_socket() const noexcept;
 
  private:
+  using Cookie = std::optional<std::uint64_t>;
+  [[nodiscard]] bool means(const Cookie& cookie) const noexcept;
+
   const int number_;
-  const std::optional<std::uint64_t> cookie_;
+  const Cookie cookie_;  // ours: empty if the kernel did not say, and then nothing is noticed
   const bool adopted_ = false;
   UniqueFd descriptor_;
   std::atomic<bool> lost_{false};
-  std::atomic<bool> ours_{false};  // adopted: taken over; written once, read by the shard
+  std::atomic<bool> ours_{false};                      // adopted: taken over; written once, read by the shard
+  mutable std::atomic<std::uint64_t> placeholder_{0};  // cookie of what has taken the socket's place
 };
 
 }  // namespace exs

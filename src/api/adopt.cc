@@ -136,8 +136,9 @@ Status insert_socket(Library& library, const std::shared_ptr<Socket>& socket) {
   const auto before = library.sockets.replace(socket);
   if (!before) return before.error();
   if (!*before) return Status();
-  // Its number was closed by a plain call.
-  if ((*before)->adopted() == Adopted::kNo) wait_for_readers();
+  // Its number was closed by a plain call. Threads may use a socket of ours still, this one too: it may
+  // have come here by a post that drives the shard.
+  if ((*before)->adopted() == Adopted::kNo) library.keep_lost(*before);
   abandon(library, *before);
   return Status();
 }

@@ -145,9 +145,11 @@ void Library::shut_down() {
   }
   free_all(*this);
   std::vector<std::shared_ptr<Shard>> ended;
+  std::vector<std::shared_ptr<Socket>> lost;
   {
     LockGuard guard(mutex_);
     ended.swap(shards_);
+    lost.swap(lost_);
   }
   for (const auto& shard : ended) shard->stop_engine();
 }
@@ -166,6 +168,11 @@ exs_mhandle_t Library::allocation_at(void* address) {
 void Library::forget_allocation(void* address) {
   LockGuard guard(mutex_);
   allocations_.erase(address);
+}
+
+void Library::keep_lost(std::shared_ptr<Socket> socket) {
+  LockGuard guard(mutex_);
+  lost_.push_back(std::move(socket));
 }
 
 void Library::add_to_totals(const exs_stats_t& stats) {

@@ -35,6 +35,10 @@ class Library {
   exs_mhandle_t allocation_at(void* address) EXS_EXCLUDES(mutex_);
   void forget_allocation(void* address) EXS_EXCLUDES(mutex_);
 
+  // A socket of ours that another one of its number has pushed out of the table: kept until the last
+  // exs_fini.
+  void keep_lost(std::shared_ptr<Socket> socket) EXS_EXCLUDES(mutex_);
+
   // Counters of closed sockets.
   void add_to_totals(const exs_stats_t& stats) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_stats_t totals() EXS_EXCLUDES(mutex_);
@@ -53,6 +57,7 @@ class Library {
   std::size_t shards_max_ EXS_GUARDED_BY(mutex_) = 0;
   std::size_t next_shard_ EXS_GUARDED_BY(mutex_) = 0;
   std::unordered_map<void*, exs_mhandle_t> allocations_ EXS_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Socket>> lost_ EXS_GUARDED_BY(mutex_);
   exs_stats_t totals_ EXS_GUARDED_BY(mutex_){};
 };
 

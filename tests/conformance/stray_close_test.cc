@@ -115,6 +115,19 @@ BOOST_FIXTURE_TEST_CASE(the_next_exs_socket_of_that_number_lives, Connected) {
   for (const int other : others) exs_close(other);
 }
 
+BOOST_FIXTURE_TEST_CASE(bytes_written_to_it_end_the_connection_at_both_ends, Connected) {
+  BOOST_TEST(receive(left) == "ok");
+  BOOST_TEST(receive(right) == "ok");
+  const char bytes[64] = "GET / HTTP/1.1";
+  // Fails where a device has the connection.
+  if (::send(left, bytes, sizeof bytes, MSG_NOSIGNAL) == sizeof bytes) {
+    BOOST_TEST(queue.next_of(right, EXS_EVT_RECV).exs_evt_errno != 0);
+    BOOST_TEST(queue.next_of(left, EXS_EVT_RECV).exs_evt_errno != 0);
+  }
+  exs_close(left);
+  exs_close(right);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

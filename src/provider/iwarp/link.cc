@@ -171,7 +171,7 @@ void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexce
   receiver_.stop();
   windows_.clear();
   reply_.reset();
-  kernel::shutdown(descriptor_, SHUT_WR);
+  shut_down(descriptor_, cookie_, SHUT_WR);
 }
 
 void IwarpLink::send_terminate(std::span<const std::byte> frame) noexcept {
@@ -183,7 +183,7 @@ void IwarpLink::send_terminate(std::span<const std::byte> frame) noexcept {
   job.message.msg_iov = entries;
   job.message.msg_iovlen = transmitter_.gather(entries);
   run_job(job);
-  kernel::shutdown(descriptor_, SHUT_WR);
+  shut_down(descriptor_, cookie_, SHUT_WR);
   // Unread input would turn the coming close into a reset that overtakes these words.
   constexpr int kDrainCalls = 16;
   constexpr std::size_t kDrainBytes = 1UL << 20;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/socket_cookie.h"
 #include "src/provider/iwarp/backend.h"
 #include "src/provider/iwarp/mpa.h"
 #include "src/provider/iwarp/port_context.h"
@@ -106,6 +107,7 @@ class IwarpLink final : public Link,
   PortContext& context_;
   const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
   const int descriptor_;
+  const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
   const LinkDepths depths_;
   const std::uint64_t token_;
   State state_ = State::kConnecting;

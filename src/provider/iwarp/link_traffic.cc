@@ -128,6 +128,13 @@ void IwarpLink::stream_over() {
 
 // ENOTCONN: the kernel took the connection from the socket (connect with AF_UNSPEC).
 void IwarpLink::socket_failed(int error, const char* call) {
+  if (error == EBADF || error == ENOTSOCK) {
+    log(LogLevel::kWarn,
+        "socket {}: close(2) has taken its descriptor away with the connection open: ECONNRESET; end exs "
+        "sockets by exs_close",
+        descriptor_);
+    return end(Status(ECONNRESET));
+  }
   log(LogLevel::kInfo, "iwarp: {} failed on link to {}: {}", call, peer_name(), std::strerror(error));
   end(Status(error == EPIPE || error == ENOTCONN ? ECONNRESET : error));
 }

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -212,7 +211,7 @@ void ShmLink::shut(Status status, Ending ending) noexcept {
   windows_.clear();
   traffic_.link_closed(slot_.our_number(), peer_number_, ending);
   slot_ = {};
-  kernel::shutdown(descriptor_, SHUT_WR);
+  shut_down(descriptor_, cookie_, SHUT_WR);
 }
 
 }  // namespace exs::shm

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/fifo.h"
+#include "src/base/socket_cookie.h"
 #include "src/provider/connector.h"
 #include "src/provider/countdown.h"
 #include "src/provider/provider.h"
@@ -146,6 +147,7 @@ class ShmLink final : public Link, public Pollable {
   const std::uint32_t peer_number_;
   const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
   const int descriptor_;
+  const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
   const LinkDepths depths_;
   const std::uint64_t token_;
   State state_ = State::kAwaitingPeer;
