@@ -14,9 +14,11 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "src/provider/shm/channel_directory.h"
+#include "src/provider/shm/peer_socket.h"
 
 namespace exs {
 
@@ -109,7 +111,9 @@ inline Completion await(std::span<Half* const> halves, Half& where, std::uint64_
   return *found;
 }
 
+// Without those of other users, which a thread closes.
 inline std::size_t open_descriptors() {
+  while (PeerSocket::closing() > 0) std::this_thread::yield();
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all))) -
          1;  // less that of the listing itself
