@@ -16,7 +16,8 @@
  *     forms block.
  *  6. Events of one direction of a socket are queued in post order, except that an operation which is
  *     cancelled or exceeds its time limit need not wait for earlier ones.
- *  7. Before exs_init() every call fails with EPERM, except exs_evtname() and exs_version_string().
+ *  7. Before exs_init() every call fails with EPERM, except exs_evtname(), exs_errtext(), exs_setlog() and
+ *     exs_version_string().
  *  8. Handles carry a generation: a stale one fails with EINVAL (queues: EBADF), and never names another
  *     object.
  *
@@ -47,13 +48,25 @@ extern "C" {
 
 /* exs_init - initialize the library. Counted: each successful call is undone by one exs_fini().
  * Starts no thread and opens no descriptor. ENOTSUP unknown version, or unknown provider in EXS_PROVIDER;
- * EINVAL bad EXS_SHARDS; ENOMEM. Source: ES-API. */
+ * EINVAL another environment variable of exs has a bad value; ENOMEM. Source: ES-API. */
 EXS_API int exs_init(int version);
 /* exs_fini - finalize the library: the last call closes every descriptor, ends every thread of the library
  * and frees every queue and registration. EPERM not initialized. exs extension. */
 EXS_API int exs_fini(void);
 /* exs_version_string - the release as a static string, for instance "0.1.0". exs extension. */
 EXS_API const char* exs_version_string(void);
+/* exs_errtext - what was wrong with the last exs call of this thread that failed, and what to do about it, in
+ * a sentence that begins with the name of the call; "" if none has failed; never NULL. The text stays until
+ * the next exs_errtext() of the thread. exs extension. */
+EXS_API const char* exs_errtext(void);
+
+enum { EXS_LOG_OFF = 0, EXS_LOG_ERROR = 1, EXS_LOG_WARN = 2, EXS_LOG_INFO = 3, EXS_LOG_DEBUG = 4 };
+/* `line` ends without a newline. Called from any thread, by one at a time, while the library holds locks: it
+ * must not call exs functions or fork, and should return soon. */
+typedef void (*exs_logger_t)(int level, const char* line, void* context);
+/* exs_setlog - log messages of `level` and worse go to `logger` from now on; NULL: to the standard error.
+ * After the return an earlier logger does not run any more. EINVAL level. exs extension. */
+EXS_API int exs_setlog(exs_logger_t logger, void* context, int level);
 
 typedef int exs_mhandle_t;   /* registered memory */
 typedef int exs_qhandle_t;   /* event queue */

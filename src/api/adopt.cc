@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "event/session/plain_session.h"
+#include "src/api/refusals.h"
 #include "src/api/stats.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
@@ -50,7 +51,7 @@ Adopted state_of(int number) {
 bool needs_home(const Socket& socket) {
   if (socket.session() != nullptr) return false;
   if (socket.adopted() == Adopted::kUnconnected) {
-    log(LogLevel::kWarn,
+    log(LogLevel::kInfo,
         "kernel socket {}: neither connected nor listening; use connect(2) or listen(2) first",
         socket.number());
   }
@@ -77,7 +78,7 @@ std::shared_ptr<Socket> adopt(int number) {
   if (cookie && OwnSockets::has(number, *cookie)) return nullptr;
   const int domain = cookie ? option_of(number, SO_DOMAIN) : -1;
   if (!cookie || !is_usable_stream(number, domain)) {
-    log(LogLevel::kWarn,
+    log(LogLevel::kInfo,
         "descriptor {}: EBADF; exs takes its own sockets, and kernel stream sockets (SOCK_STREAM over TCP or "
         "AF_UNIX)",
         number);
@@ -147,7 +148,7 @@ std::shared_ptr<Socket> remove_socket(Library& library, int number) {
   auto socket = find_socket(library, number);
   if (!socket) return nullptr;
   if (socket->adopted() == Adopted::kUnconnected) {
-    log(LogLevel::kWarn, "kernel socket {}: neither connected nor listening, so not exs's to close: EBADF",
+    log(LogLevel::kInfo, "kernel socket {}: neither connected nor listening, so not exs's to close: EBADF",
         number);
     return nullptr;
   }
@@ -165,7 +166,7 @@ bool release_socket(Library& library, const std::shared_ptr<Socket>& socket) {
 Status assign_home(Library& library, Socket& socket, exs_qhandle_t queue_handle) {
   if (!needs_home(socket)) return Status();
   const auto queue = library.queues.find(queue_handle);
-  return queue ? start_session(queue->home(), socket) : Status(EBADF);
+  return queue ? start_session(queue->home(), socket) : no_such_queue(queue_handle);
 }
 
 Status assign_any_home(Library& library, Socket& socket) {

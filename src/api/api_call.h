@@ -5,32 +5,35 @@
 #include <new>
 #include <utility>
 
+#include "src/api/error_text.h"
 #include "src/api/library.h"
+#include "src/api/refusals.h"
+#include "src/base/refusal.h"
 
 namespace exs {
 
-// Runs body(library) -> Result<T> and turns its error into errno and `failed`. Any exception but bad_alloc is
-// a bug of the library and terminates the process.
+// Runs body(library) -> Result<T> and turns its error into errno, the thread's exs_errtext() and `failed`. Any exception
+// but bad_alloc is a bug of the library and terminates the process.
 template <typename T, typename Body>
-T api_call(T failed, Body&& body) noexcept {
+T api_call(T failed, Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   Library* library = Library::current();
   if (library == nullptr) {
-    errno = EPERM;
+    call_failed(function, not_initialized());
     return failed;
   }
   try {
     const Result<T> result = std::forward<Body>(body)(*library);
     if (result) return *result;
-    errno = result.error().error();
+    call_failed(function, result.error());
   } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
+    call_failed(function, Status(ENOMEM));
   }
   return failed;
 }
 
 template <typename Body>
-int api_call(Body&& body) noexcept {
-  return api_call<int>(-1, std::forward<Body>(body));
+int api_call(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
+  return api_call<int>(-1, std::forward<Body>(body), function);
 }
 
 inline Result<int> api_result(Status status) {

@@ -77,11 +77,13 @@ int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
 
 Status shut_down(Library& library, int number, int how, const std::function<Result<ControlTarget>()>& claim) {
   const auto socket = find_socket(library, number);
-  if (!socket) return Status(EBADF);
-  if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return Status(EINVAL);
+  if (!socket) return no_such_socket(number);
+  if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+    return refuse(EINVAL, "{} is none of SHUT_RD, SHUT_WR and SHUT_RDWR", how);
   if (const Status status = assign_any_home(library, *socket); !status.ok()) return status;
   const auto session = socket->shared_session();
-  if (!session || session->state() != Session::State::kConnected) return Status(ENOTCONN);
+  if (!session || session->state() != Session::State::kConnected)
+    return refuse(ENOTCONN, "the socket is not connected, or not any more");
   auto target = claim();
   if (!target) return target.error();
   if (how != SHUT_RD) session->forbid_sending();
@@ -122,13 +124,18 @@ using namespace exs;
 int exs_close(int number) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = remove_socket(library, number);
-    if (!socket) return failure(EBADF);
+    if (!socket) return failure(no_such_socket(number));
     const auto shard = shard_of(*socket);
     if (!shard) return is_lost(*socket) ? failure(EBADF) : Result<int>(0);
     const auto queue = std::make_shared<EventQueue>(1, shard);
     const std::uint64_t linger_ns = linger_ns_of(*socket);
     start_close(library, *socket, linger_ns, place_on(queue));
     const int error = collect_close(*queue, monotonic_ns() + linger_ns + kPatienceNs);
+    if (error == ETIMEDOUT)
+      return failure(refuse(ETIMEDOUT,
+                            "the peer did not take all that was sent within {} ms (EXS_SO_LINGER_MS); the "
+                            "socket is closed, the rest is lost",
+                            linger_ns / kNsPerMs));
     if (error != 0) return failure(error);
     return 0;
   });
@@ -136,14 +143,14 @@ int exs_close(int number) {
 
 int exs_close_async(int number, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
-    if (!find_socket(library, number)) return failure(EBADF);
-    if (flags != 0) return failure(EINVAL);
+    if (!find_socket(library, number)) return failure(no_such_socket(number));
+    if (flags != 0) return failure(no_such_flags(flags));
     auto target = claim_target(library, queue, handle);
     if (!target) return failure(target.error());
     const auto socket = remove_socket(library, number);
     if (!socket) {  // another thread has closed it
       target->queue->cancel_reservation();
-      return failure(EBADF);
+      return failure(no_such_socket(number));
     }
     start_close(library, *socket, linger_ns_of(*socket), std::move(*target));
     return 0;

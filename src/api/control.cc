@@ -3,6 +3,7 @@
 #include "event/queue/wait.h"
 #include "event/session/plain_acceptor.h"
 #include "src/api/adopt.h"
+#include "src/api/refusals.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -20,9 +21,9 @@ RegisterSession registrar(Library& library, int domain, const SocketOptions& opt
 
 Result<ControlTarget> claim_target(Library& library, exs_qhandle_t handle, exs_ahandle_t ahandle) {
   auto queue = library.queues.find(handle);
-  if (!queue) return failure(EBADF);
+  if (!queue) return failure(no_such_queue(handle));
   if (const Status status = queue->home()->start_engine(); !status.ok()) return failure(status);
-  if (!queue->reserve()) return failure(EAGAIN);
+  if (!queue->reserve()) return failure(queue_is_full(*queue));
   return ControlTarget{std::move(queue), ahandle};
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 template <typename T>
 Status put(T* into, T value) {
-  if (into == nullptr) return Status(EFAULT);
+  if (into == nullptr) return null_argument();
   *into = value;
   return Status();
 }
@@ -21,14 +21,16 @@ Status put_negotiated(int* into, int wish, const std::uint32_t proto::Agreement:
 
 template <typename T, typename Wish>
 Status set_wish(Socket& socket, Wish wish, Wish lowest, Wish highest, T& option) EXS_REQUIRES(socket.mutex) {
-  if (wish < lowest || wish > highest) return Status(EINVAL);
-  if (too_late(socket)) return Status(EISCONN);
+  if (wish < lowest || wish > highest)
+    return out_of_range(static_cast<std::int64_t>(wish), static_cast<std::int64_t>(lowest),
+                        static_cast<std::int64_t>(highest));
+  if (too_late(socket)) return set_too_late();
   option = static_cast<T>(wish);
   return Status();
 }
 
 Status set_operations_max(Socket& socket, int wish) EXS_REQUIRES(socket.mutex) {
-  if (wish < 1 || wish > EXS_OPS_MAX) return Status(EINVAL);
+  if (wish < 1 || wish > EXS_OPS_MAX) return out_of_range(wish, 1, EXS_OPS_MAX);
   socket.options().operations_max = wish;
   if (Session* session = socket.session()) session->set_operations_max(static_cast<std::uint32_t>(wish));
   return Status();
@@ -38,7 +40,8 @@ Status run_command(Socket& socket, int command, va_list arguments) EXS_REQUIRES(
   SocketOptions& options = socket.options();
   proto::Wishes& wishes = options.wishes;
   const bool of_any_socket = command == EXS_F_GET_MAX_OPS || command == EXS_F_SET_MAX_OPS;
-  if (socket.adopted() != Adopted::kNo && !of_any_socket) return Status(ENOTSUP);
+  if (socket.adopted() != Adopted::kNo && !of_any_socket)
+    return refuse(ENOTSUP, "a socket of the kernel has EXS_F_GET_MAX_OPS and EXS_F_SET_MAX_OPS alone");
   switch (command) {
     case EXS_F_GET_SMALL_MAX:
       return put<std::size_t>(va_arg(arguments, std::size_t*), is_connected(socket)
@@ -59,7 +62,7 @@ Status run_command(Socket& socket, int command, va_list arguments) EXS_REQUIRES(
       return set_wish(socket, va_arg(arguments, int), 1, EXS_CREDITS_MAX, wishes.receive_credits);
     case EXS_F_GET_MAX_OPS: return put(va_arg(arguments, int*), options.operations_max);
     case EXS_F_SET_MAX_OPS: return set_operations_max(socket, va_arg(arguments, int));
-    default: return Status(EINVAL);
+    default: return refuse(EINVAL, "{} is no command of exs_fcntl: give one of EXS_F_*", command);
   }
 }
 
@@ -73,7 +76,7 @@ int exs_fcntl(int number, int command, ...) {
   va_start(arguments, command);
   const int result = api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
+    if (!socket) return failure(no_such_socket(number));
     LockGuard guard(socket->mutex);
     return api_result(run_command(*socket, command, arguments));
   });

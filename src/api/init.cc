@@ -7,9 +7,9 @@ int exs_init(int version) {
   try {
     const Status status = Library::begin(version);
     if (status.ok()) return 0;
-    errno = status.error();
+    call_failed("exs_init", status);
   } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
+    call_failed("exs_init", Status(ENOMEM));
   }
   return -1;
 }

@@ -42,9 +42,9 @@ using namespace exs;
 
 int exs_getlimits(exs_limits_t* into) {
   return api_call([&](Library&) -> Result<int> {
-    if (into == nullptr) return failure(EFAULT);
+    if (into == nullptr) return failure(null_argument());
     if (into->struct_bytes < offsetof(exs_limits_t, queues_max))
-      return failure(EINVAL);  // struct_bytes and one limit
+      return failure(wrong_size(into->struct_bytes, sizeof *into));  // struct_bytes and one limit
     exs_limits_t found = limits();
     found.struct_bytes = std::min(into->struct_bytes, sizeof found);
     std::memcpy(into, &found, found.struct_bytes);

@@ -70,12 +70,12 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   made.network = made.network && leads_anywhere;
   if (!made.network && made.by_provider.empty()) {
     const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);
-    log(LogLevel::kError,
+    return fault(
+        LogLevel::kError, why.error(),
         "socket {}: cannot listen: {}: verbs: {}: {}; {}; or let EXS_SO_PROVIDER or EXS_PROVIDER allow other "
         "providers",
         number, std::strerror(why.error()), reason_name(made.why_no_device.code), made.why_no_device.fact,
         reason_cure(made.why_no_device.code));
-    return why;
   }
   if (made.network) {
     if (const Status status = kernel_status(kernel::listen(number, backlog)); !status.ok()) return status;
@@ -92,10 +92,11 @@ using namespace exs;
 int exs_listen(int number, int backlog) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
+    if (!socket) return failure(no_such_socket(number));
     if (socket->adopted() != Adopted::kNo) return api_result(kernel_status(kernel::listen(number, backlog)));
     LockGuard guard(socket->mutex);
-    if (socket->session() != nullptr) return failure(EINVAL);
+    if (socket->session() != nullptr)
+      return failure(refuse(EINVAL, "the socket is connected, or connects: listen with another one"));
     const int held = std::clamp(backlog, 1, SOMAXCONN);
     if (socket->backlog() == 0) {
       if (const Status status = start_listening(*socket, held); !status.ok()) return failure(status);

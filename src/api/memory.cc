@@ -21,7 +21,12 @@ constexpr int kKnownFlags = EXS_MRF_SHARED | EXS_MRF_LOCAL_ONLY | kRemoteFlags;
 
 Result<Access> access_of(int flags) {
   const bool local_only = (flags & EXS_MRF_LOCAL_ONLY) != 0;
-  if ((flags & ~kKnownFlags) != 0 || (local_only && (flags & kRemoteFlags) != 0)) return failure(EINVAL);
+  if ((flags & ~kKnownFlags) != 0 || (local_only && (flags & kRemoteFlags) != 0))
+    return failure(
+        refuse(EINVAL,
+               "the flags {:#x} do not go together: EXS_MRF_LOCAL_ONLY goes with none of EXS_MRF_REMOTE_READ "
+               "and EXS_MRF_REMOTE_WRITE, and EXS_MRF_SHARED with all",
+               flags));
   if (local_only) return Access::kLocal;
   switch (flags & kRemoteFlags) {
     case EXS_MRF_REMOTE_READ: return Access::kRemoteRead;
@@ -39,8 +44,8 @@ Result<int> add_region(Library& library, std::span<std::byte> range, Access acce
       library.regions.insert(std::make_shared<Region>(range, access, *key, shared_fd >= 0, writable));
   if (handle != 0) return handle;
   providers().deregister_memory(*key);
-  log(LogLevel::kError, "exs_mregister: too many regions; register larger ones, or deregister some");
-  return failure(ENOMEM);
+  return failure(refuse(ENOMEM, "{} regions are the most: register larger ones, or deregister some",
+                        HandleTable<Region>::kMost));
 }
 
 void forget_region(Library& library, int handle, const Region& region) {
@@ -51,8 +56,8 @@ void forget_region(Library& library, int handle, const Region& region) {
 Status release_allocation(Library& library, void* address) {
   const exs_mhandle_t handle = library.allocation_at(address);
   const auto region = library.regions.find(handle);
-  if (!region) return Status(EINVAL);
-  if (!region->retire()) return Status(EBUSY);
+  if (!region) return refuse(EINVAL, "no memory of exs_alloc begins there, or it is freed already");
+  if (!region->retire()) return region_in_use(handle);
   library.forget_allocation(address);
   forget_region(library, handle, *region);
   kernel::munmap(region->range().data(), region->range().size());
@@ -130,8 +135,9 @@ using namespace exs;
 exs_mhandle_t exs_mregister(void* address, size_t length, int flags) {
   return api_call<exs_mhandle_t>(EXS_MHANDLE_INVALID, [&](Library& library) -> Result<int> {
     const auto access = access_of(flags);
-    if (!access || length == 0) return failure(EINVAL);
-    if (!is_mapped(address, length)) return failure(EFAULT);
+    if (!access) return failure(access.error());
+    if (length == 0) return failure(refuse(EINVAL, "the length is 0: a region has at least one byte"));
+    if (!is_mapped(address, length)) return failure(not_mapped(address, length));
     const bool writable = is_writable(address, length);
     return add_region(library, {static_cast<std::byte*>(address), length}, *access, writable, -1);
   });
@@ -140,12 +146,14 @@ exs_mhandle_t exs_mregister(void* address, size_t length, int flags) {
 int exs_mderegister(exs_mhandle_t region_handle, int flags) {
   return api_call([&](Library& library) -> Result<int> {
     const auto region = library.regions.find(region_handle);
-    if (!region || (flags & ~EXS_MRF_WAIT) != 0) return failure(EINVAL);
-    if (region->allocated()) return failure(EBUSY);
+    if (!region) return failure(no_such_region(region_handle));
+    if ((flags & ~EXS_MRF_WAIT) != 0) return failure(no_such_flags(flags));
+    if (region->allocated())
+      return failure(refuse(EBUSY, "the region is of exs_alloc: free it with exs_free"));
     if ((flags & EXS_MRF_WAIT) != 0) {
-      if (!region->retire_when_idle()) return failure(EINVAL);
+      if (!region->retire_when_idle()) return failure(no_such_region(region_handle));
     } else if (!region->retire()) {
-      return failure(EBUSY);
+      return failure(region_in_use(region_handle));
     }
     forget_region(library, region_handle, *region);
     return 0;
@@ -154,7 +162,9 @@ int exs_mderegister(exs_mhandle_t region_handle, int flags) {
 
 void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
   return api_call<void*>(nullptr, [&](Library& library) -> Result<void*> {
-    if (length == 0 || region_handle == nullptr) return failure(EINVAL);
+    if (length == 0 || region_handle == nullptr)
+      return failure(
+          refuse(EINVAL, "a length of at least 1 and a place for the handle of the region are needed"));
     const auto made = map_shared_memory(length);
     if (!made) return failure(made.error());
     const std::span<std::byte> range = made->range;

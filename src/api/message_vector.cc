@@ -8,12 +8,13 @@ namespace {
 using proto::Direction;
 
 Result<std::vector<Element>> elements_of(const exs_msghdr_t* message) {
-  if (message == nullptr) return failure(EFAULT);
+  if (message == nullptr) return failure(null_argument());
   if (message->msg_flags != 0 || message->msg_control != nullptr || message->msg_controllen != 0)
-    return failure(EINVAL);
-  if (message->msg_iovlen < 0) return failure(EINVAL);
-  if (message->msg_iovlen > EXS_IOV_MAX) return failure(EMSGSIZE);
-  if (message->msg_iovlen > 0 && message->msg_iov == nullptr) return failure(EFAULT);
+    return failure(
+        refuse(EINVAL, "msg_flags, msg_control and msg_controllen must be 0: exs has no control messages"));
+  if (message->msg_iovlen < 0) return failure(out_of_range(message->msg_iovlen, 0, EXS_IOV_MAX));
+  if (message->msg_iovlen > EXS_IOV_MAX) return failure(too_many_pieces(message->msg_iovlen));
+  if (message->msg_iovlen > 0 && message->msg_iov == nullptr) return failure(null_argument());
   std::vector<Element> elements;
   elements.reserve(static_cast<std::size_t>(message->msg_iovlen));
   for (int i = 0; i < message->msg_iovlen; ++i) {

@@ -24,7 +24,16 @@ bool too_late(Socket& socket) {
   return socket.session() != nullptr || socket.backlog() > 0;
 }
 
+Status set_too_late() {
+  return refuse(EISCONN, "the peer may know the old value: set it before connect or listen");
+}
+
 namespace {
+
+Status no_such_option(int option) {
+  return refuse(ENOPROTOOPT,
+                "{:#x} is no option of this level that the call takes: exs_setsockopt(3) lists them", option);
+}
 
 // The caller's value of exs_setsockopt, and room for that of exs_getsockopt.
 struct Given {
@@ -33,7 +42,7 @@ struct Given {
 
   template <typename T>
   [[nodiscard]] Result<T> as() const {
-    if (length != sizeof(T)) return failure(EINVAL);
+    if (length != sizeof(T)) return failure(wrong_size(length, sizeof(T)));
     T copy;
     std::memcpy(&copy, value, sizeof copy);
     return copy;
@@ -46,13 +55,13 @@ struct Room {
 
   template <typename T>
   Status put(const T& found) const {
-    if (*length < sizeof found) return Status(EINVAL);
+    if (*length < sizeof found) return wrong_size(*length, sizeof found);
     std::memcpy(value, &found, sizeof found);
     *length = sizeof found;
     return Status();
   }
   Status put_text(std::string_view text) const {
-    if (*length <= text.size()) return Status(EINVAL);
+    if (*length <= text.size()) return wrong_size(*length, text.size() + 1);
     std::memcpy(value, text.data(), text.size());
     static_cast<char*>(value)[text.size()] = '\0';
     *length = static_cast<socklen_t>(text.size() + 1);
@@ -67,7 +76,8 @@ struct Range {
 
 Result<int> number_within(const Given& given, Range range) {
   const auto wish = given.as<int>();
-  if (wish && (*wish < range.lowest || *wish > range.highest)) return failure(EINVAL);
+  if (wish && (*wish < range.lowest || *wish > range.highest))
+    return failure(out_of_range(*wish, range.lowest, range.highest));
   return wish;
 }
 
@@ -80,7 +90,7 @@ Status set_number(const Given& given, Range range, int& option) {
 Status set_connect_timeout(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   const auto wish = number_within(given, {1, INT_MAX});
   if (!wish) return wish.error();
-  if (too_late(socket)) return Status(EISCONN);
+  if (too_late(socket)) return set_too_late();
   socket.options().connect_timeout_ms = *wish;
   return Status();
 }
@@ -102,15 +112,16 @@ Status set_time_limit(Library& library, Socket& socket, proto::Direction directi
   const auto wish = given.as<exs_timeout_t>();
   if (!wish) return wish.error();
   if (wish->ns < 0 || (wish->flags & ~std::uint32_t{EXS_TIMEOUT_ONCE | EXS_TIMEOUT_CANCEL}) != 0)
-    return Status(EINVAL);
+    return refuse(EINVAL, "ns is {} and flags {:#x}: ns is 0 or more, flags are of EXS_TIMEOUT_*", wish->ns,
+                  wish->flags);
   TimeLimitWish asked{*wish, nullptr};
   std::shared_ptr<TimeLimit> limit;
   if (asked.is_set()) {
     asked.queue = library.queues.find(wish->queue);
-    if (!asked.queue) return Status(EBADF);
+    if (!asked.queue) return no_such_queue(wish->queue);
     if (const Status status = asked.queue->home()->start_engine(); !status.ok()) return status;
     limit = TimeLimit::create(asked, direction, socket.descriptor());
-    if (!limit) return Status(EAGAIN);
+    if (!limit) return queue_is_full(*asked.queue);
   }
   const bool sends = direction == proto::Direction::kSend;
   (sends ? socket.options().send_limit : socket.options().receive_limit) = asked;
@@ -136,7 +147,7 @@ Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mute
   std::string_view name(static_cast<const char*>(given.value), given.length);
   name = name.substr(0, name.find('\0'));
   if (const auto choice = choice_of(name); !choice) return choice.error();
-  if (too_late(socket)) return Status(EISCONN);
+  if (too_late(socket)) return set_too_late();
   socket.options().provider = name;
   return Status();
 }
@@ -168,7 +179,7 @@ Status set_option(Library& library, Socket& socket, int option, const Given& giv
     case EXS_SO_LINGER_MS: return set_number(given, {0, INT_MAX}, options.linger_ms);
     case EXS_SO_NODELAY: return set_nodelay(socket, given);
     case EXS_SO_PROVIDER: return set_provider(socket, given);
-    default: return Status(ENOPROTOOPT);
+    default: return no_such_option(option);
   }
 }
 
@@ -184,7 +195,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
     case EXS_SO_NODELAY: return room.put(options.nodelay);
     case EXS_SO_PROVIDER: return get_provider(socket, room);
     case EXS_SO_REASON: return get_reasons(socket, room);
-    default: return Status(ENOPROTOOPT);
+    default: return no_such_option(option);
   }
 }
 
@@ -202,11 +213,11 @@ using namespace exs;
 int exs_setsockopt(int number, int level, int option, const void* value, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
+    if (!socket) return failure(no_such_socket(number));
     if (!is_ours(level, option)) {
       return api_result(kernel_status(kernel::setsockopt(number, level, option, value, length)));
     }
-    if (value == nullptr) return failure(EFAULT);
+    if (value == nullptr) return failure(null_argument());
     LockGuard guard(socket->mutex);
     return api_result(set_option(library, *socket, option, {value, length}));
   });
@@ -215,8 +226,8 @@ int exs_setsockopt(int number, int level, int option, const void* value, socklen
 int exs_getsockopt(int number, int level, int option, void* value, socklen_t* length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
-    if (value == nullptr || length == nullptr) return failure(EFAULT);
+    if (!socket) return failure(no_such_socket(number));
+    if (value == nullptr || length == nullptr) return failure(null_argument());
     LockGuard guard(socket->mutex);
     const Room room{value, length};
     if (is_ours(level, option)) return api_result(get_option(*socket, option, room));

@@ -9,5 +9,6 @@ namespace exs {
 bool is_connected(const Socket& socket);
 // The socket connects or listens, so the peer may know its options.
 bool too_late(Socket& socket) EXS_REQUIRES(socket.mutex);
+Status set_too_late();  // EISCONN
 
 }  // namespace exs

@@ -1,4 +1,6 @@
 // exs_poll.
+#include <climits>
+
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
@@ -15,18 +17,26 @@ Status post(const std::shared_ptr<Polled>& polled, Result<ControlTarget> target,
   return Status();
 }
 
+Status nothing_to_poll() {
+  return refuse(ENOTCONN,
+                "the socket neither is connected nor listens: wait for EXS_EVT_CONNECT, or call exs_listen");
+}
+
 Status poll_one(Library& library, const exs_pollfd_t& entry, exs_qhandle_t queue) {
   const auto socket = find_socket(library, entry.pfd_socket);
-  if (!socket) return Status(EBADF);
-  if ((entry.pfd_events & ~std::uint32_t{EXS_POLLIN | EXS_POLLOUT}) != 0) return Status(EINVAL);
+  if (!socket) return no_such_socket(entry.pfd_socket);
+  if ((entry.pfd_events & ~std::uint32_t{EXS_POLLIN | EXS_POLLOUT}) != 0)
+    return refuse(EINVAL,
+                  "the events {:#x} are none of EXS_POLLIN and EXS_POLLOUT; the others are told unasked",
+                  entry.pfd_events);
   if (const Status status = assign_home(library, *socket, queue); !status.ok()) return status;
   LockGuard guard(socket->mutex);
   if (const auto session = socket->shared_session()) {
     const auto state = session->state();
-    if (state == Session::State::kIdle || state == Session::State::kConnecting) return Status(ENOTCONN);
+    if (state == Session::State::kIdle || state == Session::State::kConnecting) return nothing_to_poll();
     return post(session, claim_target(library, queue, entry.pfd_ahandle), entry.pfd_events);
   }
-  if (socket->backlog() == 0) return Status(ENOTCONN);
+  if (socket->backlog() == 0) return nothing_to_poll();
   auto target = claim_target(library, queue, entry.pfd_ahandle);
   if (!target) return target.error();
   const auto acceptor = acceptor_of(library, *socket, target->queue->home());
@@ -40,8 +50,9 @@ using namespace exs;
 
 int exs_poll(const exs_pollfd_t* entries, int count, int flags, exs_qhandle_t queue) {
   return api_call([&](Library& library) -> Result<int> {
-    if (flags != 0 || count <= 0) return failure(EINVAL);
-    if (entries == nullptr) return failure(EFAULT);
+    if (flags != 0) return failure(no_such_flags(flags));
+    if (count <= 0) return failure(out_of_range(count, 1, INT_MAX));
+    if (entries == nullptr) return failure(null_argument());
     for (int accepted = 0; accepted < count; ++accepted) {
       const Status status = poll_one(library, entries[accepted], queue);
       if (status.ok()) continue;

@@ -16,7 +16,10 @@ constexpr std::uint64_t kNsPerMicrosecond = 1'000;
 
 Result<WaitLimit> limit_of(const timeval* timeout) {
   if (timeout == nullptr) return WaitLimit::until(kNoDeadline);
-  if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return failure(EINVAL);
+  if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000)
+    return failure(refuse(EINVAL,
+                          "the time of {} s and {} us is none: both are 0 or more, and tv_usec below 1000000",
+                          timeout->tv_sec, timeout->tv_usec));
   const auto seconds = static_cast<std::uint64_t>(timeout->tv_sec);
   const std::uint64_t part_ns = static_cast<std::uint64_t>(timeout->tv_usec) * kNsPerMicrosecond;
   if (seconds > kNoDeadline / kNsPerSecond - 1) return WaitLimit::until(kNoDeadline);
@@ -27,12 +30,17 @@ Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events,
                     std::int64_t max, Result<WaitLimit> limit) {
   ReadSection section;
   EventQueue* const queue = library.queues.peek(handle);
-  if (queue == nullptr) return failure(EBADF);
-  if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX) return failure(EINVAL);
+  if (queue == nullptr) return failure(no_such_queue(handle));
+  if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX)
+    return failure(refuse(
+        EINVAL, "{} to {} events: at most {} (EXS_EVTVEC_MAX) at once, and not more at least than at most",
+        min, max, EXS_EVTVEC_MAX));
   if (max == 0) return 0;
-  if (!limit) return failure(EINVAL);
-  if (static_cast<std::size_t>(max) > queue->depth()) return failure(EINVAL);
-  if (events == nullptr) return failure(EFAULT);
+  if (!limit) return failure(limit.error());
+  if (static_cast<std::size_t>(max) > queue->depth())
+    return failure(refuse(EINVAL, "{} events are more than the queue has slots, {}: ask for fewer", max,
+                          queue->depth()));
+  if (events == nullptr) return failure(null_argument());
   const auto taken =
       wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
                       static_cast<std::size_t>(max), min == 0 ? WaitLimit::lasting(0) : *limit, &section);
@@ -47,18 +55,26 @@ Status without_descriptors(Status why) {
 
 template <typename T>
 Result<T> attribute_value(const void* value, std::size_t length) {
-  if (length != sizeof(T)) return failure(EINVAL);
+  if (length != sizeof(T)) return failure(wrong_size(length, sizeof(T)));
   T copy;
   std::memcpy(&copy, value, sizeof copy);
   return copy;
+}
+
+Status no_such_attribute(int attribute) {
+  return refuse(EINVAL, "{} is no attribute of a queue that the call takes: exs_qmodify(3) lists them",
+                attribute);
 }
 
 Status set_signal(EventQueue& queue, const void* value, std::size_t length) {
   const auto wish = attribute_value<exs_signal_t>(value, length);
   if (!wish) return wish.error();
   const bool enable = wish->exs_sig_control == EXS_SIG_ENABLE;
-  if (!enable && wish->exs_sig_control != EXS_SIG_DISABLE) return Status(EINVAL);
-  if (enable && (wish->exs_sig_signo < 1 || wish->exs_sig_signo > SIGRTMAX)) return Status(EINVAL);
+  if (!enable && wish->exs_sig_control != EXS_SIG_DISABLE)
+    return refuse(EINVAL, "exs_sig_control is {}: give EXS_SIG_ENABLE or EXS_SIG_DISABLE",
+                  wish->exs_sig_control);
+  if (enable && (wish->exs_sig_signo < 1 || wish->exs_sig_signo > SIGRTMAX))
+    return out_of_range(wish->exs_sig_signo, 1, SIGRTMAX);
   queue.set_signal(*wish);
   return Status();
 }
@@ -71,21 +87,22 @@ Status set_attribute(EventQueue& queue, int attribute, const void* value, std::s
     return Status();
   }
   if (attribute == EXS_QATTR_SIGNAL) return set_signal(queue, value, length);
-  if (attribute != EXS_QATTR_DEPTH && attribute != EXS_QATTR_WAIT) return Status(EINVAL);
+  if (attribute != EXS_QATTR_DEPTH && attribute != EXS_QATTR_WAIT) return no_such_attribute(attribute);
   const auto wish = attribute_value<int>(value, length);
   if (!wish) return wish.error();
   if (attribute == EXS_QATTR_DEPTH) {
-    if (*wish < 1 || *wish > EXS_QDEPTH_MAX) return Status(EINVAL);
+    if (*wish < 1 || *wish > EXS_QDEPTH_MAX) return out_of_range(*wish, 1, EXS_QDEPTH_MAX);
     return queue.set_depth(static_cast<std::size_t>(*wish));
   }
-  if (*wish < EXS_WAIT_ADAPTIVE || *wish > EXS_WAIT_BUSY_POLL) return Status(EINVAL);
+  if (*wish < EXS_WAIT_ADAPTIVE || *wish > EXS_WAIT_BUSY_POLL)
+    return out_of_range(*wish, EXS_WAIT_ADAPTIVE, EXS_WAIT_BUSY_POLL);
   queue.set_wait_mode(*wish);
   return Status();
 }
 
 template <typename T>
 Status put_attribute(T attribute, void* value, std::size_t* length) {
-  if (*length < sizeof attribute) return Status(EINVAL);
+  if (*length < sizeof attribute) return wrong_size(*length, sizeof attribute);
   std::memcpy(value, &attribute, sizeof attribute);
   *length = sizeof attribute;
   return Status();
@@ -99,7 +116,7 @@ Status get_attribute(EventQueue& queue, int attribute, void* value, std::size_t*
     case EXS_QATTR_RESERVED_SLOTS: return put_attribute(static_cast<int>(queue.reserved()), value, length);
     case EXS_QATTR_SIGNAL: return put_attribute(queue.signal(), value, length);
     case EXS_QATTR_SPIN_NS: return put_attribute(queue.spin_ns(), value, length);
-    default: return Status(EINVAL);
+    default: return no_such_attribute(attribute);
   }
 }
 
@@ -110,7 +127,7 @@ using namespace exs;
 
 exs_qhandle_t exs_qcreate(int depth) {
   return api_call<exs_qhandle_t>(EXS_QHANDLE_INVALID, [&](Library& library) -> Result<int> {
-    if (depth < 1 || depth > EXS_QDEPTH_MAX) return failure(EINVAL);
+    if (depth < 1 || depth > EXS_QDEPTH_MAX) return failure(out_of_range(depth, 1, EXS_QDEPTH_MAX));
     auto home = library.next_shard();
     if (!home) return failure(without_descriptors(home.error()));
     auto queue = std::make_shared<EventQueue>(static_cast<std::size_t>(depth), std::move(*home));
@@ -124,9 +141,14 @@ exs_qhandle_t exs_qcreate(int depth) {
 int exs_qdelete(exs_qhandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
     const auto queue = library.queues.find(handle);
-    if (!queue) return failure(EBADF);
-    if (const Status status = queue->close(false); !status.ok()) return failure(status);
-    return library.queues.remove(handle) ? Result<int>(0) : failure(EBADF);
+    if (!queue) return failure(no_such_queue(handle));
+    if (const Status status = queue->close(false); !status.ok())
+      return failure(
+          refuse(status.error(),
+                 "{} events or operations still have slots of the queue: dequeue them, or close the "
+                 "sockets, first",
+                 queue->events() + queue->reserved()));
+    return library.queues.remove(handle) ? Result<int>(0) : failure(no_such_queue(handle));
   });
 }
 
@@ -148,8 +170,8 @@ int exs_qwait(exs_qhandle_t handle, exs_event_t* events, int max, int min, int64
 int exs_qmodify(exs_qhandle_t handle, int attribute, const void* value, size_t length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto queue = library.queues.find(handle);
-    if (!queue) return failure(EBADF);
-    if (value == nullptr) return failure(EFAULT);
+    if (!queue) return failure(no_such_queue(handle));
+    if (value == nullptr) return failure(null_argument());
     return api_result(set_attribute(*queue, attribute, value, length));
   });
 }
@@ -157,8 +179,8 @@ int exs_qmodify(exs_qhandle_t handle, int attribute, const void* value, size_t l
 int exs_qstatus(exs_qhandle_t handle, int attribute, void* value, size_t* length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto queue = library.queues.find(handle);
-    if (!queue) return failure(EBADF);
-    if (value == nullptr || length == nullptr) return failure(EFAULT);
+    if (!queue) return failure(no_such_queue(handle));
+    if (value == nullptr || length == nullptr) return failure(null_argument());
     return api_result(get_attribute(*queue, attribute, value, length));
   });
 }
@@ -166,7 +188,7 @@ int exs_qstatus(exs_qhandle_t handle, int attribute, void* value, size_t* length
 int exs_qfd(exs_qhandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
     const auto queue = library.queues.find(handle);
-    if (!queue) return failure(EBADF);
+    if (!queue) return failure(no_such_queue(handle));
     return queue->ready_fd();
   });
 }
@@ -174,8 +196,8 @@ int exs_qfd(exs_qhandle_t handle) {
 int exs_qpost(exs_qhandle_t handle, exs_ahandle_t ahandle, const uint64_t user[5]) {
   return api_call([&](Library& library) -> Result<int> {
     const auto queue = library.queues.find(handle);
-    if (!queue) return failure(EBADF);
-    if (!queue->reserve()) return failure(EAGAIN);
+    if (!queue) return failure(no_such_queue(handle));
+    if (!queue->reserve()) return failure(queue_is_full(*queue));
     exs_event_t event{};
     event.exs_evt_type = EXS_EVT_USER;
     event.exs_evt_socket = -1;

@@ -6,6 +6,8 @@
 
 #include <exs/exs.h>
 
+#include "src/api/refusals.h"
+
 namespace exs {
 namespace {
 
@@ -30,7 +32,7 @@ exs_reason_t as_told(const Finding& finding) {
 Status put_reasons(const Explanation& explanation, void* room, socklen_t* length) {
   const auto findings = explanation.findings();
   const std::size_t fitting = std::min(findings.size(), *length / sizeof(exs_reason_t));
-  if (fitting == 0 && !findings.empty()) return Status(EINVAL);
+  if (fitting == 0 && !findings.empty()) return wrong_size(*length, sizeof(exs_reason_t));
   auto* out = static_cast<std::byte*>(room);
   for (const Finding& finding : findings.first(fitting)) {
     const exs_reason_t told = as_told(finding);

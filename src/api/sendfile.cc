@@ -12,36 +12,45 @@ namespace {
 
 using proto::Direction;
 
+Status beyond_file(const exs_fdvec_t& range, std::uint64_t size) {
+  return refuse(EINVAL, "{} bytes from offset {} are not all in file {}, which ends at {}", range.fdv_len,
+                range.fdv_off, range.fdv_fd, size);
+}
+
 // Only the length of a regular file can be checked now; pread() reports the errors of others.
 Result<Element> file_element(const exs_fdvec_t& range) {
   struct stat file {};
-  if (range.fdv_reserved != 0) return failure(EINVAL);
-  if (range.fdv_fd < 0 || kernel::fstat(range.fdv_fd, &file) != 0) return failure(EBADF);
+  if (range.fdv_reserved != 0) return failure(reserved_is_set());
+  if (range.fdv_fd < 0 || kernel::fstat(range.fdv_fd, &file) != 0)
+    return failure(refuse(EBADF, "{} is no descriptor of an open file", range.fdv_fd));
   constexpr auto kOffsetMax = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
-  if (range.fdv_off > kOffsetMax || range.fdv_len > kOffsetMax - range.fdv_off) return failure(EINVAL);
+  if (range.fdv_off > kOffsetMax || range.fdv_len > kOffsetMax - range.fdv_off)
+    return failure(beyond_file(range, kOffsetMax));
   std::uint64_t length = range.fdv_len;
   if (S_ISREG(file.st_mode)) {
     const auto size = static_cast<std::uint64_t>(file.st_size);
-    if (range.fdv_off > size || length > size - range.fdv_off) return failure(EINVAL);
+    if (range.fdv_off > size || length > size - range.fdv_off) return failure(beyond_file(range, size));
     if (length == 0) length = size - range.fdv_off;
   } else if (length == 0) {
-    return failure(EINVAL);
+    return failure(refuse(EINVAL, "{} is no regular file: its fdv_len must be given, not 0", range.fdv_fd));
   }
   return Element{{nullptr, length, EXS_MHANDLE_UNREGISTERED}, range.fdv_fd, range.fdv_off};
 }
 
 Result<Element> any_element(const exs_xferelem_t& element) {
-  if (element.reserved != 0) return failure(EINVAL);
+  if (element.reserved != 0) return failure(reserved_is_set());
   if (element.type == EXS_IOVEC) return element_of(element.u.iov);
   if (element.type == EXS_FDVEC) return file_element(element.u.fdv);
-  return failure(EINVAL);
+  return failure(
+      refuse(EINVAL, "the type {} of an element is neither EXS_IOVEC nor EXS_FDVEC", element.type));
 }
 
 Result<std::vector<Element>> elements_of(const exs_xferfile_t* file) {
-  if (file == nullptr) return failure(EFAULT);
-  if (file->xf_reserved != 0 || file->xf_cnt < 0) return failure(EINVAL);
-  if (file->xf_cnt > EXS_IOV_MAX) return failure(EMSGSIZE);
-  if (file->xf_cnt > 0 && file->xf_vec == nullptr) return failure(EFAULT);
+  if (file == nullptr) return failure(null_argument());
+  if (file->xf_reserved != 0) return failure(reserved_is_set());
+  if (file->xf_cnt < 0) return failure(out_of_range(file->xf_cnt, 0, EXS_IOV_MAX));
+  if (file->xf_cnt > EXS_IOV_MAX) return failure(too_many_pieces(file->xf_cnt));
+  if (file->xf_cnt > 0 && file->xf_vec == nullptr) return failure(null_argument());
   std::vector<Element> elements;
   elements.reserve(static_cast<std::size_t>(file->xf_cnt));
   for (int i = 0; i < file->xf_cnt; ++i) {

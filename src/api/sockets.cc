@@ -11,7 +11,6 @@
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/base/kernel.h"
-#include "src/base/log.h"
 #include "src/base/socket_address.h"
 #include "src/provider/own_sockets.h"
 #include "src/provider/registry.h"
@@ -20,10 +19,15 @@ namespace exs {
 namespace {
 
 Status check_address(const Socket& socket, const sockaddr* address, socklen_t length) {
-  if (address == nullptr) return Status(EFAULT);
-  if (length < sizeof(sa_family_t) || length > sizeof(sockaddr_storage)) return Status(EINVAL);
-  if (address->sa_family != socket.domain()) return Status(EAFNOSUPPORT);
-  return length < address_bytes(*address) ? Status(EINVAL) : Status();
+  if (address == nullptr) return null_argument();
+  const bool sensible = length >= sizeof(sa_family_t) && length <= sizeof(sockaddr_storage);
+  if (sensible && address->sa_family != socket.domain())
+    return refuse(EAFNOSUPPORT, "the address has the family {}, the socket {}: they must be the same",
+                  address->sa_family, socket.domain());
+  if (sensible && length >= address_bytes(*address)) return Status();
+  return refuse(EINVAL,
+                "{} is not the length of an address: give the size of its struct sockaddr_in or sockaddr_in6",
+                length);
 }
 
 // Reserves the slot for the event of a connect or an accept, after all checks.
@@ -34,19 +38,19 @@ Claim claim_of(Library& library, exs_qhandle_t queue, exs_ahandle_t ahandle) {
 }
 
 Status check_connectable(Socket& socket) EXS_REQUIRES(socket.mutex) {
-  if (socket.backlog() > 0) return Status(EINVAL);
+  if (socket.backlog() > 0) return refuse(EINVAL, "the socket listens: connect with another one");
   if (socket.adopted() == Adopted::kConnected) return Status(EISCONN);
   if (socket.adopted() == Adopted::kUnconnected) {
-    log(LogLevel::kWarn,
-        "kernel socket {}: connect it with connect(2), or make it with exs_socket: EOPNOTSUPP",
-        socket.number());
-    return Status(EOPNOTSUPP);
+    return refuse(EOPNOTSUPP,
+                  "{} is a socket of the kernel: connect it with connect(2), or make it with exs_socket",
+                  socket.number());
   }
   const Session* const session = socket.session();
   if (session == nullptr) return Status();
   const auto state = session->state();
   const bool under_way = state == Session::State::kIdle || state == Session::State::kConnecting;
-  return Status(under_way ? EALREADY : EISCONN);
+  if (under_way) return refuse(EALREADY, "a connect is under way: wait for its EXS_EVT_CONNECT");
+  return refuse(EISCONN, "the socket is or was connected: a socket connects once, make another one");
 }
 
 Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length, const Claim& claim) {
@@ -73,7 +77,7 @@ Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length,
 
 Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, const Claim& claim) {
   LockGuard guard(socket.mutex);
-  if (socket.backlog() == 0) return Status(EINVAL);
+  if (socket.backlog() == 0) return refuse(EINVAL, "the socket does not listen: call exs_listen first");
   auto target = claim();
   if (!target) return target.error();
   const auto acceptor = acceptor_of(library, socket, target->queue->home());
@@ -103,16 +107,17 @@ enum class End { kOurs, kPeers };
 // The session knows the addresses of a connection that the kernel's socket does not carry.
 Result<int> name_of(Library& library, int number, End end, sockaddr* address, socklen_t* length) {
   const auto socket = find_socket(library, number);
-  if (!socket) return failure(EBADF);
-  if (address == nullptr || length == nullptr) return failure(EFAULT);
+  if (!socket) return failure(no_such_socket(number));
+  if (address == nullptr || length == nullptr) return failure(null_argument());
   const Session* const session = socket->session();
   const auto* const ends = session == nullptr ? nullptr : session->ends();
   if (ends == nullptr) {
     const auto kernel_call = end == End::kOurs ? kernel::getsockname : kernel::getpeername;
     return api_result(kernel_status(kernel_call(socket->number(), address, length)));
   }
-  if (*length > INT_MAX) return failure(EINVAL);
-  if (end == End::kPeers && session->state() == Session::State::kEnded) return failure(ENOTCONN);
+  if (*length > INT_MAX) return failure(refuse(EINVAL, "{} is not the length of an address", *length));
+  if (end == End::kPeers && session->state() == Session::State::kEnded)
+    return failure(refuse(ENOTCONN, "the connection has ended"));
   const sockaddr_storage& known = end == End::kOurs ? ends->ours : ends->peers;
   const socklen_t whole = address_bytes(*as_sockaddr(known));
   std::memcpy(address, &known, std::min(*length, whole));
@@ -142,8 +147,16 @@ using namespace exs;
 
 int exs_socket(int domain, int type, int protocol) {
   return api_call([&](Library& library) -> Result<int> {
-    if (domain != AF_INET && domain != AF_INET6) return failure(EAFNOSUPPORT);
-    if ((type != SOCK_SEQPACKET && type != SOCK_STREAM) || protocol != 0) return failure(EPROTONOSUPPORT);
+    if (domain != AF_INET && domain != AF_INET6)
+      return failure(refuse(EAFNOSUPPORT,
+                            "the family {} is neither AF_INET nor AF_INET6; a connected AF_UNIX socket of "
+                            "the kernel can be given to exs_send and the like as it is",
+                            domain));
+    if ((type != SOCK_SEQPACKET && type != SOCK_STREAM) || protocol != 0)
+      return failure(refuse(EPROTONOSUPPORT,
+                            "type {} with protocol {}: the type is SOCK_SEQPACKET or SOCK_STREAM, without "
+                            "SOCK_NONBLOCK, as nothing blocks, and the protocol 0",
+                            type, protocol));
     const auto number = OwnSockets::open(
         [domain] { return kernel::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
     if (!number) return number;
@@ -160,7 +173,7 @@ int exs_socket(int domain, int type, int protocol) {
 int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
+    if (!socket) return failure(no_such_socket(number));
     if (socket->adopted() != Adopted::kNo)
       return api_result(kernel_status(kernel::bind(number, address, length)));
     if (const Status status = check_address(*socket, address, length); !status.ok()) return failure(status);
@@ -176,8 +189,8 @@ int exs_connect(int number, const struct sockaddr* address, socklen_t length, in
                 exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
-    if (flags != 0) return failure(EINVAL);
+    if (!socket) return failure(no_such_socket(number));
+    if (flags != 0) return failure(no_such_flags(flags));
     return api_result(connect_socket(*socket, address, length, claim_of(library, queue, handle)));
   });
 }
@@ -185,8 +198,8 @@ int exs_connect(int number, const struct sockaddr* address, socklen_t length, in
 int exs_accept(int number, exs_acceptaddr_t* address, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
-    if (flags != 0) return failure(EINVAL);
+    if (!socket) return failure(no_such_socket(number));
+    if (flags != 0) return failure(no_such_flags(flags));
     return api_result(accept_on(library, *socket, address, claim_of(library, queue, handle)));
   });
 }
@@ -194,7 +207,7 @@ int exs_accept(int number, exs_acceptaddr_t* address, int flags, exs_qhandle_t q
 int exs_connect_sync(int number, const struct sockaddr* address, socklen_t length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
+    if (!socket) return failure(no_such_socket(number));
     const auto queue = PrivateQueue::create(library);
     if (!queue) return failure(queue.error());
     ControlTarget target = queue->target();
@@ -207,8 +220,8 @@ int exs_connect_sync(int number, const struct sockaddr* address, socklen_t lengt
 int exs_accept_sync(int number, struct sockaddr* address, socklen_t* length) {
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
-    if (!socket) return failure(EBADF);
-    if (address != nullptr && length == nullptr) return failure(EFAULT);
+    if (!socket) return failure(no_such_socket(number));
+    if (address != nullptr && length == nullptr) return failure(null_argument());
     const auto queue = PrivateQueue::create(library);
     if (!queue) return failure(queue.error());
     ControlTarget target = queue->target();

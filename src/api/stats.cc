@@ -76,9 +76,9 @@ using namespace exs;
 
 int exs_getstats(int number, exs_stats_t* stats) {
   return api_call([&](Library& library) -> Result<int> {
-    if (stats == nullptr) return failure(EFAULT);
+    if (stats == nullptr) return failure(null_argument());
     if (stats->struct_bytes < offsetof(exs_stats_t, sends_done))
-      return failure(EINVAL);  // struct_bytes and one counter
+      return failure(wrong_size(stats->struct_bytes, sizeof *stats));  // struct_bytes and one counter
     exs_stats_t found{};
     if (number == -1) {
       found = library.totals();
@@ -87,7 +87,7 @@ int exs_getstats(int number, exs_stats_t* stats) {
       }
     } else {
       const auto socket = find_socket(library, number);
-      if (!socket) return failure(EBADF);
+      if (!socket) return failure(no_such_socket(number));
       if (Session* session = socket->session()) found = session_stats(*session);
     }
     found.struct_bytes = std::min(stats->struct_bytes, sizeof found);

@@ -5,7 +5,9 @@
 #include "event/queue/transfer_event.h"
 #include "src/api/adopt.h"
 #include "src/api/memory.h"
+#include "src/api/refusals.h"
 #include "src/base/read_section.h"
+#include "src/base/refusal.h"
 
 namespace exs {
 namespace {
@@ -30,6 +32,44 @@ int allowed_flags(Direction direction, CallKind kind) {
   }
 }
 
+Status not_connected() {
+  return refuse(ENOTCONN,
+                "the socket is not connected: wait for EXS_EVT_CONNECT, or take that of EXS_EVT_ACCEPT");
+}
+
+// Adds the sentence to what Session::admit() says.
+Status told(const TransferTarget& target, Direction direction, Status admitted) {
+  switch (admitted.error()) {
+    case 0: return admitted;
+    case EAGAIN:
+      return refuse(
+          EAGAIN,
+          "{} operations of this direction are pending, the most that EXS_F_SET_MAX_OPS allows: dequeue "
+          "events first",
+          target.session->open_count(direction));
+    case EBUSY:
+      return refuse(
+          EBUSY,
+          "a persistent operation of this direction is pending: cancel it and wait for its event first");
+    case EPIPE:
+      return refuse(EPIPE, "nothing more can be sent: the sending direction, or the connection, has ended");
+    default:
+      if (target.session->state() == Session::State::kConnecting) return not_connected();
+      return refuse(admitted.error(), "the connection has ended");
+  }
+}
+
+Status not_inside(const Piece& piece, const Region& region) {
+  const auto number_of = [](const std::byte* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  const std::byte* const begin = region.range().data();
+  return refuse(EFAULT,
+                "the {} bytes at {:#x} are not inside the region {:#x}, which covers [{:#x}, {:#x}): give "
+                "memory of that "
+                "region, or the region of that memory",
+                piece.length_bytes, number_of(piece.address), piece.region, number_of(begin),
+                number_of(begin + region.range().size()));
+}
+
 bool has_right(Access access, Access right) {
   return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
 }
@@ -47,7 +87,7 @@ Status submit(OperationReservation& reservation, const TransferRequest& request,
       session->shutdown(SHUT_WR, {});
     });
   }
-  if (region != nullptr && !region->use()) return Status(EINVAL);
+  if (region != nullptr && !region->use()) return refuse(EINVAL, "the region is being deregistered");
   reservation.hand_over();
   operation.tag.region = region;
   operation.tag.attachment = attachment.release();
@@ -75,7 +115,7 @@ Status attach_notice(Attachment& attachment, const TransferRequest& request, con
   attachment.notice =
       Notice::create(target.queue->shared_from_this(),
                      use_event(descriptor->number(), request.direction, operation), descriptor);
-  return attachment.notice ? Status() : Status(EAGAIN);
+  return attachment.notice ? Status() : queue_is_full(*target.queue);
 }
 
 Status post_registered(const TransferRequest& request, const TransferTarget& target, Region& region,
@@ -121,11 +161,11 @@ OperationReservation::OperationReservation(const TransferTarget& target, Directi
     : target_(target),
       direction_(direction),
       persistent_(persistent),
-      status_(target.session->admit(direction, persistent)) {
+      status_(told(target, direction, target.session->admit(direction, persistent))) {
   if (!status_.ok()) return;
   held_ = target.queue->reserve();
   if (held_) return;
-  status_ = Status(EAGAIN);
+  status_ = queue_is_full(*target.queue);
   target.session->withdraw(direction, persistent);
 }
 
@@ -143,38 +183,50 @@ bool is_exposed(const Session& session, const Operation& operation) {
          operation.memory.length_bytes > session.small_bytes();
 }
 
+Status no_windows() noexcept {
+  return refuse(
+      EOPNOTSUPP,
+      "streams and sockets of the kernel have no persistent operations and no offsets: make both ends "
+      "with exs_socket and SOCK_SEQPACKET");
+}
+
 Status check_flags(Direction direction, int flags, CallKind kind) {
-  if ((flags & ~allowed_flags(direction, kind)) != 0) return Status(EOPNOTSUPP);
+  if (const int unknown = flags & ~allowed_flags(direction, kind); unknown != 0)
+    return refuse(EOPNOTSUPP, "the call does not take the flags {:#x}: its page lists those it takes",
+                  unknown);
   if ((flags & kPersistent) == 0) return Status();
   const bool persistent = (flags & EXS_PERSISTENT) != 0;
-  return !persistent || (flags & kNotWithPersistent) != 0 ? Status(EOPNOTSUPP) : Status();
+  if (persistent && (flags & kNotWithPersistent) == 0) return Status();
+  return refuse(EOPNOTSUPP,
+                "EXS_NOTIFY goes with EXS_PERSISTENT, and that without MSG_MORE, EXS_SHUT_WR, EXS_NO_EVENT");
 }
 
 Result<TransferTarget> find_session(Library& library, int socket) {
   TransferTarget target;
   target.held_socket = find_socket(library, socket);
-  if (!target.held_socket) return failure(EBADF);
+  if (!target.held_socket) return failure(no_such_socket(socket));
   if (const Status status = assign_any_home(library, *target.held_socket); !status.ok())
     return failure(status);
   target.session = target.held_socket->session();
-  if (target.session == nullptr) return failure(ENOTCONN);
+  if (target.session == nullptr) return failure(not_connected());
   return target;
 }
 
 Result<TransferTarget> find_target(Library& library, const TransferRequest& request) {
   TransferTarget target;
   target.held_socket = find_socket(library, request.socket);
-  if (!target.held_socket) return failure(EBADF);
+  if (!target.held_socket) return failure(no_such_socket(request.socket));
   if (const Status status = assign_home(library, *target.held_socket, request.queue); !status.ok())
     return failure(status);
   target.session = target.held_socket->session();
-  if (target.session == nullptr) return failure(ENOTCONN);
+  if (target.session == nullptr) return failure(not_connected());
   target.held_queue = library.queues.find(request.queue);
-  if (!target.held_queue) return failure(EBADF);
+  if (!target.held_queue) return failure(no_such_queue(request.queue));
   target.queue = target.held_queue.get();
   // No event says that plain bytes have reached the peer's memory.
   if ((request.flags & EXS_NO_IMMEDIATE) != 0 && target.session->carries_plain_bytes())
-    return failure(EOPNOTSUPP);
+    return failure(refuse(EOPNOTSUPP,
+                          "a socket of the kernel has no EXS_NO_IMMEDIATE: no event tells what has arrived"));
   return target;
 }
 
@@ -183,9 +235,9 @@ Result<TransferTarget> peek_target(Library& library, const TransferRequest& requ
   if (socket == nullptr) return find_target(library, request);
   TransferTarget target;
   target.session = socket->session();
-  if (target.session == nullptr) return failure(ENOTCONN);
+  if (target.session == nullptr) return failure(not_connected());
   target.queue = library.queues.peek(request.queue);
-  if (target.queue == nullptr) return failure(EBADF);
+  if (target.queue == nullptr) return failure(no_such_queue(request.queue));
   return target;
 }
 
@@ -204,35 +256,49 @@ Operation operation_of(const TransferRequest& request, const TransferTarget& tar
 }
 
 Status check_unregistered(const Piece& piece, Direction direction) {
-  if (!is_mapped(piece.address, piece.length_bytes)) return Status(EFAULT);
-  return direction == Direction::kSend || is_writable(piece.address, piece.length_bytes) ? Status()
-                                                                                         : Status(EFAULT);
+  if (!is_mapped(piece.address, piece.length_bytes)) return not_mapped(piece.address, piece.length_bytes);
+  if (direction == Direction::kSend || is_writable(piece.address, piece.length_bytes)) return Status();
+  return not_writable(piece.address, piece.length_bytes);
 }
 
 Status check_piece(const Piece& piece, const Region& region, const Session& session, Direction direction,
                    const Operation& operation) {
-  if (piece.length_bytes > 0 && !region.contains(piece.address, piece.length_bytes)) return Status(EFAULT);
+  if (piece.length_bytes > 0 && !region.contains(piece.address, piece.length_bytes))
+    return not_inside(piece, region);
   if (direction == Direction::kReceive) {
-    if (operation.persistent && !has_right(region.access(), Access::kRemoteWrite)) return Status(EACCES);
-    return region.writable() || piece.length_bytes == 0 ? Status() : Status(EFAULT);
+    if (operation.persistent && !has_right(region.access(), Access::kRemoteWrite)) {
+      return refuse(
+          EACCES, "a peer may not write into region {:#x}: register it with EXS_MRF_REMOTE_WRITE or flags 0",
+          piece.region);
+    }
+    return region.writable() || piece.length_bytes == 0 ? Status()
+                                                        : not_writable(piece.address, piece.length_bytes);
   }
   // A peer without a posted receive reads the data of a write at an offset.
   const bool exposed = operation.at_offset || is_exposed(session, operation);
-  return exposed && !has_right(region.access(), Access::kRemoteRead) ? Status(EACCES) : Status();
+  if (!exposed || has_right(region.access(), Access::kRemoteRead)) return Status();
+  return refuse(
+      EACCES,
+      "the peer would read {} bytes from region {:#x}, and may not: register it with EXS_MRF_REMOTE_READ or "
+      "flags 0, or send no more than {} bytes at once (EXS_F_GET_SMALL_MAX)",
+      piece.length_bytes, piece.region, session.small_bytes());
 }
 
 Status post_piece(Library& library, const TransferRequest& request, const TransferTarget& target,
                   const Piece& piece, Operation operation) {
   if ((operation.persistent || operation.at_offset) && !target.session->allows_persistent())
-    return Status(EOPNOTSUPP);
+    return no_windows();
   operation.memory = {piece.address, piece.length_bytes, {}};
   operation.tag.memory_handle = piece.region;
   const bool registered = piece.region != EXS_MHANDLE_UNREGISTERED;
-  if (operation.persistent && (!registered || piece.length_bytes == 0)) return Status(EINVAL);
+  if (operation.persistent && (!registered || piece.length_bytes == 0))
+    return refuse(
+        EINVAL,
+        "a persistent operation needs registered memory (exs_mregister, exs_alloc), at least one byte");
   if (!registered) return post_unregistered(request, target, piece, operation);
   const ReadSection section;
   Region* const region = library.regions.peek(piece.region);
-  if (region == nullptr) return Status(EINVAL);
+  if (region == nullptr) return no_such_region(piece.region);
   const Status status = check_piece(piece, *region, *target.session, request.direction, operation);
   return status.ok() ? post_registered(request, target, *region, operation) : status;
 }

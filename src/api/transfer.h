@@ -26,6 +26,7 @@ struct Piece {
 // Kinds of calls, which differ in the flags they take.
 enum class CallKind : std::uint8_t { kPlain, kAtOffset, kVector, kSync };
 // EOPNOTSUPP.
+Status no_windows() noexcept;
 Status check_flags(proto::Direction direction, int flags, CallKind kind);
 
 // The session and the queue of a transfer. They live until the call ends: held here, or found in its

@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "src/api/memory.h"
+#include "src/api/refusals.h"
 #include "src/base/kernel.h"
+#include "src/base/refusal.h"
 
 namespace exs {
 namespace {
@@ -21,7 +23,7 @@ Status read_file(const Element& element, std::span<std::byte> into) {
     const ssize_t count = kernel::pread(element.file, into.data(), into.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Status(errno);
-    if (count == 0) return Status(EINVAL);  // the file has become shorter
+    if (count == 0) return refuse(EINVAL, "the file {} has become shorter meanwhile", element.file);
     into = into.subspan(static_cast<std::size_t>(count));
     offset += count;
   }
@@ -44,7 +46,8 @@ Result<Lengths> lengths_of(std::span<const Element> elements) {
   Lengths lengths;
   for (const Element& element : elements) {
     const std::size_t bytes = element.piece.length_bytes;
-    if (bytes > SIZE_MAX / 2 - lengths.all_bytes) return failure(EINVAL);
+    if (bytes > SIZE_MAX / 2 - lengths.all_bytes)
+      return failure(refuse(EINVAL, "the pieces are too long together"));
     lengths.all_bytes += bytes;
     if (element.file >= 0) lengths.file_bytes += bytes;
     if (element.piece.region == EXS_MHANDLE_UNREGISTERED) lengths.all_registered = false;
@@ -87,7 +90,8 @@ class Builder {
     if (piece.region == EXS_MHANDLE_UNREGISTERED)
       return piece.length_bytes == 0 ? Status() : check_unregistered(piece, direction_);
     region = library_.regions.find(piece.region);
-    return region ? check_piece(piece, *region, *target_.session, direction_, operation_) : Status(EINVAL);
+    return region ? check_piece(piece, *region, *target_.session, direction_, operation_)
+                  : no_such_region(piece.region);
   }
   Status add_file(const Element& element) {
     const auto into = take_own(element.piece.length_bytes);
@@ -115,7 +119,7 @@ class Builder {
 }  // namespace
 
 Result<Element> element_of(const exs_iovec_t& vector) {
-  if (vector.iov_reserved != 0) return failure(EINVAL);
+  if (vector.iov_reserved != 0) return failure(reserved_is_set());
   return Element{{static_cast<std::byte*>(vector.iov_base), vector.iov_len, vector.iov_mhandle}, -1, 0};
 }
 

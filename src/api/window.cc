@@ -44,7 +44,10 @@ ssize_t exs_recv_window(int socket, void* buffer, size_t length, exs_mhandle_t r
   return api_call<ssize_t>(-1, [&](Library& library) -> Result<ssize_t> {
     auto reader = PeerReader::on(library, socket, timeout_ns);
     if (!reader) return failure(reader.error());
-    if (window_offset % alignof(exs_window_t) != 0 || length == 0) return failure(EINVAL);
+    if (window_offset % alignof(exs_window_t) != 0 || length == 0)
+      return failure(refuse(EINVAL,
+                            "the length is {} and the window's offset {}: at least 1, and a multiple of {}",
+                            length, window_offset, alignof(exs_window_t)));
     const Piece into{static_cast<std::byte*>(buffer), length, region};
     const Status status = WindowReader(*reader, window_offset).snapshot(into, offset);
     if (!status.ok()) return failure(status);

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,41 +25,109 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 512;
 
-// Standard error. Thread: one at a time.
-class StandardError final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+constexpr std::size_t kFaultsKept = 32;
+constexpr LogLevel kDefaultLevel = LogLevel::kWarn;
+
+// Standard error, or a callback. Thread: one at a time.
+class Output final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  // Lines that it did not take.
+  // Lines that standard error did not take.
   std::uint64_t lost = 0;
+
+  void set(LogCallback callback, void* context) {
+    callback_ = callback;
+    context_ = context;
+  }
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    if (callback_ != nullptr) return call_back(message);
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     const auto bytes = static_cast<ssize_t>(line.size());
     if (kernel::write_at_once(STDERR_FILENO, line.data(), line.size()) != bytes) ++lost;
   }
+  void call_back(const spdlog::details::log_msg& message) {
+    std::array<char, kLineBytesMax + 1> line;
+    line[message.payload.size() < kLineBytesMax ? message.payload.size() : kLineBytesMax] = '\0';
+    std::copy_n(message.payload.begin(), std::min(message.payload.size(), kLineBytesMax), line.begin());
+    callback_(kLevelMax - static_cast<int>(message.level), line.data(), context_);
+  }
   void flush_() override {}
+
+  static constexpr int kLevelMax =
+      static_cast<int>(LogLevel::kDebug) + static_cast<int>(spdlog::level::debug);
+  LogCallback callback_ = nullptr;
+  void* context_ = nullptr;
+};
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarn: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+    case LogLevel::kOff: return spdlog::level::off;
+  }
+  return spdlog::level::err;
+}
+
+// The lines of the last faults, by their numbers.
+class KeptFaults {
+ public:
+  std::uint32_t keep(std::string_view line) {
+    do {
+      last_ += 2;
+    } while (last_ == 0);
+    Kept& place = place_of(last_);
+    place.number = last_;
+    place.length = line.copy(place.text.data(), place.text.size());
+    return last_;
+  }
+  std::size_t copy(std::uint32_t number, std::span<char> room) {
+    const Kept& place = place_of(number);
+    if (number == 0 || place.number != number) return 0;
+    return std::string_view(place.text.data(), place.length).copy(room.data(), room.size());
+  }
+
+ private:
+  struct Kept {
+    std::uint32_t number = 0;
+    std::size_t length = 0;
+    std::array<char, kLineBytesMax> text;
+  };
+  Kept& place_of(std::uint32_t number) { return kept_[number / 2 % kFaultsKept]; }
+
+  std::uint32_t last_ = 0;
+  std::array<Kept, kFaultsKept> kept_;
 };
 
 struct Log {
   std::mutex mutex;
-  std::shared_ptr<StandardError> output = std::make_shared<StandardError>();
+  std::shared_ptr<Output> output = std::make_shared<Output>();
   spdlog::logger logger{"exs", output};
   LogLimit limit;
+  KeptFaults faults;
 
   Log() {
     logger.set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-    const char* wish = std::getenv("EXS_LOG");
-    const std::string wanted = wish == nullptr ? "warn" : wish;
-    const auto level = spdlog::level::from_str(wanted);  // off for what it does not know
-    const bool known = level != spdlog::level::off || wanted == "off";
-    logger.set_level(known ? level : spdlog::level::warn);
-    if (!known) logger.warn("EXS_LOG={}: give off, error, warn, info or debug; warn it is", wanted);
+    const char* const wish = std::getenv("EXS_LOG");
+    logger.set_level(to_spdlog(level_named(wish == nullptr ? "" : wish).value_or(kDefaultLevel)));
   }
 
+  void write(LogLevel level, fmt::string_view format, std::string_view line) {
+    LogLimit::LeftOut before;
+    if (is_limited(level) && !limit.admit({format.data(), format.size()}, monotonic_ns(), before)) return;
+    tell_lost();
+    tell(before);
+    logger.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  }
   void tell(const LogLimit::LeftOut& left_out) {
     if (left_out.lines > 0) logger.warn("{} more lines were left out: {}", left_out.lines, left_out.cause);
   }
+
+ private:
+  static bool is_limited(LogLevel level) { return level == LogLevel::kWarn || level == LogLevel::kError; }
   void tell_lost() {
     const std::uint64_t before = std::exchange(output->lost, 0);
     if (before == 0) return;
@@ -81,36 +149,59 @@ Log& the_log() {
   return *instance;
 }
 
-spdlog::level::level_enum to_spdlog(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug: return spdlog::level::debug;
-    case LogLevel::kInfo: return spdlog::level::info;
-    case LogLevel::kWarn: return spdlog::level::warn;
-    case LogLevel::kError: return spdlog::level::err;
-  }
-  return spdlog::level::err;
-}
+using Line = std::array<char, kLineBytesMax>;
 
-bool is_limited(LogLevel level) {
-  return level == LogLevel::kWarn || level == LogLevel::kError;
+std::string_view formatted(Line& room, fmt::string_view format, fmt::format_args arguments) {
+  const auto made = fmt::vformat_to_n(room.begin(), room.size(), format, arguments);
+  return {room.data(), std::min(made.size, room.size())};
 }
 
 }  // namespace
 
+std::optional<LogLevel> level_named(std::string_view name) noexcept {
+  if (name.empty()) return kDefaultLevel;
+  constexpr std::string_view kNames[] = {"off", "error", "warn", "info", "debug"};
+  const auto* const found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return static_cast<LogLevel>(found - std::begin(kNames));
+}
+
 void write_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) noexcept try {
   Log& log = the_log();
-  const auto spd_level = to_spdlog(level);
-  if (!log.logger.should_log(spd_level)) return;
-  std::array<char, kLineBytesMax> line;
-  const auto end = fmt::vformat_to_n(line.begin(), line.size(), format, arguments);
+  if (!log.logger.should_log(to_spdlog(level))) return;
+  Line room;
+  const std::string_view line = formatted(room, format, arguments);
   const std::lock_guard guard(log.mutex);
-  LogLimit::LeftOut before;
-  if (is_limited(level) && !log.limit.admit({format.data(), format.size()}, monotonic_ns(), before)) return;
-  log.tell_lost();
-  log.tell(before);
-  log.logger.log(spd_level, spdlog::string_view_t(line.data(), std::min(end.size, line.size())));
+  log.write(level, format, line);
 } catch (...) {
   // A line that cannot be written is lost; what it tells of goes on.
+}
+
+Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::format_args arguments) noexcept
+    try {
+  Log& log = the_log();
+  Line room;
+  const std::string_view line = formatted(room, format, arguments);
+  const std::lock_guard guard(log.mutex);
+  const Status kept(error, log.faults.keep(line));
+  if (log.logger.should_log(to_spdlog(level))) log.write(level, format, line);
+  return kept;
+} catch (...) {
+  return Status(error);
+}
+
+std::size_t text_of_fault(Status fault, std::span<char> room) noexcept {
+  Log* const log = g_log;
+  if (log == nullptr) return 0;
+  const std::lock_guard guard(log->mutex);
+  return log->faults.copy(fault.sentence(), room);
+}
+
+void set_log(LogCallback callback, void* context, LogLevel level) noexcept {
+  Log& log = the_log();
+  const std::lock_guard guard(log.mutex);
+  log.output->set(callback, context);
+  log.logger.set_level(to_spdlog(level));
 }
 
 void tell_left_out() noexcept try {

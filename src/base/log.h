@@ -1,21 +1,48 @@
-// One log line where an error is decided. Written to standard error; EXS_LOG=off|error|warn|info|debug
-// chooses the level (default warn). No line waits: what standard error does not take at once is lost, and counted. Of
-// warnings and errors with one cause, which is the format, LogLimit lets some through. Thread: any.
+// One log line where an error is decided, to standard error or to who asked for it with exs_setlog().
+// EXS_LOG=off|error|warn|info|debug chooses the level (default warn). No line waits: what standard error does not take at
+// once is lost, and counted. Of warnings and errors with one cause, which is the format, LogLimit lets some through.
+// Thread: any.
 #pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include <fmt/core.h>
 
+#include "src/base/status.h"
+
 namespace exs {
 
-enum class LogLevel { kDebug, kInfo, kWarn, kError };
+// Values are those of EXS_LOG_* in exs.h.
+enum class LogLevel : int { kOff = 0, kError = 1, kWarn = 2, kInfo = 3, kDebug = 4 };
+
+// "warn" and the like; empty: the default. Nothing: no level has that name.
+std::optional<LogLevel> level_named(std::string_view name) noexcept;
 
 // The arguments are formatted once, and only if the line is written.
 void write_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) noexcept;
+// The line is kept in any case, for text_of_fault().
+Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::format_args arguments) noexcept;
 
 template <typename... Arguments>
 void log(LogLevel level, fmt::format_string<Arguments...> format, const Arguments&... arguments) noexcept {
   write_line(level, format, fmt::make_format_args(arguments...));
 }
+// `return fault(LogLevel::kWarn, EPROTO, "...", ...);` Logs an error that ends a call or a connection, and keeps the line
+// for exs_errtext().
+template <typename... Arguments>
+Status fault(LogLevel level, int error, fmt::format_string<Arguments...> format,
+             const Arguments&... arguments) noexcept {
+  return write_fault(level, error, format, fmt::make_format_args(arguments...));
+}
+// Writes the line of a fault and returns its length. 0: the status has none, or many faults came since.
+std::size_t text_of_fault(Status fault, std::span<char> room) noexcept;
+
+using LogCallback = void (*)(int level, const char* line, void* context);
+// Lines of this level and worse go to the callback from now on; null: to standard error. After the return the callback
+// that was set before does not run any more.
+void set_log(LogCallback callback, void* context, LogLevel level) noexcept;
 
 // Tells how many lines of each cause were left out until now; each cause begins anew.
 void tell_left_out() noexcept;

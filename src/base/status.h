@@ -1,7 +1,9 @@
-// Errors inside the library: an errno value in a class the compiler will not let a caller drop.
+// Errors inside the library: an errno value in a class the compiler will not let a caller drop. A sentence about it may
+// be kept elsewhere: refuse() (refusal.h) keeps one about a call, fault() (log.h) one about a connection.
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 
 #include <tl/expected.hpp>
 
@@ -12,14 +14,18 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   explicit Status(int error_number) : errno_(error_number) {}
+  Status(int error_number, std::uint32_t sentence) : errno_(error_number), sentence_(sentence) {}
 
   [[nodiscard]] bool ok() const noexcept { return errno_ == 0; }
   [[nodiscard]] int error() const noexcept { return errno_; }
+  // The number of the sentence: odd of refuse(), even of fault(). 0: there is none.
+  [[nodiscard]] std::uint32_t sentence() const noexcept { return sentence_; }
 
   friend bool operator==(Status a, Status b) noexcept { return a.errno_ == b.errno_; }
 
  private:
   int errno_ = 0;
+  std::uint32_t sentence_ = 0;
 };
 
 template <typename T>

@@ -28,10 +28,10 @@ Result<Choice> choice_of(std::string_view text) {
     any = any || (choice->allows(id) && is_built(id));
   }
   if (possible && any) return choice;
-  log(LogLevel::kError,
-      "provider \"{}\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: {}", text,
-      provider_names());
-  return failure(ENOTSUP);
+  return failure(
+      fault(LogLevel::kError, ENOTSUP,
+            "provider \"{}\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: {}",
+            text, provider_names()));
 }
 
 const std::string& provider_names() {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -94,11 +95,58 @@ BOOST_AUTO_TEST_CASE(environment_chooses_the_level) {
   BOOST_TEST(levels_heard("off") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_level_nobody_knows_is_told_and_taken_as_warn) {
-  const std::string text = child_says("loud", say_one_of_each).text;
-  BOOST_TEST(text.find("EXS_LOG=loud") != std::string::npos);
-  BOOST_TEST(text.find("a-warn-line") != std::string::npos);
-  BOOST_TEST(text.find("an-info-line") == std::string::npos);
+// exs_init refuses it.
+BOOST_AUTO_TEST_CASE(a_level_nobody_knows_is_taken_as_warn) {
+  BOOST_TEST(levels_heard("loud") == 2);
+  BOOST_TEST(levels_heard("") == 2);
+}
+
+// Writes what it is given to the standard error, framed.
+void frame(int level, const char* line, void* context) {
+  std::fprintf(stderr, "<%s %d %s>", static_cast<const char*>(context), level, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_gets_the_lines_of_its_level_and_worse) {
+  static char name[] = "mine";
+  const std::string text = child_says("off", [](int reading_end) {
+                             exs::set_log(frame, name, LogLevel::kInfo);
+                             say_one_of_each(reading_end);
+                             exs::set_log(nullptr, nullptr, LogLevel::kError);
+                             say_one_of_each(reading_end);
+                           }).text;
+  constexpr std::string_view kFramed = "<mine 3 an-info-line><mine 2 a-warn-line><mine 1 an-error-line>";
+  BOOST_TEST(text.substr(0, kFramed.size()) == kFramed);
+  BOOST_TEST(text.substr(kFramed.size()).find("exs error: an-error-line\n") != std::string::npos);
+  BOOST_TEST(text.find("exs warning") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_line_that_is_too_long_for_a_callback_is_cut) {
+  const std::string much(5000, 'x');
+  static char name[] = "mine";
+  const Said said = child_says("off", [&](int) {
+    exs::set_log(frame, name, LogLevel::kError);
+    log(LogLevel::kError, "{}", much);
+  });
+  BOOST_TEST(said.wait_status == 0);
+  BOOST_TEST(said.text.size() > 400U);
+  BOOST_TEST(said.text.back() == '>');
+}
+
+BOOST_AUTO_TEST_CASE(the_line_of_a_fault_is_kept_whatever_the_level_is) {
+  const std::string text =
+      child_says("off", [](int) {
+        const exs::Status first = exs::fault(LogLevel::kWarn, EPROTO, "peer {} broke a rule", 1);
+        std::array<char, 64> room{};
+        std::size_t length = exs::text_of_fault(first, room);
+        std::fprintf(stderr, "%d [%.*s]", first.error() == EPROTO, static_cast<int>(length), room.data());
+        // Expect: later ones take its place, and nobody else's words are told for its own.
+        for (int i = 0; i < 100; ++i) {
+          [[maybe_unused]] const auto other = exs::fault(LogLevel::kWarn, EPROTO, "another");
+        }
+        length = exs::text_of_fault(first, room);
+        std::fprintf(stderr, "[%zu]", length);
+      }).text;
+  BOOST_TEST(text == "1 [peer 1 broke a rule][0]");
 }
 
 BOOST_AUTO_TEST_CASE(line_says_who_and_how_bad_and_ends) {

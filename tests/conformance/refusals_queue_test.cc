@@ -111,6 +111,7 @@ const Refusal kRefusals[] = {
     {"exs_qfd", EBADF, "a stale queue", [](TestBed& w) { return exs_qfd(w.stale_queue()); }},
     {"exs_qpost", EBADF, "a stale queue", [](TestBed& w) { return exs_qpost(w.stale_queue(), nullptr, nullptr); }},
     {"exs_qpost", EAGAIN, "a full queue", [](TestBed& w) { return exs_qpost(w.full(), nullptr, nullptr); }},
+    {"exs_setlog", EINVAL, "a level beyond", [](TestBed&) { return exs_setlog(nullptr, nullptr, EXS_LOG_DEBUG + 1); }},
 };
 // clang-format on
 

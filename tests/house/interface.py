@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAN = ROOT / "man"
 
 # Convention 7 of the header: these work before exs_init(), so EPERM is none of their errors.
-WORK_BEFORE_INIT = {"exs_init", "exs_evtname", "exs_version_string"}
+WORK_BEFORE_INIT = {"exs_init", "exs_errtext", "exs_evtname", "exs_setlog", "exs_version_string"}
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "EVENTS", "THREAD SAFETY", "NOTES", "SOURCE",
             "EXAMPLE", "SEE ALSO"]
 REQUIRED = ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "THREAD SAFETY", "SOURCE", "SEE ALSO"]
@@ -159,7 +159,7 @@ def check_constants(pages):
     code = re.sub(r"/\*.*?\*/", "", (ROOT / "include/exs/exs.h").read_text(), flags=re.DOTALL)
     defined = constants_in(code) - {"EXS_H", "EXS_API"}
     sources = [path.read_text() for folder in ("src", "event") for path in (ROOT / folder).rglob("*.cc")]
-    environment = set(re.findall(r'getenv\("(EXS_\w+)"\)', "\n".join(sources)))
+    environment = set(re.findall(r'(?:getenv|switch_from_environment)\("(EXS_\w+)"', "\n".join(sources)))
     yield from complain_unless_equal("constant", "the code", defined | environment, "the pages",
                                      constants_in("\n".join(pages)))
     overview = sections_of((MAN / "exs.7").read_text())["ENVIRONMENT"]

@@ -48,7 +48,7 @@ ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
     r"nlohmann/": ["tools/common/json.cc"],
     r"spdlog/": ["src/base/log.cc"],
-    r"fmt/": ["src/base/log.h"],
+    r"fmt/": ["src/base/log.h", "src/base/refusal.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc"],
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
