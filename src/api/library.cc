@@ -2,14 +2,12 @@
 
 #include <pthread.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <thread>
 
 #include "src/api/close.h"
+#include "src/api/environment.h"
 #include "src/api/memory.h"
+#include "src/api/refusals.h"
 #include "src/api/stats.h"
 #include "src/base/log.h"
 #include "src/base/read_section.h"
@@ -18,9 +16,6 @@
 
 namespace exs {
 namespace {
-
-constexpr std::size_t kShardsDefaultMax = 4;
-constexpr std::size_t kShardsMax = 64;
 
 // Leaked on purpose: threads may still be in a call when the process exits.
 struct Process {
@@ -59,21 +54,6 @@ void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.unlock();
 }
 
-std::size_t default_shards() {
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kShardsDefaultMax);
-}
-
-Result<std::size_t> wished_shards() {
-  const char* wish = std::getenv("EXS_SHARDS");
-  if (wish == nullptr) return default_shards();
-  std::size_t shards = 0;
-  const char* end = wish + std::strlen(wish);
-  const auto parsed = std::from_chars(wish, end, shards);
-  if (parsed.ec == std::errc() && parsed.ptr == end && shards >= 1 && shards <= kShardsMax) return shards;
-  log(LogLevel::kError, "EXS_SHARDS={}: give a number from 1 to {}, or leave it unset", wish, kShardsMax);
-  return failure(EINVAL);
-}
-
 }  // namespace
 
 Library* Library::current() {
@@ -82,9 +62,8 @@ Library* Library::current() {
 
 Status Library::begin(int version) {
   if (version != EXS_VERSION1) {
-    log(LogLevel::kError, "exs_init: interface version {} is unknown; this library knows {}", version,
-        EXS_VERSION1);
-    return Status(ENOTSUP);
+    return fault(LogLevel::kError, ENOTSUP, "interface version {} is unknown; this library knows {}", version,
+                 EXS_VERSION1);
   }
   static const int at_fork = ::pthread_atfork(lock_process, unlock_process, leave_library_to_parent);
   if (at_fork != 0) return Status(at_fork);
@@ -102,7 +81,7 @@ Status Library::begin(int version) {
 Status Library::end() {
   Process& self = process();
   LockGuard guard(self.mutex);
-  if (self.users == 0) return Status(EPERM);
+  if (self.users == 0) return not_initialized();
   if (--self.users > 0) return Status();
   self.current.store(nullptr, std::memory_order_release);
   self.library->shut_down();
@@ -111,14 +90,13 @@ Status Library::end() {
 }
 
 Status Library::prepare() {
-  const auto shards = wished_shards();
-  if (!shards) return shards.error();
+  if (const Status status = check_environment(); !status.ok()) return status;
   const char* provider = std::getenv("EXS_PROVIDER");
   provider_wish_ = provider == nullptr ? "auto" : provider;
   if (const auto choice = choice_of(provider_wish_); !choice) return choice.error();
   ReadSection::prepare();
   LockGuard guard(mutex_);
-  shards_max_ = *shards;
+  shards_max_ = wished_shards();
   next_shard_ = 0;
   totals_ = {};
   return Status();

@@ -1,9 +1,10 @@
 #include "src/provider/explanation.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include "src/base/environment.h"
 
 namespace exs {
 namespace {
@@ -43,10 +44,7 @@ std::string line_of(const Finding& finding) {
 }  // namespace
 
 bool is_explaining() noexcept {
-  static const bool wanted = [] {
-    const char* wish = std::getenv("EXS_EXPLAIN");
-    return wish != nullptr && std::strcmp(wish, "1") == 0;
-  }();
+  static const bool wanted = switch_from_environment("EXS_EXPLAIN", false);
   return wanted;
 }
 

@@ -42,7 +42,7 @@ class Explanation {
   std::vector<Finding> findings_;
 };
 
-// EXS_EXPLAIN=1 was in the environment when this was first called. Thread: any.
+// EXS_EXPLAIN=1, or yes and the like, was in the environment when this was first called. Thread: any.
 bool is_explaining() noexcept;
 // A block of lines on standard error, if that is so.
 // `connection` names it ("socket 7 to 127.0.0.1:4711"); `error`: the errno it failed with, 0: it is up.

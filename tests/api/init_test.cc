@@ -198,6 +198,42 @@ BOOST_AUTO_TEST_CASE(a_bad_environment_is_told_by_init) {
   BOOST_TEST(exs_fini() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(each_variable_is_taken_or_refused_with_the_words_it_knows) {
+  struct Wish {
+    const char* name;
+    const char* value;
+    const char* known;  // nullptr: it is taken
+  };
+  const Wish wishes[] = {
+      {"EXS_EXPLAIN", "yes", nullptr},
+      {"EXS_EXPLAIN", "", nullptr},
+      {"EXS_EXPLAIN", "2", "1, yes, on or true, or 0, no, off or false"},
+      {"EXS_IWARP_CRC", "off", nullptr},
+      {"EXS_IWARP_CRC", "maybe", "1, yes, on or true, or 0, no, off or false"},
+      {"EXS_SHM_PROCESS_VM", "never", "1, yes, on or true, or 0, no, off or false"},
+      {"EXS_SHM_USERS", "same,1000", nullptr},
+      {"EXS_SHM_USERS", "root", "a list with commas of same, any and user ids"},
+      {"EXS_IWARP_BACKEND", "epoll", nullptr},
+      {"EXS_IWARP_BACKEND", "select", "io_uring or epoll"},
+      {"EXS_LOG", "info", nullptr},
+      {"EXS_LOG", "loud", "off, error, warn, info or debug"},
+      {"EXS_SHARDS", "many", "a number from 1 to 64"},
+  };
+  for (const Wish& wish : wishes) {
+    const Environment setting(wish.name, wish.value);
+    const std::string said = std::string(wish.name) + "=" + wish.value;
+    BOOST_TEST_CONTEXT(said) {
+      if (wish.known == nullptr) {
+        BOOST_TEST(exs_init(EXS_VERSION) == 0);
+        BOOST_TEST(exs_fini() == 0);
+      } else {
+        BOOST_TEST(outcome(exs_init(EXS_VERSION)) == "EINVAL");
+        BOOST_TEST(exs_errtext() == "exs_init: " + said + ": give " + wish.known + ", or leave it unset");
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

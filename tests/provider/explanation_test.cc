@@ -75,6 +75,11 @@ BOOST_AUTO_TEST_CASE(failure_is_named) {
   BOOST_TEST(text.find("failed: Operation not supported\n") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(every_word_for_yes_asks) {
+  for (const char* yes : {"yes", "on", "true"}) BOOST_TEST(!told(yes, limited_shm(), 0).empty());
+  for (const char* no : {"no", "off", "false", ""}) BOOST_TEST(told(no, limited_shm(), 0).empty());
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_said_unasked) {
   BOOST_TEST(told(nullptr, limited_shm(), 0).empty());
   BOOST_TEST(told("0", limited_shm(), 0).empty());

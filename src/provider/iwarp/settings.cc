@@ -1,10 +1,10 @@
 #include "src/provider/iwarp/settings.h"
 
 #include <cstdlib>
-#include <string_view>
+
+#include "src/base/environment.h"
 
 namespace exs::iwarp {
-namespace {
 
 BackendChoice backend_named(std::string_view name) {
   if (name.empty()) return BackendChoice::kAutomatic;
@@ -13,12 +13,9 @@ BackendChoice backend_named(std::string_view name) {
   return BackendChoice::kUnknown;
 }
 
-}  // namespace
-
 Settings settings_from_environment() {
   Settings settings;
-  const char* crc = std::getenv("EXS_IWARP_CRC");
-  settings.want_crc = crc != nullptr && std::string_view(crc) == "1";
+  settings.want_crc = switch_from_environment("EXS_IWARP_CRC", false);
   const char* backend = std::getenv("EXS_IWARP_BACKEND");
   settings.backend = backend_named(backend != nullptr ? backend : "");
   return settings;

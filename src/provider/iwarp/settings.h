@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "src/provider/iwarp/fpdu.h"
 #include "src/provider/provider.h"
@@ -20,6 +21,7 @@ struct Settings {
   bool nudge = true;                        // foreign responders that stay silent
 };
 
+BackendChoice backend_named(std::string_view name);  // as EXS_IWARP_BACKEND has it; empty: automatic
 Settings settings_from_environment();
 std::unique_ptr<Provider> make_iwarp_provider(const Settings& settings);
 

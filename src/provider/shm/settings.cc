@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "src/base/log.h"
+#include "src/base/environment.h"
 
 namespace exs::shm {
 
@@ -37,16 +37,9 @@ std::optional<AllowedUsers> AllowedUsers::parse(std::string_view text) {
 
 Settings settings_from_environment() {
   Settings settings;
-  if (const char* users = std::getenv("EXS_SHM_USERS"); users != nullptr && *users != '\0') {
-    if (const auto parsed = AllowedUsers::parse(users)) {
-      settings.users = *parsed;
-    } else {
-      log(LogLevel::kError,
-          "EXS_SHM_USERS={} is no list of \"same\", \"any\" and user ids; it counts as \"same\"", users);
-    }
-  }
-  const char* process_vm = std::getenv("EXS_SHM_PROCESS_VM");
-  settings.process_vm = process_vm == nullptr || std::string_view(process_vm) != "0";
+  if (const char* const users = std::getenv("EXS_SHM_USERS"))
+    settings.users = AllowedUsers::parse(users).value_or(AllowedUsers());
+  settings.process_vm = switch_from_environment("EXS_SHM_PROCESS_VM", true);
   return settings;
 }
 

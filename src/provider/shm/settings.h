@@ -10,7 +10,7 @@
 namespace exs::shm {
 
 // Whom this process shares memory with. EXS_SHM_USERS is a list with commas: "same" (this process's effective
-// user; also when nothing is set, or nonsense), "any", or user ids.
+// user; also when nothing is set), "any", or user ids.
 // Thread: immutable value.
 struct AllowedUsers {
   bool same = true;
