@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "event/session/failure_text.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
@@ -234,12 +235,23 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(PortListener& liste
       return request;
     }
     if (agreed.error() != Status(EPROTO)) {  // malformed: logged where it was read
-      log(LogLevel::kWarn, "socket {}: refused a peer whose hello does not fit: errno {}",
-          descriptor_->number(), agreed.error().error());
+      tell_refused(name_of_peer(request->descriptor()), agreed.error());
     }
     request->reject(proto::make_rejection(agreed.error().error()).view());
   }
   return nullptr;
+}
+
+void Acceptor::tell_refused(const std::string& peer, Status why) const {
+  const proto::SocketKind kind = options_.session.wishes.kind;
+  if (why == Status(EPROTOTYPE)) {
+    log(LogLevel::kWarn, "socket {} refused {}: that is a {} socket, and this one listens for {}: EPROTOTYPE",
+        descriptor_->number(), peer, name_of_other(kind), name_of(kind));
+  } else {
+    log(LogLevel::kWarn,
+        "socket {} refused {}: it speaks no version of the protocol that this release has: {}",
+        descriptor_->number(), peer, std::strerror(why.error()));
+  }
 }
 
 void Acceptor::finish(const Accept& accept, int error, int new_socket) {

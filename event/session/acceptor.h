@@ -79,6 +79,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   // Whether an accept that is posted now would complete at once.
   virtual bool has_request() { return hold_request(); }
 
+  void tell_refused(const std::string& peer, Status why) const;
   Status listen();
   Status listen_once() { return listeners_.empty() ? listen() : Status(); }
   Status listen_on_network();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "event/engine/shard.h"
 #include "event/session/route.h"
@@ -59,6 +60,8 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   virtual void complete(const Completion& completion) = 0;
   // Closes the link, if there is one: the session ends.
   void stop();
+  // The EXS_SO_ERROR_TEXT of a session that ends.
+  [[nodiscard]] virtual std::string what_failed(Status why) = 0;
   // Logs why the session has ended, if EXS_EXPLAIN asks for it.
   virtual void explain(Status /*why*/) {}
 

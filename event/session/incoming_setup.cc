@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "event/session/failure_text.h"
+
 namespace exs {
 
 IncomingSetup::IncomingSetup(const Context& context, AcceptableRequest acceptable, Accepted done)
@@ -17,6 +19,10 @@ void IncomingSetup::start(const Reason& why_no_device) {
 
 void IncomingSetup::complete(const Completion& completion) {
   if (completion.kind == CompletionKind::kUpgradeReady) upgrade_ready(completion.status);
+}
+
+std::string IncomingSetup::what_failed(Status why) {
+  return text_of_end(name_of_peer(socket()), why);
 }
 
 void IncomingSetup::take_request(std::optional<Role> way) {

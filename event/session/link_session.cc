@@ -2,6 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <new>
+
+#include "event/session/failure_text.h"
 #include "event/session/outgoing_setup.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
@@ -54,6 +57,7 @@ ConnectionSetup::Context LinkSession::setup_context() {
 void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target) {
   shard()->assert_held();
   connect_target_ = std::move(target);
+  peer_ = compact(peer);
   set_state(State::kConnecting);
   const auto setup = std::make_shared<OutgoingSetup>(setup_context(), peer, peer_bytes);
   setup_ = setup;
@@ -84,6 +88,7 @@ Status LinkSession::accepted(Carrier carrier) {
   const std::size_t small_bytes = carrier.agreement.small_bytes;
   const Status status = start_connection(proto::Role::kResponder, std::move(carrier));
   if (!status.ok()) return status;
+  learn_peer();
   set_small_bytes(small_bytes);
   set_state(State::kConnected);
   arm(shard()->clock().deadline_after(options_.connect_limit_ns));  // until the peer's first message
@@ -104,6 +109,17 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   const Status status = connection_->start();
   if (!status.ok()) end(status);
   return status;
+}
+
+// While the kernel knows it: of a connection that broke it does not.
+void LinkSession::learn_peer() {
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  if (ends_) {
+    peer_ = compact(ends_->peers);
+  } else if (kernel::getpeername(descriptor()->number(), as_sockaddr(peer), &length) == 0) {
+    peer_ = compact(peer);
+  }
 }
 
 void LinkSession::end_connect(Status why) {
@@ -218,9 +234,8 @@ void LinkSession::set_keepalive(std::uint64_t period_ns) {
 
 void LinkSession::peer_is_silent(KeepAlive::Silence silence) {
   if (silence == KeepAlive::Silence::kOnePeriod) return connection_->probe();
-  log(LogLevel::kWarn, "socket {}: the peer has been silent for two keep-alive periods: ETIMEDOUT",
-      descriptor()->number());
-  abort(Status(ETIMEDOUT));
+  abort(fault(LogLevel::kWarn, ETIMEDOUT, "socket {}: the peer {} has been silent for two keep-alive periods",
+              descriptor()->number(), peer_name()));
 }
 
 void LinkSession::flush() {
@@ -263,9 +278,14 @@ void LinkSession::abort(Status why) {
 
 void LinkSession::limit_is_over() {
   close_overdue_ = state() == State::kClosing;
-  log(LogLevel::kWarn, "socket {}: {} took longer than its limit", descriptor()->number(),
-      close_overdue_ ? "close" : "connection set-up");
-  abort(Status(close_overdue_ ? ECANCELED : ETIMEDOUT));
+  if (close_overdue_) {
+    log(LogLevel::kWarn, "socket {}: the close of the connection with {} took longer than EXS_SO_LINGER_MS",
+        descriptor()->number(), peer_name());
+    return abort(Status(ECANCELED));
+  }
+  abort(fault(LogLevel::kWarn, ETIMEDOUT,
+              "socket {}: {} agreed on a connection, and its first message did not come in time",
+              descriptor()->number(), peer_name()));
 }
 
 // ---------------------------------------------------------------- proto::OutcomeSink
@@ -294,8 +314,16 @@ void LinkSession::give_up_link() {
   shard()->detach(token_);
 }
 
+// Without memory for the words there are none.
+void LinkSession::keep_why(Status why) noexcept try {
+  if (why.ok() || why == Status(ECANCELED)) return;
+  keep_error_text(setup_ ? setup_->what_failed(why) : text_of_end(peer_name(), why));
+} catch (const std::bad_alloc&) {
+}
+
 void LinkSession::end(Status why) {
   if (state() != State::kEnded) {
+    keep_why(why);
     set_state(State::kEnded);
     forbid_sending();
     limit_.drop();

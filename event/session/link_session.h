@@ -85,6 +85,9 @@ class LinkSession final : public Session,
 
   [[nodiscard]] ConnectionSetup::Context setup_context();
   Status start_connection(proto::Role role, Carrier carrier);
+  [[nodiscard]] std::string peer_name() const override { return text_of(whole(peer_)); }
+  void learn_peer();
+  void keep_why(Status why) noexcept;
   void give_up_link();
   void end_connect(Status why);
   void arm(std::uint64_t deadline_ns) { limit_.set(*shard(), deadline_ns, shared_from_this()); }
@@ -101,6 +104,7 @@ class LinkSession final : public Session,
   std::atomic<const Provider*> provider_{nullptr};  // of the link, once that is established
   // Null: the descriptor knows them. Written before the state is kConnected.
   std::unique_ptr<AddressPair> ends_;
+  InternetAddress peer_;
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   // Limits the wait for the peer's first message, then the close.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "event/session/failure_text.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/tcp_peer.h"
 #include "src/proto/connection.h"
 #include "src/wire/paths.h"
 
@@ -72,10 +74,10 @@ void OutgoingSetup::try_next_way() {
     }
   }
   if (outcome_ == Status(EOPNOTSUPP)) {
-    log(LogLevel::kWarn,
-        "socket {}: no provider that EXS_SO_PROVIDER or EXS_PROVIDER allows reaches the peer: EOPNOTSUPP; "
+    log(LogLevel::kInfo,
+        "socket {}: no provider that EXS_SO_PROVIDER or EXS_PROVIDER allows reaches {}: EOPNOTSUPP; "
         "EXS_EXPLAIN=1 tells why",
-        socket());
+        socket(), text_of(peer_));
   }
   client().setup_failed(outcome_);
 }
@@ -139,10 +141,12 @@ Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& lim
 
 // Tries another way if nobody listens on this one, or if the peer has no provider for it.
 void OutgoingSetup::link_failed(Status why) {
+  stage_ = link_->connect_stage();
   const Reason found = link_->why_not();
   const auto said = link_->private_data();
   const bool rejected = by_device() ? found.code == ReasonCode::kNone && proto::is_rejection(said)
                                     : why == Status(ECONNREFUSED) && !said.empty();
+  rejected_ = rejected;
   if (rejected) {
     why = proto::rejection_reason(said);
     route().learn_refusal(said);
@@ -184,7 +188,10 @@ void OutgoingSetup::leave_link() {
 
 void OutgoingSetup::time_is_up(std::uint64_t now_ns) {
   if (device_is_slow(now_ns)) return give_up_device();
-  log(LogLevel::kWarn, "socket {}: connection set-up took longer than its limit", socket());
+  if (link_) stage_ = link_->connect_stage();
+  if (stage_ == ConnectStage::kAsked) accepted_ = peer_has_accepted(socket());
+  log(LogLevel::kInfo, "socket {}: the connect to {} took longer than EXS_SO_CONNECT_TIMEOUT_MS", socket(),
+      text_of(peer_));
   client().setup_failed(Status(ETIMEDOUT));
 }
 
@@ -196,6 +203,18 @@ void OutgoingSetup::give_up_device() {
   route().device_failed(Reason::make(ReasonCode::kTimedOut, "no answer in half of the time for the connect"),
                         false);
   leave_way(Status(ETIMEDOUT));
+}
+
+std::string OutgoingSetup::what_failed(Status why) {
+  if (why == Status(EOPNOTSUPP)) route().failed();
+  return text_of({.peer = text_of(peer_),
+                  .why = why,
+                  .stage = stage_,
+                  .rejected = rejected_,
+                  .accepted = accepted_,
+                  .limit_ms = options().connect_limit_ns / kNsPerMs,
+                  .kind = options().wishes.kind},
+                 route().explanation());
 }
 
 void OutgoingSetup::explain(Status why) {

@@ -14,6 +14,7 @@ class OutgoingSetup final : public ConnectionSetup {
   void start();
   void complete(const Completion& completion) override;
   void explain(Status why) override;
+  [[nodiscard]] std::string what_failed(Status why) override;
 
  private:
   [[nodiscard]] const char* direction() const noexcept override { return "to"; }
@@ -41,6 +42,9 @@ class OutgoingSetup final : public ConnectionSetup {
   Deadline due_{[this](std::uint64_t now_ns) { time_is_up(now_ns); }};
   Role way_ = Role::kNetwork;  // the one being tried
   bool network_tried_ = false;
+  ConnectStage stage_ = ConnectStage::kReaching;  // of the last way
+  bool rejected_ = false;
+  std::optional<bool> accepted_;  // by a program of this host, when it was too late
   // The error if no way is left: that of the network, if it was tried, because it reaches every peer.
   Status outcome_{EOPNOTSUPP};
 };

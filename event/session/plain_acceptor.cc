@@ -77,6 +77,7 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
     const auto readiness = shard()->readiness();
     const Result<int> accepted =
         readiness ? (*readiness)->accept(descriptor()->number()) : failure(readiness.error());
+    is_short_ = !accepted && is_shortage(accepted.error().error()) && is_short_;
     if (accepted) return std::make_unique<PlainRequest>(UniqueFd(*accepted));
     const int error = accepted.error().error();
     if (is_peers_error(error)) continue;
@@ -135,8 +136,10 @@ void PlainAcceptor::unwatch() {
 }
 
 void PlainAcceptor::starve(int error) {
-  log(LogLevel::kWarn, "socket {}: accept4 failed: {}; trying again in 100 ms (raise ulimit -n?)",
-      descriptor()->number(), std::strerror(error));
+  if (!std::exchange(is_short_, true)) {
+    log(LogLevel::kWarn, "socket {}: accept4 failed: {}; trying again every 100 ms (raise ulimit -n?)",
+        descriptor()->number(), std::strerror(error));
+  }
   starved_.set(*shard(), shard()->clock().now_ns() + kAcceptRetryNs, shared_from_this());
 }
 

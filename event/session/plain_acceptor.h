@@ -36,7 +36,8 @@ class PlainAcceptor final : public Acceptor {
   // Thread: shard
   ClosedSocketCheck closed_check_;
   bool watched_ = false;
-  Deadline starved_;  // set while descriptors or memory are short: the time of the next accept
+  bool is_short_ = false;  // of descriptors or memory, at the last accept
+  Deadline starved_;       // set while descriptors or memory are short: the time of the next accept
 };
 
 }  // namespace exs

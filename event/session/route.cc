@@ -136,16 +136,15 @@ Result<Role> Route::learn(Role way, std::span<const std::byte> private_data) {
   const bool offered =
       way == Role::kNetwork ? chosen == Role::kNetwork || (chosen == Role::kSameHost && upgrade_) : silent;
   if (!offered) {
-    log(LogLevel::kWarn, "the peer took provider {}, which was not offered: EPROTO", reply->chosen);
-    return failure(EPROTO);
+    return failure(
+        fault(LogLevel::kWarn, EPROTO, "the peer took provider {}, which was not offered", reply->chosen));
   }
   if (!silent) learn_refusal(private_data);
   if (silent && way == Role::kNetwork && upgrade_)
     refuse(Role::kSameHost, Reason::make(ReasonCode::kPeerLacks, ""), true);
   if (allows(*chosen)) return *chosen;
-  log(LogLevel::kWarn, "the peer can only do {}, which is not allowed here: EOPNOTSUPP",
-      providers_.player(*chosen)->name());
-  return failure(EOPNOTSUPP);
+  return failure(fault(LogLevel::kWarn, EOPNOTSUPP, "the peer can only do {}, which is not allowed here",
+                       providers_.player(*chosen)->name()));
 }
 
 void Route::learn_refusal(std::span<const std::byte> private_data) {

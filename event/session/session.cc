@@ -60,6 +60,16 @@ std::uint32_t Session::cancel(const proto::Selection& selection) {
   return matched;
 }
 
+std::string Session::error_text() {
+  std::string text;
+  shard_->inspect([&] { text = error_text_; });
+  return text;
+}
+
+std::string Session::peer_name() const {
+  return name_of_peer(descriptor_->number());
+}
+
 void Session::note_stall(bool stalled) {
   if (stalled == stall_time_.is_stalled()) return;
   const std::uint64_t now_ns = shard_->clock().now_ns();
@@ -110,8 +120,8 @@ void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wis
   if (!wish.is_set()) return;
   auto limit = TimeLimit::create(wish, direction, descriptor());
   if (!limit) {
-    log(LogLevel::kWarn, "socket {}: no slot for the notices of its time limit: give the queue more",
-        descriptor()->number());
+    log(LogLevel::kWarn, "socket {} from {}: no slot for the notices of its time limit: give the queue more",
+        descriptor()->number(), peer_name());
     limit = std::make_shared<TimeLimit>(wish);
   }
   set_time_limit(direction, std::move(limit));
@@ -133,9 +143,10 @@ bool Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns
     after_step();
     return cancelled.asked > 0;
   }
-  log(LogLevel::kWarn, "socket {}: {} took longer than its limit and the peer has begun with it: ETIMEDOUT",
-      descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive");
-  abort(Status(ETIMEDOUT));
+  abort(fault(LogLevel::kWarn, ETIMEDOUT,
+              "socket {}: {} with {} took longer than its limit, and the peer has begun with it",
+              descriptor_->number(), direction == proto::Direction::kSend ? "a send" : "a receive",
+              peer_name()));
   return false;
 }
 

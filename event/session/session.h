@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "event/engine/shard.h"
@@ -69,6 +70,8 @@ class Session : public TransferClient {
   [[nodiscard]] virtual const AddressPair* ends() const noexcept { return nullptr; }
   // Why the carrier is what it is. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }
+  // Why the connection, or its set-up, failed; empty: it has not. Takes the drive lock.
+  [[nodiscard]] std::string error_text();
   [[nodiscard]] SnapshotCounters& snapshot_counters() { return snapshot_counters_; }
   [[nodiscard]] const SnapshotCounters& snapshot_counters() const { return snapshot_counters_; }
 
@@ -139,6 +142,13 @@ class Session : public TransferClient {
   // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
+  // For error_text().
+  void keep_error_text(std::string text) {
+    shard_->assert_held();
+    error_text_ = std::move(text);
+  }
+  // "127.0.0.1:7471"
+  [[nodiscard]] virtual std::string peer_name() const;
   // Push EXS_EVT_SHUTDOWN or EXS_EVT_CLOSE to all targets that were added. The close comes last: it says that
   // every other event is in its queue.
   void add_shutdown(ControlTarget target);
@@ -188,6 +198,7 @@ class Session : public TransferClient {
   std::vector<ControlTarget> close_targets_;
   std::function<void(Session&)> on_closed_;
   StallTime stall_time_;
+  std::string error_text_;
 };
 
 }  // namespace exs

@@ -564,7 +564,9 @@ enum { /* options of level SOL_EXS, each an int unless another type is named; ac
        EXS_SO_NODELAY = 0x4544, /* 1: small sends of a stream are not combined */
        /* get only; exs_reason_t[]: why the provider was chosen; entries that do not fit are left out,
         * `*length` becomes the bytes of all entries */
-       EXS_SO_REASON = 0x4545
+       EXS_SO_REASON = 0x4545,
+       /* get only; char[], cut to the room: why the connection, or its set-up, failed; empty: it has not */
+       EXS_SO_ERROR_TEXT = 0x4546
 };
 #define EXS_TIMEOUT_ONCE 0x1   /* report a late operation once, not every period */
 #define EXS_TIMEOUT_CANCEL 0x2 /* also cancel late operations, with ETIMEDOUT */

@@ -40,6 +40,13 @@ bool is_lost(const Socket& socket) {
   return true;
 }
 
+Status closed_by_others(int number) {
+  return refuse(
+      EBADF,
+      "{} was closed by close(2), and what it means now stays open: end sockets of exs by exs_close alone",
+      number);
+}
+
 // Closes a socket that the caller has removed from the table. Pushes EXS_EVT_CLOSE when it is done.
 void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, ControlTarget target) {
   if (is_lost(socket)) linger_ns = 0;
@@ -126,7 +133,7 @@ int exs_close(int number) {
     const auto socket = remove_socket(library, number);
     if (!socket) return failure(no_such_socket(number));
     const auto shard = shard_of(*socket);
-    if (!shard) return is_lost(*socket) ? failure(EBADF) : Result<int>(0);
+    if (!shard) return is_lost(*socket) ? failure(closed_by_others(number)) : Result<int>(0);
     const auto queue = std::make_shared<EventQueue>(1, shard);
     const std::uint64_t linger_ns = linger_ns_of(*socket);
     start_close(library, *socket, linger_ns, place_on(queue));
@@ -136,6 +143,7 @@ int exs_close(int number) {
                             "the peer did not take all that was sent within {} ms (EXS_SO_LINGER_MS); the "
                             "socket is closed, the rest is lost",
                             linger_ns / kNsPerMs));
+    if (error == EBADF) return failure(closed_by_others(number));
     if (error != 0) return failure(error);
     return 0;
   });

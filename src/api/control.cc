@@ -5,6 +5,7 @@
 #include "src/api/adopt.h"
 #include "src/api/refusals.h"
 #include "src/base/log.h"
+#include "src/base/refusal.h"
 
 namespace exs {
 namespace {
@@ -56,6 +57,12 @@ std::uint32_t cancel_on(Socket& socket, const proto::Selection& selection) {
   if (session) session->shard()->carry_out([&] { matched = session->cancel(selection); });
   if (acceptor) acceptor->shard()->carry_out([&] { matched = acceptor->cancel(selection); });
   return matched;
+}
+
+Status told_by(Socket& socket, int error) {
+  Session* const session = error == 0 || error == EINTR ? nullptr : socket.session();
+  const std::string text = session == nullptr ? std::string() : session->error_text();
+  return text.empty() ? Status(error) : refuse_in_words(error, text);
 }
 
 Result<PrivateQueue> PrivateQueue::create(Library& library) {

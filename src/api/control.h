@@ -18,6 +18,9 @@ std::shared_ptr<Acceptor> acceptor_of(Library& library, Socket& socket, const st
 // drive lock.
 std::uint32_t cancel_on(Socket& socket, const proto::Selection& selection);
 
+// The error of an event that a call has waited for, with the words that the connection has for it. 0: ok.
+Status told_by(Socket& socket, int error);
+
 // The queue of a synchronous call, for one event.
 class PrivateQueue {
  public:

@@ -37,7 +37,8 @@ constexpr General kGeneral[] = {
     {EAFNOSUPPORT, "the family of the address must be that of the socket, AF_INET or AF_INET6"},
     {EAGAIN, "the process may have no more threads: raise ulimit -u"},
     {ECANCELED, "exs_cancel or the end of the socket has ended the operation"},
-    {ECONNRESET, "the peer ended without closing the connection"},
+    {ECONNRESET,
+     "the peer ended without closing the connection; see whether its process was killed, or crashed"},
     {EINTR, "a signal was caught: call again"},
     {EISCONN, "the socket is connected, connects or listens: make another, and set options before"},
     {EMFILE, "the process has no free descriptor: raise ulimit -n, or close some"},
@@ -45,6 +46,8 @@ constexpr General kGeneral[] = {
     {ENOMEM, "out of memory, or a limit of the process (ulimit -a) or its cgroup is reached"},
     {ENOTCONN, "the socket is not connected: wait for EXS_EVT_CONNECT or EXS_EVT_ACCEPT first"},
     {EPIPE, "the sending direction has ended: exs_shutdown was called, or the peer takes no more"},
+    {EINPROGRESS, "each try met an update of the owner: give it more time, or have the owner use slots"},
+    {ENOMSG, "the peer has no persistent send posted: it must be posted before the window is read"},
     {ETIMEDOUT, "its time limit is over"},
 };
 

@@ -162,6 +162,14 @@ Status get_reasons(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) 
   return put_reasons(session == nullptr ? Explanation() : session->explanation(), room.value, room.length);
 }
 
+// Cut to the room.
+Status get_error_text(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
+  if (*room.length == 0) return wrong_size(0, 1);
+  Session* const session = socket.session();
+  const std::string text = session == nullptr ? std::string() : session->error_text();
+  return room.put_text(std::string_view(text).substr(0, *room.length - 1));
+}
+
 int connect_timeout_ms(Socket& socket) EXS_REQUIRES(socket.mutex) {
   if (socket.options().connect_timeout_ms > 0) return socket.options().connect_timeout_ms;
   return socket.backlog() > 0 ? SocketOptions::kListenDefaultMs : SocketOptions::kConnectDefaultMs;
@@ -195,6 +203,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
     case EXS_SO_NODELAY: return room.put(options.nodelay);
     case EXS_SO_PROVIDER: return get_provider(socket, room);
     case EXS_SO_REASON: return get_reasons(socket, room);
+    case EXS_SO_ERROR_TEXT: return get_error_text(socket, room);
     default: return no_such_option(option);
   }
 }

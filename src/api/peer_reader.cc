@@ -7,7 +7,7 @@ using proto::Direction;
 Result<PeerReader> PeerReader::on(Library& library, int socket, std::int64_t timeout_ns) {
   auto waited = WaitedTransfers::on(library, socket);
   if (!waited) return failure(waited.error());
-  if (!waited->target().session->allows_persistent()) return failure(EOPNOTSUPP);
+  if (!waited->target().session->allows_persistent()) return failure(no_windows());
   const std::uint64_t deadline_ns =
       timeout_ns < 0 ? kNoDeadline : Clock().deadline_after(static_cast<std::uint64_t>(timeout_ns));
   return PeerReader(library, std::move(*waited), deadline_ns);

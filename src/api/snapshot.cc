@@ -64,7 +64,9 @@ class SnapshotReader {
     if (const Status status = reader_.read_words(words_, slots_offset_); !status.ok()) return status;
     constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max() / (EXS_SLOTS_MAX + 1);
     const bool fits = slot_count() >= 2 && slot_count() <= EXS_SLOTS_MAX && slot_bytes() <= kBytesMax;
-    return fits ? Status() : Status(EINVAL);
+    if (fits) return Status();
+    return refuse(EINVAL, "there are no slots at offset {} of the peer's memory: exs_slots_init makes them",
+                  slots_offset_);
   }
 
   PeerReader& reader_;
@@ -86,7 +88,10 @@ ssize_t exs_recv_snapshot(int socket, void* buffer, size_t length, exs_mhandle_t
   return api_call<ssize_t>(-1, [&](Library& library) -> Result<ssize_t> {
     auto reader = PeerReader::on(library, socket, timeout_ns);
     if (!reader) return failure(reader.error());
-    if (slots_offset % alignof(exs_slots_t) != 0 || length == 0) return failure(EINVAL);
+    if (slots_offset % alignof(exs_slots_t) != 0 || length == 0)
+      return failure(
+          refuse(EINVAL, "the length is {} and the offset of the slots {}: at least 1, and a multiple of {}",
+                 length, slots_offset, alignof(exs_slots_t)));
     SnapshotReader slots(*reader, slots_offset, snapshot == nullptr ? 0 : snapshot->span);
     const Piece into{static_cast<std::byte*>(buffer), length, region};
     if (const Status status = slots.snapshot(into, offset); !status.ok()) return failure(status);

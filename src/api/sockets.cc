@@ -117,7 +117,8 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
   }
   if (*length > INT_MAX) return failure(refuse(EINVAL, "{} is not the length of an address", *length));
   if (end == End::kPeers && session->state() == Session::State::kEnded)
-    return failure(refuse(ENOTCONN, "the connection has ended"));
+    return failure(
+        refuse(ENOTCONN, "the connection has ended; if it broke, EXS_SO_ERROR_TEXT of the socket tells why"));
   const sockaddr_storage& known = end == End::kOurs ? ends->ours : ends->peers;
   const socklen_t whole = address_bytes(*as_sockaddr(known));
   std::memcpy(address, &known, std::min(*length, whole));
@@ -213,7 +214,7 @@ int exs_connect_sync(int number, const struct sockaddr* address, socklen_t lengt
     ControlTarget target = queue->target();
     const Status status = connect_socket(*socket, address, length, [&] { return target; });
     if (!status.ok()) return failure(status);
-    return api_result(Status(outcome_of(*socket, *queue, target).exs_evt_errno));
+    return api_result(told_by(*socket, outcome_of(*socket, *queue, target).exs_evt_errno));
   });
 }
 

@@ -55,7 +55,8 @@ Status told(const TransferTarget& target, Direction direction, Status admitted) 
       return refuse(EPIPE, "nothing more can be sent: the sending direction, or the connection, has ended");
     default:
       if (target.session->state() == Session::State::kConnecting) return not_connected();
-      return refuse(admitted.error(), "the connection has ended");
+      return refuse(admitted.error(),
+                    "the connection has ended; if it broke, EXS_SO_ERROR_TEXT of the socket tells why");
   }
 }
 

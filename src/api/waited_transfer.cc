@@ -35,7 +35,8 @@ Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std
   }
   const std::size_t moved = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
   if (event.exs_evt_errno == 0 || (reason != 0 && moved > 0)) return moved;
-  return failure(reason != 0 && event.exs_evt_errno == ECANCELED ? reason : event.exs_evt_errno);
+  if (reason != 0 && event.exs_evt_errno == ECANCELED) return failure(reason);
+  return failure(told_by(*target_.held_socket, event.exs_evt_errno));
 }
 
 }  // namespace exs

@@ -30,7 +30,7 @@ void log(LogLevel level, fmt::format_string<Arguments...> format, const Argument
   write_line(level, format, fmt::make_format_args(arguments...));
 }
 // `return fault(LogLevel::kWarn, EPROTO, "...", ...);` Logs an error that ends a call or a connection, and keeps the line
-// for exs_errtext().
+// for exs_errtext(), or the EXS_SO_ERROR_TEXT of a connection that ends with the returned status.
 template <typename... Arguments>
 Status fault(LogLevel level, int error, fmt::format_string<Arguments...> format,
              const Arguments&... arguments) noexcept {

@@ -52,4 +52,12 @@ std::string text_of(const sockaddr_storage& address) {
   return (is_v6 ? "[" : "") + std::string(host) + (is_v6 ? "]:" : ":") + port;
 }
 
+std::string name_of_peer(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  const bool is_known = kernel::getpeername(descriptor, as_sockaddr(address), &length) == 0;
+  const std::string name = is_known ? text_of(address) : "";
+  return name.empty() ? "unknown peer" : name;
+}
+
 }  // namespace exs

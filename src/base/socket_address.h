@@ -45,6 +45,21 @@ inline sockaddr_storage copy_of(const sockaddr& address) noexcept {
   return copy;
 }
 
+// One of either family, in no more room than it needs.
+struct InternetAddress {
+  sockaddr_in6 longest{};
+};
+inline InternetAddress compact(const sockaddr_storage& address) noexcept {
+  InternetAddress kept;
+  std::memcpy(&kept.longest, &address, sizeof kept.longest);
+  return kept;
+}
+inline sockaddr_storage whole(const InternetAddress& kept) noexcept {
+  sockaddr_storage address{};
+  std::memcpy(&address, &kept.longest, sizeof kept.longest);
+  return address;
+}
+
 // In network byte order, at the same place in both families.
 inline in_port_t& port_of(sockaddr_storage& address) noexcept {
   return reinterpret_cast<sockaddr_in&>(address).sin_port;
@@ -78,5 +93,7 @@ inline bool is_loopback(const sockaddr& address) noexcept {
 
 // "10.0.0.2:9000" or "[::1]:9000"; "" for other families.
 [[nodiscard]] std::string text_of(const sockaddr_storage& address);
+// The same of the peer of a connected descriptor; "unknown peer" when the kernel does not know either.
+[[nodiscard]] std::string name_of_peer(int descriptor);
 
 }  // namespace exs

@@ -88,28 +88,27 @@ Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t 
 Result<Adverts::Acknowledged> Adverts::on_ack(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (outstanding_.empty()) {
-    log(LogLevel::kWarn, "protocol error: ACK of {}, no advert is outstanding", sequence);
-    return failure(EPROTO);
+    return failure(
+        fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {}, no advert is outstanding", sequence));
   }
   const Outstanding& oldest = outstanding_.front();
   if (sequence != oldest.sequence) {
-    log(LogLevel::kWarn, "protocol error: ACK of {}, the oldest advert is {}", sequence, oldest.sequence);
-    return failure(EPROTO);
+    return failure(fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {}, the oldest advert is {}",
+                         sequence, oldest.sequence));
   }
   if (message.ack.bytes_taken > oldest.windows.length_bytes) {
-    log(LogLevel::kWarn, "protocol error: ACK of {} takes {} of {} bytes", sequence, message.ack.bytes_taken,
-        oldest.windows.length_bytes);
-    return failure(EPROTO);
+    return failure(fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} takes {} of {} bytes", sequence,
+                         message.ack.bytes_taken, oldest.windows.length_bytes));
   }
   const wire::AckStatus answer = message.ack.status;
   if (answer == wire::AckStatus::kBusy || (!oldest.at_offset && answer > wire::AckStatus::kRefused)) {
-    log(LogLevel::kWarn, "protocol error: ACK of {} with status {}", sequence, static_cast<unsigned>(answer));
-    return failure(EPROTO);
+    return failure(fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} with status {}", sequence,
+                         static_cast<unsigned>(answer)));
   }
   const Status status = close_windows(oldest.windows);
   if (status.error() == EBUSY) {
-    log(LogLevel::kWarn, "protocol error: ACK of {} while the peer still reads", sequence);
-    return failure(EPROTO);
+    return failure(
+        fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} while the peer still reads", sequence));
   }
   if (!status.ok()) return failure(status);
   if (oldest.recall == Recall::kDue) --recalls_due_;
@@ -148,8 +147,8 @@ Status Adverts::send_recall() {
 Result<std::optional<Adverts::Recalled>> Adverts::on_recall_ack(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (!recall_sent_ || sequence != recalled_sequence_) {
-    log(LogLevel::kWarn, "protocol error: RECALL_ACK of {}, which was not asked for", sequence);
-    return failure(EPROTO);
+    return failure(fault(LogLevel::kWarn, EPROTO, "protocol error: RECALL_ACK of {}, which was not asked for",
+                         sequence));
   }
   recall_sent_ = false;
   const bool is_back = (message.header.flags & wire::kRecalled) != 0;
@@ -160,13 +159,13 @@ Result<std::optional<Adverts::Recalled>> Adverts::on_recall_ack(const wire::Mess
     return std::optional<Recalled>();
   }
   if (place == outstanding_.count()) {
-    log(LogLevel::kWarn, "protocol error: RECALL_ACK gives back {} after its ACK", sequence);
-    return failure(EPROTO);
+    return failure(
+        fault(LogLevel::kWarn, EPROTO, "protocol error: RECALL_ACK gives back {} after its ACK", sequence));
   }
   const Status status = close_windows(outstanding_[place].windows);
   if (status.error() == EBUSY) {
-    log(LogLevel::kWarn, "protocol error: RECALL_ACK gives back {}, which the peer still reads", sequence);
-    return failure(EPROTO);
+    return failure(fault(LogLevel::kWarn, EPROTO,
+                         "protocol error: RECALL_ACK gives back {}, which the peer still reads", sequence));
   }
   if (!status.ok()) return failure(status);
   const Outstanding ended = outstanding_.take(place);

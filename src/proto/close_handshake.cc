@@ -42,9 +42,8 @@ Status CloseHandshake::check(const wire::Header& header, std::size_t held) const
     wrong = "CLOSE before its adverts and windows came back";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: {} (type {}, sequence {}, {} held)", wrong,
-      static_cast<unsigned>(header.type), header.sequence, held);
-  return Status(EPROTO);
+  return fault(LogLevel::kWarn, EPROTO, "protocol error: {} (type {}, sequence {}, {} held)", wrong,
+               static_cast<unsigned>(header.type), header.sequence, held);
 }
 
 void CloseHandshake::on_message(const wire::Header& header) {

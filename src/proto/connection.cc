@@ -132,15 +132,13 @@ Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
   if (!message) return message.error();
   const wire::Header& header = message->header;
   if ((header.type == MessageType::kReady) != (state_ == State::kAwaitingReady)) {
-    log(LogLevel::kWarn, "protocol error: {} (type {}, {} bytes)",
-        header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
-        static_cast<unsigned>(header.type), length_bytes);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: {} (type {}, {} bytes)",
+                 header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
+                 static_cast<unsigned>(header.type), length_bytes);
   }
   if (agreement_.kind == SocketKind::kStream && is_for_messages(header)) {
-    log(LogLevel::kWarn, "protocol error: type {} with flags {} on a stream",
-        static_cast<unsigned>(header.type), header.flags);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: type {} with flags {} on a stream",
+                 static_cast<unsigned>(header.type), header.flags);
   }
   const std::size_t held = receives_->adverts_held() + (sends_->window_held() ? 1 : 0);
   if (const Status status = close_handshake_.check(header, held); !status.ok()) return status;

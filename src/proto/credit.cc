@@ -7,8 +7,8 @@ namespace exs::proto {
 Status Credits::take_back(std::uint32_t returned) {
   const std::uint32_t spent = send_total_ - available_;
   if (returned > spent) {
-    log(LogLevel::kWarn, "protocol error: peer returned {} credits, {} were spent", returned, spent);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: peer returned {} credits, {} were spent", returned,
+                 spent);
   }
   available_ += returned;
   return {};
@@ -16,8 +16,8 @@ Status Credits::take_back(std::uint32_t returned) {
 
 Status Credits::data_arrived() {
   if (peer_available_ == 0) {
-    log(LogLevel::kWarn, "protocol error: data message without a credit, all {} are in use", receive_total_);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: data message without a credit, all {} are in use",
+                 receive_total_);
   }
   --peer_available_;
   return {};

@@ -9,8 +9,8 @@ using wire::MessageType;
 Status Probes::on_control(MessageType type) {
   const bool is_question = type == MessageType::kProbe;
   if (is_question ? answer_due_ : ours_ != Ours::kAsked) {
-    log(LogLevel::kWarn, "protocol error: {}", is_question ? "PROBE before the answer" : "PROBE_ACK unasked");
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: {}",
+                 is_question ? "PROBE before the answer" : "PROBE_ACK unasked");
   }
   if (is_question) {
     answer_due_ = true;

@@ -9,14 +9,14 @@ namespace exs::proto {
 Status check_recall(std::uint32_t sequence, std::uint32_t next) {
   constexpr std::uint32_t kHalf = 1U << 31;
   if (next - 1 - sequence < kHalf) return {};
-  log(LogLevel::kWarn, "protocol error: RECALL of {}, the last data message was {}", sequence, next - 1);
-  return Status(EPROTO);
+  return fault(LogLevel::kWarn, EPROTO, "protocol error: RECALL of {}, the last data message was {}",
+               sequence, next - 1);
 }
 
 Status RecallAnswer::make(std::uint32_t sequence, bool recalled) {
   if (due_) {
-    log(LogLevel::kWarn, "protocol error: RECALL of {} before the answer to that of {}", sequence, sequence_);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: RECALL of {} before the answer to that of {}",
+                 sequence, sequence_);
   }
   due_ = true;
   recalled_ = recalled;

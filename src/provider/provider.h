@@ -90,6 +90,13 @@ class OwnListening;
 class SingleIssuer;
 class UpgradableLink;
 
+// How far a connect has come, or had come when it failed.
+enum class ConnectStage : std::uint8_t {
+  kReaching,  // nobody has answered
+  kAsked,     // the peer's host has; what it was asked is on the way, or there
+  kReceived,  // the peer has what it was asked, and has not decided
+};
+
 // One reliable ordered connection.
 class Link {
  public:
@@ -122,6 +129,8 @@ class Link {
   // After a kDisconnected instead of a kEstablished: why this provider does not reach the peer. kNone: the
   // peer itself said no, or the provider is all there is.
   [[nodiscard]] virtual Reason why_not() const noexcept { return {}; }
+
+  [[nodiscard]] virtual ConnectStage connect_stage() const noexcept { return ConnectStage::kReaching; }
 
   // Null: nothing else can carry this connection.
   [[nodiscard]] virtual UpgradableLink* upgradable() noexcept { return nullptr; }

@@ -25,8 +25,7 @@ bool carries_sequence(MessageType type) {
 
 template <typename Value>
 tl::unexpected<Status> malformed(const char* what, Value value) {
-  log(LogLevel::kWarn, "malformed message: {} {}", what, value);
-  return failure(EPROTO);
+  return failure(fault(LogLevel::kWarn, EPROTO, "malformed message: {} {}", what, value));
 }
 
 bool has_magic(std::span<const std::byte> bytes) {

@@ -37,8 +37,8 @@ Result<std::span<const std::byte>> rest_of(std::span<const std::byte> private_da
                      from[1] == std::byte{0} && static_cast<std::size_t>(from[5]) <= longest &&
                      from.size() >= kFixedBytes + static_cast<std::size_t>(from[5]);
   if (whole) return from.subspan(kFixedBytes, static_cast<std::size_t>(from[5]));
-  log(LogLevel::kWarn, "malformed paths block of {} bytes, kind {}: EPROTO", from.size(), from[0]);
-  return failure(EPROTO);
+  return failure(
+      fault(LogLevel::kWarn, EPROTO, "malformed paths block of {} bytes, kind {}", from.size(), from[0]));
 }
 
 // Behind the rest; an older version sends none.

@@ -48,6 +48,8 @@ std::string words_of_refusal(const exs::cpp::Socket& socket, int error) {
     text += std::string("; ") + reason.provider + ": " + (reason.fact[0] != '\0' ? reason.fact : reason.name);
     if (reason.cure[0] != '\0') text += std::string(" (cure: ") + reason.cure + ")";
   }
+  // No provider is to blame: how far the connect came, and what to do.
+  if (text == words) text += "; " + try_to("cannot ask for the words", [&] { return socket.error_text(); });
   return text;
 }
 

@@ -21,9 +21,12 @@ inline std::error_code outcome_of(int result) noexcept {
   return error_of(result == -1 ? errno : 0);
 }
 
-// For set-up calls: returns `result`, or throws the error in errno if it is -1.
+// For set-up calls: returns `result`, or throws the error in errno if it is -1, with the words of exs_errtext().
 inline int checked(int result, const char* call) {
-  if (result == -1) throw std::system_error(error_of(errno), call);
+  if (result == -1) {
+    const char* const words = exs_errtext();
+    throw std::system_error(error_of(errno), *words != '\0' ? words : call);
+  }
   return result;
 }
 

@@ -77,6 +77,13 @@ class Socket {
     reasons.resize(length / sizeof(exs_reason_t));
     return reasons;
   }
+  // What EXS_SO_ERROR_TEXT tells; "" while nothing has failed.
+  [[nodiscard]] std::string error_text() const {
+    char text[512];
+    socklen_t length = sizeof text;
+    checked(exs_getsockopt(number_, SOL_EXS, EXS_SO_ERROR_TEXT, text, &length), "exs_getsockopt");
+    return text;
+  }
   [[nodiscard]] exs_stats_t stats() const {
     exs_stats_t stats{};
     stats.struct_bytes = sizeof stats;

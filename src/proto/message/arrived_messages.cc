@@ -11,13 +11,12 @@ using wire::MessageType;
 Status ArrivedMessages::admit(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
   if (sequence != next_sequence_) {
-    log(LogLevel::kWarn, "protocol error: data message {} came, expected {}", sequence, next_sequence_);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: data message {} came, expected {}", sequence,
+                 next_sequence_);
   }
   if (message.header.type == MessageType::kImmediate && message.payload_bytes > small_bytes_) {
-    log(LogLevel::kWarn, "protocol error: immediate of {} bytes, {} agreed", message.payload_bytes,
-        small_bytes_);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: immediate of {} bytes, {} agreed",
+                 message.payload_bytes, small_bytes_);
   }
   if (const Status status = credits_.data_arrived(); !status.ok()) return status;
   ++next_sequence_;

@@ -57,9 +57,8 @@ Status MessageReceives::on_data(const wire::Message& message, std::uint64_t slot
                                 std::uint32_t message_bytes) {
   if (const Status status = arrived_.admit(message); !status.ok()) return status;
   if (peer_window_.is_held()) {
-    log(LogLevel::kWarn, "protocol error: data message {} behind the persistent {}", message.header.sequence,
-        peer_window_.id());
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: data message {} behind the persistent {}",
+                 message.header.sequence, peer_window_.id());
   }
   offsets_cancelled_ = false;
   return message.header.type == MessageType::kImmediate ? on_immediate(slot, message_bytes)

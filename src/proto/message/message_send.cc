@@ -239,9 +239,8 @@ Status MessageSends::on_ack(const wire::Message& message) {
 
 Status MessageSends::on_ack_of_owned(wire::AckStatus answer) {
   if (answer != wire::AckStatus::kRefused && answer != wire::AckStatus::kBusy) {
-    log(LogLevel::kWarn, "protocol error: ACK of the persistent {} with status {}", owned_.id(),
-        static_cast<unsigned>(answer));
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of the persistent {} with status {}",
+                 owned_.id(), static_cast<unsigned>(answer));
   }
   ++counters_.acks_received;
   if (const Status status = owned_.close(); !status.ok()) return status;
@@ -287,9 +286,8 @@ Status MessageSends::on_recall_ack(const wire::Message& message) {
 Status MessageSends::on_offer(const wire::Message& message) {
   const std::uint32_t id = message.header.sequence;
   if (offered_.is_held() || id != next_offer_) {
-    log(LogLevel::kWarn, "protocol error: OFFER {}, expected {}{}", id, next_offer_,
-        offered_.is_held() ? " after the release of the last" : "");
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: OFFER {}, expected {}{}", id, next_offer_,
+                 offered_.is_held() ? " after the release of the last" : "");
   }
   ++next_offer_;
   offered_.accept(message);

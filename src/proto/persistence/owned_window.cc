@@ -77,9 +77,8 @@ Status OwnedWindow::check(const wire::Message& message) const {
     wrong = "more than the window has";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: {} (type {}, window {})", wrong,
-      static_cast<unsigned>(message.header.type), message.header.sequence);
-  return Status(EPROTO);
+  return fault(LogLevel::kWarn, EPROTO, "protocol error: {} (type {}, window {})", wrong,
+               static_cast<unsigned>(message.header.type), message.header.sequence);
 }
 
 Status OwnedWindow::on_control(const wire::Message& message, const Outcome& unasked, Outcome& outcome) {
@@ -97,8 +96,8 @@ Status OwnedWindow::close() {
   const Status status = window_.length_bytes == 0 ? Status() : link_.withdraw(window_.key);
   if (status.ok()) state_ = State::kClosed;
   if (status.error() != EBUSY) return status;
-  log(LogLevel::kWarn, "protocol error: window {} released while the peer still uses it", id_);
-  return Status(EPROTO);
+  return fault(LogLevel::kWarn, EPROTO, "protocol error: window {} released while the peer still uses it",
+               id_);
 }
 
 void OwnedWindow::count_use(const Usage& usage) {

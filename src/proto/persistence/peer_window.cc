@@ -36,8 +36,8 @@ Result<bool> PeerWindow::on_revoke(const wire::Message& message) {
   }
   // We may have let go of it ourselves just before.
   if (is_releasing() ? id == id_ : has_gone_ && id == gone_id_) return false;
-  log(LogLevel::kWarn, "protocol error: REVOKE of window {}, which does not stand", id);
-  return failure(EPROTO);
+  return failure(
+      fault(LogLevel::kWarn, EPROTO, "protocol error: REVOKE of window {}, which does not stand", id));
 }
 
 wire::Message PeerWindow::about(MessageType type) const {

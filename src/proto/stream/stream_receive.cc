@@ -42,9 +42,9 @@ Status StreamReceives::check(const wire::Message& message) const {
     wrong = "longer than agreed";
   }
   if (wrong == nullptr) return {};
-  log(LogLevel::kWarn, "protocol error: data message {} {} (expected {}, flags {}, {} bytes)", sequence,
-      wrong, next_sequence_, message.header.flags, bytes);
-  return Status(EPROTO);
+  return fault(LogLevel::kWarn, EPROTO,
+               "protocol error: data message {} {} (expected {}, flags {}, {} bytes)", sequence, wrong,
+               next_sequence_, message.header.flags, bytes);
 }
 
 Status StreamReceives::on_data(const wire::Message& message, std::uint64_t slot,

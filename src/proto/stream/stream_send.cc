@@ -216,9 +216,8 @@ Status StreamSends::on_ack(const wire::Message& message) {
   const auto [id, offered] = *acknowledged;
   const bool refused = message.ack.status == wire::AckStatus::kRefused;
   if (!refused && message.ack.bytes_taken != offered) {
-    log(LogLevel::kWarn, "protocol error: ACK of {} takes {} of {} bytes of a stream",
-        message.header.sequence, message.ack.bytes_taken, offered);
-    return Status(EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} takes {} of {} bytes of a stream",
+                 message.header.sequence, message.ack.bytes_taken, offered);
   }
   ++counters_.acks_received;
   Entry& sent = entry(id);

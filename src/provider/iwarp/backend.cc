@@ -57,8 +57,7 @@ void run_job(IoJob& job) noexcept {
 
 Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
   if (choice == BackendChoice::kUnknown) {
-    log(LogLevel::kError, "iwarp: EXS_IWARP_BACKEND is neither io_uring nor epoll: EINVAL");
-    return failure(EINVAL);
+    return failure(fault(LogLevel::kError, EINVAL, "iwarp: EXS_IWARP_BACKEND is neither io_uring nor epoll"));
   }
   if (choice == BackendChoice::kEpoll) {
     return std::make_unique<SyscallBackend>(

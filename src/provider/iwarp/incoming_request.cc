@@ -25,10 +25,14 @@ int IncomingRequest::release_descriptor() noexcept {
   return descriptor_;
 }
 
+// Tells the peer no and nothing else: the descriptor stays open.
 void IncomingRequest::reject(std::span<const std::byte> private_data) noexcept {
   if (answered_) return;
   answered_ = true;
-  send_rejection(descriptor_, frame_, private_data);
+  MpaFrame reply = rejection_of(frame_);
+  reply.private_data = private_data.first(std::min<std::size_t>(private_data.size(), kUserPrivateMax));
+  (void)send_rest(encode_mpa(reply));  // if the peer is gone nobody misses it
+  kernel::shutdown(descriptor_, SHUT_WR);
 }
 
 Status IncomingRequest::grant(std::span<const std::byte> private_data) {
@@ -37,27 +41,29 @@ Status IncomingRequest::grant(std::span<const std::byte> private_data) {
   MpaFrame reply = reply_to(frame_, false, 0, 0);
   reply.is_exs = true;
   reply.private_data = private_data;
-  const MpaBytes frame = encode_mpa(reply);
-  // A new connection's send buffer is empty, so this leaves whole.
+  return send_rest(encode_mpa(reply)) ? Status() : Status(ECONNRESET);
+}
+
+// Others than exs peers may want the reply in one piece.
+void IncomingRequest::tell_received() noexcept {
+  if (answered_ || sent_bytes_ > 0 || !frame_.is_exs) return;
+  const MpaBytes reply = encode_mpa(rejection_of(frame_));
   const ssize_t sent =
-      kernel::send(descriptor_, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
-  return sent == static_cast<ssize_t>(frame.length) ? Status() : Status(ECONNRESET);
+      kernel::send(descriptor_, reply.bytes.data(), kMpaKeyBytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent > 0) sent_bytes_ = static_cast<std::size_t>(sent);
+}
+
+// A new connection's send buffer is empty, so this leaves whole.
+bool IncomingRequest::send_rest(const MpaBytes& reply) noexcept {
+  const auto rest = unsent_of(reply);
+  const ssize_t sent = kernel::send(descriptor_, rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(rest.size());
 }
 
 bool IncomingRequest::peer_is_gone() const noexcept {
   std::byte next;
   const ssize_t bytes = kernel::recv(descriptor_, &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-void send_rejection(int descriptor, const MpaFrame& request,
-                    std::span<const std::byte> private_data) noexcept {
-  MpaFrame reply = rejection_of(request);
-  reply.private_data = private_data.first(std::min<std::size_t>(private_data.size(), kUserPrivateMax));
-  const MpaBytes frame = encode_mpa(reply);
-  // A new connection's send buffer is empty, so this leaves whole; if the peer is gone nobody misses it.
-  (void)kernel::send(descriptor, frame.bytes.data(), frame.length, MSG_DONTWAIT | MSG_NOSIGNAL);
-  kernel::shutdown(descriptor, SHUT_WR);
 }
 
 }  // namespace exs::iwarp

@@ -28,18 +28,23 @@ class IncomingRequest final : public ConnectionRequest, private UpgradableReques
 
   [[nodiscard]] const MpaFrame& frame() const noexcept { return frame_; }
 
+  // Lets an exs peer know that its request is here and waits, by the first bytes of the reply, which are always the same.
+  void tell_received() noexcept;
+  // The part of the reply that is still to be sent.
+  [[nodiscard]] std::span<const std::byte> unsent_of(const MpaBytes& reply) const noexcept {
+    return std::span(reply.bytes).first(reply.length).subspan(sent_bytes_);
+  }
+
  private:
   Status grant(std::span<const std::byte> private_data) override;
+  bool send_rest(const MpaBytes& reply) noexcept;
 
   const int descriptor_;
   bool owned_ = true;  // the descriptor, until it is released
   bool answered_ = false;
+  std::size_t sent_bytes_ = 0;  // of the reply
   std::unique_ptr<MpaCollector> collector_;
   MpaFrame frame_;  // its private data lie in the collector
 };
-
-// Tells the peer no and nothing else: the descriptor stays open.
-void send_rejection(int descriptor, const MpaFrame& request,
-                    std::span<const std::byte> private_data) noexcept;
 
 }  // namespace exs::iwarp

@@ -7,6 +7,7 @@
 
 #include "src/base/socket_cookie.h"
 #include "src/provider/iwarp/backend.h"
+#include "src/provider/iwarp/incoming_request.h"
 #include "src/provider/iwarp/mpa.h"
 #include "src/provider/iwarp/port_context.h"
 #include "src/provider/iwarp/receiver.h"
@@ -37,7 +38,7 @@ class IwarpLink final : public Link,
 
   // Exactly one of these follows the constructor. On failure the link is good for nothing but destruction.
   Status start_connect(const sockaddr* peer, socklen_t peer_bytes, std::span<const std::byte> private_data);
-  Status start_accept(const MpaFrame& request, std::span<const std::byte> private_data);
+  Status start_accept(const IncomingRequest& request, std::span<const std::byte> private_data);
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
   Status post_recv(LocalSlice into, std::uint64_t token) override;
@@ -47,6 +48,7 @@ class IwarpLink final : public Link,
   Status withdraw(std::uint32_t key) override;
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }
   [[nodiscard]] UpgradableLink* upgradable() noexcept override { return this; }
+  [[nodiscard]] ConnectStage connect_stage() const noexcept override { return stage_; }
   void close() noexcept override;
 
   void ready(std::uint32_t events) override;
@@ -111,6 +113,7 @@ class IwarpLink final : public Link,
   const LinkDepths depths_;
   const std::uint64_t token_;
   State state_ = State::kConnecting;
+  ConnectStage stage_ = ConnectStage::kReaching;
   bool watched_ = false;  // in the epoll set
   bool held_up_ = false;  // the socket took less than was offered
   bool handshake_left_ = false;

@@ -69,28 +69,32 @@ void IwarpLink::connected() {
   }
   reply_ = std::make_unique<MpaCollector>(MpaRole::kReply);
   state_ = State::kAwaitingReply;
+  stage_ = ConnectStage::kAsked;
   context_.poller.change(descriptor_, EPOLLIN, *this);
   mark_to_send();
 }
 
 void IwarpLink::take_reply(std::size_t bytes) {
   const MpaCollector::Progress progress = reply_->filled(bytes);
-  if (progress == MpaCollector::Progress::kMore) return;
+  if (progress == MpaCollector::Progress::kMore) {
+    stage_ = ConnectStage::kReceived;
+    return;
+  }
   if (progress == MpaCollector::Progress::kBad) {
-    log(LogLevel::kWarn, "iwarp: bad MPA reply from {}: {}: EPROTO", peer_name(), reply_->problem());
-    end(Status(EPROTO));
+    end(fault(LogLevel::kWarn, EPROTO,
+              "iwarp: the answer of {} is not that of an exs server: {}; it begins with \"{}\"", peer_name(),
+              reply_->problem(), reply_->beginning()));
     return;
   }
   const MpaFrame reply = reply_->frame();
   private_data_.assign(reply.private_data.begin(), reply.private_data.end());
   if (reply.rejected) {
-    log(LogLevel::kInfo, "iwarp: {} rejected the connection: ECONNREFUSED", peer_name());
-    end(Status(ECONNREFUSED));
+    end(fault(LogLevel::kInfo, ECONNREFUSED, "iwarp: {} rejected the connection", peer_name()));
     return;
   }
   if (reply.markers) {
-    log(LogLevel::kWarn, "iwarp: {} asks for MPA markers, which are not supported: EPROTO", peer_name());
-    end(Status(EPROTO));
+    end(fault(LogLevel::kWarn, EPROTO, "iwarp: {} asks for MPA markers, which are not supported",
+              peer_name()));
     return;
   }
   configure(reply.crc || context_.settings.want_crc, reply.is_exs,
@@ -103,7 +107,8 @@ void IwarpLink::take_reply(std::size_t bytes) {
   if (!reply.is_exs && context_.settings.nudge) context_.nudges.expect_first_word(this, context_.now_ns);
 }
 
-Status IwarpLink::start_accept(const MpaFrame& request, std::span<const std::byte> private_data) {
+Status IwarpLink::start_accept(const IncomingRequest& incoming, std::span<const std::byte> private_data) {
+  const MpaFrame& request = incoming.frame();
   if (const Status status = make_ready_for_traffic(descriptor_); !status.ok()) return status;
   MpaFrame reply = reply_to(request, context_.settings.want_crc, depths_.reads_in, depths_.reads_out);
   reply.is_exs = request.is_exs && context_.settings.announce_exs;
@@ -111,7 +116,7 @@ Status IwarpLink::start_accept(const MpaFrame& request, std::span<const std::byt
   private_data_.assign(request.private_data.begin(), request.private_data.end());
   configure(reply.crc, request.is_exs, reply.outbound_reads);
   const MpaBytes frame = encode_mpa(reply);
-  transmitter_.queue_handshake({frame.bytes.data(), frame.length});
+  transmitter_.queue_handshake(incoming.unsent_of(frame));
   state_ = State::kReplying;
   mark_to_flush();
   return {};

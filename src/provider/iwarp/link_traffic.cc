@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 #include "src/provider/iwarp/link.h"
 #include "src/provider/iwarp/socket.h"
 
@@ -104,26 +105,24 @@ void IwarpLink::stream_ended() {
     end({});
     return;
   }
-  log(LogLevel::kInfo, "iwarp: {} closed its stream {}: ECONNRESET", peer_name(),
-      state_ == State::kOpen ? "in the middle of an FPDU" : "before it answered");
-  end(Status(ECONNRESET));
+  end(fault(LogLevel::kInfo, ECONNRESET, "iwarp: {} closed its stream {}", peer_name(),
+            state_ == State::kOpen ? "in the middle of an FPDU" : "before it answered"));
 }
 
 void IwarpLink::stream_over() {
   if (receiver_.state() == ReceiverState::kTerminated) {
     const std::span<const std::byte> word = receiver_.terminate_word();
-    log(LogLevel::kWarn, "iwarp: terminate {:02x} {:02x} {:02x} {:02x} received from {}: EPROTO",
-        static_cast<unsigned>(word[0]), static_cast<unsigned>(word[1]), static_cast<unsigned>(word[2]),
-        static_cast<unsigned>(word[3]), peer_name());
-    end(Status(EPROTO));
+    end(fault(LogLevel::kWarn, EPROTO, "iwarp: terminate {:02x} {:02x} {:02x} {:02x} received from {}",
+              static_cast<unsigned>(word[0]), static_cast<unsigned>(word[1]), static_cast<unsigned>(word[2]),
+              static_cast<unsigned>(word[3]), peer_name()));
     return;
   }
   const ReceiverFault& fault = receiver_.fault();
   const TerminateFrame frame =
       make_terminate(fault.code, receiver_.header().first(fault.header_bytes), receiver_.crc_on());
-  log(LogLevel::kWarn, "iwarp: {} from {}; terminate {}/{}/{} sent: EPROTO", fault.what, peer_name(),
-      fault.code.layer, fault.code.type, fault.code.code);
-  end(Status(EPROTO), {frame.bytes.data(), frame.length});
+  const Status why = exs::fault(LogLevel::kWarn, EPROTO, "iwarp: {} from {}; terminate {}/{}/{} sent",
+                                fault.what, peer_name(), fault.code.layer, fault.code.type, fault.code.code);
+  end(why, {frame.bytes.data(), frame.length});
 }
 
 // ENOTCONN: the kernel took the connection from the socket (connect with AF_UNSPEC).
@@ -136,7 +135,7 @@ void IwarpLink::socket_failed(int error, const char* call) {
     return end(Status(ECONNRESET));
   }
   log(LogLevel::kInfo, "iwarp: {} failed on link to {}: {}", call, peer_name(), std::strerror(error));
-  end(Status(error == EPIPE || error == ENOTCONN ? ECONNRESET : error));
+  end(Status(error == EPIPE || error == ENOTCONN ? ECONNRESET : error));  // the session has words for each
 }
 
 bool IwarpLink::prepare_send(IoJob& job, std::span<iovec> entries) {

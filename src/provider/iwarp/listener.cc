@@ -11,6 +11,7 @@
 #include "src/base/accept_errors.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 #include "src/provider/iwarp/socket.h"
 #include "src/provider/own_sockets.h"
 
@@ -23,6 +24,8 @@ constexpr int kAcceptsPerEvent = 64;
 // take those of the application. Who has had its time makes room for the next one.
 constexpr std::size_t kHandshakesMax = 128;
 constexpr std::uint64_t kUndisturbedNs = 100'000'000;
+// A request that waits so long for its accept is told to be here.
+constexpr std::uint64_t kPatienceNs = 100'000'000;
 
 }  // namespace
 
@@ -47,7 +50,8 @@ Status IwarpListener::start() {
 
 std::unique_ptr<ConnectionRequest> IwarpListener::next_request() {
   if (requests_.empty()) return nullptr;
-  std::unique_ptr<ConnectionRequest> request = requests_.pop_front();
+  std::unique_ptr<ConnectionRequest> request = requests_.pop_front().request;
+  if (told_ > 0) --told_;
   pause_or_resume();
   return request;
 }
@@ -96,11 +100,14 @@ bool IwarpListener::accept_one() {
     const int error = accepted.error().error();
     if (error == EAGAIN) return false;
     if (is_peers_error(error)) return true;
-    log(LogLevel::kWarn, "iwarp: accept4 failed: {}; trying again in 100 ms (raise ulimit -n?)",
-        std::strerror(error));
+    if (!std::exchange(starved_, true)) {
+      log(LogLevel::kWarn, "iwarp: accept4 failed: {}; trying again every 100 ms (raise ulimit -n?)",
+          std::strerror(error));
+    }
     rests_until_ns_ = context_.now_ns + kAcceptRetryNs;
     return false;
   }
+  starved_ = false;
   const int descriptor = *accepted;
   const std::uint64_t limit_ns =
       parameters_.handshake_limit_ns != 0 ? parameters_.handshake_limit_ns : kDefaultLimitNs;
@@ -140,16 +147,16 @@ void IwarpListener::Handshake::ready(std::uint32_t) {
 }
 
 void IwarpListener::request_complete(Handshake& handshake) {
-  const MpaFrame frame = handshake.collector_->frame();
-  if (frame.markers) {
-    send_rejection(handshake.descriptor_, frame, {});
-    drop(handshake, EPROTO, "asks for MPA markers, which are not supported");
-    return;
-  }
   context_.poller.remove(handshake.descriptor_);
   const int descriptor = std::exchange(handshake.descriptor_, -1);
-  requests_.push_back(std::make_unique<IncomingRequest>(descriptor, std::move(handshake.collector_)));
+  auto request = std::make_unique<IncomingRequest>(descriptor, std::move(handshake.collector_));
   handshakes_.erase(handshake.self_);
+  if (request->frame().markers) {  // its end rejects it
+    log(LogLevel::kInfo, "iwarp: {} asks for MPA markers, which are not supported: rejected",
+        name_of_peer(descriptor));
+    return pause_or_resume();
+  }
+  requests_.push_back({std::move(request), context_.now_ns});
   context_.completions.push(*completions_, {CompletionKind::kRequest, {}, 0, token_, 0});
 }
 
@@ -160,7 +167,13 @@ void IwarpListener::drop(Handshake& handshake, int error, const char* why) {
   pause_or_resume();
 }
 
+void IwarpListener::tell_waiting() {
+  for (; told_ < requests_.count() && requests_[told_].since_ns + kPatienceNs <= context_.now_ns; ++told_)
+    requests_[told_].request->tell_received();
+}
+
 void IwarpListener::check_deadlines() {
+  tell_waiting();
   while (!handshakes_.empty() && handshakes_.front().deadline_ns_ <= context_.now_ns) {
     drop(handshakes_.front(), ETIMEDOUT, "no complete MPA request in time");
   }
@@ -173,6 +186,7 @@ void IwarpListener::check_deadlines() {
 std::uint64_t IwarpListener::next_deadline_ns() const noexcept {
   std::uint64_t deadline_ns = handshakes_.empty() ? kNoDeadline : handshakes_.front().deadline_ns_;
   if (rests_until_ns_ != 0) deadline_ns = std::min(deadline_ns, rests_until_ns_);
+  if (told_ < requests_.count()) deadline_ns = std::min(deadline_ns, requests_[told_].since_ns + kPatienceNs);
   return deadline_ns;
 }
 

@@ -25,7 +25,7 @@ class IwarpListener final : public PortListener, public Pollable {
   std::unique_ptr<ConnectionRequest> next_request() override;
   void ready(std::uint32_t events) override;
 
-  // Ends handshakes that are overdue, and listens again after a rest.
+  // Ends handshakes that are overdue, tells peers that they wait, and listens again after a rest.
   void check_deadlines();
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
 
@@ -56,6 +56,7 @@ class IwarpListener final : public PortListener, public Pollable {
   bool accept_one();
   void pause_or_resume();
   void request_complete(Handshake& handshake);
+  void tell_waiting();
   void drop(Handshake& handshake, int error, const char* why);
 
   PortContext& context_;
@@ -64,10 +65,17 @@ class IwarpListener final : public PortListener, public Pollable {
   const ListenParameters parameters_;
   const std::uint64_t token_;
   bool listening_ = false;  // in the epoll set
+  bool starved_ = false;    // the last accept4 found no descriptor or memory
   std::uint64_t rests_until_ns_ =
       0;  // no descriptors or memory, or too many peers at once: accepts again then
   std::list<Handshake> handshakes_;  // oldest first, so deadlines are in order
-  Fifo<std::unique_ptr<IncomingRequest>> requests_;
+  // A peer that waits longer than others is told that its request is here.
+  struct Waiting {
+    std::unique_ptr<IncomingRequest> request;
+    std::uint64_t since_ns = 0;
+  };
+  Fifo<Waiting> requests_;
+  std::size_t told_ = 0;  // how many of them, from the first
 };
 
 }  // namespace exs::iwarp

@@ -10,7 +10,6 @@
 namespace exs::iwarp {
 namespace {
 
-constexpr std::size_t kKeyBytes = 16;
 constexpr char kRequestKey[] = "MPA ID Req Frame";
 constexpr char kReplyKey[] = "MPA ID Rep Frame";
 constexpr std::size_t kEnhancedBytes = 4;
@@ -32,7 +31,7 @@ const char* key_of(MpaRole role) {
 MpaBytes encode_mpa(const MpaFrame& frame) {
   MpaBytes out;
   std::byte* const start = out.bytes.data();
-  std::memcpy(start, key_of(frame.role), kKeyBytes);
+  std::memcpy(start, key_of(frame.role), kMpaKeyBytes);
   start[16] = static_cast<std::byte>((frame.markers ? kMarkers : 0) | (frame.crc ? kCrc : 0) |
                                      (frame.rejected ? kReject : 0) | (frame.enhanced ? kEnhanced : 0));
   start[17] = static_cast<std::byte>(frame.revision);
@@ -60,7 +59,7 @@ MpaBytes encode_mpa(const MpaFrame& frame) {
 
 MpaCollector::Progress MpaCollector::filled(std::size_t bytes) noexcept {
   collected_ += bytes;
-  const std::size_t key_bytes = std::min(collected_, kKeyBytes);
+  const std::size_t key_bytes = std::min(collected_, kMpaKeyBytes);
   if (std::memcmp(bytes_.data(), key_of(expected_), key_bytes) != 0) return bad("wrong key");
   if (collected_ < kMpaHeaderBytes) return Progress::kMore;
   const auto flags = static_cast<std::uint8_t>(bytes_[16]);
@@ -74,6 +73,16 @@ MpaCollector::Progress MpaCollector::filled(std::size_t bytes) noexcept {
   if (collected_ < kMpaHeaderBytes + private_bytes) return Progress::kMore;
   if (collected_ > kMpaHeaderBytes + private_bytes) return bad("bytes follow the frame");
   return Progress::kComplete;
+}
+
+std::string MpaCollector::beginning() const {
+  std::string text;
+  for (const std::byte byte : std::span(bytes_).first(std::min(collected_, kMpaKeyBytes))) {
+    const auto letter = static_cast<char>(byte);
+    if (letter < ' ' || letter > '~') break;
+    text += letter;
+  }
+  return text;
 }
 
 MpaFrame MpaCollector::frame() const noexcept {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace exs::iwarp {
 
@@ -40,6 +41,9 @@ struct MpaBytes {
   std::array<std::byte, kMpaHeaderBytes + kMpaPrivateMax> bytes;
   std::size_t length = 0;
 };
+// What each reply begins with. It may come before the rest: then its sender has the request and has not decided.
+inline constexpr std::size_t kMpaKeyBytes = 16;
+
 // The private data must fit.
 MpaBytes encode_mpa(const MpaFrame& frame);
 
@@ -56,6 +60,8 @@ class MpaCollector {
   [[nodiscard]] MpaFrame frame() const noexcept;
   // After kBad.
   [[nodiscard]] const char* problem() const noexcept { return problem_; }
+  // The first bytes, as far as they can be printed.
+  [[nodiscard]] std::string beginning() const;
 
  private:
   Progress bad(const char* problem) noexcept {

@@ -32,8 +32,7 @@ Status check_parameters(const ConnectParameters& parameters) {
 Result<std::uint64_t> draw_secret() {
   std::uint64_t secret = 0;
   if (kernel::getrandom(&secret, sizeof secret, 0) == sizeof secret) return secret;
-  log(LogLevel::kError, "iwarp: getrandom failed: {}", std::strerror(errno));
-  return failure(EIO);
+  return failure(fault(LogLevel::kError, EIO, "iwarp: getrandom failed: {}", std::strerror(errno)));
 }
 
 }  // namespace
@@ -83,9 +82,9 @@ Result<std::unique_ptr<Link>> IwarpPort::accept(std::unique_ptr<ConnectionReques
   const Result<std::uint64_t> secret = draw_secret();
   if (!secret) return failure(secret.error());
   // Requests come from our listeners only.
-  const MpaFrame& frame = static_cast<IncomingRequest&>(*request).frame();
+  const auto& incoming = static_cast<IncomingRequest&>(*request);
   auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *secret);
-  if (const Status status = link->start_accept(frame, parameters.private_data); !status.ok()) {
+  if (const Status status = link->start_accept(incoming, parameters.private_data); !status.ok()) {
     return failure(status);
   }
   return link;

@@ -1,6 +1,7 @@
 #include "src/provider/iwarp/socket.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -9,7 +10,6 @@
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
-#include "src/base/socket_address.h"
 
 namespace exs::iwarp {
 
@@ -24,14 +24,6 @@ Status make_ready_for_traffic(int descriptor) {
     return Status(error);
   }
   return {};
-}
-
-std::string name_of_peer(int descriptor) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  const bool is_known = kernel::getpeername(descriptor, as_sockaddr(address), &length) == 0;
-  const std::string name = is_known ? text_of(address) : "";
-  return name.empty() ? "unknown peer" : name;
 }
 
 }  // namespace exs::iwarp

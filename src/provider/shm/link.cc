@@ -150,8 +150,9 @@ void ShmLink::ready(std::uint32_t events) {
 
 bool ShmLink::on_tcp_end(std::uint64_t now_ns) {
   if (!end_due_.is_due(now_ns)) return false;
-  log(LogLevel::kInfo, "shm: process {} went without a goodbye: ECONNRESET", traffic_.channel().peer_pid());
-  end(Status(ECONNRESET), Ending::kLost);
+  end(exs::fault(LogLevel::kInfo, ECONNRESET, "shm: process {} went without a goodbye",
+                 traffic_.channel().peer_pid()),
+      Ending::kLost);
   return true;
 }
 
@@ -161,13 +162,14 @@ void ShmLink::on_peer_end(Ending ending) {
     case Ending::kLost: return end(Status(ECONNRESET), Ending::kOrderly);
     default: break;
   }
-  log(LogLevel::kWarn, "shm: process {} says that we broke the rules: EPROTO", traffic_.channel().peer_pid());
-  end(Status(EPROTO), Ending::kOrderly);
+  end(exs::fault(LogLevel::kWarn, EPROTO, "shm: process {} says that this end broke the rules",
+                 traffic_.channel().peer_pid()),
+      Ending::kOrderly);
 }
 
 void ShmLink::fault(const char* what) {
-  log(LogLevel::kWarn, "shm: {} from process {}: EPROTO", what, traffic_.channel().peer_pid());
-  end(Status(EPROTO), Ending::kFault);
+  end(exs::fault(LogLevel::kWarn, EPROTO, "shm: {} from process {}", what, traffic_.channel().peer_pid()),
+      Ending::kFault);
 }
 
 void ShmLink::close() noexcept {
