@@ -4,6 +4,17 @@ include(CMakePackageConfigHelpers)
 set(EXS_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/exs)
 set(EXS_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# What libexs.a needs in turn. rdma-core's own libraries need those of netlink.
+set(EXS_PRIVATE_LIST spdlog fmt uring isal)
+if(EXS_WITH_VERBS)
+  list(APPEND EXS_PRIVATE_LIST rdmacm ibverbs nl-route-3 nl-3 mnl)
+endif()
+list(APPEND EXS_PRIVATE_LIST stdc++)
+list(TRANSFORM EXS_PRIVATE_LIST PREPEND -l OUTPUT_VARIABLE EXS_PRIVATE_LIBS)
+list(JOIN EXS_PRIVATE_LIBS " " EXS_PRIVATE_LIBS)
+string(APPEND EXS_PRIVATE_LIBS " -pthread")
+list(APPEND EXS_PRIVATE_LIST -pthread)
+
 # exs.pc finds its prefix from where it lies, so an installed tree may be moved.
 file(RELATIVE_PATH EXS_PREFIX_FROM_PC ${CMAKE_INSTALL_PREFIX}/${EXS_PKGCONFIG_DIR} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" EXS_PREFIX_FROM_PC "${EXS_PREFIX_FROM_PC}")
@@ -26,4 +37,24 @@ foreach(section 1 3 7)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The documents keep their places to each other. What they name in man/ and include/ is where it is installed.
+file(GLOB_RECURSE documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/*.md)
+list(FILTER documents EXCLUDE REGEX "^build")
+foreach(document ${documents})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${document})
+  file(READ ${PROJECT_SOURCE_DIR}/${document} text)
+  string(REGEX REPLACE "\\]\\(([./]*)man/([^)]*)[.]([1-8])([)#])" "](\\1../../man/man\\3/\\2.\\3\\4" text "${text}")
+  string(REGEX REPLACE "\\]\\(([./]*)include/" "](\\1../../../include/" text "${text}")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/documents/${document} "${text}")
+  cmake_path(GET document PARENT_PATH folder)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/documents/${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
+
+# The examples, to be built where they are installed: cmake -B /tmp/examples share/doc/exs/examples
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c ${PROJECT_SOURCE_DIR}/examples/*.cc
+  ${PROJECT_SOURCE_DIR}/examples/*.py)
+install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES ${PROJECT_SOURCE_DIR}/examples/installed/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -3,7 +3,9 @@
 #include "src/base/log.h"
 #include "src/provider/iwarp/iwarp.h"
 #include "src/provider/shm/shm.h"
+#ifndef EXS_WITHOUT_VERBS
 #include "src/provider/verbs/verbs.h"
+#endif
 
 namespace exs {
 
@@ -12,7 +14,9 @@ ProviderSet& providers() {
     auto* made = new ProviderSet;
     made->add(*iwarp::make_iwarp_provider().release(), Role::kNetwork);
     made->add(*shm::make_shm_provider().release(), Role::kSameHost);
+#ifndef EXS_WITHOUT_VERBS
     made->add(*verbs::make_verbs_provider().release(), Role::kDevice);
+#endif
     return made;
   }();
   return *set;

@@ -6,7 +6,7 @@ build=$1 source=$2 libdir=$3 cc=$4
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-DESTDIR= cmake --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+DESTDIR='' cmake --install "$build" --strip --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 prefix=$work/moved
 mv "$work/first" "$prefix" # nothing installed may know where it was
 
@@ -24,6 +24,14 @@ done
 for program in "$prefix"/bin/*; do
   [[ ! -e $program || -e $prefix/share/man/man1/${program##*/}.1 ]] || fail "${program##*/} has no manual page"
 done
+if readelf -S "$prefix/$libdir/libexs.so" "$prefix"/bin/* | grep -F .debug_; then fail "--strip leaves debug information"; fi
+python3 - "$prefix/share/doc/exs" <<'LINKS' || fail "README.md names what is not installed"
+import pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+links = re.findall(r"\]\(([^)#]+)", (root / "README.md").read_text())
+missing = [link for link in links if "://" not in link and not (root / link).exists()]
+sys.exit(f"links of README.md: {missing}" if missing or not links else 0)
+LINKS
 if grep -rIl -e "$build" -e "$work/first" "$prefix"; then fail "the files above name the place they were made in"; fi
 
 cat >"$work/use.c" <<'PROGRAM'
@@ -65,6 +73,42 @@ PROJECT
   cmake --build "$work/cmake/build"; } >"$work/cmake.log" 2>&1 || { cat "$work/cmake.log"; fail "find_package"; }
 expect find_package "$work/cmake/build/use-package"
 expect find_package-static "$work/cmake/build/use-package-static"
+
+{ cmake -S "$prefix/share/doc/exs/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" &&
+  cmake --build "$work/examples" --parallel 2; } >"$work/examples.log" 2>&1 || { cat "$work/examples.log"; fail "examples"; }
+"$work/examples/double_buffer"
+
+mkdir "$work/meson"
+cp "$work/use.c" "$work/meson"
+cat >"$work/meson/meson.build" <<PROJECT
+project('use', 'c')
+executable('use', 'use.c', dependencies: dependency('exs', version: '>= $version'))
+PROJECT
+if command -v meson >/dev/null; then
+  { CC=$cc meson setup "$work/meson/build" "$work/meson" && ninja -C "$work/meson/build"; } >"$work/meson.log" 2>&1 ||
+    { cat "$work/meson.log"; fail meson; }
+  expect meson env LD_LIBRARY_PATH="$prefix/$libdir" "$work/meson/build/use"
+else
+  echo "skipped: meson is not here (scripts/setup)"
+fi
+
+# Each library that exs.pc names for libexs.a is there, shared or as an archive.
+for library in $(pkg-config --static --libs-only-l exs); do
+  name=lib${library#-l}
+  [[ $name == libexs || -e $("$cc" -print-file-name="$name.so") || -e $("$cc" -print-file-name="$name.a") ]] ||
+    fail "exs.pc names $library, which is not here"
+done
+
+# Without further words: optimised, no debug information, tools and no tests. Without RDMA: nothing of rdma-core.
+configure() { cmake -S "$source" -B "$1" -G Ninja "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; fail "$*"; }; }
+configure "$work/plain"
+grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$work/plain/CMakeCache.txt" || fail "a plain build is no Release"
+if grep -qE '^ *FLAGS = .* -g' "$work/plain/build.ninja"; then fail "a plain build has debug information"; fi
+grep -q 'bin/exs-ping:' "$work/plain/build.ninja" || fail "a plain build has no tools"
+if grep -q 'bin/tests-' "$work/plain/build.ninja"; then fail "a plain build has tests"; fi
+configure "$work/lean" -DEXS_WITH_VERBS=OFF -DEXS_BUILD_TOOLS=OFF
+if grep -oE 'lib(ibverbs|rdmacm|mnl)[.]|provider/verbs/[^ ]*[.]cc' "$work/lean/build.ninja"; then fail "EXS_WITH_VERBS=OFF needs rdma-core"; fi
+if grep -E '^Libs.*(ibverbs|rdmacm|mnl)' "$work/lean/exs.pc"; then fail "exs.pc names rdma-core without it"; fi
 
 # With the shared library out of the way -lexs means libexs.a; what it needs stays shared.
 rm "$prefix/$libdir"/libexs.so*

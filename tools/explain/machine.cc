@@ -86,7 +86,10 @@ std::vector<CheckResult> check_machine() {
           check_ptrace_scope(),
           check_process_vm(),
           check_memlock(),
-          check_rdma()};
+#ifndef EXS_WITHOUT_VERBS
+          check_rdma()
+#endif
+  };
 }
 
 }  // namespace explain
