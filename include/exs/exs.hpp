@@ -7,12 +7,21 @@
 #ifndef EXS_HPP
 #define EXS_HPP
 
+#if __cplusplus < 202002L
+#error "exs/exs.hpp needs C++20: compile with -std=c++20 or later, or include exs/exs.h"
+#else
+
 #include <exs/cpp/async_socket.hpp>
+#include <exs/cpp/awaiting.hpp>
 #include <exs/cpp/both.hpp>
 #include <exs/cpp/error.hpp>
 #include <exs/cpp/loop.hpp>
 #include <exs/cpp/objects.hpp>
+#include <exs/cpp/operation_set.hpp>
 #include <exs/cpp/socket.hpp>
 #include <exs/cpp/task.hpp>
+#include <exs/cpp/timers.hpp>
+
+#endif  // C++20
 
 #endif  // EXS_HPP

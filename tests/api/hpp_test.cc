@@ -8,40 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "exs/exs.hpp"
-#include "tests/support/exs_fixture.h"
+#include "tests/api/hpp_pair.h"
 
 namespace exs::cpp {
 namespace {
-
-std::string name_of(const std::error_code& error) {
-  return exs::test::errno_name(error.value());
-}
-
-Socket listening_socket(int type = SOCK_SEQPACKET) {
-  Socket socket = Socket::create(type);
-  socket.bind(Address::loopback());
-  socket.listen();
-  return socket;
-}
-
-// Two connected sockets of one loop.
-struct Connected {
-  AsyncSocket left, right;
-};
-
-Task<Connected> connect_pair(Loop& loop) {
-  const Socket listening = listening_socket();
-  AsyncSocket left(loop);
-  auto [error, accepted] = co_await both(left.connect(listening.local_address()), accept(loop, listening));
-  if (error || accepted.error) throw std::runtime_error("no connection");
-  co_return Connected{std::move(left), std::move(accepted.socket)};
-}
-
-struct Fixture {
-  Loop loop;
-  Connected pair = loop.block_on(connect_pair(loop));
-};
 
 // A coroutine that records that it has ended.
 struct Receiver {
@@ -59,7 +29,7 @@ struct Receiver {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(hpp_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(hpp_test, ConnectedLoop)
 
 Task<> exchange(Connected& pair, std::size_t length) {
   const Buffer buffer(2 * length + 1);

@@ -2,7 +2,7 @@
 #ifndef EXS_CPP_ASYNC_SOCKET_HPP
 #define EXS_CPP_ASYNC_SOCKET_HPP
 
-#include <exs/cpp/loop.hpp>
+#include <exs/cpp/awaiting.hpp>
 
 namespace exs::cpp {
 

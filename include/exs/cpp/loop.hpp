@@ -2,38 +2,26 @@
 #ifndef EXS_CPP_LOOP_HPP
 #define EXS_CPP_LOOP_HPP
 
+#include <exs/cpp/operation_set.hpp>
 #include <exs/cpp/socket.hpp>
 #include <exs/cpp/task.hpp>
+#include <exs/cpp/timers.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <functional>
+#include <mutex>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 namespace exs::cpp {
 
 class Loop;
+class Sleeping;
 
 namespace detail {
-
-// What a coroutine awaits. Part of the coroutine frame; its address is the handle of the event.
-class Operation {
- public:
-  Operation() = default;
-  // Allowed only before it is awaited.
-  Operation(Operation&&) noexcept {}
-  Operation& operator=(Operation&&) = delete;
-
- protected:
-  ~Operation() = default;
-  std::coroutine_handle<> waiter_;
-  exs_event_t event_{};
-
- private:
-  friend Loop;
-  Operation* previous_ = nullptr;
-  Operation* next_ = nullptr;
-};
 
 // A socket that its loop lists while it is open.
 class Attached {
@@ -75,8 +63,11 @@ class Attached {
 
 }  // namespace detail
 
-// One thread at a time uses a loop, its sockets and its coroutines; only stop() may be called from any
-// thread. A program with several threads has a loop for each.
+// One thread at a time uses a loop, its sockets and its coroutines; only post() and stop() may be called from
+// any thread. A program with several threads has a loop for each.
+//
+// The queue may get other events, too: notices of time limits, of the peer's use of persistent memory, or of
+// operations that the program posts by itself. They go to on_other_event().
 //
 // The destructor ends the spawned tasks that have not ended: it aborts the connections of the loop's sockets
 // and resumes each coroutine with an error; everything that it awaits later completes with ECANCELED.
@@ -87,10 +78,10 @@ class Loop {
   ~Loop() {
     ending_ = true;
     while (sockets_ != nullptr) break_off(*sockets_);
+    timers_.cancel_all();
     // The remaining operations are on sockets of others.
-    for (auto* operation = operations_; operation != nullptr; operation = operation->next_)
-      exs_cancel(-1, operation, EXS_CAF_AHANDLE);
-    while (under_way_ > 0) step();
+    operations_.for_each([](void* operation) { exs_cancel(-1, operation, EXS_CAF_AHANDLE); });
+    while (!operations_.empty() || closes_ > 0) step_once(std::nullopt);
     while (sockets_ != nullptr) break_off(*sockets_);  // created meanwhile, by a coroutine that has ended
   }
   Loop(const Loop&) = delete;
@@ -104,37 +95,67 @@ class Loop {
   void run() {
     stopped_ = false;
     while (tasks_ > 0 && !stopped_ && !thrown_) step();
-    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    rethrow();
+  }
+  // Waits for events, timers and posted functions at most until the timeout (none: without a limit), and
+  // carries out what they mean. False: the timeout came, or a signal. Rethrows as run().
+  bool step(Queue::Timeout timeout = std::nullopt) {
+    const bool any = step_once(timeout);
+    rethrow();
+    return any;
+  }
+  // What is there, without waiting. For a program with another loop (epoll, asio, libuv), which calls it when
+  // descriptor() is readable and when until_timer() is over.
+  bool poll() { return step(std::chrono::nanoseconds(0)); }
+  // Readable while the queue holds events; -1: errno says why. The loop owns it.
+  [[nodiscard]] int descriptor() const noexcept { return exs_qfd(queue_.handle()); }
+  // How long until the first timer is due, if there is one.
+  [[nodiscard]] std::optional<Clock::duration> until_timer() const { return timers_.left(); }
+
+  // What is called with each event of the queue that no coroutine awaits; by default nothing is.
+  void on_other_event(std::function<void(const Event&)> handler) { on_other_event_ = std::move(handler); }
+  // Calls the function in the loop's thread, soon. ENOMEM; EAGAIN the queue is full. Thread: any.
+  std::error_code post(std::function<void()> function) noexcept {
+    try {
+      const std::lock_guard guard(posted_mutex_);
+      posted_.push_back(std::move(function));
+    } catch (const std::bad_alloc&) {
+      return error_of(ENOMEM);
+    }
+    return wake();
   }
   // Runs until this task has ended, and returns its result or rethrows its exception.
   template <typename T>
   T block_on(Task<T> task) {
     Outcome<T> outcome;
     run_into(std::move(task), outcome);
-    while (!outcome.ended) step();
+    while (!outcome.ended) step_once(std::nullopt);
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
     if constexpr (!std::is_void_v<T>) return std::move(*outcome.value);
   }
   // Makes run() return after the events that are in the queue. Thread: any.
   std::error_code stop() const noexcept {
-    std::error_code error = queue_.post(nullptr);
-    while (error == std::errc::resource_unavailable_try_again && grow()) error = queue_.post(nullptr);
-    return error;
+    stop_asked_ = true;
+    return wake();
   }
   // The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t tasks() const noexcept { return tasks_; }
 
+  // co_await gives a std::error_code, ECANCELED when the loop ends before.
+  inline Sleeping sleep_until(Clock::time_point due) noexcept;
+  inline Sleeping sleep_for(Clock::duration time) noexcept;
+
   // Posts an operation that a coroutine awaits: post(queue, handle) is a call of exs.h. Without an error, the
   // event of the operation resumes its coroutine, once.
   template <typename Post>
-  std::error_code start(detail::Operation* operation, const Post& post) noexcept {
+  std::error_code start(detail::Operation& operation, const Post& post) noexcept {
     if (ending_) return error_of(ECANCELED);
-    for (;;) {
-      const std::error_code error = outcome_of(post(queue_.handle(), operation));
-      if (!error) remember(operation);
-      if (error != std::errc::resource_unavailable_try_again || !grow()) return error;
-    }
+    const std::error_code error = post_with_room(post, &operation);
+    if (!error) operations_.add(operation);
+    return error;
   }
+  [[nodiscard]] detail::Timers& timers() noexcept { return timers_; }
+  [[nodiscard]] bool is_ending() const noexcept { return ending_; }
 
  private:
   friend detail::Attached;
@@ -170,17 +191,30 @@ class Loop {
     outcome.ended = true;
   }
 
-  void remember(detail::Operation* operation) noexcept {
-    ++under_way_;
-    if (operation == nullptr) return;
-    operation->next_ = operations_;
-    if (operations_ != nullptr) operations_->previous_ = operation;
-    operations_ = operation;
+  void rethrow() {
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
-  void forget(const detail::Operation& operation) noexcept {
-    auto* const before = operation.previous_;
-    (before == nullptr ? operations_ : before->next_) = operation.next_;
-    if (operation.next_ != nullptr) operation.next_->previous_ = before;
+  template <typename Post>
+  std::error_code post_with_room(const Post& post, void* handle) const noexcept {
+    for (;;) {
+      const std::error_code error = outcome_of(post(queue_.handle(), handle));
+      if (error != std::errc::resource_unavailable_try_again || !grow()) return error;
+    }
+  }
+  // The loop's own address is the handle of what concerns no coroutine.
+  std::error_code wake() const noexcept {
+    return post_with_room([](exs_qhandle_t queue, void* handle) { return exs_qpost(queue, handle, nullptr); },
+                          const_cast<Loop*>(this));  // a name, no more
+  }
+  void close_later(int socket) noexcept {
+    const auto close = [socket](exs_qhandle_t queue, void* handle) {
+      return exs_close_async(socket, 0, queue, handle);
+    };
+    if (ending_ || post_with_room(close, this)) {
+      exs_close(socket);
+    } else {
+      ++closes_;
+    }
   }
 
   // False: the queue is not full, or cannot be deeper.
@@ -195,25 +229,50 @@ class Loop {
     return exs_qmodify(queue_.handle(), EXS_QATTR_DEPTH, &depth, sizeof depth) == 0;
   }
 
-  // Waits for events and resumes the coroutines that await them.
-  void step() {
+  bool step_once(Queue::Timeout timeout) {
+    if (const auto left = timers_.left(); left && (!timeout || *left < *timeout)) timeout = *left;
     std::array<exs_event_t, kBatch> room;
-    const Queue::Taken taken = queue_.wait(room);
-    if (taken.error == std::errc::interrupted) return;
-    if (taken.error) throw std::system_error(taken.error, "exs_qwait");
+    const Queue::Taken taken = queue_.wait(room, 1, timeout);
+    if (taken.error && taken.error != std::errc::interrupted)
+      throw std::system_error(taken.error, "exs_qwait");
     for (const exs_event_t& event : taken.events) deliver(event);
+    const bool any_due = timers_.expire();
+    return any_due || !taken.events.empty();
   }
   void deliver(const exs_event_t& event) {
-    if (event.exs_evt_type == EXS_EVT_USER) {
-      stopped_ = true;
-      return;
+    if (event.exs_evt_ahandle == this)
+      return event.exs_evt_type == EXS_EVT_CLOSE ? void(--closes_) : call_posted();
+    const bool is_end = !is_notice(event.exs_evt_type) && (event.exs_evt_flags & EXS_EVF_MORE) == 0;
+    detail::Operation* const operation = is_end ? operations_.take(event.exs_evt_ahandle) : nullptr;
+    if (operation != nullptr) {
+      operation->event_ = event;
+      operation->waiter_.resume();
+    } else if (on_other_event_ && !ending_) {
+      keep_exception([&] { on_other_event_(Event(event)); });
     }
-    --under_way_;
-    auto* const operation = static_cast<detail::Operation*>(event.exs_evt_ahandle);
-    if (operation == nullptr) return;  // EXS_EVT_CLOSE of a destroyed socket
-    forget(*operation);
-    operation->event_ = event;
-    operation->waiter_.resume();
+  }
+  // Such an event ends no operation, whatever its handle.
+  static bool is_notice(int type) noexcept {
+    return type == EXS_EVT_SENDTIMEOUT || type == EXS_EVT_RECVTIMEOUT || type == EXS_EVT_PEER_READ ||
+           type == EXS_EVT_PEER_WRITE || type == EXS_EVT_USER;
+  }
+  void call_posted() {
+    if (stop_asked_.exchange(false)) stopped_ = true;
+    std::vector<std::function<void()>> functions;
+    {
+      const std::lock_guard guard(posted_mutex_);
+      functions.swap(posted_);
+    }
+    if (ending_) return;
+    for (const auto& function : functions) keep_exception(function);
+  }
+  template <typename Function>
+  void keep_exception(const Function& function) noexcept {
+    try {
+      function();
+    } catch (...) {
+      if (!thrown_) thrown_ = std::current_exception();
+    }
   }
 
   static void break_off(detail::Attached& attached) noexcept {
@@ -228,8 +287,13 @@ class Loop {
   const Queue queue_;
   detail::Attached* sockets_ = nullptr;  // list of the open ones
   std::size_t tasks_ = 0;
-  detail::Operation* operations_ = nullptr;  // list of the awaited ones
-  std::size_t under_way_ = 0;                // operations whose event has not been dequeued
+  detail::OperationSet operations_;  // that are awaited
+  detail::Timers timers_;
+  std::size_t closes_ = 0;  // in the background, whose event has not been dequeued
+  std::function<void(const Event&)> on_other_event_;
+  std::mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_;
+  mutable std::atomic<bool> stop_asked_{false};
   std::exception_ptr thrown_;
   bool stopped_ = false;
   bool ending_ = false;
@@ -259,36 +323,11 @@ inline void Attached::detach() noexcept {
 // Does not block, so the end of a coroutine does not delay the others of its loop.
 inline void Attached::close_in_background() noexcept {
   if (loop_ == nullptr) return;
-  const int number = socket_.release();
-  const std::error_code error = loop_->start(nullptr, [number](exs_qhandle_t queue, void* handle) {
-    return exs_close_async(number, 0, queue, handle);
-  });
-  if (error) exs_close(number);
+  loop_->close_later(socket_.release());
   detach();
 }
 
 }  // namespace detail
-
-// What co_await takes: `Post` posts the operation; `Read` makes the result from the event, or from the error
-// of the refused post.
-template <typename Post, typename Read>
-class [[nodiscard]] Awaiting : public detail::Operation {
- public:
-  Awaiting(Loop* loop, Post post, Read read) : loop_(loop), post_(std::move(post)), read_(std::move(read)) {}
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter) noexcept {
-    waiter_ = waiter;
-    const std::error_code error = loop_ == nullptr ? error_of(ECANCELED) : loop_->start(this, post_);
-    event_.exs_evt_errno = error.value();
-    return !error;
-  }
-  [[nodiscard]] auto await_resume() { return read_(Event(event_)); }
-
- private:
-  Loop* const loop_;
-  const Post post_;
-  const Read read_;
-};
 
 }  // namespace exs::cpp
 
