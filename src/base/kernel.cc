@@ -212,6 +212,10 @@ int madvise(void* address, std::size_t count, int advice) noexcept {
   return EXS_KERNEL_CALL(madvise, address, count, advice);
 }
 
+int msync(void* address, std::size_t count, int flags) noexcept {
+  return EXS_KERNEL_CALL(msync, address, count, flags);
+}
+
 int mincore(void* address, std::size_t count, unsigned char* resident) noexcept {
   return EXS_KERNEL_CALL(mincore, address, count, resident);
 }

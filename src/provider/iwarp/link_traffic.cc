@@ -118,6 +118,13 @@ void IwarpLink::stream_over() {
     return;
   }
   const ReceiverFault& fault = receiver_.fault();
+  if (fault.is_ours) {
+    log(LogLevel::kWarn,
+        "iwarp: {}, so the connection to {} ends: EFAULT; unmap or free memory after the event", fault.what,
+        peer_name());
+    end(Status(EFAULT));
+    return;
+  }
   const TerminateFrame frame =
       make_terminate(fault.code, receiver_.header().first(fault.header_bytes), receiver_.crc_on());
   const Status why = exs::fault(LogLevel::kWarn, EPROTO, "iwarp: {} from {}; terminate {}/{}/{} sent",

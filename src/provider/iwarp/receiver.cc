@@ -133,7 +133,7 @@ std::vector<PostedReceive> Receiver::take_receives() {
 
 bool Receiver::fail(TerminateCode code, const char* what, bool quote_header) {
   state_ = ReceiverState::kFaulted;
-  fault_ = {code, what, quote_header ? header_wanted_ : std::size_t{0}};
+  fault_ = {code, what, quote_header ? header_wanted_ : std::size_t{0}, false};
   target_ = nullptr;
   return false;
 }

@@ -41,6 +41,7 @@ struct ReceiverFault {
   TerminateCode code;
   const char* what = "";
   std::size_t header_bytes = 0;  // of header() that are worth quoting
+  bool is_ours = false;          // the peer did nothing wrong: memory of ours is gone
 };
 
 struct PostedReceive {
@@ -123,6 +124,8 @@ class Receiver {
   void finish_read_response();
 
   bool fail(TerminateCode code, const char* what, bool quote_header);
+  // False: the program has unmapped it, which ends the stream.
+  bool still_has(std::span<const std::byte> memory);
   void advance_payload(std::size_t bytes);
 
   ReceiverClient& client_;

@@ -1,11 +1,15 @@
 // What an FPDU must satisfy before it touches memory, and what its end means (RFC 5040-5042).
 #include "src/provider/iwarp/receiver.h"
 
+#include "src/base/mapped_memory.h"
+
 namespace exs::iwarp {
 namespace {
 
 constexpr std::uint8_t kOurDdpVersion = 1;
 constexpr std::uint8_t kOurRdmapVersion = 1;
+// From here on a look at the memory costs next to nothing beside the copy.
+constexpr std::size_t kCheckedBytes = 16384;
 
 TerminateCode code_of_write(WindowError error) {
   switch (error) {
@@ -68,6 +72,7 @@ bool Receiver::begin_write(const TaggedHeader& header) {
       windows_.find(header.stag, header.offset, header.payload_bytes, Access::kRemoteWrite);
   if (view.error != WindowError::kNone)
     return fail(code_of_write(view.error), "write outside its window", true);
+  if (!still_has({view.start, header.payload_bytes})) return false;
   target_ = view.start;
   return true;
 }
@@ -83,6 +88,7 @@ bool Receiver::begin_read_response(const TaggedHeader& header) {
   if (header.last != (read_bytes_ + header.payload_bytes == read.memory.size())) {
     return fail(kTaggedBounds, "read response ends at the wrong byte", true);
   }
+  if (read_bytes_ == 0 && !still_has(read.memory)) return false;
   target_ = read.memory.data() + read_bytes_;
   return true;
 }
@@ -112,6 +118,13 @@ bool Receiver::begin_read_request(const UntaggedHeader& header) {
   if (payload_bytes_ != 0) return fail(kMessageTooLong, "read request too long", true);
   if (inbound_reads_ >= inbound_reads_max_) return fail(kTooManyReads, "more reads than were agreed", true);
   return true;
+}
+
+bool Receiver::still_has(std::span<const std::byte> memory) {
+  if (memory.size() < kCheckedBytes || is_still_mapped(memory)) return true;
+  fail({}, "memory of an operation was unmapped before its event", false);
+  fault_.is_ours = true;
+  return false;
 }
 
 bool Receiver::begin_terminate(const UntaggedHeader& header) {
@@ -156,6 +169,7 @@ bool Receiver::finish_read_request() {
         windows_.find(request.source_stag, request.source_offset, request.length_bytes, Access::kRemoteRead);
     if (view.error != WindowError::kNone)
       return fail(code_of_read(view.error), "read outside its window", true);
+    if (!still_has({view.start, request.length_bytes})) return false;
   }
   ++next_message_[kReadRequestQueue];
   ++inbound_reads_;

@@ -172,6 +172,14 @@ void ShmLink::fault(const char* what) {
       Ending::kFault);
 }
 
+void ShmLink::memory_gone() {
+  log(LogLevel::kWarn,
+      "shm: memory of an operation was unmapped before its event, so the connection to process {} ends: "
+      "EFAULT; unmap or free memory after the event",
+      traffic_.channel().peer_pid());
+  end(Status(EFAULT), Ending::kLost);
+}
+
 void ShmLink::close() noexcept {
   if (!is_over()) {
     // Half a write is no orderly end.

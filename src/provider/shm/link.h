@@ -133,6 +133,8 @@ class ShmLink final : public Link, public Pollable {
   Progress serve_reads();
 
   void fault(const char* what);
+  // The program has unmapped memory of an operation.
+  void memory_gone();
   // After an access to the peer's memory that did not go well.
   void access_failed(Status status, const char* what);
   void end(Status status, Ending ending);

@@ -84,6 +84,10 @@ Progress ShmLink::write_directly(QueuedPost& write) {
 Progress ShmLink::write_piece(QueuedPost& write) {
   const std::span<std::byte> room = traffic_.piece_room();
   if (room.empty()) return Progress::kBlocked;
+  if (!write.begun && PeerMemory::is_gone(write.payload)) {
+    memory_gone();
+    return Progress::kIdle;
+  }
   const std::size_t bytes = std::min(room.size(), write.payload.size());
   std::memcpy(room.data(), write.payload.data(), bytes);
   const WritePiece piece{write.to.address, write.to.key, static_cast<std::uint32_t>(bytes)};
@@ -99,6 +103,8 @@ void ShmLink::on_write_piece(const WritePiece& piece, std::span<const std::byte>
   if (bytes.empty()) return fault("a write of nothing");
   const WindowView view = windows_.find(piece.key, piece.address, bytes.size(), Access::kRemoteWrite);
   if (view.error != WindowError::kNone) return fault("a write to memory that is not open to it");
+  // A full piece is one of many.
+  if (bytes.size() == kPieceBytes && !is_still_mapped({view.start, bytes.size()})) return memory_gone();
   std::memcpy(view.start, bytes.data(), bytes.size());
 }
 
@@ -144,6 +150,10 @@ Progress ShmLink::ask_for(PendingRead& read) {
   }
   read.state = ReadState::kAsked;
   read.asked_ns = 0;
+  if (PeerMemory::is_gone(read.into)) {  // looked at while the peer copies
+    memory_gone();
+    return Progress::kIdle;
+  }
   return await_answer(read);
 }
 
@@ -242,10 +252,11 @@ void ShmLink::on_read_piece(const ReadPiece& piece, std::span<const std::byte> b
 }
 
 void ShmLink::access_failed(Status status, const char* what) {
+  if (status.error() == EFAULT) return memory_gone();
   // A peer that has gone is no news: the connection ends with that.
   const LogLevel level = status.error() == ECONNRESET ? LogLevel::kDebug : LogLevel::kWarn;
-  log(level, "shm: a %s of process %d's memory failed: %s", what,
-      static_cast<int>(traffic_.channel().peer_pid()), std::strerror(status.error()));
+  log(level, "shm: a {} of process {}'s memory failed: {}", what, traffic_.channel().peer_pid(),
+      std::strerror(status.error()));
   end(status, Ending::kLost);
 }
 
@@ -259,6 +270,7 @@ void ShmLink::on_read_request(const ReadRequest& request) {
       windows_.find(request.key, request.address, request.length_bytes, Access::kRemoteRead);
   if (view.error != WindowError::kNone) return fault("a read of memory that is not open to it");
   if (served_reads_.count() >= depths_.reads_in) return fault("more reads at once than agreed");
+  if (PeerMemory::is_gone({view.start, request.length_bytes})) return memory_gone();
   const Claims::Ticket ticket{request.claim, request.generation};
   if (!Claims::begin(traffic_.channel().peer_segment(), ticket)) return;  // the peer did it by itself
   windows_.begin_serving(request.key);

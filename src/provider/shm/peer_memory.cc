@@ -79,6 +79,7 @@ PeerMemory::Moved PeerMemory::move_mapped(std::byte* ours, std::size_t length_by
   const std::uint64_t offset = offset_of(address);
   if (offset > region->length_bytes || length_bytes > region->length_bytes - offset)
     return {0, Status(EPROTO)};
+  if (is_gone({ours, length_bytes})) return {0, Status(EFAULT)};
   std::byte* const theirs = region->start + offset;
   std::memcpy(to_peer ? theirs : ours, to_peer ? ours : theirs, length_bytes);
   return {length_bytes, {}};
@@ -96,6 +97,7 @@ PeerMemory::Moved PeerMemory::move_by_process(std::byte* ours, std::size_t lengt
   if (moved > 0) return {static_cast<std::size_t>(moved), {}};
   const int error = moved == 0 ? EFAULT : errno;
   if (error == ESRCH) return {0, Status(ECONNRESET)};
+  if (error == EFAULT && !is_still_mapped({ours, length_bytes})) return {0, Status(EFAULT)};
   if (error == EFAULT || error == EINVAL) return {0, Status(EPROTO)};
   log(LogLevel::kWarn,
       "shm: the memory of process {} can no longer be reached: {}; its bytes go through the rings",

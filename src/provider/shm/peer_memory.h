@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "src/base/mapped_memory.h"
 #include "src/base/status.h"
 #include "src/provider/shm/transfer_words.h"
 
@@ -22,6 +23,12 @@ inline constexpr std::size_t kAccessBytes = std::size_t{1} << 20;
 // Thread: shard.
 class PeerMemory {
  public:
+  // Our own memory of a longer copy is looked at first. A shorter copy costs hardly more than the look.
+  static constexpr std::size_t kCheckedBytes = std::size_t{64} * 1024;
+  [[nodiscard]] static bool is_gone(std::span<const std::byte> ours) {
+    return ours.size() > kCheckedBytes && !is_still_mapped(ours);
+  }
+
   PeerMemory(Channel& channel, std::span<std::byte> segment, std::span<std::byte> peer_segment);
 
   enum class Method : std::uint8_t { kMapped, kProcess, kNone };
@@ -30,7 +37,7 @@ class PeerMemory {
   struct Moved {
     std::size_t bytes = 0;
     // EAGAIN: a link of the peer has closed, handle what it wrote first. EOPNOTSUPP: this method works no
-    // longer. EPROTO: no such memory. ECONNRESET: no such process.
+    // longer. EPROTO: no such memory. ECONNRESET: no such process. EFAULT: our own is not mapped any more.
     Status status;
   };
   // At most kAccessBytes of it. `link`: the peer's number of the link whose window it is.
