@@ -90,14 +90,22 @@ BOOST_AUTO_TEST_CASE(zero_returns_at_once_and_takes_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(counts_beyond_the_limits_are_refused) {
-  for (const int count : {17, -17, EXS_EVTVEC_MAX + 1, -EXS_EVTVEC_MAX - 1, INT_MAX, INT_MIN}) {
+  for (const int count : {-17, EXS_EVTVEC_MAX + 1, -EXS_EVTVEC_MAX - 1, INT_MAX, INT_MIN}) {
     BOOST_TEST(outcome(dequeue(count, &kZero)) == "EINVAL");
   }
-  BOOST_TEST(dequeue(16, &kZero) == 0);
   BOOST_TEST(dequeue(-16, &kZero) == 0);
   const Queue deep(2000);
   BOOST_TEST(outcome(exs_qdequeue(deep.handle(), events, EXS_EVTVEC_MAX + 1, &kZero)) == "EINVAL");
   BOOST_TEST(exs_qdequeue(deep.handle(), events, EXS_EVTVEC_MAX, &kZero) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_count_above_the_depth_takes_what_is_there) {
+  BOOST_TEST(dequeue(17, &kZero) == 0);
+  produce(16);
+  BOOST_TEST(dequeue(64, nullptr) == 16);
+  BOOST_TEST(number(15) == 16U);
+  produce(3);
+  BOOST_TEST(exs_qwait(queue.handle(), events, 64, 2, -1) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(no_room_for_events_is_efault_and_none_is_lost) {
@@ -157,7 +165,7 @@ BOOST_AUTO_TEST_CASE(wait_checks_its_limits) {
   BOOST_TEST(outcome(exs_qwait(queue.handle(), events, 1, -1, 0)) == "EINVAL");
   BOOST_TEST(outcome(exs_qwait(queue.handle(), events, 1, 2, 0)) == "EINVAL");
   BOOST_TEST(outcome(exs_qwait(queue.handle(), events, 0, 1, 0)) == "EINVAL");
-  BOOST_TEST(outcome(exs_qwait(queue.handle(), events, 17, 1, 0)) == "EINVAL");
+  BOOST_TEST(outcome(exs_qwait(queue.handle(), events, 17, 17, 0)) == "EINVAL");
   BOOST_TEST(outcome(exs_qwait(queue.handle(), events, INT_MAX, INT_MIN, 0)) == "EINVAL");
   BOOST_TEST(exs_qwait(queue.handle(), events, 0, 0, -1) == 0);
 }
