@@ -13,16 +13,13 @@ bool allows(Access granted, Access wanted) {
 
 }  // namespace
 
-WindowTable::WindowTable(std::uint64_t secret)
-    : random_state_(secret), slot_secret_(static_cast<std::uint16_t>(secret >> 48)) {}
+WindowTable::WindowTable(const TagKey& key)
+    : tags_(key), slot_secret_(static_cast<std::uint16_t>(tags_.at(~std::uint64_t{0}))) {}
 
 std::uint16_t WindowTable::next_draw() {
-  // splitmix64: one multiply-xor chain, seeded from the kernel's random source.
-  random_state_ += 0x9E3779B97F4A7C15;
-  std::uint64_t mixed = random_state_;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
-  return static_cast<std::uint16_t>(mixed >> 32);
+  undrawn_ = draws_ % 4 == 0 ? tags_.at(draws_ / 4) : undrawn_ >> 16;
+  ++draws_;
+  return static_cast<std::uint16_t>(undrawn_);
 }
 
 std::uint32_t WindowTable::stag_of(std::size_t slot) const {
@@ -45,8 +42,9 @@ Result<std::uint32_t> WindowTable::open(std::span<std::byte> memory, Access acce
     slot = free_slots_.back();
     free_slots_.pop_back();
   } else if (slot < kSlotsMax) {
+    // The room for the slot's return comes first: close() never allocates, and a failure here changes nothing.
+    if (free_slots_.capacity() <= slot) free_slots_.reserve(2 * slot + 1);
     windows_.emplace_back();
-    free_slots_.reserve(windows_.size());  // so that close() never allocates
   } else {
     return failure(ENOSPC);
   }

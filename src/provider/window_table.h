@@ -7,6 +7,7 @@
 
 #include "src/base/status.h"
 #include "src/provider/provider.h"
+#include "src/provider/tag_source.h"
 
 namespace exs {
 
@@ -18,11 +19,12 @@ struct WindowView {
 };
 
 // An STag is a slot number hidden by a link secret, under 16 bits that are drawn anew for every exposure: a
-// withdrawn key never names the slot's next window.
+// withdrawn key never names the slot's next window. The slot shows, as slots are few; the 16 bits tell nothing of
+// others.
 // Thread: shard.
 class WindowTable {
  public:
-  explicit WindowTable(std::uint64_t secret);
+  explicit WindowTable(const TagKey& key);
 
   // The peer calls the window's first byte `address`. ENOSPC: 65536 windows are open.
   Result<std::uint32_t> open(std::span<std::byte> memory, Access access, std::uint64_t address = 0);
@@ -51,7 +53,9 @@ class WindowTable {
   [[nodiscard]] const Window* find_window(std::uint32_t stag) const;
   std::uint16_t next_draw();
 
-  std::uint64_t random_state_;
+  TagSource tags_;
+  std::uint64_t draws_ = 0;    // four come from one number of tags_
+  std::uint64_t undrawn_ = 0;  // the bits that are left of the last
   std::uint16_t slot_secret_;
   std::vector<Window> windows_;
   std::vector<std::uint16_t> free_slots_;

@@ -16,16 +16,19 @@ std::span<std::byte> memory_of(const LocalSlice& slice) {
   return {slice.address, slice.length_bytes};
 }
 
+// WindowTable takes the numbers from both ends of the range.
+constexpr std::uint64_t kSinkNumber = std::uint64_t{1} << 63;
+
 }  // namespace
 
 IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& depths, std::uint64_t token,
-                     std::uint64_t secret)
+                     const TagKey& tag_key)
     : context_(context),
       descriptor_(descriptor),
       depths_(depths),
       token_(token),
-      next_sink_(static_cast<std::uint32_t>(secret)),
-      windows_(secret),
+      next_sink_(static_cast<std::uint32_t>(TagSource(tag_key).at(kSinkNumber))),
+      windows_(tag_key),
       receiver_(*this, windows_, reads_),
       transmitter_(*this, context.chunks, reads_) {
   receiver_.expect_receives(depths.receives);

@@ -33,7 +33,7 @@ class IwarpLink final : public Link,
                         private TransmitterClient {
  public:
   IwarpLink(PortContext& context, int descriptor, const LinkDepths& depths, std::uint64_t token,
-            std::uint64_t secret);
+            const TagKey& tag_key);
   ~IwarpLink() override;
 
   // Exactly one of these follows the constructor. On failure the link is good for nothing but destruction.

@@ -1,14 +1,9 @@
 #include "src/provider/iwarp/port.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
 #include "src/provider/iwarp/limits.h"
 #include "src/provider/iwarp/listener.h"
 
@@ -27,12 +22,6 @@ Status check_parameters(const ConnectParameters& parameters) {
     return Status(EINVAL);
   }
   return {};
-}
-
-Result<std::uint64_t> draw_secret() {
-  std::uint64_t secret = 0;
-  if (kernel::getrandom(&secret, sizeof secret, 0) == sizeof secret) return secret;
-  return failure(fault(LogLevel::kError, EIO, "iwarp: getrandom failed: {}", std::strerror(errno)));
 }
 
 }  // namespace
@@ -59,9 +48,9 @@ Result<std::unique_ptr<Link>> IwarpPort::connect(int descriptor, const sockaddr*
                                                  const ConnectParameters& parameters,
                                                  std::uint64_t link_token) {
   if (const Status status = check_parameters(parameters); !status.ok()) return failure(status);
-  const Result<std::uint64_t> secret = draw_secret();
-  if (!secret) return failure(secret.error());
-  auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *secret);
+  const Result<TagKey> tag_key = draw_tag_key();
+  if (!tag_key) return failure(tag_key.error());
+  auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *tag_key);
   if (const Status status = link->start_connect(peer, peer_bytes, parameters.private_data); !status.ok()) {
     return failure(status);
   }
@@ -79,11 +68,11 @@ Result<std::unique_ptr<Link>> IwarpPort::accept(std::unique_ptr<ConnectionReques
                                                 const ConnectParameters& parameters,
                                                 std::uint64_t link_token) {
   if (const Status status = check_parameters(parameters); !status.ok()) return failure(status);
-  const Result<std::uint64_t> secret = draw_secret();
-  if (!secret) return failure(secret.error());
+  const Result<TagKey> tag_key = draw_tag_key();
+  if (!tag_key) return failure(tag_key.error());
   // Requests come from our listeners only.
   const auto& incoming = static_cast<IncomingRequest&>(*request);
-  auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *secret);
+  auto link = std::make_unique<IwarpLink>(context_, descriptor, parameters.depths, link_token, *tag_key);
   if (const Status status = link->start_accept(incoming, parameters.private_data); !status.ok()) {
     return failure(status);
   }

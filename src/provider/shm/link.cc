@@ -19,7 +19,7 @@ constexpr std::uint64_t kGoodbyeLimitNs = 200'000'000;
 }  // namespace
 
 ShmLink::ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
-                 const ConnectParameters& parameters, std::uint64_t token, std::uint64_t secret)
+                 const ConnectParameters& parameters, std::uint64_t token, const TagKey& tag_key)
     : context_(context),
       traffic_(traffic),
       slot_(std::move(slot)),
@@ -27,7 +27,7 @@ ShmLink::ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot
       descriptor_(descriptor),
       depths_(parameters.depths),
       token_(token),
-      windows_(secret),
+      windows_(tag_key),
       private_data_(parameters.private_data.begin(), parameters.private_data.end()) {}
 
 ShmLink::~ShmLink() {

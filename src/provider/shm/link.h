@@ -34,7 +34,7 @@ class ShmLink final : public Link, public Pollable {
  public:
   // `context` and `traffic` outlive it, the latter until it has ended.
   ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
-          const ConnectParameters& parameters, std::uint64_t token, std::uint64_t secret);
+          const ConnectParameters& parameters, std::uint64_t token, const TagKey& tag_key);
   ~ShmLink() override;
   // On failure the link is good for nothing but destruction.
   Status start();

@@ -1,7 +1,6 @@
 #include "src/provider/shm/port.h"
 
 #include <sys/eventfd.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
@@ -67,14 +66,14 @@ Result<std::unique_ptr<Link>> ShmPort::adopt(std::unique_ptr<PendingUpgrade> upg
   if (parameters.depths.reads_out > kReadDepthMax || parameters.depths.reads_in > kReadDepthMax) {
     return failure(EINVAL);
   }
-  std::uint64_t secret = 0;
-  if (kernel::getrandom(&secret, sizeof secret, 0) != sizeof secret) return failure(EIO);
+  const Result<TagKey> tag_key = draw_tag_key();
+  if (!tag_key) return failure(tag_key.error());
   // Upgrades come from our ports only.
   Result<ChannelSlot> slot = static_cast<ShmUpgrade&>(*upgrade).take_slot();
   if (!slot) return failure(slot.error() == Status(EAGAIN) ? Status(ECONNRESET) : slot.error());
   ChannelTraffic& traffic = traffic_of(slot->shared_channel());
   auto link = std::make_unique<ShmLink>(context_, traffic, std::move(*slot), descriptor, parameters,
-                                        link_token, secret);
+                                        link_token, *tag_key);
   if (const Status status = link->start(); !status.ok()) return failure(status);
   return link;
 }

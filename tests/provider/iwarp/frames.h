@@ -158,7 +158,7 @@ struct ReceiverRig : ReceiverClient {
   Bytes writable = Bytes(1000);
   Bytes readable = Bytes(1000, std::byte{0x5A});
   ReadBudget reads;
-  WindowTable windows{0x1234567890ABCDEF};
+  WindowTable windows{TagKey{0x1234567890ABCDEF, 0}};
   std::uint32_t write_stag = 0;
   std::uint32_t read_stag = 0;
   Receiver receiver{*this, windows, reads};
