@@ -61,6 +61,8 @@ exs_event_t transfer_event(int socket, proto::Direction direction, const proto::
   event.exs_evt_flags = event_flags(outcome.flags);
   event.exs_evt_union.exs_evt_xfer = transfer_of(operation);
   event.exs_evt_union.exs_evt_xfer.exs_evt_length = outcome.length_bytes;
+  if ((outcome.flags & proto::kTruncated) != 0)
+    event.exs_evt_union.exs_evt_xfer.exs_evt_offset = outcome.whole_bytes;
   if (operation.tag.attachment != nullptr) tell_posted(event, *operation.tag.attachment);
   return event;
 }

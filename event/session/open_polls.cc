@@ -14,10 +14,10 @@ bool OpenPolls::asks_for(std::uint32_t event) const noexcept {
                      [event](const Poll& poll) { return (poll.events & event) != 0; });
 }
 
-void OpenPolls::answer(std::uint32_t revents) {
+void OpenPolls::answer(std::uint32_t revents, std::uint64_t next_bytes) {
   std::erase_if(polls_, [&](const Poll& poll) {
     const std::uint32_t told = revents & (poll.events | kAlwaysTold);
-    if (told != 0) push(poll, 0, told);
+    if (told != 0) push(poll, 0, told, (told & EXS_POLLIN) != 0 ? next_bytes : 0);
     return told != 0;
   });
 }
@@ -30,9 +30,10 @@ std::uint32_t OpenPolls::cancel(const proto::Selection& selection) {
   }));
 }
 
-void OpenPolls::push(const Poll& poll, int error, std::uint32_t revents) const {
+void OpenPolls::push(const Poll& poll, int error, std::uint32_t revents, std::uint64_t next_bytes) const {
   exs_event_t event = control_event(poll.target, *number_, EXS_EVT_POLL, error);
-  event.exs_evt_union.exs_evt_poll = {.exs_evt_revents = revents, .exs_evt_rsvd = 0};
+  event.exs_evt_union.exs_evt_poll = {
+      .exs_evt_revents = revents, .exs_evt_rsvd = 0, .exs_evt_next_length = next_bytes};
   poll.target.queue->push(event, number_);
 }
 

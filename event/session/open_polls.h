@@ -19,8 +19,9 @@ class OpenPolls {
   [[nodiscard]] bool empty() const noexcept { return polls_.empty(); }
   [[nodiscard]] bool asks_for(std::uint32_t event) const noexcept;
 
-  // Answers those that asked for one of `revents`; EXS_POLLERR and EXS_POLLHUP answer all.
-  void answer(std::uint32_t revents);
+  // Answers those that asked for one of `revents`; EXS_POLLERR and EXS_POLLHUP answer all. `next_bytes`: for
+  // EXS_POLLIN, what a receive would take.
+  void answer(std::uint32_t revents, std::uint64_t next_bytes = 0);
   // Ends those that the selection names with ECANCELED, and returns their number.
   std::uint32_t cancel(const proto::Selection& selection);
   void cancel_all() { cancel({}); }
@@ -30,7 +31,7 @@ class OpenPolls {
     ControlTarget target;
     std::uint32_t events;
   };
-  void push(const Poll& poll, int error, std::uint32_t revents) const;
+  void push(const Poll& poll, int error, std::uint32_t revents, std::uint64_t next_bytes = 0) const;
 
   const std::shared_ptr<KernelDescriptor> number_;
   std::vector<Poll> polls_;

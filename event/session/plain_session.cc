@@ -261,11 +261,14 @@ proto::Readiness PlainSession::readiness() const {
   if (state() == State::kEnded || !descriptor()->is_there()) return {};
   pollfd asked{descriptor()->number(), POLLIN | POLLOUT | POLLRDHUP, 0};
   kernel::poll(&asked, 1, 0);
+  int next_bytes = 0;
+  if ((asked.revents & POLLIN) != 0) kernel::bytes_to_read(descriptor()->number(), &next_bytes);
   return {.receive = receives_.empty() && (asked.revents & (POLLIN | POLLHUP | POLLERR)) != 0,
           .send = sends_.empty() && (asked.revents & POLLOUT) != 0,
           .peer_ended = (asked.revents & (POLLRDHUP | POLLHUP)) != 0,
           .peer_stopped = (asked.revents & (POLLHUP | POLLERR)) != 0,
-          .broken = (asked.revents & POLLERR) != 0};
+          .broken = (asked.revents & POLLERR) != 0,
+          .next_bytes = static_cast<std::uint64_t>(std::max(next_bytes, 0))};
 }
 
 proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, const proto::Selection& selection,

@@ -37,12 +37,13 @@ void Session::poll(ControlTarget target, std::uint32_t events) {
 }
 
 void Session::answer_polls() {
-  if (const std::uint32_t ready = revents(); ready != 0) polls_.answer(ready);
+  if (polls_.empty()) return;
+  const proto::Readiness ready = readiness();
+  if (const std::uint32_t told = revents(ready); told != 0) polls_.answer(told, ready.next_bytes);
 }
 
-std::uint32_t Session::revents() const {
+std::uint32_t Session::revents(const proto::Readiness& ready) const {
   if (state() == State::kEnded) return EXS_POLLERR | EXS_POLLHUP;
-  const proto::Readiness ready = readiness();
   std::uint32_t revents = 0;
   if (ready.receive) revents |= EXS_POLLIN;
   if (ready.send || sending_ended_) revents |= EXS_POLLOUT;

@@ -172,7 +172,7 @@ class Session : public TransferClient {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
   void answer_polls();
-  [[nodiscard]] std::uint32_t revents() const;
+  [[nodiscard]] std::uint32_t revents(const proto::Readiness& ready) const;
 
   const std::shared_ptr<Shard> shard_;
   const std::shared_ptr<KernelDescriptor> descriptor_;

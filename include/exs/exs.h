@@ -176,7 +176,8 @@ typedef struct exs_evt_xfer { /* SEND, RECV, PEER_READ, PEER_WRITE, SENDTIMEOUT,
   void* exs_evt_buf;          /* as posted */
   size_t exs_evt_bufsize;     /* length requested */
   size_t exs_evt_length;      /* bytes moved; PEER_*: since the last such event */
-  uint64_t exs_evt_offset;    /* in the peer's persistent memory; PEER_*: of the last transfer, in ours */
+  uint64_t exs_evt_offset;    /* in the peer's persistent memory; PEER_*: of the last transfer, in ours;
+                               * EXS_EVF_TRUNC: length of the whole message */
   exs_mhandle_t exs_evt_mhandle;
   uint32_t exs_evt_count; /* PEER_*: transfers since the last such event; *TIMEOUT: late operations */
 } exs_evt_xfer_t;
@@ -194,6 +195,7 @@ typedef struct exs_evt_xferfile {   /* SENDFILE */
 typedef struct exs_evt_poll { /* POLL */
   uint32_t exs_evt_revents;   /* EXS_POLL* */
   uint32_t exs_evt_rsvd;
+  uint64_t exs_evt_next_length; /* EXS_POLLIN: as EXS_SO_NEXT_LENGTH */
 } exs_evt_poll_t;
 
 typedef struct exs_evt_accept {   /* ACCEPT */
@@ -405,7 +407,9 @@ EXS_API int exs_flush(int socket);
  * the send was cancelled (a send that has started is not interrupted). After UNH-EXS. */
 EXS_API ssize_t exs_send_sync(int socket, const void* buffer, size_t length, int flags, exs_mhandle_t region);
 /* exs_recv_sync - the blocking form; returns the bytes moved, 0 at the end of the peer's sending. flags:
- * MSG_WAITALL. Besides the errors of exs_recv and its event, but EACCES: EINTR likewise. After UNH-EXS. */
+ * MSG_WAITALL; MSG_TRUNC: returns the length of the whole message, even if it is longer than the buffer.
+ * Besides the errors of exs_recv and its event, but EACCES: EINTR likewise; EMSGSIZE the message was longer
+ * than the buffer, which has its start. After UNH-EXS. */
 EXS_API ssize_t exs_recv_sync(int socket, void* buffer, size_t length, int flags, exs_mhandle_t region);
 
 /* ---------------------------------------------------------------- safe sampling */
@@ -566,7 +570,10 @@ enum { /* options of level SOL_EXS, each an int unless another type is named; ac
         * `*length` becomes the bytes of all entries */
        EXS_SO_REASON = 0x4545,
        /* get only; char[], cut to the room: why the connection, or its set-up, failed; empty: it has not */
-       EXS_SO_ERROR_TEXT = 0x4546
+       EXS_SO_ERROR_TEXT = 0x4546,
+       /* get only; uint64_t: the length of the message that the next receive gets; stream: the bytes that
+        * wait; EAGAIN none yet; 0 also at the end of the peer's sending; ENOTCONN */
+       EXS_SO_NEXT_LENGTH = 0x4548
 };
 #define EXS_TIMEOUT_ONCE 0x1   /* report a late operation once, not every period */
 #define EXS_TIMEOUT_CANCEL 0x2 /* also cancel late operations, with ETIMEDOUT */
@@ -588,7 +595,7 @@ typedef struct exs_timeout {
  * extensions. */
 EXS_API int exs_setsockopt(int socket, int level, int option, const void* value, socklen_t length);
 /* exs_getsockopt - get an option; `*length` is the bytes of room, then the bytes of the value. EBADF;
- * ENOPROTOOPT; EINVAL length; EFAULT. */
+ * ENOPROTOOPT; EINVAL length; EFAULT; of EXS_SO_NEXT_LENGTH: EAGAIN, ENOTCONN. */
 EXS_API int exs_getsockopt(int socket, int level, int option, void* value, socklen_t* length);
 
 /* Whether a provider carries a connection, and why. */

@@ -170,6 +170,16 @@ Status get_error_text(Socket& socket, const Room& room) EXS_REQUIRES(socket.mute
   return room.put_text(std::string_view(text).substr(0, *room.length - 1));
 }
 
+// EAGAIN: a receive would wait. 0: the end of the peer's sending, or an empty message.
+Status get_next_length(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
+  Session* const session = socket.session();
+  if (session == nullptr || session->state() != Session::State::kConnected) return Status(ENOTCONN);
+  proto::Readiness ready;
+  session->shard()->inspect([&] { ready = session->readiness(); });
+  if (!ready.receive) return Status(EAGAIN);
+  return room.put(ready.next_bytes);
+}
+
 int connect_timeout_ms(Socket& socket) EXS_REQUIRES(socket.mutex) {
   if (socket.options().connect_timeout_ms > 0) return socket.options().connect_timeout_ms;
   return socket.backlog() > 0 ? SocketOptions::kListenDefaultMs : SocketOptions::kConnectDefaultMs;
@@ -203,6 +213,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
     case EXS_SO_NODELAY: return room.put(options.nodelay);
     case EXS_SO_PROVIDER: return get_provider(socket, room);
     case EXS_SO_REASON: return get_reasons(socket, room);
+    case EXS_SO_NEXT_LENGTH: return get_next_length(socket, room);
     case EXS_SO_ERROR_TEXT: return get_error_text(socket, room);
     default: return no_such_option(option);
   }
@@ -237,6 +248,9 @@ int exs_getsockopt(int number, int level, int option, void* value, socklen_t* le
     const auto socket = find_socket(library, number);
     if (!socket) return failure(no_such_socket(number));
     if (value == nullptr || length == nullptr) return failure(null_argument());
+    if (is_ours(level, option) && option == EXS_SO_NEXT_LENGTH) {
+      if (const Status status = assign_any_home(library, *socket); !status.ok()) return failure(status);
+    }
     LockGuard guard(socket->mutex);
     const Room room{value, length};
     if (is_ours(level, option)) return api_result(get_option(*socket, option, room));

@@ -27,7 +27,8 @@ int allowed_flags(Direction direction, CallKind kind) {
   const int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
   switch (kind) {
     case CallKind::kPlain: return allowed | EXS_NO_EVENT | kPersistent;
-    case CallKind::kSync: return allowed & ~MSG_MORE;  // MSG_MORE would hold back what the call waits for
+    case CallKind::kSync:  // MSG_MORE would hold back what the call waits for
+      return direction == Direction::kSend ? allowed & ~MSG_MORE : allowed | MSG_TRUNC;
     default: return allowed | EXS_NO_EVENT;
   }
 }

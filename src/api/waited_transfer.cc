@@ -33,6 +33,10 @@ Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std
     selection.handle = request.handle;
     cancel_on(*target_.held_socket, selection);
   }
+  if (event.exs_evt_errno == 0 && (event.exs_evt_flags & EXS_EVF_TRUNC) != 0) {
+    if ((request.flags & MSG_TRUNC) == 0) return failure(EMSGSIZE);
+    return event.exs_evt_union.exs_evt_xfer.exs_evt_offset;  // of the whole message
+  }
   const std::size_t moved = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
   if (event.exs_evt_errno == 0 || (reason != 0 && moved > 0)) return moved;
   if (reason != 0 && event.exs_evt_errno == ECANCELED) return failure(reason);

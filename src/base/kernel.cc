@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -55,6 +56,10 @@ int getsockname(int descriptor, sockaddr* address, socklen_t* address_bytes) noe
 
 int getpeername(int descriptor, sockaddr* address, socklen_t* address_bytes) noexcept {
   return EXS_KERNEL_CALL(getpeername, descriptor, address, address_bytes);
+}
+
+int bytes_to_read(int descriptor, int* bytes) noexcept {
+  return EXS_KERNEL_CALL(ioctl, descriptor, FIONREAD, bytes);
 }
 
 int getsockopt(int descriptor, int level, int name, void* value, socklen_t* value_bytes) noexcept {

@@ -34,6 +34,7 @@ int accept4(int descriptor, sockaddr* peer, socklen_t* peer_bytes, int flags) no
 int shutdown(int descriptor, int how) noexcept;
 int getsockname(int descriptor, sockaddr* address, socklen_t* address_bytes) noexcept;
 int getpeername(int descriptor, sockaddr* address, socklen_t* address_bytes) noexcept;
+int bytes_to_read(int descriptor, int* bytes) noexcept;  // FIONREAD
 int getsockopt(int descriptor, int level, int name, void* value, socklen_t* value_bytes) noexcept;
 int setsockopt(int descriptor, int level, int name, const void* value, socklen_t value_bytes) noexcept;
 ssize_t send(int descriptor, const void* bytes, std::size_t count, int flags) noexcept;

@@ -227,7 +227,12 @@ void Connection::probe() {
 
 Readiness Connection::readiness() const noexcept {
   const bool can_send = state_ == State::kOpen && sends_->can_send(credits_.available() > 0);
-  return {receives_->has_data(), can_send, !close_handshake_.peer_sends(), !close_handshake_.peer_receives()};
+  return {.receive = receives_->has_data(),
+          .send = can_send,
+          .peer_ended = !close_handshake_.peer_sends(),
+          .peer_stopped = !close_handshake_.peer_receives(),
+          .broken = false,
+          .next_bytes = receives_->next_bytes()};
 }
 
 std::uint64_t Connection::oldest_post_ns(Direction direction) const noexcept {

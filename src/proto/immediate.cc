@@ -35,7 +35,10 @@ Outcome take_immediate(std::span<const std::byte> message, const Operation& rece
   outcome.length_bytes = taken;
   outcome.flags = kImmediate | kEndOfMessage;
   if (taken > 0) outcome.flags |= kCopied;
-  if (taken < payload.size()) outcome.flags |= kTruncated;
+  if (taken < payload.size()) {
+    outcome.flags |= kTruncated;
+    outcome.whole_bytes = payload.size();
+  }
   return outcome;
 }
 

@@ -58,6 +58,7 @@ struct Outcome {
   int error = 0;  // errno value
   std::uint64_t length_bytes = 0;
   std::uint32_t flags = 0;
+  std::uint64_t whole_bytes = 0;  // kTruncated: of the message
 };
 
 // How the peer used a persistent operation since this was last reported.
@@ -116,11 +117,12 @@ struct Counters {
 
 // What a caller may want to know between steps.
 struct Readiness {
-  bool receive = false;       // a receive posted now would end without anything more from the peer
-  bool send = false;          // a send posted now would go out
-  bool peer_ended = false;    // the peer sends no more data
-  bool peer_stopped = false;  // the peer takes no more data
-  bool broken = false;        // the connection is lost, which has not been reported yet
+  bool receive = false;          // a receive posted now would end without anything more from the peer
+  bool send = false;             // a send posted now would go out
+  bool peer_ended = false;       // the peer sends no more data
+  bool peer_stopped = false;     // the peer takes no more data
+  bool broken = false;           // the connection is lost, which has not been reported yet
+  std::uint64_t next_bytes = 0;  // receive: of the next message; of a stream, all that is here
 };
 
 }  // namespace proto

@@ -63,6 +63,8 @@ class ReceiveSide {
   [[nodiscard]] virtual std::size_t credits_held() const noexcept = 0;
   // A receive posted now would end without anything more from the peer.
   [[nodiscard]] virtual bool has_data() const noexcept = 0;
+  // What such a receive would take if it had the room: the next message, or all that is here of a stream.
+  [[nodiscard]] virtual std::uint64_t next_bytes() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t oldest_post_ns() const noexcept = 0;  // as SendSide
 
  protected:

@@ -241,7 +241,13 @@ BOOST_AUTO_TEST_CASE(any_memory_will_do) {
 BOOST_AUTO_TEST_CASE(pieces_and_waiting_forms) {
   KernelPair pair;
   const auto bytes = pattern(100'000);
+  std::uint64_t waiting = 0;
+  socklen_t room = sizeof waiting;
+  BOOST_TEST(exs_getsockopt(pair.near.number(), SOL_EXS, EXS_SO_NEXT_LENGTH, &waiting, &room) == -1);
+  BOOST_TEST(errno == EAGAIN);
   BOOST_TEST(pair.far.write_all(std::span(bytes).first(1000)));
+  BOOST_TEST(exs_getsockopt(pair.near.number(), SOL_EXS, EXS_SO_NEXT_LENGTH, &waiting, &room) == 0);
+  BOOST_TEST(waiting == 1000U);
   BOOST_TEST(exs_recv_sync(pair.near.number(), memory.at(), 1000, MSG_WAITALL, memory.handle()) == 1000);
   BOOST_TEST(holds(0, std::span(bytes).first(1000)));
   std::vector<exs_iovec_t> pieces;

@@ -29,6 +29,7 @@ void ArrivedMessages::keep_immediate(std::uint64_t slot, std::uint32_t message_b
   arrived.source = MessageSource::kImmediate;
   arrived.slot = slot;
   arrived.message_bytes = message_bytes;
+  arrived.length_bytes = message_bytes - wire::kHeaderBytes;
 }
 
 Status ArrivedMessages::keep_advert(const wire::Message& message, MessageSource source, bool busy,
@@ -60,6 +61,7 @@ Status ArrivedMessages::keep_advert(const wire::Message& message, MessageSource 
 // Nothing comes behind a window.
 void ArrivedMessages::revoke_window(bool shown) {
   waiting_.back().source = MessageSource::kRevoked;
+  waiting_.back().length_bytes = 0;
   const std::size_t count = waiting_.count();
   const bool revoked_before = count > 1 && waiting_[count - 2].source == MessageSource::kRevoked;
   if (shown || revoked_before) waiting_.pop_back();
@@ -76,6 +78,14 @@ Result<bool> ArrivedMessages::recall(std::uint32_t sequence) {
     return true;
   }
   return false;
+}
+
+// An advert that asks for a persistent receive is answered, and leaves the receive to the next message.
+std::uint64_t ArrivedMessages::next_bytes() const noexcept {
+  for (std::size_t i = 0; i < waiting_.count(); ++i) {
+    if (!waiting_[i].busy && !waiting_[i].at_offset) return waiting_[i].length_bytes;
+  }
+  return 0;
 }
 
 Status ArrivedMessages::free_immediate(const ArrivedMessage& immediate) {

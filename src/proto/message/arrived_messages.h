@@ -28,7 +28,7 @@ struct ArrivedMessage {
   bool busy = false;       // kAdvert: a persistent one that met our persistent receive
   std::uint32_t sequence = 0;
   RemoteSlice window;               // kAdvert: the first
-  std::uint64_t length_bytes = 0;   // kAdvert: of all windows
+  std::uint64_t length_bytes = 0;   // kAdvert: of all windows; kImmediate: of the payload
   std::uint64_t target_offset = 0;  // kAdvert, at_offset
   std::uint64_t slot = 0;           // of kImmediate, and of kAdvert with a list
   std::uint32_t message_bytes = 0;
@@ -60,6 +60,8 @@ class ArrivedMessages {
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return waiting_.count(); }
   [[nodiscard]] const ArrivedMessage& front() { return waiting_.front(); }
+  // Of the first message that a plain receive can take; 0: there is none.
+  [[nodiscard]] std::uint64_t next_bytes() const noexcept;
   ArrivedMessage pop_front() { return waiting_.pop_front(); }
   void clear() { waiting_.clear(); }
 

@@ -215,7 +215,10 @@ Status MessageReceives::start_advert(const Operation& operation, const ArrivedMe
   const std::uint64_t offered = message.length_bytes;
   const std::uint64_t taken = std::min<std::uint64_t>(offered, operation.memory.length_bytes);
   Outcome outcome{0, taken, kEndOfMessage};
-  if (taken < offered) outcome.flags |= kTruncated;
+  if (taken < offered) {
+    outcome.flags |= kTruncated;
+    outcome.whole_bytes = offered;
+  }
   deliveries_.add_reads(
       {kind, false, Source::kAdvert, AckStatus::kTaken, message.sequence, operation, outcome}, message.window,
       arrived_.list_of(message));

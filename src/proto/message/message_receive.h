@@ -64,6 +64,7 @@ class MessageReceives final : public ReceiveSide {
   [[nodiscard]] bool has_data() const noexcept override {
     return !arrived_.empty() || state_ != State::kOpen;
   }
+  [[nodiscard]] std::uint64_t next_bytes() const noexcept override { return arrived_.next_bytes(); }
   [[nodiscard]] bool returns_credits_at_once() const noexcept override {
     return persistent_receive_.is_advertised();
   }

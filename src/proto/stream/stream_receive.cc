@@ -107,6 +107,16 @@ void StreamReceives::finish_adverts() {
   }
 }
 
+std::uint64_t StreamReceives::next_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < waiting_.count(); ++i) {
+    const ArrivedData& data = waiting_[i];
+    bytes += data.is_advert ? data.window.length_bytes
+                            : data.message_bytes - wire::kHeaderBytes - data.taken_bytes;
+  }
+  return bytes;
+}
+
 // ---------------------------------------------------------------- matching
 
 Status StreamReceives::match() {

@@ -52,6 +52,7 @@ class StreamReceives final : public ReceiveSide {
   [[nodiscard]] bool has_data() const noexcept override {
     return !waiting_.empty() || state_ != State::kOpen;
   }
+  [[nodiscard]] std::uint64_t next_bytes() const noexcept override;
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
