@@ -38,7 +38,8 @@ Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events,
   if (max == 0) return 0;
   if (!limit) return failure(limit.error());
   if (static_cast<std::size_t>(min) > queue->depth())
-    return failure(refuse(EINVAL, "{} events will never be there: the queue has {} slots", min, queue->depth()));
+    return failure(
+        refuse(EINVAL, "{} events will never be there: the queue has {} slots", min, queue->depth()));
   if (events == nullptr) return failure(null_argument());
   const auto taken =
       wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),

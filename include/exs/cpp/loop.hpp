@@ -194,6 +194,8 @@ class Loop {
   void rethrow() {
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
+  // Of what concerns no coroutine. Nobody else has this address; a program's object may begin with the loop.
+  void* own_handle() const noexcept { return &stop_asked_; }
   template <typename Post>
   std::error_code post_with_room(const Post& post, void* handle) const noexcept {
     for (;;) {
@@ -201,16 +203,15 @@ class Loop {
       if (error != std::errc::resource_unavailable_try_again || !grow()) return error;
     }
   }
-  // The loop's own address is the handle of what concerns no coroutine.
   std::error_code wake() const noexcept {
     return post_with_room([](exs_qhandle_t queue, void* handle) { return exs_qpost(queue, handle, nullptr); },
-                          const_cast<Loop*>(this));  // a name, no more
+                          own_handle());
   }
   void close_later(int socket) noexcept {
     const auto close = [socket](exs_qhandle_t queue, void* handle) {
       return exs_close_async(socket, 0, queue, handle);
     };
-    if (ending_ || post_with_room(close, this)) {
+    if (ending_ || post_with_room(close, own_handle())) {
       exs_close(socket);
     } else {
       ++closes_;
@@ -240,7 +241,7 @@ class Loop {
     return any_due || !taken.events.empty();
   }
   void deliver(const exs_event_t& event) {
-    if (event.exs_evt_ahandle == this)
+    if (event.exs_evt_ahandle == own_handle())
       return event.exs_evt_type == EXS_EVT_CLOSE ? void(--closes_) : call_posted();
     const bool is_end = !is_notice(event.exs_evt_type) && (event.exs_evt_flags & EXS_EVF_MORE) == 0;
     detail::Operation* const operation = is_end ? operations_.take(event.exs_evt_ahandle) : nullptr;
