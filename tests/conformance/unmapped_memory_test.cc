@@ -41,7 +41,7 @@ struct Connected {
   Queue queue;
   Memory memory{kBytes};
   Pair pair{queue};
-  // A device has pinned the pages, which outlive their mapping.
+  // A device may have pinned the pages, which outlive their mapping.
   const bool pinned = provider_of(pair.left) == "verbs";
 
   void send(int socket, void* from, exs_mhandle_t region) {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_receive_goes) {
   sink.unmap();
   send(pair.left, memory.at(), memory.handle());
   const std::string error = queue.next_outcome(pair.right, EXS_EVT_RECV);
-  BOOST_TEST(error == (pinned ? "0" : "EFAULT"));
+  BOOST_TEST((error == "EFAULT" || (pinned && error == "0")), error);
   check_fails(pair.left, EXS_EVT_SEND);
 }
 
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_receive_from_shared_memory_goes) {
     sink.unmap();
     send(pair.left, shared, region);
     const std::string error = queue.next_outcome(pair.right, EXS_EVT_RECV);
-    BOOST_TEST(error == (pinned ? "0" : "EFAULT"));
+    BOOST_TEST((error == "EFAULT" || (pinned && error == "0")), error);
     check_fails(pair.left, EXS_EVT_SEND);
   }
   BOOST_TEST(exs_free(shared) == 0);
