@@ -54,7 +54,7 @@ class SnapshotReader {
   [[nodiscard]] std::uint64_t slot_bytes() const { return words_[2]; }
   [[nodiscard]] std::uint64_t blocks() const { return (slot_bytes() + kBlockBytes - 1) / kBlockBytes; }
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t update) const {
-    const auto index = std::min<std::uint64_t>(std::countr_zero(update), slot_count() - 1);
+    const auto index = std::min(static_cast<std::uint64_t>(std::countr_zero(update)), slot_count() - 1);
     return slots_offset_ + (1 + index * blocks()) * kBlockBytes;
   }
 
