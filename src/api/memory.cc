@@ -161,6 +161,7 @@ int exs_mderegister(exs_mhandle_t region_handle, int flags) {
 }
 
 void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
+  // cppcheck-suppress CastIntegerToAddressAtReturn ; what it takes for an integer is a pointer
   return api_call<void*>(nullptr, [&](Library& library) -> Result<void*> {
     if (length == 0 || region_handle == nullptr)
       return failure(
