@@ -85,6 +85,22 @@ BOOST_AUTO_TEST_CASE(the_peer_counts_from_the_address_it_was_told) {
   BOOST_TEST((table.find(*stag, UINT64_MAX, 2, Access::kRemoteRead).error == WindowError::kWraps));
 }
 
+// What a blind guess of a peer is worth: one of 65,536 for who knows the slot, and it has one try a connection.
+BOOST_AUTO_TEST_CASE(one_tag_of_all_that_name_a_slot_opens_its_window) {
+  WindowTable table({77, 0});
+  std::byte memory[8];
+  const std::uint32_t key = *table.open(memory, Access::kRemoteRead);
+  int opening = 0;
+  for (std::uint32_t drawn = 0; drawn <= 0xFFFF; ++drawn) {
+    const WindowView view = table.find((key & 0xFFFF0000) | drawn, 0, 1, Access::kRemoteRead);
+    const WindowView other_way = table.find((key & 0xFFFF) | drawn << 16, 0, 1, Access::kRemoteRead);
+    opening += static_cast<int>(view.error == WindowError::kNone) +
+               static_cast<int>(other_way.error == WindowError::kNone);
+    BOOST_REQUIRE((view.error == WindowError::kNone || view.start == nullptr));
+  }
+  BOOST_TEST(opening == 2);  // the key itself, met on both ways
+}
+
 // One read and one window of before told all later keys: the sink and the slot showed 48 of 64 bits of the state.
 BOOST_AUTO_TEST_CASE(tags_are_siphash_of_their_number) {
   const TagSource tags({0x0706050403020100, 0x0f0e0d0c0b0a0908});

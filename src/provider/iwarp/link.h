@@ -94,6 +94,8 @@ class IwarpLink final : public Link,
   void reply_left();
   void configure(bool crc, bool peer_is_exs, std::uint32_t reads_out);
   bool take_bytes(const ReceiveSlot& slot, std::size_t bytes);
+  // Whether this look has taken as many FPDUs as it may.
+  bool has_had_its_share();
   void stream_ended();
   void stream_over();
   void socket_failed(int error, const char* call);
@@ -119,9 +121,11 @@ class IwarpLink final : public Link,
   bool handshake_left_ = false;
   bool marked_to_flush_ = false;
   bool marked_to_send_ = false;
-  int send_error_ = 0;       // nothing is sent any more; reading finds the end
-  Status ending_;            // what outstanding posts complete with
-  std::uint32_t next_sink_;  // STag of the next read's sink; matched against the oldest read only
+  std::uint64_t look_ = 0;           // in which it received last
+  std::uint64_t fpdus_at_look_ = 0;  // that it had received when that look began
+  int send_error_ = 0;               // nothing is sent any more; reading finds the end
+  Status ending_;                    // what outstanding posts complete with
+  std::uint32_t next_sink_;          // STag of the next read's sink; matched against the oldest read only
   ReadBudget reads_;
   WindowTable windows_;
   Receiver receiver_;

@@ -7,6 +7,7 @@
 
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
+#include "src/provider/iwarp/limits.h"
 #include "src/provider/iwarp/link.h"
 #include "src/provider/iwarp/socket.h"
 
@@ -39,6 +40,7 @@ void IwarpLink::ready(std::uint32_t events) {
 
 bool IwarpLink::prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::byte> staging) {
   if (state_ != State::kOpen && state_ != State::kAwaitingReply) return false;
+  if (has_had_its_share()) return false;
   std::size_t entries = 0;
   slot.direct_bytes = 0;
   if (state_ == State::kAwaitingReply) {
@@ -60,6 +62,15 @@ bool IwarpLink::prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::by
   job.message.msg_iov = slot.entries;
   job.message.msg_iovlen = entries;
   return true;
+}
+
+// What is left stays in the socket, of which epoll tells again.
+bool IwarpLink::has_had_its_share() {
+  if (look_ != context_.look) {
+    look_ = context_.look;
+    fpdus_at_look_ = receiver_.fpdus();
+  }
+  return receiver_.fpdus() - fpdus_at_look_ >= kFpdusPerLook;
 }
 
 bool IwarpLink::finish_receive(const IoJob& job, const ReceiveSlot& slot) {
@@ -89,10 +100,12 @@ bool IwarpLink::finish_receive(const IoJob& job, const ReceiveSlot& slot) {
 bool IwarpLink::take_bytes(const ReceiveSlot& slot, std::size_t bytes) {
   const std::size_t placed = std::min(bytes, slot.direct_bytes);
   if (placed > 0) receiver_.placed(placed);
+  const std::uint64_t before = receiver_.fpdus();
   if (!receiver_.consume(slot.staging.first(bytes - placed))) {
     stream_over();
     return false;
   }
+  context_.fpdus_unasked += receiver_.fpdus() - before;
   if (!transmitter_.is_open() && receiver_.fpdu_seen()) {
     transmitter_.open();
     if (transmitter_.has_work()) mark_to_send();

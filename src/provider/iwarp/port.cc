@@ -10,7 +10,7 @@
 namespace exs::iwarp {
 namespace {
 
-constexpr std::size_t kStagingBytesAlone = std::size_t{256} * 1024;
+constexpr std::size_t kStagingBytesAlone = std::size_t{64} * 1024;
 constexpr std::size_t kStagingBytesInBatch = std::size_t{64} * 1024;
 constexpr std::uint64_t kTurnsPerLook = 16;
 constexpr int kPassesMax = 16;
@@ -89,11 +89,13 @@ void IwarpPort::flush() {
 
 void IwarpPort::progress(std::uint64_t now_ns) {
   context_.now_ns = now_ns;
+  ++context_.look;
   const std::span<IwarpLink* const> hot = context_.hot.links();
   const bool look = hot.empty() || crowded_ || ++turns_ % kTurnsPerLook == 0;
   working_.assign(hot.begin(), hot.end());
   receive_from(working_);
-  if (look && !context_.poller.has_no_owners()) poll_descriptors();
+  if ((look || context_.fpdus_unasked >= kFpdusPerLook) && !context_.poller.has_no_owners())
+    poll_descriptors();
   context_.nudges.look(now_ns);
   if (!context_.to_send.empty()) {
     working_.clear();
@@ -108,6 +110,7 @@ void IwarpPort::poll_descriptors() {
   std::array<epoll_event, kEventsMax> room;
   const std::span<epoll_event> events = context_.poller.look(room);
   crowded_ = false;
+  context_.fpdus_unasked = 0;
   for (const epoll_event& event : events) {
     static_cast<Pollable*>(event.data.ptr)->ready(event.events);
   }

@@ -47,6 +47,8 @@ struct PortContext {
   Nudges nudges;
   std::uint64_t now_ns = 0;          // as progress() was told last
   std::uint64_t arrivals = 0;        // receives that brought bytes
+  std::uint64_t look = 0;            // number of the progress()
+  std::uint64_t fpdus_unasked = 0;   // from hot links, since epoll was asked about the others
   std::vector<IwarpLink*> to_flush;  // something was posted since the last flush()
   std::vector<IwarpLink*> to_send;   // something the link owes by itself: answers, handshakes, held-up sends
   std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there

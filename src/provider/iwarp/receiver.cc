@@ -85,7 +85,7 @@ bool Receiver::take_trailer(std::span<const std::byte>& bytes) {
     return fail(kBadCrc, "CRC mismatch", false);
   }
   if (!finish_fpdu()) return false;
-  fpdu_seen_ = true;
+  ++fpdus_;
   stage_ = Stage::kHeader;
   collected_ = 0;
   header_wanted_ = 0;

@@ -85,7 +85,9 @@ class Receiver {
   [[nodiscard]] bool at_fpdu_boundary() const noexcept { return stage_ == Stage::kHeader && collected_ == 0; }
   [[nodiscard]] bool writes_into(std::uint32_t stag) const noexcept;
   [[nodiscard]] bool crc_on() const noexcept { return crc_on_; }
-  [[nodiscard]] bool fpdu_seen() const noexcept { return fpdu_seen_; }
+  [[nodiscard]] bool fpdu_seen() const noexcept { return fpdus_ > 0; }
+  // So far, with those that complete nothing.
+  [[nodiscard]] std::uint64_t fpdus() const noexcept { return fpdus_; }
 
   [[nodiscard]] ReceiverState state() const noexcept { return state_; }
   [[nodiscard]] const ReceiverFault& fault() const noexcept { return fault_; }
@@ -135,7 +137,6 @@ class Receiver {
   ReceiverState state_ = ReceiverState::kOpen;
   Stage stage_ = Stage::kHeader;
   bool crc_on_ = false;
-  bool fpdu_seen_ = false;
   Opcode opcode_ = Opcode::kWrite;
   bool last_ = false;
   std::uint8_t collected_ = 0;      // bytes of header_ or trailer_ that are there
@@ -144,6 +145,7 @@ class Receiver {
   std::uint32_t payload_bytes_ = 0;
   std::byte* target_ = nullptr;  // next payload byte; null: the payload is dropped
   std::uint32_t running_crc_ = 0;
+  std::uint64_t fpdus_ = 0;
   std::uint32_t next_message_[kQueues] = {1, 1, 1};
   std::uint32_t message_bytes_ = 0;  // of the SEND in progress
   std::uint32_t read_bytes_ = 0;     // of the oldest read, already placed

@@ -18,15 +18,20 @@ struct HostilePair {
 
   // One more link between the two.
   void join(std::uint64_t token, std::unique_ptr<Link>& joined, ChannelSlot& at) {
+    join(peer, token, joined, at);
+  }
+  // Likewise, of the port and another peer.
+  void join(Half& joiner, std::uint64_t token, std::unique_ptr<Link>& joined, ChannelSlot& at) {
     TcpPair& tcp = sockets.emplace_back();
     Reason why;
     auto pending = port->upgrade()->offer(why);
     require(pending.has_value(), std::string("invite: ") + why.fact);
-    const auto request = peer.join(pending->invitation, kMeetingToken);
+    const auto request = joiner.join(pending->invitation, kMeetingToken);
     std::optional<Completion> met;
     while (!met) {
       turn();
-      met = peer.take(kMeetingToken);
+      joiner.turn();
+      met = joiner.take(kMeetingToken);
     }
     require(met->status.ok(), "met");
     auto taken = request->take_slot();
