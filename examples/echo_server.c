@@ -1,8 +1,9 @@
 /* An asynchronous echo server: many clients, one thread (beside the one that waits for SIGINT), one event
- * queue.
+ * queue, one pool of buffers.
  *
- * Each client has one pending operation: a receive, or the send that returns the message. So no two
- * operations use its buffer at once, and the state of a client is which of the two it is. */
+ * One accept and, for each client, one receive stay posted. A message comes in a buffer of the pool; the send that
+ * returns it leaves from there, and its event gives the buffer back. So the program has as many buffers as messages it
+ * holds at a time, whatever the number of clients, and keeps nothing about a client. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -15,20 +16,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { QUEUE_DEPTH = 65536, BATCH = 64, MESSAGE_MAX = 65536, LINGER_MS = 1000 };
+enum { QUEUE_DEPTH = 65536, BATCH = 64, MESSAGE_MAX = 65536, BUFFERS = 256, LINGER_MS = 1000 };
 
-struct client {
+struct reply {
   int socket;
-  char* buffer;
-  exs_mhandle_t region;
-  int receiving;      /* the operation that is pending or to be posted: a receive, else a send */
-  size_t reply_bytes; /* of that send */
-  struct client* next_stalled;
+  void* buffer;
+  size_t bytes;
 };
 
 static int stopped;
 static exs_qhandle_t queue;
-static struct client* stalled; /* their posts failed with EAGAIN; repeated after each batch of events */
+static exs_mhandle_t region;
+static exs_phandle_t pool;
+static struct reply
+    stalled[BUFFERS]; /* their sends failed with EAGAIN; repeated after each batch of events */
+static int stalled_count;
 static unsigned long served, failed, echoed;
 
 static int check(int result, const char* what) {
@@ -37,62 +39,58 @@ static int check(int result, const char* what) {
   exit(1);
 }
 
-/* The client has no pending operation when this is called, so the program owns its memory. */
-static void drop(struct client* client, unsigned long* counter) {
+static void create_pool(void) {
+  void* buffers = exs_alloc((size_t)BUFFERS * MESSAGE_MAX, &region);
+  check(buffers == NULL ? -1 : 0, "exs_alloc");
+  pool = check(exs_pool_create(buffers, MESSAGE_MAX, BUFFERS, region), "exs_pool_create");
+}
+
+static void drop(int socket, unsigned long* counter) {
   ++*counter;
-  exs_close(client->socket);
-  exs_mderegister(client->region, 0);
-  free(client->buffer);
-  free(client);
+  if (exs_close_async(socket, 0, queue, NULL) == -1) exs_close(socket); /* no slot for an event */
 }
 
-static void post(struct client* c) {
-  int result = c->receiving ? exs_recv(c->socket, c->buffer, MESSAGE_MAX, 0, queue, c, c->region)
-                            : exs_send(c->socket, c->buffer, c->reply_bytes, 0, queue, c, c->region);
-  if (result == 0) return;
-  if (errno != EAGAIN) {
-    drop(c, &failed);
-    return;
-  }
-  c->next_stalled = stalled; /* the queue is full: dequeue events first */
-  stalled = c;
-}
-
-static void post_stalled(void) {
-  struct client* list = stalled;
-  stalled = NULL;
-  while (list != NULL) {
-    struct client* client = list;
-    list = client->next_stalled;
-    post(client);
+static void echo(struct reply reply) {
+  if (exs_send(reply.socket, reply.buffer, reply.bytes, 0, queue, NULL, region) == 0) return;
+  if (errno == EAGAIN) {
+    stalled[stalled_count++] = reply; /* the queue is full: dequeue events first */
+  } else {
+    exs_pool_return(pool, reply.buffer); /* the client has gone, which the last event of its receive tells */
   }
 }
 
-static void handle_accept(int listener, const exs_event_t* event) {
-  check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept"); /* one is always posted */
+static void echo_stalled(void) {
+  int count = stalled_count;
+  struct reply list[BUFFERS];
+  memcpy(list, stalled, (size_t)count * sizeof *list);
+  stalled_count = 0;
+  for (int i = 0; i < count; i++) echo(list[i]);
+}
+
+static void handle_accept(const exs_event_t* event) {
   if (event->exs_evt_errno != 0) {
     fprintf(stderr, "a client could not connect: %s\n", strerror(event->exs_evt_errno));
     return;
   }
-  struct client* client = calloc(1, sizeof *client);
-  check(client != NULL && (client->buffer = malloc(MESSAGE_MAX)) != NULL ? 0 : -1, "a client's buffer");
-  client->socket = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
-  client->receiving = 1;
-  client->region = check(exs_mregister(client->buffer, MESSAGE_MAX, 0), "exs_mregister");
-  post(client);
+  int client = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  if (exs_recv_pooled(client, pool, 0, queue, NULL) == -1) drop(client, &failed);
 }
 
-static void handle_transfer(struct client* client, const exs_event_t* event) {
-  if (event->exs_evt_flags & EXS_EVF_EOF) {
-    drop(client, &served);
-  } else if (event->exs_evt_errno != 0 || event->exs_evt_flags & EXS_EVF_TRUNC) {
-    drop(client, &failed); /* the connection failed, or the message was longer than the buffer */
+static void handle_message(const exs_event_t* event) {
+  const exs_evt_xfer_t* message = &event->exs_evt_union.exs_evt_xfer;
+  if (!(event->exs_evt_flags & EXS_EVF_MORE)) { /* the end: of the client's sending, or of the connection */
+    drop(event->exs_evt_socket, event->exs_evt_flags & EXS_EVF_EOF ? &served : &failed);
+  } else if (event->exs_evt_flags & EXS_EVF_TRUNC) { /* longer than a buffer: the last event follows */
+    exs_pool_return(pool, message->exs_evt_buf);
+    exs_cancel(event->exs_evt_socket, NULL, EXS_CAF_FILDES);
   } else {
-    if (client->receiving) client->reply_bytes = event->exs_evt_union.exs_evt_xfer.exs_evt_length;
-    if (!client->receiving) echoed++;
-    client->receiving = !client->receiving;
-    post(client);
+    echo((struct reply){event->exs_evt_socket, message->exs_evt_buf, message->exs_evt_length});
   }
+}
+
+static void handle_sent(const exs_event_t* event) {
+  if (event->exs_evt_errno == 0) echoed++;
+  exs_pool_return(pool, event->exs_evt_union.exs_evt_xfer.exs_evt_buf);
 }
 
 /* SIGINT becomes an event: a handler does not end a wait that begins just after it. */
@@ -103,11 +101,13 @@ static void* await_interrupt(void* signals) {
   return NULL;
 }
 
-static void handle(int listener, const exs_event_t* event) {
+static void handle(const exs_event_t* event) {
   switch (event->exs_evt_type) {
     case EXS_EVT_USER: stopped = 1; break;
-    case EXS_EVT_ACCEPT: handle_accept(listener, event); break;
-    default: handle_transfer(event->exs_evt_ahandle, event);
+    case EXS_EVT_ACCEPT: handle_accept(event); break;
+    case EXS_EVT_RECV: handle_message(event); break;
+    case EXS_EVT_SEND: handle_sent(event); break;
+    default: break; /* EXS_EVT_CLOSE */
   }
 }
 
@@ -146,15 +146,16 @@ int main(int argc, char** argv) {
   check(exs_init(EXS_VERSION), "exs_init");
   queue = check(exs_qcreate(QUEUE_DEPTH), "exs_qcreate");
   int listener = listen_on(host, port);
-  check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
+  create_pool();
+  check(exs_accept(listener, NULL, EXS_MULTISHOT, queue, NULL), "exs_accept");
   pthread_t waiter;
   check(pthread_create(&waiter, NULL, await_interrupt, &interrupt) != 0 ? -1 : 0, "pthread_create");
   while (!stopped) {
     exs_event_t events[BATCH];
     int count = exs_qdequeue(queue, events, BATCH, NULL);
     if (count == -1 && errno != EINTR) check(count, "exs_qdequeue");
-    for (int i = 0; i < count; i++) handle(listener, &events[i]);
-    post_stalled();
+    for (int i = 0; i < count; i++) handle(&events[i]);
+    echo_stalled();
   }
   pthread_join(waiter, NULL);
   exs_fini(); /* closes all sockets and frees all registrations */

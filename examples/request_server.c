@@ -1,9 +1,9 @@
 /* A request/response server for thousands of clients: threads that share nothing but the listening socket.
  *
- * Each thread has its own queue with one posted accept; the clients that it accepts use that queue. A client
- * has one pending operation: the receive of a request, or the send of its reply. A request is
- * "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket cancels the accepts, and that stops
- * the threads. */
+ * Each thread has its own queue, an accept that stays posted there, and a pool of buffers; the clients that it
+ * accepts use both. Each client has one receive that stays. A request comes in a buffer, the reply is written over it
+ * and sent from there. A request is "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket
+ * cancels the accepts, and that stops the threads. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -14,21 +14,15 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { THREADS = 2, CLIENTS_MAX = 16384, BATCH = 64, MESSAGE_MAX = 128, BACKLOG = 1024, LINGER_MS = 1000 };
-
-struct client {
-  int socket, replying;
-  struct client* next_free;
-  char text[MESSAGE_MAX]; /* the request, then the reply */
-};
+enum { THREADS = 2, SLOTS = 65536, BUFFERS = 1024, BATCH = 64 };
+enum { MESSAGE_MAX = 128, BACKLOG = 1024, LINGER_MS = 1000 };
 
 static struct worker {
   pthread_t thread;
   exs_qhandle_t queue;
-  exs_mhandle_t region;   /* all clients: registering once is cheaper than once for each */
-  struct client* clients; /* CLIENTS_MAX, of which `used` were ever in use: the others cost no memory */
-  struct client* free;
-  int used, stopped;
+  exs_mhandle_t region;
+  exs_phandle_t pool;
+  int stopped;
   unsigned long served, failed, answered;
 } workers[THREADS];
 static int listener;
@@ -49,50 +43,49 @@ static size_t answer(char text[MESSAGE_MAX], size_t length) {
                         : snprintf(text, MESSAGE_MAX, "error: not a request"));
 }
 
-/* The client has no pending operation when this is called. EXS_EVT_CLOSE follows. */
-static void drop(struct worker* w, struct client* c, unsigned long* counter) {
-  check(exs_close_async(c->socket, 0, w->queue, c), "exs_close_async"), ++*counter;
+/* EXS_EVT_CLOSE follows, or the queue has no slot for it. */
+static void drop(struct worker* w, int client, unsigned long* counter) {
+  ++*counter;
+  if (exs_close_async(client, 0, w->queue, NULL) == -1) exs_close(client);
 }
 
-/* The queue has a slot for every client, so any error means that the connection is gone. */
-static void receive(struct worker* w, struct client* c) {
-  c->replying = 0;
-  if (exs_recv(c->socket, c->text, MESSAGE_MAX, 0, w->queue, c, w->region) == -1) drop(w, c, &w->failed);
+/* Without a slot for its event the reply cannot be sent: the client has to try again, which closing tells it. */
+static void reply(struct worker* w, int client, char* text, size_t length) {
+  if (exs_send(client, text, length, 0, w->queue, NULL, w->region) == 0) return;
+  exs_pool_return(w->pool, text);
+  exs_cancel(client, NULL, EXS_CAF_FILDES);
 }
 
-static void reply(struct worker* w, struct client* c, size_t length) {
-  c->replying = 1;
-  if (exs_send(c->socket, c->text, length, 0, w->queue, c, w->region) == -1) drop(w, c, &w->failed);
-}
-
-static void handle(struct worker* w, struct client* c, const exs_event_t* event) {
-  if (event->exs_evt_type == EXS_EVT_CLOSE) {
-    c->next_free = w->free, w->free = c;
-  } else if (event->exs_evt_flags & EXS_EVF_EOF) {
-    drop(w, c, &w->served); /* the client has closed */
-  } else if (event->exs_evt_errno != 0 || event->exs_evt_flags & EXS_EVF_TRUNC) {
-    drop(w, c, &w->failed); /* the connection failed, or the request is too long */
-  } else if (c->replying) {
-    w->answered++, receive(w, c);
+static void handle_request(struct worker* w, const exs_event_t* event) {
+  const exs_evt_xfer_t* request = &event->exs_evt_union.exs_evt_xfer;
+  if (!(event->exs_evt_flags & EXS_EVF_MORE)) { /* the client has closed, or the connection failed */
+    drop(w, event->exs_evt_socket, event->exs_evt_flags & EXS_EVF_EOF ? &w->served : &w->failed);
+  } else if (event->exs_evt_flags & EXS_EVF_TRUNC) { /* too long: the last event of the receive follows */
+    exs_pool_return(w->pool, request->exs_evt_buf);
+    exs_cancel(event->exs_evt_socket, NULL, EXS_CAF_FILDES);
   } else {
-    reply(w, c, answer(c->text, event->exs_evt_union.exs_evt_xfer.exs_evt_length));
+    reply(w, event->exs_evt_socket, request->exs_evt_buf,
+          answer(request->exs_evt_buf, request->exs_evt_length));
   }
 }
 
 static void handle_accept(struct worker* w, const exs_event_t* event) {
-  w->stopped = event->exs_evt_errno == ECANCELED;
-  if (w->stopped) return;
-  if (exs_accept(listener, NULL, 0, w->queue, NULL) == -1) w->stopped = 1; /* closed just now */
-  if (event->exs_evt_errno != 0) return; /* that client could not connect; the next one may */
-  int socket = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
-  struct client* c = w->free;
-  if (c != NULL) w->free = c->next_free;
-  if (c == NULL && w->used < CLIENTS_MAX) c = &w->clients[w->used++];
-  if (c == NULL) { /* full: this client is rejected */
-    exs_close(socket), w->failed++;
-    return;
+  int client = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  if (!(event->exs_evt_flags & EXS_EVF_MORE)) w->stopped = 1; /* the listening socket is closed */
+  if (client == -1) return; /* that client could not connect; the next one may */
+  if (exs_recv_pooled(client, w->pool, 0, w->queue, NULL) == -1) drop(w, client, &w->failed);
+}
+
+static void handle(struct worker* w, const exs_event_t* event) {
+  switch (event->exs_evt_type) {
+    case EXS_EVT_ACCEPT: handle_accept(w, event); break;
+    case EXS_EVT_RECV: handle_request(w, event); break;
+    case EXS_EVT_SEND:
+      if (event->exs_evt_errno == 0) w->answered++;
+      exs_pool_return(w->pool, event->exs_evt_union.exs_evt_xfer.exs_evt_buf);
+      break;
+    default: break; /* EXS_EVT_CLOSE */
   }
-  c->socket = socket, receive(w, c);
 }
 
 static void* work(void* worker) {
@@ -101,20 +94,17 @@ static void* work(void* worker) {
   while (!w->stopped) {
     int count = exs_qdequeue(w->queue, events, BATCH, NULL);
     if (count == -1 && errno != EINTR) check(count, "exs_qdequeue"); /* a signal is no reason to stop */
-    for (int i = 0; i < count; i++) {
-      if (events[i].exs_evt_type == EXS_EVT_ACCEPT) handle_accept(w, &events[i]);
-      if (events[i].exs_evt_type != EXS_EVT_ACCEPT) handle(w, events[i].exs_evt_ahandle, &events[i]);
-    }
+    for (int i = 0; i < count; i++) handle(w, &events[i]);
   }
   return NULL;
 }
 
 static void start(struct worker* w) {
-  w->queue = check(exs_qcreate(CLIENTS_MAX + BATCH), "exs_qcreate");
-  w->clients = calloc(CLIENTS_MAX, sizeof *w->clients);
-  check(w->clients == NULL ? -1 : 0, "calloc");
-  w->region = check(exs_mregister(w->clients, CLIENTS_MAX * sizeof *w->clients, 0), "exs_mregister");
-  check(exs_accept(listener, NULL, 0, w->queue, NULL), "exs_accept");
+  w->queue = check(exs_qcreate(SLOTS), "exs_qcreate");
+  void* buffers = exs_alloc((size_t)BUFFERS * MESSAGE_MAX, &w->region);
+  check(buffers == NULL ? -1 : 0, "exs_alloc");
+  w->pool = check(exs_pool_create(buffers, MESSAGE_MAX, BUFFERS, w->region), "exs_pool_create");
+  check(exs_accept(listener, NULL, EXS_MULTISHOT, w->queue, NULL), "exs_accept");
   check(pthread_create(&w->thread, NULL, work, w) != 0 ? -1 : 0, "pthread_create");
 }
 

@@ -44,10 +44,42 @@ bool EventQueue::reserve() {
   return true;
 }
 
+bool EventQueue::reserve_or_wait(const std::shared_ptr<WaitLine::Waiter>& waiter) {
+  LockGuard guard(mutex_);
+  if (!closed_ && reserved_ < depth_) {
+    ++reserved_;
+    return true;
+  }
+  line_.join(waiter);
+  awaited_ = true;
+  return false;
+}
+
+std::shared_ptr<WaitLine::Waiter> EventQueue::next_waiter() {
+  if (!awaited_ || closed_ || reserved_ >= depth_) return nullptr;
+  auto next = line_.leave_first();
+  awaited_ = next != nullptr;
+  return next;
+}
+
+void EventQueue::pass_on() {
+  std::shared_ptr<WaitLine::Waiter> next;
+  {
+    LockGuard guard(mutex_);
+    next = next_waiter();
+  }
+  if (next) next->try_again();
+}
+
 // Another thread may delete the queue as soon as the slot is free, so nothing is touched after the unlock.
 void EventQueue::cancel_reservation() {
-  LockGuard guard(mutex_);
-  --reserved_;
+  std::shared_ptr<WaitLine::Waiter> next;
+  {
+    LockGuard guard(mutex_);
+    --reserved_;
+    next = next_waiter();
+  }
+  if (next) next->try_again();
 }
 
 // The same holds here, unless somebody has to be notified.
@@ -118,21 +150,32 @@ void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
 }
 
 void EventQueue::end_notice(Notice& notice) {
-  LockGuard guard(mutex_);
-  notice.ended_ = true;
-  --notices_;
-  if (!notice.waits_) --reserved_;
+  std::shared_ptr<WaitLine::Waiter> next;
+  {
+    LockGuard guard(mutex_);
+    notice.ended_ = true;
+    --notices_;
+    if (!notice.waits_) --reserved_;
+    next = next_waiter();
+  }
+  if (next) next->try_again();
 }
 
 // ---------------------------------------------------------------- taking
 
 std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max) {
   if (count_.load(std::memory_order_relaxed) < std::max<std::size_t>(min, 1)) return 0;
-  LockGuard guard(mutex_);
-  if (entries_.count() < min || entries_.empty()) return 0;
-  const std::size_t taken = std::min(max, entries_.count());
-  for (std::size_t i = 0; i < taken; ++i) take_front(out[i]);
-  if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
+  std::size_t taken = 0;
+  std::shared_ptr<WaitLine::Waiter> next;
+  {
+    LockGuard guard(mutex_);
+    if (entries_.count() < min || entries_.empty()) return 0;
+    taken = std::min(max, entries_.count());
+    for (std::size_t i = 0; i < taken; ++i) take_front(out[i]);
+    if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
+    if (awaited_) next = next_waiter();
+  }
+  if (next) next->try_again();
   return taken;
 }
 
@@ -217,9 +260,12 @@ exs_signal_t EventQueue::signal() {
 }
 
 Status EventQueue::set_depth(std::size_t depth) {
-  LockGuard guard(mutex_);
-  if (depth < reserved_) return Status(EBUSY);
-  depth_ = depth;
+  {
+    LockGuard guard(mutex_);
+    if (depth < reserved_) return Status(EBUSY);
+    depth_ = depth;
+  }
+  pass_on();
   return Status();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "event/queue/kernel_descriptor.h"
+#include "event/queue/wait_line.h"
 #include "exs/exs.h"
 #include "src/base/drive_lock.h"
 #include "src/base/fifo.h"
@@ -35,6 +36,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   // False: no slot is free.
   [[nodiscard]] bool reserve() EXS_EXCLUDES(mutex_);
+  // Likewise, but then `waiter` is in the line for a slot.
+  [[nodiscard]] bool reserve_or_wait(const std::shared_ptr<WaitLine::Waiter>& waiter) EXS_EXCLUDES(mutex_);
+  // Wakes the next waiter, if a slot is free.
+  void pass_on() EXS_EXCLUDES(mutex_);
   void cancel_reservation() EXS_EXCLUDES(mutex_);
   // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
   void push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) EXS_EXCLUDES(mutex_);
@@ -118,6 +123,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_);
   [[nodiscard]] Recipients recipients() EXS_REQUIRES(mutex_);
   void added() EXS_REQUIRES(mutex_);
+  // Who is to be woken because slots have become free, once the mutex is free too; null: nobody.
+  [[nodiscard]] std::shared_ptr<WaitLine::Waiter> next_waiter() EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
@@ -149,6 +156,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
   exs_signal_t signal_ EXS_GUARDED_BY(mutex_){};
   bool closed_ EXS_GUARDED_BY(mutex_) = false;
+  bool awaited_ EXS_GUARDED_BY(mutex_) = false;  // somebody may be in the line
+  WaitLine line_ EXS_GUARDED_BY(mutex_);         // for a slot
 };
 
 }  // namespace exs

@@ -32,6 +32,35 @@ bool is_peers_own(Status why) {
 
 }  // namespace
 
+// A multishot accept in the line for a slot of its queue.
+class Acceptor::SlotWaiter final : public WaitLine::Waiter, public std::enable_shared_from_this<SlotWaiter> {
+ public:
+  SlotWaiter(const std::shared_ptr<Acceptor>& acceptor, std::shared_ptr<EventQueue> queue)
+      : acceptor_(acceptor), queue_(std::move(queue)) {}
+
+  // Thread: the acceptor's shard. False: no slot is free, and step() follows when one is.
+  [[nodiscard]] bool reserve() {
+    if (waits_) return false;
+    waits_ = !queue_->reserve_or_wait(shared_from_this());
+    return !waits_;
+  }
+
+  void try_again() override {
+    const auto acceptor = acceptor_.lock();
+    if (!acceptor) return queue_->pass_on();
+    acceptor->shard()->execute(make_task([self = shared_from_this(), acceptor] {
+      self->waits_ = false;
+      acceptor->step();
+      self->queue_->pass_on();
+    }));
+  }
+
+ private:
+  const std::weak_ptr<Acceptor> acceptor_;
+  const std::shared_ptr<EventQueue> queue_;
+  bool waits_ = false;  // thread: the acceptor's shard
+};
+
 Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                    ListeningPoints points, const AcceptorOptions& options, RegisterSession register_session)
     : shard_(std::move(shard)),
@@ -47,6 +76,11 @@ void Acceptor::post(Accept accept) {
   if (const Status status = listen_once(); !status.ok()) return finish(accept, status.error(), -1);
   accepts_.push_back(std::move(accept));
   match();
+}
+
+void Acceptor::post_multishot(ControlTarget target) {
+  auto waiter = std::make_shared<SlotWaiter>(shared_from_this(), target.queue);
+  post({std::move(target), nullptr, std::move(waiter)});
 }
 
 // A provider that cannot listen is dropped, so that its peers do not wait in vain.
@@ -161,7 +195,8 @@ std::optional<Acceptor::Accept> Acceptor::serve(const Accept& accept,
 // (`unused`).
 void Acceptor::handed_over(std::optional<Accept> unused) {
   --handing_over_;
-  if (unused) post(std::move(*unused));
+  if (unused && unused->more) unused->target.queue->cancel_reservation();
+  if (unused && !unused->more) post(std::move(*unused));
   finish_close();
 }
 
@@ -216,11 +251,25 @@ std::uint32_t Acceptor::cancel(const proto::Selection& selection) {
 void Acceptor::match() {
   if (matching_) return;
   matching_ = true;
-  while (!closed_ && !accepts_.empty()) {
-    if (!hold_request()) break;
-    hand_over(accepts_.pop_front(), std::move(held_));
+  while (!closed_ && !accepts_.empty() && hold_request()) {
+    auto accept = next_accept();
+    if (!accept) break;
+    hand_over(std::move(*accept), std::move(held_));
   }
   matching_ = false;
+}
+
+// Multishot accepts take turns, so that several queues share the connections. None: they are the only ones, and
+// their queues are full.
+std::optional<Acceptor::Accept> Acceptor::next_accept() {
+  for (std::size_t left = accepts_.count(); left > 0; --left) {
+    Accept accept = accepts_.pop_front();
+    if (!accept.waiter) return accept;
+    accepts_.push_back(accept);
+    accept.more = accept.waiter->reserve();
+    if (accept.more) return accept;
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(PortListener& listener,
@@ -256,6 +305,7 @@ void Acceptor::tell_refused(const std::string& peer, Status why) const {
 
 void Acceptor::finish(const Accept& accept, int error, int new_socket) {
   exs_event_t event = control_event(accept.target, *descriptor_, EXS_EVT_ACCEPT, error);
+  if (accept.more) event.exs_evt_flags = EXS_EVF_MORE;
   event.exs_evt_union.exs_evt_accept = {
       .exs_evt_addr = accept.address, .exs_evt_newsocket = new_socket, .exs_evt_rsvd = 0};
   accept.target.queue->push(event, descriptor_);

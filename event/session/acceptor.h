@@ -35,9 +35,12 @@ using RegisterSession = std::function<void(const std::shared_ptr<Session>&)>;
 
 class Acceptor : public CompletionClient, public std::enable_shared_from_this<Acceptor> {
  public:
+  class SlotWaiter;
   struct Accept {
     ControlTarget target;
     exs_acceptaddr_t* address = nullptr;
+    std::shared_ptr<SlotWaiter> waiter{};  // of a multishot accept
+    bool more = false;                     // of one: a connection of it, with a slot of its own
   };
 
   Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor, ListeningPoints points,
@@ -48,6 +51,8 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
 
   // --- Thread: shard ---
   void post(Accept accept);
+  // Stays until it is cancelled: each connection takes another slot of the queue.
+  void post_multishot(ControlTarget target);
   // Pushes EXS_EVT_POLL when a peer waits for an accept.
   void poll(ControlTarget target, std::uint32_t events);
   // Cancels open accepts and polls, and returns how many match.
@@ -86,6 +91,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   Status listen_on(const ListeningPoints::OfProvider& point);
   [[nodiscard]] ListenParameters listen_parameters(ProcessListener* listening) const;
   void match();
+  [[nodiscard]] std::optional<Accept> next_accept();
   void answer_polls();
   bool hold_request();
   void finish(const Accept& accept, int error, int new_socket);

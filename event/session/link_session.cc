@@ -258,6 +258,7 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
   add_close(std::move(target));
   cancel_polls();
+  stop_pooled(ECANCELED);
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
   set_state(State::kClosing);
@@ -324,6 +325,7 @@ void LinkSession::keep_why(Status why) noexcept try {
 void LinkSession::end(Status why) {
   if (state() != State::kEnded) {
     keep_why(why);
+    note_end(why.error());
     set_state(State::kEnded);
     forbid_sending();
     limit_.drop();

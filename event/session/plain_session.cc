@@ -110,6 +110,11 @@ void PlainSession::after_step() {
   if (state() != State::kEnded) await_kernel();
 }
 
+// What the kernel has left, it tells of again.
+std::size_t PlainSession::pooled_messages_max() const noexcept {
+  return kCallsMax;
+}
+
 void PlainSession::advance(proto::Direction direction) {
   if (!descriptor()->is_there()) return end(ECANCELED);
   if (direction == proto::Direction::kSend) {
@@ -212,7 +217,7 @@ void PlainSession::await_kernel() {
   shard()->assert_held();
   std::uint32_t wanted = 0;
   if (!sends_.empty()) wanted |= EPOLLOUT;
-  if (!receives_.empty()) wanted |= EPOLLIN;
+  if (!receives_.empty() || pooled_wants_data()) wanted |= EPOLLIN;
   if (!polls().empty()) wanted |= EPOLLERR | EPOLLHUP;
   if (polls().asks_for(EXS_POLLIN)) wanted |= EPOLLIN;
   if (polls().asks_for(EXS_POLLOUT)) wanted |= EPOLLOUT;
@@ -246,7 +251,8 @@ void PlainSession::complete(const Completion& completion) {
 }
 
 bool PlainSession::still_waits() {
-  if (state() == State::kEnded || (sends_.empty() && receives_.empty() && polls().empty())) return false;
+  if (state() == State::kEnded || (sends_.empty() && receives_.empty() && polls().empty() && !has_pooled()))
+    return false;
   if (descriptor()->is_there()) return true;
   log(LogLevel::kWarn,
       "socket {} was closed with operations open, which end with ECANCELED; wait for their events first, or "
@@ -322,6 +328,7 @@ void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
   add_close(std::move(target));
   cancel_polls();
+  stop_pooled(ECANCELED);
   if (state() == State::kClosing) return;
   if (state() == State::kEnded || sends_.empty() || linger_ns == 0) return end(ECANCELED);
   set_state(State::kClosing);
@@ -345,6 +352,7 @@ void PlainSession::linger_is_over() {
 void PlainSession::end(int error) {
   shard()->assert_held();
   if (state() != State::kEnded) {
+    note_end(error);
     set_state(State::kEnded);
     linger_.drop();
     fail_all(proto::Direction::kSend, error);

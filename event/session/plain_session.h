@@ -51,6 +51,7 @@ class PlainSession final : public Session, public CompletionClient {
   };
 
   void after_step() override;
+  [[nodiscard]] std::size_t pooled_messages_max() const noexcept override;
   bool still_waits();
   Fifo<OpenTransfer>& line(proto::Direction direction) {
     return direction == proto::Direction::kSend ? sends_ : receives_;

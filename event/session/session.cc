@@ -56,7 +56,8 @@ std::uint32_t Session::cancel(const proto::Selection& selection) {
   shard_->assert_held();
   const std::uint32_t matched = cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched +
                                 cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched +
-                                polls_.cancel(selection) + cancel_control(selection);
+                                cancel_pooled(selection) + polls_.cancel(selection) +
+                                cancel_control(selection);
   after_step();
   return matched;
 }
@@ -88,6 +89,10 @@ std::uint64_t Session::stalled_ns() const {
 
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
                             const proto::Outcome& outcome) {
+  if (operation.tag.pooled) {
+    finished_.count(direction, outcome.error);
+    return pooled_->take(*this, operation, outcome);
+  }
   EventQueue* const queue = operation.tag.queue;
   const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
@@ -102,6 +107,45 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
     queue->push(event, descriptor_);
   }
 }
+
+// ---------------------------------------------------------------- the pooled receive
+
+void Session::receive_pooled(std::shared_ptr<PooledReceive> receive) {
+  shard_->assert_held();
+  pooled_ = std::move(receive);
+  after_step();
+}
+
+void Session::advance_pooled() {
+  shard_->assert_held();
+  if (pooled_) after_step();
+}
+
+void Session::receive_into_pool() {
+  const std::shared_ptr<PooledReceive> receive = pooled_;
+  if (!receive->advance(*this, pooled_messages_max())) return;
+  pooled_.reset();
+  open_receives_.end(true);
+  receive->end(*this);
+}
+
+// What it has under way and the peer has not begun with ends at once; the rest ends by itself.
+void Session::stop_pooled(int error) {
+  if (!pooled_) return;
+  pooled_->stop(error);
+  proto::Selection posted_by_it;
+  posted_by_it.pooled = true;
+  cancel_transfers(proto::Direction::kReceive, posted_by_it, error);
+  if (pooled_) receive_into_pool();
+}
+
+std::uint32_t Session::cancel_pooled(const proto::Selection& selection) {
+  if (!pooled_ || !pooled_->wants_more() || !selection.names(pooled_->handle())) return 0;
+  stop_pooled(ECANCELED);
+  return 1;
+}
+
+// ---------------------------------------------------------------- events
 
 void Session::tell_use(const proto::Operation& operation, const proto::Usage& usage) {
   operation.tag.attachment->notice->tell(usage);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "event/queue/control_target.h"
 #include "event/session/open_operations.h"
 #include "event/session/open_polls.h"
+#include "event/session/pooled_receive.h"
 #include "event/session/session_counters.h"
 #include "event/session/time_limit.h"
 #include "src/base/socket_address.h"
@@ -84,6 +86,12 @@ class Session : public TransferClient {
   }
   // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
   void poll(ControlTarget target, std::uint32_t events);
+  // Receives from now on into buffers of a pool. An operation that owns the direction has been admitted.
+  void receive_pooled(std::shared_ptr<PooledReceive> receive);
+  // The pooled receive, if there is one, goes on with what has arrived.
+  void advance_pooled();
+  // Why the session has ended.
+  [[nodiscard]] int end_error() const noexcept { return end_error_; }
   // Cancels what is open in either direction, and polls, and returns how many match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Called once, just before the event of the close is pushed.
@@ -127,8 +135,16 @@ class Session : public TransferClient {
  protected:
   // Called after every step (an operation, a completion, a request): reports what the step has changed.
   virtual void after_step() {
+    if (pooled_) receive_into_pool();
     if (!polls_.empty()) answer_polls();
   }
+  // How many messages a pooled receive takes in one step; the next step must come by itself.
+  [[nodiscard]] virtual std::size_t pooled_messages_max() const noexcept { return SIZE_MAX; }
+  [[nodiscard]] bool pooled_wants_data() const noexcept { return pooled_ && pooled_->wants_data(); }
+  [[nodiscard]] bool has_pooled() const noexcept { return pooled_ != nullptr; }
+  void stop_pooled(int error);
+  // Before the step that ends the session is over.
+  void note_end(int error) noexcept { end_error_ = error == 0 ? ECANCELED : error; }
   // Ends the control operations that the selection names, and returns their number. A cancelled shutdown
   // still takes place; its event says that nobody waited for it.
   virtual std::uint32_t cancel_control(const proto::Selection& selection);
@@ -171,6 +187,8 @@ class Session : public TransferClient {
   OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
+  void receive_into_pool();
+  std::uint32_t cancel_pooled(const proto::Selection& selection);
   void answer_polls();
   [[nodiscard]] std::uint32_t revents(const proto::Readiness& ready) const;
 
@@ -194,6 +212,8 @@ class Session : public TransferClient {
   LateWatch late_sends_;
   LateWatch late_receives_;
   OpenPolls polls_;
+  std::shared_ptr<PooledReceive> pooled_;
+  int end_error_ = 0;
   std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;
   std::function<void(Session&)> on_closed_;

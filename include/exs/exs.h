@@ -70,12 +70,14 @@ EXS_API int exs_setlog(exs_logger_t logger, void* context, int level);
 
 typedef int exs_mhandle_t;   /* registered memory */
 typedef int exs_qhandle_t;   /* event queue */
+typedef int exs_phandle_t;   /* receive pool */
 typedef void* exs_ahandle_t; /* a value of the caller, returned unchanged in the event */
 
 #define EXS_MHANDLE_INVALID (-1)
 #define EXS_MHANDLE_UNREGISTERED \
   0 /* unregistered memory: copied for an immediate send, else registered until the operation completes */
 #define EXS_QHANDLE_INVALID (-1)
+#define EXS_PHANDLE_INVALID (-1)
 
 /* ---------------------------------------------------------------- registered memory */
 
@@ -293,9 +295,12 @@ EXS_API int exs_bind(int socket, const struct sockaddr* address, socklen_t lengt
  * connected; EADDRINUSE. Where EXS_SO_PROVIDER allows only verbs: EOPNOTSUPP no RDMA device has the address;
  * EADDRNOTAVAIL, EACCES the device refuses it. After UNH-EXS. */
 EXS_API int exs_listen(int socket, int backlog);
-/* exs_accept - accept one connection: EXS_EVT_ACCEPT when a peer has connected; flags 0. `address` may be
- * NULL. EBADF; EINVAL not listening, flags; EAGAIN no slot. Event errors: ECANCELED. Source: ES-API
- * (arguments ours). */
+#define EXS_MULTISHOT 0x00100000 /* of exs_accept: stays posted */
+/* exs_accept - accept one connection: EXS_EVT_ACCEPT when a peer has connected. flags 0: `address` may be NULL.
+ * EXS_MULTISHOT: accept until it is cancelled or the socket closed; `address` NULL. Each connection is an event with
+ * EXS_EVF_MORE and takes a slot, and waits while none is free; the last event is without EXS_EVF_MORE.
+ * EBADF; EINVAL not listening, flags, or EXS_MULTISHOT with an address; EAGAIN no slot. Event errors: ECANCELED.
+ * Source: ES-API (arguments ours, EXS_MULTISHOT an extension). */
 EXS_API int exs_accept(int socket, exs_acceptaddr_t* address, int flags, exs_qhandle_t queue,
                        exs_ahandle_t handle);
 /* exs_connect - connect to a peer: EXS_EVT_CONNECT when the peer has accepted; flags 0. EBADF; EISCONN;
@@ -363,7 +368,7 @@ EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, e
  * end of the peer's sending receives get the data that are left, then EXS_EVF_EOF. EBADF socket or queue;
  * ENOTCONN; EINVAL region, or EXS_PERSISTENT with empty or unregistered memory; EOPNOTSUPP flags; EFAULT
  * range not inside the region, or not mapped; EACCES region lacks the right (EXS_PERSISTENT); EBUSY a
- * persistent receive is posted; EAGAIN no slot (EXS_NOTIFY takes two), or the socket's limit; ENOMEM. Event
+ * persistent or pooled receive is posted; EAGAIN no slot (EXS_NOTIFY takes two), or the socket's limit; ENOMEM. Event
  * errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT; EBUSY both ends are persistent. Source: ES-API (by
  * symmetry). */
 EXS_API int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
@@ -401,6 +406,26 @@ EXS_API int exs_sendfile(int socket, exs_xferfile_t* file, int flags, exs_qhandl
 /* exs_flush - start the sends that MSG_MORE, or the combining of small sends, holds back. EBADF; ENOTCONN.
  * exs extension. */
 EXS_API int exs_flush(int socket);
+
+/* exs_pool_create - a pool of `count` buffers of `buffer_bytes` each, one behind the other from `buffers` in the
+ * registered region, which stays in use. EINVAL region, buffer_bytes or count 0; EFAULT not inside the region, or
+ * read-only; ENOMEM. exs extension. */
+EXS_API exs_phandle_t exs_pool_create(void* buffers, size_t buffer_bytes, uint32_t count,
+                                      exs_mhandle_t region);
+/* exs_pool_delete - delete a pool. The caller keeps the buffers that it has. EINVAL pool; EBUSY a receive takes
+ * buffers of it. exs extension. */
+EXS_API int exs_pool_delete(exs_phandle_t pool);
+/* exs_pool_return - give a buffer back that an event of exs_recv_pooled has given out. EINVAL pool, or the caller
+ * does not have such a buffer. exs extension. */
+EXS_API int exs_pool_return(exs_phandle_t pool, void* buffer);
+/* exs_recv_pooled - receive everything from now on, with a buffer of the pool for each message (or piece of a
+ * stream) when it is here; flags 0. Each is an EXS_EVT_RECV with EXS_EVF_MORE, whose exs_evt_buf the caller has until
+ * exs_pool_return, and takes a slot. Without a buffer or a slot, messages wait. The last event is without
+ * EXS_EVF_MORE and without a buffer. No other receive can be posted before that. EBADF; ENOTCONN; EINVAL pool,
+ * flags; EBUSY another such receive, or a persistent one, is posted; EAGAIN no slot, or the socket's limit;
+ * ENOMEM. Event errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT. exs extension. */
+EXS_API int exs_recv_pooled(int socket, exs_phandle_t pool, int flags, exs_qhandle_t queue,
+                            exs_ahandle_t handle);
 
 /* exs_send_sync - the blocking form; returns the bytes moved. Not with EXS_PERSISTENT, EXS_NO_EVENT,
  * MSG_MORE. Besides the errors of exs_send and its event: EINTR a signal was caught and no data were moved;

@@ -121,6 +121,11 @@ void Library::shut_down() {
       [[maybe_unused]] const Status forced = queue->close(true);
     }
   }
+  for (const int handle : pools.handles()) {
+    if (const auto pool = pools.remove(handle)) {
+      [[maybe_unused]] const bool retired = pool->retire();
+    }
+  }
   free_all(*this);
   std::vector<std::shared_ptr<Shard>> ended;
   std::vector<std::shared_ptr<Socket>> lost;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "event/queue/receive_pool.h"
 #include "event/queue/region.h"
 #include "src/api/descriptor_table.h"
 #include "src/base/handle_table.h"
@@ -25,6 +26,7 @@ class Library {
   DescriptorTable sockets;
   HandleTable<EventQueue> queues{0};
   HandleTable<Region> regions{1};
+  HandleTable<ReceivePool> pools{2};
 
   // Shards are assigned in turn and created when they are first needed.
   Result<std::shared_ptr<Shard>> next_shard() EXS_EXCLUDES(mutex_);

@@ -28,6 +28,10 @@ Status no_such_region(int region) noexcept {
                 region);
 }
 
+Status no_such_pool(int pool) noexcept {
+  return refuse(EINVAL, "{:#x} is no pool: give a handle of exs_pool_create that is not deleted yet", pool);
+}
+
 Status no_such_flags(int flags) noexcept {
   return refuse(EINVAL, "the flags are {:#x}, and the call has none of these: its page lists them", flags);
 }

@@ -17,6 +17,7 @@ Status no_such_socket(int socket) noexcept;
 Status no_such_queue(int queue) noexcept;
 // EINVAL.
 Status no_such_region(int region) noexcept;
+Status no_such_pool(int pool) noexcept;
 Status no_such_flags(int flags) noexcept;
 Status wrong_size(std::size_t given, std::size_t needed) noexcept;
 Status out_of_range(std::int64_t given, std::int64_t lowest, std::int64_t highest) noexcept;

@@ -75,14 +75,15 @@ Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length,
   return Status();
 }
 
-Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, const Claim& claim) {
+Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, int flags, const Claim& claim) {
   LockGuard guard(socket.mutex);
   if (socket.backlog() == 0) return refuse(EINVAL, "the socket does not listen: call exs_listen first");
   auto target = claim();
   if (!target) return target.error();
   const auto acceptor = acceptor_of(library, socket, target->queue->home());
-  acceptor->shard()->execute(make_task([acceptor, target = std::move(*target), address]() mutable {
-    acceptor->post({std::move(target), address});
+  acceptor->shard()->execute(make_task([acceptor, target = std::move(*target), address, flags]() mutable {
+    if (flags == EXS_MULTISHOT) return acceptor->post_multishot(std::move(target));
+    acceptor->post({.target = std::move(target), .address = address});
   }));
   return Status();
 }
@@ -200,8 +201,12 @@ int exs_accept(int number, exs_acceptaddr_t* address, int flags, exs_qhandle_t q
   return api_call([&](Library& library) -> Result<int> {
     const auto socket = find_socket(library, number);
     if (!socket) return failure(no_such_socket(number));
-    if (flags != 0) return failure(no_such_flags(flags));
-    return api_result(accept_on(library, *socket, address, claim_of(library, queue, handle)));
+    if (flags != 0 && flags != EXS_MULTISHOT) return failure(no_such_flags(flags));
+    if (flags == EXS_MULTISHOT && address != nullptr)
+      return failure(refuse(EINVAL,
+                            "one address for many connections: give NULL with EXS_MULTISHOT, and ask "
+                            "exs_getpeername of the new socket"));
+    return api_result(accept_on(library, *socket, address, flags, claim_of(library, queue, handle)));
   });
 }
 
@@ -227,7 +232,7 @@ int exs_accept_sync(int number, struct sockaddr* address, socklen_t* length) {
     if (!queue) return failure(queue.error());
     ControlTarget target = queue->target();
     exs_acceptaddr_t peer{address, address == nullptr ? 0 : *length};
-    const Status status = accept_on(library, *socket, &peer, [&] { return target; });
+    const Status status = accept_on(library, *socket, &peer, 0, [&] { return target; });
     if (!status.ok()) return failure(status);
     const exs_event_t event = outcome_of(*socket, *queue, target);
     if (event.exs_evt_errno != 0) return failure(event.exs_evt_errno);

@@ -21,9 +21,9 @@ class HandleTable {
   static constexpr int kIndexBits = 16;
   static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
   static constexpr std::uint32_t kMost = kIndexMask + 1;
-  static constexpr std::uint32_t kGenerations = 1U << 14;  // keeps every handle positive
+  static constexpr std::uint32_t kGenerations = 1U << 13;  // keeps every handle of 3 kinds positive
 
-  // `kind`: 0 or 1; a bit of every generation.
+  // `kind`: 0, 1 or 2; the first bits of every generation.
   explicit HandleTable(std::uint32_t kind = 0) : first_generation_(kind * kGenerations + 1) {}
 
   // A handle > 0, or 0 when the table is full.

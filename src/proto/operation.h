@@ -26,6 +26,7 @@ struct OperationTag {
   std::int32_t memory_handle = 0;
   std::uint8_t event_type = 0;  // 0: the plain one of the direction
   bool no_event = false;
+  bool pooled = false;  // of a pooled receive, which is told of the outcome in place of a queue
 };
 
 struct Operation {
@@ -70,10 +71,11 @@ struct Selection {
   void* handle = nullptr;
   // If set: spares operations posted later, persistent ones and those without a time of posting.
   std::uint64_t posted_until_ns = UINT64_MAX;
+  bool pooled = false;  // only what a pooled receive has posted, else nothing of that
 
   [[nodiscard]] bool names(const void* other) const noexcept { return any_handle || other == handle; }
   [[nodiscard]] bool matches(const Operation& operation) const noexcept {
-    if (!names(operation.tag.handle)) return false;
+    if (!names(operation.tag.handle) || operation.tag.pooled != pooled) return false;
     if (posted_until_ns == UINT64_MAX) return true;
     return !operation.persistent && operation.posted_ns != 0 && operation.posted_ns <= posted_until_ns;
   }

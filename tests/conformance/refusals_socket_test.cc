@@ -85,6 +85,11 @@ const Refusal kRefusals[] = {
      [](TestBed& w) { return exs_accept(w.listening(), nullptr, 0, w.stale_queue(), nullptr); }},
     {"exs_accept", EINVAL, "not listening", [](TestBed& w) { return exs_accept(w.fresh(), nullptr, 0, w.q(), nullptr); }},
     {"exs_accept", EINVAL, "a flag", [](TestBed& w) { return exs_accept(w.listening(), nullptr, 1, w.q(), nullptr); }},
+    {"exs_accept", EINVAL, "one address for many connections",
+     [](TestBed& w) {
+       exs_acceptaddr_t address{};
+       return exs_accept(w.listening(), &address, EXS_MULTISHOT, w.q(), nullptr);
+     }},
     {"exs_accept", EAGAIN, "a full queue",
      [](TestBed& w) { return exs_accept(w.listening(), nullptr, 0, w.full(), nullptr); }},
 

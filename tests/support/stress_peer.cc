@@ -47,6 +47,7 @@ std::size_t below(Random& random, std::size_t limit) {
 
 StressPeer::StressPeer(std::size_t slots, int type) : type_(type), slots_(slots) {
   for (auto& queue : queues_) queue = std::make_unique<Queue>(3 * kOperations);
+  pool_ = exs_pool_create(pool_memory_.at(), kBufferBytes, kPoolBuffers, pool_memory_.handle());
 }
 
 exs_qhandle_t StressPeer::some_queue(Random& random) {
@@ -136,13 +137,21 @@ void StressPeer::tend(Random& random, std::uint64_t now_ns) {
     }
   }
   while (listening_ >= 0 && open_accepts_ < kOpenAccepts) {
-    ++open_accepts_;
-    post(EXS_EVT_ACCEPT, [&](exs_ahandle_t handle, std::byte*) {
-      return exs_accept(listening_, nullptr, 0, some_queue(random), handle);
-    });
+    accept(random);
     if (below(random, 8) == 0) poll(random, listening_, kNoBoundNs);
     if (below(random, 16) == 0) cancel(random, listening_);
   }
+}
+
+// One that stays has no bound: it ends with the socket or when it is cancelled.
+void StressPeer::accept(Random& random) {
+  ++open_accepts_;
+  const int flags = below(random, 4) == 0 ? EXS_MULTISHOT : 0;
+  const auto ticket =
+      post_within(flags == 0 ? kBoundNs : kNoBoundNs, EXS_EVT_ACCEPT, [&](exs_ahandle_t handle, std::byte*) {
+        return exs_accept(listening_, nullptr, flags, some_queue(random), handle);
+      });
+  if (!ticket) --open_accepts_;
 }
 
 void StressPeer::close_one(Random& random, std::size_t slot) {
@@ -184,7 +193,7 @@ void StressPeer::break_connection(Random& random) {
 
 template <typename Post>
 void StressPeer::post(int event_type, Post call) {
-  if (!post_within(kBoundNs, event_type, call) && event_type == EXS_EVT_ACCEPT) --open_accepts_;
+  post_within(kBoundNs, event_type, call);
 }
 
 template <typename Post>
@@ -253,6 +262,7 @@ std::optional<OperationTable::Ticket> StressPeer::transfer_within(std::uint64_t 
                                                                   int socket) {
   const exs_qhandle_t queue = some_queue(random);
   const bool sends = below(random, 2) == 0;
+  if (!sends && below(random, 32) == 0) return receive_pooled(random, socket);
   const exs_mhandle_t region = below(random, 8) == 0 ? EXS_MHANDLE_UNREGISTERED : memory_.handle();
   const std::size_t length = below(random, 4) == 0 ? below(random, kBufferBytes) : below(random, 200);
   const std::size_t room = sends ? length : kBufferBytes;
@@ -277,6 +287,13 @@ std::optional<OperationTable::Ticket> StressPeer::transfer_within(std::uint64_t 
   return post_within(bound_ns, event_type, [&](exs_ahandle_t handle, std::byte* buffer) {
     return sends ? exs_send(socket, buffer, room, flags, queue, handle, region)
                  : exs_recv(socket, buffer, room, flags, queue, handle, region);
+  });
+}
+
+// It ends with its socket, or when it is cancelled.
+std::optional<OperationTable::Ticket> StressPeer::receive_pooled(Random& random, int socket) {
+  return post_within(kBoundNs, EXS_EVT_RECV, [&](exs_ahandle_t handle, std::byte*) {
+    return exs_recv_pooled(socket, pool_, 0, some_queue(random), handle);
   });
 }
 
@@ -309,21 +326,32 @@ void StressPeer::drain(std::size_t queue, std::int64_t timeout_ns) {
   for (int i = 0; i < count; ++i) take(events[i]);
 }
 
+void StressPeer::add_newcomer(const exs_event_t& event) {
+  if (event.exs_evt_errno != 0) return;
+  const std::lock_guard guard(mutex_);
+  newcomers_.push_back(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+}
+
+bool StressPeer::take_part(const exs_event_t& event) {
+  if ((event.exs_evt_flags & EXS_EVF_MORE) == 0) return false;
+  if (event.exs_evt_type == EXS_EVT_ACCEPT) add_newcomer(event);
+  if (event.exs_evt_type != EXS_EVT_RECV) return true;
+  if (exs_pool_return(pool_, event.exs_evt_union.exs_evt_xfer.exs_evt_buf) != 0)
+    operations_.violation("exs_pool_return: " + errno_name(errno));
+  return true;
+}
+
 void StressPeer::take(const exs_event_t& event) {
+  if (take_part(event)) return;
   switch (event.exs_evt_type) {
     case EXS_EVT_SENDTIMEOUT:
     case EXS_EVT_RECVTIMEOUT:
       ++late_notices_;
       if (event.exs_evt_ahandle != nullptr) operations_.violation("a notice with a foreign handle");
       return;
-    case EXS_EVT_PEER_READ:
-    case EXS_EVT_PEER_WRITE: return;  // a notice, not the end of the persistent operation
     case EXS_EVT_ACCEPT:
       --open_accepts_;
-      if (event.exs_evt_errno == 0) {
-        const std::lock_guard guard(mutex_);
-        newcomers_.push_back(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
-      }
+      add_newcomer(event);
       break;
     default: break;
   }

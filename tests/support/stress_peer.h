@@ -78,6 +78,11 @@ class StressPeer {
   std::optional<OperationTable::Ticket> post_within(std::uint64_t bound_ns, int event_type, Post call);
   void transfer(Random& random, ConnectionSlot& slot, int socket);
   std::optional<OperationTable::Ticket> transfer_within(std::uint64_t bound_ns, Random& random, int socket);
+  std::optional<OperationTable::Ticket> receive_pooled(Random& random, int socket);
+  void accept(Random& random);
+  // Takes an event after which others of the same operation follow. False: it is no such event.
+  bool take_part(const exs_event_t& event);
+  void add_newcomer(const exs_event_t& event);
   void poll(Random& random, int socket, std::uint64_t bound_ns);
   void cancel(Random& random, int socket);
   void take(const exs_event_t& event);
@@ -96,6 +101,10 @@ class StressPeer {
   std::vector<Vector> vectors_{kOperations};
   std::array<std::unique_ptr<Queue>, 2> queues_;
   Memory memory_{kOperations * kBufferBytes};
+  // So few that receives wait for them.
+  static constexpr std::uint32_t kPoolBuffers = 6;
+  Memory pool_memory_{kPoolBuffers * kBufferBytes};
+  exs_phandle_t pool_ = EXS_PHANDLE_INVALID;
   std::vector<ConnectionSlot> slots_;
   int listening_ = -1;
   std::atomic<int> open_accepts_{0};

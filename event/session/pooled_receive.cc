@@ -1,0 +1,118 @@
+#include "event/session/pooled_receive.h"
+
+#include <cerrno>
+
+#include "event/queue/transfer_event.h"
+#include "event/session/session.h"
+
+namespace exs {
+namespace {
+
+// Enough to have READs of several messages under way; a single socket does not empty the pool.
+constexpr std::size_t kUnderWayMax = 8;
+
+}  // namespace
+
+PooledReceive::PooledReceive(const std::shared_ptr<Session>& session, std::shared_ptr<ReceivePool> pool,
+                             ControlTarget target)
+    : session_(session), pool_(std::move(pool)), target_(std::move(target)) {}
+
+PooledReceive::~PooledReceive() {
+  if (uses_pool_) pool_->release();
+}
+
+// ---------------------------------------------------------------- receiving
+
+bool PooledReceive::advance(Session& session, std::size_t most) {
+  if (advancing_) return false;
+  advancing_ = true;
+  while (most > 0 && can_post(session) && post(session)) --most;
+  advancing_ = false;
+  if (session.state() == Session::State::kEnded) stop(session.end_error());
+  return stopped_ && under_way_ == 0;
+}
+
+bool PooledReceive::can_post(const Session& session) const {
+  if (stopped_ || waits_ || under_way_ >= kUnderWayMax) return false;
+  return session.state() == Session::State::kConnected && session.readiness().receive;
+}
+
+// False: a slot or a buffer is missing, and this is in the line for it.
+bool PooledReceive::post(Session& session) {
+  waits_ = !target_.queue->reserve_or_wait(shared_from_this());
+  if (waits_) return false;
+  std::byte* const buffer = pool_->take_or_wait(shared_from_this());
+  if (buffer == nullptr) {
+    waits_ = true;
+    target_.queue->cancel_reservation();
+    return false;
+  }
+  ++under_way_;
+  session.start(proto::Direction::kReceive, receive_into(buffer));
+  return true;
+}
+
+proto::Operation PooledReceive::receive_into(std::byte* buffer) const {
+  proto::Operation operation;
+  operation.memory = pool_->slice(buffer);
+  operation.tag.queue = target_.queue.get();
+  operation.tag.handle = target_.handle;
+  operation.tag.memory_handle = pool_->region_handle();
+  operation.tag.pooled = true;
+  return operation;
+}
+
+void PooledReceive::take(Session& session, const proto::Operation& operation, const proto::Outcome& outcome) {
+  --under_way_;
+  if (outcome.error != 0 || (outcome.flags & proto::kEndOfStream) != 0) {
+    last_flags_ |= (outcome.flags & proto::kEndOfStream) != 0 ? EXS_EVF_EOF : 0U;
+    stop(outcome.error);
+    return give_back(operation);
+  }
+  exs_event_t event =
+      transfer_event(session.descriptor()->number(), proto::Direction::kReceive, operation, outcome);
+  event.exs_evt_flags |= EXS_EVF_MORE;
+  pool_->hand_out(operation.memory.address);
+  target_.queue->push(event, session.descriptor());
+}
+
+void PooledReceive::give_back(const proto::Operation& operation) {
+  pool_->put_back(operation.memory.address);
+  target_.queue->cancel_reservation();
+}
+
+// ---------------------------------------------------------------- waiting its turn
+
+void PooledReceive::try_again() {
+  const auto session = session_.lock();
+  if (!session) return pass_on();
+  session->shard()->execute(make_task([self = shared_from_this(), session] {
+    self->waits_ = false;
+    session->advance_pooled();
+    self->pass_on();
+  }));
+}
+
+void PooledReceive::pass_on() {
+  target_.queue->pass_on();
+  pool_->pass_on();
+}
+
+// ---------------------------------------------------------------- the end
+
+void PooledReceive::stop(int error) noexcept {
+  if (stopped_) return;
+  stopped_ = true;
+  error_ = error;
+}
+
+void PooledReceive::end(const Session& session) {
+  uses_pool_ = false;
+  pool_->release();
+  exs_event_t event = control_event(target_, *session.descriptor(), EXS_EVT_RECV, error_);
+  event.exs_evt_flags = last_flags_;
+  event.exs_evt_union.exs_evt_xfer.exs_evt_mhandle = pool_->region_handle();
+  target_.queue->push(event, session.descriptor());
+}
+
+}  // namespace exs

@@ -1,0 +1,67 @@
+// A receive that stays posted and takes a buffer of a pool only when something has arrived for it. So a connection
+// that is idle holds none.
+//
+// It posts an ordinary receive (one of tag.pooled) for each message that waits, each with a buffer and a slot of the queue
+// for its event. Without a buffer or a slot the message goes on waiting at the peer, as for any receive that is
+// late. Its own slot is for the last event, which says why there will be no more.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "event/queue/control_target.h"
+#include "event/queue/receive_pool.h"
+#include "src/proto/operation.h"
+
+namespace exs {
+
+class Session;
+
+class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_from_this<PooledReceive> {
+ public:
+  // A use of the pool, and a slot of the target's queue, are handed over.
+  PooledReceive(const std::shared_ptr<Session>& session, std::shared_ptr<ReceivePool> pool,
+                ControlTarget target);
+  ~PooledReceive() override;
+  PooledReceive(const PooledReceive&) = delete;
+  PooledReceive& operator=(const PooledReceive&) = delete;
+
+  // --- Thread: any ---
+  void try_again() override;
+
+  // --- Thread: shard ---
+  // Receives what has arrived, `most` messages at most. True: it is over, and end() is due.
+  [[nodiscard]] bool advance(Session& session, std::size_t most);
+  // Gives back what it holds and pushes its last event.
+  void end(const Session& session);
+  // One of its receives has its outcome.
+  void take(Session& session, const proto::Operation& operation, const proto::Outcome& outcome);
+  // No more receives; the last event has this error.
+  void stop(int error) noexcept;
+  [[nodiscard]] bool wants_more() const noexcept { return !stopped_; }
+  // Something that arrives now is to be received.
+  [[nodiscard]] bool wants_data() const noexcept { return !stopped_ && !waits_; }
+  [[nodiscard]] void* handle() const noexcept { return target_.handle; }
+
+ private:
+  [[nodiscard]] bool can_post(const Session& session) const;
+  [[nodiscard]] bool post(Session& session);
+  [[nodiscard]] proto::Operation receive_into(std::byte* buffer) const;
+  void give_back(const proto::Operation& operation);
+  void pass_on();
+
+  const std::weak_ptr<Session> session_;
+  const std::shared_ptr<ReceivePool> pool_;
+  const ControlTarget target_;
+
+  // Thread: shard
+  std::size_t under_way_ = 0;  // receives
+  bool advancing_ = false;
+  bool waits_ = false;  // in the line for a buffer or a slot
+  bool stopped_ = false;
+  bool uses_pool_ = true;
+  int error_ = 0;
+  std::uint32_t last_flags_ = 0;
+};
+
+}  // namespace exs
