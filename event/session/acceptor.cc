@@ -33,7 +33,8 @@ bool is_peers_own(Status why) {
 }  // namespace
 
 // A multishot accept in the line for a slot of its queue.
-class Acceptor::SlotWaiter final : public WaitLine::Waiter, public std::enable_shared_from_this<SlotWaiter> {
+class Acceptor::SlotWaiter final : public WaitLine::Waiter,
+                                   public std::enable_shared_from_this<SlotWaiter> {
  public:
   SlotWaiter(const std::shared_ptr<Acceptor>& acceptor, std::shared_ptr<EventQueue> queue)
       : acceptor_(acceptor), queue_(std::move(queue)) {}
@@ -41,24 +42,35 @@ class Acceptor::SlotWaiter final : public WaitLine::Waiter, public std::enable_s
   // Thread: the acceptor's shard. False: no slot is free, and step() follows when one is.
   [[nodiscard]] bool reserve() {
     if (waits_) return false;
+    if (!turn_) turn_ = std::make_unique<Turn>();
     waits_ = !queue_->reserve_or_wait(shared_from_this());
     return !waits_;
   }
 
   void try_again() override {
-    const auto acceptor = acceptor_.lock();
+    auto acceptor = acceptor_.lock();
     if (!acceptor) return queue_->pass_on();
-    acceptor->shard()->execute(make_task([self = shared_from_this(), acceptor] {
-      self->waits_ = false;
-      acceptor->step();
-      self->queue_->pass_on();
-    }));
+    const auto shard = acceptor->shard();
+    turn_->waiter = shared_from_this();
+    turn_->acceptor = std::move(acceptor);
+    shard->execute(std::move(turn_));
   }
 
  private:
+  struct Turn final : public Task {
+    void run(Shard&) override {
+      waiter->waits_ = false;
+      acceptor->step();
+      waiter->queue_->pass_on();
+    }
+    std::shared_ptr<SlotWaiter> waiter;
+    std::shared_ptr<Acceptor> acceptor;
+  };
+
   const std::weak_ptr<Acceptor> acceptor_;
   const std::shared_ptr<EventQueue> queue_;
-  bool waits_ = false;  // thread: the acceptor's shard
+  std::unique_ptr<Turn> turn_;  // made before this joins the line, so that whoever wakes it needs no memory
+  bool waits_ = false;          // thread: the acceptor's shard
 };
 
 Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,

@@ -13,6 +13,18 @@ constexpr std::size_t kUnderWayMax = 8;
 
 }  // namespace
 
+// What happens on the shard when a line has come to this receive.
+class PooledReceive::Turn final : public Task {
+ public:
+  void run(Shard&) override {
+    receive->waits_ = false;
+    session->advance_pooled();
+    receive->pass_on();
+  }
+  std::shared_ptr<PooledReceive> receive;
+  std::shared_ptr<Session> session;
+};
+
 PooledReceive::PooledReceive(const std::shared_ptr<Session>& session, std::shared_ptr<ReceivePool> pool,
                              ControlTarget target)
     : session_(session), pool_(std::move(pool)), target_(std::move(target)) {}
@@ -37,16 +49,25 @@ bool PooledReceive::can_post(const Session& session) const {
   return session.state() == Session::State::kConnected && session.readiness().receive;
 }
 
-// False: a slot or a buffer is missing, and this is in the line for it.
-bool PooledReceive::post(Session& session) {
-  waits_ = !target_.queue->reserve_or_wait(shared_from_this());
-  if (waits_) return false;
-  std::byte* const buffer = pool_->take_or_wait(shared_from_this());
-  if (buffer == nullptr) {
-    waits_ = true;
-    target_.queue->cancel_reservation();
-    return false;
+// Null: one of them is missing, and this is in the line for it, or out of memory.
+std::byte* PooledReceive::take_buffer_and_slot() {
+  bool has_slot = false;
+  std::byte* buffer = nullptr;
+  try {
+    if (!turn_) turn_ = std::make_unique<Turn>();
+    has_slot = target_.queue->reserve_or_wait(shared_from_this());
+    if (has_slot) buffer = pool_->take_or_wait(shared_from_this());
+    waits_ = buffer == nullptr;
+  } catch (const std::bad_alloc&) {
+    stop(ENOMEM);
   }
+  if (has_slot && buffer == nullptr) target_.queue->cancel_reservation();
+  return buffer;
+}
+
+bool PooledReceive::post(Session& session) {
+  std::byte* const buffer = take_buffer_and_slot();
+  if (buffer == nullptr) return false;
   ++under_way_;
   session.start(proto::Direction::kReceive, receive_into(buffer));
   return true;
@@ -84,13 +105,12 @@ void PooledReceive::give_back(const proto::Operation& operation) {
 // ---------------------------------------------------------------- waiting its turn
 
 void PooledReceive::try_again() {
-  const auto session = session_.lock();
+  auto session = session_.lock();
   if (!session) return pass_on();
-  session->shard()->execute(make_task([self = shared_from_this(), session] {
-    self->waits_ = false;
-    session->advance_pooled();
-    self->pass_on();
-  }));
+  const auto shard = session->shard();
+  turn_->receive = shared_from_this();
+  turn_->session = std::move(session);
+  shard->execute(std::move(turn_));
 }
 
 void PooledReceive::pass_on() {

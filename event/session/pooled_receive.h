@@ -44,8 +44,11 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
   [[nodiscard]] void* handle() const noexcept { return target_.handle; }
 
  private:
+  class Turn;
+
   [[nodiscard]] bool can_post(const Session& session) const;
   [[nodiscard]] bool post(Session& session);
+  [[nodiscard]] std::byte* take_buffer_and_slot();
   [[nodiscard]] proto::Operation receive_into(std::byte* buffer) const;
   void give_back(const proto::Operation& operation);
   void pass_on();
@@ -58,6 +61,8 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
   std::size_t under_way_ = 0;  // receives
   bool advancing_ = false;
   bool waits_ = false;  // in the line for a buffer or a slot
+  // Made before this joins a line, so that whoever wakes it needs no memory.
+  std::unique_ptr<Turn> turn_;
   bool stopped_ = false;
   bool uses_pool_ = true;
   int error_ = 0;
