@@ -11,6 +11,7 @@
 #include "perf/support/turns.h"
 #include "tools/common/failure.h"
 #include "tools/common/pattern.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace blast {
@@ -82,7 +83,8 @@ class Target {
       for (std::uint32_t i = 0; i < transfer.exs_evt_count; ++i) verify(checked_++);
       return;
     }
-    if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
+    if (event.exs_evt_errno != 0)
+      tools::fail_of(event.exs_evt_socket, "the connection broke", event.exs_evt_errno);
     ended_ = true;
     results_.bytes = transfer.exs_evt_length;
     results_.messages = results_.bytes / job_.size_bytes;

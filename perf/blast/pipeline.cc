@@ -3,6 +3,7 @@
 #include "perf/support/control.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace blast {
@@ -77,7 +78,8 @@ bool Pipeline::carries_data(const exs_event_t& event) const {
 
 void Pipeline::check(const exs_event_t& event) const {
   if (event.exs_evt_errno != 0) {
-    tools::fail(
+    tools::fail_of(
+        event.exs_evt_socket,
         tools::format("the connection broke after %llu messages", static_cast<unsigned long long>(done_)),
         event.exs_evt_errno);
   }

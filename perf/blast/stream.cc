@@ -10,6 +10,7 @@
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/pattern.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace blast {
@@ -124,9 +125,10 @@ class Receiver {
 
   void handle(const exs_event_t& event) {
     if (event.exs_evt_errno != 0) {
-      tools::fail(tools::format("the connection broke after %llu bytes",
-                                static_cast<unsigned long long>(results_.bytes)),
-                  event.exs_evt_errno);
+      tools::fail_of(event.exs_evt_socket,
+                     tools::format("the connection broke after %llu bytes",
+                                   static_cast<unsigned long long>(results_.bytes)),
+                     event.exs_evt_errno);
     }
     if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
     if (done_ == 0) watch_.start();

@@ -17,6 +17,7 @@
 #include "perf/support/turns.h"
 #include "tools/common/failure.h"
 #include "tools/common/pattern.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace blast {
@@ -152,7 +153,8 @@ class Server {
       ++taken_back_;
       return;
     }
-    if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
+    if (event.exs_evt_errno != 0)
+      tools::fail_of(event.exs_evt_socket, "the connection broke", event.exs_evt_errno);
     if (event.exs_evt_type == EXS_EVT_RECV) {
       if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw tools::Failure("the client sends what it must not");
       ++ended_;

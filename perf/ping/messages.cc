@@ -11,6 +11,7 @@
 #include "perf/support/control.h"
 #include "tools/common/failure.h"
 #include "tools/common/pattern.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace ping {
@@ -48,7 +49,8 @@ class Sends {
     std::array<exs_event_t, perf::kEventBatch> events;
     const std::size_t taken = queue_.take(events, timeout_ns);
     for (std::size_t i = 0; i < taken; ++i, ++done_) {
-      if (events[i].exs_evt_errno != 0) tools::fail("the connection broke", events[i].exs_evt_errno);
+      if (events[i].exs_evt_errno != 0)
+        tools::fail_of(events[i].exs_evt_socket, "the connection broke", events[i].exs_evt_errno);
     }
     return taken > 0;
   }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tools/common/failure.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace ping {
@@ -34,9 +35,10 @@ void next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_
                            std::to_string(patience_ns / 1'000'000'000) + " s");
     }
     if (event.exs_evt_errno != 0) {
-      tools::fail(tools::format("the connection broke after %llu messages",
-                                static_cast<unsigned long long>(messages)),
-                  event.exs_evt_errno);
+      tools::fail_of(event.exs_evt_socket,
+                     tools::format("the connection broke after %llu messages",
+                                   static_cast<unsigned long long>(messages)),
+                     event.exs_evt_errno);
     }
   } while (event.exs_evt_type != EXS_EVT_RECV);
 }

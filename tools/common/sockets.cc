@@ -53,6 +53,15 @@ std::string words_of_refusal(const exs::cpp::Socket& socket, int error) {
   return text;
 }
 
+void fail_of(int socket, const std::string& what, int error) {
+  char text[512];
+  socklen_t length = sizeof text;
+  const bool is_told =
+      exs_getsockopt(socket, SOL_EXS, EXS_SO_ERROR_TEXT, text, &length) == 0 && text[0] != '\0';
+  throw Failure(what + ": " + std::generic_category().message(error) +
+                (is_told ? std::string("; ") + text : std::string()));
+}
+
 void listen_at(exs::cpp::Socket& socket, const exs::cpp::Address& address, int backlog,
                const std::string& name) {
   try_to("cannot serve on " + name, [&] { socket.bind(address); });

@@ -14,6 +14,8 @@ void set_provider(exs::cpp::Socket& socket, const std::string& provider);
 std::string words_of_refusal(const exs::cpp::Socket& socket, int error);
 // Nothing listens at the address, or there is no way to it: then no provider is to blame.
 bool is_about_address(int error);
+// An event of `socket` has this error: throws "WHAT: the system's words", and what the library has found.
+[[noreturn]] void fail_of(int socket, const std::string& what, int error);
 // Binds and listens; `name` is the address in messages.
 void listen_at(exs::cpp::Socket& socket, const exs::cpp::Address& address, int backlog,
                const std::string& name);
