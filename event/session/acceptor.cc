@@ -33,8 +33,7 @@ bool is_peers_own(Status why) {
 }  // namespace
 
 // A multishot accept in the line for a slot of its queue.
-class Acceptor::SlotWaiter final : public WaitLine::Waiter,
-                                   public std::enable_shared_from_this<SlotWaiter> {
+class Acceptor::SlotWaiter final : public WaitLine::Waiter, public std::enable_shared_from_this<SlotWaiter> {
  public:
   SlotWaiter(const std::shared_ptr<Acceptor>& acceptor, std::shared_ptr<EventQueue> queue)
       : acceptor_(acceptor), queue_(std::move(queue)) {}

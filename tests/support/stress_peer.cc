@@ -46,7 +46,8 @@ std::size_t below(Random& random, std::size_t limit) {
 }
 
 StressPeer::StressPeer(std::size_t slots, int type) : type_(type), slots_(slots) {
-  for (auto& queue : queues_) queue = std::make_unique<Queue>(3 * kOperations);
+  queues_[0] = std::make_unique<Queue>(3 * kOperations);
+  queues_[1] = std::make_unique<Queue>(kFewSlots);
   pool_ = exs_pool_create(pool_memory_.at(), kBufferBytes, kPoolBuffers, pool_memory_.handle());
 }
 

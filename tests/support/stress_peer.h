@@ -99,6 +99,8 @@ class StressPeer {
   const int type_;
   OperationTable operations_{kOperations};
   std::vector<Vector> vectors_{kOperations};
+  // The second queue has so few that operations are refused, and wait, for want of one.
+  static constexpr int kFewSlots = 48;
   std::array<std::unique_ptr<Queue>, 2> queues_;
   Memory memory_{kOperations * kBufferBytes};
   // So few that receives wait for them.
