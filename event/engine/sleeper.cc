@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/base/kernel.h"
+#include "src/base/lazy.h"
 #include "src/base/unique_fd.h"
 
 namespace exs {
@@ -51,9 +52,8 @@ class KernelSleeper final : public Sleeper {
 }  // namespace
 
 TimeSource TimeSource::real() {
-  // Never destroyed: engine threads may sleep on while the process ends.
-  static Sleeper& sleeper = *new KernelSleeper;
-  return {Clock(), sleeper};
+  static constinit Lazy<KernelSleeper> sleeper;
+  return {Clock(), sleeper.get()};
 }
 
 }  // namespace exs

@@ -17,7 +17,7 @@
 namespace exs {
 namespace {
 
-// Leaked on purpose: threads may still be in a call when the process exits.
+// Never destroyed, as there is nothing to do: threads may still be in a call when the process exits.
 struct Process {
   Mutex mutex;
   Library* library EXS_GUARDED_BY(mutex) = nullptr;
@@ -26,9 +26,10 @@ struct Process {
   Library* inherited = nullptr;            // the parent's, in a child
 };
 
+constinit Process the_process;
+
 Process& process() {
-  static auto* const instance = new Process;
-  return *instance;
+  return the_process;
 }
 
 // The child keeps nothing of the parent's library: its threads are gone and its locks may be held for ever.
@@ -40,19 +41,25 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   ReadSection::forget_other_threads();
   unlock_log();
   OwnSockets::unlock();
+  unlock_providers();
   process().mutex.unlock();
 }
 
 void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.lock();
+  lock_providers();
   OwnSockets::lock();
   lock_log();
 }
 void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   unlock_log();
   OwnSockets::unlock();
+  unlock_providers();
   process().mutex.unlock();
 }
+
+// From the moment the library is loaded: the first exs_init may run in one thread while another one forks.
+const int at_fork = ::pthread_atfork(lock_process, unlock_process, leave_library_to_parent);
 
 }  // namespace
 
@@ -65,7 +72,6 @@ Status Library::begin(int version) {
     return fault(LogLevel::kError, ENOTSUP, "interface version {} is unknown; this library knows {}", version,
                  EXS_VERSION1);
   }
-  static const int at_fork = ::pthread_atfork(lock_process, unlock_process, leave_library_to_parent);
   if (at_fork != 0) return Status(at_fork);
   Process& self = process();
   LockGuard guard(self.mutex);

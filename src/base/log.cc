@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -18,6 +17,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/kernel.h"
+#include "src/base/lazy.h"
 #include "src/base/log_limit.h"
 
 namespace exs {
@@ -102,8 +102,8 @@ class KeptFaults {
   std::array<Kept, kFaultsKept> kept_;
 };
 
+// Guarded by g_mutex, but for the level.
 struct Log {
-  std::mutex mutex;
   std::shared_ptr<Output> output = std::make_shared<Output>();
   spdlog::logger logger{"exs", output};
   LogLimit limit;
@@ -136,18 +136,8 @@ struct Log {
   }
 };
 
-std::atomic<Log*> g_log{nullptr};  // made by the first line
-Log* g_held = nullptr;             // by who forks
-
-// Made by the first line written, never destroyed: engine threads may log while the process exits.
-Log& the_log() {
-  static Log* const instance = [] {
-    auto* const made = new Log;
-    g_log = made;
-    return made;
-  }();
-  return *instance;
-}
+constinit std::mutex g_mutex;  // of the log, also while there is none yet
+constinit Lazy<Log> g_log;     // made by the first line
 
 using Line = std::array<char, kLineBytesMax>;
 
@@ -167,11 +157,11 @@ std::optional<LogLevel> level_named(std::string_view name) noexcept {
 }
 
 void write_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) noexcept try {
-  Log& log = the_log();
+  Log& log = g_log.get();
   if (!log.logger.should_log(to_spdlog(level))) return;
   Line room;
   const std::string_view line = formatted(room, format, arguments);
-  const std::lock_guard guard(log.mutex);
+  const std::lock_guard guard(g_mutex);
   log.write(level, format, line);
 } catch (...) {
   // A line that cannot be written is lost; what it tells of goes on.
@@ -179,10 +169,10 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
 
 Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::format_args arguments) noexcept
     try {
-  Log& log = the_log();
+  Log& log = g_log.get();
   Line room;
   const std::string_view line = formatted(room, format, arguments);
-  const std::lock_guard guard(log.mutex);
+  const std::lock_guard guard(g_mutex);
   const Status kept(error, log.faults.keep(line));
   if (log.logger.should_log(to_spdlog(level))) log.write(level, format, line);
   return kept;
@@ -191,35 +181,34 @@ Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::form
 }
 
 std::size_t text_of_fault(Status fault, std::span<char> room) noexcept {
-  Log* const log = g_log;
+  Log* const log = g_log.made();
   if (log == nullptr) return 0;
-  const std::lock_guard guard(log->mutex);
+  const std::lock_guard guard(g_mutex);
   return log->faults.copy(fault.sentence(), room);
 }
 
 void set_log(LogCallback callback, void* context, LogLevel level) noexcept {
-  Log& log = the_log();
-  const std::lock_guard guard(log.mutex);
+  Log& log = g_log.get();
+  const std::lock_guard guard(g_mutex);
   log.output->set(callback, context);
   log.logger.set_level(to_spdlog(level));
 }
 
 void tell_left_out() noexcept try {
-  Log* const log = g_log;
+  Log* const log = g_log.made();
   if (log == nullptr) return;
-  const std::lock_guard guard(log->mutex);
+  const std::lock_guard guard(g_mutex);
   for (const LogLimit::LeftOut& left_out : log->limit.clear()) log->tell(left_out);
 } catch (...) {
   // As above.
 }
 
 void lock_log() noexcept {
-  g_held = g_log;
-  if (g_held != nullptr) g_held->mutex.lock();
+  g_mutex.lock();
 }
 
 void unlock_log() noexcept {
-  if (g_held != nullptr) g_held->mutex.unlock();
+  g_mutex.unlock();
 }
 
 void check_failed(const char* condition, const char* file, int line) noexcept {

@@ -16,7 +16,7 @@ namespace exs {
 // One short system call, whatever the length: MS_ASYNC writes nothing, and finds holes. True for memory whose
 // rights have been taken away. Thread: any.
 inline bool is_still_mapped(std::span<const std::byte> memory) noexcept {
-  static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::uintptr_t into_page = first & (page_bytes - 1);
   // NOLINTNEXTLINE(performance-no-int-to-ptr): pages are found by number

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "src/base/backoff.h"
 #include "src/base/drive_lock.h"
 #include "src/base/kernel.h"
+#include "src/base/lazy.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -34,18 +36,18 @@ class ReaderList {
   // other threads may hang on.
   explicit ReaderList(const ReaderList* left) : left_(left) {}
 
-  static ReaderList*& current() {
-    static ReaderList* list = new ReaderList(nullptr);
-    return list;
+  static ReaderList& current() {
+    return list_.get([] { return std::make_unique<ReaderList>(nullptr); });
   }
+  static void begin_anew() { list_.replace(std::make_unique<ReaderList>(list_.made())); }
   // Takes its thread off the list when that ends.
   struct Membership {
     ~Membership() {
       if (ReadSection::mine_ == nullptr) return;
-      current()->remove(*ReadSection::mine_);
+      current().remove(*ReadSection::mine_);
       delete std::exchange(ReadSection::mine_, nullptr);
     }
-    void begin() { current()->add(*ReadSection::mine_); }
+    void begin() { current().add(*ReadSection::mine_); }
   };
 
   void add(Reader& reader) {
@@ -68,10 +70,14 @@ class ReaderList {
   }
 
  private:
+  static constinit Lazy<ReaderList> list_;
+
   [[maybe_unused]] const ReaderList* const left_;
   Mutex mutex_;
   std::vector<Reader*> readers_ EXS_GUARDED_BY(mutex_);
 };
+
+constinit Lazy<ReaderList> ReaderList::list_;
 
 // A destructor that runs at the end of its thread, later than that of the membership, gets a reader that
 // stays.
@@ -88,8 +94,8 @@ void ReadSection::prepare() {
 }
 
 void ReadSection::forget_other_threads() {
-  ReaderList::current() = new ReaderList(ReaderList::current());
-  if (mine_ != nullptr) ReaderList::current()->add(*mine_);
+  ReaderList::begin_anew();
+  if (mine_ != nullptr) ReaderList::current().add(*mine_);
 }
 
 // A filter that came after prepare() may refuse: then each section has its barrier from now on, and those
@@ -104,7 +110,7 @@ void ReadSection::make_visible() {
 
 void wait_for_readers() {
   ReadSection::make_visible();
-  ReaderList::current()->wait_for_all(ReadSection::mine_);
+  ReaderList::current().wait_for_all(ReadSection::mine_);
 }
 
 }  // namespace exs

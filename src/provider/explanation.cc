@@ -2,9 +2,11 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "src/base/environment.h"
+#include "src/base/lazy.h"
 
 namespace exs {
 namespace {
@@ -44,8 +46,9 @@ std::string line_of(const Finding& finding) {
 }  // namespace
 
 bool is_explaining() noexcept {
-  static const bool wanted = switch_from_environment("EXS_EXPLAIN", false);
-  return wanted;
+  static constinit Lazy<const bool> wanted;
+  return wanted.get(
+      [] { return std::make_unique<const bool>(switch_from_environment("EXS_EXPLAIN", false)); });
 }
 
 const char* verdict_name(Verdict verdict) noexcept {

@@ -206,6 +206,10 @@ class Provider {
   [[nodiscard]] virtual OwnListening* own_listening() noexcept { return nullptr; }
   // `why_not` tells where it cannot be had.
   virtual Result<std::unique_ptr<Port>> open_port(Reason& why_not) = 0;
+  // Holds its locks until after_fork(), which parent and child call: the child inherits none that is held by a thread
+  // which it has not.
+  virtual void before_fork() noexcept {}
+  virtual void after_fork() noexcept {}
 };
 
 }  // namespace exs

@@ -75,6 +75,17 @@ class ProviderSet {
     }
   }
 
+  void before_fork() noexcept {
+    for (Provider* provider : providers_) {
+      if (provider != nullptr) provider->before_fork();
+    }
+  }
+  void after_fork() noexcept {
+    for (Provider* provider : providers_) {
+      if (provider != nullptr) provider->after_fork();
+    }
+  }
+
  private:
   std::array<Provider*, kProviderIds> providers_{};
   std::array<Provider*, kRoles.size()> players_{};

@@ -1,5 +1,9 @@
 #include "src/provider/registry.h"
 
+#include <memory>
+#include <string>
+
+#include "src/base/lazy.h"
 #include "src/base/log.h"
 #include "src/provider/iwarp/iwarp.h"
 #include "src/provider/shm/shm.h"
@@ -9,17 +13,45 @@
 
 namespace exs {
 
-ProviderSet& providers() {
-  static ProviderSet* const set = [] {
-    auto* made = new ProviderSet;
-    made->add(*iwarp::make_iwarp_provider().release(), Role::kNetwork);
-    made->add(*shm::make_shm_provider().release(), Role::kSameHost);
+namespace {
+
+std::unique_ptr<ProviderSet> make_providers() {
+  auto made = std::make_unique<ProviderSet>();
+  made->add(*iwarp::make_iwarp_provider().release(), Role::kNetwork);
+  made->add(*shm::make_shm_provider().release(), Role::kSameHost);
 #ifndef EXS_WITHOUT_VERBS
-    made->add(*verbs::make_verbs_provider().release(), Role::kDevice);
+  made->add(*verbs::make_verbs_provider().release(), Role::kDevice);
 #endif
-    return made;
-  }();
-  return *set;
+  return made;
+}
+
+std::unique_ptr<const std::string> make_names() {
+  auto made = std::make_unique<std::string>();
+  for (std::size_t i = 0; i < kProviderIds; ++i) {
+    const auto id = static_cast<ProviderId>(i);
+    if (providers().find(id) == nullptr) continue;
+    *made += (made->empty() ? "" : ",") + std::string(name_of(id));
+  }
+  return made;
+}
+
+constinit Lazy<ProviderSet> the_providers;
+constinit Lazy<const std::string> the_names;
+ProviderSet* held = nullptr;  // by who forks
+
+}  // namespace
+
+ProviderSet& providers() {
+  return the_providers.get(make_providers);
+}
+
+void lock_providers() noexcept {
+  held = the_providers.made();
+  if (held != nullptr) held->before_fork();
+}
+
+void unlock_providers() noexcept {
+  if (held != nullptr) held->after_fork();
 }
 
 Result<Choice> choice_of(std::string_view text) {
@@ -39,16 +71,7 @@ Result<Choice> choice_of(std::string_view text) {
 }
 
 const std::string& provider_names() {
-  static const auto* const names = [] {
-    auto* made = new std::string;
-    for (std::size_t i = 0; i < kProviderIds; ++i) {
-      const auto id = static_cast<ProviderId>(i);
-      if (providers().find(id) == nullptr) continue;
-      *made += (made->empty() ? "" : ",") + std::string(name_of(id));
-    }
-    return made;
-  }();
-  return *names;
+  return the_names.get(make_names);
 }
 
 }  // namespace exs

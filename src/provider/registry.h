@@ -11,6 +11,9 @@ namespace exs {
 
 // Made on first use, never destroyed. Thread: any.
 ProviderSet& providers();
+// Around a fork, so that they work in the child.
+void lock_providers() noexcept;
+void unlock_providers() noexcept;
 // As EXS_SO_PROVIDER and EXS_PROVIDER word it. ENOTSUP: not a choice, or of a provider that is not in this
 // build; logged with what there is.
 Result<Choice> choice_of(std::string_view text);

@@ -11,12 +11,13 @@
 #include <charconv>
 #include <cinttypes>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "src/base/bytes.h"
-#include "src/base/drive_lock.h"
 #include "src/base/kernel.h"
+#include "src/base/lazy.h"
 #include "src/base/unique_fd.h"
 
 namespace exs::shm {
@@ -47,18 +48,19 @@ std::optional<RandomId> parse_boot_id(std::string_view text) {
   return id;
 }
 
-// The kernel's, so it is read once; a failure may be one of this moment.
+// The kernel's, so it is read once; a failure may be one of this moment. Two threads may both read it.
+constinit Lazy<const RandomId> known_boot_id;
+
 std::optional<RandomId> boot_id() {
-  static Mutex mutex;
-  static std::optional<RandomId> known;
-  const LockGuard guard(mutex);
-  if (known) return known;
+  if (const RandomId* const known = known_boot_id.made()) return *known;
   const UniqueFd file(kernel::open(kBootIdPath, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   char text[64];
   const ssize_t length = kernel::read(file.get(), text, sizeof text);
-  if (length > 0) known = parse_boot_id({text, static_cast<std::size_t>(length)});
-  return known;
+  if (length <= 0) return std::nullopt;
+  const std::optional<RandomId> id = parse_boot_id({text, static_cast<std::size_t>(length)});
+  if (id) known_boot_id.get([&] { return std::make_unique<const RandomId>(*id); });
+  return id;
 }
 
 Reason unreadable(const char* path, int error) {

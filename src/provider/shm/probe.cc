@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "src/base/kernel.h"
+#include "src/base/lazy.h"
 
 namespace exs::shm {
 namespace {
@@ -18,10 +19,7 @@ struct ProbeTarget {
   std::uint64_t scratch = 0;
 };
 
-ProbeTarget& probe_target() {
-  static auto* const target = new ProbeTarget;
-  return *target;
-}
+constinit Lazy<ProbeTarget> target_of_peers;
 
 // -1: no Yama in this kernel.
 int yama_scope() {
@@ -48,7 +46,7 @@ Reason refused(const char* call, int error) {
 }  // namespace
 
 Status offer_probe(ControlPacket& greeting) {
-  ProbeTarget& target = probe_target();
+  ProbeTarget& target = target_of_peers.get();
   if (!target.nonce) return target.nonce.error();
   greeting.id = *target.nonce;
   greeting.nonce_address = reinterpret_cast<std::uintptr_t>(target.nonce->data());

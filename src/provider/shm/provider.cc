@@ -31,6 +31,8 @@ class ShmProvider final : public Provider {
     }
     return port;
   }
+  void before_fork() noexcept override { regions_.lock(); }
+  void after_fork() noexcept override { regions_.unlock(); }
 
  private:
   const Settings settings_;

@@ -38,6 +38,10 @@ class SharedRegions {
   std::shared_ptr<const SharedRegion> find(MemoryKey key, RegionObserver& user);
   void forget(RegionObserver& user) noexcept;
 
+  // Around a fork.
+  void lock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
+  void unlock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
+
  private:
   struct Entry {
     std::shared_ptr<const SharedRegion> region;

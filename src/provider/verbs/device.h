@@ -106,6 +106,10 @@ class Devices {
   // False in a child of the process that opened a device: the kernel serves that process alone.
   [[nodiscard]] bool are_ours();
 
+  // Around a fork.
+  void lock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
+  void unlock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
+
  private:
   bool ours() const EXS_REQUIRES(mutex_);
 

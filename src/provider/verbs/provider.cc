@@ -38,6 +38,8 @@ class VerbsProvider final : public Provider, private OwnListening {
     }
     return VerbsPort::open(devices_);
   }
+  void before_fork() noexcept override { devices_.lock(); }
+  void after_fork() noexcept override { devices_.unlock(); }
 
  private:
   // OwnListening
