@@ -33,7 +33,7 @@ int open_ring(io_uring& ring) {
 
 bool is_readable(int descriptor) {
   pollfd asked{descriptor, POLLIN, 0};
-  return kernel::poll(&asked, 1, 0) != 0;
+  return kernel::poll(&asked, 1, 0) > 0;
 }
 
 }  // namespace

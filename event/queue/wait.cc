@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "event/engine/shard.h"
+#include "event/queue/held_signals.h"
 #include "src/base/kernel.h"
 
 namespace exs {
@@ -26,33 +27,6 @@ constexpr unsigned kPollsPerTime = 8;
 // How long a follower sleeps that nobody can wake: a process out of descriptors still closes sockets, with a
 // queue that got no descriptor to sleep on.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
-
-// Holds signals back while a wait spins. Only the sleeping system calls let them in, and tell of them: so a
-// signal ends the wait at whatever moment it comes, not only while the thread sleeps.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    // Faults of the thread itself stay deliverable.
-    for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF})
-      sigdelset(&all, fault);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  [[nodiscard]] const sigset_t& mask() const { return before_; }
-  // Lets signals in for a moment. EINTR: one was caught.
-  [[nodiscard]] Status let_in() const {
-    timespec at_once{};
-    return kernel::ppoll(nullptr, 0, &at_once, &before_) < 0 ? Status(errno) : Status();
-  }
-
- private:
-  sigset_t before_{};
-};
 
 class Wait {
  public:
@@ -209,13 +183,13 @@ class Wait {
     return Status();
   }
 
-  // Of a wait that does not spin; no signal is held back for it.
+  // Of a wait that does not spin; no signal is held back for it, unless the call as a whole holds them.
   Status first_sleep() {
     if (!home_.try_lead()) return Status();
     Status status;
     if (queue_.sleep_as_leader(min_)) {
       ReadyPorts ready;
-      status = home_.sleep_as_leader(limit_, nullptr, ready);
+      status = home_.sleep_as_leader(limit_, HeldSignals::outermost_mask(), ready);
       queue_.awake_as_leader();
       poll_memory(ready);
       taken();

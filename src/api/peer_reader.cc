@@ -40,9 +40,11 @@ Status PeerReader::read_words(std::span<std::uint64_t> words, std::uint64_t offs
   return posted.ok() ? wait(memory.size()) : posted;
 }
 
-void PeerReader::count_retry() {
+Status PeerReader::count_retry() {
   met_update_ = true;
   waited_.target().session->snapshot_counters().count_retry();
+  if (signals_ == nullptr) signals_ = std::make_unique<HeldSignals>();
+  return signals_->let_in();
 }
 
 void PeerReader::count_snapshot() {
@@ -50,6 +52,7 @@ void PeerReader::count_snapshot() {
 }
 
 Status PeerReader::check_time() const {
+  if (waited_.was_interrupted()) return Status(EINTR);
   if (!has_read_ || deadline_ns_ == kNoDeadline || Clock().now_ns() < deadline_ns_) return {};
   return Status(met_update_ ? EINPROGRESS : ETIMEDOUT);
 }

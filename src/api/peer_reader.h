@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "event/queue/held_signals.h"
 #include "src/api/waited_transfer.h"
 
 namespace exs {
@@ -17,12 +19,14 @@ class PeerReader {
 
   // Both return when the read is complete. Besides the errors of a receive and its event: ENOMSG the peer has
   // posted no persistent send within the time limit. After the limit only a first read takes place; a later
-  // one ends with EINPROGRESS if the owner has changed what was read before, else with ETIMEDOUT.
+  // one ends with EINPROGRESS if the owner has changed what was read before, else with ETIMEDOUT. After a read in which
+  // a signal was caught the next one ends with EINTR.
   Status read(const Piece& into, std::uint64_t offset);
   Status read_words(std::span<std::uint64_t> words, std::uint64_t offset);
 
-  // What was read is of no use: the owner has changed it meanwhile, or was about to.
-  void count_retry();
+  // What was read is of no use: the owner has changed it meanwhile, or was about to. EINTR: a signal was caught since the
+  // last retry; from the first one on none is missed, however short the reads are.
+  Status count_retry();
   void count_snapshot();
 
  private:
@@ -37,6 +41,7 @@ class PeerReader {
   const std::uint64_t deadline_ns_;
   bool has_read_ = false;
   bool met_update_ = false;
+  std::unique_ptr<HeldSignals> signals_;  // since the first retry
 };
 
 }  // namespace exs

@@ -24,7 +24,7 @@ class SnapshotReader {
   Status snapshot(const Piece& into, std::uint64_t offset) {
     if (const Status status = read_description(); !status.ok()) return status;
     if (offset > slot_bytes() || into.length_bytes > slot_bytes() - offset) return Status(ERANGE);
-    for (;; reader_.count_retry()) {
+    for (;;) {
       const auto choice = choose_slot(sequence(), slot_count(), wished_);
       if (!choice) return Status(ENOMSG);
       const std::uint64_t begun = begun_updates(sequence());
@@ -40,6 +40,7 @@ class SnapshotReader {
         return {};
       }
       wished_ = std::max(outlasting(wished_), outlasting(result_.span));
+      if (const Status status = reader_.count_retry(); !status.ok()) return status;
     }
   }
   [[nodiscard]] const exs_snapshot_t& result() const { return result_; }

@@ -28,6 +28,7 @@ Result<std::size_t> WaitedTransfers::outcome(const TransferRequest& request, std
     if (taken && *taken == 1) break;
     if (reason != 0) continue;
     reason = taken ? late.error() : taken.error().error();
+    interrupted_ = reason == EINTR;
     proto::Selection selection;
     selection.any_handle = false;
     selection.handle = request.handle;

@@ -19,6 +19,8 @@ class WaitedTransfers {
   // signal is caught (EINTR) or at `deadline_ns` (`late`). A transfer that the peer has begun with is
   // waited for, and its bytes count.
   Result<std::size_t> outcome(const TransferRequest& request, std::uint64_t deadline_ns, Status late);
+  // A signal was caught while it waited for one of the transfers, which was too late to cancel that one.
+  [[nodiscard]] bool was_interrupted() const noexcept { return interrupted_; }
 
  private:
   WaitedTransfers(TransferTarget target, PrivateQueue queue)
@@ -26,6 +28,7 @@ class WaitedTransfers {
 
   TransferTarget target_;
   PrivateQueue queue_;
+  bool interrupted_ = false;
 };
 
 }  // namespace exs

@@ -12,15 +12,16 @@ class WindowReader {
 
   Status snapshot(const Piece& into, std::uint64_t offset) {
     if (const Status status = read_counter(); !status.ok()) return status;
-    for (;; reader_.count_retry()) {
+    for (;;) {
       while (is_open()) {
-        reader_.count_retry();
+        if (const Status status = reader_.count_retry(); !status.ok()) return status;
         if (const Status status = read_counter(); !status.ok()) return status;
       }
       const std::uint64_t before = counter_;
       if (const Status status = reader_.read(into, offset); !status.ok()) return status;
       if (const Status status = read_counter(); !status.ok()) return status;
       if (counter_ == before) return {};
+      if (const Status status = reader_.count_retry(); !status.ok()) return status;
     }
   }
 

@@ -179,7 +179,9 @@ int epoll_wait(int set, epoll_event* events, int count_max, int timeout_ms) noex
 }
 
 int poll(pollfd* watched, unsigned long count, int timeout_ms) noexcept {
-  return EXS_KERNEL_CALL(poll, watched, count, timeout_ms);
+  int ready = EXS_KERNEL_CALL(poll, watched, count, timeout_ms);
+  while (ready < 0 && errno == EINTR && timeout_ms == 0) ready = EXS_KERNEL_CALL(poll, watched, count, 0);
+  return ready;
 }
 
 int ppoll(pollfd* watched, unsigned long count, timespec* left, const sigset_t* signals) noexcept {

@@ -97,6 +97,25 @@ BOOST_DATA_TEST_CASE_F(Fixture, a_caught_signal_ends_the_wait, kWaiting, waiting
   BOOST_TEST(errno_name(error) == "EINTR");
 }
 
+// The update never ends, and no read of its counter is long enough to be interrupted by itself.
+BOOST_FIXTURE_TEST_CASE(a_caught_signal_ends_the_tries_to_read_a_window, Fixture) {
+  exs_window_begin(static_cast<exs_window_t*>(test_bed.at()));
+  BOOST_REQUIRE_EQUAL(exs_send(test_bed.connected(), test_bed.at(), 4096, EXS_PERSISTENT, test_bed.q(),
+                               nullptr, test_bed.mh()),
+                      0);
+  ssize_t result = 0;
+  int error = 0;
+  WaitingThread thread([&] {
+    result = exs_recv_window(test_bed.peer(), test_bed.at(8192), 64, test_bed.mh(), 64, 0, -1);
+    error = errno;
+  });
+  while (stats_of(test_bed.peer()).snapshot_retries < 10) ::sched_yield();
+  thread.interrupt(SIGUSR1);
+  thread.join();
+  BOOST_TEST(result == -1);
+  BOOST_TEST(errno_name(error) == "EINTR");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

@@ -70,7 +70,7 @@ bool Channel::peer_is_gone() const {
   if (is_over()) return true;
   // The socket, too: it goes when the process becomes another program.
   pollfd ends[] = {{parts_.peer_pidfd.get(), POLLIN, 0}, {parts_.socket.get(), 0, 0}};
-  return kernel::poll(ends, std::size(ends), 0) != 0;
+  return kernel::poll(ends, std::size(ends), 0) > 0;
 }
 
 Result<std::uint32_t> Channel::reserve_link() {
