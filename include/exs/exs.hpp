@@ -18,6 +18,7 @@
 #include <exs/cpp/loop.hpp>
 #include <exs/cpp/objects.hpp>
 #include <exs/cpp/operation_set.hpp>
+#include <exs/cpp/receive_pool.hpp>
 #include <exs/cpp/socket.hpp>
 #include <exs/cpp/task.hpp>
 #include <exs/cpp/timers.hpp>

@@ -12,8 +12,6 @@
 namespace crowd {
 namespace {
 
-constexpr std::uint32_t kAccepts = 16;
-static_assert(kAccepts <= kEventBatch);
 // The server asks this often whether the clients have finished, or ended.
 constexpr std::int64_t kPollNs = 20'000'000;
 // When the clients have finished and no event has come for this long, no more are expected.
@@ -32,17 +30,15 @@ exs::cpp::Socket open_listener(const Settings& settings) {
 
 EchoServer::EchoServer(const Settings& settings)
     : settings_(settings),
-      // Each connection has one operation under way.
-      queue_(static_cast<int>(settings.connections + kEventBatch)),
-      slots_(settings.size_bytes, settings.connections, tools::MemoryKind::plain),
+      // Each connection has one operation under way, and each buffer of a pool an event or a send.
+      queue_(static_cast<int>(settings.connections + settings.pool + kEventBatch)),
+      slots_(settings.size_bytes, settings.pool == 0 ? settings.connections : settings.pool,
+             tools::MemoryKind::plain),
       peers_(settings.connections),
       listener_(open_listener(settings)) {
   for (Peer& peer : peers_) free_peers_.push_back(&peer);
-  for (std::uint32_t i = 0; i < kAccepts; ++i) post_accept();
-}
-
-void EchoServer::post_accept() {
-  if (const std::error_code error = listener_.accept({queue_.handle()}))
+  if (settings.pool > 0) pool_.emplace(slots_.bytes(), settings.pool, slots_.region());
+  if (const std::error_code error = listener_.accept_all({queue_.handle()}))
     tools::fail("exs_accept", error.value());
 }
 
@@ -82,15 +78,19 @@ std::uint64_t EchoServer::done_of(const Goal& goal) const {
 }
 
 void EchoServer::handle(const exs_event_t& event) {
+  auto* const peer = static_cast<Peer*>(event.exs_evt_ahandle);
   if (event.exs_evt_type == EXS_EVT_ACCEPT) {
     on_accept(event);
+  } else if (!pool_) {
+    on_transfer(*peer, event);
+  } else if (event.exs_evt_type == EXS_EVT_RECV) {
+    on_message(*peer, event);
   } else {
-    on_transfer(*static_cast<Peer*>(event.exs_evt_ahandle), event);
+    on_returned(event);
   }
 }
 
 void EchoServer::on_accept(const exs_event_t& event) {
-  post_accept();
   if (event.exs_evt_errno != 0 || free_peers_.empty()) {
     errors_.note("exs_accept", event.exs_evt_errno != 0 ? event.exs_evt_errno : EMFILE);
     return;
@@ -103,7 +103,37 @@ void EchoServer::on_accept(const exs_event_t& event) {
   if (descriptors_.size() <= descriptor) descriptors_.resize(descriptor + 1);
   descriptors_[descriptor] = true;
   if (provider_ == "none") provider_ = peer.socket.provider();
-  post(peer, settings_.size_bytes);
+  if (pool_) {
+    start_receiving(peer);
+  } else {
+    post(peer, settings_.size_bytes);
+  }
+}
+
+void EchoServer::start_receiving(Peer& peer) {
+  const std::error_code error = peer.socket.recv_pooled(pool_->handle(), {queue_.handle(), &peer});
+  if (!error) return;
+  errors_.note("exs_recv_pooled", error.value());
+  drop(peer);
+}
+
+void EchoServer::on_message(Peer& peer, const exs_event_t& event) {
+  if ((event.exs_evt_flags & EXS_EVF_MORE) == 0) {
+    if (event.exs_evt_errno != 0) errors_.note("a receive of the server", event.exs_evt_errno);
+    return drop(peer);
+  }
+  const exs_evt_xfer_t& message = event.exs_evt_union.exs_evt_xfer;
+  const std::span bytes(static_cast<const std::byte*>(message.exs_evt_buf), message.exs_evt_length);
+  const std::error_code error = peer.socket.send(bytes, {queue_.handle()}, slots_.region());
+  if (!error) return;
+  errors_.note("exs_send", error.value());
+  pool_->give_back(event);
+}
+
+void EchoServer::on_returned(const exs_event_t& event) {
+  if (event.exs_evt_errno != 0) errors_.note("a send of the server", event.exs_evt_errno);
+  if (event.exs_evt_errno == 0) ++echoed_;
+  pool_->give_back(event);
 }
 
 void EchoServer::on_transfer(Peer& peer, const exs_event_t& event) {

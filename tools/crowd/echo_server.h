@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exs/exs.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,16 +43,20 @@ class EchoServer {
   // Of what the phase is about: connections, or messages.
   [[nodiscard]] std::uint64_t done_of(const Goal& goal) const;
   [[nodiscard]] bool is_reached(const Goal& goal) const;
-  void post_accept();
   void handle(const exs_event_t& event);
   void on_accept(const exs_event_t& event);
   void on_transfer(Peer& peer, const exs_event_t& event);
+  // With a pool: messages as they come, and the sends that return them.
+  void start_receiving(Peer& peer);
+  void on_message(Peer& peer, const exs_event_t& event);
+  void on_returned(const exs_event_t& event);
   void post(Peer& peer, std::size_t length_bytes);
   void drop(Peer& peer);
 
   const Settings settings_;
   exs::cpp::Queue queue_;
   tools::Slots slots_;
+  std::optional<exs::cpp::ReceivePool> pool_;
   std::vector<Peer> peers_;
   std::vector<Peer*> free_peers_;
   std::vector<bool> descriptors_;  // true: a connection has had this descriptor

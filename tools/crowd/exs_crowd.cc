@@ -179,6 +179,7 @@ void print_json(const Settings& settings, const Results& results, const Assessme
                                     {"pairs", settings.pairs},
                                     {"size_bytes", settings.size_bytes},
                                     {"client_processes", settings.processes},
+                                    {"pool_buffers", settings.pool},
                                     {"errors", results.errors.count},
                                     {"first_error", results.errors.first},
                                     {"resident_bytes_per_connection", assessment.resident_bytes},
@@ -267,6 +268,11 @@ Settings parse(int argc, const char* const* argv) {
       .shows_default();
   line.add("--processes", settings.processes, "Processes that the clients are spread over")
       .between(one, kProcessesMax)
+      .shows_default();
+  line.add("--pool", settings.pool,
+           "Receive buffers of the server that its connections share (exs_recv_pooled); 0: each has one of "
+           "its own")
+      .between(std::uint64_t{0}, kConnectionsMax)
       .shows_default();
   line.add("--provider", settings.provider, "Provider of both ends").shows_default();
   line.add_bind_address(settings.address);

@@ -15,6 +15,7 @@ struct Settings {
   std::uint32_t size_bytes = 64;
   std::uint32_t rounds = 2;
   std::uint32_t processes = 2;  // client processes
+  std::uint32_t pool = 0;  // receive buffers of the server that all connections share; 0: each has its own
   std::string provider = "auto";
   std::string address = "127.0.0.1";  // of this machine, where both ends are; IPv4
   bool flip = false;                  // each process spoils a byte of one request, which must be found

@@ -81,6 +81,12 @@ class Crowd(ToolsTest):
         self.assertEqual((result["errors"], result["nothing_left"]), (0, True))
         self.assertIsNone(result["bound_met"])
 
+    def test_connections_share_buffers(self):
+        for size in ("64", "65536"):
+            with self.subTest(size=size):
+                result = self.measure("exs-crowd", "--connections", "300", "--pool", "7", "--rounds", "2", "--size", size)
+                self.assertEqual((result["pool_buffers"], result["errors"], result["nothing_left"]), (7, 0, True))
+
     def test_table(self):
         table = self.succeed("exs-crowd", "--connections", "2", "--rounds", "1")
         for part in ("KiB resident", "errors: 0", "nothing left", "not judged", "pairs/s"):

@@ -111,6 +111,14 @@ class Socket {
   std::error_code accept(Target target) const noexcept {
     return outcome_of(exs_accept(number_, nullptr, 0, target.queue, target.handle));
   }
+  // An event for each connection, and a last one without EXS_EVF_MORE.
+  std::error_code accept_all(Target target) const noexcept {
+    return outcome_of(exs_accept(number_, nullptr, EXS_MULTISHOT, target.queue, target.handle));
+  }
+  // An event for each message, with a buffer of the pool, and a last one without EXS_EVF_MORE.
+  std::error_code recv_pooled(exs_phandle_t pool, Target target) const noexcept {
+    return outcome_of(exs_recv_pooled(number_, pool, 0, target.queue, target.handle));
+  }
   std::error_code send(std::span<const std::byte> bytes, Target target,
                        exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
     return outcome_of(
