@@ -14,11 +14,16 @@
 #include <exs/cpp/async_socket.hpp>
 #include <exs/cpp/awaiting.hpp>
 #include <exs/cpp/both.hpp>
+#include <exs/cpp/descriptors.hpp>
 #include <exs/cpp/error.hpp>
 #include <exs/cpp/loop.hpp>
 #include <exs/cpp/objects.hpp>
 #include <exs/cpp/operation_set.hpp>
+#include <exs/cpp/peer_memory.hpp>
+#include <exs/cpp/peer_snapshot.hpp>
 #include <exs/cpp/receive_pool.hpp>
+#include <exs/cpp/shared_memory.hpp>
+#include <exs/cpp/slot_choice.hpp>
 #include <exs/cpp/socket.hpp>
 #include <exs/cpp/task.hpp>
 #include <exs/cpp/timers.hpp>

@@ -1,5 +1,7 @@
 #include "src/api/peer_reader.h"
 
+#include "src/base/refusal.h"
+
 namespace exs {
 
 using proto::Direction;
@@ -47,8 +49,15 @@ Status PeerReader::count_retry() {
   return signals_->let_in();
 }
 
-void PeerReader::count_snapshot() {
+Status PeerReader::count_snapshot() {
   waited_.target().session->snapshot_counters().count_snapshot();
+  return {};
+}
+
+Status PeerReader::failed(cpp::detail::Progress progress, std::uint64_t offset) {
+  if (progress != cpp::detail::Progress::kNoSlots) return Status(cpp::detail::errno_of(progress));
+  return refuse(EINVAL, "there are no slots at offset {} of the peer's memory: exs_slots_init makes them",
+                offset);
 }
 
 Status PeerReader::check_time() const {

@@ -87,6 +87,23 @@ BOOST_AUTO_TEST_CASE(a_loop_that_dies_waits_for_none_of_them) {
   BOOST_TEST(static_cast<bool>(received.error));
 }
 
+// Posts an accept that no coroutine awaits, and connects. Without a handler nobody can own the new socket.
+BOOST_AUTO_TEST_CASE(a_connection_that_nobody_accepts_is_closed) {
+  for (const int flags : {0, EXS_MULTISHOT}) {
+    const Socket listening = listening_socket();
+    BOOST_TEST(exs_accept(listening.number(), nullptr, flags, loop.queue().handle(), nullptr) == 0);
+    AsyncSocket client(loop);
+    const auto connect = [](AsyncSocket& socket, const Address address, std::span<std::byte> into,
+                            Result& ended) -> Task<> {
+      BOOST_TEST(!co_await socket.connect(address));
+      ended = co_await with_timeout(60s, socket.recv(into));
+    };
+    Result ended;
+    loop.block_on(connect(client, listening.local_address(), memory, ended));
+    BOOST_TEST(name_of(ended.error) == "ECONNRESET");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_the_handler_throws_comes_out_of_the_run) {
   loop.on_other_event([](const Event&) { throw std::runtime_error("handler"); });
   BOOST_TEST(exs_qpost(loop.queue().handle(), nullptr, nullptr) == 0);

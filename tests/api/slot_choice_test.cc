@@ -1,5 +1,5 @@
 // The choice of a slot, against slots that an owner really writes.
-#include "src/api/slot_choice.h"
+#include "exs/cpp/slot_choice.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,6 +10,8 @@
 #include "tests/support/property.h"
 
 namespace exs::test {
+using cpp::detail::begun_updates;
+using cpp::detail::choose_slot;
 namespace {
 
 // An owner that stores the number of each update into its slot.

@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "event/engine": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],
     "event/queue": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],
     "event/session": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
-    "src/api": ["src/", "event/", "exs/exs.h"],
+    "src/api": ["src/", "event/", "exs/exs.h", "exs/cpp/peer_snapshot.hpp"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],

@@ -3,16 +3,28 @@
 #define EXS_CPP_ASYNC_SOCKET_HPP
 
 #include <exs/cpp/awaiting.hpp>
+#include <exs/cpp/peer_memory.hpp>
+#include <exs/cpp/shared_memory.hpp>
 
 namespace exs::cpp {
 
 struct Accepted;
 
+// What a poll found.
+struct [[nodiscard]] Polled {
+  std::error_code error;
+  std::uint32_t revents = 0;      // EXS_POLL*
+  std::uint64_t next_length = 0;  // EXS_POLLIN: of the message that the next receive gets
+};
+
 namespace detail {
 
-struct ReadResult {
-  Result operator()(const Event& event) const noexcept { return event.result(); }
+struct ReadPolled {
+  Polled operator()(const Event& event) const noexcept {
+    return {event.error(), event.revents(), event.next_length()};
+  }
 };
+
 struct ReadError {
   std::error_code operator()(const Event& event) const noexcept { return event.error(); }
 };
@@ -26,17 +38,6 @@ struct PostAccept {
     return exs_accept(socket, nullptr, 0, queue, handle);
   }
 };
-
-// Refuses the flags that give no event, or several: an awaiting coroutine needs exactly one.
-template <typename Post>
-auto transfer(Loop* loop, int flags, Post post) {
-  const auto checked_post = [flags, post](exs_qhandle_t queue, void* handle) {
-    if ((flags & (EXS_NO_EVENT | EXS_NOTIFY)) == 0) return post(queue, handle);
-    errno = EOPNOTSUPP;
-    return -1;
-  };
-  return Awaiting(loop, checked_post, ReadResult());
-}
 
 }  // namespace detail
 
@@ -85,6 +86,68 @@ class AsyncSocket {
         attached_.loop(), flags, [=, socket = number()](exs_qhandle_t queue, void* handle) {
           return exs_recv_offset(socket, into.data(), into.size(), flags, queue, handle, region, offset);
         });
+  }
+
+  // Pieces of memory, and ranges of files. The description must stay as it is until the result.
+  auto sendmsg(exs_msghdr_t& message, int flags = 0) const {
+    return detail::transfer(attached_.loop(), flags,
+                            [=, &message, socket = number()](exs_qhandle_t queue, void* handle) {
+                              return exs_sendmsg(socket, &message, flags, queue, handle);
+                            });
+  }
+  auto recvmsg(exs_msghdr_t& message, int flags = 0) const {
+    return detail::transfer(attached_.loop(), flags,
+                            [=, &message, socket = number()](exs_qhandle_t queue, void* handle) {
+                              return exs_recvmsg(socket, &message, flags, queue, handle);
+                            });
+  }
+  auto sendfile(exs_xferfile_t& file, int flags = 0) const {
+    return detail::transfer(attached_.loop(), flags,
+                            [=, &file, socket = number()](exs_qhandle_t queue, void* handle) {
+                              return exs_sendfile(socket, &file, flags, queue, handle);
+                            });
+  }
+
+  // --- co_await gives a Polled ---
+  // Until one of `events` (EXS_POLLIN, EXS_POLLOUT) holds, or the connection has failed or ended.
+  auto poll(std::uint32_t events) const {
+    const auto post = [events, socket = number()](exs_qhandle_t queue, void* handle) {
+      const exs_pollfd_t entry = {socket, events, handle};
+      return exs_poll(&entry, 1, 0, queue);
+    };
+    return Awaiting(attached_.loop(), post, detail::ReadPolled());
+  }
+
+  // --- Snapshots of the peer's persistent send; they do not block. The socket stays where it is meanwhile. ---
+  // As exs_recv_window and exs_recv_snapshot, with their errors, but for EINTR; no timeout: no limit.
+  auto recv_window(std::span<std::byte> into, std::uint64_t offset, std::uint64_t window_offset,
+                   std::optional<Clock::duration> timeout = std::nullopt,
+                   exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED) const {
+    return detail::take_window({attached_.loop(), number(), timeout}, into, region, offset, window_offset);
+  }
+  auto recv_snapshot(std::span<std::byte> into, std::uint64_t offset, std::uint64_t slots_offset,
+                     exs_snapshot_t* snapshot = nullptr,
+                     std::optional<Clock::duration> timeout = std::nullopt,
+                     exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED) const {
+    return detail::take_snapshot({attached_.loop(), number(), timeout}, into, region, offset, slots_offset,
+                                 snapshot);
+  }
+
+  // --- Memory that stays open to the peer, whose next use coroutines await ---
+  [[nodiscard]] SharedMemory share_for_reading(std::span<const std::byte> memory,
+                                               exs_mhandle_t region) const {
+    const auto post = [=, socket = number()](exs_qhandle_t queue, void* handle) {
+      constexpr int kFlags = EXS_PERSISTENT | EXS_NOTIFY;
+      return exs_send(socket, memory.data(), memory.size(), kFlags, queue, handle, region);
+    };
+    return {attached_.loop(), post};
+  }
+  [[nodiscard]] SharedMemory share_for_writing(std::span<std::byte> memory, exs_mhandle_t region) const {
+    const auto post = [=, socket = number()](exs_qhandle_t queue, void* handle) {
+      constexpr int kFlags = EXS_PERSISTENT | EXS_NOTIFY;
+      return exs_recv(socket, memory.data(), memory.size(), kFlags, queue, handle, region);
+    };
+    return {attached_.loop(), post};
   }
 
   // --- co_await gives a std::error_code ---

@@ -1,4 +1,4 @@
-// What co_await takes: operations, times, and operations with a limit.
+// What co_await takes: operations, times, descriptors, and what has a limit.
 #ifndef EXS_CPP_AWAITING_HPP
 #define EXS_CPP_AWAITING_HPP
 
@@ -60,6 +60,58 @@ inline Sleeping Loop::sleep_for(Clock::duration time) noexcept {
   return {*this, Clock::now() + time};
 }
 
+// Resumes when the descriptor is ready, or the limit, if there is one, has come.
+class [[nodiscard]] Watching final : public detail::DescriptorWait, private detail::Timer {
+ public:
+  Watching(Loop& loop, int descriptor, std::uint32_t direction) noexcept
+      : DescriptorWait(descriptor, direction), loop_(loop) {}
+  Watching(Watching&& other) noexcept
+      : DescriptorWait(std::move(other)), loop_(other.loop_), due_(other.due_) {}
+  Watching within(Clock::duration time) && noexcept {
+    due_ = Clock::now() + time;
+    return std::move(*this);
+  }
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter) noexcept {
+    waiter_ = waiter;
+    outcome_ =
+        loop_.is_ending() ? error_of(ECANCELED) : loop_.descriptors().add(loop_.queue().handle(), *this);
+    if (outcome_ || !due_) return !outcome_;
+    outcome_ = loop_.timers().add(*due_, *this);
+    if (outcome_) loop_.descriptors().remove(*this);
+    return !outcome_;
+  }
+  [[nodiscard]] std::error_code await_resume() const noexcept { return outcome_; }
+
+ private:
+  void ready(std::error_code why) override {
+    loop_.timers().remove(*this);
+    outcome_ = why;
+    waiter_.resume();
+  }
+  void expire(std::error_code why) override {
+    loop_.descriptors().remove(*this);
+    outcome_ = why ? why : error_of(ETIMEDOUT);
+    waiter_.resume();
+  }
+
+  Loop& loop_;
+  std::optional<Clock::time_point> due_;
+  std::coroutine_handle<> waiter_;
+  std::error_code outcome_;
+};
+
+inline Watching Loop::readable(int descriptor) noexcept {
+  return {*this, descriptor, EPOLLIN};
+}
+inline Watching Loop::writable(int descriptor) noexcept {
+  return {*this, descriptor, EPOLLOUT};
+}
+// Ends with ETIMEDOUT.
+inline Watching with_timeout(Clock::duration time, Watching watching) noexcept {
+  return std::move(watching).within(time);
+}
+
 // An operation that is cancelled when its time has come. As exs_cancel says, one that the peer has begun with
 // ends with its true result; else it ends with ETIMEDOUT.
 template <typename Post, typename Read>
@@ -93,6 +145,25 @@ template <typename Post, typename Read>
 Limited<Post, Read> with_timeout(Clock::duration time, Awaiting<Post, Read> operation) {
   return {Clock::now() + time, std::move(operation)};
 }
+
+namespace detail {
+
+struct ReadResult {
+  Result operator()(const Event& event) const noexcept { return event.result(); }
+};
+
+// Refuses the flags that give no event, or several: an awaiting coroutine needs exactly one.
+template <typename Post>
+auto transfer(Loop* loop, int flags, Post post) {
+  const auto checked_post = [flags, post](exs_qhandle_t queue, void* handle) {
+    if ((flags & (EXS_NO_EVENT | EXS_NOTIFY)) == 0) return post(queue, handle);
+    errno = EOPNOTSUPP;
+    return -1;
+  };
+  return Awaiting(loop, checked_post, ReadResult());
+}
+
+}  // namespace detail
 
 }  // namespace exs::cpp
 

@@ -2,6 +2,7 @@
 #ifndef EXS_CPP_LOOP_HPP
 #define EXS_CPP_LOOP_HPP
 
+#include <exs/cpp/descriptors.hpp>
 #include <exs/cpp/operation_set.hpp>
 #include <exs/cpp/socket.hpp>
 #include <exs/cpp/task.hpp>
@@ -20,6 +21,7 @@ namespace exs::cpp {
 
 class Loop;
 class Sleeping;
+class Watching;
 
 namespace detail {
 
@@ -79,6 +81,7 @@ class Loop {
     ending_ = true;
     while (sockets_ != nullptr) break_off(*sockets_);
     timers_.cancel_all();
+    descriptors_.cancel_all();
     // The remaining operations are on sockets of others.
     operations_.for_each([](void* operation) { exs_cancel(-1, operation, EXS_CAF_AHANDLE); });
     while (!operations_.empty() || closes_ > 0) step_once(std::nullopt);
@@ -107,12 +110,13 @@ class Loop {
   // What is there, without waiting. For a program with another loop (epoll, asio, libuv), which calls it when
   // descriptor() is readable and when until_timer() is over.
   bool poll() { return step(std::chrono::nanoseconds(0)); }
-  // Readable while the queue holds events; -1: errno says why. The loop owns it.
-  [[nodiscard]] int descriptor() const noexcept { return exs_qfd(queue_.handle()); }
+  // Readable while there is something for poll() but timers; -1: errno says why. The loop owns it.
+  [[nodiscard]] int descriptor() noexcept { return descriptors_.open(queue_.handle()); }
   // How long until the first timer is due, if there is one.
   [[nodiscard]] std::optional<Clock::duration> until_timer() const { return timers_.left(); }
 
-  // What is called with each event of the queue that no coroutine awaits; by default nothing is.
+  // What is called with each event of the queue that no coroutine awaits, and then owns the new socket of
+  // EXS_EVT_ACCEPT. Without it such events are dropped, and such sockets closed.
   void on_other_event(std::function<void(const Event&)> handler) { on_other_event_ = std::move(handler); }
   // Calls the function in the loop's thread, soon. ENOMEM; EAGAIN the queue is full. Thread: any.
   std::error_code post(std::function<void()> function) noexcept {
@@ -144,6 +148,11 @@ class Loop {
   // co_await gives a std::error_code, ECANCELED when the loop ends before.
   inline Sleeping sleep_until(Clock::time_point due) noexcept;
   inline Sleeping sleep_for(Clock::duration time) noexcept;
+  // Wait until a descriptor of another library or of the kernel is readable, writable. It must stay open until
+  // then. co_await gives a std::error_code: EBADF; EPERM files of a disk, which are always ready; EMFILE, ENOMEM;
+  // ECANCELED when the loop ends before.
+  inline Watching readable(int descriptor) noexcept;
+  inline Watching writable(int descriptor) noexcept;
 
   // Posts an operation that a coroutine awaits: post(queue, handle) is a call of exs.h. Without an error, the
   // event of the operation resumes its coroutine, once.
@@ -155,6 +164,7 @@ class Loop {
     return error;
   }
   [[nodiscard]] detail::Timers& timers() noexcept { return timers_; }
+  [[nodiscard]] detail::Descriptors& descriptors() noexcept { return descriptors_; }
   [[nodiscard]] bool is_ending() const noexcept { return ending_; }
 
  private:
@@ -232,24 +242,39 @@ class Loop {
 
   bool step_once(Queue::Timeout timeout) {
     if (const auto left = timers_.left(); left && (!timeout || *left < *timeout)) timeout = *left;
+    bool any = false;
+    if (!descriptors_.empty()) {
+      std::error_code interrupted;
+      any = descriptors_.wait(timeout, interrupted);
+      if (interrupted) return false;
+      timeout = std::chrono::nanoseconds(0);
+    }
     std::array<exs_event_t, kBatch> room;
     const Queue::Taken taken = queue_.wait(room, 1, timeout);
     if (taken.error && taken.error != std::errc::interrupted)
       throw std::system_error(taken.error, "exs_qwait");
     for (const exs_event_t& event : taken.events) deliver(event);
     const bool any_due = timers_.expire();
-    return any_due || !taken.events.empty();
+    return any || any_due || !taken.events.empty();
   }
   void deliver(const exs_event_t& event) {
     if (event.exs_evt_ahandle == own_handle())
       return event.exs_evt_type == EXS_EVT_CLOSE ? void(--closes_) : call_posted();
-    const bool is_end = !is_notice(event.exs_evt_type) && (event.exs_evt_flags & EXS_EVF_MORE) == 0;
-    detail::Operation* const operation = is_end ? operations_.take(event.exs_evt_ahandle) : nullptr;
-    if (operation != nullptr) {
+    if (is_notice(event.exs_evt_type) || (event.exs_evt_flags & EXS_EVF_MORE) != 0) {
+      detail::Operation* const operation = operations_.find(event.exs_evt_ahandle);
+      if (operation == nullptr || !operation->hear(event)) deliver_to_other(event);
+    } else if (detail::Operation* const operation = operations_.take(event.exs_evt_ahandle)) {
       operation->event_ = event;
-      operation->waiter_.resume();
-    } else if (on_other_event_ && !ending_) {
+      operation->complete();
+    } else {
+      deliver_to_other(event);
+    }
+  }
+  void deliver_to_other(const exs_event_t& event) {
+    if (on_other_event_ && !ending_) {
       keep_exception([&] { on_other_event_(Event(event)); });
+    } else if (const int unwanted = Event(event).new_socket(); unwanted != -1) {
+      abort(unwanted);
     }
   }
   // Such an event ends no operation, whatever its handle.
@@ -279,6 +304,9 @@ class Loop {
   static void break_off(detail::Attached& attached) noexcept {
     const int number = attached.socket_.release();
     attached.detach();
+    abort(number);
+  }
+  static void abort(int number) noexcept {
     const int at_once = 0;
     exs_setsockopt(number, SOL_EXS, EXS_SO_LINGER_MS, &at_once, sizeof at_once);
     exs_close(number);
@@ -290,6 +318,7 @@ class Loop {
   std::size_t tasks_ = 0;
   detail::OperationSet operations_;  // that are awaited
   detail::Timers timers_;
+  detail::Descriptors descriptors_;
   std::size_t closes_ = 0;  // in the background, whose event has not been dequeued
   std::function<void(const Event&)> on_other_event_;
   std::mutex posted_mutex_;

@@ -201,6 +201,10 @@ class Event {
   [[nodiscard]] std::uint32_t revents() const noexcept {
     return type() == EXS_EVT_POLL ? event_->exs_evt_union.exs_evt_poll.exs_evt_revents : 0;
   }
+  // Of EXS_EVT_POLL with EXS_POLLIN: the length of the message that the next receive gets; 0 for other events.
+  [[nodiscard]] std::uint64_t next_length() const noexcept {
+    return type() == EXS_EVT_POLL ? event_->exs_evt_union.exs_evt_poll.exs_evt_next_length : 0;
+  }
 
  private:
   const exs_event_t* event_;

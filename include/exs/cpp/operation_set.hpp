@@ -23,18 +23,23 @@ class OperationSet;
 class Operation {
  public:
   Operation() = default;
+  virtual ~Operation() = default;
   // Allowed only before it is awaited.
   Operation(Operation&&) noexcept {}
   Operation& operator=(Operation&&) = delete;
 
  protected:
-  ~Operation() = default;
   std::coroutine_handle<> waiter_;
   exs_event_t event_{};
 
  private:
   friend Loop;
   friend OperationSet;
+  // Its one event has come, and is in event_.
+  virtual void complete() { waiter_.resume(); }
+  // Another event with its handle. False: it does not want it.
+  virtual bool hear(const exs_event_t& /*notice*/) { return false; }
+
   Operation* next_ = nullptr;  // in its bucket
 };
 
@@ -57,6 +62,12 @@ class OperationSet {
       return std::exchange(*at, (*at)->next_);
     }
     return nullptr;
+  }
+  // Null: it is not here. It stays.
+  [[nodiscard]] Operation* find(const void* handle) noexcept {
+    Operation* at = bucket_of(handle);
+    while (at != nullptr && at != handle) at = at->next_;
+    return at;
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   template <typename Visit>
