@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,6 +18,21 @@ struct Row {
 std::vector<Row>& rows() {
   static std::vector<Row> all;
   return all;
+}
+
+struct Report {
+  ~Report() { print_report(); }
+};
+BOOST_TEST_GLOBAL_FIXTURE(Report);
+
+// The text of a line of a page, without what is for the formatter. "": a paragraph ends.
+std::string text_of(std::string line) {
+  if (line.starts_with(".")) {
+    const bool is_font = line.starts_with(".B") || line.starts_with(".I");
+    line = is_font ? line.substr(std::min(line.size(), line.find(' ') + 1)) : "";
+    std::erase(line, ' ');  // .BR and the like join what they name
+  }
+  return line;
 }
 
 }  // namespace
@@ -62,6 +78,20 @@ void told_by_call(std::string_view mistake, int result, std::string_view words) 
   const std::string named = outcome(result);
   BOOST_TEST_CONTEXT(mistake) BOOST_TEST(named != "ok");
   told(mistake, named, exs_errtext(), words);
+}
+
+std::string sentence_of(const std::string& page, std::string_view words) {
+  std::ifstream lines(EXS_SOURCE_FOLDER "/man/" + page);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string plain = text_of(line);
+    text += plain.empty() ? ". " : plain + " ";
+  }
+  const std::size_t at = text.find(words);
+  if (at == text.npos) return "";
+  const std::size_t before = text.rfind(". ", at);
+  const std::size_t begin = before == text.npos ? 0 : before + 2;
+  return text.substr(begin, text.find(". ", at) + 1 - begin);
 }
 
 std::string error_text(int socket) {

@@ -32,6 +32,8 @@ void told(std::string_view mistake, const std::string& outcome, const std::strin
           std::string_view words);
 // The same of the last call that failed.
 void told_by_call(std::string_view mistake, int result, std::string_view words);
+// The sentence of a manual page that has these words: what there is to read of a mistake which is no error.
+std::string sentence_of(const std::string& page, std::string_view words);
 // EXS_SO_ERROR_TEXT.
 std::string error_text(int socket);
 void print_report();
