@@ -52,6 +52,12 @@ constexpr Words kEnded[] = {
      "keep the memory of an operation mapped, and that of a receive writable, until its event"},
 };
 
+// Of a socket of the kernel, besides.
+constexpr Words kPlainEnded[] = {
+    {EPIPE, "the sending direction is shut",
+     "see who called shutdown(2), and whether the peer closed or reset the connection"},
+};
+
 template <std::size_t kCount>
 const Words* words_for(const Words (&table)[kCount], int error) {
   for (const Words& words : table) {
@@ -151,6 +157,12 @@ const char* name_of_other(proto::SocketKind kind) noexcept {
 
 std::string text_of(const FailedConnect& failed, const Explanation& explanation) {
   return "connecting to " + failed.peer + ": " + why_not_connected(failed, explanation);
+}
+
+std::string text_of_plain_end(int number, Status why) {
+  const Words* const own = words_for(kPlainEnded, why.error());
+  return fmt::format("the connection of the kernel's socket {} ended: {}", number,
+                     fact_and_cure(why, own != nullptr ? own : words_for(kEnded, why.error())));
 }
 
 std::string text_of_end(const std::string& peer, Status why) {

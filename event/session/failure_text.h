@@ -25,6 +25,8 @@ std::string text_of(const FailedConnect& failed, const Explanation& explanation)
 
 // Of a connection that was established.
 std::string text_of_end(const std::string& peer, Status why);
+// Likewise, of a socket of the kernel, which no longer knows its peer.
+std::string text_of_plain_end(int number, Status why);
 
 // "SOCK_SEQPACKET" and the like, of one end and of one that does not fit it.
 const char* name_of(proto::SocketKind kind) noexcept;

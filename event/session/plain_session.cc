@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "event/session/failure_text.h"
 #include "src/base/clock.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
@@ -186,6 +187,9 @@ bool PlainSession::call_failed(proto::Direction direction, int error) {
     return false;
   }
   if (error != EPIPE) broken_ = error;
+  // A send after what broke the connection has EPIPE; the cause is the older one.
+  if (error != EPIPE || broken_ == 0)
+    keep_error_text(text_of_plain_end(descriptor()->number(), Status(error)));
   finish(direction, error);
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/socket_address.h"
 #include "src/wire/codec.h"
+#include "tests/api/kernel_sockets.h"
 #include "tests/support/exs_fixture.h"
 #include "tests/support/raw_peer.h"
 
@@ -259,6 +260,25 @@ BOOST_AUTO_TEST_CASE(calls_that_wait_have_the_words_in_their_own_text) {
   }
   BOOST_TEST(outcome(exs_connect_sync(socket, generic(address), sizeof address)) == "ECONNREFUSED");
   BOOST_TEST(exs_errtext() == "exs_connect_sync: " + error_text(socket));
+}
+
+// The kernel has forgotten the peer by then.
+BOOST_AUTO_TEST_CASE(a_socket_of_the_kernel_tells_how_it_ended) {
+  KernelPair pair;
+  Memory memory(8);
+  const int near = pair.near.number();
+  post_receive(near, memory);
+  BOOST_TEST(error_text(near).empty());
+  pair.far.reset();
+  BOOST_TEST(queue.next_outcome(near, EXS_EVT_RECV) == "ECONNRESET");
+  BOOST_TEST(tells(error_text(near), "the connection of the kernel's socket " + std::to_string(near) +
+                                         " ended: TCP was reset, or closed without a goodbye; see whether"));
+  BOOST_TEST(exs_send_sync(near, memory.at(), 8, 0, memory.handle()) == -1);
+  BOOST_TEST(tells(exs_errtext(), "ended: TCP was reset"));
+  const KernelPair shut;
+  ::shutdown(shut.near.number(), SHUT_WR);
+  BOOST_TEST(exs_send_sync(shut.near.number(), memory.at(), 8, 0, memory.handle()) == -1);
+  BOOST_TEST(tells(exs_errtext(), "ended: the sending direction is shut; see who called shutdown(2)"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
