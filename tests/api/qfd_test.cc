@@ -82,6 +82,24 @@ BOOST_AUTO_TEST_CASE(it_stays_readable_until_the_last_event_is_taken) {
   BOOST_TEST(ready(0) == 0);
 }
 
+// An edge comes when the queue gets its first event; one for each of them would cost a system call each.
+BOOST_AUTO_TEST_CASE(edge_triggered_it_tells_anew_once_the_queue_has_been_empty) {
+  epoll_event wish{};
+  wish.events = EPOLLIN | EPOLLET;
+  BOOST_REQUIRE_EQUAL(::epoll_ctl(set.get(), EPOLL_CTL_MOD, descriptor, &wish), 0);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 3; ++i) message();
+    while (attribute(queue.handle(), EXS_QATTR_EVENTS) < 3) std::this_thread::yield();
+    BOOST_TEST(ready(kHangLimitMs) == 1);
+    BOOST_TEST(take(1) == 1);
+    BOOST_TEST(ready(0) == 0);  // though two are left
+    message();
+    while (attribute(queue.handle(), EXS_QATTR_EVENTS) < 3) std::this_thread::yield();
+    BOOST_TEST(ready(0) == 0);  // and when another comes
+    BOOST_TEST(take(4) == 3);   // less than asked for: the queue is empty
+  }
+}
+
 BOOST_AUTO_TEST_CASE(asked_for_late_it_knows_of_events_that_wait) {
   Queue late;
   BOOST_REQUIRE_EQUAL(exs_recv(pair.left, memory.at(), 8, 0, late.handle(), nullptr, memory.handle()), 0);

@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# The test of uv_server, on the server that does the same with asio.
+#   run-asio_server.sh PATH-OF-ASIO_SERVER
+exec "$(dirname "$0")/run-uv_server.sh" "$1"

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# A hundred clients at once, whose keys expire; then SIGINT must end the server with its summary.
+#   run-kv_server.sh PATH-OF-KV_SERVER
+set -euo pipefail
+client=$(dirname "$1")/kv_client
+
+exec {output}< <(exec "$1" 0)
+server=$!
+trap 'kill "$server" 2>/dev/null || true' EXIT
+read -r line <&"$output"
+port=${line##* }
+
+told=$("$client" "$port" 100)
+echo "$told"
+[[ $told == "100 clients, each key as it should be" ]]
+
+kill -INT "$server"
+read -r summary <&"$output"
+wait "$server"
+echo "server: $summary"
+[[ $summary =~ ^[0-9]+" requests answered, 100 keys expired"$ ]]
