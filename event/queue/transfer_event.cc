@@ -35,11 +35,12 @@ exs_evt_xfer_t transfer_of(const proto::Operation& operation) {
 void tell_posted(exs_event_t& event, const Attachment& attachment) {
   auto* posted = const_cast<void*>(attachment.posted);  // the caller's own pointer goes back to the caller
   const std::size_t length = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  const std::uint64_t offset = event.exs_evt_union.exs_evt_xfer.exs_evt_offset;
   event.exs_evt_flags |= attachment.event_flags;
   switch (event.exs_evt_type) {
     case EXS_EVT_SENDMSG:
     case EXS_EVT_RECVMSG:
-      event.exs_evt_union.exs_evt_xfermsg = {static_cast<exs_msghdr_t*>(posted), length};
+      event.exs_evt_union.exs_evt_xfermsg = {static_cast<exs_msghdr_t*>(posted), length, offset};
       break;
     case EXS_EVT_SENDFILE:
       event.exs_evt_union.exs_evt_xferfile = {static_cast<exs_xferfile_t*>(posted), length};

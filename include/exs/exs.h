@@ -187,6 +187,7 @@ typedef struct exs_evt_xfer { /* SEND, RECV, PEER_READ, PEER_WRITE, SENDTIMEOUT,
 typedef struct exs_evt_xfermsg { /* SENDMSG, RECVMSG */
   exs_msghdr_t* exs_evt_msghdr;  /* as posted */
   size_t exs_evt_length;
+  uint64_t exs_evt_offset; /* EXS_EVF_TRUNC: length of the whole message */
 } exs_evt_xfermsg_t;
 
 typedef struct exs_evt_xferfile {   /* SENDFILE */

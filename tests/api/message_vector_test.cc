@@ -102,9 +102,24 @@ BOOST_AUTO_TEST_CASE(a_message_fills_the_pieces_of_a_receive_in_turn) {
     BOOST_TEST(received.exs_evt_union.exs_evt_xfermsg.exs_evt_msghdr == &message);
     BOOST_TEST(received.exs_evt_union.exs_evt_xfermsg.exs_evt_length == taken);
     BOOST_TEST(((received.exs_evt_flags & EXS_EVF_TRUNC) != 0U) == (taken < length));
+    BOOST_TEST(received.exs_evt_union.exs_evt_xfermsg.exs_evt_offset == (taken < length ? length : 0));
     BOOST_TEST(std::memcmp(flattened(pieces).data(), sink.at(), taken) == 0);
     BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");
   }
+}
+
+// An immediate one, whose sender is told nothing.
+BOOST_AUTO_TEST_CASE(a_short_message_too_long_for_the_pieces_is_told_whole) {
+  std::vector<exs_iovec_t> pieces = {piece(first, 0, 3), piece(second, 0, 4)};
+  exs_msghdr_t message = message_of(pieces);
+  BOOST_REQUIRE_EQUAL(exs_recvmsg(pair.right, &message, 0, queue.handle(), &message), 0);
+  BOOST_REQUIRE_EQUAL(exs_send(pair.left, sink.at(), 10, 0, queue.handle(), nullptr, sink.handle()), 0);
+  const exs_event_t received = queue.next_of(pair.right, EXS_EVT_RECVMSG);
+  BOOST_TEST((received.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_IMMEDIATE)) ==
+             (EXS_EVF_TRUNC | EXS_EVF_IMMEDIATE));
+  BOOST_TEST(received.exs_evt_union.exs_evt_xfermsg.exs_evt_length == 7U);
+  BOOST_TEST(received.exs_evt_union.exs_evt_xfermsg.exs_evt_offset == 10U);
+  BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "0");
 }
 
 BOOST_AUTO_TEST_CASE(no_pieces_are_an_empty_message) {
