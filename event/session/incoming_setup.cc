@@ -44,6 +44,11 @@ Status IncomingSetup::begin_upgrade() {
   return Status();
 }
 
+void IncomingSetup::stop() {
+  ConnectionSetup::stop();
+  upgrade_.reset();
+}
+
 void IncomingSetup::upgrade_ready(Status status) {
   if (!upgrade_) return;
   if (!status.ok()) return take_request(route().fall_back(upgrade_->why_not()));

@@ -18,6 +18,7 @@ class IncomingSetup final : public ConnectionSetup {
   // `why_no_device`: see Route::decide().
   void start(const Reason& why_no_device);
   void complete(const Completion& completion) override;
+  void stop() override;
   [[nodiscard]] std::string what_failed(Status why) override;
 
  private:

@@ -303,6 +303,7 @@ void LinkSession::failed(Status why) {
 void LinkSession::give_up_link() {
   shard()->assert_held();
   if (setup_) setup_->stop();
+  route_.drop_upgrade();
   if (link_) link_->close();
   note_stall(false);
   if (connection_) {

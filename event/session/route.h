@@ -62,6 +62,8 @@ class Route {
   // No provider is left: adds what this end's choice excludes to the reasons.
   void failed();
   [[nodiscard]] std::unique_ptr<PendingUpgrade> take_upgrade() { return std::move(upgrade_); }
+  // The connection has ended. An upgrade may not go with the session, whose last user may be any thread.
+  void drop_upgrade() noexcept { upgrade_.reset(); }
   [[nodiscard]] const Explanation& explanation() const noexcept { return explanation_; }
 
  private:
