@@ -93,9 +93,12 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
     return refuse(ENOTCONN, "the socket is not connected, or not any more");
   auto target = claim();
   if (!target) return target.error();
+  ClaimedSlot slot(*target);
+  auto task =
+      make_task([session, how, target = *target]() mutable { session->shutdown(how, std::move(target)); });
+  slot.hand_over();
   if (how != SHUT_RD) session->forbid_sending();
-  session->shard()->execute(make_task(
-      [session, how, target = std::move(*target)]() mutable { session->shutdown(how, std::move(target)); }));
+  session->shard()->execute(std::move(task));
   return Status();
 }
 
@@ -130,11 +133,15 @@ using namespace exs;
 
 int exs_close(int number) {
   return api_call([&](Library& library) -> Result<int> {
+    const auto found = find_socket(library, number);
+    const auto its_shard = found ? shard_of(*found) : nullptr;
+    // Made while a lack of memory changes nothing.
+    auto queue = its_shard ? std::make_shared<EventQueue>(1, its_shard) : nullptr;
     const auto socket = remove_socket(library, number);
     if (!socket) return failure(no_such_socket(number));
     const auto shard = shard_of(*socket);
     if (!shard) return is_lost(*socket) ? failure(closed_by_others(number)) : Result<int>(0);
-    const auto queue = std::make_shared<EventQueue>(1, shard);
+    if (!queue || queue->home() != shard) queue = std::make_shared<EventQueue>(1, shard);
     const std::uint64_t linger_ns = linger_ns_of(*socket);
     start_close(library, *socket, linger_ns, place_on(queue));
     const int error = collect_close(*queue, monotonic_ns() + linger_ns + kPatienceNs);
@@ -155,11 +162,10 @@ int exs_close_async(int number, int flags, exs_qhandle_t queue, exs_ahandle_t ha
     if (flags != 0) return failure(no_such_flags(flags));
     auto target = claim_target(library, queue, handle);
     if (!target) return failure(target.error());
+    ClaimedSlot slot(*target);
     const auto socket = remove_socket(library, number);
-    if (!socket) {  // another thread has closed it
-      target->queue->cancel_reservation();
-      return failure(no_such_socket(number));
-    }
+    if (!socket) return failure(no_such_socket(number));  // another thread has closed it
+    slot.hand_over();
     start_close(library, *socket, linger_ns_of(*socket), std::move(*target));
     return 0;
   });

@@ -10,6 +10,21 @@ namespace exs {
 // Reserves a slot of the caller's queue for the event. EBADF; EAGAIN.
 Result<ControlTarget> claim_target(Library& library, exs_qhandle_t handle, exs_ahandle_t ahandle);
 
+// Gives the slot of a target back, unless the operation has begun.
+class ClaimedSlot {
+ public:
+  explicit ClaimedSlot(const ControlTarget& target) : queue_(target.queue) {}
+  ~ClaimedSlot() {
+    if (queue_) queue_->cancel_reservation();
+  }
+  ClaimedSlot(const ClaimedSlot&) = delete;
+  ClaimedSlot& operator=(const ClaimedSlot&) = delete;
+  void hand_over() noexcept { queue_ = nullptr; }
+
+ private:
+  std::shared_ptr<EventQueue> queue_;
+};
+
 // The acceptor of a listening socket, created on `shard` if there is none yet.
 std::shared_ptr<Acceptor> acceptor_of(Library& library, Socket& socket, const std::shared_ptr<Shard>& shard)
     EXS_REQUIRES(socket.mutex);

@@ -12,8 +12,11 @@ namespace {
 template <typename Polled>
 Status post(const std::shared_ptr<Polled>& polled, Result<ControlTarget> target, std::uint32_t events) {
   if (!target) return target.error();
-  polled->shard()->execute(make_task(
-      [polled, target = std::move(*target), events]() mutable { polled->poll(std::move(target), events); }));
+  ClaimedSlot slot(*target);
+  auto task =
+      make_task([polled, target = *target, events]() mutable { polled->poll(std::move(target), events); });
+  slot.hand_over();
+  polled->shard()->execute(std::move(task));
   return Status();
 }
 

@@ -60,18 +60,20 @@ Status connect_socket(Socket& socket, const sockaddr* address, socklen_t length,
   auto target = claim();
   if (!target) return target.error();
   const auto shard = target->queue->home();
+  sockaddr_storage peer{};
+  std::memcpy(&peer, address, length);
+  ClaimedSlot slot(*target);
   auto session = std::make_shared<LinkSession>(shard, socket.descriptor(),
                                                socket.options().session(SocketOptions::kConnectDefaultMs));
+  auto task = make_task([session, peer, length, target = *target]() mutable {
+    session->connect(peer, length, std::move(target));
+  });
+  slot.hand_over();
   // No other thread knows the session yet.
   session->set_time_limit(proto::Direction::kSend, std::exchange(socket.limits().send, nullptr));
   session->set_time_limit(proto::Direction::kReceive, std::exchange(socket.limits().receive, nullptr));
   socket.connect_with(session);
-  sockaddr_storage peer{};
-  std::memcpy(&peer, address, length);
-  shard->execute(
-      make_task([session = std::move(session), peer, length, target = std::move(*target)]() mutable {
-        session->connect(peer, length, std::move(target));
-      }));
+  shard->execute(std::move(task));
   return Status();
 }
 
@@ -80,11 +82,14 @@ Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, in
   if (socket.backlog() == 0) return refuse(EINVAL, "the socket does not listen: call exs_listen first");
   auto target = claim();
   if (!target) return target.error();
+  ClaimedSlot slot(*target);
   const auto acceptor = acceptor_of(library, socket, target->queue->home());
-  acceptor->shard()->execute(make_task([acceptor, target = std::move(*target), address, flags]() mutable {
+  auto task = make_task([acceptor, target = *target, address, flags]() mutable {
     if (flags == EXS_MULTISHOT) return acceptor->post_multishot(std::move(target));
     acceptor->post({.target = std::move(target), .address = address});
-  }));
+  });
+  slot.hand_over();
+  acceptor->shard()->execute(std::move(task));
   return Status();
 }
 

@@ -35,6 +35,8 @@ class HandleTable {
       free_.pop_back();
     } else {
       if (used_ > kIndexMask) return 0;
+      if (free_.capacity() <= used_)
+        free_.reserve(2 * std::size_t{used_} + 16);  // so that remove() needs none
       index = used_++;
       auto& chunk = chunks_[index / kChunkSlots];
       if (chunk.load(std::memory_order_relaxed) == nullptr) {
