@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "event/engine/shard.h"
-#include "event/queue/held_signals.h"
+#include "src/base/held_signals.h"
 #include "src/base/kernel.h"
 
 namespace exs {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/held_signals.h"
 #include "src/base/log.h"
 #include "src/provider/verbs/link.h"
 
@@ -140,8 +141,9 @@ void VerbsLink::route_resolved() {
   }
   state_ = State::kConnecting;
   rdma_conn_param parameters = connection_parameters();
+  const HeldSignals signals;  // one that is caught ends the connect of a driver that asks the peer at once
   if (::rdma_connect(id_.get(), &parameters) == 0) return;
-  const int error = errno;  // of a driver that asks the peer at once
+  const int error = errno;
   const auto code = error == ECONNREFUSED ? ReasonCode::kPeerLacks : ReasonCode::kFailed;
   set_up_failed(Reason::make(code, "%s: %s", device, std::strerror(error)), Status(error));
 }
@@ -195,6 +197,7 @@ Status VerbsLink::start_accept(std::shared_ptr<CmChannel> channel, CmId id, std:
 
 void VerbsLink::reply() {
   rdma_conn_param parameters = connection_parameters();
+  const HeldSignals signals;  // as in route_resolved()
   if (::rdma_accept(id_.get(), &parameters) != 0) {
     const Status status(errno);
     log(LogLevel::kWarn, "verbs: a connection could not be accepted: {}", std::strerror(status.error()));
