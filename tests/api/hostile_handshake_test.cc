@@ -159,8 +159,10 @@ BOOST_AUTO_TEST_CASE(more_silent_peers_than_the_backlog_delay_a_good_one_and_no_
 
 BOOST_AUTO_TEST_CASE(a_good_client_does_not_wait_for_the_time_limit_of_silent_peers) {
   constexpr int kHourMs = 3'600'000;
+  // More than have places for their handshakes, and no more than those and the backlog: of connections beyond the kernel
+  // may lose the end, and the server would keep them for the hour.
   HostileServer patient(kHourMs, 64);
-  for (const int count : {10, 300}) {
+  for (const int count : {10, 180}) {
     const std::size_t descriptors = open_descriptors();
     std::vector<UniqueFd> peers = silent_peers(count, patient.address);
     patient.serve_a_good_client();
