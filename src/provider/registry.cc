@@ -6,6 +6,7 @@
 #include "src/base/lazy.h"
 #include "src/base/log.h"
 #include "src/provider/iwarp/iwarp.h"
+#include "src/provider/reason.h"
 #include "src/provider/shm/shm.h"
 #ifndef EXS_WITHOUT_VERBS
 #include "src/provider/verbs/verbs.h"
@@ -35,6 +36,20 @@ std::unique_ptr<const std::string> make_names() {
   return made;
 }
 
+bool is_built(ProviderId id) {
+  return providers().find(id) != nullptr;
+}
+
+// This build has what is preferred, and something that is allowed.
+bool can_carry(const Choice& choice) {
+  if (choice.preferred && !is_built(*choice.preferred)) return false;
+  for (std::size_t i = 0; i < kProviderIds; ++i) {
+    const auto id = static_cast<ProviderId>(i);
+    if (choice.allows(id) && is_built(id)) return true;
+  }
+  return false;
+}
+
 constinit Lazy<ProviderSet> the_providers;
 constinit Lazy<const std::string> the_names;
 ProviderSet* held = nullptr;  // by who forks
@@ -56,18 +71,16 @@ void unlock_providers() noexcept {
 
 Result<Choice> choice_of(std::string_view text) {
   const auto choice = Choice::parse(text);
-  const auto is_built = [&](ProviderId id) { return providers().find(id) != nullptr; };
-  bool possible = choice.has_value() && (!choice->preferred || is_built(*choice->preferred));
-  bool any = false;
-  for (std::size_t i = 0; possible && i < kProviderIds; ++i) {
-    const auto id = static_cast<ProviderId>(i);
-    any = any || (choice->allows(id) && is_built(id));
+  if (!choice) {
+    return failure(fault(
+        LogLevel::kError, ENOTSUP,
+        "provider \"{}\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: {}",
+        text, provider_names()));
   }
-  if (possible && any) return choice;
-  return failure(
-      fault(LogLevel::kError, ENOTSUP,
-            "provider \"{}\": choose \"auto\", \"prefer:X\", \"require:X\" or \"forbid:X\" with X one of: {}",
-            text, provider_names()));
+  if (can_carry(*choice)) return choice;
+  return failure(fault(LogLevel::kError, ENOTSUP, "provider \"{}\": {}: this build of exs has: {}; {}", text,
+                       reason_name(ReasonCode::kNotBuilt), provider_names(),
+                       reason_cure(ReasonCode::kNotBuilt)));
 }
 
 const std::string& provider_names() {

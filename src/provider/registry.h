@@ -15,7 +15,7 @@ ProviderSet& providers();
 void lock_providers() noexcept;
 void unlock_providers() noexcept;
 // As EXS_SO_PROVIDER and EXS_PROVIDER word it. ENOTSUP: not a choice, or of a provider that is not in this
-// build; logged with what there is.
+// build; the text tells which, and what there is.
 Result<Choice> choice_of(std::string_view text);
 // Comma separated.
 const std::string& provider_names();
