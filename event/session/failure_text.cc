@@ -106,8 +106,8 @@ std::string why_unanswered(const FailedConnect& failed) {
         "of an exs server";
   if (failed.accepted == false)
     who =
-        "no program there has accepted it; an exs server must post exs_accept after exs_listen, one for each "
-        "connection";
+        "no program there has accepted it, because its process is stopped, or posted no exs_accept; "
+        "an exs server must post exs_accept after exs_listen, one for each connection";
   return fmt::format(
       "TCP is connected and the hello of exs sent, but not one byte came back within {} ms; {}",
       failed.limit_ms, who);

@@ -121,8 +121,10 @@ BOOST_AUTO_TEST_CASE(a_server_has_never_posted_an_accept) {
   const ListeningSocket listening;
   connect(listening.address(), 50);
   BOOST_TEST(outcome_of_connect() == "ETIMEDOUT");
-  BOOST_TEST(tells(error_text(socket),
-                   "no program there has accepted it; an exs server must post exs_accept after exs_listen"));
+  BOOST_TEST(tells(
+      error_text(socket),
+      "no program there has accepted it, because its process is stopped, or posted no exs_accept; an exs "
+      "server must post exs_accept after exs_listen"));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_tells_that_a_request_waits_for_its_accept) {
