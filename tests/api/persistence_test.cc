@@ -161,6 +161,20 @@ BOOST_AUTO_TEST_CASE(a_persistent_operation_owns_its_direction_until_its_event) 
   BOOST_TEST(read(8).exs_evt_errno == 0);
 }
 
+// As exs_recv_offset(3) says: a plain receive waits, and tells when an offset can be read again.
+BOOST_AUTO_TEST_CASE(after_a_revoke_a_plain_receive_tells_when_to_read_at_an_offset_again) {
+  BOOST_REQUIRE_EQUAL(own_send(0, numbered(5)), 0);
+  BOOST_TEST(read(8).exs_evt_errno == 0);
+  BOOST_TEST(exs_cancel(pair.left, numbered(5), EXS_CAF_FILDES | EXS_CAF_AHANDLE) == 1);
+  BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_SEND) == "ECANCELED");
+  BOOST_TEST(errno_name(read(8).exs_evt_errno) == "ECANCELED");
+  for (int i = 0; i < 3; ++i) BOOST_TEST(errno_name(read_at(0, 8).exs_evt_errno) == "ECANCELED");
+  BOOST_REQUIRE_EQUAL(exs_recv(pair.right, local.at(), 8, 0, queue.handle(), nullptr, local.handle()), 0);
+  BOOST_REQUIRE_EQUAL(own_send(), 0);
+  BOOST_TEST(queue.next_outcome(pair.right, EXS_EVT_RECV) == "0");
+  BOOST_TEST(read_at(40'000, 8).exs_evt_errno == 0);
+}
+
 BOOST_AUTO_TEST_CASE(whoever_comes_second_with_the_other_side_persistent_is_busy) {
   BOOST_REQUIRE_EQUAL(own_send(), 0);
   BOOST_TEST(read(8).exs_evt_errno == 0);
