@@ -11,6 +11,7 @@
 #error "exs/exs.hpp needs C++20: compile with -std=c++20 or later, or include exs/exs.h"
 #else
 
+#include <exs/cpp/arrivals.hpp>
 #include <exs/cpp/async_socket.hpp>
 #include <exs/cpp/awaiting.hpp>
 #include <exs/cpp/both.hpp>

@@ -2,8 +2,10 @@
 #ifndef EXS_CPP_ASYNC_SOCKET_HPP
 #define EXS_CPP_ASYNC_SOCKET_HPP
 
+#include <exs/cpp/arrivals.hpp>
 #include <exs/cpp/awaiting.hpp>
 #include <exs/cpp/peer_memory.hpp>
+#include <exs/cpp/receive_pool.hpp>
 #include <exs/cpp/shared_memory.hpp>
 
 namespace exs::cpp {
@@ -32,14 +34,22 @@ struct ReadAccepted {
   Loop* loop;
   inline Accepted operator()(const Event& event) const noexcept;
 };
+struct ReadMessage {
+  exs_phandle_t pool;
+  PooledMessage operator()(const Event& event) const noexcept { return {event, pool}; }
+};
 struct PostAccept {
   int socket;
+  int flags = 0;
   int operator()(exs_qhandle_t queue, void* handle) const noexcept {
-    return exs_accept(socket, nullptr, 0, queue, handle);
+    return exs_accept(socket, nullptr, flags, queue, handle);
   }
 };
 
 }  // namespace detail
+
+using Connections = Arrivals<Accepted, detail::ReadAccepted>;
+using Messages = Arrivals<PooledMessage, detail::ReadMessage>;
 
 // Every co_await resumes exactly once, with the result, also when the operation is cancelled, when the socket
 // is closed, destroyed or moved meanwhile, and when its loop is destroyed. The memory of an operation must
@@ -182,6 +192,18 @@ class AsyncSocket {
   auto accept() const { return accept(attached_.loop()); }
   auto accept(Loop& loop) const { return accept(&loop); }
 
+  // --- Calls that stay; co_await of next() gives one after the other ---
+  // Connections, as accept(). An Accepted with an error is a client that could not connect; others follow.
+  [[nodiscard]] Connections accept_all() const { return accept_all(attached_.loop()); }
+  [[nodiscard]] Connections accept_all(Loop& loop) const { return accept_all(&loop); }
+  // Messages, or pieces of a stream, in buffers of the pool, which must outlive them and this.
+  [[nodiscard]] Messages recv_pooled(const ReceivePool& pool) const {
+    const auto post = [handle_of_pool = pool.handle(), socket = number()](exs_qhandle_t queue, void* handle) {
+      return exs_recv_pooled(socket, handle_of_pool, 0, queue, handle);
+    };
+    return {attached_.loop(), post, {pool.handle()}};
+  }
+
   // Cancels all operations that have not started, with ECANCELED. Returns how many match.
   int cancel() const noexcept { return attached_.socket().cancel(); }
 
@@ -190,6 +212,7 @@ class AsyncSocket {
   [[nodiscard]] Awaiting<detail::PostAccept, detail::ReadAccepted> accept(Loop* loop) const {
     return {loop, {number()}, {loop}};
   }
+  [[nodiscard]] inline Connections accept_all(Loop* loop) const;
 
   detail::Attached attached_;
 };
@@ -204,9 +227,16 @@ inline Accepted detail::ReadAccepted::operator()(const Event& event) const noexc
   return {event.error(), AsyncSocket(*loop, Socket(event.new_socket()))};
 }
 
+inline Connections AsyncSocket::accept_all(Loop* loop) const {
+  return {loop, detail::PostAccept{number(), EXS_MULTISHOT}, {loop}};
+}
+
 // As AsyncSocket::accept, for a listening socket that belongs to no loop.
 inline Awaiting<detail::PostAccept, detail::ReadAccepted> accept(Loop& loop, const Socket& listening) {
   return {&loop, {listening.number()}, {&loop}};
+}
+inline Connections accept_all(Loop& loop, const Socket& listening) {
+  return {&loop, detail::PostAccept{listening.number(), EXS_MULTISHOT}, {&loop}};
 }
 
 }  // namespace exs::cpp

@@ -193,6 +193,8 @@ class Event {
     }
   }
   [[nodiscard]] Result result() const noexcept { return {error(), bytes(), flags()}; }
+  // Of EXS_EVT_SEND and EXS_EVT_RECV.
+  [[nodiscard]] const exs_evt_xfer_t& transfer() const noexcept { return event_->exs_evt_union.exs_evt_xfer; }
   // The new socket of EXS_EVT_ACCEPT; -1 for other events.
   [[nodiscard]] int new_socket() const noexcept {
     return type() == EXS_EVT_ACCEPT ? event_->exs_evt_union.exs_evt_accept.exs_evt_newsocket : -1;

@@ -2,7 +2,7 @@
 #ifndef EXS_CPP_RECEIVE_POOL_HPP
 #define EXS_CPP_RECEIVE_POOL_HPP
 
-#include <exs/cpp/error.hpp>
+#include <exs/cpp/objects.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +36,43 @@ class ReceivePool {
 
  private:
   exs_phandle_t handle_;
+};
+
+// A message in a buffer of a pool, which must outlive it. The destructor gives the buffer back.
+class PooledMessage {
+ public:
+  PooledMessage(const Event& event, exs_phandle_t pool) noexcept
+      : result_(event.result()),
+        memory_(static_cast<std::byte*>(event.transfer().exs_evt_buf)),
+        region_(event.transfer().exs_evt_mhandle),
+        pool_(pool) {}
+  ~PooledMessage() {
+    if (memory_ != nullptr) exs_pool_return(pool_, memory_);
+  }
+  PooledMessage(PooledMessage&& other) noexcept
+      : result_(other.result_),
+        memory_(std::exchange(other.memory_, nullptr)),
+        region_(other.region_),
+        pool_(other.pool_) {}
+  PooledMessage& operator=(PooledMessage&& other) noexcept {
+    std::swap(result_, other.result_);
+    std::swap(memory_, other.memory_);
+    std::swap(region_, other.region_);
+    std::swap(pool_, other.pool_);
+    return *this;
+  }
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {memory_, result_.bytes}; }
+  // Of a send of the same memory.
+  [[nodiscard]] exs_mhandle_t region() const noexcept { return region_; }
+  // The message was longer than a buffer.
+  [[nodiscard]] bool truncated() const noexcept { return result_.truncated(); }
+
+ private:
+  Result result_;
+  std::byte* memory_;
+  exs_mhandle_t region_;
+  exs_phandle_t pool_;
 };
 
 }  // namespace exs::cpp
