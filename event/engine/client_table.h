@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/room.h"
 #include "src/provider/provider.h"
 
 namespace exs {
@@ -20,12 +21,10 @@ class CompletionClient {
 // A token consists of the client's slot and a number that makes it unique. Thread: shard.
 class ClientTable {
  public:
-  // Holds the client until it is removed. No token is given twice, and none is 0.
+  // Holds the client until it is removed, for which there is memory then. No token is given twice, and none is 0.
   [[nodiscard]] std::uint64_t add(std::shared_ptr<CompletionClient> client) {
-    if (free_slots_.empty()) {
-      free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
-      slots_.emplace_back();
-    }
+    if (free_slots_.empty()) add_slot();
+    make_room(removed_, removed_.size() + slots_.size());
     const std::uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     const std::uint64_t token = next_serial_++ << kSlotBits | slot;
@@ -46,6 +45,8 @@ class ClientTable {
     return found == nullptr ? nullptr : found->client.get();
   }
   void destroy_removed() { removed_.clear(); }
+  // Not less than there are clients.
+  [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
   void destroy_all() {
     slots_.clear();
     removed_.clear();
@@ -58,6 +59,12 @@ class ClientTable {
   };
   // More clients than a process can have descriptors. The other bits of a token never wrap around.
   static constexpr int kSlotBits = 24;
+
+  void add_slot() {
+    make_room(free_slots_, slots_.size() + 1);
+    slots_.emplace_back();
+    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
+  }
 
   Slot* slot_of(std::uint64_t token) {
     const std::uint64_t slot = token & ((std::uint64_t{1} << kSlotBits) - 1);

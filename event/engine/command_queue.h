@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,6 +28,43 @@ class Task {
  public:
   virtual ~Task() = default;
   virtual void run(Shard& shard) = 0;
+
+ private:
+  friend class TaskChain;
+  std::unique_ptr<Task> next_;
+};
+
+// Tasks, linked by themselves, so that none needs memory to join.
+class TaskChain {
+ public:
+  TaskChain() = default;
+  TaskChain(const TaskChain&) = delete;
+  TaskChain& operator=(const TaskChain&) = delete;
+  ~TaskChain() {
+    while (pop_front()) continue;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  void push_back(std::unique_ptr<Task> task) noexcept {
+    Task* const added = task.get();
+    (last_ == nullptr ? first_ : last_->next_) = std::move(task);
+    last_ = added;
+  }
+  // Null: there is none.
+  std::unique_ptr<Task> pop_front() noexcept {
+    auto task = std::move(first_);
+    if (task) first_ = std::move(task->next_);
+    if (!first_) last_ = nullptr;
+    return task;
+  }
+  void swap(TaskChain& other) noexcept {
+    first_.swap(other.first_);
+    std::swap(last_, other.last_);
+  }
+
+ private:
+  std::unique_ptr<Task> first_;
+  Task* last_ = nullptr;
 };
 
 // A task that calls `body`, as body(shard) or body(). The captures of `body` are destroyed with the task,
@@ -59,12 +97,22 @@ struct Command {
   std::unique_ptr<Task> task;
 };
 
+// What the shard takes at once: the commands, then the tasks that came while there was no memory for a command.
+struct CommandBatch {
+  std::vector<Command> commands;
+  TaskChain late_tasks;
+};
+
 // Thread: any pushes; the shard takes.
 class CommandQueue {
  public:
+  // A task is always taken. std::bad_alloc: a transfer is not, and nothing has changed.
   void push(Command command) {
     LockGuard guard(mutex_);
-    commands_.push_back(std::move(command));
+    if (!push_in_order(command)) {
+      if (command.task == nullptr) throw std::bad_alloc();
+      queued_.late_tasks.push_back(std::move(command.task));
+    }
     waiting_.store(true, std::memory_order_seq_cst);
   }
 
@@ -73,15 +121,27 @@ class CommandQueue {
   [[nodiscard]] bool waiting() const { return waiting_.load(std::memory_order_seq_cst); }
 
   // Swaps with `into`, which is empty, so that neither side allocates once both vectors have grown.
-  void take(std::vector<Command>& into) {
+  void take(CommandBatch& into) {
     LockGuard guard(mutex_);
-    commands_.swap(into);
+    queued_.commands.swap(into.commands);
+    queued_.late_tasks.swap(into.late_tasks);
     waiting_.store(false, std::memory_order_seq_cst);
   }
 
  private:
+  // False: there is no memory for it, or others wait behind which it belongs.
+  [[nodiscard]] bool push_in_order(Command& command) EXS_REQUIRES(mutex_) {
+    if (!queued_.late_tasks.empty()) return false;
+    try {
+      queued_.commands.push_back(std::move(command));
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
   LeafLock mutex_;
-  std::vector<Command> commands_ EXS_GUARDED_BY(mutex_);
+  CommandBatch queued_ EXS_GUARDED_BY(mutex_);
   std::atomic<bool> waiting_{false};
 };
 

@@ -18,8 +18,8 @@ class Deadline final : public TimerClient {
   // Replaces the time that was set. `owner` owns this object, and may end before that time.
   void set(Shard& shard, std::uint64_t at_ns, const std::shared_ptr<void>& owner) {
     shard.assert_held();
-    at_ns_ = at_ns;
     shard.arm_timer(at_ns, std::shared_ptr<TimerClient>(owner, this));
+    at_ns_ = at_ns;
   }
   void drop() noexcept { at_ns_ = kNoDeadline; }
   [[nodiscard]] bool is_set() const noexcept { return at_ns_ != kNoDeadline; }

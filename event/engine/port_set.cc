@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/contain.h"
+
 namespace exs {
 namespace {
 
@@ -46,7 +48,8 @@ Result<Readiness*> PortSet::open_readiness() {
 
 void PortSet::bind_engine_thread() {
   for (PortSlot& slot : slots_) {
-    if (SingleIssuer* const issuer = slot.port->single_issuer()) issuer->bind_thread();
+    if (SingleIssuer* const issuer = slot.port->single_issuer())
+      contain([&] { issuer->bind_thread(); }, [] {});  // the slower way needs no memory
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/kernel.h"
+#include "src/base/room.h"
 #include "src/proto/connection.h"
 
 namespace exs {
@@ -110,8 +111,9 @@ void Shard::release_and_combine() {
 void Shard::run_commands() {
   while (commands_.waiting()) {
     commands_.take(running_);
-    for (Command& command : running_) run(command);
-    running_.clear();
+    for (Command& command : running_.commands) run(command);
+    running_.commands.clear();
+    while (const auto task = running_.late_tasks.pop_front()) task->run(*this);
   }
 }
 
@@ -282,6 +284,8 @@ void Shard::end_overdue_burst() {
 
 std::uint64_t Shard::attach(std::shared_ptr<CompletionClient> client) {
   lock_.assert_held();
+  // For what each client leaves behind: the link of its token, perhaps that of the token before.
+  make_room(retired_, retired_.size() + 2 * (clients_.slots() + 1));
   return clients_.add(std::move(client));
 }
 
@@ -292,7 +296,7 @@ void Shard::detach(std::uint64_t token) {
 
 void Shard::destroy_later(Retired retired) {
   lock_.assert_held();
-  retired_.push_back(std::move(retired));
+  if (retired.link || retired.connection) retired_.push_back(std::move(retired));
 }
 
 void Shard::arm_timer(std::uint64_t deadline_ns, std::weak_ptr<TimerClient> client) {

@@ -71,11 +71,17 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   [[nodiscard]] ProviderSet& providers() noexcept { return providers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return time_.clock; }
   [[nodiscard]] Sleeper& sleeper() const noexcept { return time_.sleeper; }
-  // Runs `look` with the drive lock held, then the commands that other threads have queued meanwhile.
+  // Runs `look` with the drive lock held, then the commands that other threads have queued meanwhile. Passes on what it
+  // throws, as does carry_out().
   template <typename Look>
   void inspect(Look&& look) {
     lock_.lock();
-    std::forward<Look>(look)();
+    try {
+      std::forward<Look>(look)();
+    } catch (...) {
+      release_and_combine();
+      throw;
+    }
     release_and_combine();
   }
   // Waits for the drive lock, then carries out all earlier commands, `step`, and what follows from it.
@@ -83,7 +89,13 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void carry_out(Step&& step) {
     lock_.lock();
     run_commands();
-    std::forward<Step>(step)();
+    try {
+      std::forward<Step>(step)();
+    } catch (...) {
+      settle();
+      release_and_combine();
+      throw;
+    }
     settle();
     release_and_combine();
   }
@@ -169,7 +181,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   bool engine_runs_ EXS_GUARDED_BY(engine_mutex_) = false;
   Engine engine_;
 
-  std::vector<Command> running_ EXS_GUARDED_BY(lock_);
+  CommandBatch running_ EXS_GUARDED_BY(lock_);
   TimerQueue timers_ EXS_GUARDED_BY(lock_);
   ClientTable clients_ EXS_GUARDED_BY(lock_);
   std::vector<Retired> retired_ EXS_GUARDED_BY(lock_);

@@ -37,19 +37,21 @@ void send(const exs_signal_t& signal) {
 EventQueue::EventQueue(std::size_t depth, std::shared_ptr<Shard> home)
     : home_(std::move(home)), follower_fd_(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), depth_(depth) {}
 
-bool EventQueue::reserve() {
-  LockGuard guard(mutex_);
+bool EventQueue::take_slot() {
   if (closed_ || reserved_ >= depth_) return false;
+  entries_.reserve(reserved_ + 1);  // for push()
   ++reserved_;
   return true;
 }
 
+bool EventQueue::reserve() {
+  LockGuard guard(mutex_);
+  return take_slot();
+}
+
 bool EventQueue::reserve_or_wait(const std::shared_ptr<WaitLine::Waiter>& waiter) {
   LockGuard guard(mutex_);
-  if (!closed_ && reserved_ < depth_) {
-    ++reserved_;
-    return true;
-  }
+  if (take_slot()) return true;
   line_.join(waiter);
   awaited_ = true;
   return false;
@@ -127,8 +129,7 @@ void EventQueue::notify(const Recipients& recipients) {
 
 bool EventQueue::reserve_for_notice() {
   LockGuard guard(mutex_);
-  if (closed_ || reserved_ >= depth_) return false;
-  ++reserved_;
+  if (!take_slot()) return false;
   ++notices_;
   return true;
 }

@@ -34,7 +34,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   EventQueue(std::size_t depth, std::shared_ptr<Shard> home);
 
-  // False: no slot is free.
+  // False: no slot is free. A reserved slot needs no more memory.
   [[nodiscard]] bool reserve() EXS_EXCLUDES(mutex_);
   // Likewise, but then `waiter` is in the line for a slot.
   [[nodiscard]] bool reserve_or_wait(const std::shared_ptr<WaitLine::Waiter>& waiter) EXS_EXCLUDES(mutex_);
@@ -119,6 +119,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     exs_signal_t signal{};
     std::shared_ptr<EventQueue> self;  // whoever dequeues the event may delete the queue at once
   };
+  [[nodiscard]] bool take_slot() EXS_REQUIRES(mutex_);
   // The last entry is complete.
   [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_);
   [[nodiscard]] Recipients recipients() EXS_REQUIRES(mutex_);

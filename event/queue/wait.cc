@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <new>
 
 #include "event/engine/shard.h"
 #include "src/base/held_signals.h"
@@ -24,8 +25,8 @@ constexpr std::uint64_t kBriefSpinNs = 20'000;
 // Asking for the time costs as much as polling shared memory; nothing that needs it is that exact.
 constexpr unsigned kPollsPerTime = 8;
 
-// How long a follower sleeps that nobody can wake: a process out of descriptors still closes sockets, with a
-// queue that got no descriptor to sleep on.
+// How long a follower sleeps that nobody can wake: a process out of descriptors, or of memory, still closes sockets, with a
+// queue that got no descriptor to sleep on, or cannot note who sleeps.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
 
 class Wait {
@@ -218,16 +219,26 @@ class Wait {
   Status follow(const sigset_t& signals) {
     if (!home_.start_following()) return Status();
     Status status;
-    if (queue_.sleep_as_follower(min_)) {
+    bool is_announced = true;
+    if (sleeps_as_follower(is_announced)) {
       std::uint64_t left_ns = limit_.is_none() ? kNoDeadline : limit_.left_ns(now());
-      if (queue_.follower_fd() < 0) left_ns = std::min(left_ns, kBlindSleepNs);
+      if (queue_.follower_fd() < 0 || !is_announced) left_ns = std::min(left_ns, kBlindSleepNs);
       pollfd watched{queue_.follower_fd(), POLLIN, 0};
       const Result<int> woken = home_.sleeper().sleep({&watched, 1}, left_ns, &signals);
       if (!woken) status = woken.error();
-      queue_.awake_as_follower(min_);
+      if (is_announced) queue_.awake_as_follower(min_);
     }
     home_.stop_following();
     return status;
+  }
+
+  bool sleeps_as_follower(bool& is_announced) {
+    try {
+      return queue_.sleep_as_follower(min_);
+    } catch (const std::bad_alloc&) {
+      is_announced = false;
+      return true;
+    }
   }
 
   EventQueue& queue_;

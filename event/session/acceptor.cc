@@ -4,9 +4,11 @@
 #include <cstring>
 
 #include "event/session/failure_text.h"
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
+#include "src/base/undo.h"
 #include "src/wire/paths.h"
 
 namespace exs {
@@ -72,6 +74,50 @@ class Acceptor::SlotWaiter final : public WaitLine::Waiter, public std::enable_s
   bool waits_ = false;          // thread: the acceptor's shard
 };
 
+// Takes a request to the shard of the connection, and the result back, with all the memory that this needs.
+class Acceptor::Handover final : public std::enable_shared_from_this<Handover> {
+ public:
+  Handover(std::shared_ptr<Acceptor> acceptor, const Accept& accept, AcceptableRequest acceptable)
+      : acceptor_(std::move(acceptor)), accept_(accept), acceptable_(std::move(acceptable)) {}
+
+  // Once, before begin().
+  void prepare() {
+    auto there = make_task([self = shared_from_this()](Shard& shard) { self->establish(shard); });
+    back_ = make_task([self = shared_from_this()] { self->come_back(); });
+    there_ = std::move(there);
+  }
+  void begin() {
+    const std::shared_ptr<Shard> destination = accept_.target.queue->home();
+    auto there = std::move(there_);
+    if (destination == acceptor_->shard_) return there->run(*destination);
+    destination->execute(std::move(there));
+  }
+  // Only the first result counts. Thread: the shard of the connection.
+  void established(const Result<std::shared_ptr<Session>>& session) {
+    if (!back_) return;
+    auto back = std::move(back_);
+    served_ = acceptor_->serve(accept_, session);
+    if (on_home_shard_) return back->run(*acceptor_->shard_);
+    acceptor_->shard_->execute(std::move(back));
+  }
+
+ private:
+  void establish(Shard& shard) {
+    on_home_shard_ = &shard == acceptor_->shard_.get();
+    contain([&] { acceptor_->establish(shard, std::move(acceptable_), shared_from_this()); },
+            [this] { established(failure(ENOMEM)); });
+  }
+  void come_back() { acceptor_->handed_over(accept_, served_); }
+
+  const std::shared_ptr<Acceptor> acceptor_;
+  const Accept accept_;
+  AcceptableRequest acceptable_;
+  std::unique_ptr<Task> there_;
+  std::unique_ptr<Task> back_;  // null: the result is known
+  bool on_home_shard_ = false;
+  bool served_ = false;
+};
+
 Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                    ListeningPoints points, const AcceptorOptions& options, RegisterSession register_session)
     : shard_(std::move(shard)),
@@ -79,19 +125,30 @@ Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescripto
       options_(options),
       register_session_(std::move(register_session)),
       points_(std::move(points)),
-      polls_(descriptor_) {}
+      polls_(descriptor_) {
+  close_targets_.reserve(1);
+}
 
-void Acceptor::post(Accept accept) {
+void Acceptor::post(const Accept& accept) {
   shard_->assert_held();
-  if (closed_) return finish(accept, ECANCELED, -1);
-  if (const Status status = listen_once(); !status.ok()) return finish(accept, status.error(), -1);
-  accepts_.push_back(std::move(accept));
+  Status status(ENOMEM);
+  contain([&] { status = take_in(accept); }, [] {});
+  if (!status.ok()) return finish(accept, status.error(), -1);
   match();
 }
 
-void Acceptor::post_multishot(ControlTarget target) {
-  auto waiter = std::make_shared<SlotWaiter>(shared_from_this(), target.queue);
-  post({std::move(target), nullptr, std::move(waiter)});
+Status Acceptor::take_in(const Accept& accept) {
+  if (closed_) return Status(ECANCELED);
+  if (const Status status = listen_once(); !status.ok()) return status;
+  accepts_.push_back(accept);
+  return Status();
+}
+
+void Acceptor::post_multishot(const ControlTarget& target) {
+  std::shared_ptr<SlotWaiter> waiter;
+  contain([&] { waiter = std::make_shared<SlotWaiter>(shared_from_this(), target.queue); }, [] {});
+  if (!waiter) return finish({target}, ENOMEM, -1);
+  post({target, nullptr, std::move(waiter)});
 }
 
 // A provider that cannot listen is dropped, so that its peers do not wait in vain.
@@ -117,12 +174,12 @@ Status Acceptor::listen() {
 
 Status Acceptor::listen_on_network() {
   shard_->assert_held();
+  listeners_.reserve(listeners_.size() + 1);
   token_ = shard_->attach(shared_from_this());
+  Undo detach([this] { shard_->detach(token_); });
   auto listener = open_listener();
-  if (!listener) {
-    shard_->detach(token_);
-    return listener.error();
-  }
+  if (!listener) return listener.error();
+  detach.cancel();
   listeners_.push_back({std::move(*listener), token_, Role::kNetwork});
   return Status();
 }
@@ -132,12 +189,12 @@ Status Acceptor::listen_on(const ListeningPoints::OfProvider& point) {
   Port* const port = shard_->port(point.role);
   Connector* const connector = port != nullptr ? port->connector() : nullptr;
   if (connector == nullptr) return Status(ENODEV);
+  listeners_.reserve(listeners_.size() + 1);
   const std::uint64_t token = shard_->attach(shared_from_this());
+  Undo detach([&] { shard_->detach(token); });
   auto listener = connector->listen(descriptor_->number(), listen_parameters(point.listening.get()), token);
-  if (!listener) {
-    shard_->detach(token);
-    return listener.error();
-  }
+  if (!listener) return listener.error();
+  detach.cancel();
   listeners_.push_back({std::move(*listener), token, point.role});
   return Status();
 }
@@ -156,58 +213,54 @@ Result<std::unique_ptr<PortListener>> Acceptor::open_listener() {
   return connector->listen(descriptor_->number(), listen_parameters(nullptr), token_);
 }
 
-void Acceptor::establish(Shard& shard, AcceptableRequest acceptable, Established done) {
+void Acceptor::establish(Shard& shard, AcceptableRequest acceptable,
+                         const std::shared_ptr<Handover>& handover) {
   auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(acceptable.request->release_descriptor()));
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
   // A plain pointer: the session is the caller.
   session->accept(std::move(acceptable), points_.why_no_device,
-                  [made = session.get(), done = std::move(done)](Status status) {
-                    if (!status.ok()) return done(failure(status));
-                    done(made->shared_from_this());
+                  [made = session.get(), handover](Status status) {
+                    if (!status.ok()) return established(*handover, failure(status));
+                    established(*handover, made->shared_from_this());
                   });
 }
 
-// Takes the request to the shard of the connection, and the result back.
-void Acceptor::hand_over(Accept accept, AcceptableRequest acceptable) {
-  const std::shared_ptr<Shard> destination = accept.target.queue->home();
-  ++handing_over_;
-  auto establish_there = [self = shared_from_this(), accept = std::move(accept),
-                          acceptable = std::move(acceptable)](Shard& shard) mutable {
-    auto established = [self, accept,
-                        home = shard.shared_from_this()](const Result<std::shared_ptr<Session>>& session) {
-      auto unused = self->serve(accept, session);
-      if (home == self->shard_) return self->handed_over(std::move(unused));
-      self->shard_->execute(
-          make_task([self, unused = std::move(unused)]() mutable { self->handed_over(std::move(unused)); }));
-    };
-    self->establish(shard, std::move(acceptable), std::move(established));
-  };
-  if (destination == shard_) return establish_there(*destination);
-  destination->execute(make_task(std::move(establish_there)));
+void Acceptor::established(Handover& handover, const Result<std::shared_ptr<Session>>& session) {
+  handover.established(session);
 }
 
-// Runs on the shard of the connection. Returns the accept if only this peer could not be served.
-std::optional<Acceptor::Accept> Acceptor::serve(const Accept& accept,
-                                                const Result<std::shared_ptr<Session>>& session) {
-  if (!session && is_peers_own(session.error())) return accept;
+void Acceptor::hand_over(const Accept& accept, AcceptableRequest acceptable) {
+  const auto handover = std::make_shared<Handover>(shared_from_this(), accept, std::move(acceptable));
+  handover->prepare();
+  ++handing_over_;
+  handover->begin();
+}
+
+// Runs on the shard of the connection. False: only this peer could not be served, and the accept is still open.
+bool Acceptor::serve(const Accept& accept, const Result<std::shared_ptr<Session>>& session) {
+  if (!session && is_peers_own(session.error())) return false;
   if (!session) {
     finish(accept, session.error().error(), -1);
-    return std::nullopt;
+    return true;
   }
   const int number = (*session)->descriptor()->number();
   if (accept.address != nullptr) fill_address(*accept.address, **session);
-  register_session_(*session);
-  finish(accept, 0, number);
-  return std::nullopt;
+  bool registered = true;
+  contain([&] { register_session_(*session); }, [&] { registered = false; });
+  if (!registered) {
+    (*session)->abort(Status(ENOMEM));
+    if ((*session)->descriptor()->adopted()) (*session)->descriptor()->take_over();  // nobody else has it
+  }
+  finish(accept, registered ? 0 : ENOMEM, registered ? number : -1);
+  return true;
 }
 
-// Runs on the acceptor's shard. The event of the accept is in its queue, or the accept is still open
-// (`unused`).
-void Acceptor::handed_over(std::optional<Accept> unused) {
+// Runs on the acceptor's shard.
+void Acceptor::handed_over(const Accept& accept, bool served) {
   --handing_over_;
-  if (unused && unused->more) unused->target.queue->cancel_reservation();
-  if (unused && !unused->more) post(std::move(*unused));
+  if (!served && accept.more) accept.target.queue->cancel_reservation();
+  if (!served && !accept.more) post(accept);
   finish_close();
 }
 
@@ -221,16 +274,22 @@ void Acceptor::step() {
   answer_polls();
 }
 
-void Acceptor::poll(ControlTarget target, std::uint32_t events) {
+void Acceptor::poll(const ControlTarget& target, std::uint32_t events) {
   shard_->assert_held();
-  polls_.add(std::move(target), events);
+  polls_.add(target, events);
   if (closed_) return polls_.cancel_all();
-  if (!listen_once().ok()) return polls_.answer(EXS_POLLERR);
+  bool listens = false;
+  contain([&] { listens = listen_once().ok(); }, [] {});
+  if (!listens) return polls_.answer(EXS_POLLERR);
   answer_polls();
 }
 
+// Whether a peer waits: without memory to look, an accept will tell.
 void Acceptor::answer_polls() {
-  if (polls_.asks_for(EXS_POLLIN) && has_request()) polls_.answer(EXS_POLLIN);
+  if (!polls_.asks_for(EXS_POLLIN)) return;
+  bool waits = true;
+  contain([&] { waits = has_request(); }, [] {});
+  if (waits) polls_.answer(EXS_POLLIN);
 }
 
 bool Acceptor::hold_request() {
@@ -262,12 +321,19 @@ std::uint32_t Acceptor::cancel(const proto::Selection& selection) {
 void Acceptor::match() {
   if (matching_) return;
   matching_ = true;
-  while (!closed_ && !accepts_.empty() && hold_request()) {
-    auto accept = next_accept();
-    if (!accept) break;
-    hand_over(std::move(*accept), std::move(held_));
-  }
+  bool more = true;
+  while (more) contain([&] { more = match_once(); }, [this] { fail_first_accept(ENOMEM); });
   matching_ = false;
+}
+
+// False: there is nothing to match.
+bool Acceptor::match_once() {
+  if (closed_ || accepts_.empty() || !hold_request()) return false;
+  auto accept = next_accept();
+  if (!accept) return false;
+  AcceptableRequest request = std::move(held_);
+  contain([&] { hand_over(*accept, std::move(request)); }, [&] { finish(*accept, ENOMEM, -1); });
+  return true;
 }
 
 // Multishot accepts take turns, so that several queues share the connections. None: they are the only ones, and
@@ -276,7 +342,7 @@ std::optional<Acceptor::Accept> Acceptor::next_accept() {
   for (std::size_t left = accepts_.count(); left > 0; --left) {
     Accept accept = accepts_.pop_front();
     if (!accept.waiter) return accept;
-    accepts_.push_back(accept);
+    accepts_.push_back(accept);  // where it was just taken from, so without memory
     accept.more = accept.waiter->reserve();
     if (accept.more) return accept;
   }
@@ -323,7 +389,11 @@ void Acceptor::finish(const Accept& accept, int error, int new_socket) {
 }
 
 void Acceptor::fail_accepts(int error) {
-  while (!accepts_.empty()) finish(accepts_.pop_front(), error, -1);
+  while (!accepts_.empty()) fail_first_accept(error);
+}
+
+void Acceptor::fail_first_accept(int error) {
+  if (!accepts_.empty()) finish(accepts_.pop_front(), error, -1);
 }
 
 void Acceptor::close(const ControlTarget& target) {

@@ -50,11 +50,11 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
 
   // --- Thread: shard ---
-  void post(Accept accept);
+  void post(const Accept& accept);
   // Stays until it is cancelled: each connection takes another slot of the queue.
-  void post_multishot(ControlTarget target);
+  void post_multishot(const ControlTarget& target);
   // Pushes EXS_EVT_POLL when a peer waits for an accept.
-  void poll(ControlTarget target, std::uint32_t events);
+  void poll(const ControlTarget& target, std::uint32_t events);
   // Cancels open accepts and polls, and returns how many match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Ends open accepts and polls with ECANCELED, then EXS_EVT_CLOSE (when `target` has a queue).
@@ -62,7 +62,8 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   void complete(const Completion& completion) override;
 
  protected:
-  using Established = std::function<void(Result<std::shared_ptr<Session>>)>;
+  class Handover;
+  static void established(Handover& handover, const Result<std::shared_ptr<Session>>& session);
   [[nodiscard]] const std::shared_ptr<KernelDescriptor>& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] const AcceptorOptions& options() const noexcept { return options_; }
   // Names the listener of the network in completions.
@@ -78,8 +79,9 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   virtual Result<std::unique_ptr<PortListener>> open_listener();
   virtual std::unique_ptr<ConnectionRequest> next_acceptable(PortListener& listener,
                                                              proto::Agreement& agreement);
-  // Calls `done` once, now or later, on the shard of the connection.
-  virtual void establish(Shard& shard, AcceptableRequest acceptable, Established done);
+  // The session of the connection goes to established(), now or later, on the shard of the connection.
+  virtual void establish(Shard& shard, AcceptableRequest acceptable,
+                         const std::shared_ptr<Handover>& handover);
 
   // Whether an accept that is posted now would complete at once.
   virtual bool has_request() { return hold_request(); }
@@ -95,9 +97,13 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   void answer_polls();
   bool hold_request();
   void finish(const Accept& accept, int error, int new_socket);
-  void hand_over(Accept accept, AcceptableRequest acceptable);
-  std::optional<Accept> serve(const Accept& accept, const Result<std::shared_ptr<Session>>& session);
-  void handed_over(std::optional<Accept> unused);
+  Status take_in(const Accept& accept);
+  [[nodiscard]] bool match_once();
+  void fail_first_accept(int error);
+  // std::bad_alloc: the accept is still the caller's, and the request has gone.
+  void hand_over(const Accept& accept, AcceptableRequest acceptable);
+  bool serve(const Accept& accept, const Result<std::shared_ptr<Session>>& session);
+  void handed_over(const Accept& accept, bool served);
   void finish_close();
 
   const std::shared_ptr<Shard> shard_;

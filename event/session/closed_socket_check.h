@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "event/engine/deadline.h"
+#include "src/base/contain.h"
 
 namespace exs {
 
@@ -17,9 +18,9 @@ class ClosedSocketCheck {
  public:
   // `still_waits` checks the socket; true: operations still wait on it.
   ClosedSocketCheck(Shard& shard, std::function<bool()> still_waits)
-      : shard_(shard),
-        still_waits_(std::move(still_waits)),
-        next_([this](std::uint64_t now_ns) { look(now_ns); }) {}
+      : shard_(shard), still_waits_(std::move(still_waits)), next_([this](std::uint64_t now_ns) {
+          contain([&] { look(now_ns); }, [] {});  // the next operation that waits begins again
+        }) {}
 
   // An operation waits. `owner`: of this object.
   void start(const std::shared_ptr<void>& owner) {

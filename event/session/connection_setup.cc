@@ -30,7 +30,7 @@ void ConnectionSetup::drop_link() {
   shard().destroy_later({std::move(link_), nullptr});
 }
 
-void ConnectionSetup::stop() {
+void ConnectionSetup::stop(Status /*why*/) {
   if (link_) drop_link();
 }
 

@@ -58,9 +58,9 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   ConnectionSetup& operator=(const ConnectionSetup&) = delete;
 
   virtual void complete(const Completion& completion) = 0;
-  // Closes the link, if there is one, and drops the upgrade: the session ends. Its last user, who destroys the rest, may be
-  // any thread.
-  virtual void stop();
+  // Closes the link, if there is one, and drops the upgrade: the session ends, with `why`. Its last user, who destroys the
+  // rest, may be any thread.
+  virtual void stop(Status why);
   // The EXS_SO_ERROR_TEXT of a session that ends.
   [[nodiscard]] virtual std::string what_failed(Status why) = 0;
   // Logs why the session has ended, if EXS_EXPLAIN asks for it.

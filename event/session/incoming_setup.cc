@@ -1,12 +1,13 @@
 #include "event/session/incoming_setup.h"
 
 #include <cstring>
+#include <utility>
 
 #include "event/session/failure_text.h"
 
 namespace exs {
 
-IncomingSetup::IncomingSetup(const Context& context, AcceptableRequest acceptable, Accepted done)
+IncomingSetup::IncomingSetup(const Context& context, AcceptableRequest&& acceptable, Accepted&& done)
     : ConnectionSetup(context),
       request_(std::move(acceptable.request)),
       came_by_(acceptable.role),
@@ -44,9 +45,15 @@ Status IncomingSetup::begin_upgrade() {
   return Status();
 }
 
-void IncomingSetup::stop() {
-  ConnectionSetup::stop();
+void IncomingSetup::stop(Status why) {
+  ConnectionSetup::stop(why);
   upgrade_.reset();
+  tell(why);
+}
+
+// The session may end within any step.
+void IncomingSetup::tell(Status outcome) {
+  if (const Accepted done = std::exchange(done_, nullptr)) done(outcome);
 }
 
 void IncomingSetup::upgrade_ready(Status status) {
@@ -84,17 +91,14 @@ Result<Carrier> IncomingSetup::accept_by_upgrade() {
 void IncomingSetup::finish(Result<Carrier> carrier) {
   if (!carrier) return decline(carrier.error());
   request_.reset();
-  const Accepted done = std::move(done_);
-  done(client().accepted(std::move(*carrier)));
+  tell(client().accepted(std::move(*carrier)));
 }
 
 void IncomingSetup::decline(Status why) {
   if (request_) request_->reject(route().answer(proto::make_rejection(why.error()).view(), std::nullopt));
-  const Accepted done = std::move(done_);
   client().setup_failed(why);
   request_.reset();
   upgrade_.reset();
-  done(why);
 }
 
 }  // namespace exs

@@ -11,14 +11,15 @@ namespace exs {
 class IncomingSetup final : public ConnectionSetup {
  public:
   // Called once, when the link is established. An error: the request could not be accepted, and the session
-  // has ended.
+  // ends.
   using Accepted = std::function<void(Status)>;
-  IncomingSetup(const Context& context, AcceptableRequest acceptable, Accepted done);
+  // std::bad_alloc: request and `done` are still the caller's.
+  IncomingSetup(const Context& context, AcceptableRequest&& acceptable, Accepted&& done);
 
   // `why_no_device`: see Route::decide().
   void start(const Reason& why_no_device);
   void complete(const Completion& completion) override;
-  void stop() override;
+  void stop(Status why) override;
   [[nodiscard]] std::string what_failed(Status why) override;
 
  private:
@@ -31,6 +32,7 @@ class IncomingSetup final : public ConnectionSetup {
   Result<Carrier> accept_by_upgrade();
   void finish(Result<Carrier> carrier);
   void decline(Status why);
+  void tell(Status outcome);
 
   std::unique_ptr<ConnectionRequest> request_;
   const Role came_by_;

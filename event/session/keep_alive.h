@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "event/engine/deadline.h"
@@ -15,7 +16,8 @@ namespace exs {
 // it, whether or not the peer lives.
 class KeepAlive {
  public:
-  enum class Silence : std::uint8_t { kOnePeriod, kTwoPeriods };  // the second one ends the watch
+  // Two periods end the watch; so does a lack of memory to go on with it.
+  enum class Silence : std::uint8_t { kOnePeriod, kTwoPeriods, kNoMemory };
   using Silent = std::function<void(Silence)>;
 
   KeepAlive(Shard& shard, Silent silent) : shard_(shard), silent_(std::move(silent)) {}
@@ -49,7 +51,13 @@ class KeepAlive {
   std::uint64_t period_ns_ = 0;
   bool heard_ = false;  // in this period
   int silent_periods_ = 0;
-  Deadline due_{[this](std::uint64_t now_ns) { end_period(now_ns); }};
+  Deadline due_{[this](std::uint64_t now_ns) {
+    try {
+      end_period(now_ns);
+    } catch (const std::bad_alloc&) {
+      silent_(Silence::kNoMemory);
+    }
+  }};
 };
 
 }  // namespace exs

@@ -59,17 +59,23 @@ void LinkSession::connect(const sockaddr_storage& peer, socklen_t peer_bytes, Co
   connect_target_ = std::move(target);
   peer_ = compact(peer);
   set_state(State::kConnecting);
-  const auto setup = std::make_shared<OutgoingSetup>(setup_context(), peer, peer_bytes);
-  setup_ = setup;
-  setup->start();
+  contained([&] {
+    const auto setup = std::make_shared<OutgoingSetup>(setup_context(), peer, peer_bytes);
+    setup_ = setup;
+    setup->start();
+  });
 }
 
 void LinkSession::accept(AcceptableRequest acceptable, const Reason& why_no_device,
                          IncomingSetup::Accepted done) {
   shard()->assert_held();
-  const auto setup = std::make_shared<IncomingSetup>(setup_context(), std::move(acceptable), std::move(done));
+  std::shared_ptr<IncomingSetup> setup;
+  contained([&] {
+    setup = std::make_shared<IncomingSetup>(setup_context(), std::move(acceptable), std::move(done));
+  });
+  if (!setup) return done(Status(ENOMEM));
   setup_ = setup;
-  setup->start(why_no_device);
+  contained([&] { setup->start(why_no_device); });
 }
 
 std::uint64_t LinkSession::renew_token() {
@@ -85,6 +91,12 @@ void LinkSession::connected(Carrier carrier, std::uint64_t deadline_ns) {
 }
 
 Status LinkSession::accepted(Carrier carrier) {
+  Status status(ENOMEM);
+  contained([&] { status = start_accepted(std::move(carrier)); });
+  return status;
+}
+
+Status LinkSession::start_accepted(Carrier carrier) {
   const std::size_t small_bytes = carrier.agreement.small_bytes;
   const Status status = start_connection(proto::Role::kResponder, std::move(carrier));
   if (!status.ok()) return status;
@@ -136,16 +148,24 @@ void LinkSession::end_connect(Status why) {
 void LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
   shard()->assert_held();
   const bool in_stream = direction == proto::Direction::kSend && is_stream();
-  if (in_stream && connection_) extend_burst();
-  if (!connection_) {  // ended between admit() and here
-    end_operation(direction, operation,
-                  {.error = state() == State::kEnded ? ECONNRESET : ENOTCONN, .length_bytes = 0, .flags = 0});
-  } else if (direction == proto::Direction::kSend) {
-    connection_->post_send(operation);
-  } else {
-    connection_->post_receive(operation);
-  }
-  if (in_stream && connection_ && connection_->is_combining()) shard()->combining_pending();
+  int error = ENOMEM;
+  contained([&] {
+    if (in_stream && connection_) extend_burst();
+    error = connection_ ? 0 : why_no_connection();
+    if (connection_ && !post(direction, operation)) error = ENOMEM;
+    if (in_stream && connection_ && connection_->is_combining()) shard()->combining_pending();
+  });
+  if (error != 0) end_operation(direction, operation, {.error = error, .length_bytes = 0, .flags = 0});
+}
+
+// It ended between admit() and start().
+int LinkSession::why_no_connection() const {
+  return state() == State::kEnded ? ECONNRESET : ENOTCONN;
+}
+
+bool LinkSession::post(proto::Direction direction, const proto::Operation& operation) {
+  return direction == proto::Direction::kSend ? connection_->post_send(operation)
+                                              : connection_->post_receive(operation);
 }
 
 void LinkSession::extend_burst() {
@@ -157,24 +177,30 @@ void LinkSession::extend_burst() {
 void LinkSession::burst_ended() {
   shard()->assert_held();
   burst_.ended();
-  if (connection_) connection_->end_burst();
-  after_step();
+  contained([&] {
+    if (connection_) connection_->end_burst();
+    after_step();
+  });
 }
 
 void LinkSession::set_nodelay(bool nodelay) {
   shard()->assert_held();
   nodelay_ = nodelay;
-  if (connection_) connection_->set_nodelay(nodelay);
+  contained([&] {
+    if (connection_) connection_->set_nodelay(nodelay);
+  });
 }
 
 void LinkSession::complete(const Completion& completion) {
   shard()->assert_held();
-  if (const auto setup = setup_) {
-    setup->complete(completion);
-  } else {
-    take(completion);
-  }
-  after_step();
+  contained([&] {
+    if (const auto setup = setup_) {
+      setup->complete(completion);
+    } else {
+      take(completion);
+    }
+    after_step();
+  });
 }
 
 void LinkSession::take(const Completion& completion) {
@@ -209,11 +235,13 @@ void LinkSession::after_step() {
 
 void LinkSession::shutdown(int how, ControlTarget target) {
   shard()->assert_held();
-  add_shutdown(std::move(target));
+  add_shutdown(target);
   if (!connection_) return tell_shutdowns(ECONNRESET);
-  if (how != SHUT_RD) connection_->shutdown_sending();
-  if (connection_ && how != SHUT_WR) connection_->shutdown_receiving();
-  after_step();
+  contained([&] {
+    if (how != SHUT_RD) connection_->shutdown_sending();
+    if (connection_ && how != SHUT_WR) connection_->shutdown_receiving();
+    after_step();
+  });
 }
 
 // The connect ends with its session.
@@ -229,18 +257,22 @@ std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
 void LinkSession::set_keepalive(std::uint64_t period_ns) {
   shard()->assert_held();
   keepalive_.stop();
-  if (period_ns != 0 && state() == State::kConnected) keepalive_.start(period_ns, shared_from_this());
+  if (period_ns == 0 || state() != State::kConnected) return;
+  contained([&] { keepalive_.start(period_ns, shared_from_this()); });
 }
 
 void LinkSession::peer_is_silent(KeepAlive::Silence silence) {
   if (silence == KeepAlive::Silence::kOnePeriod) return connection_->probe();
+  if (silence == KeepAlive::Silence::kNoMemory) return abort(Status(ENOMEM));
   abort(fault(LogLevel::kWarn, ETIMEDOUT, "socket {}: the peer {} has been silent for two keep-alive periods",
               descriptor()->number(), peer_name()));
 }
 
 void LinkSession::flush() {
   shard()->assert_held();
-  if (connection_) connection_->flush();
+  contained([&] {
+    if (connection_) connection_->flush();
+  });
 }
 
 proto::Cancelled LinkSession::cancel_transfers(proto::Direction direction, const proto::Selection& selection,
@@ -258,6 +290,11 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
   add_close(std::move(target));
   cancel_polls();
+  contained([&] { begin_close(linger_ns); });
+}
+
+void LinkSession::begin_close(std::uint64_t linger_ns) {
+  shard()->assert_held();
   stop_pooled(ECANCELED);
   if (state() == State::kEnded || !connection_) return end(Status(ECANCELED));
   if (state() == State::kClosing) return;
@@ -300,9 +337,9 @@ void LinkSession::failed(Status why) {
 }
 
 // The link or the connection may be the caller, so they are destroyed after the shard's batch, not here.
-void LinkSession::give_up_link() {
+void LinkSession::give_up_link(Status why) {
   shard()->assert_held();
-  if (setup_) setup_->stop();
+  if (setup_) setup_->stop(why);
   route_.drop_upgrade();
   if (link_) link_->close();
   note_stall(false);
@@ -331,7 +368,7 @@ void LinkSession::end(Status why) {
     forbid_sending();
     limit_.drop();
     keepalive_.stop();
-    give_up_link();
+    give_up_link(why);
   }
   end_connect(why);
   tell_shutdowns(why.error());

@@ -56,6 +56,8 @@ class LinkSession final : public Session,
  private:
   void after_step() override;
   void burst_ended() override;
+  [[nodiscard]] int why_no_connection() const;
+  [[nodiscard]] bool post(proto::Direction direction, const proto::Operation& operation);
   void extend_burst();
   [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;
@@ -85,12 +87,14 @@ class LinkSession final : public Session,
 
   [[nodiscard]] ConnectionSetup::Context setup_context();
   Status start_connection(proto::Role role, Carrier carrier);
+  Status start_accepted(Carrier carrier);
   [[nodiscard]] std::string peer_name() const override { return text_of(whole(peer_)); }
   void learn_peer();
   void keep_why(Status why) noexcept;
-  void give_up_link();
+  void give_up_link(Status why);
   void end_connect(Status why);
   void arm(std::uint64_t deadline_ns) { limit_.set(*shard(), deadline_ns, shared_from_this()); }
+  void begin_close(std::uint64_t linger_ns);
   void end(Status why);
 
   const SessionOptions options_;
@@ -108,7 +112,7 @@ class LinkSession final : public Session,
   proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   // Limits the wait for the peer's first message, then the close.
-  Deadline limit_{[this](std::uint64_t) { limit_is_over(); }};
+  Deadline limit_{[this](std::uint64_t) { contained([this] { limit_is_over(); }); }};
   KeepAlive keepalive_;
   Burst burst_;
   ControlTarget connect_target_;

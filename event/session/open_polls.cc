@@ -1,6 +1,8 @@
 #include "event/session/open_polls.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 
 namespace exs {
 namespace {
@@ -8,6 +10,14 @@ namespace {
 constexpr std::uint32_t kAlwaysTold = EXS_POLLERR | EXS_POLLHUP;
 
 }  // namespace
+
+void OpenPolls::add(const ControlTarget& target, std::uint32_t events) {
+  try {
+    polls_.push_back({target, events});
+  } catch (const std::bad_alloc&) {
+    push({target, events}, ENOMEM, 0);
+  }
+}
 
 bool OpenPolls::asks_for(std::uint32_t event) const noexcept {
   return std::any_of(polls_.begin(), polls_.end(),

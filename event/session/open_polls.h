@@ -15,7 +15,8 @@ class OpenPolls {
  public:
   explicit OpenPolls(std::shared_ptr<KernelDescriptor> number) : number_(std::move(number)) {}
 
-  void add(ControlTarget target, std::uint32_t events) { polls_.push_back({std::move(target), events}); }
+  // Without memory for it the poll ends with ENOMEM.
+  void add(const ControlTarget& target, std::uint32_t events);
   [[nodiscard]] bool empty() const noexcept { return polls_.empty(); }
   [[nodiscard]] bool asks_for(std::uint32_t event) const noexcept;
 

@@ -2,8 +2,11 @@
 // that both ends allow.
 #pragma once
 
+#include <cerrno>
+
 #include "event/engine/deadline.h"
 #include "event/session/connection_setup.h"
+#include "src/base/contain.h"
 
 namespace exs {
 
@@ -39,7 +42,9 @@ class OutgoingSetup final : public ConnectionSetup {
   const sockaddr_storage peer_;
   const socklen_t peer_bytes_;
   const std::uint64_t deadline_ns_;  // of all ways together
-  Deadline due_{[this](std::uint64_t now_ns) { time_is_up(now_ns); }};
+  Deadline due_{[this](std::uint64_t now_ns) {
+    contain([&] { time_is_up(now_ns); }, [this] { client().setup_failed(Status(ENOMEM)); });
+  }};
   Role way_ = Role::kNetwork;  // the one being tried
   bool network_tried_ = false;
   ConnectStage stage_ = ConnectStage::kReaching;  // of the last way

@@ -92,16 +92,18 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
   }
 }
 
-void PlainAcceptor::establish(Shard& shard, AcceptableRequest acceptable, Established done) {
-  const int number = acceptable.request->release_descriptor();
-  auto descriptor = std::make_shared<KernelDescriptor>(number, socket_cookie(number).value_or(0));
+void PlainAcceptor::establish(Shard& shard, AcceptableRequest acceptable,
+                              const std::shared_ptr<Handover>& handover) {
+  const int number = acceptable.request->descriptor();
+  const auto descriptor = std::make_shared<KernelDescriptor>(number, socket_cookie(number).value_or(0));
   const SessionOptions& wishes = options().session;
   auto session =
       std::make_shared<PlainSession>(shard.shared_from_this(), std::move(descriptor), wishes.operations_max);
   if (wishes.keepalive_ns != 0) session->set_keepalive(wishes.keepalive_ns);
   session->inherit_limit(proto::Direction::kSend, wishes.send_limit);
   session->inherit_limit(proto::Direction::kReceive, wishes.receive_limit);
-  done(session);
+  acceptable.request->release_descriptor();
+  established(*handover, std::shared_ptr<Session>(session));
 }
 
 // Does not accept: the application may want to do that by a plain call.

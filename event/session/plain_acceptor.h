@@ -24,7 +24,8 @@ class PlainAcceptor final : public Acceptor {
   Result<std::unique_ptr<PortListener>> open_listener() override;
   std::unique_ptr<ConnectionRequest> next_acceptable(PortListener& listener,
                                                      proto::Agreement& agreement) override;
-  void establish(Shard& shard, AcceptableRequest acceptable, Established done) override;
+  void establish(Shard& shard, AcceptableRequest acceptable,
+                 const std::shared_ptr<Handover>& handover) override;
   bool has_request() override;
   bool still_waits();
 

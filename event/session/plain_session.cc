@@ -14,6 +14,7 @@
 
 #include "event/session/failure_text.h"
 #include "src/base/clock.h"
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 
@@ -77,7 +78,7 @@ PlainSession::PlainSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelD
                            std::uint32_t operations_max)
     : Session(std::move(shard), std::move(descriptor), operations_max),
       closed_check_(*this->shard(), [this] { return still_waits(); }),
-      linger_([this](std::uint64_t) { linger_is_over(); }) {
+      linger_([this](std::uint64_t) { contained([this] { linger_is_over(); }); }) {
   set_state(State::kConnected);
 }
 
@@ -101,9 +102,16 @@ void PlainSession::set_keepalive(std::uint64_t period_ns) {
 void PlainSession::start(proto::Direction direction, const proto::Operation& operation) {
   shard()->assert_held();
   Fifo<OpenTransfer>& waiting = line(direction);
-  waiting.push_back({operation, 0});
+  bool is_in = false;
+  contain(
+      [&] {
+        waiting.push_back({operation, 0});
+        is_in = true;
+      },
+      [] {});
+  if (!is_in) return end_operation(direction, operation, {.error = ENOMEM, .length_bytes = 0, .flags = 0});
   if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // it ended after admit()
-  if (waiting.count() == 1) advance(direction);
+  if (waiting.count() == 1) contained([&] { advance(direction); });
 }
 
 void PlainSession::after_step() {
@@ -244,13 +252,15 @@ void PlainSession::await_kernel() {
 void PlainSession::complete(const Completion& completion) {
   shard()->assert_held();
   if (completion.kind != CompletionKind::kReadiness || state() == State::kEnded) return;
+  contained([&] { socket_is_ready(completion.length_bytes); });
+}
+
+void PlainSession::socket_is_ready(std::uint32_t events) {
   watched_ = 0;
   constexpr std::uint32_t kBoth = EPOLLERR | EPOLLHUP;
-  if ((completion.length_bytes & (EPOLLOUT | kBoth)) != 0 && !sends_.empty())
-    advance(proto::Direction::kSend);
+  if ((events & (EPOLLOUT | kBoth)) != 0 && !sends_.empty()) advance(proto::Direction::kSend);
   if (state() == State::kEnded) return;
-  if ((completion.length_bytes & (EPOLLIN | kBoth)) != 0 && !receives_.empty())
-    advance(proto::Direction::kReceive);
+  if ((events & (EPOLLIN | kBoth)) != 0 && !receives_.empty()) advance(proto::Direction::kReceive);
   after_step();
 }
 
@@ -308,8 +318,12 @@ proto::Cancelled PlainSession::cancel_transfers(proto::Direction direction, cons
 
 void PlainSession::shutdown(int how, ControlTarget target) {
   shard()->assert_held();
-  add_shutdown(std::move(target));
+  add_shutdown(target);
   if (state() == State::kEnded || !descriptor()->is_there()) return tell_shutdowns(ECANCELED);
+  contained([&] { shut_down(how); });
+}
+
+void PlainSession::shut_down(int how) {
   if (how != SHUT_WR) {
     kernel::shutdown(descriptor()->number(), SHUT_RD);
     receive_on();
@@ -332,6 +346,11 @@ void PlainSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
   add_close(std::move(target));
   cancel_polls();
+  contained([&] { begin_close(linger_ns); });
+}
+
+void PlainSession::begin_close(std::uint64_t linger_ns) {
+  shard()->assert_held();
   stop_pooled(ECANCELED);
   if (state() == State::kClosing) return;
   if (state() == State::kEnded || sends_.empty() || linger_ns == 0) return end(ECANCELED);

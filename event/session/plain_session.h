@@ -69,6 +69,9 @@ class PlainSession final : public Session, public CompletionClient {
   void fail_all(proto::Direction direction, int error);
   void sends_are_gone();
   void shut_down_sending();
+  void socket_is_ready(std::uint32_t events);
+  void shut_down(int how);
+  void begin_close(std::uint64_t linger_ns);
   void await_kernel();
   void linger_is_over();
   void end(int error);

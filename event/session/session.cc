@@ -10,11 +10,15 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
-      late_sends_(*shard_,
-                  [this](std::uint64_t until_ns) { return end_late(proto::Direction::kSend, until_ns); }),
+      late_sends_(
+          *shard_, [this](std::uint64_t until_ns) { return end_late(proto::Direction::kSend, until_ns); },
+          [this](const std::function<void()>& step) { contained(step); }),
       late_receives_(
-          *shard_, [this](std::uint64_t until_ns) { return end_late(proto::Direction::kReceive, until_ns); }),
-      polls_(descriptor_) {}
+          *shard_, [this](std::uint64_t until_ns) { return end_late(proto::Direction::kReceive, until_ns); },
+          [this](const std::function<void()>& step) { contained(step); }),
+      polls_(descriptor_) {
+  close_targets_.reserve(1);
+}
 
 Status Session::admit(proto::Direction direction, bool persistent) {
   const State state = this->state();
@@ -30,10 +34,21 @@ void Session::withdraw(proto::Direction direction, bool persistent) {
   open_operations(direction).withdraw(persistent);
 }
 
+void Session::carry_out_timed(proto::Direction direction, const proto::Operation& operation) {
+  try {
+    watch(direction).posted(operation.posted_ns, shared_from_this());
+  } catch (const std::bad_alloc&) {
+    proto::Operation unlimited = operation;
+    unlimited.posted_ns = 0;  // of which the watch knows nothing
+    return end_operation(direction, unlimited, {.error = ENOMEM, .length_bytes = 0, .flags = 0});
+  }
+  start(direction, operation);
+}
+
 void Session::poll(ControlTarget target, std::uint32_t events) {
   shard_->assert_held();
-  polls_.add(std::move(target), events);
-  after_step();
+  polls_.add(target, events);
+  contained([&] { after_step(); });
 }
 
 void Session::answer_polls() {
@@ -54,11 +69,13 @@ std::uint32_t Session::revents(const proto::Readiness& ready) const {
 
 std::uint32_t Session::cancel(const proto::Selection& selection) {
   shard_->assert_held();
-  const std::uint32_t matched = cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched +
-                                cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched +
-                                cancel_pooled(selection) + polls_.cancel(selection) +
-                                cancel_control(selection);
-  after_step();
+  std::uint32_t matched = 0;
+  contained([&] {
+    matched += cancel_transfers(proto::Direction::kSend, selection, ECANCELED).matched;
+    matched += cancel_transfers(proto::Direction::kReceive, selection, ECANCELED).matched;
+    matched += cancel_pooled(selection) + polls_.cancel(selection) + cancel_control(selection);
+    after_step();
+  });
   return matched;
 }
 
@@ -113,12 +130,12 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
 void Session::receive_pooled(std::shared_ptr<PooledReceive> receive) {
   shard_->assert_held();
   pooled_ = std::move(receive);
-  after_step();
+  contained([&] { after_step(); });
 }
 
 void Session::advance_pooled() {
   shard_->assert_held();
-  if (pooled_) after_step();
+  if (pooled_) contained([&] { after_step(); });
 }
 
 void Session::receive_into_pool() {
@@ -195,8 +212,14 @@ bool Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns
   return false;
 }
 
-void Session::add_shutdown(ControlTarget target) {
-  if (target.queue) shutdown_targets_.push_back(std::move(target));
+// Without memory to wait the shutdown takes place, and its event says that nobody waited for it.
+void Session::add_shutdown(const ControlTarget& target) {
+  if (!target.queue) return;
+  try {
+    shutdown_targets_.push_back(target);
+  } catch (const std::bad_alloc&) {
+    push_control(target, EXS_EVT_SHUTDOWN, ENOMEM);
+  }
 }
 
 void Session::tell_shutdowns(int error) {

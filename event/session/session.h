@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "event/engine/shard.h"
@@ -80,9 +82,12 @@ class Session : public TransferClient {
   // --- Thread: shard ---
   void carry_out(proto::Direction direction, const proto::Operation& operation) final {
     shard_->assert_held();
-    if (operation.posted_ns != 0) watch(direction).posted(operation.posted_ns, shared_from_this());
-    start(direction, operation);
-    after_step();
+    if (operation.posted_ns == 0) {
+      start(direction, operation);
+    } else {
+      carry_out_timed(direction, operation);
+    }
+    contained([&] { after_step(); });
   }
   // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
   void poll(ControlTarget target, std::uint32_t events);
@@ -116,6 +121,7 @@ class Session : public TransferClient {
   // How long sends have waited for credits.
   [[nodiscard]] std::uint64_t stalled_ns() const;
 
+  // Without memory for it the operation ends with ENOMEM, alone or with the connection.
   virtual void start(proto::Direction direction, const proto::Operation& operation) = 0;
   // Pushes EXS_EVT_SHUTDOWN when it is done, if `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
@@ -133,6 +139,15 @@ class Session : public TransferClient {
   [[nodiscard]] virtual proto::Readiness readiness() const = 0;
 
  protected:
+  // Does a step. Where there is no memory for it the connection ends, with ENOMEM: that needs none.
+  template <typename Step>
+  void contained(Step&& step) noexcept {
+    try {
+      std::forward<Step>(step)();
+    } catch (const std::bad_alloc&) {
+      abort(Status(ENOMEM));
+    }
+  }
   // Called after every step (an operation, a completion, a request): reports what the step has changed.
   virtual void after_step() {
     if (pooled_) receive_into_pool();
@@ -167,7 +182,7 @@ class Session : public TransferClient {
   [[nodiscard]] virtual std::string peer_name() const;
   // Push EXS_EVT_SHUTDOWN or EXS_EVT_CLOSE to all targets that were added. The close comes last: it says that
   // every other event is in its queue.
-  void add_shutdown(ControlTarget target);
+  void add_shutdown(const ControlTarget& target);
   [[nodiscard]] bool has_shutdowns() const noexcept { return !shutdown_targets_.empty(); }
   void tell_shutdowns(int error);
   void add_close(ControlTarget target) { close_targets_.push_back(std::move(target)); }
@@ -187,6 +202,7 @@ class Session : public TransferClient {
   OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
+  void carry_out_timed(proto::Direction direction, const proto::Operation& operation);
   void receive_into_pool();
   std::uint32_t cancel_pooled(const proto::Selection& selection);
   void answer_polls();

@@ -1,5 +1,7 @@
 #include "event/session/time_limit.h"
 
+#include "src/base/undo.h"
+
 namespace exs {
 
 std::shared_ptr<TimeLimit> TimeLimit::create(const TimeLimitWish& wish, proto::Direction direction,
@@ -8,8 +10,12 @@ std::shared_ptr<TimeLimit> TimeLimit::create(const TimeLimitWish& wish, proto::D
   event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_SENDTIMEOUT : EXS_EVT_RECVTIMEOUT;
   event.exs_evt_socket = number->number();
   event.exs_evt_ahandle = wish.timeout.handle;
-  auto notice = Notice::create(wish.queue, event, number, Notice::Keeps::kLatest);
-  return notice ? std::make_shared<TimeLimit>(wish, std::move(notice)) : nullptr;
+  const auto notice = Notice::create(wish.queue, event, number, Notice::Keeps::kLatest);
+  if (!notice) return nullptr;
+  Undo end([&] { notice->end(); });
+  auto limit = std::make_shared<TimeLimit>(wish, notice);
+  end.cancel();
+  return limit;
 }
 
 void LateWatch::set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void>& owner) {
@@ -19,15 +25,17 @@ void LateWatch::set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void
   awaits_peer_ = false;
   due_.drop();
   if (!limit_) return;
+  Undo forget([this] { limit_.reset(); });
   const std::uint64_t oldest_ns = times_.first_after(0);
   if (oldest_ns != PostTimes::kNone) wait_until(oldest_ns + limit_->ns());
+  forget.cancel();
 }
 
 void LateWatch::posted(std::uint64_t posted_ns, const std::shared_ptr<void>& owner) {
   shard_.assert_held();
-  times_.add(posted_ns);
   owner_ = owner;
   if (limit_ && !due_.is_set()) wait_until(posted_ns + limit_->ns());
+  times_.add(posted_ns);
 }
 
 void LateWatch::wait_until(std::uint64_t at_ns) {

@@ -53,8 +53,10 @@ class LateWatch {
   // Ends the operations that were posted until `posted_until_ns`. True: some end when the peer has answered, and
   // are to be looked at again.
   using EndLate = std::function<bool(std::uint64_t posted_until_ns)>;
-  LateWatch(Shard& shard, EndLate end_late)
-      : shard_(shard), end_late_(std::move(end_late)), due_([this](std::uint64_t now_ns) { look(now_ns); }) {}
+  // `contain` calls what it is given, which may end for want of memory.
+  using Contain = std::function<void(const std::function<void()>&)>;
+  LateWatch(Shard& shard, EndLate end_late, Contain contain)
+      : shard_(shard), end_late_(std::move(end_late)), contain_(std::move(contain)) {}
 
   // Null: no limit. `owner` as for Deadline. Also by the thread that makes the session, while nobody else
   // knows it.
@@ -73,10 +75,11 @@ class LateWatch {
 
   Shard& shard_;
   const EndLate end_late_;
+  const Contain contain_;
   std::shared_ptr<TimeLimit> limit_;
   std::weak_ptr<void> owner_;
   PostTimes times_;
-  Deadline due_;
+  Deadline due_{[this](std::uint64_t now_ns) { contain_([this, now_ns] { look(now_ns); }); }};
   bool awaits_peer_ = false;
   std::uint64_t told_until_ns_ = 0;  // the operations posted until then are in a notice
 };

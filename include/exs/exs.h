@@ -65,7 +65,7 @@ enum { EXS_LOG_OFF = 0, EXS_LOG_ERROR = 1, EXS_LOG_WARN = 2, EXS_LOG_INFO = 3, E
  * must not call exs functions or fork, and should return soon. */
 typedef void (*exs_logger_t)(int level, const char* line, void* context);
 /* exs_setlog - log messages of `level` and worse go to `logger` from now on; NULL: to the standard error.
- * After the return an earlier logger does not run any more. EINVAL level. exs extension. */
+ * After the return an earlier logger does not run any more. EINVAL level; ENOMEM. exs extension. */
 EXS_API int exs_setlog(exs_logger_t logger, void* context, int level);
 
 typedef int exs_mhandle_t;   /* registered memory */
@@ -320,8 +320,8 @@ EXS_API int exs_shutdown(int socket, int how);
 EXS_API int exs_shutdown_async(int socket, int how, exs_qhandle_t queue, exs_ahandle_t handle);
 /* exs_close - let sends complete, cancel every other operation and exchange close messages with the peer, all
  * within the linger time (EXS_SO_LINGER_MS; 0: abort at once). Returns when all events of the socket are in
- * their queues. The number is not reused while such an event is queued. EBADF; ETIMEDOUT the peer took longer
- * (the socket is closed). After UNH-EXS. */
+ * their queues. The number is not reused while such an event is queued. EBADF; ENOMEM nothing has
+ * changed; ETIMEDOUT the peer took longer (the socket is closed). After UNH-EXS. */
 EXS_API int exs_close(int socket);
 /* exs_close_async - the same without blocking; flags 0. EXS_EVT_CLOSE is the last event of the socket. EBADF;
  * EINVAL flags; EAGAIN no slot. Event errors: ETIMEDOUT. After UNH-EXS (arguments ours). */

@@ -88,29 +88,41 @@ std::shared_ptr<Socket> adopt(int number) {
                                   SocketOptions(proto::SocketKind::kStream), state_of(number));
 }
 
-// Ends the operations of an adopted socket with ECANCELED: its number means another socket by now, or none.
-// The caller has removed it from the table.
-void abandon(Library& library, const std::shared_ptr<Socket>& socket) {
-  std::shared_ptr<Session> session;
-  std::shared_ptr<Acceptor> acceptor;
-  {
-    LockGuard guard(socket->mutex);
-    session = socket->shared_session();
-    acceptor = socket->acceptor();
+// Ends the operations of an adopted socket with ECANCELED: its number means another socket by now, or none. Made before
+// the socket leaves the table.
+class Abandoning final : public Task {
+ public:
+  explicit Abandoning(Library& library) : library_(library) {}
+
+  // The caller has removed the socket.
+  static void start(std::unique_ptr<Abandoning> abandoning, Socket& socket) {
+    {
+      LockGuard guard(socket.mutex);
+      abandoning->session_ = socket.shared_session();
+      abandoning->acceptor_ = socket.acceptor();
+    }
+    if (!abandoning->session_ && !abandoning->acceptor_) return;
+    const auto shard = abandoning->session_ ? abandoning->session_->shard() : abandoning->acceptor_->shard();
+    shard->execute(std::move(abandoning));
   }
-  if (!session && !acceptor) return;
-  const auto shard = session ? session->shard() : acceptor->shard();
-  shard->execute(make_task([&library, session, acceptor] {
-    if (acceptor) acceptor->close({});
-    if (!session) return;
-    session->abort(Status(ECANCELED));
-    library.add_to_totals(stats_on_shard(*session));
-  }));
-}
+
+  void run(Shard&) override {
+    if (acceptor_) acceptor_->close({});
+    if (!session_) return;
+    session_->abort(Status(ECANCELED));
+    library_.add_to_totals(stats_on_shard(*session_));
+  }
+
+ private:
+  Library& library_;
+  std::shared_ptr<Session> session_;
+  std::shared_ptr<Acceptor> acceptor_;
+};
 
 std::shared_ptr<Socket> find_adopted(Library& library, int number, const std::shared_ptr<Socket>& known) {
   if (known && known->descriptor()->is_there()) return known;
-  if (known && library.sockets.remove(*known, [] {})) abandon(library, known);
+  auto abandoning = known ? std::make_unique<Abandoning>(library) : nullptr;
+  if (known && library.sockets.remove(*known, [] {})) Abandoning::start(std::move(abandoning), *known);
   if (number < 0) return nullptr;
   auto socket = adopt(number);
   if (!socket || socket->adopted() == Adopted::kUnconnected) return socket;
@@ -133,6 +145,7 @@ std::shared_ptr<Socket> find_socket(Library& library, int number) {
 }
 
 Status insert_socket(Library& library, const std::shared_ptr<Socket>& socket) {
+  auto abandoning = std::make_unique<Abandoning>(library);
   if (socket->adopted() == Adopted::kNo) OwnSockets::add(socket->number());
   const auto before = library.sockets.replace(socket);
   if (!before) return before.error();
@@ -140,7 +153,7 @@ Status insert_socket(Library& library, const std::shared_ptr<Socket>& socket) {
   // Its number was closed by a plain call. Threads may use a socket of ours still, this one too: it may
   // have come here by a post that drives the shard.
   if ((*before)->adopted() == Adopted::kNo) library.keep_lost(*before);
-  abandon(library, *before);
+  Abandoning::start(std::move(abandoning), **before);
   return Status();
 }
 

@@ -47,24 +47,44 @@ Status closed_by_others(int number) {
       number);
 }
 
-// Closes a socket that the caller has removed from the table. Pushes EXS_EVT_CLOSE when it is done.
-void start_close(Library& library, Socket& socket, std::uint64_t linger_ns, ControlTarget target) {
-  if (is_lost(socket)) linger_ns = 0;
-  LockGuard guard(socket.mutex);
-  socket.limits() = {};
-  if (const auto& acceptor = socket.acceptor()) {
-    acceptor->shard()->execute(
-        make_task([acceptor, target = std::move(target)] { acceptor->close(target); }));
-  } else if (const auto session = socket.shared_session()) {
-    session->shard()->execute(make_task([&library, session, linger_ns, target = std::move(target)]() mutable {
-      session->set_on_closed(
-          [&library](const Session& closed) { library.add_to_totals(stats_on_shard(closed)); });
-      session->close(linger_ns, std::move(target));
-    }));
-  } else {
-    target.queue->push(control_event(target, *socket.descriptor(), EXS_EVT_CLOSE, 0), socket.descriptor());
+// The close of one socket on its shard, and all the memory that takes: made before the socket leaves the table.
+class Closing final : public Task {
+ public:
+  Closing(Library& library, ControlTarget target) : library_(library), target_(std::move(target)) {}
+
+  // `closing` closes a socket that the caller has removed from the table. Pushes EXS_EVT_CLOSE when it is done.
+  static void start(std::unique_ptr<Closing> closing, Socket& socket, std::uint64_t linger_ns) {
+    closing->linger_ns_ = is_lost(socket) ? 0 : linger_ns;
+    LockGuard guard(socket.mutex);
+    socket.limits() = {};
+    closing->acceptor_ = socket.acceptor();
+    if (!closing->acceptor_) closing->session_ = socket.shared_session();
+    if (closing->acceptor_) {
+      const auto shard = closing->acceptor_->shard();
+      shard->execute(std::move(closing));
+    } else if (closing->session_) {
+      const auto shard = closing->session_->shard();
+      shard->execute(std::move(closing));
+    } else {
+      const ControlTarget& target = closing->target_;
+      target.queue->push(control_event(target, *socket.descriptor(), EXS_EVT_CLOSE, 0), socket.descriptor());
+    }
   }
-}
+
+  void run(Shard&) override {
+    if (acceptor_) return acceptor_->close(target_);
+    session_->set_on_closed(
+        [&library = library_](const Session& closed) { library.add_to_totals(stats_on_shard(closed)); });
+    session_->close(linger_ns_, std::move(target_));
+  }
+
+ private:
+  Library& library_;
+  ControlTarget target_;
+  std::shared_ptr<Acceptor> acceptor_;
+  std::shared_ptr<Session> session_;
+  std::uint64_t linger_ns_ = 0;
+};
 
 ControlTarget place_on(const std::shared_ptr<EventQueue>& queue) {
   [[maybe_unused]] const bool reserved = queue->reserve();
@@ -102,21 +122,43 @@ Status shut_down(Library& library, int number, int how, const std::function<Resu
   return Status();
 }
 
-// False: there was no socket.
+// A socket that exs_fini closes.
+struct LastClose {
+  std::shared_ptr<Socket> socket;
+  std::unique_ptr<Closing> closing;
+  std::shared_ptr<EventQueue> queue;
+};
+
+// All that closing takes: from here on no memory is needed. Throws std::bad_alloc while nothing has changed.
+std::vector<LastClose> prepare_closes(Library& library) {
+  std::vector<LastClose> closes;
+  auto sockets = library.sockets.all();
+  closes.reserve(sockets.size());
+  std::shared_ptr<EventQueue> queue;
+  for (auto& socket : sockets) {
+    const auto shard = shard_of(*socket);
+    if (shard && !queue) queue = std::make_shared<EventQueue>(sockets.size(), shard);
+    auto closing = shard ? std::make_unique<Closing>(library, place_on(queue)) : nullptr;
+    closes.push_back({std::move(socket), std::move(closing), shard ? queue : nullptr});
+  }
+  return closes;
+}
+
+// False: there was nothing to wait for.
 bool close_those_there(Library& library) {
-  std::vector<std::shared_ptr<Socket>> sockets;
-  for (const auto& socket : library.sockets.all()) {
-    if (release_socket(library, socket) && shard_of(*socket)) sockets.push_back(socket);
-  }
-  if (sockets.empty()) return false;
-  const auto queue = std::make_shared<EventQueue>(sockets.size(), shard_of(*sockets.front()));
-  for (const auto& socket : sockets) {
-    const std::uint64_t linger_ns = std::min(linger_ns_of(*socket), kLingerAtExitMs * kNsPerMs);
-    start_close(library, *socket, linger_ns, place_on(queue));
-  }
+  auto closes = prepare_closes(library);
   const std::uint64_t deadline_ns = monotonic_ns() + kLingerAtExitMs * kNsPerMs + kPatienceNs;
-  for (std::size_t i = 0; i < sockets.size(); ++i) collect_close(*queue, deadline_ns);
-  return true;
+  std::size_t started = 0;
+  EventQueue* queue = nullptr;
+  for (LastClose& each : closes) {
+    if (!release_socket(library, each.socket) || !each.closing) continue;
+    const std::uint64_t linger_ns = std::min(linger_ns_of(*each.socket), kLingerAtExitMs * kNsPerMs);
+    Closing::start(std::move(each.closing), *each.socket, linger_ns);
+    queue = each.queue.get();
+    ++started;
+  }
+  for (std::size_t i = 0; i < started; ++i) collect_close(*queue, deadline_ns);
+  return started > 0;
 }
 
 }  // namespace
@@ -137,13 +179,17 @@ int exs_close(int number) {
     const auto its_shard = found ? shard_of(*found) : nullptr;
     // Made while a lack of memory changes nothing.
     auto queue = its_shard ? std::make_shared<EventQueue>(1, its_shard) : nullptr;
+    auto closing = queue ? std::make_unique<Closing>(library, place_on(queue)) : nullptr;
     const auto socket = remove_socket(library, number);
     if (!socket) return failure(no_such_socket(number));
     const auto shard = shard_of(*socket);
     if (!shard) return is_lost(*socket) ? failure(closed_by_others(number)) : Result<int>(0);
-    if (!queue || queue->home() != shard) queue = std::make_shared<EventQueue>(1, shard);
+    if (!queue || queue->home() != shard) {  // another thread has begun to connect or accept meanwhile
+      queue = std::make_shared<EventQueue>(1, shard);
+      closing = std::make_unique<Closing>(library, place_on(queue));
+    }
     const std::uint64_t linger_ns = linger_ns_of(*socket);
-    start_close(library, *socket, linger_ns, place_on(queue));
+    Closing::start(std::move(closing), *socket, linger_ns);
     const int error = collect_close(*queue, monotonic_ns() + linger_ns + kPatienceNs);
     if (error == ETIMEDOUT)
       return failure(refuse(ETIMEDOUT,
@@ -163,10 +209,11 @@ int exs_close_async(int number, int flags, exs_qhandle_t queue, exs_ahandle_t ha
     auto target = claim_target(library, queue, handle);
     if (!target) return failure(target.error());
     ClaimedSlot slot(*target);
+    auto closing = std::make_unique<Closing>(library, *target);
     const auto socket = remove_socket(library, number);
     if (!socket) return failure(no_such_socket(number));  // another thread has closed it
     slot.hand_over();
-    start_close(library, *socket, linger_ns_of(*socket), std::move(*target));
+    Closing::start(std::move(closing), *socket, linger_ns_of(*socket));
     return 0;
   });
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "exs/exs.h"
+#include "src/base/contain.h"
 #include "src/base/log.h"
 #include "src/base/refusal.h"
 
@@ -110,6 +111,8 @@ int exs_setlog(exs_logger_t logger, void* context, int level) {
                                      level, EXS_LOG_DEBUG));
     return -1;
   }
-  set_log(logger, context, static_cast<LogLevel>(level));
-  return 0;
+  bool is_set = true;
+  contain([&] { set_log(logger, context, static_cast<LogLevel>(level)); }, [&] { is_set = false; });
+  if (!is_set) call_failed("exs_setlog", Status(ENOMEM));
+  return is_set ? 0 : -1;
 }

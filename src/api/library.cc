@@ -3,12 +3,15 @@
 #include <pthread.h>
 
 #include <cstdlib>
+#include <ctime>
+#include <new>
 
 #include "src/api/close.h"
 #include "src/api/environment.h"
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
 #include "src/api/stats.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/read_section.h"
 #include "src/provider/own_sockets.h"
@@ -27,6 +30,21 @@ struct Process {
 };
 
 constinit Process the_process;
+
+// A step of exs_fini, which cannot fail: while there is no memory for it, it is tried again for a second.
+template <typename Step>
+void insist(Step&& step) {
+  constexpr int kTriesMax = 1000;
+  constexpr timespec kPause{0, 1'000'000};
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    try {
+      return step();
+    } catch (const std::bad_alloc&) {
+      kernel::nanosleep(&kPause, nullptr);
+    }
+  }
+  log(LogLevel::kError, "exs_fini: without memory some of what is open stays so until the process ends");
+}
 
 Process& process() {
   return the_process;
@@ -120,8 +138,7 @@ Result<std::shared_ptr<Shard>> Library::next_shard() {
   return shards_[index];
 }
 
-void Library::shut_down() {
-  close_all(*this);
+void Library::delete_queues_and_pools() {
   for (const int handle : queues.handles()) {
     if (const auto queue = queues.remove(handle)) {
       [[maybe_unused]] const Status forced = queue->close(true);
@@ -132,7 +149,12 @@ void Library::shut_down() {
       [[maybe_unused]] const bool retired = pool->retire();
     }
   }
-  free_all(*this);
+}
+
+void Library::shut_down() {
+  insist([this] { close_all(*this); });
+  insist([this] { delete_queues_and_pools(); });
+  insist([this] { free_all(*this); });
   std::vector<std::shared_ptr<Shard>> ended;
   std::vector<std::shared_ptr<Socket>> lost;
   {

@@ -50,6 +50,7 @@ class Library {
   // owns.
   explicit Library(const Library* inherited) : inherited_(inherited) {}
   Status prepare();
+  void delete_queues_and_pools();
   void shut_down();
 
   [[maybe_unused]] const Library* const inherited_;

@@ -11,6 +11,7 @@
 #include "src/api/api_call.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/undo.h"
 #include "src/provider/registry.h"
 
 namespace exs {
@@ -40,10 +41,13 @@ Result<int> add_region(Library& library, std::span<std::byte> range, Access acce
                        int shared_fd) {
   const auto key = providers().register_memory(range, access, shared_fd);
   if (!key) return failure(key.error());
+  Undo undo([&] { providers().deregister_memory(*key); });
   const int handle =
       library.regions.insert(std::make_shared<Region>(range, access, *key, shared_fd >= 0, writable));
-  if (handle != 0) return handle;
-  providers().deregister_memory(*key);
+  if (handle != 0) {
+    undo.cancel();
+    return handle;
+  }
   return failure(refuse(ENOMEM, "{} regions are the most: register larger ones, or deregister some",
                         HandleTable<Region>::kMost));
 }
@@ -169,12 +173,14 @@ void* exs_alloc(size_t length, exs_mhandle_t* region_handle) {
     const auto made = map_shared_memory(length);
     if (!made) return failure(made.error());
     const std::span<std::byte> range = made->range;
+    Undo unmap([&] { kernel::munmap(range.data(), range.size()); });
+    library.remember_allocation(range.data(), EXS_MHANDLE_INVALID);
+    Undo forget([&] { library.forget_allocation(range.data()); });
     const auto handle = add_region(library, range, Access::kRemoteReadWrite, true, made->descriptor.get());
-    if (!handle) {
-      kernel::munmap(range.data(), range.size());
-      return failure(handle.error());
-    }
-    library.remember_allocation(range.data(), *handle);
+    if (!handle) return failure(handle.error());
+    library.remember_allocation(range.data(), *handle);  // again, so without memory
+    forget.cancel();
+    unmap.cancel();
     *region_handle = *handle;
     return range.data();
   });

@@ -124,12 +124,12 @@ Status set_time_limit(Library& library, Socket& socket, proto::Direction directi
     if (!limit) return queue_is_full(*asked.queue);
   }
   const bool sends = direction == proto::Direction::kSend;
-  (sends ? socket.options().send_limit : socket.options().receive_limit) = asked;
   if (const auto session = socket.shared_session()) {
     session->shard()->carry_out([&] { session->set_time_limit(direction, std::move(limit)); });
   } else {
     (sends ? socket.limits().send : socket.limits().receive) = std::move(limit);
   }
+  (sends ? socket.options().send_limit : socket.options().receive_limit) = asked;
   return Status();
 }
 

@@ -8,6 +8,7 @@
 #include "src/api/refusals.h"
 #include "src/base/read_section.h"
 #include "src/base/refusal.h"
+#include "src/base/undo.h"
 
 namespace exs {
 namespace {
@@ -76,6 +77,16 @@ bool has_right(Access access, Access right) {
   return (static_cast<unsigned>(access) & static_cast<unsigned>(right)) != 0;
 }
 
+// False: there was no memory to leave it to the thread that drives, and nothing has changed.
+bool post(Session& session, Direction direction, const Operation& operation) {
+  try {
+    session.post(direction, operation);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 // Queue and region live until the event: neither can be deleted while its count includes the operation.
 Status submit(OperationReservation& reservation, const TransferRequest& request, const TransferTarget& target,
               Operation& operation, Region* region, Attachment::Owner attachment) {
@@ -90,13 +101,19 @@ Status submit(OperationReservation& reservation, const TransferRequest& request,
     });
   }
   if (region != nullptr && !region->use()) return refuse(EINVAL, "the region is being deregistered");
-  reservation.hand_over();
   operation.tag.region = region;
-  operation.tag.attachment = attachment.release();
+  operation.tag.attachment = attachment.get();
+  reservation.hand_over();
   if (!last) {
-    session.post(request.direction, operation);
+    if (!post(session, request.direction, operation)) {
+      if (region != nullptr) region->release();
+      reservation.take_back();
+      return Status(ENOMEM);
+    }
+    static_cast<void>(attachment.release());  // the operation's, which may have ended
     return Status();
   }
+  static_cast<void>(attachment.release());
   session.forbid_sending();
   *last = session.timed(request.direction, operation);
   session.shard()->execute(std::move(send_and_shut_down));
@@ -165,10 +182,13 @@ OperationReservation::OperationReservation(const TransferTarget& target, Directi
       persistent_(persistent),
       status_(told(target, direction, target.session->admit(direction, persistent))) {
   if (!status_.ok()) return;
+  Undo withdraw([&] { target.session->withdraw(direction, persistent); });
   held_ = target.queue->reserve();
-  if (held_) return;
-  status_ = queue_is_full(*target.queue);
-  target.session->withdraw(direction, persistent);
+  if (held_) {
+    withdraw.cancel();
+  } else {
+    status_ = queue_is_full(*target.queue);
+  }
 }
 
 OperationReservation::~OperationReservation() {

@@ -54,6 +54,7 @@ class OperationReservation {
   // EAGAIN, EBUSY, ENOTCONN, EPIPE: nothing is reserved.
   [[nodiscard]] Status status() const noexcept { return status_; }
   void hand_over() noexcept { held_ = false; }
+  void take_back() noexcept { held_ = true; }
 
  private:
   const TransferTarget& target_;

@@ -37,6 +37,11 @@ class Fifo {
     return slot;
   }
 
+  // So many entries at once will need no memory.
+  void reserve(std::size_t count) {
+    while (capacity_ < count) grow();
+  }
+
   // Returns the new last entry for the caller to fill in. It may still hold the value of an entry that was
   // dropped.
   T& append() {

@@ -37,12 +37,13 @@ class HandleTable {
       if (used_ > kIndexMask) return 0;
       if (free_.capacity() <= used_)
         free_.reserve(2 * std::size_t{used_} + 16);  // so that remove() needs none
-      index = used_++;
+      index = used_;
       auto& chunk = chunks_[index / kChunkSlots];
       if (chunk.load(std::memory_order_relaxed) == nullptr) {
         // Release: other threads read the slots of a chunk only after they have loaded this pointer.
         chunk.store(make_chunk(), std::memory_order_release);
       }
+      ++used_;
     }
     Slot& slot = *slot_at(index);
     LockGuard slot_guard(slot.mutex);

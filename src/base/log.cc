@@ -187,7 +187,7 @@ std::size_t text_of_fault(Status fault, std::span<char> room) noexcept {
   return log->faults.copy(fault.sentence(), room);
 }
 
-void set_log(LogCallback callback, void* context, LogLevel level) noexcept {
+void set_log(LogCallback callback, void* context, LogLevel level) {
   Log& log = g_log.get();
   const std::lock_guard guard(g_mutex);
   log.output->set(callback, context);

@@ -42,7 +42,7 @@ std::size_t text_of_fault(Status fault, std::span<char> room) noexcept;
 using LogCallback = void (*)(int level, const char* line, void* context);
 // Lines of this level and worse go to the callback from now on; null: to standard error. After the return the callback
 // that was set before does not run any more.
-void set_log(LogCallback callback, void* context, LogLevel level) noexcept;
+void set_log(LogCallback callback, void* context, LogLevel level);
 
 // Tells how many lines of each cause were left out until now; each cause begins anew.
 void tell_left_out() noexcept;

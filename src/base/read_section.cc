@@ -47,7 +47,11 @@ class ReaderList {
       current().remove(*ReadSection::mine_);
       delete std::exchange(ReadSection::mine_, nullptr);
     }
-    void begin() { current().add(*ReadSection::mine_); }
+    static void begin() {
+      auto made = std::make_unique<Reader>();
+      current().add(*made);
+      ReadSection::mine_ = made.release();
+    }
   };
 
   void add(Reader& reader) {
@@ -83,8 +87,7 @@ constinit Lazy<ReaderList> ReaderList::list_;
 // stays.
 ReadSection::Reader& ReadSection::enroll() {
   thread_local ReaderList::Membership membership;
-  mine_ = new Reader;
-  membership.begin();
+  ReaderList::Membership::begin();
   return *mine_;  // NOLINT(clang-analyzer-cplusplus.NewDelete): the membership ends with the thread
 }
 

@@ -20,7 +20,8 @@ namespace exs {
 class ReadSection {
  public:
   // A section inside another one of the same thread is part of the outer one.
-  ReadSection() noexcept : reader_(mine_ != nullptr ? *mine_ : enroll()) {
+  // The first of a thread throws std::bad_alloc where there is no memory for it.
+  ReadSection() : reader_(mine_ != nullptr ? *mine_ : enroll()) {
     const std::uint64_t before = reader_.turns.load(std::memory_order_relaxed);
     is_first_ = before % 2 == 0;
     if (!is_first_) return;

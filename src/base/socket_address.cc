@@ -2,6 +2,8 @@
 
 #include <netdb.h>
 
+#include <new>
+
 #include "src/base/kernel.h"
 #include "src/base/unique_fd.h"
 
@@ -41,7 +43,7 @@ bool is_own_address(const sockaddr& address) noexcept {
          is_same_host(*as_sockaddr(ours), *as_sockaddr(peer));
 }
 
-std::string text_of(const sockaddr_storage& address) {
+std::string text_of(const sockaddr_storage& address) noexcept try {
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
   const socklen_t length = address_bytes(*as_sockaddr(address));
@@ -50,14 +52,17 @@ std::string text_of(const sockaddr_storage& address) {
     return "";
   const bool is_v6 = address.ss_family == AF_INET6;
   return (is_v6 ? "[" : "") + std::string(host) + (is_v6 ? "]:" : ":") + port;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-std::string name_of_peer(int descriptor) {
+std::string name_of_peer(int descriptor) noexcept {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   const bool is_known = kernel::getpeername(descriptor, as_sockaddr(address), &length) == 0;
-  const std::string name = is_known ? text_of(address) : "";
-  return name.empty() ? "unknown peer" : name;
+  std::string name = is_known ? text_of(address) : std::string();
+  if (name.empty()) name = "unknown peer";  // short enough to need no memory
+  return name;
 }
 
 }  // namespace exs

@@ -91,9 +91,9 @@ inline bool is_loopback(const sockaddr& address) noexcept {
 // Whether it is one of this host's own. Asks the kernel's routes, a few system calls; sends nothing.
 [[nodiscard]] bool is_own_address(const sockaddr& address) noexcept;
 
-// "10.0.0.2:9000" or "[::1]:9000"; "" for other families.
-[[nodiscard]] std::string text_of(const sockaddr_storage& address);
+// "10.0.0.2:9000" or "[::1]:9000"; "" for other families, and without memory for it.
+[[nodiscard]] std::string text_of(const sockaddr_storage& address) noexcept;
 // The same of the peer of a connected descriptor; "unknown peer" when the kernel does not know either.
-[[nodiscard]] std::string name_of_peer(int descriptor);
+[[nodiscard]] std::string name_of_peer(int descriptor) noexcept;
 
 }  // namespace exs

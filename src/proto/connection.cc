@@ -1,5 +1,7 @@
 #include "src/proto/connection.h"
 
+#include <new>
+
 #include "src/base/log.h"
 #include "src/proto/message/message_receive.h"
 #include "src/proto/message/message_send.h"
@@ -71,16 +73,35 @@ Status Connection::start() {
   return {};
 }
 
-void Connection::post_send(const Operation& operation) {
-  sends_->post(operation);
-  if (!is_steady()) return settle({});
+bool Connection::post_send(const Operation& operation) {
+  try {
+    sends_->post(operation);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (is_steady()) {
+    send_steadily();
+  } else {
+    settle({});
+  }
+  return true;
+}
+
+void Connection::send_steadily() {
   if (const Status status = sends_->transmit(); !status.ok()) return settle(status);
   sends_->deliver(sink_);
   outbox_.end_step();
 }
 
-void Connection::post_receive(const Operation& operation) {
-  if (receives_->post(operation)) settle({});
+bool Connection::post_receive(const Operation& operation) {
+  bool something_follows = false;
+  try {
+    something_follows = receives_->post(operation);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (something_follows) settle({});
+  return true;
 }
 
 bool Connection::is_steady() const noexcept {

@@ -50,8 +50,10 @@ class Connection {
   // Posts the receive slots; the initiator also sends its first message.
   Status start();
 
-  void post_send(const Operation& operation);
-  void post_receive(const Operation& operation);
+  // False: there is no memory for the operation, and nothing has changed. Any other step that throws
+  // std::bad_alloc is to be followed by abort(), which needs no memory.
+  bool post_send(const Operation& operation);
+  bool post_receive(const Operation& operation);
   // Every completion of the link except kEstablished. After a batch of them the caller calls Port::flush().
   void handle(const Completion& completion);
 
@@ -109,6 +111,7 @@ class Connection {
 
   // Only plain messages are under way: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
+  void send_steadily();
   void on_send(const Completion& completion);
   void finish_direct_receive();
   Status dispatch(const Completion& completion);

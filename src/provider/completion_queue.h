@@ -1,7 +1,9 @@
-// Completions on their way to Port::poll. Those of a destroyed link or listener are not delivered.
+// Completions on their way to Port::poll. Those of a destroyed link or listener are not delivered. There is always room for
+// the last one of each source, so a source can end for want of memory.
 #pragma once
 
 #include <memory>
+#include <new>
 #include <span>
 
 #include "src/base/fifo.h"
@@ -14,12 +16,15 @@ namespace exs {
 class CompletionQueue {
  public:
   struct Source {
+    CompletionQueue& queue;
     bool alive = true;
+    bool has_ended = false;     // its last one has been pushed
     std::uint32_t waiting = 0;  // entries that name it
   };
   struct Remover {
     void operator()(Source* source) const noexcept {
       source->alive = false;
+      if (!source->has_ended) --source->queue.unended_;
       if (source->waiting == 0) delete source;
     }
   };
@@ -33,11 +38,31 @@ class CompletionQueue {
     while (!entries_.empty()) pop();
   }
 
-  static SourceHandle make_source() { return SourceHandle(new Source); }
+  SourceHandle make_source() {
+    make_room();
+    SourceHandle source(new Source{*this});
+    ++unended_;
+    return source;
+  }
 
+  // The next push() needs no memory.
+  void make_room() { entries_.reserve(entries_.count() + unended_ + 1); }
   void push(Source& source, const Completion& completion) {
-    ++source.waiting;
-    entries_.push_back({&source, completion});
+    make_room();
+    append(source, completion);
+  }
+  // For what is left when a source ends: without memory for it, the last completion says it for all.
+  void push_if_room(Source& source, const Completion& completion) noexcept {
+    try {
+      push(source, completion);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  void push_last(Source& source, const Completion& completion) noexcept {
+    if (source.has_ended) return push_if_room(source, completion);
+    source.has_ended = true;
+    --unended_;
+    append(source, completion);
   }
   // Fills `out` as far as there are completions; returns how many were written.
   std::size_t take(std::span<Completion> out) {
@@ -55,6 +80,10 @@ class CompletionQueue {
     Completion completion;
   };
 
+  void append(Source& source, const Completion& completion) {
+    ++source.waiting;
+    entries_.push_back({&source, completion});
+  }
   // Whether the entry's source is still there.
   bool pop() {
     Source* const source = entries_.pop_front().source;
@@ -64,6 +93,7 @@ class CompletionQueue {
   }
 
   Fifo<Entry> entries_;
+  std::size_t unended_ = 0;  // sources whose last one is still to come
 };
 
 }  // namespace exs

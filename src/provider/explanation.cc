@@ -1,12 +1,12 @@
 #include "src/provider/explanation.h"
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <string>
 
 #include "src/base/environment.h"
-#include "src/base/lazy.h"
 
 namespace exs {
 namespace {
@@ -46,9 +46,14 @@ std::string line_of(const Finding& finding) {
 }  // namespace
 
 bool is_explaining() noexcept {
-  static constinit Lazy<const bool> wanted;
-  return wanted.get(
-      [] { return std::make_unique<const bool>(switch_from_environment("EXS_EXPLAIN", false)); });
+  enum class Wish : std::uint8_t { kUnread, kNo, kYes };
+  static constinit std::atomic<Wish> wish{Wish::kUnread};
+  Wish found = wish.load(std::memory_order_relaxed);
+  if (found == Wish::kUnread) {
+    found = switch_from_environment("EXS_EXPLAIN", false) ? Wish::kYes : Wish::kNo;
+    wish.store(found, std::memory_order_relaxed);
+  }
+  return found == Wish::kYes;
 }
 
 const char* verdict_name(Verdict verdict) noexcept {

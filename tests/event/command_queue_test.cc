@@ -25,18 +25,19 @@ BOOST_AUTO_TEST_SUITE(command_queue_test)
 
 BOOST_AUTO_TEST_CASE(commands_are_taken_in_order_and_once) {
   CommandQueue queue;
-  std::vector<Command> taken;
+  CommandBatch batch;
+  auto& taken = batch.commands;
   BOOST_TEST(!queue.waiting());
   queue.push(numbered(1));
   queue.push(numbered(2));
   BOOST_TEST(queue.waiting());
-  queue.take(taken);
+  queue.take(batch);
   BOOST_TEST(!queue.waiting());
   BOOST_REQUIRE_EQUAL(taken.size(), 2U);
   BOOST_TEST(number_of(taken[0]) == 1U);
   BOOST_TEST(number_of(taken[1]) == 2U);
   taken.clear();
-  queue.take(taken);
+  queue.take(batch);
   BOOST_TEST(taken.empty());
 }
 
@@ -63,10 +64,11 @@ BOOST_AUTO_TEST_CASE(commands_of_many_threads_all_arrive_each_threads_in_order) 
   }
   std::uintptr_t next[kThreads] = {};
   std::uintptr_t count = 0;
-  std::vector<Command> taken;
+  CommandBatch batch;
+  auto& taken = batch.commands;
   bool in_order = true;
   while (count < kThreads * kEach) {
-    queue.take(taken);
+    queue.take(batch);
     for (const Command& command : taken) {
       const std::uintptr_t thread = number_of(command) / kEach;
       in_order = in_order && number_of(command) % kEach == next[thread]++;

@@ -19,10 +19,12 @@ struct Fixture : ShardFixture {
   std::shared_ptr<KernelDescriptor> number = std::make_shared<KernelDescriptor>(UniqueFd());
   std::shared_ptr<int> owner = std::make_shared<int>(0);
   std::vector<std::uint64_t> ended_until;
-  LateWatch watch{*shard, [this](std::uint64_t until_ns) {
+  LateWatch watch{*shard,
+                  [this](std::uint64_t until_ns) {
                     ended_until.push_back(until_ns);
                     return false;
-                  }};
+                  },
+                  [](const std::function<void()>& step) { step(); }};
 
   void limit(std::uint32_t flags = 0) {
     TimeLimitWish wish;

@@ -70,6 +70,7 @@ void Deliveries::fail_all(const Outcome& outcome) {
 
 void Deliveries::deliver(OutcomeSink& sink) {
   while (!deliveries_.empty() && deliveries_.front().finished) {
+    if (deliveries_.front().source == MessageSource::kAdvert) acks_.reserve(acks_.count() + 1);
     const Delivery ended = deliveries_.pop_front();
     ++first_id_;
     const std::uint64_t bytes = ended.outcome.length_bytes;

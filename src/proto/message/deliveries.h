@@ -36,6 +36,8 @@ class Deliveries {
   Deliveries(Counters& counters, RdmaReads& reads) : counters_(counters), reads_(reads) {}
 
   void add_finished(const Delivery& delivery) { deliveries_.push_back(delivery).finished = true; }
+  // So many more need no memory, but for their reads.
+  void make_room(std::size_t count) { deliveries_.reserve(deliveries_.count() + count); }
   // The operation ends in its turn, without a message.
   void add_end(const Operation& operation, const Outcome& outcome);
   // READs as many bytes as the outcome says, from `window` and then from those of `list`.

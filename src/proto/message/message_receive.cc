@@ -45,8 +45,8 @@ bool MessageReceives::post(const Operation& operation) {
     deliveries_.add_end(operation, state_ == State::kStopped ? stop_outcome_ : Outcome{error, 0, 0});
     return true;
   }
-  if (operation.persistent) ++open_persistent_;
   open_.append() = operation;
+  if (operation.persistent) ++open_persistent_;
   return state_ != State::kOpen || !arrived_.empty() || persistent_receive_.is_active() ||
          !is_plain(operation);
 }
@@ -141,6 +141,7 @@ Status MessageReceives::match() {
 
 // False: nothing more can be done now.
 Result<bool> MessageReceives::match_one() {
+  deliveries_.make_room(1);  // so that no receive is lost on its way there
   if (!arrived_.empty() && arrived_.front().busy) {
     const Status status = answer(arrived_.pop_front(), AckStatus::kBusy);
     if (!status.ok()) return failure(status);
@@ -254,6 +255,7 @@ Status MessageReceives::answer(const ArrivedMessage& advert, AckStatus status) {
 // ---------------------------------------------------------------- endings
 
 Cancelled MessageReceives::cancel(const Selection& selection, int error) {
+  cancelled_.reserve(cancelled_.count() + open_.count());
   const std::uint32_t begun = deliveries_.count_begun(selection);
   Cancelled cancelled = persistent_receive_.cancel(selection, error);
   cancelled.matched += begun;
@@ -274,6 +276,7 @@ Cancelled MessageReceives::cancel(const Selection& selection, int error) {
 // Before a shutdown or close: takes back what the peer writes.
 void MessageReceives::revoke_persistent() {
   persistent_receive_.revoke(ECANCELED);
+  deliveries_.make_room(open_.count());
   for (std::size_t left = open_.count(); left > 0; --left) {
     const Operation operation = open_.pop_front();
     if (operation.persistent) {
@@ -302,6 +305,7 @@ void MessageReceives::stop(const Outcome& outcome) {
 }
 
 void MessageReceives::end_open_receives(const Outcome& outcome) {
+  deliveries_.make_room(open_.count());
   while (!open_.empty()) deliveries_.add_end(open_.pop_front(), outcome);
   open_persistent_ = 0;
 }
@@ -327,11 +331,10 @@ void MessageReceives::fail_all(int error) {
   taken_directly_ = false;
   deliveries_.fail_all(outcome);
   arrived_.clear();
-  if (persistent_receive_.is_active()) persistent_receive_.end(outcome);
   peer_window_.forget();
   state_ = State::kStopped;
   stop_outcome_ = outcome;
-  end_open_receives(outcome);
+  has_failed_ = true;
 }
 
 // ---------------------------------------------------------------- outcomes and answers
@@ -344,6 +347,15 @@ void MessageReceives::deliver(OutcomeSink& sink) {
     sink.completed(Direction::kReceive, ended.operation, ended.outcome);
   }
   deliveries_.deliver(sink);
+  if (has_failed_) deliver_failed(sink);
+}
+
+// Straight to the sink: a failure may be for want of memory.
+void MessageReceives::deliver_failed(OutcomeSink& sink) {
+  if (persistent_receive_.is_active()) persistent_receive_.fail(sink, stop_outcome_);
+  for (; !open_.empty(); open_.drop_front())
+    sink.completed(Direction::kReceive, open_.front(), stop_outcome_);
+  open_persistent_ = 0;
 }
 
 void MessageReceives::deliver_direct(OutcomeSink& sink) {

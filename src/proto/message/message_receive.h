@@ -80,6 +80,7 @@ class MessageReceives final : public ReceiveSide {
   Status on_advert(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes);
   Status take_directly(std::uint64_t slot, std::uint32_t message_bytes);
   void deliver_direct(OutcomeSink& sink);
+  void deliver_failed(OutcomeSink& sink);
   Result<bool> match_one();
   Result<bool> match_message();
   bool match_revoked();
@@ -111,6 +112,7 @@ class MessageReceives final : public ReceiveSide {
   // An immediate that found a plain receive waiting and nothing before it: that one is open_.front() until
   // its outcome, in the same step, so that nothing is copied but the payload.
   bool taken_directly_ = false;
+  bool has_failed_ = false;
   Outcome direct_outcome_;
 };
 

@@ -29,11 +29,11 @@ void MessageSends::post(const Operation& operation) {
   int error = stop_error_;
   if (error == 0 && operation.persistent && !operation.vector.empty()) error = EINVAL;
   if (error == 0 && (is_busy() || (operation.persistent && offered_.is_active()))) error = EBUSY;
+  Entry& posted = operations_.append();
   if (error == 0 && operation.persistent) {
-    persistent_id_ = first_id_ + operations_.count();
+    persistent_id_ = first_id_ + operations_.count() - 1;
     any_persistent_ = true;
   }
-  Entry& posted = operations_.append();
   posted.operation = operation;
   posted.state = State::kWaiting;
   posted.outcome = {};

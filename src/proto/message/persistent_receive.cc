@@ -32,9 +32,16 @@ void PersistentReceive::revoke(int error) {
 }
 
 void PersistentReceive::end(Outcome outcome) {
+  deliveries_.make_room(1);
   window_.forget();
   outcome.length_bytes += bytes_;
   deliveries_.add_end(window_.operation(), outcome);
+}
+
+void PersistentReceive::fail(OutcomeSink& sink, Outcome outcome) {
+  window_.forget();
+  outcome.length_bytes += bytes_;
+  sink.completed(Direction::kReceive, window_.operation(), outcome);
 }
 
 Cancelled PersistentReceive::cancel(const Selection& selection, int error) {

@@ -33,6 +33,8 @@ class PersistentReceive {
   // Takes it back from the peer, or ends it at once if the peer does not know of it.
   void revoke(int error);
   void end(Outcome outcome);
+  // With the connection, which needs no memory.
+  void fail(OutcomeSink& sink, Outcome outcome);
   Cancelled cancel(const Selection& selection, int error);
   // NOTICE or RELEASE.
   Status on_control(const wire::Message& message);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/base/contain.h"
+
 namespace exs::iwarp {
 namespace {
 
@@ -32,8 +34,12 @@ void ChunkPool::give_back(Chunk* chunk) noexcept {
   Spare& spare = small ? spare_small_ : spare_;
   const std::size_t most = small ? kSpareSmallMax : kSpareMax;
   if (spare.size() >= most) return;
-  spare.reserve(most);
-  spare.push_back(std::move(owned));
+  contain(
+      [&] {
+        spare.reserve(most);
+        spare.push_back(std::move(owned));
+      },
+      [] {});
 }
 
 FrameArena::Piece FrameArena::allocate(std::size_t bytes) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <new>
 
 #include "src/base/kernel.h"
 #include "src/base/log.h"
@@ -32,10 +33,12 @@ IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& dep
       receiver_(*this, windows_, reads_),
       transmitter_(*this, context.chunks, reads_) {
   receiver_.expect_receives(depths.receives);
+  context_.make_room_for_link();
 }
 
 IwarpLink::~IwarpLink() {
   if (!is_over()) close();
+  context_.link_is_gone();
 }
 
 Status IwarpLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
@@ -127,8 +130,8 @@ void IwarpLink::message_left(MessageKind kind, std::uint64_t token) {
 }
 
 void IwarpLink::message_dropped(MessageKind kind, std::uint64_t token) {
-  if (kind == MessageKind::kSend) complete(CompletionKind::kSend, ending_, token);
-  if (kind == MessageKind::kWrite) complete(CompletionKind::kWrite, ending_, token);
+  if (kind == MessageKind::kSend) complete_cut(CompletionKind::kSend, token);
+  if (kind == MessageKind::kWrite) complete_cut(CompletionKind::kWrite, token);
 }
 
 Status IwarpLink::release() {
@@ -150,12 +153,12 @@ void IwarpLink::close() noexcept {
   state_ = State::kClosed;
 }
 
-void IwarpLink::end(Status status, std::span<const std::byte> terminate) {
+void IwarpLink::end(Status status, std::span<const std::byte> terminate) noexcept {
   if (is_over()) return;
   // A peer that ends its stream in order still leaves posts behind that cannot be carried out any more.
   shut(status.ok() ? Status(ECONNRESET) : status, terminate);
   state_ = State::kEnded;
-  complete(CompletionKind::kDisconnected, status, 0);
+  context_.completions.push_last(*completions_, {CompletionKind::kDisconnected, status, 0, token_, 0});
 }
 
 void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexcept {
@@ -166,10 +169,9 @@ void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexce
   transmitter_.abandon();
   if (!terminate.empty()) send_terminate(terminate);
   transmitter_.clear();
-  while (!receiver_.reads().empty())
-    complete(CompletionKind::kRead, status, receiver_.reads().pop_front().token);
+  while (!receiver_.reads().empty()) complete_cut(CompletionKind::kRead, receiver_.reads().pop_front().token);
   for (const PostedReceive& receive : receiver_.take_receives()) {
-    complete(CompletionKind::kReceive, status, receive.token);
+    complete_cut(CompletionKind::kReceive, receive.token);
   }
   receiver_.stop();
   windows_.clear();
@@ -177,7 +179,7 @@ void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexce
   shut_down(descriptor_, cookie_, SHUT_WR);
 }
 
-void IwarpLink::send_terminate(std::span<const std::byte> frame) noexcept {
+void IwarpLink::send_terminate(std::span<const std::byte> frame) noexcept try {
   transmitter_.queue_terminate(frame);
   iovec entries[Transmitter::kPiecesMax];
   IoJob job;
@@ -193,11 +195,17 @@ void IwarpLink::send_terminate(std::span<const std::byte> frame) noexcept {
   for (int i = 0; i < kDrainCalls; ++i) {
     if (kernel::recv(descriptor_, nullptr, kDrainBytes, MSG_DONTWAIT | MSG_TRUNC) <= 0) break;
   }
+} catch (const std::bad_alloc&) {
+  // The peer finds the end of the stream.
 }
 
 void IwarpLink::complete(CompletionKind kind, Status status, std::uint64_t token,
                          std::uint32_t length_bytes) {
   context_.completions.push(*completions_, {kind, status, length_bytes, token_, token});
+}
+
+void IwarpLink::complete_cut(CompletionKind kind, std::uint64_t token) noexcept {
+  context_.completions.push_if_room(*completions_, {kind, ending_, 0, token_, token});
 }
 
 void IwarpLink::mark_to_flush() {

@@ -1,10 +1,13 @@
 // One iWARP connection on one TCP socket.
 #pragma once
 
+#include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "src/base/contain.h"
 #include "src/base/socket_cookie.h"
 #include "src/provider/iwarp/backend.h"
 #include "src/provider/iwarp/incoming_request.h"
@@ -54,7 +57,7 @@ class IwarpLink final : public Link,
   void ready(std::uint32_t events) override;
 
   // The port's side. prepare_* is false when there is nothing to do; finish_* says whether more can be done
-  // at once.
+  // at once. Without memory for it the link ends, with ENOMEM.
   bool prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::byte> staging);
   bool finish_receive(const IoJob& job, const ReceiveSlot& slot);
   bool prepare_send(IoJob& job, std::span<iovec> entries);
@@ -89,6 +92,13 @@ class IwarpLink final : public Link,
   void message_dropped(MessageKind kind, std::uint64_t token) override;
 
   [[nodiscard]] bool is_over() const noexcept { return state_ == State::kEnded || state_ == State::kClosed; }
+  template <typename Step>
+  void contained(Step&& step) noexcept {
+    contain(std::forward<Step>(step), [this] { end(Status(ENOMEM)); });
+  }
+  void take_events(std::uint32_t events);
+  bool take_received(const IoJob& job, const ReceiveSlot& slot);
+  bool take_sent(const IoJob& job);
   void connected();
   void take_reply(std::size_t bytes);
   void reply_left();
@@ -100,16 +110,18 @@ class IwarpLink final : public Link,
   void stream_over();
   void socket_failed(int error, const char* call);
 
-  void end(Status status, std::span<const std::byte> terminate = {});
+  void end(Status status, std::span<const std::byte> terminate = {}) noexcept;
   void shut(Status status, std::span<const std::byte> terminate) noexcept;
   void send_terminate(std::span<const std::byte> frame) noexcept;
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
+  // Of a post that the link's end cuts off.
+  void complete_cut(CompletionKind kind, std::uint64_t token) noexcept;
   void mark_to_flush();
   void mark_to_send();
   [[nodiscard]] std::string peer_name() const;
 
   PortContext& context_;
-  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
+  const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const int descriptor_;
   const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
   const LinkDepths depths_;

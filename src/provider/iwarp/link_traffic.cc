@@ -22,6 +22,10 @@ constexpr std::size_t kStagingBeforeBulk = 4096;
 }  // namespace
 
 void IwarpLink::ready(std::uint32_t events) {
+  contained([&] { take_events(events); });
+}
+
+void IwarpLink::take_events(std::uint32_t events) {
   if (state_ == State::kConnecting) {
     connected();
     return;
@@ -74,6 +78,12 @@ bool IwarpLink::has_had_its_share() {
 }
 
 bool IwarpLink::finish_receive(const IoJob& job, const ReceiveSlot& slot) {
+  bool more = false;
+  contained([&] { more = take_received(job, slot); });
+  return more;
+}
+
+bool IwarpLink::take_received(const IoJob& job, const ReceiveSlot& slot) {
   if (job.result == -EAGAIN) {
     context_.hot.cool(this);
     if (send_error_ != 0) socket_failed(send_error_, "sendmsg");
@@ -160,7 +170,8 @@ void IwarpLink::socket_failed(int error, const char* call) {
 
 bool IwarpLink::prepare_send(IoJob& job, std::span<iovec> entries) {
   if (is_over() || state_ == State::kConnecting || held_up_ || send_error_ != 0) return false;
-  const std::size_t count = transmitter_.gather(entries);
+  std::size_t count = 0;
+  contained([&] { count = transmitter_.gather(entries); });
   if (count == 0) return false;
   job.descriptor = descriptor_;
   job.is_send = true;
@@ -171,6 +182,12 @@ bool IwarpLink::prepare_send(IoJob& job, std::span<iovec> entries) {
 }
 
 bool IwarpLink::finish_send(const IoJob& job) {
+  bool more = false;
+  contained([&] { more = take_sent(job); });
+  return more;
+}
+
+bool IwarpLink::take_sent(const IoJob& job) {
   if (job.result < 0 && job.result != -EAGAIN && job.result != -ENOBUFS && job.result != -ENOMEM) {
     if (state_ != State::kOpen) {
       socket_failed(static_cast<int>(-job.result), "sendmsg");
@@ -196,8 +213,12 @@ bool IwarpLink::finish_send(const IoJob& job) {
 void IwarpLink::nudge() {
   if (state_ != State::kOpen || !transmitter_.has_begun() || transmitter_.has_work()) return;
   log(LogLevel::kInfo, "iwarp: {} is silent since its MPA reply: nudged", peer_name());
-  transmitter_.queue_nudge();
-  mark_to_send();
+  contain(
+      [this] {
+        transmitter_.queue_nudge();
+        mark_to_send();
+      },
+      [] {});  // the next look nudges it
 }
 
 void IwarpLink::wait_until_writable() {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/accept_errors.h"
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
@@ -109,16 +110,26 @@ bool IwarpListener::accept_one() {
   }
   starved_ = false;
   const int descriptor = *accepted;
+  contain([&] { begin_handshake(descriptor); }, [&] { turn_away(descriptor); });
+  return true;
+}
+
+void IwarpListener::begin_handshake(int descriptor) {
   const std::uint64_t limit_ns =
       parameters_.handshake_limit_ns != 0 ? parameters_.handshake_limit_ns : kDefaultLimitNs;
   Handshake& handshake = handshakes_.emplace_back(*this, descriptor, context_.now_ns, limit_ns);
   handshake.self_ = std::prev(handshakes_.end());
   if (const Status status = context_.poller.add(descriptor, EPOLLIN, handshake); !status.ok()) {
     handshakes_.pop_back();
-    return true;
+  } else {
+    handshake.ready(EPOLLIN);  // most peers have sent their request by now
   }
-  handshake.ready(EPOLLIN);  // most peers have sent their request by now
-  return true;
+}
+
+void IwarpListener::turn_away(int descriptor) noexcept {
+  log(LogLevel::kWarn, "iwarp: incoming connection from {} dropped: no memory for it",
+      name_of_peer(descriptor));
+  kernel::close(descriptor);
 }
 
 IwarpListener::Handshake::~Handshake() {
@@ -128,6 +139,10 @@ IwarpListener::Handshake::~Handshake() {
 }
 
 void IwarpListener::Handshake::ready(std::uint32_t) {
+  contain([this] { take_bytes(); }, [this] { listener_.drop(*this, ENOMEM, "no memory for it"); });
+}
+
+void IwarpListener::Handshake::take_bytes() {
   const std::span<std::byte> room = collector_->room();
   const ssize_t bytes = kernel::recv(descriptor_, room.data(), room.size(), MSG_DONTWAIT);
   if (bytes < 0) {
@@ -146,10 +161,14 @@ void IwarpListener::Handshake::ready(std::uint32_t) {
   }
 }
 
+// Throws std::bad_alloc while nothing has changed.
 void IwarpListener::request_complete(Handshake& handshake) {
-  context_.poller.remove(handshake.descriptor_);
-  const int descriptor = std::exchange(handshake.descriptor_, -1);
+  const int descriptor = handshake.descriptor_;
+  requests_.reserve(requests_.count() + 1);
+  context_.completions.make_room();
   auto request = std::make_unique<IncomingRequest>(descriptor, std::move(handshake.collector_));
+  context_.poller.remove(descriptor);
+  handshake.descriptor_ = -1;
   handshakes_.erase(handshake.self_);
   if (request->frame().markers) {  // its end rejects it
     log(LogLevel::kInfo, "iwarp: {} asks for MPA markers, which are not supported: rejected",

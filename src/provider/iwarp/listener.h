@@ -40,6 +40,7 @@ class IwarpListener final : public PortListener, public Pollable {
     Handshake& operator=(const Handshake&) = delete;
 
     void ready(std::uint32_t events) override;
+    void take_bytes();
 
     IwarpListener& listener_;
     int descriptor_;
@@ -54,13 +55,16 @@ class IwarpListener final : public PortListener, public Pollable {
   // For one more handshake. False: not yet.
   bool make_room();
   bool accept_one();
+  // The descriptor is the handshake's, unless std::bad_alloc is thrown.
+  void begin_handshake(int descriptor);
+  static void turn_away(int descriptor) noexcept;
   void pause_or_resume();
   void request_complete(Handshake& handshake);
   void tell_waiting();
   void drop(Handshake& handshake, int error, const char* why);
 
   PortContext& context_;
-  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
+  const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const int descriptor_;
   const ListenParameters parameters_;
   const std::uint64_t token_;

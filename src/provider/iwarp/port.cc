@@ -81,10 +81,10 @@ Result<std::unique_ptr<Link>> IwarpPort::accept(std::unique_ptr<ConnectionReques
 
 void IwarpPort::flush() {
   if (context_.to_flush.empty()) return;
-  working_.clear();
-  working_.swap(context_.to_flush);
-  for (IwarpLink* link : working_) link->taken_to_flush();
-  send_for(working_);
+  context_.working.clear();
+  context_.working.swap(context_.to_flush);
+  for (IwarpLink* link : context_.working) link->taken_to_flush();
+  send_for(context_.working);
 }
 
 void IwarpPort::progress(std::uint64_t now_ns) {
@@ -92,16 +92,16 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   ++context_.look;
   const std::span<IwarpLink* const> hot = context_.hot.links();
   const bool look = hot.empty() || crowded_ || ++turns_ % kTurnsPerLook == 0;
-  working_.assign(hot.begin(), hot.end());
-  receive_from(working_);
+  context_.working.assign(hot.begin(), hot.end());
+  receive_from(context_.working);
   if ((look || context_.fpdus_unasked >= kFpdusPerLook) && !context_.poller.has_no_owners())
     poll_descriptors();
   context_.nudges.look(now_ns);
   if (!context_.to_send.empty()) {
-    working_.clear();
-    working_.swap(context_.to_send);
-    for (IwarpLink* link : working_) link->taken_to_send();
-    send_for(working_);
+    context_.working.clear();
+    context_.working.swap(context_.to_send);
+    for (IwarpLink* link : context_.working) link->taken_to_send();
+    send_for(context_.working);
   }
   for (std::size_t i = 0; i < context_.listeners.size(); ++i) context_.listeners[i]->check_deadlines();
 }
@@ -115,20 +115,21 @@ void IwarpPort::poll_descriptors() {
     static_cast<Pollable*>(event.data.ptr)->ready(event.events);
   }
   if (context_.to_receive.empty()) return;
-  working_.clear();
-  working_.swap(context_.to_receive);
+  context_.working.clear();
+  context_.working.swap(context_.to_receive);
   const std::size_t hot_before = context_.hot.links().size();
-  crowded_ = working_.size() + hot_before > HotLinks::kMax;
-  receive_from(working_);
+  crowded_ = context_.working.size() + hot_before > HotLinks::kMax;
+  receive_from(context_.working);
 }
 
 void IwarpPort::receive_from(std::vector<IwarpLink*>& links) {
   for (int pass = 0; pass < kPassesMax && !links.empty(); ++pass) {
-    again_.clear();
+    context_.again.clear();
     for (std::size_t start = 0; start < links.size(); start += batch_max_) {
-      receive_batch(std::span(links).subspan(start, std::min(batch_max_, links.size() - start)), again_);
+      receive_batch(std::span(links).subspan(start, std::min(batch_max_, links.size() - start)),
+                    context_.again);
     }
-    links.swap(again_);
+    links.swap(context_.again);
   }
 }
 
@@ -149,11 +150,11 @@ void IwarpPort::receive_batch(std::span<IwarpLink*> links, std::vector<IwarpLink
 
 void IwarpPort::send_for(std::vector<IwarpLink*>& links) {
   for (int pass = 0; pass < kPassesMax && !links.empty(); ++pass) {
-    again_.clear();
+    context_.again.clear();
     for (std::size_t start = 0; start < links.size(); start += batch_max_) {
-      send_batch(std::span(links).subspan(start, std::min(batch_max_, links.size() - start)), again_);
+      send_batch(std::span(links).subspan(start, std::min(batch_max_, links.size() - start)), context_.again);
     }
-    links.swap(again_);
+    links.swap(context_.again);
   }
   // One busy link must not keep the others waiting: the socket's readiness brings the rest back.
   for (IwarpLink* link : links) link->wait_until_writable();

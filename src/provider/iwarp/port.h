@@ -69,8 +69,6 @@ class IwarpPort final : public Port, private Connector {
   std::vector<SendSlot> send_slots_;
   std::uint64_t turns_ = 0;
   bool crowded_ = false;  // epoll last showed links that are not hot
-  std::vector<IwarpLink*> working_;
-  std::vector<IwarpLink*> again_;
 };
 
 }  // namespace exs::iwarp

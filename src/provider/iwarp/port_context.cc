@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/base/room.h"
+
 namespace exs::iwarp {
 namespace {
 
@@ -45,6 +47,12 @@ void HotLinks::cool(IwarpLink* link) noexcept {
       return;
     }
   }
+}
+
+void PortContext::make_room_for_link() {
+  for (std::vector<IwarpLink*>* list : {&to_flush, &to_send, &to_receive, &working, &again})
+    make_room(*list, std::max(links_ + 1, HotLinks::kMax));
+  ++links_;
 }
 
 void PortContext::forget(const IwarpLink* link) noexcept {

@@ -52,10 +52,18 @@ struct PortContext {
   std::vector<IwarpLink*> to_flush;  // something was posted since the last flush()
   std::vector<IwarpLink*> to_send;   // something the link owes by itself: answers, handshakes, held-up sends
   std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there
+  std::vector<IwarpLink*> working;     // what the port is at, and what of it needs another pass
+  std::vector<IwarpLink*> again;
 
   std::vector<IwarpListener*> listeners;
 
+  // In each of these lists for one more link, which need no memory to enter them then. They trade places.
+  void make_room_for_link();
+  void link_is_gone() noexcept { --links_; }
   void forget(const IwarpLink* link) noexcept;
+
+ private:
+  std::size_t links_ = 0;
 };
 
 }  // namespace exs::iwarp

@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::size_t kCopyMax = 512;               // payloads up to this are copied behind their header
 constexpr std::size_t kBatchBytes = 1024UL * 1024;  // what one gather() aims at
-constexpr std::size_t kPiecesPerFpdu = 5;
-constexpr std::uint32_t kNudgeStag = 1;  // 0 fails on some hardware, empty as the write is
+constexpr std::uint32_t kNudgeStag = 1;             // 0 fails on some hardware, empty as the write is
 
 }  // namespace
 
@@ -27,6 +26,7 @@ void Transmitter::configure(bool crc, std::uint32_t tagged_payload_max,
 
 void Transmitter::queue_handshake(std::span<const std::byte> frame) {
   Piece piece;
+  pieces_.reserve(pieces_.count() + 1);
   const FrameArena::Piece room = arena_.allocate(frame.size());
   std::memcpy(room.start, frame.data(), frame.size());
   piece.start = room.start;
@@ -42,6 +42,9 @@ void Transmitter::queue_payload(Message message, std::span<const std::byte> head
                                 std::span<const std::byte> payload) {
   const bool copy = payload.size() <= kCopyMax;
   const std::size_t copied = header.size() + (copy ? payload.size() : 0);
+  const bool posted = message.kind == MessageKind::kSend || message.kind == MessageKind::kWrite;
+  Fifo<Message>& queue = posted ? own_ : responses_;
+  queue.reserve(queue.count() + 1);
   if (header.size() + payload.size() <= kPayloadMax) {
     const std::size_t before = header_room(message.kind);
     message.frame = arena_.allocate(before + copied + trailer_bytes(before + header.size() + payload.size()));
@@ -55,8 +58,7 @@ void Transmitter::queue_payload(Message message, std::span<const std::byte> head
     message.payload = payload.data();
     message.payload_bytes = payload.size();
   }
-  const bool posted = message.kind == MessageKind::kSend || message.kind == MessageKind::kWrite;
-  (posted ? own_ : responses_).push_back(message);
+  queue.push_back(message);
 }
 
 void Transmitter::queue_send(std::span<const std::byte> header, std::span<const std::byte> payload,
@@ -100,6 +102,7 @@ void Transmitter::queue_read(const ReadRequest& request, std::uint64_t token) {
   message.kind = MessageKind::kReadRequest;
   message.token = token;
   message.number = next_read_number_++;
+  own_.reserve(own_.count() + 1);
   message.frame = arena_.allocate(kReadRequestBytes + kCrcBytes);
   message.copied_bytes = kReadRequestBytes - kUntaggedHeaderBytes;
   store_read_request(message.frame.start, message.number, request);
@@ -172,25 +175,21 @@ void Transmitter::abandon() {
     while (!pieces_[kept++].ends_fpdu) {
     }
   }
-  Fifo<Piece> rest;
   built_bytes_ = 0;
-  for (std::size_t i = 0; !pieces_.empty(); ++i) {
-    Piece piece = pieces_.pop_front();
+  for (std::size_t i = 0; i < pieces_.count(); ++i) {
+    Piece& piece = pieces_[i];
     if (piece.ends_message) client_.message_dropped(piece.kind, piece.token);
     piece.ends_message = false;
-    if (i < kept) {
-      built_bytes_ += piece.bytes;
-      rest.push_back(piece);
-    } else if (piece.release != nullptr) {
-      arena_.release(piece.release);
-    }
+    if (i < kept) built_bytes_ += piece.bytes;
+  }
+  for (; pieces_.count() > kept; pieces_.pop_back()) {
+    if (pieces_.back().release != nullptr) arena_.release(pieces_.back().release);
   }
   if (kept > 0) {
     built_bytes_ -= front_sent_;
   } else {
     front_sent_ = 0;
   }
-  pieces_ = std::move(rest);
 
   const auto drop = [this](const Message& message) {
     if (message.frame.chunk != nullptr) arena_.release(message.frame.chunk);

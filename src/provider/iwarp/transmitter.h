@@ -35,6 +35,7 @@ class TransmitterClient {
 class Transmitter {
  public:
   static constexpr std::size_t kPiecesMax = 256;
+  static constexpr std::size_t kPiecesPerFpdu = 5;
 
   Transmitter(TransmitterClient& client, ChunkPool& chunks, ReadBudget& reads) noexcept
       : client_(client), reads_(reads), arena_(chunks) {}

@@ -47,6 +47,7 @@ void Transmitter::build_whole(Message& message) {
   const std::size_t covered = leading + message.payload_bytes;
   store_trailer(frame + leading, covered, running_crc);
 
+  pieces_.reserve(pieces_.count() + (message.payload_bytes == 0 ? 1 : 3));
   Piece last;
   last.release = message.frame.chunk;
   message.frame = {};
@@ -68,6 +69,7 @@ void Transmitter::build_segment(Message& message, std::uint32_t payload_max) {
   const bool last = message.done + segment == total;
   const std::size_t before = header_room(message.kind);
   const std::size_t covered = before + segment;
+  pieces_.reserve(pieces_.count() + kPiecesPerFpdu);
   const FrameArena::Piece room = arena_.allocate(before + trailer_bytes(covered));
   store_header(room.start, message, segment, last);
   push_piece({.start = room.start, .bytes = before});

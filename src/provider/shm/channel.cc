@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 
@@ -96,14 +97,14 @@ Status Channel::announce(MemoryKey key, int shared_fd, std::size_t length_bytes)
   if (announced_.contains(key.value)) return {};
   if (!unsent_.empty()) return Status(EAGAIN);
   if (announced_.size() >= PeerRegions::kRegionsMax) return Status(ENOSPC);
+  announced_.insert(key.value);
   ControlPacket packet;
   packet.kind = PacketKind::kShareRegion;
   packet.key = key.value;
   packet.length_bytes = length_bytes;
-  if (const Status status = send_packet(parts_.socket.get(), packet, {&shared_fd, 1}); !status.ok())
-    return status;
-  announced_.insert(key.value);
-  return {};
+  const Status status = send_packet(parts_.socket.get(), packet, {&shared_fd, 1});
+  if (!status.ok()) announced_.erase(key.value);
+  return status;
 }
 
 void Channel::retract(MemoryKey key) {
@@ -128,11 +129,12 @@ void Channel::send(const ControlPacket& packet) {
         parts_.peer_pid);
     return end(Status(EPROTO));
   }
-  unsent_.push_back(packet);
+  contain([&] { unsent_.push_back(packet); }, [this] { end(Status(ENOMEM)); });
   send_unsent();
 }
 
 void Channel::send_unsent() {
+  if (is_over()) return;
   while (!unsent_.empty()) {
     const Status status = send_packet(parts_.socket.get(), unsent_.front());
     if (status.error() == EAGAIN) break;
@@ -169,7 +171,12 @@ void Channel::ready(std::uint32_t events) {
   read_socket();
 }
 
+// What was received and finds no room is not received again.
 void Channel::read_socket() {
+  contain([this] { take_packets(); }, [this] { end(Status(ENOMEM)); });
+}
+
+void Channel::take_packets() {
   for (int i = 0; i < kReadsAtOnce && !is_over() && received_.count() < kReceivedMax; ++i) {
     Result<ReceivedPacket> received = receive_packet(parts_.socket.get());
     if (!received) {

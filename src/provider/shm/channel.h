@@ -124,6 +124,7 @@ class Channel final : public Pollable {
   };
 
   void read_socket();
+  void take_packets();
   Status handle_packet(ReceivedPacket& received);
   void send_unsent();
   void watch_socket();

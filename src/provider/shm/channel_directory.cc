@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -18,6 +19,10 @@ constexpr std::uint64_t kConnectRetryNs = 1'000'000;
 Reason timed_out() {
   return Reason::make(ReasonCode::kTimedOut, "the peer's port did not answer within %u ms",
                       static_cast<unsigned>(ChannelDirectory::kSetupLimitNs / 1'000'000));
+}
+
+Reason no_memory() {
+  return Reason::make(ReasonCode::kFailed, "no memory");
 }
 
 Reason refusal_of(std::uint32_t code) {
@@ -47,7 +52,7 @@ ChannelDirectory::ChannelDirectory(const Settings& settings, Poller& poller, Com
     : settings_(settings),
       poller_(poller),
       completions_(completions),
-      listening_(poller, [this] { accept_peers(); }) {}
+      listening_(poller, [this] { contain([this] { accept_peers(); }, [] {}); }) {}  // epoll tells again
 
 ChannelDirectory::~ChannelDirectory() {
   EXS_CHECK(pending_invitations_.empty() && join_requests_.empty());
@@ -213,27 +218,28 @@ void ChannelDirectory::handle_join_answer(Channel& channel, const ControlPacket&
 
 // It came after the acceptor's greeting: the acceptor did not like ours.
 void ChannelDirectory::handle_refusal(Channel& channel, const ControlPacket& refusal) {
-  const std::vector<JoinRequest*> waiting = join_requests_;
-  for (JoinRequest* request : waiting) {
-    if (request->state_ == JoinRequest::State::kAwaitsAnswer && &request->slot_.channel() == &channel) {
-      request->fail(ECONNREFUSED, refusal_of(refusal.code));
+  for (std::size_t i = 0; i < join_requests_.size();) {
+    JoinRequest& request = *join_requests_[i];
+    if (request.state_ == JoinRequest::State::kAwaitsAnswer && &request.slot_.channel() == &channel) {
+      request.fail(ECONNREFUSED, refusal_of(refusal.code));  // it leaves the list
+    } else {
+      ++i;
     }
   }
   channel.end(Status(ECONNREFUSED));
 }
 
-std::vector<JoinRequest*> ChannelDirectory::requests_awaiting(const RandomId& peer_socket) const {
-  std::vector<JoinRequest*> waiting;
-  std::copy_if(join_requests_.begin(), join_requests_.end(), std::back_inserter(waiting),
-               [&](const JoinRequest* request) {
-                 return request->state_ == JoinRequest::State::kAwaitsChannel &&
-                        request->invitation_.socket_id == peer_socket;
-               });
-  return waiting;
+JoinRequest* ChannelDirectory::request_awaiting(const RandomId& peer_socket) const {
+  const auto found =
+      std::find_if(join_requests_.begin(), join_requests_.end(), [&](const JoinRequest* request) {
+        return request->state_ == JoinRequest::State::kAwaitsChannel &&
+               request->invitation_.socket_id == peer_socket;
+      });
+  return found == join_requests_.end() ? nullptr : *found;
 }
 
 void ChannelDirectory::fail_join_requests(const RandomId& peer_socket, const Reason& why) {
-  for (JoinRequest* request : requests_awaiting(peer_socket)) request->fail(error_of(why), why);
+  while (JoinRequest* const request = request_awaiting(peer_socket)) request->fail(error_of(why), why);
 }
 
 void ChannelDirectory::advance_join_requests(std::uint64_t now_ns) {
@@ -244,7 +250,7 @@ void ChannelDirectory::advance_join_requests(std::uint64_t now_ns) {
       const bool again = std::exchange(request->may_retry_, false);
       request->slot_ = ChannelSlot();
       if (again) {
-        start(*request);
+        contain([&] { start(*request); }, [request] { request->fail(ECONNREFUSED, no_memory()); });
       } else {
         request->fail(ECONNREFUSED, Reason::make(ReasonCode::kFailed, "the peer has left the set-up"));
       }
@@ -257,23 +263,27 @@ void ChannelDirectory::advance_join_requests(std::uint64_t now_ns) {
 // ---------------------------------------------------------------- both sides
 
 void ChannelDirectory::progress(std::uint64_t now_ns) {
-  advance_setups(now_ns);
-  for (OpenChannel& open : channels_) handle_packets(open);  // adds no channel
-  advance_join_requests(now_ns);
+  contain([&] { advance_setups(now_ns); }, [] {});  // the next progress() goes on
+  for (OpenChannel& open : channels_) {             // adds no channel
+    contain([&] { handle_packets(open); }, [&] { open.channel->end(Status(ENOMEM)); });
+  }
+  contain([&] { advance_join_requests(now_ns); }, [] {});
   drop_idle(now_ns);
   if (listening_.is_paused()) listening_.resume(now_ns, has_room());
 }
 
 void ChannelDirectory::advance_setups(std::uint64_t now_ns) {
+  if (setups_.empty()) return;
   next_connect_ns_ = kNoDeadline;
   // Without those that a failed join request adds.
   std::vector<std::unique_ptr<ChannelSetup>> at_work;
+  at_work.reserve(setups_.size());  // so that those which go on have room in what becomes of setups_
   at_work.swap(setups_);
   for (auto& setup : at_work) {
     const bool is_late = setup->limit.is_due(now_ns);
     if (setup->state() == ChannelSetup::State::kConnecting) setup->try_connect();
     if (setup->state() == ChannelSetup::State::kReady) {
-      open_channel(*setup);
+      contain([&] { open_channel(*setup); }, [&] { fail_join_requests(setup->peer_socket(), no_memory()); });
       continue;
     }
     const bool failed = setup->state() == ChannelSetup::State::kFailed;
@@ -298,7 +308,8 @@ void ChannelDirectory::open_channel(ChannelSetup& setup) {
   }
   channels_.push_back({channel, !channel->accepted(), channel->accepted() ? setup.limit : Countdown()});
   if (channel->accepted()) return;
-  for (JoinRequest* request : requests_awaiting(peer_socket)) send_join(*request, channel);
+  while (JoinRequest* const request = request_awaiting(peer_socket))
+    contain([&] { send_join(*request, channel); }, [request] { request->fail(ECONNREFUSED, no_memory()); });
 }
 
 void ChannelDirectory::handle_packets(OpenChannel& open) {

@@ -74,7 +74,8 @@ class ChannelDirectory {
   void send_join(JoinRequest& request, const std::shared_ptr<Channel>& channel);
   void handle_join_answer(Channel& channel, const ControlPacket& answer);
   void handle_refusal(Channel& channel, const ControlPacket& refusal);
-  [[nodiscard]] std::vector<JoinRequest*> requests_awaiting(const RandomId& peer_socket) const;
+  // Null: none does.
+  [[nodiscard]] JoinRequest* request_awaiting(const RandomId& peer_socket) const;
   void fail_join_requests(const RandomId& peer_socket, const Reason& why);
   void advance_join_requests(std::uint64_t now_ns);
   [[nodiscard]] std::shared_ptr<Channel> channel_to(const RandomId& peer_socket) const;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/shm/listening_socket.h"
@@ -229,6 +230,10 @@ void ChannelSetup::handle_refusal(const ControlPacket& refusal) {
 }
 
 void ChannelSetup::ready(std::uint32_t) {
+  contain([this] { take_packet(); }, [this] { fail(Reason::make(ReasonCode::kFailed, "no memory")); });
+}
+
+void ChannelSetup::take_packet() {
   if (state_ != State::kAwaitsAcceptorGreeting && state_ != State::kAwaitsConnectorGreeting) return;
   Result<ReceivedPacket> received = receive_packet(parts_.socket.get());
   if (!received) {

@@ -59,6 +59,7 @@ class ChannelSetup final : public Pollable {
   void ready(std::uint32_t events) override;
 
  private:
+  void take_packet();
   void fail(const Reason& why);
   // The acceptor tells its peer, too.
   void refuse(const Reason& why);

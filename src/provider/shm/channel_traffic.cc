@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/provider/shm/link.h"
 #include "src/provider/shm/region_address.h"
 
@@ -62,6 +64,13 @@ void ChannelTraffic::process_records() {
 
 void ChannelTraffic::handle_record(const RecordHeader& header) {
   ShmLink* const link = channel_->links().find(header.link);
+  contain([&] { handle_record_of(link, header); },
+          [link] {
+            if (link != nullptr) link->out_of_memory();
+          });
+}
+
+void ChannelTraffic::handle_record_of(ShmLink* link, const RecordHeader& header) {
   switch (static_cast<RecordKind>(header.kind)) {
     case RecordKind::kMessage:
       if (link != nullptr) link->on_message(header.length_bytes, channel_->in());
@@ -82,24 +91,24 @@ void ChannelTraffic::handle_record(const RecordHeader& header) {
       return;
     }
     case RecordKind::kReadPiece:
-    case RecordKind::kWritePiece: return process_piece(header);
+    case RecordKind::kWritePiece: return process_piece(link, header);
   }
   protocol_error(header);
 }
 
-// The piece is freed even where its link is gone.
-void ChannelTraffic::process_piece(const RecordHeader& header) {
-  ShmLink* const link = channel_->links().find(header.link);
-  if (static_cast<RecordKind>(header.kind) == RecordKind::kReadPiece) {
-    ReadPiece piece;
-    if (!copy_body(header, channel_->in(), piece) || piece.length_bytes > kPieceBytes)
-      return protocol_error(header);
-    if (link != nullptr) link->on_read_piece(piece, staging_in_.piece().first(piece.length_bytes));
-  } else {
-    WritePiece piece;
-    if (!copy_body(header, channel_->in(), piece) || piece.length_bytes > kPieceBytes)
-      return protocol_error(header);
-    if (link != nullptr) link->on_write_piece(piece, staging_in_.piece().first(piece.length_bytes));
+// The piece is freed even where its link is gone, or goes for want of memory.
+void ChannelTraffic::process_piece(ShmLink* link, const RecordHeader& header) {
+  const bool is_answer = static_cast<RecordKind>(header.kind) == RecordKind::kReadPiece;
+  ReadPiece answer;
+  WritePiece written;
+  const bool is_whole =
+      is_answer ? copy_body(header, channel_->in(), answer) : copy_body(header, channel_->in(), written);
+  const std::uint32_t length_bytes = is_answer ? answer.length_bytes : written.length_bytes;
+  if (!is_whole || length_bytes > kPieceBytes) return protocol_error(header);
+  const auto bytes = staging_in_.piece().first(length_bytes);
+  if (link != nullptr) {
+    contain([&] { is_answer ? link->on_read_piece(answer, bytes) : link->on_write_piece(written, bytes); },
+            [link] { link->out_of_memory(); });
   }
   if (staging_in_.taken()) channel_->wake_peer_if_asleep();
 }
@@ -130,6 +139,13 @@ void ChannelTraffic::mark_written() {
   context_.unflushed.push_back(this);
 }
 
+void ChannelTraffic::make_room_for_link() {
+  const std::size_t links = channel_->links().count() + 1;
+  make_room(busy_, links);
+  make_room(working_, links);
+  pending_ends_.reserve(pending_ends_.count() + links);
+}
+
 void ChannelTraffic::add_busy(ShmLink& link) {
   if (!link.mark_busy()) return;
   busy_.push_back(&link);
@@ -154,7 +170,8 @@ void ChannelTraffic::continue_busy() {
     ShmLink* const link = working_[asked++];
     if (link == nullptr) continue;
     link->unmark_busy();
-    const Progress progress = link->continue_work();
+    Progress progress = Progress::kIdle;
+    contain([&] { progress = link->continue_work(); }, [link] { link->out_of_memory(); });
     if (progress == Progress::kMore) has_work_ = true;
     if (progress != Progress::kIdle && link->mark_busy()) busy_.push_back(link);
   }
@@ -166,7 +183,7 @@ void ChannelTraffic::continue_busy() {
   working_.clear();
 }
 
-void ChannelTraffic::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) {
+void ChannelTraffic::link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) noexcept {
   const Status status = memory.close(our_link);
   if (status.error() == ETIMEDOUT) {
     log(LogLevel::kError,
@@ -175,8 +192,8 @@ void ChannelTraffic::link_closed(std::uint32_t our_link, std::uint32_t peer_link
   }
   if (!status.ok()) channel_->end(status);
   if (channel_->is_over()) return;
-  pending_ends_.push_back({peer_link, ending});
-  send_pending_ends();
+  contain([&] { pending_ends_.push_back({peer_link, ending}); }, [this] { channel_->end(Status(ENOMEM)); });
+  if (!channel_->is_over()) send_pending_ends();
   if (pending_ends_.count() > kPendingEndsMax) channel_->end(Status(EPROTO));
 }
 
@@ -189,6 +206,12 @@ void ChannelTraffic::send_pending_ends() {
 }
 
 std::uint64_t ChannelTraffic::announced_address(const LocalSlice& slice) {
+  std::uint64_t address = 0;
+  contain([&] { address = announce(slice); }, [] {});  // there are other ways
+  return address;
+}
+
+std::uint64_t ChannelTraffic::announce(const LocalSlice& slice) {
   const SharedRegion* const region = context_.region(slice.key);
   if (region == nullptr) return 0;
   const std::span<std::byte> whole = region->memory;

@@ -69,8 +69,10 @@ class ChannelTraffic {
   // The link has more to do than it could at once: each process() lets it continue.
   void add_busy(ShmLink& link);
   void remove_busy(ShmLink& link) noexcept;
+  // So that a link which is on the channel needs no memory to be busy, and none to end.
+  void make_room_for_link();
   // A link of ours is gone: its memory is ours again on return, and the peer is told.
-  void link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending);
+  void link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) noexcept;
 
  private:
   struct PendingEnd {
@@ -80,7 +82,9 @@ class ChannelTraffic {
 
   void process_records();
   void handle_record(const RecordHeader& header);
-  void process_piece(const RecordHeader& header);
+  void handle_record_of(ShmLink* link, const RecordHeader& header);
+  void process_piece(ShmLink* link, const RecordHeader& header);
+  [[nodiscard]] std::uint64_t announce(const LocalSlice& slice);
   void protocol_error(const RecordHeader& header);
   void send_pending_ends();
   void continue_busy();

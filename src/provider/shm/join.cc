@@ -20,7 +20,7 @@ Result<ChannelSlot> PendingInvitation::take_slot() {
 }
 
 JoinRequest::JoinRequest(ChannelDirectory& directory, CompletionQueue& completions,
-                         std::uint64_t upgrade_token) noexcept
+                         std::uint64_t upgrade_token)
     : directory_(directory), completions_(completions), upgrade_token_(upgrade_token) {}
 
 JoinRequest::~JoinRequest() {
@@ -38,7 +38,7 @@ void JoinRequest::succeed(std::uint32_t peer_number) {
   why_not_ = slot_.channel().why_not();
   state_ = State::kJoined;
   directory_.remove(*this);
-  completions_.push(*source_, {CompletionKind::kUpgradeReady, {}, 0, upgrade_token_, 0});
+  completions_.push_last(*source_, {CompletionKind::kUpgradeReady, {}, 0, upgrade_token_, 0});
 }
 
 void JoinRequest::fail(int error_number, const Reason& why) {
@@ -46,7 +46,8 @@ void JoinRequest::fail(int error_number, const Reason& why) {
   why_not_ = why;
   state_ = State::kFailed;
   directory_.remove(*this);
-  completions_.push(*source_, {CompletionKind::kUpgradeReady, Status(error_number), 0, upgrade_token_, 0});
+  completions_.push_last(*source_,
+                         {CompletionKind::kUpgradeReady, Status(error_number), 0, upgrade_token_, 0});
 }
 
 }  // namespace exs::shm

@@ -49,8 +49,7 @@ class PendingInvitation final : public ShmUpgrade {
 // The responder's side: joins a channel to the initiator's port with the initiator's token.
 class JoinRequest final : public ShmUpgrade {
  public:
-  JoinRequest(ChannelDirectory& directory, CompletionQueue& completions,
-              std::uint64_t upgrade_token) noexcept;
+  JoinRequest(ChannelDirectory& directory, CompletionQueue& completions, std::uint64_t upgrade_token);
   ~JoinRequest() override;
   Result<ChannelSlot> take_slot() override;
   [[nodiscard]] std::span<const std::byte> invitation() const noexcept override { return {}; }
@@ -66,7 +65,7 @@ class JoinRequest final : public ShmUpgrade {
 
   ChannelDirectory& directory_;
   CompletionQueue& completions_;
-  const CompletionQueue::SourceHandle source_ = CompletionQueue::make_source();
+  const CompletionQueue::SourceHandle source_ = completions_.make_source();
   const std::uint64_t upgrade_token_;
   Invitation invitation_;
   State state_ = State::kAwaitsChannel;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/contain.h"
 #include "src/base/log.h"
 
 namespace exs::shm {
@@ -36,6 +37,7 @@ ShmLink::~ShmLink() {
 
 Status ShmLink::start() {
   receives_.reserve(depths_.receives);
+  traffic_.make_room_for_link();
   if (const Status status = context_.poller.add(descriptor_, EPOLLIN | EPOLLRDHUP, *this); !status.ok()) {
     return status;
   }
@@ -133,6 +135,10 @@ Status ShmLink::withdraw(std::uint32_t key) {
 // ---------------------------------------------------------------- the end
 
 void ShmLink::ready(std::uint32_t events) {
+  contain([&] { take_events(events); }, [this] { out_of_memory(); });
+}
+
+void ShmLink::take_events(std::uint32_t events) {
   if (is_over()) return;
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
     end_due_.start(0);
@@ -189,11 +195,11 @@ void ShmLink::close() noexcept {
   state_ = State::kClosed;
 }
 
-void ShmLink::end(Status status, Ending ending) {
+void ShmLink::end(Status status, Ending ending) noexcept {
   if (is_over()) return;
   // A peer that ends in order still leaves posts behind that cannot be carried out any more.
   shut(status.ok() ? Status(ECONNRESET) : status, ending);
-  complete(CompletionKind::kDisconnected, status, 0);
+  context_.completions.push_last(*completions_, {CompletionKind::kDisconnected, status, 0, token_, 0});
 }
 
 void ShmLink::shut(Status status, Ending ending) noexcept {
@@ -204,17 +210,17 @@ void ShmLink::shut(Status status, Ending ending) noexcept {
   traffic_.remove_busy(*this);
   for (; !send_queue_.empty(); send_queue_.pop_front()) {
     const QueuedPost& left = send_queue_.front();
-    if (left.kind == QueuedKind::kSend) complete(CompletionKind::kSend, status, left.token);
-    if (left.kind == QueuedKind::kWrite) complete(CompletionKind::kWrite, status, left.token);
+    if (left.kind == QueuedKind::kSend) complete_cut(CompletionKind::kSend, status, left.token);
+    if (left.kind == QueuedKind::kWrite) complete_cut(CompletionKind::kWrite, status, left.token);
   }
   for (; !reads_.empty(); reads_.pop_front()) {
     const PendingRead& read = reads_.front();
     if (read.state == ReadState::kAsked || read.state == ReadState::kServed)
       traffic_.claims.close(read.ticket);
-    complete(CompletionKind::kRead, status, read.token);
+    complete_cut(CompletionKind::kRead, status, read.token);
   }
   for (const PostedReceive& receive : receives_) {
-    complete(CompletionKind::kReceive, status, receive.token);
+    complete_cut(CompletionKind::kReceive, status, receive.token);
   }
   receives_.clear();
   served_reads_.clear();

@@ -1,6 +1,7 @@
 // One connection between two processes of this host.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -64,6 +65,7 @@ class ShmLink final : public Link, public Pollable {
   void on_peer_ready();
   void on_peer_end(Ending ending);
   void on_channel_end(Status status) { end(status, Ending::kLost); }
+  void out_of_memory() noexcept { end(Status(ENOMEM), Ending::kLost); }
   // Does what it can of what was left, one step of each kind of work.
   Progress continue_work();
   // Whether the mark changed.
@@ -137,17 +139,23 @@ class ShmLink final : public Link, public Pollable {
   void memory_gone();
   // After an access to the peer's memory that did not go well.
   void access_failed(Status status, const char* what);
-  void end(Status status, Ending ending);
+  void end(Status status, Ending ending) noexcept;
   void shut(Status status, Ending ending) noexcept;
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0) {
     context_.completions.push(*completions_, {kind, status, length_bytes, token_, token});
   }
 
+  // Of a post that the link's end cuts off.
+  void complete_cut(CompletionKind kind, Status status, std::uint64_t token) noexcept {
+    context_.completions.push_if_room(*completions_, {kind, status, 0, token_, token});
+  }
+  void take_events(std::uint32_t events);
+
   PortContext& context_;
   ChannelTraffic& traffic_;
   ChannelSlot slot_;
   const std::uint32_t peer_number_;
-  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
+  const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const int descriptor_;
   const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
   const LinkDepths depths_;

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "src/base/log.h"
+#include "src/base/room.h"
 
 namespace exs::shm {
 namespace {
@@ -20,6 +21,7 @@ Result<std::uint32_t> LinkTable::reserve() {
   } else {
     if (entries_.size() > kIndexMask) return failure(ENOSPC);
     index = static_cast<std::uint32_t>(entries_.size());
+    make_room(free_, entries_.size());  // for remove()
     entries_.emplace_back();
   }
   Entry& entry = entries_[index];

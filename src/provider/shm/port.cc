@@ -8,8 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 
 namespace exs::shm {
 namespace {
@@ -82,6 +84,8 @@ ChannelTraffic& ShmPort::traffic_of(const std::shared_ptr<Channel>& channel) {
   for (const auto& traffic : channel_traffic_) {
     if (traffic->shared_channel() == channel) return *traffic;
   }
+  make_room(context_.unflushed, channel_traffic_.size() + 1);
+  make_room(flushing_, channel_traffic_.size() + 1);
   return *channel_traffic_.emplace_back(std::make_unique<ChannelTraffic>(context_, channel));
 }
 
@@ -127,9 +131,10 @@ void ShmPort::poll_descriptors() {
 
 // Their rings have been processed since the event of the TCP connection's end.
 void ShmPort::end_links_without_tcp(std::uint64_t now_ns) {
-  const auto ending = context_.ending;  // who has ended leaves it
-  for (ShmLink* link : ending) {
-    if (link->traffic().drained()) link->on_tcp_end(now_ns);
+  for (std::size_t i = 0; i < context_.ending.size();) {
+    ShmLink& link = *context_.ending[i];
+    const bool leaves = link.traffic().drained() && link.on_tcp_end(now_ns);
+    if (!leaves) ++i;
   }
 }
 
@@ -165,7 +170,12 @@ void ShmPort::disarm() {
 
 // ---------------------------------------------------------------- regions
 
-void ShmPort::region_gone(MemoryKey key) {
+void ShmPort::expect_regions(std::size_t most) {
+  LockGuard guard(gone_mutex_);
+  make_room(gone_, most);
+}
+
+void ShmPort::region_gone(MemoryKey key) noexcept {
   {
     LockGuard guard(gone_mutex_);
     gone_.push_back(key);
@@ -176,16 +186,13 @@ void ShmPort::region_gone(MemoryKey key) {
 }
 
 void ShmPort::retract_gone_regions() {
-  std::vector<MemoryKey> gone;
   any_gone_.store(false, std::memory_order_relaxed);
-  {
-    LockGuard guard(gone_mutex_);
-    gone.swap(gone_);
-  }
-  for (const MemoryKey key : gone) {
+  LockGuard guard(gone_mutex_);
+  for (const MemoryKey key : gone_) {
     context_.announced.erase(key.value);
     for (const auto& traffic : channel_traffic_) traffic->channel().retract(key);
   }
+  gone_.clear();
 }
 
 }  // namespace exs::shm

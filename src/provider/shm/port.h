@@ -50,7 +50,8 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
   Result<std::unique_ptr<Link>> adopt(std::unique_ptr<PendingUpgrade> upgrade, int descriptor,
                                       const ConnectParameters& parameters, std::uint64_t link_token) override;
 
-  void region_gone(MemoryKey key) override;
+  void region_gone(MemoryKey key) noexcept override;
+  void expect_regions(std::size_t most) override;
   ChannelTraffic& traffic_of(const std::shared_ptr<Channel>& channel);
   void poll_descriptors();
   void end_links_without_tcp(std::uint64_t now_ns);

@@ -26,8 +26,12 @@ struct PortContext {
   const SharedRegion* region(MemoryKey key) {
     if (key.value == 0) return nullptr;
     if (const auto found = announced.find(key.value); found != announced.end()) return found->second.get();
-    auto region = regions.find(key, region_observer);
-    return region == nullptr ? nullptr : announced.emplace(key.value, std::move(region)).first->second.get();
+    region_observer.expect_regions(announced.size() + 1);
+    auto& place = announced[key.value];
+    place = regions.find(key, region_observer);
+    if (place != nullptr) return place.get();
+    announced.erase(key.value);
+    return nullptr;
   }
 
   const Settings settings;

@@ -19,7 +19,9 @@ namespace exs::shm {
 class RegionObserver {
  public:
   virtual ~RegionObserver() = default;
-  virtual void region_gone(MemoryKey key) = 0;
+  virtual void region_gone(MemoryKey key) noexcept = 0;
+  // So many may go before it looks, which must need no memory.
+  virtual void expect_regions(std::size_t most) = 0;
 };
 
 // Memory that a memfd backs. The descriptor is a copy of our own, so the region may go at any time.

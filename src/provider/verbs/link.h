@@ -107,7 +107,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
 
   PortContext& context_;
   const QueuesOf queues_of_;
-  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
+  const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const LinkDepths depths_;
   const std::uint64_t token_;
   State state_ = State::kResolvingAddress;

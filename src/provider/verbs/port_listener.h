@@ -30,7 +30,7 @@ class VerbsPortListener final : public PortListener, private Pollable {
   PortContext& context_;
   VerbsProcessListener& listening_;
   const std::uint64_t token_;
-  const CompletionQueue::SourceHandle completions_ = CompletionQueue::make_source();
+  const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
 };
 
 }  // namespace exs::verbs
