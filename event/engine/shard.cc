@@ -149,10 +149,11 @@ bool Shard::poll_memory(bool keeps_engine_off, const ReadyPorts& ready) {
 
 void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
   polled_ns_ = now_ns;
+  const bool is_turn_of_all = memory_polls_ >= kMemoryPollsPerDrive;
   memory_polls_ = 0;
   run_commands();
   end_burst();
-  ports_.poll_all(now_ns, ready);
+  ports_.poll_all(now_ns, is_turn_of_all ? all_ports() : ready);
   settle();
   if (!timers_.is_quiet(now_ns)) {
     timers_.fire(now_ns);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "event/queue/wait.h"
 #include "tests/event/fake_port.h"
 #include "tests/support/exs_fixture.h"
 
@@ -324,6 +325,24 @@ BOOST_AUTO_TEST_CASE(a_sleeping_leader_hears_of_the_first_plain_socket) {
   BOOST_TEST(led);
   BOOST_TEST(slept_well);
   BOOST_TEST(client->tokens.size() == 1U);
+}
+
+// While its calls find events the thread never sleeps, and the engine stands by: nobody else would look.
+BOOST_AUTO_TEST_CASE(a_thread_that_always_finds_an_event_looks_at_the_network) {
+  constexpr int kEvents = 1000;
+  for (const int mode : {EXS_WAIT_ADAPTIVE, EXS_WAIT_NOTIFY, EXS_WAIT_BUSY_POLL}) {
+    const auto queue = std::make_shared<EventQueue>(1, shard);
+    queue->set_wait_mode(mode);
+    const int looks = port.looks;
+    for (int i = 0; i < kEvents; ++i) {
+      exs_event_t event{};
+      BOOST_REQUIRE(queue->reserve());
+      queue->push({}, nullptr);
+      const auto taken = wait_for_events(*queue, &event, 1, 1, WaitLimit::until(kNoDeadline));
+      BOOST_REQUIRE(taken && *taken == 1);
+    }
+    BOOST_TEST(port.looks - looks >= 10, "in mode " << mode << ": " << port.looks - looks);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
