@@ -11,8 +11,8 @@ Status Buffers::grow() {
   Result<MemoryRegion> region = device_.expose({pages->start(), length_bytes}, IBV_ACCESS_LOCAL_WRITE);
   if (!region) return region.error();
   const BufferNumber first = count();
-  pieces_.push_back({std::move(*pages), std::move(*region)});
   free_.reserve(first + buffers_a_piece_);
+  pieces_.push_back({std::move(*pages), std::move(*region)});
   for (std::uint32_t i = buffers_a_piece_; i > 0; --i) free_.push_back(first + i - 1);
   return Status();
 }

@@ -12,14 +12,13 @@ constexpr std::size_t kRejectDataMax = 148;  // of an InfiniBand reject
 
 }  // namespace
 
-IncomingRequest::IncomingRequest(std::shared_ptr<CmChannel> channel, const rdma_cm_event& event,
+IncomingRequest::IncomingRequest(std::shared_ptr<CmChannel> channel, CmId id, const rdma_conn_param& said,
                                  UniqueFd descriptor)
     : channel_(std::move(channel)),
-      id_(event.id),
+      id_(std::move(id)),
       descriptor_(std::move(descriptor)),
       number_(descriptor_.get()) {
   id_->context = static_cast<CmClient*>(this);
-  const rdma_conn_param& said = event.param.conn;
   const auto* const bytes = static_cast<const std::byte*>(said.private_data);
   if (bytes != nullptr) {
     const auto data = without_software_iwarp_mark({bytes, said.private_data_len});

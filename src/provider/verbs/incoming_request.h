@@ -15,7 +15,9 @@ namespace exs::verbs {
 class IncomingRequest final : public ConnectionRequest, public CmClient {
  public:
   // `descriptor` stands for the connection in the application.
-  IncomingRequest(std::shared_ptr<CmChannel> channel, const rdma_cm_event& event, UniqueFd descriptor);
+  // `id` is that of the connect request with the parameters `said`.
+  IncomingRequest(std::shared_ptr<CmChannel> channel, CmId id, const rdma_conn_param& said,
+                  UniqueFd descriptor);
   ~IncomingRequest() override;
 
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return data_; }

@@ -34,6 +34,7 @@ IgnoreEvents ignore_events;
 VerbsLink::VerbsLink(PortContext& context, QueuesOf queues_of, const LinkDepths& depths, std::uint64_t token)
     : context_(context), queues_of_(queues_of), depths_(depths), token_(token) {
   receives_.reserve(depths.receives);
+  context_.make_room_for_link();
   context_.links.push_back(this);
 }
 
@@ -98,12 +99,14 @@ void VerbsLink::message_arrived(std::span<const std::byte> message) {
   const PostedReceive receive = receives_.back();
   receives_.pop_back();
   std::memcpy(receive.into.data(), message.data(), message.size());
-  complete(CompletionKind::kReceive, Status(), receive.token, static_cast<std::uint32_t>(message.size()));
+  contained([&] {
+    complete(CompletionKind::kReceive, Status(), receive.token, static_cast<std::uint32_t>(message.size()));
+  });
 }
 
 // Also while the link closes: what has completed by then is taken in as the queue pair goes.
 void VerbsLink::transfer_done(CompletionKind kind, std::uint64_t token) {
-  complete(kind, Status(), token);
+  contained([&] { complete(kind, Status(), token); });
 }
 
 // A flush says that the connection has ended; the connection manager will say how.
@@ -155,7 +158,7 @@ void VerbsLink::end_now() {
   if (queue_pair_) queue_pair_->destroy();
   shut(end_status_.ok() ? Status(ECONNRESET) : end_status_, false);
   state_ = State::kEnded;
-  complete(CompletionKind::kDisconnected, end_status_, 0);
+  context_.completions.push_last(*completions_, {CompletionKind::kDisconnected, end_status_, 0, token_, 0});
 }
 
 void VerbsLink::close() noexcept {
@@ -172,20 +175,25 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
                               queue_pair_->has_messages_only() && !queue_pair_->is_idle() &&
                               !queue_pair_->has_failed();
   if (queue_pair_ && (unanswered || messages_leave)) {
-    context_.closing.push_back(std::make_unique<ClosingConnection>(
-        channel_, std::move(id_), std::move(queue_pair_), unanswered, kClosingNs));
+    const auto close_later = [&] {
+      context_.closing.reserve(context_.closing.size() + 1);
+      context_.closing.push_back(std::make_unique<ClosingConnection>(
+          channel_, std::move(id_), std::move(queue_pair_), unanswered, kClosingNs));
+    };
+    contain(close_later, [] {});  // else at once, whatever that holds up
   }
   if (queue_pair_) {
     if (connected) ::rdma_disconnect(id_.get());
     queue_pair_->destroy();
     QueuePair::Unfinished left;
-    while (queue_pair_->take_unfinished(left)) complete(left.kind, status, left.token);
+    while (queue_pair_->take_unfinished(left)) complete_cut(left.kind, status, left.token);
     queue_pair_.reset();
   }
   windows_.clear();  // last: a peer that is being served is told of the end, not of a wrong key
   if (id_) id_->context = &ignore_events;
   id_.reset();
-  for (const PostedReceive& receive : receives_) complete(CompletionKind::kReceive, status, receive.token);
+  for (const PostedReceive& receive : receives_)
+    complete_cut(CompletionKind::kReceive, status, receive.token);
   receives_.clear();
 }
 
@@ -209,6 +217,10 @@ void VerbsLink::stop_countdown() {
 }
 
 void VerbsLink::look_at_countdown(std::uint64_t now_ns) {
+  contained([&] { nudge_or_end(now_ns); });
+}
+
+void VerbsLink::nudge_or_end(std::uint64_t now_ns) {
   if (!countdown_.is_due(now_ns)) return;
   if (queue_pair_ && queue_pair_->has_failed()) return end_soon(Status(ECONNRESET));
   if (heard_ || nudge_after_ns_ > kLastNudgeNs || !queue_pair_) return stop_countdown();

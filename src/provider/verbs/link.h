@@ -1,12 +1,15 @@
 // One connection over an RDMA device.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "src/base/contain.h"
 #include "src/provider/countdown.h"
 #include "src/provider/provider.h"
 #include "src/provider/verbs/port_context.h"
@@ -99,6 +102,18 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   void start_countdown(std::uint64_t after_ns);
   void stop_countdown();
   void leave_lists() noexcept;
+  // Without memory for the step the link ends, with ENOMEM.
+  template <typename Step>
+  void contained(Step&& step) noexcept {
+    contain(std::forward<Step>(step), [this] { end_soon(Status(ENOMEM)); });
+  }
+  void take_event(const rdma_cm_event& event);
+  void send_reply();
+  void nudge_or_end(std::uint64_t now_ns);
+  // Of a post that the link's end cuts off.
+  void complete_cut(CompletionKind kind, Status status, std::uint64_t token) noexcept {
+    context_.completions.push_if_room(*completions_, {kind, status, 0, token_, token});
+  }
   // Ends all posts with `status`.
   void shut(Status status, bool let_messages_leave) noexcept;
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0) {

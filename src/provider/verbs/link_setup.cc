@@ -63,6 +63,10 @@ Status VerbsLink::start_connect(std::shared_ptr<CmChannel> channel, const sockad
 }
 
 void VerbsLink::cm_event(const rdma_cm_event& event) {
+  contained([&] { take_event(event); });
+}
+
+void VerbsLink::take_event(const rdma_cm_event& event) {
   if (is_over()) return;
   ++context_.arrivals;
   switch (event.event) {
@@ -196,6 +200,10 @@ Status VerbsLink::start_accept(std::shared_ptr<CmChannel> channel, CmId id, std:
 }
 
 void VerbsLink::reply() {
+  contained([this] { send_reply(); });
+}
+
+void VerbsLink::send_reply() {
   rdma_conn_param parameters = connection_parameters();
   const HeldSignals signals;  // as in route_resolved()
   if (::rdma_accept(id_.get(), &parameters) != 0) {

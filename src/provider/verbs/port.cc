@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/destroy_elsewhere.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
@@ -131,8 +132,9 @@ Result<Queues*> VerbsPort::queues_of(PortContext& context, rdma_cm_id& id) {
 
 void VerbsPort::flush() {
   if (context_.replying.empty()) return;
-  const auto replying = std::exchange(context_.replying, {});
-  for (VerbsLink* link : replying) link->reply();
+  context_.working.clear();
+  context_.working.swap(context_.replying);
+  for (VerbsLink* link : context_.working) link->reply();
 }
 
 void VerbsPort::progress(std::uint64_t now_ns) {
@@ -163,25 +165,29 @@ void VerbsPort::poll_descriptors() {
   must_poll_descriptors_ = false;
   // Devices that have come into use since.
   for (std::size_t i = watched_.size(); i < context_.queues.size(); ++i)
-    watch_events_of(context_.queues[i]->device());
+    contain([&] { watch_events_of(context_.queues[i]->device()); }, [] {});  // the next look does it
   std::array<epoll_event, kEventsMax> room;
   for (const epoll_event& event : context_.poller.look(room)) {
-    static_cast<Pollable*>(event.data.ptr)->ready(event.events);
+    // Without memory for it, it is told again.
+    contain([&] { static_cast<Pollable*>(event.data.ptr)->ready(event.events); }, [] {});
   }
 }
 
 // If it cannot be, the device's failure shows in work requests that fail.
 void VerbsPort::watch_events_of(Device& device) {
-  watched_.push_back(std::make_unique<DeviceEvents>(device));
+  watched_.reserve(watched_.size() + 1);
+  auto watched = std::make_unique<DeviceEvents>(device);
   device.join(*this);
+  watched_.push_back(std::move(watched));
   [[maybe_unused]] const Status logged = context_.poller.add(device.event_fd(), EPOLLIN, *watched_.back());
 }
 
 void VerbsPort::end_marked_links() {
   ++context_.arrivals;
   // Those that end meanwhile have their turn next time.
-  const auto ending = std::exchange(context_.ending, {});
-  for (VerbsLink* link : ending) link->end_now();
+  context_.working.clear();
+  context_.working.swap(context_.ending);
+  for (VerbsLink* link : context_.working) link->end_now();
 }
 
 void VerbsPort::drop_closed() {
@@ -189,8 +195,8 @@ void VerbsPort::drop_closed() {
 }
 
 void VerbsPort::run_timers() {
-  const auto timed = context_.timed;
-  for (VerbsLink* link : timed) link->look_at_countdown(context_.now_ns);
+  context_.working = context_.timed;
+  for (VerbsLink* link : context_.working) link->look_at_countdown(context_.now_ns);
 }
 
 std::uint64_t VerbsPort::next_deadline_ns() const noexcept {
@@ -219,10 +225,12 @@ void VerbsPort::disarm() {
 // ---------------------------------------------------------------- failures
 
 void VerbsPort::device_failed(const ibv_context* device, DeviceFailure kind, std::uint32_t number) {
+  bool is_kept = true;
   {
     LockGuard guard(failures_mutex_);
-    failures_.push_back({device, kind, number});
+    contain([&] { failures_.push_back({device, kind, number}); }, [&] { is_kept = false; });
   }
+  if (!is_kept) return;  // work requests fail
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = kernel::write(wakeup_fd_.get(), &one, sizeof one);
 }

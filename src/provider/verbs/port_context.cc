@@ -2,7 +2,14 @@
 
 #include <utility>
 
+#include "src/base/room.h"
+
 namespace exs::verbs {
+
+void PortContext::make_room_for_link() {
+  for (std::vector<VerbsLink*>* list : {&links, &replying, &ending, &timed, &working})
+    make_room(*list, links.size() + 1);
+}
 
 ClosingConnection::ClosingConnection(std::shared_ptr<CmChannel> channel, CmId id,
                                      std::unique_ptr<QueuePair> queue_pair, bool unanswered,

@@ -58,6 +58,10 @@ struct PortContext {
   std::vector<VerbsLink*> replying;  // accepted, and the peer is to be told
   std::vector<VerbsLink*> ending;    // at the next progress()
   std::vector<VerbsLink*> timed;     // with something to do at a time
+  std::vector<VerbsLink*> working;   // of the lists above, what the port is at
+
+  // In each list for one more link, which needs no memory to enter them then. They trade places.
+  void make_room_for_link();
 };
 
 }  // namespace exs::verbs

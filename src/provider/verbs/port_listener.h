@@ -20,6 +20,7 @@ class VerbsPortListener final : public PortListener, private Pollable {
 
  private:
   void ready(std::uint32_t events) override {
+    context_.completions.make_room();
     const std::uint64_t before = listening_.requests_seen();
     listening_.channel().ready(events);
     ++context_.arrivals;

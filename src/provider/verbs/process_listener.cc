@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/contain.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
@@ -85,9 +86,17 @@ Status VerbsProcessListener::listen_on_all(const sockaddr_storage& address) {
 
 void VerbsProcessListener::cm_event(const rdma_cm_event& event) {
   if (event.event != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+  contain([&] { take_request(event); },
+          [] { log(LogLevel::kWarn, "verbs: a peer was refused: no memory for it"); });
+}
+
+void VerbsProcessListener::take_request(const rdma_cm_event& event) {
+  CmId id(event.id);
+  requests_.reserve(requests_.count() + 1);
   UniqueFd descriptor(kernel::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int error = descriptor.valid() ? 0 : errno;
-  auto request = std::make_unique<IncomingRequest>(channel_, event, std::move(descriptor));
+  auto request =
+      std::make_unique<IncomingRequest>(channel_, std::move(id), event.param.conn, std::move(descriptor));
   if (error != 0) {
     log(LogLevel::kError, "verbs: a peer was refused, there is no descriptor for it: {}; raise ulimit -n",
         std::strerror(error));

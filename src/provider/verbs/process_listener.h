@@ -37,6 +37,7 @@ class VerbsProcessListener final : public ProcessListener, private CmClient {
   VerbsProcessListener(std::shared_ptr<CmChannel> channel, int backlog)
       : channel_(std::move(channel)), backlog_(backlog) {}
   void cm_event(const rdma_cm_event& event) override;
+  void take_request(const rdma_cm_event& event);
   // ENODEV: no device carries the address.
   Status listen_on(const sockaddr_storage& address, bool only_address);
   Status listen_on_all(const sockaddr_storage& address);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/contain.h"
 #include "src/base/log.h"
 
 namespace exs::verbs {
@@ -81,8 +82,8 @@ Status QueuePair::create(const LinkDepths& depths) {
   depth_ = share_.posts;
   inline_max_ = std::min<std::size_t>(attributes.cap.max_inline_data, kInlineMax);
   number_ = id_.qp->qp_num;
-  queues_.add(number_, *this);
   if (shares_receives_) queues_.user_joins();
+  queues_.add(number_, *this);
   const Status status = shares_receives_ ? queues_.provide_receives() : post_own_receives();
   return status.ok() ? queues_.device().begin_use() : status;
 }
@@ -155,6 +156,7 @@ void QueuePair::message_arrived(const ibv_wc& completion) {
 // ---------------------------------------------------------------- posts
 
 Status QueuePair::send(std::span<const std::byte> header, std::span<const std::byte> payload) {
+  make_room();
   const std::size_t length_bytes = header.size() + payload.size();
   if (length_bytes <= inline_max_ && waiting_.empty() && posted_.count() < depth_)
     return send_inline(header, payload);
@@ -229,7 +231,16 @@ Status QueuePair::nudge() {
   return queue(std::move(work));
 }
 
+void QueuePair::make_room() {
+  if (waiting_.empty() && posted_.count() < depth_) {
+    posted_.reserve(posted_.count() + 1);
+  } else {
+    waiting_.reserve(waiting_.count() + 1);
+  }
+}
+
 Status QueuePair::queue(Work work) {
+  make_room();
   const Kind kind = work.post.kind;
   const bool transfer = kind == Kind::kRead || kind == Kind::kWrite;
   if (transfer) queues_.begin_waiting();  // before it can complete
@@ -303,11 +314,12 @@ void QueuePair::post_completed(const ibv_wc& completion) {
     if (client_ != nullptr)
       client_->transfer_done(kind == Kind::kRead ? CompletionKind::kRead : CompletionKind::kWrite, token);
   }
-  post_waiting();
+  contain([this] { post_waiting(); }, [this] { fail(IBV_WC_GENERAL_ERR); });
 }
 
 void QueuePair::post_waiting() {
   while (!failed_ && !waiting_.empty() && posted_.count() < depth_) {
+    posted_.reserve(posted_.count() + 1);
     queues_.end_waiting();
     Work work = waiting_.pop_front();
     const Post& post_of = work.post;

@@ -99,6 +99,8 @@ class QueuePair {
   Status queue(Work work);
   Status post(Work& work);
   Status post_on(ibv_send_wr& request, Post done);
+  // So that the next queue() needs no memory.
+  void make_room();
   void post_waiting();
   void give_back(Post& done) noexcept;
   Post pop_posted();

@@ -1,5 +1,6 @@
 #include "src/provider/verbs/survey.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "src/base/kernel.h"
@@ -27,11 +29,28 @@ namespace files = std::filesystem;
 
 // ---------------------------------------------------------------- what a folder and a file say
 
+struct FolderCloser {
+  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+};
+
+// Calls `see` with each name, until it returns false. An iterator of std::filesystem ends the program where it finds no
+// memory.
+template <typename See>
+void look_into(const files::path& folder, See see) {
+  const std::unique_ptr<DIR, FolderCloser> open(::opendir(folder.c_str()));
+  if (!open) return;
+  while (const dirent* const entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && !see(name)) return;
+  }
+}
+
 std::vector<std::string> names_in(const files::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (files::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    names.push_back(entry->path().filename().string());
+  look_into(folder, [&](std::string_view name) {
+    names.emplace_back(name);
+    return true;
+  });
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -173,9 +192,12 @@ bool SurveyedDevice::is_active() const {
 }
 
 bool any_device(const SurveyRoots& roots) {
-  std::error_code error;
-  const files::directory_iterator first(roots.devices, error);
-  return !error && first != files::directory_iterator();
+  bool any = false;
+  look_into(roots.devices, [&](std::string_view) {
+    any = true;
+    return false;
+  });
+  return any;
 }
 
 Survey::Survey(const SurveyRoots& roots) {
