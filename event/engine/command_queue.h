@@ -46,13 +46,13 @@ class TaskChain {
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   void push_back(std::unique_ptr<Task> task) noexcept {
-    Task* const added = task.get();
-    (last_ == nullptr ? first_ : last_->next_) = std::move(task);
-    last_ = added;
+    std::unique_ptr<Task>& end = last_ == nullptr ? first_ : last_->next_;
+    end = std::move(task);
+    last_ = end.get();
   }
   // Null: there is none.
   std::unique_ptr<Task> pop_front() noexcept {
-    auto task = std::move(first_);
+    auto task = std::exchange(first_, nullptr);
     if (task) first_ = std::move(task->next_);
     if (!first_) last_ = nullptr;
     return task;

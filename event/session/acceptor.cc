@@ -176,7 +176,10 @@ Status Acceptor::listen_on_network() {
   shard_->assert_held();
   listeners_.reserve(listeners_.size() + 1);
   token_ = shard_->attach(shared_from_this());
-  Undo detach([this] { shard_->detach(token_); });
+  Undo detach([this] {
+    shard_->assert_held();
+    shard_->detach(token_);
+  });
   auto listener = open_listener();
   if (!listener) return listener.error();
   detach.cancel();
@@ -191,7 +194,10 @@ Status Acceptor::listen_on(const ListeningPoints::OfProvider& point) {
   if (connector == nullptr) return Status(ENODEV);
   listeners_.reserve(listeners_.size() + 1);
   const std::uint64_t token = shard_->attach(shared_from_this());
-  Undo detach([&] { shard_->detach(token); });
+  Undo detach([&] {
+    shard_->assert_held();
+    shard_->detach(token);
+  });
   auto listener = connector->listen(descriptor_->number(), listen_parameters(point.listening.get()), token);
   if (!listener) return listener.error();
   detach.cancel();

@@ -150,6 +150,7 @@ void LinkSession::start(proto::Direction direction, const proto::Operation& oper
   const bool in_stream = direction == proto::Direction::kSend && is_stream();
   int error = ENOMEM;
   contained([&] {
+    shard()->assert_held();
     if (in_stream && connection_) extend_burst();
     error = connection_ ? 0 : why_no_connection();
     if (connection_ && !post(direction, operation)) error = ENOMEM;

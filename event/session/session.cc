@@ -45,7 +45,7 @@ void Session::carry_out_timed(proto::Direction direction, const proto::Operation
   start(direction, operation);
 }
 
-void Session::poll(ControlTarget target, std::uint32_t events) {
+void Session::poll(const ControlTarget& target, std::uint32_t events) {
   shard_->assert_held();
   polls_.add(target, events);
   contained([&] { after_step(); });

@@ -90,7 +90,7 @@ class Session : public TransferClient {
     contained([&] { after_step(); });
   }
   // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
-  void poll(ControlTarget target, std::uint32_t events);
+  void poll(const ControlTarget& target, std::uint32_t events);
   // Receives from now on into buffers of a pool. An operation that owns the direction has been admitted.
   void receive_pooled(std::shared_ptr<PooledReceive> receive);
   // The pooled receive, if there is one, goes on with what has arrived.

@@ -13,8 +13,7 @@ template <typename Polled>
 Status post(const std::shared_ptr<Polled>& polled, Result<ControlTarget> target, std::uint32_t events) {
   if (!target) return target.error();
   ClaimedSlot slot(*target);
-  auto task =
-      make_task([polled, target = *target, events]() mutable { polled->poll(std::move(target), events); });
+  auto task = make_task([polled, target = *target, events] { polled->poll(target, events); });
   slot.hand_over();
   polled->shard()->execute(std::move(task));
   return Status();

@@ -84,9 +84,9 @@ Status accept_on(Library& library, Socket& socket, exs_acceptaddr_t* address, in
   if (!target) return target.error();
   ClaimedSlot slot(*target);
   const auto acceptor = acceptor_of(library, socket, target->queue->home());
-  auto task = make_task([acceptor, target = *target, address, flags]() mutable {
-    if (flags == EXS_MULTISHOT) return acceptor->post_multishot(std::move(target));
-    acceptor->post({.target = std::move(target), .address = address});
+  auto task = make_task([acceptor, target = *target, address, flags] {
+    if (flags == EXS_MULTISHOT) return acceptor->post_multishot(target);
+    acceptor->post({.target = target, .address = address});
   });
   slot.hand_over();
   acceptor->shard()->execute(std::move(task));

@@ -218,13 +218,13 @@ void ChannelDirectory::handle_join_answer(Channel& channel, const ControlPacket&
 
 // It came after the acceptor's greeting: the acceptor did not like ours.
 void ChannelDirectory::handle_refusal(Channel& channel, const ControlPacket& refusal) {
-  for (std::size_t i = 0; i < join_requests_.size();) {
-    JoinRequest& request = *join_requests_[i];
-    if (request.state_ == JoinRequest::State::kAwaitsAnswer && &request.slot_.channel() == &channel) {
-      request.fail(ECONNREFUSED, refusal_of(refusal.code));  // it leaves the list
-    } else {
-      ++i;
-    }
+  const auto awaits_its_answer = [&](const JoinRequest* request) {
+    return request->state_ == JoinRequest::State::kAwaitsAnswer && &request->slot_.channel() == &channel;
+  };
+  while (true) {
+    const auto found = std::find_if(join_requests_.begin(), join_requests_.end(), awaits_its_answer);
+    if (found == join_requests_.end()) break;
+    (*found)->fail(ECONNREFUSED, refusal_of(refusal.code));  // it leaves the list
   }
   channel.end(Status(ECONNREFUSED));
 }

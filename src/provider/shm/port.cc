@@ -131,10 +131,11 @@ void ShmPort::poll_descriptors() {
 
 // Their rings have been processed since the event of the TCP connection's end.
 void ShmPort::end_links_without_tcp(std::uint64_t now_ns) {
-  for (std::size_t i = 0; i < context_.ending.size();) {
-    ShmLink& link = *context_.ending[i];
+  std::size_t stays = 0;
+  while (stays < context_.ending.size()) {
+    ShmLink& link = *context_.ending[stays];
     const bool leaves = link.traffic().drained() && link.on_tcp_end(now_ns);
-    if (!leaves) ++i;
+    stays += leaves ? 0 : 1;
   }
 }
 

@@ -225,12 +225,13 @@ void VerbsPort::disarm() {
 // ---------------------------------------------------------------- failures
 
 void VerbsPort::device_failed(const ibv_context* device, DeviceFailure kind, std::uint32_t number) {
-  bool is_kept = true;
-  {
-    LockGuard guard(failures_mutex_);
-    contain([&] { failures_.push_back({device, kind, number}); }, [&] { is_kept = false; });
-  }
-  if (!is_kept) return;  // work requests fail
+  // Without memory for it, the device's failure shows in work requests that fail.
+  contain(
+      [&] {
+        LockGuard guard(failures_mutex_);
+        failures_.push_back({device, kind, number});
+      },
+      [] {});
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = kernel::write(wakeup_fd_.get(), &one, sizeof one);
 }
