@@ -3,8 +3,10 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "src/base/kernel.h"
+#include "src/base/undo.h"
 
 namespace exs::verbs {
 namespace {
@@ -19,7 +21,10 @@ Result<std::shared_ptr<CmChannel>> CmChannel::open() {
   if (channel == nullptr) return failure(errno);
   kernel::fcntl(channel->fd, F_SETFL, kernel::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
   kernel::fcntl(channel->fd, F_SETFD, FD_CLOEXEC);
-  return std::shared_ptr<CmChannel>(new CmChannel(channel));
+  Undo destroy([&] { ::rdma_destroy_event_channel(channel); });
+  std::unique_ptr<CmChannel> made(new CmChannel(channel));
+  destroy.cancel();
+  return std::shared_ptr<CmChannel>(std::move(made));
 }
 
 CmChannel::~CmChannel() {
