@@ -31,7 +31,7 @@ class ClientTable {
     slots_[slot] = {token, std::move(client)};
     return token;
   }
-  // The client lives until destroy_removed(), because it may be what removes itself.
+  // The client lives until destroy_removed(), because it may be what removes itself. 0: there is nothing to remove.
   void remove(std::uint64_t token) {
     Slot* const found = slot_of(token);
     if (found == nullptr) return;
@@ -68,7 +68,8 @@ class ClientTable {
 
   Slot* slot_of(std::uint64_t token) {
     const std::uint64_t slot = token & ((std::uint64_t{1} << kSlotBits) - 1);
-    return slot < slots_.size() && slots_[slot].token == token ? &slots_[slot] : nullptr;
+    const bool is_there = token != 0 && slot < slots_.size() && slots_[slot].token == token;
+    return is_there ? &slots_[slot] : nullptr;
   }
 
   std::vector<Slot> slots_;

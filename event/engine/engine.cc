@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <new>
 #include <system_error>
 
 #include "event/engine/wait_limit.h"
@@ -30,6 +31,8 @@ Status Engine::start() {
   } catch (const std::system_error& error) {
     log(LogLevel::kError, "engine thread: {}; raise the limit of processes (ulimit -u)", error.what());
     status = Status(EAGAIN);
+  } catch (const std::bad_alloc&) {
+    status = Status(ENOMEM);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return status;

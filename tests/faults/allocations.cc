@@ -1,5 +1,7 @@
-// The n-th allocation of the library fails, for every n: a call is refused with ENOMEM, or its operation ends in
-// one event; closing returns; nothing stays in use; and the next connection works. Each round is a process.
+// Allocations of the library fail: the n-th, for every n, and some by chance. A call is refused with ENOMEM, or its
+// operation ends in one event; closing returns; nothing stays in use; and the next connection works. Each round is a
+// process. Of shortages by chance there are more with
+//   test-allocations --run_test=any_may_fail -- --seconds 600 --seed 1
 #define BOOST_TEST_MODULE allocations
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -15,9 +17,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <new>
 #include <string>
 
+#include "src/base/clock.h"
 #include "tests/faults/scarce_scenarios.h"
 
 namespace exs::test {
@@ -25,13 +29,14 @@ namespace {
 
 constexpr int kRoundLimitMs = 10'000;  // only a hang takes this long
 constexpr std::uint32_t kAllocationsMax = 3000;
+constexpr std::uint32_t kRoundsByChance = 40;  // of each scenario
 
-void run_round(const Scenario& scenario, std::uint32_t fails_at, std::uint32_t how_many) {
+void run_round(const Scenario& scenario, const Shortage& shortage) {
   World world;
   if (scenario.connects_first) world.connect(scenario.type);
   if (scenario.connects_first && (world.left < 0 || world.right < 0))
     return violation("no connection before");
-  count_allocations(fails_at, how_many);
+  count_allocations(shortage);
   scenario.run(world);
   if (!world.library_has_ended) {
     world.close_all();
@@ -78,14 +83,14 @@ bool ends_in_time(pid_t pid) {
   return ended;
 }
 
-pid_t begin_round(const Scenario& scenario, std::uint32_t fails_at, std::uint32_t how_many, Report& told) {
+pid_t begin_round(const Scenario& scenario, const Shortage& shortage, Report& told) {
   told = {};
   std::cout.flush();
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
   ::signal(SIGABRT, SIG_DFL);
   report = &told;
-  run_round(scenario, fails_at, how_many);
+  run_round(scenario, shortage);
   check_that_all_works();
   std::exit(0);
 }
@@ -102,22 +107,52 @@ std::string end_round(pid_t pid, const Report& told) {
   return WEXITSTATUS(status) == 0 ? "" : "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
+// Runs some rounds at the same moment. Returns whether an allocation failed in one of them.
+template <typename ShortageOf>
+bool run_rounds(const Scenario& scenario, std::uint32_t first, ShortageOf shortage_of) {
+  pid_t rounds[kRoundsAtOnce];
+  for (std::uint32_t i = 0; i < kRoundsAtOnce; ++i)
+    rounds[i] = begin_round(scenario, shortage_of(first + i), reports[i]);
+  bool some_failed = false;
+  for (std::uint32_t i = 0; i < kRoundsAtOnce; ++i) {
+    const std::string wrong = end_round(rounds[i], reports[i]);
+    if (!wrong.empty()) BOOST_ERROR(scenario.name << ", round " << first + i << ": " << wrong);
+    some_failed = some_failed || reports[i].failed || !wrong.empty();
+  }
+  return some_failed;
+}
+
 void fail_each(const Scenario& scenario, std::uint32_t how_many) {
   std::uint32_t first = 0;
-  for (bool more = true; more && first < kAllocationsMax; first += kRoundsAtOnce) {
-    pid_t rounds[kRoundsAtOnce];
-    for (std::uint32_t i = 0; i < kRoundsAtOnce; ++i)
-      rounds[i] = begin_round(scenario, first + i, how_many, reports[i]);
-    more = false;
-    for (std::uint32_t i = 0; i < kRoundsAtOnce; ++i) {
-      const std::string wrong = end_round(rounds[i], reports[i]);
-      if (!wrong.empty()) BOOST_ERROR(scenario.name << ", allocation " << first + i << ": " << wrong);
-      more = more || reports[i].failed || !wrong.empty();
-    }
-  }
+  const auto shortage_of = [&](std::uint32_t round) { return Shortage{round, how_many, 0, 0}; };
+  while (first < kAllocationsMax && run_rounds(scenario, first, shortage_of)) first += kRoundsAtOnce;
   BOOST_TEST_MESSAGE(scenario.name << ": some " << first << " allocations, one after the other");
-  BOOST_TEST(first > kRoundsAtOnce);
+  BOOST_TEST(first > 0);
   BOOST_TEST(first < kAllocationsMax);
+}
+
+// From one allocation in three, with which little begins, to one in 50, with which much is under way.
+Shortage shortage_by_chance(std::uint32_t seed) {
+  constexpr std::uint32_t kOneIn[] = {3, 8, 20, 50};
+  return {0, 0, kOneIn[seed % std::size(kOneIn)], seed};
+}
+
+// As the command says; what it does not say is what the tests do by themselves.
+struct Wishes {
+  std::uint64_t seconds = 0;  // 0: a number of rounds
+  std::uint32_t seed = 1;
+};
+
+Wishes parse_wishes() {
+  Wishes wishes;
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  for (int i = 1; i + 1 < suite.argc; i += 2) {
+    const std::string option = suite.argv[i];
+    const std::uint64_t value = std::strtoull(suite.argv[i + 1], nullptr, 10);
+    if (option == "--seconds") wishes.seconds = value;
+    if (option == "--seed") wishes.seed = static_cast<std::uint32_t>(value);
+  }
+  return wishes;
 }
 
 }  // namespace
@@ -137,6 +172,21 @@ BOOST_DATA_TEST_CASE(several_may_fail_in_a_row, data::xrange(scarce_scenarios().
   BOOST_TEST_CONTEXT(scarce_scenarios()[number].name) {
     fail_each(scarce_scenarios()[number], kInARow);
   }
+}
+
+// A lack of memory lasts, and comes when much else goes on.
+BOOST_AUTO_TEST_CASE(any_may_fail) {
+  const Wishes wishes = parse_wishes();
+  const std::uint64_t end_ns = monotonic_ns() + wishes.seconds * 1000 * kNsPerMs;
+  std::uint32_t seed = wishes.seed;
+  bool some_failed = false;
+  do {
+    for (const Scenario& scenario : scarce_scenarios())
+      some_failed = run_rounds(scenario, seed, shortage_by_chance) || some_failed;
+    seed += kRoundsAtOnce;
+  } while (wishes.seconds == 0 ? seed < wishes.seed + kRoundsByChance : monotonic_ns() < end_ns);
+  BOOST_TEST_MESSAGE("the next: --seed " << seed);
+  BOOST_TEST(some_failed);
 }
 
 }  // namespace exs::test

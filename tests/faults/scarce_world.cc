@@ -1,12 +1,14 @@
 #include "tests/faults/scarce_world.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 namespace exs::test {
 namespace {
 
 constexpr int kLingerMs = 200;
+constexpr int kClosesMax = 10'000;  // more than any shortage lasts
 
 }  // namespace
 
@@ -47,7 +49,7 @@ int World::keep(int socket) {
 void World::close_all() {
   for (std::size_t i = 0; i < sockets_used_; ++i) {
     int error = ENOMEM;
-    for (std::uint32_t tries = 0; error == ENOMEM && tries <= kInARow; ++tries)
+    for (int tries = 0; error == ENOMEM && tries < kClosesMax; ++tries)
       error = counted([&] { return exs_close(sockets_[i]); }) == 0 ? 0 : errno;
     if (error != 0 && error != ETIMEDOUT && error != EBADF) violation("exs_close: " + errno_name(error));
   }
@@ -55,6 +57,9 @@ void World::close_all() {
 }
 
 void World::check_nothing_is_used() {
+  sigset_t blocked;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  if (::sigismember(&blocked, SIGUSR1) != 0) violation("a call has left signals blocked");
   if (library_has_ended) return;
   if (open() > 0) violation("an operation has had no event");
   if (pool != EXS_PHANDLE_INVALID && exs_pool_delete(pool) != 0) violation("the pool is in use");

@@ -8,19 +8,27 @@
 namespace exs::test {
 namespace {
 
-constexpr std::uint32_t kNever = UINT32_MAX;
-
 std::atomic<bool> counts = false;
 std::atomic<std::uint32_t> allocations = 0;
-std::atomic<std::uint32_t> first_failing = kNever;
-std::atomic<std::uint32_t> failing = 1;
+Shortage shortage_of_now;  // written while nothing is counted
 std::atomic<bool> has_failed = false;
 thread_local bool is_exempt = false;
 
+// The finalizer of MurmurHash3, which mixes neighbouring numbers well.
+std::uint32_t mixed(std::uint32_t bits) {
+  bits = (bits ^ bits >> 16) * 0x85eb'ca6bU;
+  bits = (bits ^ bits >> 13) * 0xc2b2'ae35U;
+  return bits ^ bits >> 16;
+}
+
+bool is_among(const Shortage& shortage, std::uint32_t number) {
+  if (shortage.one_in != 0) return mixed(number ^ mixed(shortage.seed)) % shortage.one_in == 0;
+  return number >= shortage.first && number - shortage.first < shortage.how_many;
+}
+
 bool is_to_fail() {
-  if (!counts.load(std::memory_order_relaxed) || is_exempt) return false;
-  const std::uint32_t number = allocations.fetch_add(1);
-  const bool fails = number - first_failing < failing && number >= first_failing;
+  if (!counts.load(std::memory_order_acquire) || is_exempt) return false;
+  const bool fails = is_among(shortage_of_now, allocations.fetch_add(1));
   if (fails) has_failed = true;
   return fails;
 }
@@ -39,12 +47,11 @@ void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-void count_allocations(std::uint32_t fails_at, std::uint32_t how_many) {
+void count_allocations(const Shortage& shortage) {
   is_exempt = true;
   allocations = 0;
   has_failed = false;
-  first_failing = fails_at;
-  failing = how_many;
+  shortage_of_now = shortage;
   counts = true;
 }
 

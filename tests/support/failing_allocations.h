@@ -6,9 +6,18 @@
 
 namespace exs::test {
 
-// Allocations are counted from now on, from 0; number `fails_at`, and so many after it, fail. Those of other threads
-// than the caller's count always, those of the caller while a CountedCall lives.
-void count_allocations(std::uint32_t fails_at, std::uint32_t how_many = 1);
+// Which allocations fail, of those counted from 0: `how_many` from number `first` on, or, if `one_in` is not 0, one in so
+// many, drawn from `seed`.
+struct Shortage {
+  std::uint32_t first = 0;
+  std::uint32_t how_many = 0;
+  std::uint32_t one_in = 0;
+  std::uint32_t seed = 0;
+};
+
+// Allocations are counted from now on. Those of other threads than the caller's count always, those of the caller while
+// a CountedCall lives.
+void count_allocations(const Shortage& shortage);
 // No more fail. Returns whether one did.
 bool stop_counting_allocations();
 
