@@ -27,16 +27,19 @@ class Machine {
     std::string name = (files::temp_directory_path() / "exs-survey-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) std::abort();
     root_ = name;
-    files::create_directories(roots().files);
+    devices_ = root_ / "devices";
+    openers_ = root_ / "openers";
+    files_ = root_ / "files";
+    files::create_directories(files_);
   }
   ~Machine() { files::remove_all(root_); }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
   [[nodiscard]] SurveyRoots roots() const {
-    return {(root_ / "devices").string(), (root_ / "openers").string(), (root_ / "files").string(), false};
+    return {devices_.c_str(), openers_.c_str(), files_.c_str(), false};
   }
-  [[nodiscard]] files::path device(const std::string& name) const { return root_ / "devices" / name; }
+  [[nodiscard]] files::path device(const std::string& name) const { return devices_ / name; }
 
   void add(const std::string& name, const std::string& node_type, const std::string& link_layer,
            const std::string& state) const {
@@ -47,18 +50,21 @@ class Machine {
     write(device(name) / "ports/1/rate", "100 Gb/sec (4X EDR)");
   }
   void let_open(const std::string& name, const std::string& opener) const {
-    write(root_ / "openers" / opener / "ibdev", name);
-    write(root_ / "files" / opener, "");
-    write(root_ / "files/rdma_cm", "");
+    write(openers_ / opener / "ibdev", name);
+    write(files_ / opener, "");
+    write(files_ / "rdma_cm", "");
   }
   static void write(const files::path& file, const std::string& line) {
     files::create_directories(file.parent_path());
     std::ofstream(file) << line << '\n';
   }
-  [[nodiscard]] files::path file(const std::string& name) const { return root_ / "files" / name; }
+  [[nodiscard]] files::path file(const std::string& name) const { return files_ / name; }
 
  private:
   files::path root_;
+  files::path devices_;
+  files::path openers_;
+  files::path files_;
 };
 
 void check(const Reason& reason, int code, const std::string& part) {

@@ -36,8 +36,8 @@ struct FolderCloser {
 // Calls `see` with each name, until it returns false. An iterator of std::filesystem ends the program where it finds no
 // memory.
 template <typename See>
-void look_into(const files::path& folder, See see) {
-  const std::unique_ptr<DIR, FolderCloser> open(::opendir(folder.c_str()));
+void look_into(const char* folder, See see) {
+  const std::unique_ptr<DIR, FolderCloser> open(::opendir(folder));
   if (!open) return;
   while (const dirent* const entry = ::readdir(open.get())) {
     const std::string_view name = entry->d_name;
@@ -47,7 +47,7 @@ void look_into(const files::path& folder, See see) {
 
 std::vector<std::string> names_in(const files::path& folder) {
   std::vector<std::string> names;
-  look_into(folder, [&](std::string_view name) {
+  look_into(folder.c_str(), [&](std::string_view name) {
     names.emplace_back(name);
     return true;
   });

@@ -12,11 +12,12 @@
 
 namespace exs::verbs {
 
-// Where to look; tests make folders of their own.
+// Where to look; tests make folders of their own. Plain pointers: g++ 12 destroys too much of a default argument with
+// strings if the second finds no memory.
 struct SurveyRoots {
-  std::string devices = "/sys/class/infiniband";
-  std::string openers = "/sys/class/infiniband_verbs";  // which file of `files` opens which device
-  std::string files = "/dev/infiniband";
+  const char* devices = "/sys/class/infiniband";
+  const char* openers = "/sys/class/infiniband_verbs";  // which file of `files` opens which device
+  const char* files = "/dev/infiniband";
   bool asks_kernel = true;  // for what older kernels leave out of /sys
 };
 
