@@ -60,6 +60,10 @@ bool stop_counting_allocations() {
   return has_failed;
 }
 
+std::uint32_t counted_allocations() {
+  return allocations;
+}
+
 CountedCall::CountedCall() {
   is_exempt = false;
 }

@@ -20,6 +20,7 @@ struct Shortage {
 void count_allocations(const Shortage& shortage);
 // No more fail. Returns whether one did.
 bool stop_counting_allocations();
+std::uint32_t counted_allocations();
 
 class CountedCall {
  public:

@@ -26,6 +26,7 @@ struct PortContext {
   const SharedRegion* region(MemoryKey key) {
     if (key.value == 0) return nullptr;
     if (const auto found = announced.find(key.value); found != announced.end()) return found->second.get();
+    if (!regions.has(key)) return nullptr;
     region_observer.expect_regions(announced.size() + 1);
     auto& place = announced[key.value];
     place = regions.find(key, region_observer);

@@ -33,6 +33,11 @@ void SharedRegions::remove(MemoryKey key) noexcept {
   entries_.erase(found);
 }
 
+bool SharedRegions::has(MemoryKey key) {
+  LockGuard guard(mutex_);
+  return entries_.contains(key.value);
+}
+
 std::shared_ptr<const SharedRegion> SharedRegions::find(MemoryKey key, RegionObserver& user) {
   LockGuard guard(mutex_);
   const auto found = entries_.find(key.value);

@@ -36,6 +36,7 @@ class SharedRegions {
   // Where no descriptor is to be had, the memory stays unknown, which costs peers time only.
   void add(MemoryKey key, std::span<std::byte> memory, int shared_fd);
   void remove(MemoryKey key) noexcept;
+  [[nodiscard]] bool has(MemoryKey key);
   // Null: not exs_alloc memory. `user` hears when the region goes.
   std::shared_ptr<const SharedRegion> find(MemoryKey key, RegionObserver& user);
   void forget(RegionObserver& user) noexcept;
