@@ -26,7 +26,7 @@ class Bursts {
     std::replace(ending_.begin(), ending_.end(), &client, static_cast<BurstClient*>(nullptr));
   }
 
-  // To be called when a member holds bytes back. True: it is the first one in this burst.
+  // To be called when bytes are held back. True: it is the first one in this burst.
   [[nodiscard]] bool hold_bytes() {
     if (bytes_held_.load(std::memory_order_relaxed)) return false;
     bytes_held_ = true;
@@ -35,9 +35,9 @@ class Bursts {
   // Thread: any.
   [[nodiscard]] bool holds_bytes() const { return bytes_held_; }
 
-  // Ends the burst. False: no session has posted.
+  // Ends the burst. False: no session has joined, and nothing is held back.
   bool end() {
-    if (members_.empty()) return false;
+    if (members_.empty() && !holds_bytes()) return false;
     bytes_held_ = false;
     ending_.swap(members_);
     // By index, because a member that leaves changes the vector.

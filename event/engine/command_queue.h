@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -15,12 +16,19 @@ namespace exs {
 
 class Shard;
 
+// What the shard has to do after a step.
+enum class FollowUp : std::uint8_t {
+  kNothing,    // the operation waits for the peer
+  kAtLeisure,  // what it posted leaves with other posts of the burst
+  kAtOnce,
+};
+
 // The target of transfer commands: a session. Thread: shard.
 class TransferClient : public std::enable_shared_from_this<TransferClient> {
  public:
   virtual ~TransferClient() = default;
   // Starts the operation and carries out what follows.
-  virtual void carry_out(proto::Direction direction, const proto::Operation& operation) = 0;
+  virtual FollowUp carry_out(proto::Direction direction, const proto::Operation& operation) = 0;
 };
 
 // A command that is not a transfer. Thread: shard, once queued.

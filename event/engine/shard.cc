@@ -17,6 +17,10 @@ namespace {
 constexpr std::uint64_t kOverdueNs = 100'000;
 constexpr int kPollsMax = 4;
 constexpr unsigned kMemoryPollsPerDrive = 8;
+// Posts of a burst follow each other within this time, and so many, or so many bytes of them, are held back at most.
+constexpr std::uint64_t kSameBurstNs = 10'000;
+constexpr std::uint32_t kBurstPostsMax = 64;
+constexpr std::size_t kBurstBytesMax = 65'536;
 
 }  // namespace
 
@@ -79,10 +83,27 @@ void Shard::post(TransferClient& client, proto::Direction direction, const proto
     submit(Command{client.shared_from_this(), direction, operation, nullptr});
     return;
   }
-  run_commands();
-  client.carry_out(direction, operation);
-  settle();
+  const bool stirred = run_commands();
+  const FollowUp follow_up = client.carry_out(direction, operation);
+  const bool waits = follow_up == FollowUp::kAtLeisure && joins_burst(operation.memory.length_bytes);
+  if (stirred || (follow_up != FollowUp::kNothing && !waits)) settle();
   release_and_combine();
+}
+
+// The first post of a burst leaves at once: it may be all there is. So does one that comes late, from a thread that waits
+// on another queue or not at all.
+bool Shard::joins_burst(std::size_t bytes) {
+  const std::uint64_t now_ns = time_.clock.now_ns();
+  const bool is_first = posts_in_burst_ == 0 || now_ns - last_post_ns_ > kSameBurstNs;
+  last_post_ns_ = now_ns;
+  ++posts_in_burst_;
+  bytes_in_burst_ += bytes;
+  if (is_first || bytes_in_burst_ > kBurstBytesMax || posts_in_burst_ % kBurstPostsMax == 0) {
+    bytes_in_burst_ = 0;
+    return false;
+  }
+  combining_pending();
+  return true;
 }
 
 void Shard::execute(std::unique_ptr<Task> task) {
@@ -108,13 +129,15 @@ void Shard::release_and_combine() {
   }
 }
 
-void Shard::run_commands() {
+bool Shard::run_commands() {
+  if (!commands_.waiting()) return false;
   while (commands_.waiting()) {
     commands_.take(running_);
     for (Command& command : running_.commands) run(command);
     running_.commands.clear();
     while (const auto task = running_.late_tasks.pop_front()) task->run(*this);
   }
+  return true;
 }
 
 void Shard::run(Command& command) {
@@ -330,6 +353,8 @@ std::uint64_t Shard::polled_ns() {
 }
 
 void Shard::end_burst() {
+  posts_in_burst_ = 0;
+  bytes_in_burst_ = 0;
   if (bursts_.end()) ports_.flush();
 }
 

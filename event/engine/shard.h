@@ -14,7 +14,8 @@
 //     a leader, the engine parks. A leader that leaves sets the alarm, once in a millisecond however often
 //     leaders come and go.
 //  4. A session may hold bytes back until the burst of its poster ends, so that many small sends leave
-//     together. The burst ends when a waiting thread or the engine polls the network. While the engine
+//     together; and where a flush is a system call the shard holds back that of all but the first post of a burst
+//     (FollowUp::kAtLeisure). The burst ends when a waiting thread or the engine polls the network. While the engine
 //     stands by, its alarm is at most a millisecond ahead and ends the burst; else combining_pending() sets
 //     the alarm. So no byte is held for ever, and a thread that posts and dequeues makes no system call for
 //     it. If the engine had to end the last burst of a poster, the alarm is set in any case.
@@ -83,6 +84,17 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
       throw;
     }
     release_and_combine();
+  }
+  // Carries out `step` and what follows from it, unless another thread holds the drive lock. False: one does, or the step said so.
+  // `step` does not throw.
+  template <typename Step>
+  bool try_carry_out(Step&& step) {
+    if (!lock_.try_lock()) return false;
+    run_commands();
+    const bool done = std::forward<Step>(step)();
+    settle();
+    release_and_combine();
+    return done;
   }
   // Waits for the drive lock, then carries out all earlier commands, `step`, and what follows from it.
   template <typename Step>
@@ -165,7 +177,10 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // Arms the ports again if a thread sleeps on them, else disarms them.
   void keep_armed(std::uint64_t now_ns) EXS_REQUIRES(lock_);
   void end_burst() EXS_REQUIRES(lock_);
-  void run_commands() EXS_REQUIRES(lock_);
+  // Counts a post of the burst. True: it is held back until the burst ends.
+  [[nodiscard]] bool joins_burst(std::size_t bytes) EXS_REQUIRES(lock_);
+  // False: there were none.
+  bool run_commands() EXS_REQUIRES(lock_);
   void run(Command& command) EXS_REQUIRES(lock_);
   [[nodiscard]] std::uint64_t next_deadline_ns() EXS_REQUIRES(lock_);
   void release_and_combine() EXS_RELEASE(lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
@@ -185,6 +200,9 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   TimerQueue timers_ EXS_GUARDED_BY(lock_);
   ClientTable clients_ EXS_GUARDED_BY(lock_);
   std::vector<Retired> retired_ EXS_GUARDED_BY(lock_);
+  std::uint64_t last_post_ns_ EXS_GUARDED_BY(lock_) = 0;
+  std::uint32_t posts_in_burst_ EXS_GUARDED_BY(lock_) = 0;
+  std::size_t bytes_in_burst_ EXS_GUARDED_BY(lock_) = 0;  // held back
   Bursts bursts_;  // Thread: shard, except for the methods that say otherwise
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // the deadline that the watching thread knows
   std::uint64_t polled_ns_ EXS_GUARDED_BY(lock_) = 0;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <new>
+#include <optional>
 
 #include "event/session/failure_text.h"
 #include "event/session/outgoing_setup.h"
@@ -102,7 +103,7 @@ Status LinkSession::start_accepted(Carrier carrier) {
   if (!status.ok()) return status;
   learn_peer();
   set_small_bytes(small_bytes);
-  set_state(State::kConnected);
+  set_connected();
   arm(shard()->clock().deadline_after(options_.connect_limit_ns));  // until the peer's first message
   set_keepalive(options_.keepalive_ns);
   inherit_limit(proto::Direction::kSend, options_.send_limit);
@@ -117,6 +118,7 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   ends_ = std::move(carrier.ends);
   link_ = std::move(carrier.link);
   connection_ = std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this);
+  if (!is_stream()) link_->show_messages_to(*this);
   if (nodelay_) connection_->set_nodelay(true);
   const Status status = connection_->start();
   if (!status.ok()) end(status);
@@ -145,18 +147,38 @@ void LinkSession::end_connect(Status why) {
 
 // ---------------------------------------------------------------- the life of a connection
 
-void LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
+bool LinkSession::start(proto::Direction direction, const proto::Operation& operation) {
+  using proto::PostState;
   shard()->assert_held();
   const bool in_stream = direction == proto::Direction::kSend && is_stream();
   int error = ENOMEM;
+  PostState posted = PostState::kNoMemory;
   contained([&] {
     shard()->assert_held();
     if (in_stream && connection_) extend_burst();
     error = connection_ ? 0 : why_no_connection();
-    if (connection_ && !post(direction, operation)) error = ENOMEM;
+    if (!connection_) return;
+    posted = post(direction, operation);
+    if (posted == PostState::kNoMemory) error = ENOMEM;
     if (in_stream && connection_ && connection_->is_combining()) shard()->combining_pending();
   });
   if (error != 0) end_operation(direction, operation, {.error = error, .length_bytes = 0, .flags = 0});
+  return posted == PostState::kWaiting;
+}
+
+bool LinkSession::start_now(const proto::Operation& operation) {
+  shard()->assert_held();
+  std::optional<proto::Outcome> outcome;
+  contained([&] {
+    if (connection_) outcome = connection_->send_now(operation);
+  });
+  if (outcome) end_at_once(operation, *outcome);
+  return outcome.has_value();
+}
+
+// Of a stream the connection combines what is worth it.
+bool LinkSession::combines_posts() const noexcept {
+  return link_ != nullptr && !nodelay_ && !is_stream() && link_->gains_by_company();
 }
 
 // It ended between admit() and start().
@@ -164,7 +186,7 @@ int LinkSession::why_no_connection() const {
   return state() == State::kEnded ? ECONNRESET : ENOTCONN;
 }
 
-bool LinkSession::post(proto::Direction direction, const proto::Operation& operation) {
+proto::PostState LinkSession::post(proto::Direction direction, const proto::Operation& operation) {
   return direction == proto::Direction::kSend ? connection_->post_send(operation)
                                               : connection_->post_receive(operation);
 }
@@ -198,13 +220,25 @@ void LinkSession::complete(const Completion& completion) {
     if (const auto setup = setup_) {
       setup->complete(completion);
     } else {
-      take(completion);
+      handle(completion);
     }
     after_step();
   });
 }
 
-void LinkSession::take(const Completion& completion) {
+bool LinkSession::take(const ArrivingMessage& message) {
+  shard()->assert_held();
+  bool is_taken = false;
+  contained([&] {
+    is_taken = connection_ && connection_->take(message);
+    if (!is_taken) return;
+    keepalive_.heard();
+    after_step();
+  });
+  return is_taken;
+}
+
+void LinkSession::handle(const Completion& completion) {
   const bool is_of_setup =
       completion.kind == CompletionKind::kEstablished || completion.kind == CompletionKind::kUpgradeReady;
   if (!connection_ || is_of_setup) return;
@@ -213,13 +247,18 @@ void LinkSession::take(const Completion& completion) {
   connection_->handle(completion);
 }
 
+void LinkSession::set_connected() {
+  if (link_->sends_now() && !is_stream()) allow_send_now();
+  set_state(State::kConnected);
+}
+
 // Connecting side: our first message is on its way. Accepting side: the peer's is here.
 void LinkSession::ready() {
   if (state() == State::kClosing) return;  // the deadline is that of the close
   limit_.drop();
   if (state() != State::kConnecting) return;
   set_small_bytes(connection_->agreement().small_bytes);
-  set_state(State::kConnected);
+  set_connected();
   set_keepalive(options_.keepalive_ns);
   push_control(connect_target_, EXS_EVT_CONNECT, 0);
   connect_target_ = {};

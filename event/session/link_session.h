@@ -17,6 +17,7 @@ class LinkSession final : public Session,
                           public CompletionClient,
                           public BurstClient,
                           public SetupClient,
+                          public MessageTaker,
                           public proto::OutcomeSink {
  public:
   LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
@@ -39,7 +40,8 @@ class LinkSession final : public Session,
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
   // `why_no_device`: see Route::decide().
   void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
-  void start(proto::Direction direction, const proto::Operation& operation) override;
+  bool start(proto::Direction direction, const proto::Operation& operation) override;
+  bool start_now(const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
   void abort(Status why) override;
@@ -52,18 +54,20 @@ class LinkSession final : public Session,
   [[nodiscard]] proto::Counters counters() const override;
 
   void complete(const Completion& completion) override;
+  bool take(const ArrivingMessage& message) override;
 
  private:
   void after_step() override;
   void burst_ended() override;
+  [[nodiscard]] bool combines_posts() const noexcept override;
   [[nodiscard]] int why_no_connection() const;
-  [[nodiscard]] bool post(proto::Direction direction, const proto::Operation& operation);
+  [[nodiscard]] proto::PostState post(proto::Direction direction, const proto::Operation& operation);
   void extend_burst();
   [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void peer_is_silent(KeepAlive::Silence silence);
   void limit_is_over();
-  void take(const Completion& completion);
+  void handle(const Completion& completion);
 
   // proto::OutcomeSink
   void completed(proto::Direction direction, const proto::Operation& operation,
@@ -89,6 +93,7 @@ class LinkSession final : public Session,
   Status start_connection(proto::Role role, Carrier carrier);
   Status start_accepted(Carrier carrier);
   [[nodiscard]] std::string peer_name() const override { return text_of(whole(peer_)); }
+  void set_connected();
   void learn_peer();
   void keep_why(Status why) noexcept;
   void give_up_link(Status why);

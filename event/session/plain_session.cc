@@ -99,7 +99,7 @@ void PlainSession::set_keepalive(std::uint64_t period_ns) {
 
 // ---------------------------------------------------------------- bytes
 
-void PlainSession::start(proto::Direction direction, const proto::Operation& operation) {
+bool PlainSession::start(proto::Direction direction, const proto::Operation& operation) {
   shard()->assert_held();
   Fifo<OpenTransfer>& waiting = line(direction);
   bool is_in = false;
@@ -109,9 +109,14 @@ void PlainSession::start(proto::Direction direction, const proto::Operation& ope
         is_in = true;
       },
       [] {});
-  if (!is_in) return end_operation(direction, operation, {.error = ENOMEM, .length_bytes = 0, .flags = 0});
-  if (state() == State::kEnded) return fail_all(direction, ECANCELED);  // it ended after admit()
-  if (waiting.count() == 1) contained([&] { advance(direction); });
+  if (!is_in) {
+    end_operation(direction, operation, {.error = ENOMEM, .length_bytes = 0, .flags = 0});
+  } else if (state() == State::kEnded) {  // after admit()
+    fail_all(direction, ECANCELED);
+  } else if (waiting.count() == 1) {
+    contained([&] { advance(direction); });
+  }
+  return false;
 }
 
 void PlainSession::after_step() {

@@ -30,7 +30,7 @@ class PlainSession final : public Session, public CompletionClient {
   // --- Thread: shard ---
   [[nodiscard]] proto::Counters counters() const override { return counters_; }
   void set_keepalive(std::uint64_t period_ns) override;
-  void start(proto::Direction direction, const proto::Operation& operation) override;
+  bool start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   // Closes the socket if the descriptor was taken over, else leaves it open.
   void close(std::uint64_t linger_ns, ControlTarget target) override;

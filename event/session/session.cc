@@ -34,15 +34,20 @@ void Session::withdraw(proto::Direction direction, bool persistent) {
   open_operations(direction).withdraw(persistent);
 }
 
-void Session::carry_out_timed(proto::Direction direction, const proto::Operation& operation) {
+bool Session::may_wait(const proto::Operation& operation) const noexcept {
+  return combines_posts() && !operation.tag.queue->has_ready_fd();
+}
+
+bool Session::start_timed(proto::Direction direction, const proto::Operation& operation) {
   try {
     watch(direction).posted(operation.posted_ns, shared_from_this());
   } catch (const std::bad_alloc&) {
     proto::Operation unlimited = operation;
     unlimited.posted_ns = 0;  // of which the watch knows nothing
-    return end_operation(direction, unlimited, {.error = ENOMEM, .length_bytes = 0, .flags = 0});
+    end_operation(direction, unlimited, {.error = ENOMEM, .length_bytes = 0, .flags = 0});
+    return false;
   }
-  start(direction, operation);
+  return start(direction, operation);
 }
 
 void Session::poll(const ControlTarget& target, std::uint32_t events) {
@@ -110,7 +115,6 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
     finished_.count(direction, outcome.error);
     return pooled_->take(*this, operation, outcome);
   }
-  EventQueue* const queue = operation.tag.queue;
   const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   finished_.count(direction, outcome.error);
@@ -118,7 +122,17 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   if (operation.tag.region != nullptr) operation.tag.region->release();
   if (operation.tag.attachment != nullptr) Attachment::Destroyer()(operation.tag.attachment);
   open_operations(direction).end(operation.persistent);
-  if (operation.tag.no_event && outcome.error == 0) {
+  push(operation, event);
+}
+
+void Session::end_at_once(const proto::Operation& operation, const proto::Outcome& outcome) {
+  finished_.count(proto::Direction::kSend, outcome.error);
+  push(operation, transfer_event(descriptor_->number(), proto::Direction::kSend, operation, outcome));
+}
+
+void Session::push(const proto::Operation& operation, const exs_event_t& event) {
+  EventQueue* const queue = operation.tag.queue;
+  if (operation.tag.no_event && event.exs_evt_errno == 0) {
     queue->cancel_reservation();
   } else {
     queue->push(event, descriptor_);

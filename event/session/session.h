@@ -48,6 +48,15 @@ class Session : public TransferClient {
     if (!is_limited(direction) || operation.persistent) return shard_->post(*this, direction, operation);
     shard_->post(*this, direction, timed(direction, operation));
   }
+  // Sends at once what nothing keeps waiting, and pushes its event into a reserved slot. Nothing of it is ever open: it is not
+  // admitted, and uses no region beyond the call. False: it must be posted, and nothing has changed.
+  bool send_now(const proto::Operation& operation) {
+    return shard_->try_carry_out([&] { return start_now(operation); });
+  }
+  // Whether that is worth trying.
+  [[nodiscard]] bool may_send_now() const noexcept {
+    return sends_now_.load(std::memory_order_relaxed) && !sending_ended_.load(std::memory_order_relaxed);
+  }
   // Sets the time of the post, if the direction has a time limit.
   [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {
     if (is_limited(direction) && !operation.persistent) operation.posted_ns = shard_->clock().now_ns();
@@ -80,14 +89,15 @@ class Session : public TransferClient {
   [[nodiscard]] const SnapshotCounters& snapshot_counters() const { return snapshot_counters_; }
 
   // --- Thread: shard ---
-  void carry_out(proto::Direction direction, const proto::Operation& operation) final {
+  FollowUp carry_out(proto::Direction direction, const proto::Operation& operation) final {
     shard_->assert_held();
-    if (operation.posted_ns == 0) {
-      start(direction, operation);
-    } else {
-      carry_out_timed(direction, operation);
-    }
+    const bool waits =
+        operation.posted_ns == 0 ? start(direction, operation) : start_timed(direction, operation);
     contained([&] { after_step(); });
+    if (has_pooled() || !polls_.empty()) return FollowUp::kAtOnce;
+    if (waits) return FollowUp::kNothing;
+    return direction == proto::Direction::kSend && may_wait(operation) ? FollowUp::kAtLeisure
+                                                                       : FollowUp::kAtOnce;
   }
   // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
   void poll(const ControlTarget& target, std::uint32_t events);
@@ -121,8 +131,11 @@ class Session : public TransferClient {
   // How long sends have waited for credits.
   [[nodiscard]] std::uint64_t stalled_ns() const;
 
-  // Without memory for it the operation ends with ENOMEM, alone or with the connection.
-  virtual void start(proto::Direction direction, const proto::Operation& operation) = 0;
+  // True: it waits for the peer, and nothing else has changed. Without memory for it the operation ends with ENOMEM, alone or
+  // with the connection.
+  virtual bool start(proto::Direction direction, const proto::Operation& operation) = 0;
+  // See send_now().
+  virtual bool start_now(const proto::Operation& /*operation*/) { return false; }
   // Pushes EXS_EVT_SHUTDOWN when it is done, if `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
   // Pushes EXS_EVT_CLOSE when it is done, if `target` has a queue.
@@ -153,6 +166,8 @@ class Session : public TransferClient {
     if (pooled_) receive_into_pool();
     if (!polls_.empty()) answer_polls();
   }
+  // Sends cost less if they leave together.
+  [[nodiscard]] virtual bool combines_posts() const noexcept { return false; }
   // How many messages a pooled receive takes in one step; the next step must come by itself.
   [[nodiscard]] virtual std::size_t pooled_messages_max() const noexcept { return SIZE_MAX; }
   [[nodiscard]] bool pooled_wants_data() const noexcept { return pooled_ && pooled_->wants_data(); }
@@ -170,6 +185,8 @@ class Session : public TransferClient {
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
+  // The same of one that send_now() was called with.
+  void end_at_once(const proto::Operation& operation, const proto::Outcome& outcome);
   // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
@@ -188,6 +205,8 @@ class Session : public TransferClient {
   void add_close(ControlTarget target) { close_targets_.push_back(std::move(target)); }
   void tell_closed(int error);
   void set_state(State state) { state_ = state; }
+  // Once connected.
+  void allow_send_now() { sends_now_ = true; }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
 
  private:
@@ -202,7 +221,10 @@ class Session : public TransferClient {
   OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
-  void carry_out_timed(proto::Direction direction, const proto::Operation& operation);
+  // Whether a send may wait for others to leave with: not where its poster sleeps on a descriptor before it drives again.
+  [[nodiscard]] bool may_wait(const proto::Operation& operation) const noexcept;
+  bool start_timed(proto::Direction direction, const proto::Operation& operation);
+  void push(const proto::Operation& operation, const exs_event_t& event);
   void receive_into_pool();
   std::uint32_t cancel_pooled(const proto::Selection& selection);
   void answer_polls();
@@ -215,6 +237,7 @@ class Session : public TransferClient {
   // misses because it read a moment too soon ends in an event instead of an errno.
   std::atomic<State> state_{State::kIdle};
   std::atomic<bool> sending_ended_{false};
+  std::atomic<bool> sends_now_{false};  // messages may leave at once
   std::atomic<std::size_t> small_bytes_{0};
   std::atomic<std::uint32_t> operations_max_;
   OpenOperations open_sends_;

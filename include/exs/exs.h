@@ -591,7 +591,7 @@ enum { /* options of level SOL_EXS, each an int unless another type is named; ac
        /* char[]: "auto", "prefer:X", "require:X", "forbid:X" or "X" (means require), where X is "iwarp",
         * "shm" or "verbs"; set before connect or listen; get: once connected, the provider in use */
        EXS_SO_PROVIDER = 0x4543,
-       EXS_SO_NODELAY = 0x4544, /* 1: small sends of a stream are not combined */
+       EXS_SO_NODELAY = 0x4544, /* 1: small sends do not wait for others to leave with */
        /* get only; exs_reason_t[]: why the provider was chosen; entries that do not fit are left out,
         * `*length` becomes the bytes of all entries */
        EXS_SO_REASON = 0x4545,

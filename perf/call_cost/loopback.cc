@@ -53,15 +53,23 @@ class LoopbackLink final : public exs::Link {
   // True: a message has landed.
   bool take_in() {
     if (landed_ == sent_ || receives_.empty()) return false;
+    const Message& message = wire_[landed_++ % kWireMessages];
+    const bool may_show = taker_ != nullptr && port_.ready_.empty();
+    if (may_show && taker_->take(exs::PlacedMessage(std::span(message.bytes).first(message.length))))
+      return true;
     const Receive receive = receives_.back();
     receives_.pop_back();
-    const Message& message = wire_[landed_++ % kWireMessages];
     std::memcpy(receive.into.address, message.bytes.data(), message.length);
     say(CompletionKind::kReceive, receive.token, static_cast<std::uint32_t>(message.length));
     return true;
   }
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override {
+    const Status status = send_now(header, payload);
+    if (status.ok()) say(CompletionKind::kSend, token);
+    return status;
+  }
+  Status send_now(std::span<const std::byte> header, LocalSlice payload) override {
     const std::size_t bytes = header.size() + payload.length_bytes;
     if (peer_ == nullptr) return Status(ENOTCONN);
     if (peer_->sent_ - peer_->landed_ == kWireMessages || bytes > kMessageBytesMax) return Status(EAGAIN);
@@ -70,9 +78,10 @@ class LoopbackLink final : public exs::Link {
     if (payload.length_bytes > 0)
       std::memcpy(message.bytes.data() + header.size(), payload.address, payload.length_bytes);
     message.length = bytes;
-    say(CompletionKind::kSend, token);
     return {};
   }
+  [[nodiscard]] bool sends_now() const noexcept override { return true; }
+  void show_messages_to(exs::MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override {
     receives_.push_back({into, token});
     return {};
@@ -101,6 +110,7 @@ class LoopbackLink final : public exs::Link {
   const std::uint64_t token_;
   const std::vector<std::byte> hello_;
   LoopbackLink* peer_ = nullptr;
+  exs::MessageTaker* taker_ = nullptr;
   std::vector<Receive> receives_;
   std::array<Message, kWireMessages> wire_{};  // on their way to us
   std::size_t sent_ = 0;
@@ -132,6 +142,11 @@ exs::Result<std::unique_ptr<exs::Link>> LoopbackPort::accept(std::unique_ptr<exs
   link->say(CompletionKind::kEstablished);
   connecting_->say(CompletionKind::kEstablished);
   return link;
+}
+
+bool LoopbackPort::poll_memory(bool) {
+  progress(0);
+  return true;
 }
 
 void LoopbackPort::progress(std::uint64_t) {

@@ -23,6 +23,7 @@ class LoopbackPort final : public exs::Port, private exs::Connector {
   [[nodiscard]] exs::Connector* connector() noexcept override { return this; }
   void flush() override {}
   void progress(std::uint64_t now_ns) override;
+  bool poll_memory(bool rang) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<exs::Completion> out) override;
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return exs::kNoDeadline; }

@@ -1,5 +1,6 @@
 #include "src/proto/connection.h"
 
+#include <array>
 #include <new>
 
 #include "src/base/log.h"
@@ -73,18 +74,29 @@ Status Connection::start() {
   return {};
 }
 
-bool Connection::post_send(const Operation& operation) {
+std::optional<Outcome> Connection::send_now(const Operation& operation) {
+  if (!is_steady()) return std::nullopt;
+  const auto outcome = sends_->send_now(operation);
+  if (outcome) outbox_.end_step();
+  return outcome;
+}
+
+PostState Connection::post_send(const Operation& operation) {
+  if (const auto outcome = send_now(operation)) {
+    sink_.completed(Direction::kSend, operation, *outcome);
+    return PostState::kStarted;
+  }
   try {
     sends_->post(operation);
   } catch (const std::bad_alloc&) {
-    return false;
+    return PostState::kNoMemory;
   }
   if (is_steady()) {
     send_steadily();
   } else {
     settle({});
   }
-  return true;
+  return PostState::kStarted;
 }
 
 void Connection::send_steadily() {
@@ -93,20 +105,33 @@ void Connection::send_steadily() {
   outbox_.end_step();
 }
 
-bool Connection::post_receive(const Operation& operation) {
+PostState Connection::post_receive(const Operation& operation) {
   bool something_follows = false;
   try {
     something_follows = receives_->post(operation);
   } catch (const std::bad_alloc&) {
-    return false;
+    return PostState::kNoMemory;
   }
-  if (something_follows) settle({});
-  return true;
+  if (!something_follows) return PostState::kWaiting;
+  settle({});
+  return PostState::kStarted;
 }
 
 bool Connection::is_steady() const noexcept {
   return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && close_handshake_.is_quiet() &&
          receives_->adverts_held() == 0 && !sends_->window_held();
+}
+
+bool Connection::take(const ArrivingMessage& message) {
+  if (message.length_bytes() < wire::kHeaderBytes || !is_steady() || !sends_->all_sent()) return false;
+  std::array<std::byte, wire::kHeaderBytes> bytes;
+  message.copy(0, bytes);
+  const auto header = wire::immediate_header(bytes);
+  if (!header || !credits_.may_take_back(header->credits)) return false;
+  if (!receives_->take(*header, message, sink_)) return false;
+  credits_.restore(header->credits);
+  if (const Status status = outbox_.return_credits(false); !status.ok()) settle(status);
+  return true;
 }
 
 void Connection::handle(const Completion& completion) {

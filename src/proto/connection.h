@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "src/proto/close_handshake.h"
 #include "src/proto/credit.h"
@@ -50,10 +51,15 @@ class Connection {
   // Posts the receive slots; the initiator also sends its first message.
   Status start();
 
-  // False: there is no memory for the operation, and nothing has changed. Any other step that throws
-  // std::bad_alloc is to be followed by abort(), which needs no memory.
-  bool post_send(const Operation& operation);
-  bool post_receive(const Operation& operation);
+  // Sends at once what nothing keeps waiting; its outcome, which the sink does not hear of. Nothing: it must be posted, and nothing
+  // has changed.
+  std::optional<Outcome> send_now(const Operation& operation);
+  // Any other step that throws std::bad_alloc is to be followed by abort(), which needs no memory.
+  PostState post_send(const Operation& operation);
+  PostState post_receive(const Operation& operation);
+  // A message at its arrival, before which none waits among the completions. False: nothing has changed, and it
+  // comes as a completion.
+  bool take(const ArrivingMessage& message);
   // Every completion of the link except kEstablished. After a batch of them the caller calls Port::flush().
   void handle(const Completion& completion);
 

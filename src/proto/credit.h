@@ -36,10 +36,20 @@ class Credits {
   void spend() noexcept { --available_; }
   // EPROTO: more than were spent.
   Status take_back(std::uint32_t returned);
+  void restore(std::uint32_t returned) noexcept { available_ += returned; }  // as many as may_take_back()
+  [[nodiscard]] bool may_take_back(std::uint32_t returned) const noexcept {
+    return returned <= send_total_ - available_;
+  }
 
   // The peer's sends. EPROTO: it had no credit.
   Status data_arrived();
+  [[nodiscard]] bool peer_has_one() const noexcept { return peer_available_ > 0; }
   void owe() noexcept { ++owed_; }
+  // A data message that is done with as it arrives. The peer had a credit.
+  void pass_through() noexcept {
+    --peer_available_;
+    ++owed_;
+  }
   [[nodiscard]] std::uint32_t owed() const noexcept { return owed_; }
   void returned(std::uint32_t credits) noexcept {
     owed_ -= credits;

@@ -16,11 +16,32 @@ bool travels_immediate(const Operation& operation, const Agreement& agreement) {
   return operation.memory.length_bytes <= most;
 }
 
-Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t sequence,
-                      std::uint64_t operation_id) {
+namespace {
+
+wire::Message immediate(std::uint32_t sequence) {
   wire::Message message;
   message.header.type = wire::MessageType::kImmediate;
   message.header.sequence = sequence;
+  return message;
+}
+
+Outcome outcome_of(std::size_t taken_bytes, std::size_t payload_bytes) {
+  Outcome outcome;
+  outcome.length_bytes = taken_bytes;
+  outcome.flags = kImmediate | kEndOfMessage;
+  if (taken_bytes > 0) outcome.flags |= kCopied;
+  if (taken_bytes < payload_bytes) {
+    outcome.flags |= kTruncated;
+    outcome.whole_bytes = payload_bytes;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t sequence,
+                      std::uint64_t operation_id) {
+  const wire::Message message = immediate(sequence);
   const std::uint64_t token = make_token(PostKind::kImmediate, operation_id);
   if (operation.vector.empty()) return outbox.send(message, operation.memory, token);
   const std::size_t bytes = operation.memory.length_bytes;
@@ -28,18 +49,25 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
   return outbox.send_with_tail(message, bytes, token);
 }
 
+bool send_immediate_now(Outbox& outbox, const Operation& operation, std::uint32_t sequence) {
+  return outbox.send_now(immediate(sequence), operation.memory);
+}
+
 Outcome take_immediate(std::span<const std::byte> message, const Operation& receive) {
   const std::span<const std::byte> payload = message.subspan(wire::kHeaderBytes);
-  const std::size_t taken = SliceCursor(receive).fill_from(payload);
-  Outcome outcome;
-  outcome.length_bytes = taken;
-  outcome.flags = kImmediate | kEndOfMessage;
-  if (taken > 0) outcome.flags |= kCopied;
-  if (taken < payload.size()) {
-    outcome.flags |= kTruncated;
-    outcome.whole_bytes = payload.size();
+  return outcome_of(SliceCursor(receive).fill_from(payload), payload.size());
+}
+
+Outcome take_immediate(const ArrivingMessage& message, const Operation& receive) {
+  const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
+  std::size_t taken_bytes = 0;
+  SliceCursor into(receive);
+  while (taken_bytes < payload_bytes && into.left_bytes() > 0) {
+    const LocalSlice piece = into.next(payload_bytes - taken_bytes);
+    message.copy(wire::kHeaderBytes + taken_bytes, {piece.address, piece.length_bytes});
+    taken_bytes += piece.length_bytes;
   }
-  return outcome;
+  return outcome_of(taken_bytes, payload_bytes);
 }
 
 }  // namespace exs::proto

@@ -46,6 +46,13 @@ struct Operation {
 
 enum class Direction : std::uint8_t { kSend, kReceive };
 
+// What has become of an operation that was posted.
+enum class PostState : std::uint8_t {
+  kNoMemory,  // there is none for it, and nothing has changed
+  kWaiting,   // for the peer, and nothing else has changed
+  kStarted,   // or ended
+};
+
 // Facts about a finished operation; a bit set.
 enum OutcomeFlag : std::uint32_t {
   kTruncated = 1,    // the message was longer than the receive buffer

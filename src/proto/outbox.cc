@@ -21,11 +21,24 @@ Status Outbox::post(wire::Message message, std::size_t tail_bytes, LocalSlice pa
     header = {start, header.size() + tail_bytes};
   }
   if (const Status status = link_.post_send(header, payload, token); !status.ok()) return status;
-  credits_.returned(owed);
   ++in_flight_;
-  sent_in_step_ = true;
-  count(message.header.type);
+  sent(message.header);
   return {};
+}
+
+void Outbox::sent(const wire::Header& header) {
+  credits_.returned(header.credits);
+  sent_in_step_ = true;
+  count(header.type);
+}
+
+bool Outbox::send_now(const wire::Message& message, LocalSlice payload) {
+  wire::Message complete = message;
+  complete.header.credits = static_cast<std::uint16_t>(credits_.owed());
+  wire::FixedBytes fixed;
+  if (!link_.send_now(wire::encode(complete, fixed), payload).ok()) return false;
+  sent(complete.header);
+  return true;
 }
 
 Status Outbox::send(wire::Message message, LocalSlice payload, std::uint64_t token) {
@@ -33,6 +46,7 @@ Status Outbox::send(wire::Message message, LocalSlice payload, std::uint64_t tok
 }
 
 Status Outbox::send(const wire::Message& message) {
+  if (send_now(message, {})) return {};
   return post(message, 0, {}, make_token(PostKind::kMessage, 0));
 }
 

@@ -24,6 +24,12 @@ class ReceiveSide {
   virtual bool post(const Operation& operation) = 0;
   // A data message of the peer in its slot. EPROTO: no credit, wrong sequence, longer than agreed.
   virtual Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) = 0;
+  // Gives an immediate that still lies with the provider to the receive that waits for it, with its outcome. False: none does, or
+  // the message is not what is to come next, and nothing has changed.
+  virtual bool take(const wire::Header& /*header*/, const ArrivingMessage& /*message*/,
+                    OutcomeSink& /*sink*/) {
+    return false;
+  }
   // The last data message went straight to a receive: only its outcome is due.
   [[nodiscard]] virtual bool took_directly() const noexcept { return false; }
   // Any other message about this direction.

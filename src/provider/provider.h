@@ -6,7 +6,7 @@
 // Common preconditions and promises
 //  1. Methods of ports, listeners and links are called by one thread at a time: the holder of the shard's
 //     drive lock. Provider methods may be called by any thread.
-//  2. Nothing here blocks and nothing calls back: results come only out of Port::poll.
+//  2. Nothing here blocks and nothing calls back but a MessageTaker: results come only out of Port::poll.
 //  3. Each post_* is all or nothing. On success exactly one Completion with its token follows, also after
 //     close() (then ECANCELED); until then the memory must stay registered, and unchanged for sends and
 //     writes. On error nothing was posted. Posts of one link complete in post order within a kind; receives
@@ -17,8 +17,10 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -97,6 +99,47 @@ enum class ConnectStage : std::uint8_t {
   kReceived,  // the peer has what it was asked, and has not decided
 };
 
+// A message of the peer, during MessageTaker::take(). It may lie where the peer still can write: only what copy() gave is looked at.
+class ArrivingMessage {
+ public:
+  explicit ArrivingMessage(std::size_t length_bytes) : length_bytes_(length_bytes) {}
+  ArrivingMessage(const ArrivingMessage&) = delete;
+  ArrivingMessage& operator=(const ArrivingMessage&) = delete;
+  [[nodiscard]] std::size_t length_bytes() const noexcept { return length_bytes_; }
+  // The bytes from `offset` on, which are there.
+  virtual void copy(std::size_t offset, std::span<std::byte> into) const = 0;
+
+ protected:
+  ~ArrivingMessage() = default;
+
+ private:
+  const std::size_t length_bytes_;
+};
+
+// One that lies in one piece, in memory of our own.
+class PlacedMessage final : public ArrivingMessage {
+ public:
+  explicit PlacedMessage(std::span<const std::byte> bytes) : ArrivingMessage(bytes.size()), bytes_(bytes) {}
+  void copy(std::size_t offset, std::span<std::byte> into) const override {
+    if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
+  }
+
+ private:
+  const std::span<const std::byte> bytes_;
+};
+
+// Takes messages of a link where they arrive, so that they are copied once. Thread: shard.
+class MessageTaker {
+ public:
+  // Called from Port::progress() and poll_memory() alone, while no completion of the link waits for Port::poll. True: the
+  // message uses up no posted receive, and no completion follows. False: nothing has changed, and the message arrives
+  // as ever. May post to the link and close it.
+  virtual bool take(const ArrivingMessage& message) = 0;
+
+ protected:
+  ~MessageTaker() = default;
+};
+
 // One reliable ordered connection.
 class Link {
  public:
@@ -105,6 +148,17 @@ class Link {
   // Sends `header` (copied) followed by `payload` (by reference until the completion; may be empty) as one
   // message. Consumes one of the peer's posted receives. EAGAIN: depth. ENOTCONN: closed. EMSGSIZE.
   virtual Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) = 0;
+  // As post_send(), of a message that leaves at once: when the call returns its memory is free, and no completion
+  // follows. EAGAIN: that cannot be now. Any error may be said again by post_send().
+  virtual Status send_now(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) {
+    return Status(EAGAIN);
+  }
+  // Whether many posts that are flushed together cost less than each by itself.
+  [[nodiscard]] virtual bool gains_by_company() const noexcept { return false; }
+  // Whether send_now() may ever succeed.
+  [[nodiscard]] virtual bool sends_now() const noexcept { return false; }
+  // From now on messages may be shown to `taker` first. It outlives close().
+  virtual void show_messages_to(MessageTaker& /*taker*/) {}
   // Offers memory for one message, of any length that may come: which posted receive takes the next one is
   // the provider's choice.
   virtual Status post_recv(LocalSlice into, std::uint64_t token) = 0;

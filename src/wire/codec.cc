@@ -8,6 +8,15 @@
 namespace exs::wire {
 namespace {
 
+Header load_header(const std::byte* from) {
+  Header header;
+  header.type = static_cast<MessageType>(from[kTypeOffset]);
+  header.flags = static_cast<std::uint8_t>(from[kFlagsOffset]);
+  header.credits = load_be<std::uint16_t>(from + kCreditsOffset);
+  header.sequence = load_be<std::uint32_t>(from + kSequenceOffset);
+  return header;
+}
+
 bool carries_sequence(MessageType type) {
   switch (type) {
     case MessageType::kAdvert:
@@ -210,15 +219,17 @@ Advert list_entry(std::span<const std::byte> list, std::size_t entry) {
   return load_window(list.subspan(entry * kListEntryBytes, kListEntryBytes).data());
 }
 
+std::optional<Header> immediate_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept {
+  const Header header = load_header(bytes.data());
+  if (header.type != MessageType::kImmediate || !flags_are_legal(header)) return std::nullopt;
+  return header;
+}
+
 Result<Message> decode(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes) return malformed("shorter than a header, bytes", bytes.size());
   const std::byte* const from = bytes.data();
   Message message;
-  Header& header = message.header;
-  header.type = static_cast<MessageType>(from[kTypeOffset]);
-  header.flags = static_cast<std::uint8_t>(from[kFlagsOffset]);
-  header.credits = load_be<std::uint16_t>(from + kCreditsOffset);
-  header.sequence = load_be<std::uint32_t>(from + kSequenceOffset);
+  const Header& header = message.header = load_header(from);
 
   if (const Status status = decode_tail(bytes.size(), message); !status.ok()) return failure(status);
   if (!flags_are_legal(header)) return malformed("flags", header.flags);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "src/base/status.h"
@@ -21,6 +22,9 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into);
 // that do not go together, a window that wraps around the address space, a list with empty windows or more
 // than 2^64 bytes.
 Result<Message> decode(std::span<const std::byte> bytes);
+
+// As decode() of an immediate, whose payload need not be there. Nothing: it is none, or malformed.
+std::optional<Header> immediate_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept;
 
 // Bytes before the payload of an immediate or the list of an advert.
 std::size_t fixed_bytes(const Header& header);

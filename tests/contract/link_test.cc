@@ -48,6 +48,17 @@ std::string text_of(std::span<const std::byte> bytes, std::size_t length) {
   return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), length)};
 }
 
+class Taker final : public MessageTaker {
+ public:
+  bool take(const ArrivingMessage& message) override {
+    shown.emplace_back(message.length_bytes());
+    message.copy(0, shown.back());
+    return takes;
+  }
+  bool takes = true;
+  std::vector<std::vector<std::byte>> shown;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(link_test)
@@ -86,6 +97,89 @@ BOOST_DATA_TEST_CASE(messages_of_all_sizes_arrive_in_order, kVariants, variant) 
     BOOST_TEST(left.status.ok());
     BOOST_TEST(left.token == i + 1);
   }
+}
+
+// What cannot leave at once is posted, behind what did.
+BOOST_DATA_TEST_CASE(messages_that_leave_at_once_and_others_arrive_in_order, kVariants, variant) {
+  constexpr std::size_t kMessages = 40;
+  Pair pair(variant);
+  std::list<Memory> rooms;
+  for (std::size_t i = 0; i < kMessages; ++i)
+    BOOST_REQUIRE(pair.server().post_recv(rooms.emplace_back(pair, 100).slice(), i).ok());
+  std::list<Memory> payloads;
+  std::size_t posted = 0;
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    const Memory& payload = payloads.emplace_back(pair, pattern(60, static_cast<unsigned>(i)));
+    const bool left = i % 3 > 0 && pair.client().send_now(bytes_of("head"), payload.slice()).ok();
+    if (left) {
+      std::fill(payloads.back().span().begin(), payloads.back().span().end(), std::byte{0});
+    } else {
+      BOOST_REQUIRE(pair.client().post_send(bytes_of("head"), payload.slice(), posted++).ok());
+    }
+  }
+  std::map<std::uint64_t, const Memory*> by_token;
+  std::uint64_t token = 0;
+  for (const Memory& room : rooms) by_token[token++] = &room;
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    const Completion received = pair.server_gets(CompletionKind::kReceive);
+    BOOST_REQUIRE(received.length_bytes == 64U);
+    const auto got = by_token.at(received.token)->span();
+    BOOST_TEST(text_of(got, 4) == "head");
+    const auto sent = pattern(60, static_cast<unsigned>(i));
+    BOOST_TEST(std::equal(sent.begin(), sent.end(), got.begin() + 4));
+  }
+  for (std::size_t i = 0; i < posted; ++i) BOOST_TEST(pair.client_gets(CompletionKind::kSend).token == i);
+  BOOST_TEST(pair.client_end->seen.empty());
+}
+
+// A provider need not show any.
+BOOST_DATA_TEST_CASE(a_message_that_is_taken_at_its_arrival_uses_up_no_receive, kVariants, variant) {
+  Pair pair(variant);
+  const Memory room(pair, 64);
+  BOOST_REQUIRE(pair.server().post_recv(room.slice(), 7).ok());
+  Taker taker;
+  pair.server().show_messages_to(taker);
+  BOOST_REQUIRE(pair.client().post_send(bytes_of("taken"), {}, 1).ok());
+  const auto received = [&] { return !pair.server_end->seen.empty(); };
+  const auto& shown = taker.shown;
+  pair.drive_until([&] { return !shown.empty() || received(); });
+  if (shown.empty()) return;
+  BOOST_TEST(text_of(shown[0], SIZE_MAX) == "taken");
+  BOOST_TEST(!received());
+
+  taker.takes = false;
+  BOOST_REQUIRE(pair.client().post_send(bytes_of("left"), {}, 2).ok());
+  const Completion left = pair.server_gets(CompletionKind::kReceive);
+  BOOST_TEST(left.token == 7U);
+  BOOST_TEST(left.length_bytes == 4U);
+  BOOST_TEST(text_of(room.span(), 4) == "left");
+  BOOST_TEST(shown.size() == 2U);
+}
+
+// The end of a link may follow from a message.
+BOOST_DATA_TEST_CASE(a_taker_may_close_the_link, kVariants, variant) {
+  class Closer final : public MessageTaker {
+   public:
+    explicit Closer(Link& link) : link_(link) {}
+    bool take(const ArrivingMessage&) override {
+      link_.close();
+      was_shown = true;
+      return true;
+    }
+    bool was_shown = false;
+
+   private:
+    Link& link_;
+  };
+  Pair pair(variant);
+  const Memory room(pair, 64);
+  BOOST_REQUIRE(pair.server().post_recv(room.slice(), 7).ok());
+  Closer closer(pair.server());
+  pair.server().show_messages_to(closer);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    BOOST_REQUIRE(pair.client().post_send(bytes_of("the end"), {}, i).ok());
+  const Completion cut = pair.server_gets(CompletionKind::kReceive);
+  BOOST_TEST(cut.status.error() == (closer.was_shown ? ECANCELED : 0));
 }
 
 BOOST_DATA_TEST_CASE(the_peers_private_data_are_told, kVariants, variant) {

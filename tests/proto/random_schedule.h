@@ -38,8 +38,10 @@ inline Shape draw_shape(unsigned credits_max, unsigned small_end = 48) {
                                         {"/", {{1, 1, credits_max + 1}}},
                                         {", small ", {{1, 0, small_end}}},
                                         {", reads ", {{1, 1, 5}}},
-                                        {", chunk ", {{1, 1, 40}}}});
-  return {row[0], row[1], row[2], row[3], row[4]};
+                                        {", chunk ", {{1, 1, 40}}},
+                                        {", sends now ", {{1, 0, 2}}},
+                                        {", shows ", {{1, 0, 2}}}});
+  return {row[0], row[1], row[2], row[3], row[4], row[5] == 1, row[6] == 1};
 }
 
 inline std::vector<Step> draw_steps(const Vocabulary& vocabulary, const Shares& shares) {

@@ -22,6 +22,8 @@ struct Shape {
   std::uint32_t small_bytes = 0;
   std::uint32_t reads = 1;
   std::uint64_t chunk_bytes = 16;
+  bool sends_now = false;       // messages leave as they are posted, if they can
+  bool shows_messages = false;  // and are taken where they arrive, if they may
 };
 
 // A thing that a schedule does; what its number and flags mean is up to its kind.
@@ -36,7 +38,8 @@ struct Step {
 inline constexpr std::byte kGuard{0xee};
 
 // One end; a schedule adds its operations.
-struct ScheduledEnd : OutcomeSink {
+struct ScheduledEnd : OutcomeSink, MessageTaker {
+  bool take(const ArrivingMessage& message) override { return connection->take(message); }
   void ready() override {}
   void peer_stopped_receiving() override {
     if (++stopped_count > 1) wrong("told twice that the peer stopped receiving");
@@ -122,6 +125,8 @@ class ScheduleRunner {
       end.connection =
           std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link, end,
                                        Tuning{shape.chunk_bytes, UINT32_MAX - 5});
+      if (shape.sends_now) end.link->let_send_now();
+      if (shape.shows_messages) end.link->show_messages_to(end);
     }
     test::FakeLink::join(*ends_[0].link, *ends_[1].link);
   }

@@ -4,7 +4,6 @@
 #include <cstring>
 
 namespace exs::test {
-
 void FakeLink::join(FakeLink& one, FakeLink& other) {
   one.peer_ = &other;
   other.peer_ = &one;
@@ -35,14 +34,27 @@ Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload
   if (const Status status = admit(); !status.ok()) return status;
   if (messages_out_ == depths_.sends) violate("more sends than the depth");
   ++messages_out_;
-  Bytes message(header.begin(), header.end());
+  sends_.push_back({put_under_way(header, payload), payload, token, ++sends_posted_, false});
+  return {};
+}
+
+// What was posted before must have left.
+Status FakeLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
+  if (!sends_now_ || state_ != State::kOpen || !sends_.empty()) return Status(EAGAIN);
+  ++sends_posted_;
+  put_under_way(header, payload);
+  return {};
+}
+
+// Returns the payload as it is now.
+Bytes FakeLink::put_under_way(std::span<const std::byte> header, LocalSlice payload) {
   Bytes copy;
   if (payload.length_bytes > 0) copy.assign(payload.address, payload.address + payload.length_bytes);
+  Bytes message(header.begin(), header.end());
   message.insert(message.end(), copy.begin(), copy.end());
   sent_.push_back(message);
-  sends_.push_back({std::move(copy), payload, token, ++sends_posted_, false});
   if (peer_->state_ == State::kOpen && !peer_closed_) peer_->inject(std::move(message));
-  return {};
+  return copy;
 }
 
 Status FakeLink::post_recv(LocalSlice into, std::uint64_t token) {
@@ -137,6 +149,10 @@ bool FakeLink::deliver_message() {
   if (receives_.empty()) {
     violate("message without a posted receive");
     break_off(Status(ECONNRESET));
+    return true;
+  }
+  if (taker_ != nullptr && completions_.empty() && taker_->take(PlacedMessage(message))) {
+    unpolled_.pop_front();
     return true;
   }
   // A provider may fill any posted receive: this one takes the oldest and the newest in turn.

@@ -23,6 +23,9 @@ class FakeLink final : public Link {
   static void join(FakeLink& one, FakeLink& other);
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  Status send_now(std::span<const std::byte> header, LocalSlice payload) override;
+  [[nodiscard]] bool sends_now() const noexcept override { return sends_now_; }
+  void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
@@ -30,6 +33,9 @@ class FakeLink final : public Link {
   Status withdraw(std::uint32_t key) override;
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
   void close() noexcept override;
+
+  // From now on messages can leave as they are posted.
+  void let_send_now() { sends_now_ = true; }
 
   // --- The schedule. Each returns false when there is nothing of its kind to do. ---
   bool deliver_message();  // the oldest message under way to this end lands in a posted receive, or the
@@ -97,6 +103,7 @@ class FakeLink final : public Link {
   };
 
   Status admit();
+  Bytes put_under_way(std::span<const std::byte> header, LocalSlice payload);
   void violate(const std::string& what) { violations_.push_back(what); }
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
   void end_posts(Status why);
@@ -107,6 +114,8 @@ class FakeLink final : public Link {
   const LinkDepths depths_;
   FakeLink* peer_ = nullptr;
   State state_ = State::kOpen;
+  bool sends_now_ = false;
+  MessageTaker* taker_ = nullptr;
   std::deque<Receive> receives_;
   std::deque<Send> sends_;
   std::uint64_t sends_posted_ = 0;

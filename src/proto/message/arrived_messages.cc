@@ -23,6 +23,11 @@ Status ArrivedMessages::admit(const wire::Message& message) {
   return {};
 }
 
+void ArrivedMessages::pass_through() noexcept {
+  credits_.pass_through();
+  ++next_sequence_;
+}
+
 void ArrivedMessages::keep_immediate(std::uint64_t slot, std::uint32_t message_bytes) {
   ++immediates_held_;
   ArrivedMessage& arrived = waiting_.push_back({});

@@ -46,6 +46,12 @@ class ArrivedMessages {
 
   // EPROTO: no credit, wrong sequence, longer than agreed.
   Status admit(const wire::Message& message);
+  // Whether admit() would let an immediate pass.
+  [[nodiscard]] bool may_admit(std::uint32_t sequence, std::size_t payload_bytes) const noexcept {
+    return sequence == next_sequence_ && payload_bytes <= small_bytes_ && credits_.peer_has_one();
+  }
+  // An immediate that may be admitted, and is done with.
+  void pass_through() noexcept;
   // Keep a message that was admitted behind those that wait. `source` of an advert: kAdvert or kWindow.
   void keep_immediate(std::uint64_t slot, std::uint32_t message_bytes);
   Status keep_advert(const wire::Message& message, MessageSource source, bool busy, std::uint64_t slot,

@@ -65,11 +65,25 @@ Status MessageReceives::on_data(const wire::Message& message, std::uint64_t slot
                                                         : on_advert(message, slot, message_bytes);
 }
 
-Status MessageReceives::on_immediate(std::uint64_t slot, std::uint32_t message_bytes) {
+bool MessageReceives::receive_waits() noexcept {
   const bool is_first =
       arrived_.empty() && deliveries_.empty() && cancelled_.empty() && !persistent_receive_.is_active();
-  if (is_first && state_ == State::kOpen && !open_.empty() && is_plain(open_.front()))
-    return take_directly(slot, message_bytes);
+  return is_first && state_ == State::kOpen && !open_.empty() && is_plain(open_.front());
+}
+
+bool MessageReceives::take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink) {
+  const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
+  if (!receive_waits() || peer_window_.is_held() || !arrived_.may_admit(header.sequence, payload_bytes))
+    return false;
+  offsets_cancelled_ = false;
+  arrived_.pass_through();
+  direct_outcome_ = take_immediate(message, open_.front());
+  deliver_direct(sink);
+  return true;
+}
+
+Status MessageReceives::on_immediate(std::uint64_t slot, std::uint32_t message_bytes) {
+  if (receive_waits()) return take_directly(slot, message_bytes);
   arrived_.keep_immediate(slot, message_bytes);
   return {};
 }

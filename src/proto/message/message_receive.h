@@ -39,6 +39,7 @@ class MessageReceives final : public ReceiveSide {
 
   bool post(const Operation& operation) override;
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
+  bool take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink) override;
   [[nodiscard]] bool took_directly() const noexcept override { return taken_directly_; }
   Status on_control(const wire::Message& message) override;
   Status on_recall(const wire::Message& message) override;
@@ -76,6 +77,8 @@ class MessageReceives final : public ReceiveSide {
     Outcome outcome;
   };
 
+  // The next immediate belongs to open_.front().
+  [[nodiscard]] bool receive_waits() noexcept;
   Status on_immediate(std::uint64_t slot, std::uint32_t message_bytes);
   Status on_advert(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes);
   Status take_directly(std::uint64_t slot, std::uint32_t message_bytes);

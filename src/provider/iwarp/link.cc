@@ -100,6 +100,10 @@ Status IwarpLink::withdraw(std::uint32_t key) {
   return windows_.close(key);
 }
 
+bool IwarpLink::takes_message(std::span<const std::byte> message) {
+  return taker_ != nullptr && completions_->waiting == 0 && taker_->take(PlacedMessage(message));
+}
+
 void IwarpLink::message_received(std::uint64_t token, std::uint32_t length_bytes) {
   complete(CompletionKind::kReceive, {}, token, length_bytes);
 }

@@ -44,6 +44,8 @@ class IwarpLink final : public Link,
   Status start_accept(const IncomingRequest& request, std::span<const std::byte> private_data);
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  [[nodiscard]] bool gains_by_company() const noexcept override { return true; }  // one system call
+  void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
@@ -85,6 +87,7 @@ class IwarpLink final : public Link,
 
   Status release() override;  // UpgradableLink
 
+  bool takes_message(std::span<const std::byte> message) override;
   void message_received(std::uint64_t token, std::uint32_t length_bytes) override;
   void read_completed(std::uint64_t token) override;
   void read_requested(const ReadRequest& request, const std::byte* source) override;
@@ -142,6 +145,7 @@ class IwarpLink final : public Link,
   WindowTable windows_;
   Receiver receiver_;
   Transmitter transmitter_;
+  MessageTaker* taker_ = nullptr;
   std::unique_ptr<MpaCollector> reply_;  // until the reply is complete
   std::vector<std::byte> private_data_;  // the peer's
 };

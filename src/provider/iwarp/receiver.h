@@ -28,6 +28,8 @@ namespace exs::iwarp {
 class ReceiverClient {
  public:
   virtual ~ReceiverClient() = default;
+  // In a posted receive. True: that can take another message, and the token is not told of. May end the stream.
+  virtual bool takes_message(std::span<const std::byte> message) = 0;
   virtual void message_received(std::uint64_t token, std::uint32_t length_bytes) = 0;
   virtual void read_completed(std::uint64_t token) = 0;
   // A checked request; `source` is its first byte. The answer is owed until Receiver::read_answered().

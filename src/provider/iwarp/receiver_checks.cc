@@ -148,9 +148,15 @@ void Receiver::finish_send() {
   const std::uint32_t length_bytes = message_bytes_;
   message_bytes_ = 0;
   ++next_message_[kSendQueue];
-  const std::uint64_t token = filling_->token;
+  const bool is_taken = client_.takes_message(filling_->memory.first(length_bytes));
+  if (!filling_) return;  // the stream has ended, and with it its receives
+  const PostedReceive filled = *filling_;
   filling_.reset();
-  client_.message_received(token, length_bytes);
+  if (is_taken) {
+    receives_.push_back(filled);
+  } else {
+    client_.message_received(filled.token, length_bytes);
+  }
 }
 
 void Receiver::finish_read_response() {

@@ -17,6 +17,21 @@ namespace {
 // A peer whose ring is full says its goodbye late, after its TCP connection has ended.
 constexpr std::uint64_t kGoodbyeLimitNs = 200'000'000;
 
+bool is_too_long(std::span<const std::byte> header, const LocalSlice& payload) {
+  return header.size() > kMessageBytesMax || payload.length_bytes > kMessageBytesMax - header.size();
+}
+
+// A message that still lies in the ring.
+class RingMessage final : public ArrivingMessage {
+ public:
+  RingMessage(const RingReader& ring, std::size_t length_bytes)
+      : ArrivingMessage(length_bytes), ring_(ring) {}
+  void copy(std::size_t offset, std::span<std::byte> into) const override { ring_.copy(offset, into); }
+
+ private:
+  const RingReader& ring_;
+};
+
 }  // namespace
 
 ShmLink::ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
@@ -54,12 +69,8 @@ Status ShmLink::start() {
 
 Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
   if (is_over()) return Status(ENOTCONN);
-  if (header.size() > kMessageBytesMax || payload.length_bytes > kMessageBytesMax - header.size()) {
-    return Status(EMSGSIZE);
-  }
-  const std::span<const std::byte> body(payload.address, payload.length_bytes);
-  if (send_queue_.empty() && state_ == State::kOpen &&
-      traffic_.write(RecordKind::kMessage, peer_number_, header, body)) {
+  if (is_too_long(header, payload)) return Status(EMSGSIZE);
+  if (send_now(header, payload).ok()) {
     complete(CompletionKind::kSend, {}, token);
     return {};
   }
@@ -67,8 +78,20 @@ Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload,
   auto copy = header.empty() ? nullptr : std::make_unique<std::byte[]>(header.size());
   if (!header.empty()) std::memcpy(copy.get(), header.data(), header.size());
   ++sends_queued_;
-  queue({QueuedKind::kSend, std::move(copy), header.size(), body, {}, false, token});
+  queue({QueuedKind::kSend,
+         std::move(copy),
+         header.size(),
+         {payload.address, payload.length_bytes},
+         {},
+         false,
+         token});
   return {};
+}
+
+Status ShmLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
+  if (state_ != State::kOpen || !send_queue_.empty() || is_too_long(header, payload)) return Status(EAGAIN);
+  const std::span<const std::byte> body(payload.address, payload.length_bytes);
+  return traffic_.write(RecordKind::kMessage, peer_number_, header, body) ? Status() : Status(EAGAIN);
 }
 
 Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
@@ -79,6 +102,9 @@ Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
 }
 
 void ShmLink::on_message(std::uint32_t length_bytes, const RingReader& ring) {
+  if (taker_ != nullptr && completions_->waiting == 0 && taker_->take(RingMessage(ring, length_bytes)))
+    return;
+  if (is_over()) return;
   if (receives_.empty()) return fault("a message without a receive for it");
   const PostedReceive receive = receives_.back();
   if (length_bytes > receive.into.size()) return fault("a message that is too long");

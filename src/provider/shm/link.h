@@ -41,6 +41,9 @@ class ShmLink final : public Link, public Pollable {
   Status start();
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  Status send_now(std::span<const std::byte> header, LocalSlice payload) override;
+  [[nodiscard]] bool sends_now() const noexcept override { return true; }
+  void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
@@ -165,6 +168,7 @@ class ShmLink final : public Link, public Pollable {
   bool busy_ = false;
   Countdown end_due_;
   std::size_t sends_queued_ = 0;
+  MessageTaker* taker_ = nullptr;
   std::vector<PostedReceive> receives_;  // the one posted last takes the next message: its memory is warm
   Fifo<QueuedPost> send_queue_;
   Fifo<PendingRead> reads_;

@@ -133,6 +133,7 @@ struct ReceiverRig : ReceiverClient {
     read_stag = *windows.open(readable, Access::kRemoteRead);
   }
 
+  bool takes_message(std::span<const std::byte>) override { return false; }
   void message_received(std::uint64_t token, std::uint32_t length_bytes) override {
     told += "message " + std::to_string(token) + " " + std::to_string(length_bytes) + "\n";
   }
