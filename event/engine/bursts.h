@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace exs {
+
+// The longest time between two sends of a burst that holds nothing back. After it the later send begins
+// another burst, for threads that wait on other queues, or not at all.
+inline constexpr std::uint64_t kSameBurstNs = 10'000;
 
 // A session that has posted in the current burst. Thread: shard.
 class BurstClient {

@@ -17,8 +17,7 @@ namespace {
 constexpr std::uint64_t kOverdueNs = 100'000;
 constexpr int kPollsMax = 4;
 constexpr unsigned kMemoryPollsPerDrive = 8;
-// Posts of a burst follow each other within this time, and so many, or so many bytes of them, are held back at most.
-constexpr std::uint64_t kSameBurstNs = 10'000;
+// So many posts of a burst, or so many bytes of them, are held back at most.
 constexpr std::uint32_t kBurstPostsMax = 64;
 constexpr std::size_t kBurstBytesMax = 65'536;
 
@@ -90,8 +89,7 @@ void Shard::post(TransferClient& client, proto::Direction direction, const proto
   release_and_combine();
 }
 
-// The first post of a burst leaves at once: it may be all there is. So does one that comes late, from a thread that waits
-// on another queue or not at all.
+// The first post of a burst leaves at once: it may be all there is.
 bool Shard::joins_burst(std::size_t bytes) {
   const std::uint64_t now_ns = time_.clock.now_ns();
   const bool is_first = posts_in_burst_ == 0 || now_ns - last_post_ns_ > kSameBurstNs;

@@ -3,9 +3,6 @@
 namespace exs {
 namespace {
 
-// The longest time between two sends of a burst that holds nothing back. After it the later send begins
-// another burst, for threads that wait on other queues, or not at all.
-constexpr std::uint64_t kSameBurstNs = 10'000;
 // How long the end of a burst tells something about the next one.
 constexpr std::uint64_t kExampleNs = 100'000;
 

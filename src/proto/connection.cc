@@ -129,8 +129,9 @@ bool Connection::take(const ArrivingMessage& message) {
   const auto header = wire::immediate_header(bytes);
   if (!header || !credits_.may_take_back(header->credits)) return false;
   if (!receives_->take(*header, message, sink_)) return false;
-  credits_.restore(header->credits);
-  if (const Status status = outbox_.return_credits(false); !status.ok()) settle(status);
+  Status status = credits_.take_back(header->credits);
+  if (status.ok()) status = outbox_.return_credits(false);
+  if (!status.ok()) settle(status);
   return true;
 }
 

@@ -5,10 +5,9 @@
 namespace exs::proto {
 
 Status Credits::take_back(std::uint32_t returned) {
-  const std::uint32_t spent = send_total_ - available_;
-  if (returned > spent) {
+  if (!may_take_back(returned)) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: peer returned {} credits, {} were spent", returned,
-                 spent);
+                 send_total_ - available_);
   }
   available_ += returned;
   return {};

@@ -36,7 +36,6 @@ class Credits {
   void spend() noexcept { --available_; }
   // EPROTO: more than were spent.
   Status take_back(std::uint32_t returned);
-  void restore(std::uint32_t returned) noexcept { available_ += returned; }  // as many as may_take_back()
   [[nodiscard]] bool may_take_back(std::uint32_t returned) const noexcept {
     return returned <= send_total_ - available_;
   }

@@ -53,11 +53,6 @@ bool send_immediate_now(Outbox& outbox, const Operation& operation, std::uint32_
   return outbox.send_now(immediate(sequence), operation.memory);
 }
 
-Outcome take_immediate(std::span<const std::byte> message, const Operation& receive) {
-  const std::span<const std::byte> payload = message.subspan(wire::kHeaderBytes);
-  return outcome_of(SliceCursor(receive).fill_from(payload), payload.size());
-}
-
 Outcome take_immediate(const ArrivingMessage& message, const Operation& receive) {
   const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
   std::size_t taken_bytes = 0;

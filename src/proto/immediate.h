@@ -21,7 +21,6 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
 bool send_immediate_now(Outbox& outbox, const Operation& operation, std::uint32_t sequence);
 
 // The receive's outcome. `message`: header and payload.
-Outcome take_immediate(std::span<const std::byte> message, const Operation& receive);
 Outcome take_immediate(const ArrivingMessage& message, const Operation& receive);
 
 }  // namespace exs::proto
