@@ -1,0 +1,138 @@
+"""Programs of others beside UCX: libfabric, sockperf, iperf3, qperf, and ZeroMQ through a small program of ours."""
+import dataclasses
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+from comparison.processes import Failed, Missing, find, free_port, run_pair, text_of
+from comparison.sides import RUN_LIMIT_S, Run, run_of
+
+SOURCES = pathlib.Path(__file__).resolve().parents[1] / "peers"
+HOST = "127.0.0.1"
+
+
+def number_in(pattern, output, program):
+    found = re.search(pattern, output)
+    if found is None:
+        raise Failed(f"{program}: no figure in\n{output}")
+    return float(found[1])
+
+
+@dataclasses.dataclass(frozen=True)
+class Fabric:
+    """libfabric's fi_pingpong, which polls: half a round trip, the mean of all."""
+
+    name: str
+    provider: str
+    endpoint: str
+    size_bytes: int
+
+    ROUND_TRIPS = 2000  # it waits for its own control messages now and then, so a time does not become a count
+
+    def run(self, _binaries, seconds, _address=None):
+        program, port = find("fi_pingpong", "libfabric-bin"), free_port()
+        common = [program, "-p", self.provider, "-e", self.endpoint, "-S", self.size_bytes, "-I", self.ROUND_TRIPS]
+        return fabric_run(run_pair([*common, "-B", port], [*common, "-P", port, HOST], port, 10 + 10 * seconds))
+
+
+def fabric_run(output):
+    """The columns are bytes, #sent, #ack, total, time, MB/sec, usec/xfer, Mxfers/sec."""
+    return Run(number_in(r"(?m)^\d\S*(?:\s+\S+){5}\s+([\d.]+)\s+[\d.]+\s*$", output, "fi_pingpong"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Sockperf:
+    """The median one-way time over TCP."""
+
+    name: str
+    size_bytes: int
+    polls: bool
+
+    def run(self, _binaries, seconds, _address=None):
+        program, port = find("sockperf", "sockperf"), free_port()
+        common = ["--tcp", "-i", HOST, "-p", port, *(["--nonblocked"] if self.polls else [])]
+        # It counts whole seconds, and does not count the first and last of them.
+        client = [program, "ping-pong", *common, "-m", self.size_bytes, "-t", max(1, round(seconds))]
+        return sockperf_run(run_pair([program, "sr", *common], client, port, 10 + 10 * seconds))
+
+
+def sockperf_run(output):
+    return Run(number_in(r"percentile 50\.000 =\s+([\d.]+)", output, "sockperf"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Iperf3:
+    """Throughput over TCP as the receiver counts it; both ends sleep."""
+
+    name: str
+    size_bytes: int
+
+    def run(self, _binaries, seconds, _address=None):
+        program, port = find("iperf3", "iperf3"), free_port()
+        client = [program, "-c", HOST, "-p", port, "-l", self.size_bytes, "-t", max(1, round(seconds)), "-J"]
+        return iperf3_run(run_pair([program, "-s", "-1", "-p", port], client, port, 10 + 10 * seconds))
+
+
+def iperf3_run(output):
+    try:
+        end = json.loads(output)["end"]
+        rate, cpu = end["sum_received"]["bits_per_second"] / 8, end["cpu_utilization_percent"]
+    except (ValueError, KeyError) as error:
+        raise Failed(f"iperf3: no figure in\n{output}") from error
+    sender, receiver = cpu["host_total"], cpu["remote_total"]
+    return Run(rate, (sender + receiver) / 100 / (rate / 1e9), receiver, sender)
+
+
+@dataclasses.dataclass(frozen=True)
+class Qperf:
+    """The mean one-way time over TCP, both ends asleep."""
+
+    name: str
+    size_bytes: int
+
+    def run(self, _binaries, seconds, _address=None):
+        program, port = find("qperf", "qperf"), free_port()
+        client = [program, "-lp", port, "-t", max(1, round(seconds)), "-m", self.size_bytes, "-uu", HOST, "tcp_lat"]
+        return qperf_run(run_pair([program, "-lp", port], client, port, 10 + 10 * seconds))
+
+
+def qperf_run(output):
+    return Run(number_in(r"latency\s+=\s+([\d.]+) ns", output, "qperf") / 1000)
+
+
+@dataclasses.dataclass(frozen=True)
+class ZeroMq:
+    """PUSH to PULL over TCP by perf/peers/zeromq-blast.c, compiled when it is first asked for. Both ends sleep."""
+
+    name: str
+    size_bytes: int
+    figure: str
+
+    def run(self, binaries, seconds, _address=None):
+        line = [compiled("zeromq-blast", "libzmq", "libzmq3-dev", binaries), self.size_bytes, seconds]
+        try:
+            done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+        except subprocess.TimeoutExpired as late:
+            raise Failed(f"{text_of(line)}: hung for {RUN_LIMIT_S} s") from late
+        if done.returncode != 0:
+            raise Failed(f"{text_of(line)}: exit {done.returncode}\n{done.stderr}")
+        return run_of(json.loads(done.stdout), self.figure)
+
+
+def compiled(name, library, package, binaries):
+    """The program of perf/peers/NAME.c, newer than its source."""
+    source, program = SOURCES / f"{name}.c", binaries.resolve().parent / "peers" / name
+    if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
+        return program
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", library], capture_output=True, text=True, check=False)
+    if compiler is None or flags.returncode != 0:
+        raise Missing(f"there is no {library}; scripts/setup --peers installs it (Debian: {package})")
+    program.parent.mkdir(exist_ok=True)
+    done = subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source, *flags.stdout.split()], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{source.name} does not compile\n{done.stderr}")
+    return program
