@@ -10,7 +10,7 @@ namespace {
 
 // How long a port counts as busy, and how often a silent one is polled meanwhile.
 constexpr std::uint64_t kStillBusyNs = 50'000;
-constexpr std::uint64_t kSilentPollNs = 5'000;
+constexpr std::uint64_t kSilentPollNs = 20'000;
 
 }  // namespace
 
@@ -67,6 +67,8 @@ void PortSet::poll_all(std::uint64_t now_ns, const ReadyPorts& ready) {
     } else if (is_due(slot, now_ns, last_busy_ns)) {
       slot.polled_ns = now_ns;
       slot.port->progress(now_ns);
+    } else {
+      continue;
     }
     note_arrivals(slot, now_ns);
   }

@@ -74,8 +74,7 @@ class PortSet {
   bool take_completions(Take&& take) {
     bool some = false;
     for (PortSlot& slot : slots_) {
-      slot.port->flush();
-      const std::size_t count = slot.port->poll(completions_);
+      const std::size_t count = slot.port->flush_and_poll(completions_);
       for (std::size_t i = 0; i < count; ++i) take(completions_[i]);
       some = some || count > 0;
     }

@@ -1,6 +1,7 @@
 // How long a thread waits: until a moment, or for a duration. A duration needs no clock: sleeps reduce it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/provider/provider.h"
@@ -10,33 +11,39 @@ namespace exs {
 class WaitLimit {
  public:
   // Of the shard's clock; kNoDeadline: no limit; 0: look once.
-  static WaitLimit until(std::uint64_t deadline_ns) noexcept { return {deadline_ns, false}; }
+  static WaitLimit until(std::uint64_t deadline_ns) noexcept {
+    return WaitLimit(deadline_ns < kLasts ? deadline_ns : kNoDeadline);
+  }
   // kNoDeadline: no limit; 0: look once.
-  static WaitLimit lasting(std::uint64_t ns) noexcept { return {ns, ns != 0 && ns != kNoDeadline}; }
+  static WaitLimit lasting(std::uint64_t ns) noexcept { return WaitLimit(ns == 0 ? 0 : duration(ns)); }
 
-  [[nodiscard]] bool is_none() const noexcept { return ns_ == kNoDeadline; }
-  [[nodiscard]] bool has_passed() const noexcept { return ns_ == 0; }
+  [[nodiscard]] bool is_none() const noexcept { return word_ == kNoDeadline; }
+  [[nodiscard]] bool has_passed() const noexcept { return word_ == 0 || word_ == kLasts; }
   // True: left_ns() needs the time.
-  [[nodiscard]] bool is_moment() const noexcept { return !lasts_ && !is_none(); }
+  [[nodiscard]] bool is_moment() const noexcept { return word_ < kLasts; }
   [[nodiscard]] std::uint64_t left_ns(std::uint64_t now_ns) const noexcept {
-    if (lasts_ || is_none()) return ns_;
-    return ns_ > now_ns ? ns_ - now_ns : 0;
+    if (is_none()) return kNoDeadline;
+    if (!is_moment()) return word_ - kLasts;
+    return word_ > now_ns ? word_ - now_ns : 0;
   }
   void slept(std::uint64_t ns) noexcept {
-    if (lasts_) ns_ = ns_ > ns ? ns_ - ns : 0;
+    if (is_moment() || is_none()) return;
+    word_ -= std::min(ns, word_ - kLasts);
   }
   // Turns a duration into the moment at which it ends, and returns that.
   std::uint64_t fix(std::uint64_t now_ns) noexcept {
-    if (lasts_) ns_ = ns_ > kNoDeadline - now_ns ? kNoDeadline : now_ns + ns_;
-    lasts_ = false;
-    return ns_;
+    if (!is_moment() && !is_none()) *this = until(now_ns + (word_ - kLasts));
+    return word_;
   }
 
  private:
-  WaitLimit(std::uint64_t ns, bool lasts) noexcept : ns_(ns), lasts_(lasts) {}
+  explicit WaitLimit(std::uint64_t word) noexcept : word_(word) {}
+  static std::uint64_t duration(std::uint64_t ns) noexcept { return ns < kLasts ? ns | kLasts : kNoDeadline; }
 
-  std::uint64_t ns_;
-  bool lasts_;
+  // Of a duration. What takes 292 years takes for ever.
+  static constexpr std::uint64_t kLasts = std::uint64_t{1} << 63;
+
+  std::uint64_t word_;
 };
 
 }  // namespace exs

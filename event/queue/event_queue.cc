@@ -84,25 +84,17 @@ void EventQueue::cancel_reservation() {
   if (next) next->try_again();
 }
 
-// The same holds here, unless somebody has to be notified.
-void EventQueue::push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) {
-  Recipients due;
-  {
-    LockGuard guard(mutex_);
-    Entry& entry = entries_.append();
-    entry.event = event;
-    entry.held = std::move(number);
-    added();
-    if (!has_recipients()) return;
-    due = recipients();
-  }
-  notify(due);
-}
-
 void EventQueue::added() {
   EXS_CHECK(entries_.count() <= reserved_);
   count_.store(entries_.count(), std::memory_order_relaxed);
   if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
+}
+
+void EventQueue::unlock_and_notify() {
+  if (!has_recipients()) return mutex_.unlock();
+  const Recipients due = recipients();
+  mutex_.unlock();
+  notify(due);
 }
 
 bool EventQueue::has_recipients() const {
@@ -135,19 +127,14 @@ bool EventQueue::reserve_for_notice() {
 }
 
 void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
-  Recipients due;
-  {
-    LockGuard guard(mutex_);
-    notice.add(usage);
-    if (std::exchange(notice.waits_, true)) return;
-    Entry& entry = entries_.append();
-    entry.held = notice.shared_from_this();
-    entry.notice = &notice;
-    added();
-    if (!has_recipients()) return;
-    due = recipients();
-  }
-  notify(due);
+  mutex_.lock();
+  notice.add(usage);
+  if (std::exchange(notice.waits_, true)) return mutex_.unlock();
+  Entry& entry = entries_.append();
+  entry.held = notice.shared_from_this();
+  entry.notice = &notice;
+  added();
+  unlock_and_notify();
 }
 
 void EventQueue::end_notice(Notice& notice) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "event/queue/kernel_descriptor.h"
@@ -42,7 +43,19 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void pass_on() EXS_EXCLUDES(mutex_);
   void cancel_reservation() EXS_EXCLUDES(mutex_);
   // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
-  void push(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number) EXS_EXCLUDES(mutex_);
+  void push(const exs_event_t& event, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
+    push_made([&](exs_event_t& made) { made = event; }, number);
+  }
+  // The same of an event that `make` writes, all of it, in its place.
+  template <typename Make>
+  void push_made(Make&& make, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
+    mutex_.lock();
+    Entry& entry = entries_.append();
+    std::forward<Make>(make)(entry.event);
+    entry.held = number;
+    added();
+    unlock_and_notify();
+  }
 
   // For Notice, which holds its slot even while none of its events waits.
   [[nodiscard]] bool reserve_for_notice() EXS_EXCLUDES(mutex_);
@@ -124,6 +137,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_);
   [[nodiscard]] Recipients recipients() EXS_REQUIRES(mutex_);
   void added() EXS_REQUIRES(mutex_);
+  // Once an entry was added. Another thread may delete the queue as soon as the slot is free, so nothing is touched after the
+  // unlock unless somebody has to be notified.
+  void unlock_and_notify() EXS_RELEASE(mutex_);
   // Who is to be woken because slots have become free, once the mutex is free too; null: nobody.
   [[nodiscard]] std::shared_ptr<WaitLine::Waiter> next_waiter() EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.

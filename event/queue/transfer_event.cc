@@ -15,20 +15,16 @@ constexpr std::uint32_t event_flags(std::uint32_t outcome_flags) {
   return flags;
 }
 
-exs_event_t event_of(int socket, const proto::Operation& operation) {
-  exs_event_t event{};
+void tell_operation(exs_event_t& event, int socket, const proto::Operation& operation) {
   event.exs_evt_socket = socket;
   event.exs_evt_ahandle = operation.tag.handle;
-  return event;
-}
-
-exs_evt_xfer_t transfer_of(const proto::Operation& operation) {
-  return {.exs_evt_buf = operation.memory.address,
-          .exs_evt_bufsize = operation.memory.length_bytes,
-          .exs_evt_length = 0,
-          .exs_evt_offset = operation.offset,
-          .exs_evt_mhandle = operation.tag.memory_handle,
-          .exs_evt_count = 0};
+  exs_evt_xfer_t& transfer = event.exs_evt_union.exs_evt_xfer;
+  transfer.exs_evt_buf = operation.memory.address;
+  transfer.exs_evt_bufsize = operation.memory.length_bytes;
+  transfer.exs_evt_length = 0;
+  transfer.exs_evt_offset = operation.offset;
+  transfer.exs_evt_mhandle = operation.tag.memory_handle;
+  transfer.exs_evt_count = 0;
 }
 
 // The event names what the caller posted, not what the library made of it.
@@ -53,26 +49,24 @@ void tell_posted(exs_event_t& event, const Attachment& attachment) {
 
 }  // namespace
 
-exs_event_t transfer_event(int socket, proto::Direction direction, const proto::Operation& operation,
-                           const proto::Outcome& outcome) {
-  exs_event_t event = event_of(socket, operation);
+void make_transfer_event(exs_event_t& event, int socket, proto::Direction direction,
+                         const proto::Operation& operation, const proto::Outcome& outcome) {
+  tell_operation(event, socket, operation);
   event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_SEND : EXS_EVT_RECV;
   if (operation.tag.event_type != 0) event.exs_evt_type = operation.tag.event_type;
   event.exs_evt_errno = outcome.error;
   event.exs_evt_flags = event_flags(outcome.flags);
-  event.exs_evt_union.exs_evt_xfer = transfer_of(operation);
   event.exs_evt_union.exs_evt_xfer.exs_evt_length = outcome.length_bytes;
   if ((outcome.flags & proto::kTruncated) != 0)
     event.exs_evt_union.exs_evt_xfer.exs_evt_offset = outcome.whole_bytes;
   if (operation.tag.attachment != nullptr) tell_posted(event, *operation.tag.attachment);
-  return event;
 }
 
 exs_event_t use_event(int socket, proto::Direction direction, const proto::Operation& operation) {
-  exs_event_t event = event_of(socket, operation);
+  exs_event_t event{};
+  tell_operation(event, socket, operation);
   event.exs_evt_type = direction == proto::Direction::kSend ? EXS_EVT_PEER_READ : EXS_EVT_PEER_WRITE;
   event.exs_evt_flags = EXS_EVF_MORE;
-  event.exs_evt_union.exs_evt_xfer = transfer_of(operation);
   return event;
 }
 

@@ -32,7 +32,7 @@ constexpr std::uint64_t kBlindSleepNs = 1'000'000;
 class Wait {
  public:
   Wait(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
-       ReadSection* section)
+       ReadSection* section, std::size_t& count)
       : queue_(queue),
         home_(*queue.home()),
         out_(out),
@@ -40,21 +40,22 @@ class Wait {
         max_(max),
         sleeps_at_once_(queue.wait_mode() == EXS_WAIT_NOTIFY),
         limit_(limit),
-        section_(section) {}
+        section_(section),
+        count_(count) {}
 
-  Result<std::size_t> run() {
+  Status run() {
     // An application that sleeps on the queue's descriptor calls only now and then: the engine stays on
     // watch.
     keeps_engine_off_ = !queue_.has_ready_fd();
     if (taken()) {
       if (queue_.look_is_due()) poll_once();
-      return count_;
+      return Status();
     }
     if (limit_.has_passed()) {
       drive(now());
-      return taken() ? count_ : whatever_is_there();
+      return taken() ? Status() : take_what_is_there();
     }
-    if (found_at_first()) return count_;
+    if (found_at_first()) return Status();
     if (section_ != nullptr) {
       held_ = queue_.shared_from_this();
       section_->leave();
@@ -62,20 +63,18 @@ class Wait {
     const EventQueue::WaitScope scope(queue_);
     if (sleeps_at_once_) {
       const Status status = first_sleep();
-      if (count_ > 0) return count_;
-      if (!status.ok()) return failure(status);
+      if (count_ > 0 || !status.ok()) return count_ > 0 ? Status() : status;
     }
     return wait_at_length();
   }
 
  private:
-  Result<std::size_t> wait_at_length() {
+  Status wait_at_length() {
     const HeldSignals signals;
     Status status = spin(signals);
     while (status.ok() && count_ == 0 && !expired_) status = sleep(signals);
-    if (count_ > 0) return count_;
-    if (!status.ok()) return failure(status);
-    return whatever_is_there();
+    if (count_ > 0) return Status();
+    return status.ok() ? take_what_is_there() : status;
   }
 
   bool taken() {
@@ -83,9 +82,10 @@ class Wait {
     return count_ > 0;
   }
 
-  Result<std::size_t> whatever_is_there() {
-    if (queue_.closed()) return failure(EBADF);
-    return queue_.take(out_, 1, max_);
+  Status take_what_is_there() {
+    if (queue_.closed()) return Status(EBADF);
+    count_ = queue_.take(out_, 1, max_);
+    return Status();
   }
 
   bool found_at_first() {
@@ -250,19 +250,20 @@ class Wait {
   WaitLimit limit_;
   std::uint64_t deadline_ns_ = kNoDeadline;  // the limit, once the time is known
   ReadSection* const section_;
+  std::size_t& count_;                // events taken
   std::shared_ptr<EventQueue> held_;  // once the section is left
   std::uint64_t spin_end_ns_ = 0;
   std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
   bool keeps_engine_off_ = true;
   bool expired_ = false;
-  std::size_t count_ = 0;
 };
 
 }  // namespace
 
-Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
-                                    WaitLimit limit, ReadSection* section) {
-  return Wait(queue, out, min, max, limit, section).run();
+Status take_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
+                   ReadSection* section, std::size_t& taken) {
+  taken = 0;
+  return Wait(queue, out, min, max, limit, section, taken).run();
 }
 
 }  // namespace exs

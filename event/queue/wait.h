@@ -14,7 +14,15 @@ namespace exs {
 // signal was caught and fewer than `min` events are there; none was taken. EBADF: the queue was closed
 // meanwhile. `section`: the one in which the caller found the queue, left by a wait of more than a moment;
 // null: the caller holds the queue. Thread: any.
-Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max,
-                                    WaitLimit limit, ReadSection* section = nullptr);
+Status take_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
+                   ReadSection* section, std::size_t& taken);
+// The same of a caller that holds the queue.
+inline Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min,
+                                           std::size_t max, WaitLimit limit) {
+  std::size_t taken = 0;
+  if (const Status status = take_events(queue, out, min, max, limit, nullptr, taken); !status.ok())
+    return failure(status);
+  return taken;
+}
 
 }  // namespace exs

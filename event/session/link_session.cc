@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <new>
-#include <optional>
 
 #include "event/session/failure_text.h"
 #include "event/session/outgoing_setup.h"
@@ -168,12 +167,10 @@ bool LinkSession::start(proto::Direction direction, const proto::Operation& oper
 
 bool LinkSession::start_now(const proto::Operation& operation) {
   shard()->assert_held();
-  std::optional<proto::Outcome> outcome;
-  contained([&] {
-    if (connection_) outcome = connection_->send_now(operation);
-  });
-  if (outcome) end_at_once(operation, *outcome);
-  return outcome.has_value();
+  bool has_left = false;
+  contained([&] { has_left = connection_ && connection_->send_now(operation); });
+  if (has_left) end_at_once(operation, proto::sent_immediate(operation));
+  return has_left;
 }
 
 // Of a stream the connection combines what is worth it.

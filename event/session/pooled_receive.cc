@@ -90,11 +90,14 @@ void PooledReceive::take(Session& session, const proto::Operation& operation, co
     stop(outcome.error);
     return give_back(operation);
   }
-  exs_event_t event =
-      transfer_event(session.descriptor()->number(), proto::Direction::kReceive, operation, outcome);
-  event.exs_evt_flags |= EXS_EVF_MORE;
   pool_->hand_out(operation.memory.address);
-  target_.queue->push(event, session.descriptor());
+  const int socket = session.descriptor()->number();
+  target_.queue->push_made(
+      [&](exs_event_t& event) {
+        make_transfer_event(event, socket, proto::Direction::kReceive, operation, outcome);
+        event.exs_evt_flags |= EXS_EVF_MORE;
+      },
+      session.descriptor());
 }
 
 void PooledReceive::give_back(const proto::Operation& operation) {

@@ -115,28 +115,42 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
     finished_.count(direction, outcome.error);
     return pooled_->take(*this, operation, outcome);
   }
-  const exs_event_t event = transfer_event(descriptor_->number(), direction, operation, outcome);
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   finished_.count(direction, outcome.error);
   // Everything is given back before the event can be seen: its receiver may post, deregister and delete.
   if (operation.tag.region != nullptr) operation.tag.region->release();
-  if (operation.tag.attachment != nullptr) Attachment::Destroyer()(operation.tag.attachment);
+  if (operation.tag.attachment != nullptr) return end_attached(direction, operation, outcome);
   open_operations(direction).end(operation.persistent);
-  push(operation, event);
+  push_outcome(direction, operation, outcome);
+}
+
+// The event names what the attachment knows.
+void Session::end_attached(proto::Direction direction, const proto::Operation& operation,
+                           const proto::Outcome& outcome) {
+  exs_event_t event{};
+  make_transfer_event(event, descriptor_->number(), direction, operation, outcome);
+  Attachment::Destroyer()(operation.tag.attachment);
+  open_operations(direction).end(operation.persistent);
+  if (is_told(operation, outcome)) {
+    operation.tag.queue->push(event, descriptor_);
+  } else {
+    operation.tag.queue->cancel_reservation();
+  }
 }
 
 void Session::end_at_once(const proto::Operation& operation, const proto::Outcome& outcome) {
   finished_.count(proto::Direction::kSend, outcome.error);
-  push(operation, transfer_event(descriptor_->number(), proto::Direction::kSend, operation, outcome));
+  push_outcome(proto::Direction::kSend, operation, outcome);
 }
 
-void Session::push(const proto::Operation& operation, const exs_event_t& event) {
-  EventQueue* const queue = operation.tag.queue;
-  if (operation.tag.no_event && event.exs_evt_errno == 0) {
-    queue->cancel_reservation();
-  } else {
-    queue->push(event, descriptor_);
-  }
+void Session::push_outcome(proto::Direction direction, const proto::Operation& operation,
+                           const proto::Outcome& outcome) {
+  if (!is_told(operation, outcome)) return operation.tag.queue->cancel_reservation();
+  operation.tag.queue->push_made(
+      [&](exs_event_t& event) {
+        make_transfer_event(event, descriptor_->number(), direction, operation, outcome);
+      },
+      descriptor_);
 }
 
 // ---------------------------------------------------------------- the pooled receive

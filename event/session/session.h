@@ -224,7 +224,13 @@ class Session : public TransferClient {
   // Whether a send may wait for others to leave with: not where its poster sleeps on a descriptor before it drives again.
   [[nodiscard]] bool may_wait(const proto::Operation& operation) const noexcept;
   bool start_timed(proto::Direction direction, const proto::Operation& operation);
-  void push(const proto::Operation& operation, const exs_event_t& event);
+  [[nodiscard]] static bool is_told(const proto::Operation& operation, const proto::Outcome& outcome) {
+    return !operation.tag.no_event || outcome.error != 0;
+  }
+  void end_attached(proto::Direction direction, const proto::Operation& operation,
+                    const proto::Outcome& outcome);
+  void push_outcome(proto::Direction direction, const proto::Operation& operation,
+                    const proto::Outcome& outcome);
   void receive_into_pool();
   std::uint32_t cancel_pooled(const proto::Selection& selection);
   void answer_polls();

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "src/api/error_text.h"
@@ -12,8 +13,8 @@
 
 namespace exs {
 
-// Runs body(library) -> Result<T> and turns its error into errno, the thread's exs_errtext() and `failed`. Any exception
-// but bad_alloc is a bug of the library and terminates the process.
+// Runs body(library) -> Result<T>, or Status for 0, and turns its error into errno, the thread's exs_errtext() and `failed`.
+// Any exception but bad_alloc is a bug of the library and terminates the process.
 template <typename T, typename Body>
 T api_call(T failed, Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   Library* library = Library::current();
@@ -22,9 +23,15 @@ T api_call(T failed, Body&& body, const char* function = __builtin_FUNCTION()) n
     return failed;
   }
   try {
-    const Result<T> result = std::forward<Body>(body)(*library);
-    if (result) return *result;
-    call_failed(function, result.error());
+    if constexpr (std::is_same_v<std::invoke_result_t<Body, Library&>, Status>) {
+      const Status status = std::forward<Body>(body)(*library);
+      if (status.ok()) return T{};
+      call_failed(function, status);
+    } else {
+      const Result<T> result = std::forward<Body>(body)(*library);
+      if (result) return *result;
+      call_failed(function, result.error());
+    }
   } catch (const std::bad_alloc&) {
     call_failed(function, Status(ENOMEM));
   }

@@ -15,5 +15,5 @@ int exs_init(int version) {
 }
 
 int exs_fini(void) {
-  return api_call([](Library&) -> Result<int> { return api_result(Library::end()); });
+  return api_call([](Library&) { return Library::end(); });
 }

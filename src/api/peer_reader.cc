@@ -23,7 +23,8 @@ PeerReader::PeerReader(Library& library, WaitedTransfers waited, std::uint64_t d
 
 Status PeerReader::read(const Piece& into, std::uint64_t offset) {
   if (const Status status = check_time(); !status.ok()) return status;
-  const Status posted = post_piece(library_, request_, waited_.target(), into, operation_at(offset));
+  proto::Operation operation = operation_at(offset);
+  const Status posted = post_piece(library_, request_, waited_.target(), into, operation);
   return posted.ok() ? wait(into.length_bytes) : posted;
 }
 

@@ -107,16 +107,16 @@ exs_phandle_t exs_pool_create(void* buffers, size_t buffer_bytes, uint32_t count
 }
 
 int exs_pool_delete(exs_phandle_t pool) {
-  return api_call([&](Library& library) { return api_result(delete_pool(library, pool)); });
+  return api_call([&](Library& library) { return delete_pool(library, pool); });
 }
 
 int exs_pool_return(exs_phandle_t pool, void* buffer) {
-  return api_call([&](Library& library) { return api_result(return_buffer(library, pool, buffer)); });
+  return api_call([&](Library& library) { return return_buffer(library, pool, buffer); });
 }
 
 int exs_recv_pooled(int socket, exs_phandle_t pool, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) {
     const TransferRequest request{proto::Direction::kReceive, socket, flags, queue, handle};
-    return api_result(receive_pooled(library, request, pool));
+    return receive_pooled(library, request, pool);
   });
 }

@@ -14,38 +14,43 @@ namespace {
 
 constexpr std::uint64_t kNsPerMicrosecond = 1'000;
 
-Result<WaitLimit> limit_of(const timeval* timeout) {
+bool is_time(const timeval& time) {
+  return time.tv_sec >= 0 && time.tv_usec >= 0 && time.tv_usec < 1'000'000;
+}
+
+Status no_time(const timeval& time) {
+  return refuse(EINVAL, "the time of {} s and {} us is none: both are 0 or more, and tv_usec below 1000000",
+                time.tv_sec, time.tv_usec);
+}
+
+// Of a null pointer, or a time.
+WaitLimit limit_of(const timeval* timeout) {
   if (timeout == nullptr) return WaitLimit::until(kNoDeadline);
-  if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000)
-    return failure(refuse(EINVAL,
-                          "the time of {} s and {} us is none: both are 0 or more, and tv_usec below 1000000",
-                          timeout->tv_sec, timeout->tv_usec));
   const auto seconds = static_cast<std::uint64_t>(timeout->tv_sec);
   const std::uint64_t part_ns = static_cast<std::uint64_t>(timeout->tv_usec) * kNsPerMicrosecond;
   if (seconds > kNoDeadline / kNsPerSecond - 1) return WaitLimit::until(kNoDeadline);
   return WaitLimit::lasting(seconds * kNsPerSecond + part_ns);
 }
 
-Result<int> wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min,
-                    std::int64_t max, Result<WaitLimit> limit) {
+Status check_numbers(const EventQueue& queue, std::int64_t min, std::int64_t max) {
+  if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX)
+    return refuse(EINVAL,
+                  "{} to {} events: at most {} (EXS_EVTVEC_MAX) at once, and not more at least than at most",
+                  min, max, EXS_EVTVEC_MAX);
+  if (max == 0 || static_cast<std::size_t>(min) <= queue.depth()) return Status();
+  return refuse(EINVAL, "{} events will never be there: the queue has {} slots", min, queue.depth());
+}
+
+Status wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std::int64_t min,
+               std::int64_t max, WaitLimit limit, std::size_t& taken) {
   ReadSection section;
   EventQueue* const queue = library.queues.peek(handle);
-  if (queue == nullptr) return failure(no_such_queue(handle));
-  if (max < 0 || min < 0 || min > max || max > EXS_EVTVEC_MAX)
-    return failure(refuse(
-        EINVAL, "{} to {} events: at most {} (EXS_EVTVEC_MAX) at once, and not more at least than at most",
-        min, max, EXS_EVTVEC_MAX));
-  if (max == 0) return 0;
-  if (!limit) return failure(limit.error());
-  if (static_cast<std::size_t>(min) > queue->depth())
-    return failure(
-        refuse(EINVAL, "{} events will never be there: the queue has {} slots", min, queue->depth()));
-  if (events == nullptr) return failure(null_argument());
-  const auto taken =
-      wait_for_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
-                      static_cast<std::size_t>(max), min == 0 ? WaitLimit::lasting(0) : *limit, &section);
-  if (!taken) return failure(taken.error());
-  return static_cast<int>(*taken);
+  if (queue == nullptr) return no_such_queue(handle);
+  if (const Status status = check_numbers(*queue, min, max); !status.ok() || max == 0) return status;
+  if (events == nullptr) return null_argument();
+  return take_events(*queue, events, static_cast<std::size_t>(std::max<std::int64_t>(min, 1)),
+                     static_cast<std::size_t>(max), min == 0 ? WaitLimit::lasting(0) : limit, &section,
+                     taken);
 }
 
 // Programs need not know that a queue holds descriptors.
@@ -153,18 +158,23 @@ int exs_qdelete(exs_qhandle_t handle) {
 }
 
 int exs_qdequeue(exs_qhandle_t handle, exs_event_t* events, int count, const struct timeval* timeout) {
-  return api_call([&](Library& library) -> Result<int> {
+  std::size_t taken = 0;
+  const int failed = api_call([&](Library& library) {
+    if (timeout != nullptr && !is_time(*timeout)) return no_time(*timeout);
     const std::int64_t wide = count;  // -INT_MIN does not fit an int
     const std::int64_t max = wide < 0 ? -wide : wide;
-    return wait_on(library, handle, events, wide > 0 ? 1 : max, max, limit_of(timeout));
+    return wait_on(library, handle, events, wide > 0 ? 1 : max, max, limit_of(timeout), taken);
   });
+  return failed == 0 ? static_cast<int>(taken) : failed;
 }
 
 int exs_qwait(exs_qhandle_t handle, exs_event_t* events, int max, int min, int64_t timeout_ns) {
-  return api_call([&](Library& library) -> Result<int> {
+  std::size_t taken = 0;
+  const int failed = api_call([&](Library& library) {
     const std::uint64_t ns = timeout_ns < 0 ? kNoDeadline : static_cast<std::uint64_t>(timeout_ns);
-    return wait_on(library, handle, events, min, max, WaitLimit::lasting(ns));
+    return wait_on(library, handle, events, min, max, WaitLimit::lasting(ns), taken);
   });
+  return failed == 0 ? static_cast<int>(taken) : failed;
 }
 
 int exs_qmodify(exs_qhandle_t handle, int attribute, const void* value, size_t length) {

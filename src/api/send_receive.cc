@@ -16,21 +16,22 @@ Status post(Library& library, const TransferRequest& request, const Piece& piece
   if (const Status status = check_flags(request.direction, request.flags, CallKind::kPlain); !status.ok())
     return status;
   const ReadSection section;
-  const auto target = peek_target(library, request);
-  if (!target) return target.error();
-  return post_piece(library, request, *target, piece, operation_of(request, *target));
+  TransferTarget target;
+  if (const Status status = peek_target(library, request, target); !status.ok()) return status;
+  proto::Operation operation = operation_of(request, target);
+  return post_piece(library, request, target, piece, operation);
 }
 
 Status post_at(Library& library, const TransferRequest& request, const Piece& piece, std::uint64_t offset) {
   if (const Status status = check_flags(request.direction, request.flags, CallKind::kAtOffset); !status.ok())
     return status;
   const ReadSection section;
-  const auto target = peek_target(library, request);
-  if (!target) return target.error();
-  proto::Operation operation = operation_of(request, *target);
+  TransferTarget target;
+  if (const Status status = peek_target(library, request, target); !status.ok()) return status;
+  proto::Operation operation = operation_of(request, target);
   operation.at_offset = true;
   operation.offset = offset;
-  return post_piece(library, request, *target, piece, operation);
+  return post_piece(library, request, target, piece, operation);
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhand
              exs_ahandle_t handle, exs_mhandle_t region) {
   return api_call([&](Library& library) {
     const TransferRequest request{Direction::kSend, socket, flags, queue, handle};
-    return api_result(post(library, request, {bytes_of(buffer), length, region}));
+    return post(library, request, {bytes_of(buffer), length, region});
   });
 }
 
@@ -50,7 +51,7 @@ int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t q
              exs_mhandle_t region) {
   return api_call([&](Library& library) {
     const TransferRequest request{Direction::kReceive, socket, flags, queue, handle};
-    return api_result(post(library, request, {bytes_of(buffer), length, region}));
+    return post(library, request, {bytes_of(buffer), length, region});
   });
 }
 
@@ -58,7 +59,7 @@ int exs_send_offset(int socket, const void* buffer, size_t length, int flags, ex
                     exs_ahandle_t handle, exs_mhandle_t region, uint64_t offset) {
   return api_call([&](Library& library) {
     const TransferRequest request{Direction::kSend, socket, flags, queue, handle};
-    return api_result(post_at(library, request, {bytes_of(buffer), length, region}, offset));
+    return post_at(library, request, {bytes_of(buffer), length, region}, offset);
   });
 }
 
@@ -66,7 +67,7 @@ int exs_recv_offset(int socket, void* buffer, size_t length, int flags, exs_qhan
                     exs_ahandle_t handle, exs_mhandle_t region, uint64_t offset) {
   return api_call([&](Library& library) {
     const TransferRequest request{Direction::kReceive, socket, flags, queue, handle};
-    return api_result(post_at(library, request, {bytes_of(buffer), length, region}, offset));
+    return post_at(library, request, {bytes_of(buffer), length, region}, offset);
   });
 }
 

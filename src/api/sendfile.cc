@@ -78,6 +78,6 @@ using namespace exs;
 
 int exs_sendfile(int socket, exs_xferfile_t* file, int flags, exs_qhandle_t queue, exs_ahandle_t handle) {
   return api_call([&](Library& library) {
-    return api_result(post(library, {Direction::kSend, socket, flags, queue, handle}, file));
+    return post(library, {Direction::kSend, socket, flags, queue, handle}, file);
   });
 }

@@ -13,8 +13,8 @@ Result<ssize_t> move(Library& library, Direction direction, int socket, int flag
   auto waited = WaitedTransfers::on(library, socket);
   if (!waited) return failure(waited.error());
   const TransferRequest request = waited->request(direction, flags);
-  const Status posted =
-      post_piece(library, request, waited->target(), piece, operation_of(request, waited->target()));
+  proto::Operation operation = operation_of(request, waited->target());
+  const Status posted = post_piece(library, request, waited->target(), piece, operation);
   if (!posted.ok()) return failure(posted);
   const auto moved = waited->outcome(request, kNoDeadline, Status());
   if (!moved) return failure(moved.error());

@@ -264,29 +264,40 @@ Result<TransferTarget> find_target(Library& library, const TransferRequest& requ
   return target;
 }
 
-Result<TransferTarget> peek_target(Library& library, const TransferRequest& request) {
+Status peek_target(Library& library, const TransferRequest& request, TransferTarget& target) {
   const Socket* const socket = library.sockets.peek(request.socket);
-  if (socket == nullptr) return find_target(library, request);
-  TransferTarget target;
+  if (socket == nullptr) {
+    auto found = find_target(library, request);
+    if (!found) return found.error();
+    target = std::move(*found);
+    return Status();
+  }
   target.session = socket->session();
-  if (target.session == nullptr) return failure(not_connected());
+  if (target.session == nullptr) return not_connected();
   target.queue = library.queues.peek(request.queue);
-  if (target.queue == nullptr) return failure(no_such_queue(request.queue));
-  return target;
+  return target.queue != nullptr ? Status() : no_such_queue(request.queue);
 }
 
 Operation operation_of(const TransferRequest& request, const TransferTarget& target) {
   const auto asked = [&](int flag) { return (request.flags & flag) != 0; };
-  Operation operation;
-  operation.never_immediate = asked(EXS_NO_IMMEDIATE);
-  operation.persistent = asked(EXS_PERSISTENT);
-  operation.notify = asked(EXS_NOTIFY);
-  operation.wait_all = asked(MSG_WAITALL);
-  operation.more = asked(MSG_MORE);
-  operation.tag.no_event = asked(EXS_NO_EVENT);
-  operation.tag.queue = target.queue;
-  operation.tag.handle = request.handle;
-  return operation;
+  return {.memory = {},
+          .vector = {},
+          .offset = 0,
+          .posted_ns = 0,
+          .never_immediate = asked(EXS_NO_IMMEDIATE),
+          .persistent = asked(EXS_PERSISTENT),
+          .notify = asked(EXS_NOTIFY),
+          .at_offset = false,
+          .wait_all = asked(MSG_WAITALL),
+          .more = asked(MSG_MORE),
+          .tag = {.queue = target.queue,
+                  .region = nullptr,
+                  .attachment = nullptr,
+                  .handle = request.handle,
+                  .memory_handle = 0,
+                  .event_type = 0,
+                  .no_event = asked(EXS_NO_EVENT),
+                  .pooled = false}};
 }
 
 Status check_unregistered(const Piece& piece, Direction direction) {
@@ -319,7 +330,7 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
 }
 
 Status post_piece(Library& library, const TransferRequest& request, const TransferTarget& target,
-                  const Piece& piece, Operation operation) {
+                  const Piece& piece, Operation& operation) {
   if ((operation.persistent || operation.at_offset) && !target.session->allows_persistent())
     return no_windows();
   operation.memory = {piece.address, piece.length_bytes, {}};

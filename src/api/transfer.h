@@ -37,9 +37,9 @@ struct TransferTarget {
   std::shared_ptr<Socket> held_socket;
   std::shared_ptr<EventQueue> held_queue;
 };
-// EBADF; ENOTCONN; EOPNOTSUPP. peek_target() must be called in a ReadSection, and holds nothing if it can do
-// without.
-Result<TransferTarget> peek_target(Library& library, const TransferRequest& request);
+// EBADF; ENOTCONN; EOPNOTSUPP. peek_target() must be called in a ReadSection, holds nothing if it can do without, and gives
+// its target where it is used: an aggregate that is copied as soon as it is made stalls the processor.
+Status peek_target(Library& library, const TransferRequest& request, TransferTarget& target);
 Result<TransferTarget> find_target(Library& library, const TransferRequest& request);
 Result<TransferTarget> find_session(Library& library, int socket);  // without a queue
 
@@ -76,9 +76,9 @@ Status check_unregistered(const Piece& piece, proto::Direction direction);
 Status check_piece(const Piece& piece, const Region& region, const Session& session,
                    proto::Direction direction, const proto::Operation& operation);
 
-// Posts one piece of memory.
+// Posts one piece of memory, which it puts into the operation.
 Status post_piece(Library& library, const TransferRequest& request, const TransferTarget& target,
-                  const Piece& piece, proto::Operation operation);
+                  const Piece& piece, proto::Operation& operation);
 // Posts what `attachment` holds.
 Status post_attached(OperationReservation& reservation, const TransferRequest& request,
                      const TransferTarget& target, Attachment::Owner attachment, proto::Operation operation);

@@ -13,19 +13,24 @@ namespace exs {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  explicit Status(int error_number) : errno_(error_number) {}
-  Status(int error_number, std::uint32_t sentence) : errno_(error_number), sentence_(sentence) {}
+  explicit Status(int error_number) : Status(error_number, 0) {}
+  Status(int error_number, std::uint32_t sentence)
+      : word_(std::uint64_t{sentence} << kErrorBits | static_cast<std::uint32_t>(error_number)) {}
 
-  [[nodiscard]] bool ok() const noexcept { return errno_ == 0; }
-  [[nodiscard]] int error() const noexcept { return errno_; }
+  [[nodiscard]] bool ok() const noexcept { return error() == 0; }
+  [[nodiscard]] int error() const noexcept { return static_cast<int>(word_); }
   // The number of the sentence: odd of refuse(), even of fault(). 0: there is none.
-  [[nodiscard]] std::uint32_t sentence() const noexcept { return sentence_; }
+  [[nodiscard]] std::uint32_t sentence() const noexcept {
+    return static_cast<std::uint32_t>(word_ >> kErrorBits);
+  }
 
-  friend bool operator==(Status a, Status b) noexcept { return a.errno_ == b.errno_; }
+  friend bool operator==(Status a, Status b) noexcept { return a.error() == b.error(); }
 
  private:
-  int errno_ = 0;
-  std::uint32_t sentence_ = 0;
+  static constexpr int kErrorBits = 32;
+
+  // One word, because a processor that loads two halves of which each was just stored waits for both stores.
+  std::uint64_t word_ = 0;
 };
 
 template <typename T>

@@ -74,16 +74,15 @@ Status Connection::start() {
   return {};
 }
 
-std::optional<Outcome> Connection::send_now(const Operation& operation) {
-  if (!is_steady()) return std::nullopt;
-  const auto outcome = sends_->send_now(operation);
-  if (outcome) outbox_.end_step();
-  return outcome;
+bool Connection::send_now(const Operation& operation) {
+  if (!is_steady() || !sends_->send_now(operation)) return false;
+  outbox_.end_step();
+  return true;
 }
 
 PostState Connection::post_send(const Operation& operation) {
-  if (const auto outcome = send_now(operation)) {
-    sink_.completed(Direction::kSend, operation, *outcome);
+  if (send_now(operation)) {
+    sink_.completed(Direction::kSend, operation, sent_immediate(operation));
     return PostState::kStarted;
   }
   try {
@@ -126,10 +125,10 @@ bool Connection::take(const ArrivingMessage& message) {
   if (message.length_bytes() < wire::kHeaderBytes || !is_steady() || !sends_->all_sent()) return false;
   std::array<std::byte, wire::kHeaderBytes> bytes;
   message.copy(0, bytes);
-  const auto header = wire::immediate_header(bytes);
-  if (!header || !credits_.may_take_back(header->credits)) return false;
-  if (!receives_->take(*header, message, sink_)) return false;
-  Status status = credits_.take_back(header->credits);
+  wire::Header header;
+  if (!wire::decode_immediate(bytes, header) || !credits_.may_take_back(header.credits)) return false;
+  if (!receives_->take(header, message, sink_)) return false;
+  Status status = credits_.take_back(header.credits);
   if (status.ok()) status = outbox_.return_credits(false);
   if (!status.ok()) settle(status);
   return true;

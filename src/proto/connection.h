@@ -18,7 +18,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "src/proto/close_handshake.h"
 #include "src/proto/credit.h"
@@ -53,7 +52,7 @@ class Connection {
 
   // Sends at once what nothing keeps waiting; its outcome, which the sink does not hear of. Nothing: it must be posted, and nothing
   // has changed.
-  std::optional<Outcome> send_now(const Operation& operation);
+  bool send_now(const Operation& operation);
   // Any other step that throws std::bad_alloc is to be followed by abort(), which needs no memory.
   PostState post_send(const Operation& operation);
   PostState post_receive(const Operation& operation);

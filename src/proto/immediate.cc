@@ -25,16 +25,14 @@ wire::Message immediate(std::uint32_t sequence) {
   return message;
 }
 
-Outcome outcome_of(std::size_t taken_bytes, std::size_t payload_bytes) {
-  Outcome outcome;
-  outcome.length_bytes = taken_bytes;
-  outcome.flags = kImmediate | kEndOfMessage;
-  if (taken_bytes > 0) outcome.flags |= kCopied;
-  if (taken_bytes < payload_bytes) {
-    outcome.flags |= kTruncated;
-    outcome.whole_bytes = payload_bytes;
+void scatter(const ArrivingMessage& message, const Operation& receive, std::size_t bytes) {
+  SliceCursor into(receive);
+  std::size_t copied_bytes = 0;
+  while (copied_bytes < bytes) {
+    const LocalSlice piece = into.next(bytes - copied_bytes);
+    message.copy(wire::kHeaderBytes + copied_bytes, {piece.address, piece.length_bytes});
+    copied_bytes += piece.length_bytes;
   }
-  return outcome;
 }
 
 }  // namespace
@@ -49,20 +47,20 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
   return outbox.send_with_tail(message, bytes, token);
 }
 
-bool send_immediate_now(Outbox& outbox, const Operation& operation, std::uint32_t sequence) {
-  return outbox.send_now(immediate(sequence), operation.memory);
-}
-
-Outcome take_immediate(const ArrivingMessage& message, const Operation& receive) {
+void take_immediate(const ArrivingMessage& message, const Operation& receive, Outcome& outcome) {
   const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
-  std::size_t taken_bytes = 0;
-  SliceCursor into(receive);
-  while (taken_bytes < payload_bytes && into.left_bytes() > 0) {
-    const LocalSlice piece = into.next(payload_bytes - taken_bytes);
-    message.copy(wire::kHeaderBytes + taken_bytes, {piece.address, piece.length_bytes});
-    taken_bytes += piece.length_bytes;
+  const std::size_t taken_bytes = std::min(payload_bytes, receive.memory.length_bytes);
+  if (receive.vector.empty()) {
+    message.copy(wire::kHeaderBytes, {receive.memory.address, taken_bytes});
+  } else {
+    scatter(message, receive, taken_bytes);
   }
-  return outcome_of(taken_bytes, payload_bytes);
+  const bool is_truncated = taken_bytes < payload_bytes;
+  outcome.error = 0;
+  outcome.length_bytes = taken_bytes;
+  outcome.flags =
+      kImmediate | kEndOfMessage | (taken_bytes > 0 ? kCopied : 0U) | (is_truncated ? kTruncated : 0U);
+  outcome.whole_bytes = is_truncated ? payload_bytes : 0;
 }
 
 }  // namespace exs::proto

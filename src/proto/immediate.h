@@ -17,10 +17,7 @@ namespace exs::proto {
 Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t sequence,
                       std::uint64_t operation_id);
 
-// False: it cannot leave this moment, and nothing has changed. The operation has no vector.
-bool send_immediate_now(Outbox& outbox, const Operation& operation, std::uint32_t sequence);
-
-// The receive's outcome. `message`: header and payload.
-Outcome take_immediate(const ArrivingMessage& message, const Operation& receive);
+// `message`: header and payload.
+void take_immediate(const ArrivingMessage& message, const Operation& receive, Outcome& outcome);
 
 }  // namespace exs::proto

@@ -69,6 +69,11 @@ struct Outcome {
   std::uint64_t whole_bytes = 0;  // kTruncated: of the message
 };
 
+// Of an immediate send that has left.
+[[nodiscard]] inline Outcome sent_immediate(const Operation& operation) noexcept {
+  return {.error = 0, .length_bytes = operation.memory.length_bytes, .flags = kImmediate, .whole_bytes = 0};
+}
+
 // How the peer used a persistent operation since this was last reported.
 using wire::Usage;
 

@@ -32,11 +32,21 @@ void Outbox::sent(const wire::Header& header) {
   count(header.type);
 }
 
-bool Outbox::send_now(const wire::Message& message, LocalSlice payload) {
+bool Outbox::send_immediate_now(std::uint32_t sequence, LocalSlice payload) {
+  const std::uint32_t owed = credits_.owed();
+  const auto header = wire::encode_immediate(static_cast<std::uint16_t>(owed), sequence);
+  if (!link_.send_now(header, payload).ok()) return false;
+  credits_.returned(owed);
+  sent_in_step_ = true;
+  ++counters_.immediates_sent;
+  return true;
+}
+
+bool Outbox::send_now(const wire::Message& message) {
   wire::Message complete = message;
   complete.header.credits = static_cast<std::uint16_t>(credits_.owed());
   wire::FixedBytes fixed;
-  if (!link_.send_now(wire::encode(complete, fixed), payload).ok()) return false;
+  if (!link_.send_now(wire::encode(complete, fixed), {}).ok()) return false;
   sent(complete.header);
   return true;
 }
@@ -46,7 +56,7 @@ Status Outbox::send(wire::Message message, LocalSlice payload, std::uint64_t tok
 }
 
 Status Outbox::send(const wire::Message& message) {
-  if (send_now(message, {})) return {};
+  if (send_now(message)) return {};
   return post(message, 0, {}, make_token(PostKind::kMessage, 0));
 }
 

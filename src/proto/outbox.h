@@ -28,8 +28,8 @@ class Outbox {
   Status send(wire::Message message, LocalSlice payload, std::uint64_t token);
   Status send(const wire::Message& message);  // no payload, and nobody waits for its leaving
   Status send(wire::MessageType type, std::uint8_t flags = 0);
-  // Of a message that has left when the call returns. False: it cannot now, and nothing has changed.
-  bool send_now(const wire::Message& message, LocalSlice payload);
+  // An immediate message that has left when the call returns. False: it cannot now, and nothing has changed.
+  bool send_immediate_now(std::uint32_t sequence, LocalSlice payload);
   // What follows the fixed part, copied: fill the room, then send. At most kCopiedBytesMax.
   std::span<std::byte> tail_room(std::size_t bytes);
   Status send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token);
@@ -43,6 +43,7 @@ class Outbox {
 
  private:
   Status post(wire::Message message, std::size_t tail_bytes, LocalSlice payload, std::uint64_t token);
+  bool send_now(const wire::Message& message);
   void sent(const wire::Header& header);
   void count(wire::MessageType type);
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "src/base/status.h"
 #include "src/proto/operation.h"
@@ -19,7 +18,7 @@ class SendSide {
   virtual void post(const Operation& operation) = 0;
   // Sends an operation before which nothing waits; its outcome, which the caller gives. Nothing: it must be posted, and
   // nothing has changed.
-  virtual std::optional<Outcome> send_now(const Operation& /*operation*/) { return std::nullopt; }
+  virtual bool send_now(const Operation& /*operation*/) { return false; }
   // Sends what has a credit and room.
   virtual Status transmit() = 0;
   // Holds nothing back any more of what is posted now.

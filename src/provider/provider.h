@@ -232,6 +232,11 @@ class Port {
   [[nodiscard]] virtual std::uint64_t arrivals() const noexcept = 0;
   // Takes completions that progress(), poll_memory() or flush() produced; returns how many were written.
   virtual std::size_t poll(std::span<Completion> out) = 0;
+  // Both in one call, because every step ends with them.
+  virtual std::size_t flush_and_poll(std::span<Completion> out) {
+    flush();
+    return poll(out);
+  }
 
   // When progress() has something to do even if nothing arrives.
   [[nodiscard]] virtual std::uint64_t next_deadline_ns() const noexcept = 0;

@@ -1,6 +1,7 @@
 #include "src/wire/codec.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "src/base/bytes.h"
 #include "src/base/log.h"
@@ -16,6 +17,14 @@ Header load_header(const std::byte* from) {
   header.sequence = load_be<std::uint32_t>(from + kSequenceOffset);
   return header;
 }
+
+// A header as one word, most significant byte first.
+constexpr int kWordCreditsShift = 8 * (kHeaderBytes - kCreditsOffset - sizeof(std::uint16_t));
+constexpr std::uint64_t kWordTypeAndFlags = ~std::uint64_t{0} << 8 * (kHeaderBytes - kFlagsOffset - 1);
+constexpr std::uint64_t kImmediateWord = std::uint64_t{static_cast<std::uint8_t>(MessageType::kImmediate)}
+                                         << 8 * (kHeaderBytes - kTypeOffset - 1);
+static_assert(kHeaderBytes == sizeof(std::uint64_t) &&
+              kSequenceOffset + sizeof(std::uint32_t) == kHeaderBytes);
 
 bool carries_sequence(MessageType type) {
   switch (type) {
@@ -219,10 +228,19 @@ Advert list_entry(std::span<const std::byte> list, std::size_t entry) {
   return load_window(list.subspan(entry * kListEntryBytes, kListEntryBytes).data());
 }
 
-std::optional<Header> immediate_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept {
-  const Header header = load_header(bytes.data());
-  if (header.type != MessageType::kImmediate || !flags_are_legal(header)) return std::nullopt;
-  return header;
+std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits, std::uint32_t sequence) noexcept {
+  const std::uint64_t word = kImmediateWord | std::uint64_t{credits} << kWordCreditsShift | sequence;
+  return std::bit_cast<std::array<std::byte, kHeaderBytes>>(to_network_order(word));
+}
+
+bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept {
+  const auto word = load_be<std::uint64_t>(bytes.data());
+  if ((word & kWordTypeAndFlags) != kImmediateWord) return false;
+  header.type = MessageType::kImmediate;
+  header.flags = 0;
+  header.credits = static_cast<std::uint16_t>(word >> kWordCreditsShift);
+  header.sequence = static_cast<std::uint32_t>(word);
+  return true;
 }
 
 Result<Message> decode(std::span<const std::byte> bytes) {

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <span>
 
 #include "src/base/status.h"
@@ -23,8 +23,10 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into);
 // than 2^64 bytes.
 Result<Message> decode(std::span<const std::byte> bytes);
 
-// As decode() of an immediate, whose payload need not be there. Nothing: it is none, or malformed.
-std::optional<Header> immediate_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept;
+// encode() and decode() of an immediate's header alone, in one word, for the path that every short message takes.
+std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits, std::uint32_t sequence) noexcept;
+// False: it is none, or malformed.
+bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept;
 
 // Bytes before the payload of an immediate or the list of an advert.
 std::size_t fixed_bytes(const Header& header);

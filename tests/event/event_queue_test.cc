@@ -72,7 +72,8 @@ BOOST_AUTO_TEST_CASE(an_event_holds_its_descriptor_number) {
   auto number = std::make_shared<KernelDescriptor>(UniqueFd(::eventfd(0, EFD_CLOEXEC)));
   const int descriptor = number->number();
   reserve(1);
-  queue->push({}, std::move(number));
+  queue->push({}, number);
+  number.reset();
   BOOST_TEST(::fcntl(descriptor, F_GETFD) >= 0);
   BOOST_TEST(queue->take(out, 1, 1) == 1U);
   BOOST_TEST(::fcntl(descriptor, F_GETFD) == -1);

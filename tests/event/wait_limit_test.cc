@@ -54,6 +54,16 @@ BOOST_AUTO_TEST_CASE(a_while_beyond_the_clock_is_no_limit) {
   BOOST_TEST(limit.is_none());
 }
 
+BOOST_AUTO_TEST_CASE(centuries_are_no_limit) {
+  constexpr std::uint64_t kCenturies = std::uint64_t{1} << 63;
+  BOOST_TEST(WaitLimit::lasting(kCenturies).is_none());
+  BOOST_TEST(WaitLimit::until(kCenturies).is_none());
+  auto limit = WaitLimit::lasting(kCenturies - 2);
+  BOOST_TEST(limit.left_ns(5) == kCenturies - 2);
+  BOOST_TEST(limit.fix(1) == kCenturies - 1);
+  BOOST_TEST(limit.is_moment());
+}
+
 BOOST_AUTO_TEST_CASE(no_time_has_passed_at_once) {
   BOOST_TEST(WaitLimit::lasting(0).has_passed());
   BOOST_TEST(!WaitLimit::lasting(1).has_passed());

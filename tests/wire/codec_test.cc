@@ -247,6 +247,31 @@ BOOST_AUTO_TEST_CASE(notices_and_releases_that_contradict_themselves_are_malform
   }
 }
 
+// The short way of an immediate's header says what the way of all messages says.
+BOOST_AUTO_TEST_CASE(the_header_of_an_immediate_is_the_same_in_one_word) {
+  const bool held = exs::test::holds("an immediate's header in one word", [] {
+    Message message;
+    message.header.type = MessageType::kImmediate;
+    message.header.credits = exs::test::draw<std::uint16_t>(0, 0xffff);
+    message.header.sequence = exs::test::draw<std::uint32_t>(0, 0xffffffff);
+    const auto header = encode_immediate(message.header.credits, message.header.sequence);
+    const Bytes whole = encoded(message);
+    EXS_HOLD(std::equal(header.begin(), header.end(), whole.begin(), whole.end()));
+
+    std::array<std::byte, kHeaderBytes> bytes = header;
+    bytes[exs::test::draw<std::size_t>(0, kFlagsOffset)] ^= std::byte{exs::test::draw<std::uint8_t>(0, 3)};
+    Header short_way;
+    const bool is_immediate = decode_immediate(bytes, short_way);
+    const auto decoded = decode(bytes);
+    EXS_HOLD(is_immediate == (decoded && decoded->header.type == MessageType::kImmediate));
+    if (!is_immediate) return;
+    EXS_HOLD(short_way.flags == 0 && short_way.type == decoded->header.type);
+    EXS_HOLD(short_way.credits == decoded->header.credits);
+    EXS_HOLD(short_way.sequence == decoded->header.sequence);
+  });
+  BOOST_TEST(held);
+}
+
 BOOST_AUTO_TEST_CASE(no_bytes_harm_the_decoder_and_what_it_accepts_is_canonical) {
   const bool held = exs::test::holds("decode of random bytes", [] {
     auto raw = exs::test::draw_bytes();

@@ -77,7 +77,7 @@ bool MessageReceives::take(const wire::Header& header, const ArrivingMessage& me
     return false;
   offsets_cancelled_ = false;
   arrived_.pass_through();
-  direct_outcome_ = take_immediate(message, open_.front());
+  take_immediate(message, open_.front(), direct_outcome_);
   deliver_direct(sink);
   return true;
 }
@@ -102,7 +102,7 @@ Status MessageReceives::on_advert(const wire::Message& message, std::uint64_t sl
 }
 
 Status MessageReceives::take_directly(std::uint64_t slot, std::uint32_t message_bytes) {
-  direct_outcome_ = take_immediate(PlacedMessage(arrived_.bytes_in(slot, message_bytes)), open_.front());
+  take_immediate(PlacedMessage(arrived_.bytes_in(slot, message_bytes)), open_.front(), direct_outcome_);
   if (const Status status = arrived_.free_unkept_immediate(slot); !status.ok()) return status;
   taken_directly_ = true;
   return {};
@@ -243,8 +243,8 @@ Status MessageReceives::start_advert(const Operation& operation, const ArrivedMe
 
 Status MessageReceives::start_immediate(const Operation& operation, const ArrivedMessage& message,
                                         Kind kind) {
-  const Outcome outcome =
-      take_immediate(PlacedMessage(arrived_.bytes_in(message.slot, message.message_bytes)), operation);
+  Outcome outcome;
+  take_immediate(PlacedMessage(arrived_.bytes_in(message.slot, message.message_bytes)), operation, outcome);
   if (kind == Kind::kPersistentPart) persistent_receive_.add_part(outcome.length_bytes, false);
   deliveries_.add_finished({kind, true, Source::kImmediate, AckStatus::kTaken, 0, operation, outcome});
   return arrived_.free_immediate(message);

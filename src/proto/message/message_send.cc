@@ -41,20 +41,20 @@ void MessageSends::post(const Operation& operation) {
   if (error != 0) refuse(posted, error);
 }
 
-std::optional<Outcome> MessageSends::send_now(const Operation& operation) {
+bool MessageSends::send_now(const Operation& operation) {
   const bool is_first = operations_.empty() && stop_error_ == 0 && !owned_.is_open() && !offered_.is_held() &&
                         !adverts_.recall_is_due() && !plain_cancel_due_;
   const bool is_plain = !operation.persistent && !operation.more && operation.vector.empty();
   if (!is_first || !is_plain || credits_.available() == 0 || !travels_immediate(operation, agreement_))
-    return std::nullopt;
-  if (!send_immediate_now(outbox_, operation, next_sequence_)) return std::nullopt;
+    return false;
+  if (!outbox_.send_immediate_now(next_sequence_, operation.memory)) return false;
   credits_.spend();
   ++next_sequence_;
   const std::uint64_t bytes = operation.memory.length_bytes;
   ++counters_.sends_done;
   counters_.bytes_sent += bytes;
   counters_.immediate_bytes += bytes;
-  return Outcome{0, bytes, kImmediate};
+  return true;
 }
 
 // A persistent send owns the direction from its post until it is revoked.

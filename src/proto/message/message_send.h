@@ -32,7 +32,7 @@ class MessageSends final : public SendSide {
                std::uint32_t first_sequence, std::uint64_t chunk_bytes);
 
   void post(const Operation& operation) override;
-  std::optional<Outcome> send_now(const Operation& operation) override;
+  bool send_now(const Operation& operation) override;
   Status transmit() override;
   void flush() override { released_ = operations_.count(); }
   void on_sent(std::uint64_t operation_id) override;

@@ -25,6 +25,10 @@ class IwarpPort final : public Port, private Connector {
   void progress(std::uint64_t now_ns) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
+  std::size_t flush_and_poll(std::span<Completion> out) override {
+    flush();
+    return context_.completions.take(out);
+  }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   bool limitation(std::size_t index, Reason& limit) const override {

@@ -29,6 +29,10 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
   bool poll_memory(bool rang) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
+  std::size_t flush_and_poll(std::span<Completion> out) override {
+    flush();
+    return context_.completions.take(out);
+  }
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   bool arm() override;
