@@ -1,7 +1,7 @@
 """perf/compare all: installs the peers that are missing, measures exs beside each of them, and writes a report.
 
-The folder gets report.json, with the machine, the commit and every run, and report.md, the ratios and goals. --from draws
-the report of such a file again. Ends with status 1 if a measurement of exs itself failed; a peer that cannot be measured is
+The folder gets report.json, with the machine, the commit and every run of the goals, report.md, the ratios and goals, and charts.
+--from draws the report of such a file again. Ends with status 1 if a measurement of exs itself failed; a peer that cannot be measured is
 skipped and counted, and a missed goal is a result.
 """
 import argparse
@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 
-from comparison import markdown
+from comparison import charts, gnuplot, markdown
 from comparison.asking import answers
+from comparison.curves import curves
 from comparison.goals import GOALS
 from comparison.machine import ROOT, describe
 from comparison.processes import Failed
@@ -29,15 +30,18 @@ class Plan:
 
     runs: int
     run_seconds: float
+    chart_runs: int
+    chart_seconds: float
 
 
-FULL, QUICK = Plan(5, 0.4), Plan(3, 0.1)
+FULL, QUICK = Plan(5, 0.4, 5, 0.12), Plan(3, 0.1, 1, 0.05)
 
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="perf/compare all", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="few and short runs: some three minutes, for a first look")
-    parser.add_argument("--out", type=pathlib.Path, default=DEFAULT_OUT, metavar="FOLDER", help="of the report (default perf/results/compare)")
+    parser.add_argument("--out", type=pathlib.Path, default=DEFAULT_OUT, metavar="FOLDER",
+                        help="of the report (default perf/results/compare)")
     parser.add_argument("--from", type=pathlib.Path, dest="source", metavar="JSON", help="measure nothing, draw this report again")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", metavar="FOLDER", help="of the programs")
     parser.add_argument("--runs", type=int, help="of each side, in turn")
@@ -54,8 +58,8 @@ def parse(words):
 def plan_of(options):
     plan = QUICK if options.quick else FULL
     if options.runs:
-        plan = dataclasses.replace(plan, runs=options.runs)
-    return dataclasses.replace(plan, run_seconds=options.time) if options.time else plan
+        plan = dataclasses.replace(plan, runs=options.runs, chart_runs=options.runs)
+    return dataclasses.replace(plan, run_seconds=options.time, chart_seconds=options.time) if options.time else plan
 
 
 def measure_goals(plan, options, progress, failures):
@@ -67,15 +71,23 @@ def measure_goals(plan, options, progress, failures):
             failures.append((f"{question.group}: {question.name}", str(why)))
 
 
+def steps_of(plan, asked_charts):
+    return (plan.runs * sum(len(set(question.sides())) for question in GOALS) +
+            plan.chart_runs * sum(map(len, charts.rounds_of(asked_charts).values())))
+
+
 def measure(options, command):
-    plan, failures = plan_of(options), []
-    report = {"tool": "compare all", "schema": 1, **describe(command), "runs": plan.runs, "run_seconds": plan.run_seconds}
+    plan, failures, asked_charts = plan_of(options), [], curves(options.quick)
+    report = {"tool": "compare all", "schema": 1, **describe(command), "runs": plan.runs, "run_seconds": plan.run_seconds,
+              "chart_runs": plan.chart_runs, "chart_seconds": plan.chart_seconds}
     began = time.monotonic()
-    progress = Progress(True, plan.runs * sum(len(set(question.sides())) for question in GOALS))
+    progress = Progress(True, steps_of(plan, asked_charts))
     report["goals"] = list(measure_goals(plan, options, progress, failures))
+    report["charts"], skipped = charts.measure_charts(
+        asked_charts, plan.chart_runs, lambda side: side.run(options.bin, plan.chart_seconds), progress)
     progress.clear()
     report["failures"] = failures
-    report["skipped"] = failures + skipped_of(report)
+    report["skipped"] = failures + skipped_of(report) + skipped
     report["seconds"] = round(time.monotonic() - began)
     return report
 
@@ -89,6 +101,11 @@ def write(report, folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     (folder / "report.md").write_text(markdown.text_of(report))
+    if gnuplot.is_there():
+        gnuplot.draw(report["charts"], folder)
+    else:
+        print("compare: there are no charts, as there is no gnuplot; scripts/setup --peers installs it (Debian: gnuplot-nox)",
+              file=sys.stderr)
 
 
 def main(words):

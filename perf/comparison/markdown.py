@@ -11,6 +11,7 @@ def text_of(report):
              f"{report['run_seconds']:g} s, the sides of a row in turn, each end pinned to a core. Compare the sides of a row "
              "with each other: rows, and reports of other machines or days, differ by more than the machine's noise.\n"]
     parts.append(goals_text(report["goals"]))
+    parts.append(charts_text(report))
     parts.append(skipped_text(report))
     return "\n".join(part for part in parts if part)
 
@@ -24,7 +25,7 @@ def goals_text(goals):
 
 def goal_row(item, before):
     """What is compared with several things is told once."""
-    figure, told = item["figure"], before is not None and before["question"] == item["question"]
+    figure, told = item["figure"], before is not None and all(before[key] == item[key] for key in ("group", "question"))
     name = "" if told else f"{item['group']}: {item['question']}"
     measured = ("", "") if told else (shown(item["measured_median"], figure), shown_spread(item["measured"], figure))
     if "skipped" in item:
@@ -40,6 +41,14 @@ def row(*cells):
 
 def best_values(item):
     return next(values for name, values in item["against"].items() if item["against_name"].endswith(name))
+
+
+def charts_text(report):
+    pictures = [f"![{chart['title']}]({chart['key']}.svg)" for chart in report["charts"] if chart["series"]]
+    if not pictures:
+        return ""
+    return (f"## Charts\n\nMedians of {report['chart_runs']} runs of {report['chart_seconds']:g} s, all lines of a point in turn; bars "
+            "from the least to the most. Dashed: the limits of this machine.\n\n" + "\n\n".join(pictures) + "\n")
 
 
 def skipped_text(report):

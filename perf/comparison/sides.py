@@ -10,6 +10,7 @@ import subprocess
 from comparison.processes import Failed, text_of
 
 RUN_LIMIT_S = 60
+ONE_CORE_MODES = ("copy", "read")  # of shm-baseline: one process moves the bytes and does nothing else
 DEVICE_ADDRESS = "{address}"  # in a command: of the RDMA device that is measured
 
 
@@ -45,6 +46,8 @@ def run_of(result, figure):
     value = result
     for key in figure.split("."):
         value = value[key]
-    rate, ends = result.get("bytes_per_second"), [result.get(f"{end}_cpu_percent") for end in ("sender", "receiver")]
-    known = rate and None not in ends
-    return Run(value, sum(ends) / 100 / (rate / 1e9) if known else None, ends[1], ends[0])
+    sender, receiver = result.get("sender_cpu_percent"), result.get("receiver_cpu_percent")
+    if result.get("mode") in ONE_CORE_MODES:
+        sender, receiver = 100, 0
+    rate, known = result.get("bytes_per_second"), None not in (sender, receiver)
+    return Run(value, (sender + receiver) / 100 / (rate / 1e9) if known and rate else None, receiver, sender)

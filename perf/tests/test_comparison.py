@@ -3,18 +3,20 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 PERF = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PERF))
 
-from comparison import asking, compare_all, markdown, peers, processes, sides, ucx  # noqa: E402
-from comparison.goals import GOALS  # noqa: E402
-from comparison.progress import Progress  # noqa: E402
-from comparison.questions import QUESTIONS, Against, Question  # noqa: E402
+from comparison import asking, charts, compare_all, curves, gnuplot, markdown, paper, peers, processes, sides, ucx
+from comparison.goals import GOALS
+from comparison.progress import Progress
+from comparison.questions import QUESTIONS, Against, Question
 
 LIMIT_S = 200
 
@@ -135,6 +137,7 @@ class Answers(unittest.TestCase):
 class Reports(unittest.TestCase):
     REPORT = {"machine": {"cpu": "a cpu", "cores": 2, "caches": ["L1 32K of 0"], "virtual": True, "kernel": "6.1", "load_before": 0.1},
               "commit": "abc", "date": "2026-01-01T00:00:00Z", "command": "perf/compare all", "runs": 3, "run_seconds": 0.4, "seconds": 90,
+              "chart_runs": 3, "chart_seconds": 0.1, "charts": [],
               "skipped": [("gone", "not there\nmore"), ("gone", "not there")], "failures": []}
 
     def goal(self, name, **more):
@@ -144,10 +147,12 @@ class Reports(unittest.TestCase):
 
     def test_markdown(self):
         skipped = {key: value for key, value in self.goal("c", skipped="not there").items() if key not in ("met", "ratio", "against")}
-        text = markdown.text_of({**self.REPORT, "goals": [self.goal("a"), self.goal("b", met=False), skipped]})
-        self.assertIn("Goals: 1 of 2 met", text)
+        goals = [self.goal("a"), self.goal("a", group="iwarp"), self.goal("a", group="iwarp", met=False), skipped]
+        text = markdown.text_of({**self.REPORT, "goals": goals})
+        self.assertIn("Goals: 2 of 3 met", text)
         self.assertIn("| shm: a | 2 us | 1 to 3 us | 3 times a peer | 4 us | 4 to 4.5 us | 0.50 | at most 1 | met |", text)
-        self.assertIn("| at most 1 | **missed** |", text)
+        self.assertIn("| iwarp: a | 2 us |", text)
+        self.assertRegex(text, r"(?m)^\|  \|  \|  \| 3 times a peer \|.*\| \*\*missed\*\* \|$")
         self.assertIn("| skipped |", text)
         self.assertIn("Not measured: 1\n\n- gone: not there\n", text)
 
@@ -159,9 +164,75 @@ class Reports(unittest.TestCase):
             self.assertIn("shm: a", done.stdout)
             self.assertEqual(pathlib.Path(folder, "report.md").read_text(), done.stdout.removesuffix("\n"))
 
+    def test_charts_are_drawn(self):
+        if not gnuplot.is_there():
+            self.skipTest("there is no gnuplot")
+        line = {"name": "it's", "kind": "exs", "points": [[64, 1.0, 0.5, 2.0], [4096, 3.0, 3.0, 3.0]]}
+        chart = {"key": "one", "title": "A chart's title", "x": "size", "y": "us", "series": [line]}
+        with tempfile.TemporaryDirectory() as folder:
+            gnuplot.draw([chart, {**chart, "key": "none", "series": []}], pathlib.Path(folder))
+            self.assertEqual([path.name for path in pathlib.Path(folder).iterdir()], ["one.svg"])
+            text = pathlib.Path(folder, "one.svg").read_text()
+        xml.etree.ElementTree.fromstring(text)
+        for part in ("it's", "A chart's title", "64 B", "4 KiB"):
+            self.assertIn(part, text)
+        self.assertNotIn("NaN", text)
+
     def test_plans(self):
         plan = compare_all.plan_of(compare_all.parse(["--quick", "--runs", "1", "--from", "x"]))
         self.assertEqual((plan.runs, plan.run_seconds), (1, compare_all.QUICK.run_seconds))
+
+
+class Charts(unittest.TestCase):
+    def test_a_side_runs_once_for_all_charts(self):
+        side, other, gone = Told("a", (5e9,)), Told("b", (1.0,)), Told("gone", (processes.Missing("not there"),))
+        chart = charts.Chart("one", "", "size", "GB/s", 1e9,
+                             (charts.series("a", "exs", lambda _: side, (64, 128)), charts.series("gone", "peer", lambda _: gone, (64,)),
+                              charts.series("cpu", "exs", lambda _: side, (64,), charts.CPU)))
+        both = [chart, dataclasses.replace(chart, key="two", series=(*chart.series, charts.series("b", "exs", lambda _: other, (64,))))]
+        runs = []
+
+        def run_side(which):
+            runs.append(which)
+            return which.run(None, [0])
+        found, skipped = charts.measure_charts(both, 3, run_side, Progress(False))
+        self.assertEqual((runs.count(side), runs.count(other), runs.count(gone)), (6, 3, 1))
+        self.assertEqual(found[0]["series"], [{"name": "a", "kind": "exs", "points": [[64, 5.0, 5.0, 5.0], [128, 5.0, 5.0, 5.0]]}])
+        self.assertEqual(skipped, [("gone", "not there")])
+
+    def test_all_charts_can_be_asked_for(self):
+        for is_quick in (True, False):
+            for found in (curves.curves(is_quick), paper.figures(is_quick)):
+                self.assertEqual(len(found), len({chart.key for chart in found}))
+                for chart in found:
+                    names = [line.name for line in chart.series]
+                    self.assertEqual(len(names), len(set(names)), chart.key)
+                    self.assertTrue(all(line.sides for line in chart.series), chart.key)
+
+
+class PaperFigures(unittest.TestCase):
+    """One command makes all of them; what a peer adds may be missing."""
+
+    def test_all_figures(self):
+        if not gnuplot.is_there():
+            self.skipTest("there is no gnuplot")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PERF / "report", "--quick", "--runs", "1", "--time", "0.01", "--no-install", "--out", folder, "--bin",
+                            os.environ["EXS_TOOLS"]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT_S, check=True)
+            report = json.loads(pathlib.Path(folder, "report.json").read_text())
+            page = pathlib.Path(folder, "index.html").read_text()
+            pictures = re.findall(r"<img src='([^']+)'", page)
+            for name in pictures:
+                xml.etree.ElementTree.parse(pathlib.Path(folder, name))
+        self.assertEqual(list(dict.fromkeys(int(re.search(r"\d+", name)[0]) for name in pictures)), [*range(3, 13)])
+        self.assertNotIn("://", page)
+        self.assertEqual({(item["kind"], item["provider"]) for item in report["latencies"] if "UCX" not in item["kind"]},
+                         {(kind, provider) for kind in paper.KINDS for provider in ("iwarp", "shm")})
+        for chart in report["charts"]:
+            for line in chart["series"]:
+                if line["kind"] == "exs":
+                    ends_early = "immediate" in line["name"] + chart["title"]
+                    self.assertEqual(len(line["points"]), 2 if ends_early else 4, (chart["key"], line["name"]))
 
 
 class Questions(unittest.TestCase):
