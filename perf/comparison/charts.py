@@ -62,5 +62,9 @@ def points_of(line, unit, found):
         values = [getattr(run, line.shows) for run in found.get(side, ())]
         values = [value / unit for value in values if value is not None]
         if values:
-            points.append([x, *(float(f"{value:.4g}") for value in (statistics.median(values), min(values), max(values)))])
+            points.append(point_of(x, values))
     return points
+
+
+def point_of(x, values):
+    return [x, *(float(f"{value:.4g}") for value in (statistics.median(values), min(values), max(values)))]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from comparison import charts, gnuplot, markdown
+from comparison import charts, crowd, gnuplot, markdown
 from comparison.asking import answers
 from comparison.curves import curves
 from comparison.goals import GOALS
@@ -32,9 +32,10 @@ class Plan:
     run_seconds: float
     chart_runs: int
     chart_seconds: float
+    crowd_seconds: float
 
 
-FULL, QUICK = Plan(5, 0.4, 5, 0.12), Plan(3, 0.1, 1, 0.05)
+FULL, QUICK = Plan(5, 0.4, 5, 0.12, 0.5), Plan(3, 0.1, 1, 0.05, 0.3)
 
 
 def parse(words):
@@ -59,7 +60,8 @@ def plan_of(options):
     plan = QUICK if options.quick else FULL
     if options.runs:
         plan = dataclasses.replace(plan, runs=options.runs, chart_runs=options.runs)
-    return dataclasses.replace(plan, run_seconds=options.time, chart_seconds=options.time) if options.time else plan
+    times = ("run_seconds", "chart_seconds", "crowd_seconds")
+    return dataclasses.replace(plan, **dict.fromkeys(times, options.time)) if options.time else plan
 
 
 def measure_goals(plan, options, progress, failures):
@@ -73,18 +75,21 @@ def measure_goals(plan, options, progress, failures):
 
 def steps_of(plan, asked_charts):
     return (plan.runs * sum(len(set(question.sides())) for question in GOALS) +
-            plan.chart_runs * sum(map(len, charts.rounds_of(asked_charts).values())))
+            plan.chart_runs * sum(map(len, charts.rounds_of(asked_charts).values())) + crowd.steps(plan))
 
 
 def measure(options, command):
     plan, failures, asked_charts = plan_of(options), [], curves(options.quick)
     report = {"tool": "compare all", "schema": 1, **describe(command), "runs": plan.runs, "run_seconds": plan.run_seconds,
-              "chart_runs": plan.chart_runs, "chart_seconds": plan.chart_seconds}
+              "chart_runs": plan.chart_runs, "chart_seconds": plan.chart_seconds, "crowd_seconds": plan.crowd_seconds}
     began = time.monotonic()
     progress = Progress(True, steps_of(plan, asked_charts))
     report["goals"] = list(measure_goals(plan, options, progress, failures))
     report["charts"], skipped = charts.measure_charts(
         asked_charts, plan.chart_runs, lambda side: side.run(options.bin, plan.chart_seconds), progress)
+    report["crowd"], crowd_goals = crowd.measure_crowd(plan, options, progress, failures)
+    report["goals"] += crowd_goals
+    report["charts"] += crowd.crowd_charts(report["crowd"])
     progress.clear()
     report["failures"] = failures
     report["skipped"] = failures + skipped_of(report) + skipped

@@ -54,6 +54,8 @@ def cell(item):
 def draw_bars(latencies, path):
     """Figure 10 as bars: each kind here and in the paper, on a logarithmic axis."""
     found = {(item["kind"], item["provider"]): item["median"] for item in latencies}
+    names = (("iwarp", "#0b5fa5"), ("shm", "#17a2b8"), ("paper, iWARP", "#999999"), ("paper, InfiniBand", "#cccccc"))
+    bars = ", ".join(f"$d using {column}:xtic(1) title '{name}' linecolor rgb '{colour}'" for column, (name, colour) in enumerate(names, 2))
     rows = [[kind, found.get((kind, "iwarp"), "?"), found.get((kind, "shm"), "?"), *PAPER_US[kind]] for kind in PAPER_US]
     script = "\n".join(["set terminal svg size 920,420 font 'sans,13' noenhanced background '#ffffff'",
                         f"set output '{path}'",
@@ -62,6 +64,5 @@ def draw_bars(latencies, path):
                         "set logscale y; set yrange [0.1:*]; set format y '%g'; set datafile missing '?'",
                         "set key outside right top; set grid ytics linetype 1 linecolor rgb '#dddddd'",
                         "$d << END", *(" ".join(map(str, row)) for row in rows), "END",
-                        "plot $d using 2:xtic(1) title 'iwarp' linecolor rgb '#0b5fa5', '' using 3 title 'shm' linecolor rgb '#17a2b8', "
-                        "'' using 4 title 'paper, iWARP' linecolor rgb '#999999', '' using 5 title 'paper, InfiniBand' linecolor rgb '#cccccc'", ""])
+                        f"plot {bars}", ""])
     subprocess.run(["gnuplot"], input=script, text=True, check=True)

@@ -44,7 +44,7 @@ class Question:
 
     @property
     def more_is_better(self):
-        return "per_second" in self.measured.figure
+        return "per_second" in self.measured.figure or "share" in self.measured.figure
 
     def sides(self):
         return [self.measured, *(side for against in self.against for side in against.sides)]

@@ -6,14 +6,20 @@ def shown(value, figure):
     if value is None:
         return "-"
     if figure == "messages_per_second":
-        return f"{value / 1e6:.2f} M/s"
-    return f"{value / 1e9:.2f} GB/s" if figure == "bytes_per_second" else f"{value:.3g} us"
+        return f"{value / 1e6:.2f} M/s" if value >= 1e6 else f"{value / 1e3:.0f} k/s"
+    if figure == "bytes_per_second":
+        return f"{value / 1e9:.2f} GB/s"
+    if figure == "resident_bytes":
+        return f"{value / 1024:.1f} KiB"
+    if figure == "least_share":
+        return f"{value:.2f}"
+    return f"{value:.0f} us" if value >= 1000 else f"{value:.3g} us"
 
 
 def shown_spread(values, figure):
-    """From the least to the most; the unit is that of both."""
-    least, most = shown(min(values), figure), shown(max(values), figure)
-    return f"{least.split()[0]} to {most}"
+    """From the least to the most, with one unit where it is that of both."""
+    least, most = shown(min(values), figure).split(), shown(max(values), figure).split()
+    return " ".join([least[0] if least[1:] == most[1:] else " ".join(least), "to", *most])
 
 
 def size_text(size_bytes):

@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 PERF = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PERF))
 
-from comparison import asking, charts, compare_all, curves, gnuplot, markdown, paper, peers, processes, sides, ucx
+from comparison import asking, charts, compare_all, crowd, curves, gnuplot, markdown, paper, peers, processes, sides, ucx
 from comparison.goals import GOALS
 from comparison.progress import Progress
 from comparison.questions import QUESTIONS, Against, Question
@@ -208,6 +208,27 @@ class Charts(unittest.TestCase):
                     names = [line.name for line in chart.series]
                     self.assertEqual(len(names), len(set(names)), chart.key)
                     self.assertTrue(all(line.sides for line in chart.series), chart.key)
+
+
+class Crowds(unittest.TestCase):
+    def load(self, active, rate, share):
+        return {"active": active, "messages_per_second": rate, "least_share": share, "round_trip_us": {"p99": 10.0}}
+
+    def test_goals_and_charts(self):
+        found = {side: [[self.load(1, rate, 1.0), self.load(100, rate, 0.4)]] for side, rate in zip(crowd.SIDES, (90e3, 100e3, 2e6))}
+        goals = list(crowd.rate_goals(found, 1000, (1, 100)))
+        told = {(item["question"], item["against_name"]): (item["ratio"], item["met"]) for item in goals}
+        self.assertEqual(told["1 of 1,000 active, both asleep: messages a second", "epoll"], (0.9, True))
+        self.assertEqual(told["100 of 1,000 active, both asleep: share of the slowest", "its fair share"], (0.4, False))
+        self.assertNotIn(("1 of 1,000 active, both asleep: share of the slowest", "its fair share"), told)
+        kept = [{"name": side.name, "threads": 1, "connections": 1000, "runs": runs} for side, runs in found.items()]
+        rate, p99 = crowd.crowd_charts(kept)
+        self.assertEqual([line["points"] for line in rate["series"]][0], [[1, 90.0, 90.0, 90.0], [100, 90.0, 90.0, 90.0]])
+        self.assertEqual([line["name"] for line in p99["series"]], ["exs iwarp", "epoll", "exs shm"])
+
+    def test_without_what_is_measured_there_is_no_goal(self):
+        self.assertEqual(list(crowd.rate_goals({crowd.EXS: [[self.load(1, 1.0, 1.0)]]}, 10, (1,))), [])
+        self.assertEqual(crowd.crowd_charts([]), [])
 
 
 class PaperFigures(unittest.TestCase):

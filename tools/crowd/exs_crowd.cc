@@ -11,6 +11,7 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
+#include "tools/common/descriptor_limit.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
 #include "tools/common/run_info.h"
@@ -232,7 +233,7 @@ void print_text(const Settings& settings, const Results& results, const Assessme
 
 // Throws Failure if this machine does not allow so many connections.
 void check_limits(const Settings& settings) {
-  const std::uint64_t allowed = raise_descriptor_limit();
+  const std::uint64_t allowed = tools::raise_descriptor_limit();
   if (settings.connections + kSpareDescriptors > allowed) {
     throw tools::Failure(tools::format(
         "%u connections need %llu descriptors in the server and this process may have %llu: raise "

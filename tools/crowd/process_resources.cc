@@ -1,8 +1,5 @@
 #include "tools/crowd/process_resources.h"
 
-#include <sys/resource.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -29,14 +26,6 @@ std::size_t count_descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
   return count - 1;  // one is the iterator's
-}
-
-std::uint64_t raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) tools::fail("getrlimit", errno);
-  limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) tools::fail("cannot raise the limit of descriptors", errno);
-  return limit.rlim_cur;
 }
 
 std::uint64_t count_local_ports() {

@@ -16,9 +16,6 @@ ProcessMemory measure_memory();
 // Open kernel descriptors.
 std::size_t count_descriptors();
 
-// Raises the soft limit of descriptors to the hard limit, and returns it.
-std::uint64_t raise_descriptor_limit();
-
 // Local ports of this machine: as many connections to one address and port are possible.
 std::uint64_t count_local_ports();
 

@@ -1,0 +1,11 @@
+// How many descriptors this process may have.
+#pragma once
+
+#include <cstdint>
+
+namespace tools {
+
+// Raises the soft limit to the hard limit, and returns it.
+std::uint64_t raise_descriptor_limit();
+
+}  // namespace tools
