@@ -10,7 +10,7 @@ namespace {
 
 // How long a port counts as busy, and how often a silent one is polled meanwhile.
 constexpr std::uint64_t kStillBusyNs = 50'000;
-constexpr std::uint64_t kSilentPollNs = 20'000;
+constexpr std::uint64_t kSilentPollNs = 50'000;
 
 }  // namespace
 

@@ -85,14 +85,18 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     }
     release_and_combine();
   }
-  // Carries out `step` and what follows from it, unless another thread holds the drive lock. False: one does, or the step said so.
-  // `step` does not throw.
+  // Carries out `step`, which posts to a link and has no other consequences where it says true, unless another thread holds the
+  // drive lock. False: one does, or the step said so. `step` does not throw.
   template <typename Step>
-  bool try_carry_out(Step&& step) {
+  bool try_step(Step&& step) {
     if (!lock_.try_lock()) return false;
-    run_commands();
+    const bool stirred = run_commands();
     const bool done = std::forward<Step>(step)();
-    settle();
+    if (stirred || !done) {
+      settle();
+    } else {
+      ports_.flush();
+    }
     release_and_combine();
     return done;
   }

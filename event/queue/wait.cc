@@ -97,7 +97,8 @@ class Wait {
     if (sleeps_at_once_) {
       poll_memory(ReadyPorts());
     } else {
-      drive(now());
+      looked_ns_ = now();
+      drive(looked_ns_);
     }
   }
 
@@ -126,7 +127,7 @@ class Wait {
 
   // The first moments of a wait, before it is worth holding signals back.
   bool spin_briefly() {
-    const std::uint64_t start_ns = now();
+    const std::uint64_t start_ns = looked_ns_;
     spin_end_ns_ = std::min(spin_end(start_ns), deadline_ns_);
     const std::uint64_t brief_end_ns = std::min(start_ns + kBriefSpinNs, spin_end_ns_);
     for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = home_.clock().now_ns()) {
@@ -252,6 +253,7 @@ class Wait {
   ReadSection* const section_;
   std::size_t& count_;                // events taken
   std::shared_ptr<EventQueue> held_;  // once the section is left
+  std::uint64_t looked_ns_ = 0;       // when the first look began
   std::uint64_t spin_end_ns_ = 0;
   std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
   bool keeps_engine_off_ = true;

@@ -51,7 +51,7 @@ class Session : public TransferClient {
   // Sends at once what nothing keeps waiting, and pushes its event into a reserved slot. Nothing of it is ever open: it is not
   // admitted, and uses no region beyond the call. False: it must be posted, and nothing has changed.
   bool send_now(const proto::Operation& operation) {
-    return shard_->try_carry_out([&] { return start_now(operation); });
+    return shard_->try_step([&] { return start_now(operation); });
   }
   // Whether that is worth trying.
   [[nodiscard]] bool may_send_now() const noexcept {

@@ -209,14 +209,6 @@ OperationReservation::~OperationReservation() {
   target_.session->withdraw(direction_, persistent_);
 }
 
-// The peer does not read a message that travels inside its advertisement. A message at an offset is written
-// if the place is known when it leaves, else advertised.
-bool is_exposed(const Session& session, const Operation& operation) {
-  if (session.carries_plain_bytes()) return false;
-  return operation.never_immediate || operation.persistent || operation.at_offset ||
-         operation.memory.length_bytes > session.small_bytes();
-}
-
 Status no_windows() noexcept {
   return refuse(
       EOPNOTSUPP,

@@ -69,7 +69,13 @@ proto::Operation operation_of(const TransferRequest& request, const TransferTarg
 
 // Whether the peer may read the memory of the send. False for a message that travels inside its
 // advertisement, and for a write. `memory` of the operation has the whole length.
-bool is_exposed(const Session& session, const proto::Operation& operation);
+inline bool is_exposed(const Session& session, const proto::Operation& operation) {
+  // The peer does not read a message that travels inside its advertisement. A message at an offset is written if the place is
+  // known when it leaves, else advertised.
+  const bool is_carried = !operation.never_immediate && !operation.persistent && !operation.at_offset &&
+                          operation.memory.length_bytes <= session.small_bytes();
+  return !is_carried && !session.carries_plain_bytes();
+}
 // EFAULT: not mapped, or a receive may not write there. The memory is not empty.
 Status check_unregistered(const Piece& piece, proto::Direction direction);
 // EFAULT: not inside the region, or a receive may not write there; EACCES: the region lacks the right that the operation needs.

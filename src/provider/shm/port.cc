@@ -16,8 +16,10 @@
 namespace exs::shm {
 namespace {
 
-// Polling the descriptors is a system call, and none of them reports messages while the rings are polled.
+// Polling the descriptors is a system call, and none of them reports messages while the rings are polled. They are polled less
+// often while messages come.
 constexpr std::uint64_t kPollIntervalNs = 20'000;
+constexpr std::uint64_t kBusyPollIntervalNs = 50'000;
 constexpr std::size_t kEventsMax = 256;
 
 }  // namespace
@@ -100,7 +102,8 @@ void ShmPort::flush() {
 
 void ShmPort::progress(std::uint64_t now_ns) {
   context_.now_ns = now_ns;
-  const bool due = must_poll_ || now_ns - polled_ns_ >= kPollIntervalNs;
+  const bool is_busy = context_.arrivals != arrivals_at_poll_;
+  const bool due = must_poll_ || now_ns - polled_ns_ >= (is_busy ? kBusyPollIntervalNs : kPollIntervalNs);
   if (due) poll_descriptors();
   for (const auto& traffic : channel_traffic_) traffic->process();
   if (due) {
@@ -122,6 +125,7 @@ bool ShmPort::poll_memory(bool rang) {
 
 void ShmPort::poll_descriptors() {
   polled_ns_ = context_.now_ns;
+  arrivals_at_poll_ = context_.arrivals;
   must_poll_ = false;
   std::array<epoll_event, kEventsMax> room;
   for (const epoll_event& event : context_.poller.look(room)) {

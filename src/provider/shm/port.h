@@ -67,7 +67,8 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
   std::vector<std::unique_ptr<ChannelTraffic>> channel_traffic_;
   std::vector<ChannelTraffic*> flushing_;
   std::uint64_t polled_ns_ = 0;  // the descriptors
-  bool must_poll_ = true;        // whatever the time
+  std::uint64_t arrivals_at_poll_ = 0;
+  bool must_poll_ = true;  // whatever the time
 
   const UniqueFd region_gone_fd_;
   RegionGone region_gone_event_;
