@@ -141,14 +141,14 @@ def crowd_charts(kept):
     lines = [crowd for crowd in kept if crowd["threads"] == 1]
     if not lines:
         return []
-    total = f"of {lines[0]['connections']:,} connections to one server, both ends asleep"
+    total = f"by active ones of {lines[0]['connections']:,} connections, both ends asleep"
 
     def chart(key, title, y, figure, unit):
-        return {"key": key, "title": f"{title}, {total}", "x": "active", "y": y,
+        return {"key": key, "title": f"{title} {total}", "x": "active", "y": y,
                 "series": [{"name": crowd["name"], "kind": "exs" if "exs" in crowd["name"] else "limit",
                             "points": points(crowd["runs"], figure, unit)} for crowd in lines]}
-    return [chart("crowd-rate", "Messages there and back against active ones", "thousand messages a second", MESSAGES, 1e3),
-            chart("crowd-p99", "p99 of round trips against active ones", "us", P99, 1)]
+    return [chart("crowd-rate", "Messages there and back", "thousand messages a second", MESSAGES, 1e3),
+            chart("crowd-p99", "p99 of round trips", "us", P99, 1)]
 
 
 def points(runs, figure, unit):

@@ -1,7 +1,7 @@
 """The charts of perf/compare all: latency, throughput and processor time against size, rate against depth, for shared memory and
 for TCP, beside the peers, with the limits of the machine drawn in."""
 from comparison.charts import CPU, Chart, series
-from comparison.goals import ASLEEP, KIB, LINE, MESSAGES, MIB, NAGLE, POLLING, TCP_TLS, blast, tcp_blast, tcp_ping
+from comparison.goals import ASLEEP, KIB, LINE, MESSAGES, MIB, MPI_ONE_WAY, NAGLE, POLLING, TCP_TLS, blast, mpi, tcp_blast, tcp_ping
 from comparison.peers import Fabric, ZeroMq
 from comparison.questions import RATE, SHM_TLS, bare, ping
 from comparison.sides import Program
@@ -41,12 +41,14 @@ def latency(provider, sizes):
                           lambda size: at(size, provider, "persistent", POLLING, "--memory", memory, figure="read_us.p50"), sizes)
         lines += [read("plain"), read("alloc"), *ucx_lines(("tag_lat", "ucp_am_lat", "stream_lat", "ucp_get"), SHM_TLS, sizes),
                   series("libfabric", "peer", lambda size: Fabric("libfabric shm", "shm", "rdm", size), sizes),
+                  series("Open MPI", "peer", lambda size: mpi("ping", size, "vader", MPI_ONE_WAY), sizes),
                   series("a cache line", "limit", lambda _: LINE, sizes),
                   series("plain copy", "limit", lambda size: copy_at(size, "move_us.p50"), sizes)]
     else:
         lines += [series("exs persistent", "exs", lambda size: at(size, provider, "persistent", POLLING), sizes),
                   *ucx_lines(("tag_lat", "ucp_am_lat", "stream_lat"), TCP_TLS, sizes),
                   series("libfabric", "peer", lambda size: Fabric("libfabric tcp", "tcp", "msg", size), sizes),
+                  series("Open MPI", "peer", lambda size: mpi("ping", size, "tcp", MPI_ONE_WAY), sizes),
                   series("plain TCP", "limit", lambda size: tcp_ping(POLLING, size), sizes)]
     return Chart(f"{provider}-latency", f"One way, both ends polling: {provider}", "size", "us", 1, tuple(lines))
 
@@ -58,9 +60,12 @@ def throughput(provider, sizes):
              line("exs stream", "stream")]
     if provider == "shm":
         lines += [line("exs normal, alloc", "normal", "--memory", "alloc"), line("exs read, alloc", "persistent", "--memory", "alloc"),
-                  *ucx_lines(("tag_bw", "ucp_am_bw", "stream_bw"), SHM_TLS, sizes), series("plain copy", "limit", copy_at, sizes)]
+                  *ucx_lines(("tag_bw", "ucp_am_bw", "stream_bw"), SHM_TLS, sizes),
+                  series("Open MPI", "peer", lambda size: mpi("blast", size, "vader", RATE), sizes),
+                  series("plain copy", "limit", copy_at, sizes)]
     else:
         lines += [line("exs persistent", "persistent"), *ucx_lines(("tag_bw", "ucp_am_bw", "stream_bw"), TCP_TLS, sizes),
+                  series("Open MPI", "peer", lambda size: mpi("blast", size, "tcp", RATE), sizes),
                   series("ZeroMQ, asleep", "peer", lambda size: ZeroMq("ZeroMQ", size, RATE), sizes),
                   series("plain TCP", "limit", lambda size: tcp_blast(POLLING, size), sizes)]
     return Chart(f"{provider}-throughput", f"Throughput, depth 8, both ends polling: {provider}", "size", "GB/s", 1e9, tuple(lines))

@@ -1,5 +1,5 @@
 """What exs is held to, beside the best peer or the limit of the machine: a row of the report of `perf/compare all` each."""
-from comparison.peers import Fabric, Iperf3, Qperf, Sockperf, ZeroMq
+from comparison.peers import Fabric, Iperf3, OpenMpi, Qperf, Sockperf, ZeroMq
 from comparison.questions import ONE_WAY, RATE, RING_TLS, SHM_TLS, Against, Question, bare, exs, ping, shm_ping
 from comparison.sides import Program
 from comparison.ucx import Ucx
@@ -29,7 +29,12 @@ def blast(provider, kind, size, depth, *options, figure=RATE):
     return exs("exs-blast", figure, "--kind", kind, "--size", str(size), "--depth", str(depth), *options, provider=provider)
 
 
+def mpi(mode, size, btl, figure):
+    return OpenMpi(f"Open MPI {btl}", mode, size, btl, figure)
+
+
 LATENCY_TESTS, RATE_TESTS = ("tag_lat", "ucp_am_lat", "stream_lat"), ("tag_bw", "ucp_am_bw", "stream_bw")
+MPI_ONE_WAY = "one_way_us.mean"
 LINE = bare("a cache line", ONE_WAY, "--mode", "line")
 # The same memory as eight buffers at each end.
 COPY = bare("plain copy", RATE, "--mode", "copy", "--size", "1M", "--buffers", "8")
@@ -44,11 +49,12 @@ def shm_goals():
         return blast("shm", "normal", size, 8, "--memory", memory, *POLLING)
     yield Question("shm", "64 B one way, immediate, polling", shm_ping("--size", "64", *POLLING),
                    (Against(ucx(LATENCY_TESTS, 64, SHM_TLS), at_most=0.8), Against((LINE,), at_most=4.5),
-                    Against((Fabric("libfabric shm", "shm", "rdm", 64),))))
+                    Against((Fabric("libfabric shm", "shm", "rdm", 64),)), Against((mpi("ping", 64, "vader", MPI_ONE_WAY),))))
     yield Question("shm", "64 B messages a second, depth 64, polling",
                    blast("shm", "immediate", 64, 64, *POLLING, figure=MESSAGES),
                    (Against(ucx(RATE_TESTS, 64, SHM_TLS, counts_messages=True), at_least=1.2),
-                    Against((Ucx("UCX shm tag_bw, 64 under way", "tag_bw", 64, SHM_TLS, 64, True),))))
+                    Against((Ucx("UCX shm tag_bw, 64 under way", "tag_bw", 64, SHM_TLS, 64, True),)),
+                    Against((mpi("blast", 64, "vader", MESSAGES),))))
     yield Question("shm", "4 KiB one way, immediate, polling", shm_ping("--size", "4096", *POLLING),
                    (Against(ucx(LATENCY_TESTS, 4 * KIB, SHM_TLS), at_most=1.0),))
     for memory, bound in (("plain", 1.2), ("alloc", 2.0)):
@@ -56,7 +62,8 @@ def shm_goals():
                        (Against(ucx(RATE_TESTS, 64 * KIB, SHM_TLS), at_least=bound),))
     yield Question("shm", "1 MiB, depth 8, plain, polling", large(MIB, "plain"),
                    (Against(ucx(("tag_bw",), MIB, SHM_TLS), at_least=1.0),
-                    Against((Ucx("UCX shm tag_bw, copied twice", "tag_bw", MIB, RING_TLS),)), Against((COPY,))))
+                    Against((Ucx("UCX shm tag_bw, copied twice", "tag_bw", MIB, RING_TLS),)),
+                    Against((mpi("blast", MIB, "vader", RATE),)), Against((COPY,))))
     yield Question("shm", "1 MiB, depth 8, alloc, polling", large(MIB, "alloc"), (Against((COPY,), at_least=0.97),))
     yield Question("shm", "read of 4 KiB, persistent, plain, polling", shm_ping(*READ_4K, "plain", **READ),
                    (Against((READV,), at_most=1.1),))
@@ -72,7 +79,8 @@ def tcp_goals():
                     Against((Qperf("qperf tcp_lat", 64),))))
     yield Question("iwarp", "64 B one way, immediate, polling", ping("immediate", "--size", "64", *POLLING),
                    (Against((tcp_ping(POLLING),), at_most=1.1), Against(ucx(LATENCY_TESTS, 64, TCP_TLS), at_most=1.0),
-                    Against((Sockperf("sockperf, polling", 64, True),)), Against((Fabric("libfabric tcp", "tcp", "msg", 64),))))
+                    Against((Sockperf("sockperf, polling", 64, True),)), Against((Fabric("libfabric tcp", "tcp", "msg", 64),)),
+                    Against((mpi("ping", 64, "tcp", MPI_ONE_WAY),))))
     yield Question("iwarp", "64 B one way, normal, polling", ping("normal", "--size", "64", *POLLING),
                    (Against((tcp_ping(POLLING),), at_most=1.15, times=3),))
     for size, name in ((MIB, "1 MiB"), (4 * MIB, "4 MiB")):

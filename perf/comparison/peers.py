@@ -1,4 +1,4 @@
-"""Programs of others beside UCX: libfabric, sockperf, iperf3, qperf, and ZeroMQ through a small program of ours."""
+"""Programs of others beside UCX: libfabric, sockperf, iperf3, qperf; and ZeroMQ and Open MPI through small programs of ours."""
 import dataclasses
 import json
 import pathlib
@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from comparison.processes import Failed, Missing, find, free_port, run_pair, text_of
+from comparison.processes import Failed, Missing, end, find, free_port, run_pair, text_of
 from comparison.sides import RUN_LIMIT_S, Run, run_of
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "peers"
@@ -111,14 +111,39 @@ class ZeroMq:
     figure: str
 
     def run(self, binaries, seconds, _address=None):
-        line = [compiled("zeromq-blast", "libzmq", "libzmq3-dev", binaries), self.size_bytes, seconds]
+        return run_of(json_of([compiled("zeromq-blast", "libzmq", "libzmq3-dev", binaries), self.size_bytes, seconds]), self.figure)
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenMpi:
+    """Two ranks of perf/peers/mpi-pair.c, bound to a core each, over the transport `btl`: vader (shared memory) or tcp. Both poll."""
+
+    name: str
+    mode: str  # ping: half of the mean round trip; blast
+    size_bytes: int
+    btl: str
+    figure: str
+
+    def run(self, binaries, seconds, _address=None):
+        mpirun = find("mpirun", "openmpi-bin")
+        program = compiled("mpi-pair", "ompi-c", "libopenmpi-dev", binaries)
+        transport = ["--mca", "pml", "ob1", "--mca", "btl", f"self,{self.btl}", "--mca", "btl_tcp_if_include", "lo"]
+        line = [mpirun, "--allow-run-as-root", "-n", 2, "--bind-to", "core", *transport, program, self.mode, self.size_bytes, seconds]
+        return run_of(json_of(line), self.figure)
+
+
+def json_of(line, limit_s=RUN_LIMIT_S):
+    """What a program of ours prints."""
+    line = [str(word) for word in line]
+    with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+            output, errors = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired as late:
-            raise Failed(f"{text_of(line)}: hung for {RUN_LIMIT_S} s") from late
-        if done.returncode != 0:
-            raise Failed(f"{text_of(line)}: exit {done.returncode}\n{done.stderr}")
-        return run_of(json.loads(done.stdout), self.figure)
+            end(process)  # mpirun takes its ranks along
+            raise Failed(f"{text_of(line)}: hung for {limit_s:g} s") from late
+    if process.returncode != 0:
+        raise Failed(f"{text_of(line)}: exit {process.returncode}\n{errors}")
+    return json.loads(output)
 
 
 def compiled(name, library, package, binaries):

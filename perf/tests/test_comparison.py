@@ -52,6 +52,32 @@ class PeersOutput(unittest.TestCase):
                     read(text)
 
 
+class Compiled(unittest.TestCase):
+    """Programs of ours on libraries of others, where those are."""
+
+    def run_side(self, side):
+        try:
+            return side.run(pathlib.Path(os.environ["EXS_TOOLS"]), 0.05)
+        except processes.Missing as why:
+            return self.skipTest(str(why))
+
+    def test_zeromq(self):
+        found = self.run_side(peers.ZeroMq("", 64, "messages_per_second"))
+        self.assertGreater(found.value, 0)
+        self.assertGreater(found.cpu_seconds_per_gb, 0)
+
+    @unittest.skipIf(len(processes.CORES) < 2, "a rank needs a core of its own")
+    def test_open_mpi(self):
+        self.assertGreater(self.run_side(peers.OpenMpi("", "ping", 64, "vader", "one_way_us.mean")).value, 0)
+        self.assertGreater(self.run_side(peers.OpenMpi("", "blast", 4096, "tcp", "bytes_per_second")).value, 0)
+
+    def test_what_fails_says_so(self):
+        for program, limit_s, said in (("import sys; print('no address', file=sys.stderr); sys.exit(3)", LIMIT_S, "exit 3\nno address"),
+                                       ("import time; time.sleep(1000)", 0.5, "hung for 0.5 s")):
+            with self.assertRaisesRegex(processes.Failed, said):
+                peers.json_of([sys.executable, "-c", program], limit_s)
+
+
 class Pairs(unittest.TestCase):
     """A pair of processes ends, whatever they do."""
 

@@ -1,0 +1,67 @@
+/* Open MPI beside exs-ping and exs-blast, after the OSU tests: messages there and back, or windows of 64 sends to posted receives.
+ * perf/compare compiles this when Open MPI is there. mpirun -n 2 mpi-pair ping|blast BYTES SECONDS */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 64, BATCH = 100 };
+
+static char* buffer;
+static int size, rank;
+
+static void ping(void) {
+  for (int n = 0; n < BATCH; n++) {
+    if (rank == 0) MPI_Send(buffer, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    MPI_Recv(buffer, size, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(buffer, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+  }
+}
+
+/* A window, and an answer to it. */
+static void blast(void) {
+  MPI_Request requests[WINDOW];
+  char answer = 0;
+  for (int n = 0; n < WINDOW; n++) {
+    if (rank == 0) MPI_Isend(buffer, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &requests[n]);
+    if (rank == 1) MPI_Irecv(buffer, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &requests[n]);
+  }
+  MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+  if (rank == 1) MPI_Send(&answer, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+  if (rank == 0) MPI_Recv(&answer, 1, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Until the first end finds that the time is over, and tells the other. Returns how often. */
+static long repeat(void (*step)(void), double seconds, double* took) {
+  double began = MPI_Wtime();
+  long times = 0;
+  for (int go_on = 1; go_on; times++) {
+    step();
+    *took = MPI_Wtime() - began;
+    go_on = *took < seconds;
+    MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  return times;
+}
+
+int main(int argc, char** argv) {
+  double took;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc != 4 || atoi(argv[2]) < 1) {
+    if (rank == 0) fprintf(stderr, "usage: mpirun -n 2 mpi-pair ping|blast BYTES SECONDS\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  int is_ping = strcmp(argv[1], "ping") == 0;
+  size = atoi(argv[2]);
+  buffer = calloc(1, (size_t)size);
+  repeat(is_ping ? ping : blast, atof(argv[3]) / 4, &took); /* warm-up */
+  long times = repeat(is_ping ? ping : blast, atof(argv[3]), &took);
+  if (rank == 0 && is_ping)
+    printf("{\"one_way_us\": {\"mean\": %.4f}}\n", took * 1e6 / (2.0 * BATCH * (double)times));
+  if (rank == 0 && !is_ping)
+    printf("{\"messages_per_second\": %.0f, \"bytes_per_second\": %.0f}\n", WINDOW * (double)times / took,
+           WINDOW * (double)times * size / took);
+  free(buffer);
+  return MPI_Finalize();
+}
