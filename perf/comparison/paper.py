@@ -1,4 +1,8 @@
-"""The counterparts of Figures 3 to 12 of the UNH-EXS paper, on the providers iwarp and shm. Both ends sleep, but for the latencies."""
+"""The counterparts of Figures 3 to 12 of the UNH-EXS paper, on the providers iwarp and shm.
+
+Both ends sleep, but for the latencies. Eight messages are under way, of a stream 64: TCP with Nagle, beside which it stands, has as
+many as fit its buffers.
+"""
 from comparison.charts import RECEIVER_CPU, SENDER_CPU, VALUE, Chart, series
 from comparison.curves import IMMEDIATE_MAX
 from comparison.goals import ASLEEP, KIB, MIB, POLLING, TCP_TLS, blast
@@ -17,8 +21,8 @@ PAPER_US = {"normal": (33, 33), "immediate": (17, 19), "persistent": (10, 15)}
 
 def exs_line(provider, kind, sizes, name=None, depth=8, shows=VALUE):
     limit = IMMEDIATE_MAX if kind == "immediate" else max(sizes)
-    depth = 2 if kind == "transaction" else depth
-    return series(name or f"exs {kind}", "exs", lambda size: blast(provider, kind, size, depth, *ASLEEP),
+    depth = {"transaction": 2, "stream": 64}.get(kind, depth)
+    return series(name or (f"exs {kind}, depth 64" if kind == "stream" else f"exs {kind}"), "exs", lambda size: blast(provider, kind, size, depth, *ASLEEP),
                   [size for size in sizes if size <= limit], shows)
 
 
