@@ -42,13 +42,13 @@ def rounds_of(charts):
 
 
 def measure_charts(charts, runs, run_side, progress):
-    """What a report keeps: each chart with points [x, median, least, most] of its series; and what was skipped."""
+    """What a report keeps: each chart with points [x, median, least, most] of its series; and what is missing, by side."""
     found, missing = {}, {}
     for (what, x), sides in rounds_of(charts).items():
         runs_of, why = measure_in_turn(sides, runs, run_side, progress, f"charts, {what} {x}")
         found.update(runs_of)
         missing.update(why)
-    return [kept(chart, found) for chart in charts], [(side.name, why) for side, why in missing.items()]
+    return [kept(chart, found) for chart in charts], missing
 
 
 def kept(chart, found):

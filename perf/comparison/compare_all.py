@@ -14,7 +14,7 @@ import sys
 import time
 
 from comparison import charts, crowd, gnuplot, markdown
-from comparison.asking import answers
+from comparison.asking import answers, is_exs
 from comparison.curves import curves
 from comparison.goals import GOALS
 from comparison.machine import ROOT, describe
@@ -85,14 +85,15 @@ def measure(options, command):
     began = time.monotonic()
     progress = Progress(True, steps_of(plan, asked_charts))
     report["goals"] = list(measure_goals(plan, options, progress, failures))
-    report["charts"], skipped = charts.measure_charts(
+    report["charts"], missing = charts.measure_charts(
         asked_charts, plan.chart_runs, lambda side: side.run(options.bin, plan.chart_seconds), progress)
+    failures += [("a line of a chart", why) for side, why in missing.items() if is_exs(side)]
     report["crowd"], crowd_goals = crowd.measure_crowd(plan, options, progress, failures)
     report["goals"] += crowd_goals
     report["charts"] += crowd.crowd_charts(report["crowd"])
     progress.clear()
     report["failures"] = failures
-    report["skipped"] = failures + skipped_of(report) + skipped
+    report["skipped"] = failures + skipped_of(report) + [(side.name, why) for side, why in missing.items() if not is_exs(side)]
     report["seconds"] = round(time.monotonic() - began)
     return report
 

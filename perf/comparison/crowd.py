@@ -128,7 +128,7 @@ def memory_goals(options, runs, connections, progress, failures):
         def run_side(_, provider=provider):
             line = [options.bin / "exs-crowd", "--provider", provider, "--connections", connections, "--pairs", 1, "--rounds", 1, "--json"]
             return run_json(line)["resident_bytes_per_connection"]
-        side = Figure(f"memory, {provider}", "resident_bytes")
+        side = Figure(f"exs, memory over {provider}", "resident_bytes")
         found, missing = measure_in_turn([side], runs, run_side, progress, f"memory of {connections} connections")
         failures += [(side.name, why) for why in missing.values()]
         if side in found:

@@ -156,8 +156,9 @@ class Answers(unittest.TestCase):
         self.assertEqual((found["against"], found["lacking"]), ({"flaky": [3.0, 5.0]}, {}))
 
     def test_a_failure_of_what_is_measured_is_no_answer(self):
-        with self.assertRaisesRegex(processes.Failed, "broken"):
-            self.answer(Told("exs", (processes.Failed("broken"),)), Against((Told("there", (1.0,)),)))
+        for runs in ((processes.Failed("broken"),), (1.0, processes.Failed("broken"), 1.0)):
+            with self.assertRaisesRegex(processes.Failed, "broken"):
+                self.answer(Told("exs", runs), Against((Told("there", (1.0,)),)))
 
 
 class Reports(unittest.TestCase):
@@ -221,10 +222,10 @@ class Charts(unittest.TestCase):
         def run_side(which):
             runs.append(which)
             return which.run(None, [0])
-        found, skipped = charts.measure_charts(both, 3, run_side, Progress(False))
+        found, missing = charts.measure_charts(both, 3, run_side, Progress(False))
         self.assertEqual((runs.count(side), runs.count(other), runs.count(gone)), (6, 3, 1))
         self.assertEqual(found[0]["series"], [{"name": "a", "kind": "exs", "points": [[64, 5.0, 5.0, 5.0], [128, 5.0, 5.0, 5.0]]}])
-        self.assertEqual(skipped, [("gone", "not there")])
+        self.assertEqual(missing, {gone: "not there"})
 
     def test_all_charts_can_be_asked_for(self):
         for is_quick in (True, False):
