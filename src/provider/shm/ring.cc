@@ -36,12 +36,23 @@ void own_soon(const std::byte* slot) {
 #endif
 }
 
+void copy(std::byte* to, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+}
+
 // The payload of a record, slot by slot.
 class Payload {
  public:
   Payload(std::byte* segment, std::uint64_t first_slot) : segment_(segment), slot_(first_slot) {
     at_ = slot_at(segment, first_slot) + kFirstPayloadOffset;
     left_ = kFirstPayload;
+  }
+
+  // From the second slot on.
+  static Payload behind_first_slot(std::byte* segment, std::uint64_t first_slot) {
+    Payload payload(segment, first_slot);
+    payload.left_ = 0;
+    return payload;
   }
 
   void skip(std::size_t bytes) {
@@ -96,6 +107,18 @@ class Payload {
   std::size_t left_;
 };
 
+// The reader looks at the first line all the time, and would take it back while the writer waits for another. So the others come
+// first, and then all of the first line at a stroke.
+void fill_first_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
+  constexpr std::size_t kOnFirstLine = kCacheLineBytes - kFirstPayloadOffset;
+  std::byte* const payload = slot + kFirstPayloadOffset;
+  const std::size_t split = std::min(second.size(), kOnFirstLine - std::min(kOnFirstLine, first.size()));
+  copy(payload + first.size() + split, second.subspan(split));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  copy(payload + first.size(), second.first(split));
+  copy(payload, first);
+}
+
 }  // namespace
 
 RingWriter::RingWriter(std::span<std::byte> segment) {
@@ -115,14 +138,19 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
     if (slots > free_slots()) return false;
   }
   std::byte* const head = slot_at(segment_, written_);
+  const auto first_here = first.first(std::min(first.size(), kFirstPayload));
+  const auto second_here = second.first(std::min(second.size(), kFirstPayload - first_here.size()));
+  if (slots > 1) {
+    Payload rest = Payload::behind_first_slot(segment_, written_);
+    rest.put(first.subspan(first_here.size()));
+    rest.put(second.subspan(second_here.size()));
+  }
+  fill_first_slot(head, first_here, second_here);
   shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
   shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLinkOffset).store(header.link, std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLengthOffset)
       .store(static_cast<std::uint32_t>(length_bytes), std::memory_order_relaxed);
-  Payload payload(segment_, written_);
-  payload.put(first);
-  payload.put(second);
   shared_word<std::uint32_t>(head + kLapOffset).store(lap_of(written_), std::memory_order_release);
   written_ += slots;
   own_soon(slot_at(segment_, written_ + kSlotsAhead));
