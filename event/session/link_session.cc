@@ -165,12 +165,21 @@ bool LinkSession::start(proto::Direction direction, const proto::Operation& oper
   return posted == PostState::kWaiting;
 }
 
-bool LinkSession::start_now(const proto::Operation& operation) {
+bool LinkSession::start_now(proto::Direction direction, const proto::Operation& operation) {
   shard()->assert_held();
-  bool has_left = false;
-  contained([&] { has_left = connection_ && connection_->send_now(operation); });
-  if (has_left) end_at_once(operation, proto::sent_immediate(operation));
-  return has_left;
+  bool is_done = false;
+  proto::Outcome outcome;
+  contained([&] {
+    if (!connection_) return;
+    if (direction == proto::Direction::kReceive) {
+      is_done = connection_->read_now(operation, outcome);
+    } else if (connection_->send_now(operation)) {
+      is_done = true;
+      outcome = proto::sent_immediate(operation);
+    }
+  });
+  if (is_done) end_at_once(direction, operation, outcome);
+  return is_done;
 }
 
 // Of a stream the connection combines what is worth it.
@@ -219,6 +228,7 @@ void LinkSession::complete(const Completion& completion) {
     } else {
       handle(completion);
     }
+    allow_read_now(connection_ && connection_->may_read_now());
     after_step();
   });
 }

@@ -41,7 +41,7 @@ class LinkSession final : public Session,
   // `why_no_device`: see Route::decide().
   void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
   bool start(proto::Direction direction, const proto::Operation& operation) override;
-  bool start_now(const proto::Operation& operation) override;
+  bool start_now(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
   void abort(Status why) override;

@@ -138,9 +138,10 @@ void Session::end_attached(proto::Direction direction, const proto::Operation& o
   }
 }
 
-void Session::end_at_once(const proto::Operation& operation, const proto::Outcome& outcome) {
-  finished_.count(proto::Direction::kSend, outcome.error);
-  push_outcome(proto::Direction::kSend, operation, outcome);
+void Session::end_at_once(proto::Direction direction, const proto::Operation& operation,
+                          const proto::Outcome& outcome) {
+  finished_.count(direction, outcome.error);
+  push_outcome(direction, operation, outcome);
 }
 
 void Session::push_outcome(proto::Direction direction, const proto::Operation& operation,

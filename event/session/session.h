@@ -48,13 +48,15 @@ class Session : public TransferClient {
     if (!is_limited(direction) || operation.persistent) return shard_->post(*this, direction, operation);
     shard_->post(*this, direction, timed(direction, operation));
   }
-  // Sends at once what nothing keeps waiting, and pushes its event into a reserved slot. Nothing of it is ever open: it is not
-  // admitted, and uses no region beyond the call. False: it must be posted, and nothing has changed.
-  bool send_now(const proto::Operation& operation) {
-    return shard_->try_step([&] { return start_now(operation); });
+  // Sends at once what nothing keeps waiting, or reads the peer's memory at once, and pushes the event into a reserved slot.
+  // Nothing of it is ever open: it is not admitted, and uses no region beyond the call. False: it must be posted, and nothing has
+  // changed.
+  bool do_now(proto::Direction direction, const proto::Operation& operation) {
+    return shard_->try_step([&] { return start_now(direction, operation); });
   }
   // Whether that is worth trying.
-  [[nodiscard]] bool may_send_now() const noexcept {
+  [[nodiscard]] bool may_do_now(proto::Direction direction) const noexcept {
+    if (direction == proto::Direction::kReceive) return reads_now_.load(std::memory_order_relaxed);
     return sends_now_.load(std::memory_order_relaxed) && !sending_ended_.load(std::memory_order_relaxed);
   }
   // Sets the time of the post, if the direction has a time limit.
@@ -134,8 +136,10 @@ class Session : public TransferClient {
   // True: it waits for the peer, and nothing else has changed. Without memory for it the operation ends with ENOMEM, alone or
   // with the connection.
   virtual bool start(proto::Direction direction, const proto::Operation& operation) = 0;
-  // See send_now().
-  virtual bool start_now(const proto::Operation& /*operation*/) { return false; }
+  // See do_now().
+  virtual bool start_now(proto::Direction /*direction*/, const proto::Operation& /*operation*/) {
+    return false;
+  }
   // Pushes EXS_EVT_SHUTDOWN when it is done, if `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
   // Pushes EXS_EVT_CLOSE when it is done, if `target` has a queue.
@@ -185,8 +189,9 @@ class Session : public TransferClient {
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
-  // The same of one that send_now() was called with.
-  void end_at_once(const proto::Operation& operation, const proto::Outcome& outcome);
+  // The same of one that do_now() was called with.
+  void end_at_once(proto::Direction direction, const proto::Operation& operation,
+                   const proto::Outcome& outcome);
   // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
@@ -207,6 +212,7 @@ class Session : public TransferClient {
   void set_state(State state) { state_ = state; }
   // Once connected.
   void allow_send_now() { sends_now_ = true; }
+  void allow_read_now(bool may) { reads_now_.store(may, std::memory_order_relaxed); }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
 
  private:
@@ -244,6 +250,7 @@ class Session : public TransferClient {
   std::atomic<State> state_{State::kIdle};
   std::atomic<bool> sending_ended_{false};
   std::atomic<bool> sends_now_{false};  // messages may leave at once
+  std::atomic<bool> reads_now_{false};  // the peer's memory may be read at once
   std::atomic<std::size_t> small_bytes_{0};
   std::atomic<std::uint32_t> operations_max_;
   OpenOperations open_sends_;

@@ -127,13 +127,16 @@ Status reserve_and_submit(const TransferRequest& request, const TransferTarget& 
   return submit(reservation, request, target, operation, region, std::move(attachment));
 }
 
-// A short send that nothing keeps waiting. False: it has not left, and nothing has changed.
-bool send_now(const TransferRequest& request, const TransferTarget& target, const Operation& operation) {
-  if (request.direction != Direction::kSend || !target.session->may_send_now()) return false;
+// A short send that nothing keeps waiting, or a receive of memory that can be read at once. False: it is not done, and nothing
+// has changed.
+bool do_now(const TransferRequest& request, const TransferTarget& target, const Operation& operation) {
+  if (!target.session->may_do_now(request.direction)) return false;
   const bool is_plain =
-      (request.flags & EXS_SHUT_WR) == 0 && !operation.more && !is_exposed(*target.session, operation);
+      request.direction == Direction::kReceive
+          ? !operation.persistent
+          : (request.flags & EXS_SHUT_WR) == 0 && !operation.more && !is_exposed(*target.session, operation);
   if (!is_plain || !target.queue->reserve()) return false;
-  if (target.session->send_now(operation)) return true;
+  if (target.session->do_now(request.direction, operation)) return true;
   target.queue->cancel_reservation();
   return false;
 }
@@ -151,7 +154,7 @@ Status attach_notice(Attachment& attachment, const TransferRequest& request, con
 Status post_registered(const TransferRequest& request, const TransferTarget& target, Region& region,
                        Operation& operation) {
   operation.memory.key = region.key();
-  if (send_now(request, target, operation)) return Status();
+  if (do_now(request, target, operation)) return Status();
   if (!operation.notify) return reserve_and_submit(request, target, operation, &region, nullptr);
   auto attachment = Attachment::create(target.session->shard()->providers(), 1, 0);
   if (!attachment) return Status(ENOMEM);

@@ -80,6 +80,10 @@ bool Connection::send_now(const Operation& operation) {
   return true;
 }
 
+bool Connection::read_now(const Operation& operation, Outcome& outcome) {
+  return state_ == State::kOpen && receives_->read_now(operation, outcome);
+}
+
 PostState Connection::post_send(const Operation& operation) {
   if (send_now(operation)) {
     sink_.completed(Direction::kSend, operation, sent_immediate(operation));
@@ -105,6 +109,10 @@ void Connection::send_steadily() {
 }
 
 PostState Connection::post_receive(const Operation& operation) {
+  if (Outcome outcome; may_read_now() && read_now(operation, outcome)) {
+    sink_.completed(Direction::kReceive, operation, outcome);
+    return PostState::kStarted;
+  }
   bool something_follows = false;
   try {
     something_follows = receives_->post(operation);

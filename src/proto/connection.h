@@ -53,6 +53,11 @@ class Connection {
   // Sends at once what nothing keeps waiting; its outcome, which the sink does not hear of. Nothing: it must be posted, and nothing
   // has changed.
   bool send_now(const Operation& operation);
+  // Reads a window of the peer for a receive which nothing keeps waiting, where the link can at once, with its outcome. False: it
+  // must be posted, and nothing has changed.
+  bool read_now(const Operation& operation, Outcome& outcome);
+  // Whether that is worth trying.
+  [[nodiscard]] bool may_read_now() const noexcept { return receives_->may_read_now() && link_.reads_now(); }
   // Any other step that throws std::bad_alloc is to be followed by abort(), which needs no memory.
   PostState post_send(const Operation& operation);
   PostState post_receive(const Operation& operation);

@@ -40,6 +40,9 @@ class RdmaChunks {
       : kind_(kind), depth_(depth), chunk_bytes_(chunk_bytes), link_(link), posted_counter_(posted_counter) {}
   ~RdmaChunks() = default;
 
+  [[nodiscard]] Link& link() noexcept { return link_; }
+  void count_posted() noexcept { ++posted_counter_; }
+
  private:
   struct Waiting {
     std::uint64_t transfer_id = 0;
@@ -69,6 +72,14 @@ class RdmaReads final : public RdmaChunks {
  public:
   RdmaReads(Link& link, Counters& counters, std::uint32_t reads_out, std::uint64_t chunk_bytes)
       : RdmaChunks(PostKind::kRead, link, counters.reads_posted, reads_out, chunk_bytes) {}
+
+  // Reads the start of `theirs` where nothing was added before it and the link can at once. False: nothing has changed but
+  // perhaps the bytes.
+  bool read_now(const LocalSlice& ours, const RemoteSlice& theirs) {
+    if (!idle() || !link().read_now(ours, theirs).ok()) return false;
+    count_posted();
+    return true;
+  }
 };
 
 // Writes on the link at once. A write is done when it has left, so a few keep the link busy; no provider

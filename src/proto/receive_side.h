@@ -30,6 +30,10 @@ class ReceiveSide {
                     OutcomeSink& /*sink*/) {
     return false;
   }
+  // Reads the peer's window for a receive that is next, with its outcome. False: it must be posted, and nothing has changed.
+  virtual bool read_now(const Operation& /*operation*/, Outcome& /*outcome*/) { return false; }
+  // Whether that is worth trying: a window is open.
+  [[nodiscard]] virtual bool may_read_now() const noexcept { return false; }
   // The last data message went straight to a receive: only its outcome is due.
   [[nodiscard]] virtual bool took_directly() const noexcept { return false; }
   // Any other message about this direction.

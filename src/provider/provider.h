@@ -165,6 +165,11 @@ class Link {
   // Reads into.length_bytes from the start of `from`. At most LinkDepths::reads_out may be outstanding.
   virtual Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) = 0;
   virtual Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) = 0;
+  // As post_read(), of memory that can be read this moment: when the call returns the bytes are there, and no completion
+  // follows. EAGAIN: that cannot be now, and part of `into` may have been written. Any error may be said again by post_read().
+  virtual Status read_now(LocalSlice /*into*/, RemoteSlice /*from*/) { return Status(EAGAIN); }
+  // Whether read_now() may ever succeed.
+  [[nodiscard]] virtual bool reads_now() const noexcept { return false; }
 
   // Opens a window on our memory for this peer alone, in this direction and range alone.
   virtual Result<RemoteSlice> expose(LocalSlice memory, Access access) = 0;

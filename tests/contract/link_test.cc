@@ -217,6 +217,41 @@ BOOST_DATA_TEST_CASE(reads_of_all_sizes_bring_the_bytes, kVariants, variant) {
   pair.drive_until([&] { return pair.server().withdraw(window->key).ok(); });
 }
 
+// A provider need not read at once; what it reads so is all there, and no completion says so.
+BOOST_DATA_TEST_CASE(a_read_at_once_has_its_bytes_or_is_posted, kVariants, variant) {
+  Pair pair(variant);
+  pair.first_message();
+  const Memory source(pair, pattern(kMemoryBytes));
+  const auto window = pair.server().expose(source.slice(), Access::kRemoteRead);
+  BOOST_REQUIRE(window.has_value());
+  std::list<Memory> sinks;
+  std::uint64_t posted = 0;
+  for (const std::size_t bytes : kSizes) {
+    if (!can_move(pair, bytes)) continue;
+    Memory& sink = sinks.emplace_back(pair, bytes);
+    RemoteSlice from = *window;
+    from.address += kMemoryBytes - bytes;
+    from.length_bytes = bytes;
+    const Status now = pair.client().read_now(sink.slice(), from);
+    BOOST_TEST((now.ok() || now == Status(EAGAIN)));
+    if (now.ok()) {
+      BOOST_TEST(pair.client().reads_now());
+      BOOST_TEST(pair.client_end->seen.empty());
+    } else {
+      BOOST_REQUIRE(pair.client().post_read(sink.slice(), from, ++posted).ok());
+      BOOST_TEST(pair.client_gets(CompletionKind::kRead).token == posted);
+    }
+    BOOST_TEST(sink.holds(source.span().last(bytes)));
+  }
+  BOOST_TEST(pair.client_end->seen.empty());
+  // Expect: never more than the window.
+  const Memory long_sink(pair, 64);
+  RemoteSlice short_part = *window;
+  short_part.length_bytes = 32;
+  BOOST_TEST((pair.client().read_now(long_sink.slice(), short_part) == Status(EAGAIN)));
+  pair.drive_until([&] { return pair.server().withdraw(window->key).ok(); });
+}
+
 BOOST_DATA_TEST_CASE(a_message_posted_after_a_write_finds_its_bytes, kVariants, variant) {
   for (const bool by_client : {true, false}) {
     Pair pair(variant);

@@ -39,6 +39,53 @@ BOOST_AUTO_TEST_CASE(every_receive_reads_the_standing_window_and_nothing_else_is
   BOOST_TEST(pair.initiator.sends[0].outcome.length_bytes == 20U * 200 + 200 + 50);
 }
 
+BOOST_AUTO_TEST_CASE(a_receive_ends_as_it_is_posted_where_the_link_reads_at_once) {
+  PersistentPair pair;
+  pair.responder.link.let_read_now();
+  Bytes block = pattern(200, 1), into(200), part(50), longer(300, std::byte{0xee});
+  pair.receive(operation_on(into));  // before the window: it must wait
+  pair.send(persistent_on(block));
+  pair.run();
+  BOOST_TEST(pair.responder.receives.size() == 1U);
+  const std::uint64_t reads_before = pair.responder.connection.counters().reads_posted;
+
+  pair.receive(operation_on(longer));
+  pair.receive(at_offset_on(part, 150));
+  // Expect: nothing has run, and both are there.
+  BOOST_REQUIRE(pair.responder.receives.size() == 3U);
+  BOOST_TEST(pair.responder.receives[1].outcome.length_bytes == 200U);
+  BOOST_TEST(pair.responder.receives[1].outcome.flags == 0U);
+  BOOST_TEST((longer[199] == block[199] && longer[200] == std::byte{0xee}));
+  BOOST_TEST(std::memcmp(part.data(), block.data() + 150, 50) == 0);
+  BOOST_TEST(pair.responder.link.reads_outstanding() == 0U);
+  const Counters counters = pair.responder.connection.counters();
+  BOOST_TEST(counters.receives_done == 3U);
+  BOOST_TEST(counters.reads_posted == reads_before + 2);
+  BOOST_TEST(counters.direct_bytes == 450U);
+
+  Bytes beyond(60);
+  pair.receive(at_offset_on(beyond, 150));
+  pair.run();
+  BOOST_REQUIRE(pair.responder.receives.size() == 4U);
+  BOOST_TEST(pair.responder.receives[3].outcome.error == ERANGE);
+  pair.close_both();
+  BOOST_TEST(pair.initiator.sends[0].outcome.length_bytes == 450U);
+}
+
+BOOST_AUTO_TEST_CASE(a_receive_behind_another_waits_for_it_where_the_link_reads_at_once) {
+  PersistentPair pair;
+  Bytes block = pattern(64, 1), first(64), second(64);
+  pair.send(persistent_on(block));
+  pair.run();
+  pair.receive(operation_on(first));
+  pair.responder.link.let_read_now();
+  pair.receive(operation_on(second));
+  BOOST_TEST(pair.responder.receives.empty());
+  pair.run();
+  BOOST_TEST(pair.responder.receives.size() == 2U);
+  BOOST_TEST((first == block && second == block));
+}
+
 BOOST_AUTO_TEST_CASE(its_credit_is_owed_as_soon_as_it_is_taken_in) {
   PersistentPair pair(agreement_of(1, 32, 1));
   Bytes block = pattern(40, 1);

@@ -40,8 +40,9 @@ inline Shape draw_shape(unsigned credits_max, unsigned small_end = 48) {
                                         {", reads ", {{1, 1, 5}}},
                                         {", chunk ", {{1, 1, 40}}},
                                         {", sends now ", {{1, 0, 2}}},
-                                        {", shows ", {{1, 0, 2}}}});
-  return {row[0], row[1], row[2], row[3], row[4], row[5] == 1, row[6] == 1};
+                                        {", shows ", {{1, 0, 2}}},
+                                        {", reads now ", {{1, 0, 2}}}});
+  return {row[0], row[1], row[2], row[3], row[4], row[5] == 1, row[6] == 1, row[7] == 1};
 }
 
 inline std::vector<Step> draw_steps(const Vocabulary& vocabulary, const Shares& shares) {

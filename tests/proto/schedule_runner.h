@@ -24,6 +24,7 @@ struct Shape {
   std::uint64_t chunk_bytes = 16;
   bool sends_now = false;       // messages leave as they are posted, if they can
   bool shows_messages = false;  // and are taken where they arrive, if they may
+  bool reads_now = false;       // windows are read as receives are posted, if they can
 };
 
 // A thing that a schedule does; what its number and flags mean is up to its kind.
@@ -126,6 +127,7 @@ class ScheduleRunner {
           std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link, end,
                                        Tuning{shape.chunk_bytes, UINT32_MAX - 5});
       if (shape.sends_now) end.link->let_send_now();
+      if (shape.reads_now) end.link->let_read_now();
       if (shape.shows_messages) end.link->show_messages_to(end);
     }
     test::FakeLink::join(*ends_[0].link, *ends_[1].link);

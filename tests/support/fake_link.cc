@@ -72,6 +72,20 @@ Status FakeLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t toke
   return {};
 }
 
+// What was posted before must be done.
+Status FakeLink::read_now(LocalSlice into, RemoteSlice from) {
+  if (!reads_now_ || state_ != State::kOpen || peer_->state_ != State::kOpen || !reads_.empty())
+    return Status(EAGAIN);
+  if (into.length_bytes == 0 || into.length_bytes != from.length_bytes) return Status(EAGAIN);
+  const Window* window = peer_->window_for(from, Access::kRemoteRead);
+  if (window == nullptr) {
+    violate("read outside every window");
+    return Status(EAGAIN);
+  }
+  std::memcpy(into.address, window->memory.address + (from.address - window->address), into.length_bytes);
+  return {};
+}
+
 Status FakeLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) {
   if (const Status status = admit(); !status.ok()) return status;
   if (from.length_bytes == 0 || from.length_bytes != to.length_bytes) violate("write of an odd length");

@@ -34,8 +34,12 @@ class FakeLink final : public Link {
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
   void close() noexcept override;
 
-  // From now on messages can leave as they are posted.
+  Status read_now(LocalSlice into, RemoteSlice from) override;
+  [[nodiscard]] bool reads_now() const noexcept override { return reads_now_; }
+
+  // From now on messages can leave, and reads end, as they are posted.
   void let_send_now() { sends_now_ = true; }
+  void let_read_now() { reads_now_ = true; }
 
   // --- The schedule. Each returns false when there is nothing of its kind to do. ---
   bool deliver_message();  // the oldest message under way to this end lands in a posted receive, or the
@@ -115,6 +119,7 @@ class FakeLink final : public Link {
   FakeLink* peer_ = nullptr;
   State state_ = State::kOpen;
   bool sends_now_ = false;
+  bool reads_now_ = false;
   MessageTaker* taker_ = nullptr;
   std::deque<Receive> receives_;
   std::deque<Send> sends_;

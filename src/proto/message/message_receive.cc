@@ -250,10 +250,33 @@ Status MessageReceives::start_immediate(const Operation& operation, const Arrive
   return arrived_.free_immediate(message);
 }
 
+// At an offset all of the memory is filled, or nothing.
+std::uint64_t MessageReceives::window_bytes_for(const Operation& operation) const noexcept {
+  const std::uint64_t bytes = operation.memory.length_bytes;
+  return operation.at_offset ? bytes : std::min(bytes, peer_window_.length_bytes());
+}
+
+bool MessageReceives::read_now(const Operation& operation, Outcome& outcome) {
+  const bool is_next = state_ == State::kOpen && open_.empty() && deliveries_.empty() && cancelled_.empty() &&
+                       !persistent_receive_.is_active();
+  const bool is_window = peer_window_.is_active() && !peer_window_.wants_notices() && !arrived_.empty() &&
+                         arrived_.front().source == Source::kWindow;
+  if (!is_next || !is_window || operation.persistent || !operation.vector.empty()) return false;
+  const std::uint64_t offset = operation.at_offset ? operation.offset : 0;
+  const std::uint64_t bytes = window_bytes_for(operation);
+  const Result<RemoteSlice> part = peer_window_.part(offset, bytes);
+  if (!part || !reads_.read_now({operation.memory.address, bytes, operation.memory.key}, *part)) return false;
+  peer_window_.count_use(bytes, offset);
+  ++counters_.receives_done;
+  counters_.bytes_received += bytes;
+  counters_.direct_bytes += bytes;
+  outcome = {.error = 0, .length_bytes = bytes, .flags = 0, .whole_bytes = 0};
+  return true;
+}
+
 void MessageReceives::read_window(const Operation& operation) {
   const std::uint64_t offset = operation.at_offset ? operation.offset : 0;
-  std::uint64_t bytes = operation.memory.length_bytes;
-  if (!operation.at_offset) bytes = std::min(bytes, peer_window_.length_bytes());
+  const std::uint64_t bytes = window_bytes_for(operation);
   const Result<RemoteSlice> part = peer_window_.part(offset, bytes);
   if (!part) return deliveries_.add_end(operation, {part.error().error(), 0, 0});
   deliveries_.add_reads(

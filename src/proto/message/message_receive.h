@@ -40,6 +40,8 @@ class MessageReceives final : public ReceiveSide {
   bool post(const Operation& operation) override;
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
   bool take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink) override;
+  bool read_now(const Operation& operation, Outcome& outcome) override;
+  [[nodiscard]] bool may_read_now() const noexcept override { return peer_window_.is_active(); }
   [[nodiscard]] bool took_directly() const noexcept override { return taken_directly_; }
   Status on_control(const wire::Message& message) override;
   Status on_recall(const wire::Message& message) override;
@@ -92,6 +94,7 @@ class MessageReceives final : public ReceiveSide {
   Status start_advert(const Operation& operation, const ArrivedMessage& message, Delivery::Kind kind);
   Status start_immediate(const Operation& operation, const ArrivedMessage& message, Delivery::Kind kind);
   void read_window(const Operation& operation);
+  [[nodiscard]] std::uint64_t window_bytes_for(const Operation& operation) const noexcept;
   Status answer(const ArrivedMessage& advert, wire::AckStatus status);
   Status on_revoke(const wire::Message& message);
   void revoke_persistent();

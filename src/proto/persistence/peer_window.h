@@ -50,6 +50,7 @@ class PeerWindow {
   }
   void forget() noexcept { state_ = State::kNone; }
 
+  [[nodiscard]] bool wants_notices() const noexcept { return notify_; }
   // With a credit in hand and room.
   [[nodiscard]] bool notice_is_due() const noexcept { return is_active() && notify_ && usage_.transfers > 0; }
   Status send_notice(Outbox& outbox, Credits& credits);

@@ -42,6 +42,8 @@ class ShmLink final : public Link, public Pollable {
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
   Status send_now(std::span<const std::byte> header, LocalSlice payload) override;
+  Status read_now(LocalSlice into, RemoteSlice from) override;
+  [[nodiscard]] bool reads_now() const noexcept override { return depths_.reads_out > 0; }
   [[nodiscard]] bool sends_now() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
@@ -128,6 +130,7 @@ class ShmLink final : public Link, public Pollable {
   Progress write_piece(QueuedPost& write);
 
   Progress read_steps();
+  [[nodiscard]] bool is_read_directly(std::uint64_t address, std::size_t bytes);
   Progress begin_read(PendingRead& read);
   Progress ask_for(PendingRead& read);
   Progress read_directly(PendingRead& read);

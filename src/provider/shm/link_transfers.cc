@@ -12,6 +12,8 @@ namespace {
 // Up to here one system call costs less than asking the peer and copying twice. Messages of 8 KiB, 8 at a
 // time, are twice as fast in pieces.
 constexpr std::size_t kSystemCallBytes = 4096;
+// What is read at once keeps other links waiting so long, as one piece does.
+constexpr std::size_t kNowBytes = std::size_t{64} * 1024;
 // A peer that has not begun after that long does something else.
 constexpr std::uint64_t kAnswerLimitNs = 30'000;
 // Pieces that one link moves before other links continue.
@@ -126,16 +128,27 @@ Status ShmLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token
   return {};
 }
 
+// Those that were posted before come first.
+Status ShmLink::read_now(LocalSlice into, RemoteSlice from) {
+  const bool is_next = state_ == State::kOpen && reads_.empty() && depths_.reads_out > 0;
+  const bool is_short = into.length_bytes > 0 && into.length_bytes <= std::min(from.length_bytes, kNowBytes);
+  if (!is_next || !is_short || !is_read_directly(from.address, into.length_bytes)) return Status(EAGAIN);
+  const auto moved = traffic_.memory.read(peer_number_, {into.address, into.length_bytes}, from.address);
+  return moved.status.ok() && moved.bytes == into.length_bytes ? Status() : Status(EAGAIN);
+}
+
+bool ShmLink::is_read_directly(std::uint64_t address, std::size_t bytes) {
+  const PeerMemory::Method method = traffic_.memory.method_for(address, bytes);
+  if (method != PeerMemory::Method::kProcess) return method == PeerMemory::Method::kMapped;
+  return bytes <= kSystemCallBytes || !traffic_.channel().peer_is_awake();
+}
+
 Progress ShmLink::begin_read(PendingRead& read) {
   if (read.into.empty()) {
     read.state = ReadState::kDone;
     return Progress::kIdle;
   }
-  const PeerMemory::Method method = traffic_.memory.method_for(read.address, read.into.size());
-  const bool directly = method == PeerMemory::Method::kMapped ||
-                        (method == PeerMemory::Method::kProcess &&
-                         (read.into.size() <= kSystemCallBytes || !traffic_.channel().peer_is_awake()));
-  if (!directly) return ask_for(read);
+  if (!is_read_directly(read.address, read.into.size())) return ask_for(read);
   read.state = ReadState::kDirect;
   return read_directly(read);
 }
