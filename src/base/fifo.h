@@ -91,7 +91,7 @@ class Fifo {
   }
 
  private:
-  static constexpr std::uint32_t kFirstCapacity = 2;
+  static constexpr std::uint32_t kFirstCapacity = 1;
 
   [[nodiscard]] std::uint32_t slot_index(std::uint32_t index) const noexcept {
     return (head_ + index) & (capacity_ - 1);

@@ -33,7 +33,8 @@ Slots::Slots(const Agreement& agreement, Link& link)
     : link_(link), count_(slot_count(agreement)), slot_bytes_(slot_bytes(agreement)) {}
 
 Status Slots::post_all() {
-  Result<Pages> memory = Pages::map(count_ * slot_bytes_);
+  last_.reset(new std::byte[slot_bytes_]);  // untouched
+  Result<Pages> memory = Pages::map((count_ - 1) * slot_bytes_);
   if (!memory) {
     log(LogLevel::kError,
         "no memory for the {} receive slots of a connection: {} (limits of the process, vm.max_map_count?)",
@@ -48,13 +49,12 @@ Status Slots::post_all() {
 }
 
 Status Slots::post(std::uint64_t slot) {
-  return link_.post_recv({memory_.start() + slot * slot_bytes_, slot_bytes_, {}},
-                         make_token(PostKind::kSlot, slot));
+  return link_.post_recv({start_of(slot), slot_bytes_, {}}, make_token(PostKind::kSlot, slot));
 }
 
 std::span<const std::byte> Slots::message(std::uint64_t slot, std::uint32_t length_bytes) const {
   EXS_CHECK(slot < count_ && length_bytes <= slot_bytes_);
-  return {memory_.start() + slot * slot_bytes_, length_bytes};
+  return {start_of(slot), length_bytes};
 }
 
 Status Slots::free(std::uint64_t slot) {

@@ -15,11 +15,13 @@
 //     immediate keeps its slot, until a receive has taken the payload, and an advert with a list of windows,
 //     until a receive matches it.
 //  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space
-//     only, except for as many as have held a message at the same time.
+//     only, except for as many as have held a message at the same time. That is one on most connections, so the slot
+//     posted last is a piece of the heap and takes no page.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "src/base/pages.h"
@@ -51,11 +53,15 @@ class Slots {
 
  private:
   Status post(std::uint64_t slot);
+  [[nodiscard]] std::byte* start_of(std::uint64_t slot) const noexcept {
+    return slot + 1 == count_ ? last_.get() : memory_.start() + slot * slot_bytes_;
+  }
 
   Link& link_;
   const std::uint32_t count_;
   const std::size_t slot_bytes_;
-  Pages memory_;
+  Pages memory_;  // of all slots but the last
+  std::unique_ptr<std::byte[]> last_;
   bool retired_ = false;
 };
 

@@ -67,6 +67,7 @@ const char* verdict_name(Verdict verdict) noexcept {
 
 void Explanation::add(const Finding& finding) {
   if (findings_.size() == kFindingsMax) return;
+  findings_.reserve(findings_.size() + 1);  // there are few, and they are kept with the connection
   findings_.push_back(finding);
   if (!finding.told_by_peer) return;
   for (char& letter : findings_.back().reason.fact) {

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_ring_of_few_entries_is_small) {
     BOOST_TEST(Counted::living() == 0);
     for (int i = 0; i < 100; ++i) {
       queue.push_back({});
-      BOOST_TEST(Counted::living() == 2);
+      BOOST_TEST(Counted::living() == (i == 0 ? 1 : 2));
       queue.push_back({});
       queue.pop_front();
       queue.pop_front();

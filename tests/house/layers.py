@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "connector", "upgrade", "provider_set", "choice", "reason", "explanation")]
 
 # What providers have in common.
-PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("tag_source", "window_table", "completion_queue", "countdown", "software_iwarp", "own_sockets")]
+PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("tag_source", "window_table", "posted_receives", "completion_queue", "countdown", "software_iwarp", "own_sockets")]
 
 # What event/ may know of the protocol engine.
 PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operation")]

@@ -32,7 +32,6 @@ IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& dep
       windows_(tag_key),
       receiver_(*this, windows_, reads_),
       transmitter_(*this, context.chunks, reads_) {
-  receiver_.expect_receives(depths.receives);
   context_.make_room_for_link();
 }
 
@@ -143,7 +142,7 @@ Status IwarpLink::release() {
   if (watched_) context_.poller.remove(descriptor_);
   watched_ = false;
   context_.forget(this);
-  receiver_.take_receives();
+  receiver_.drop_receives();
   state_ = State::kClosed;
   return Status();
 }
@@ -174,9 +173,8 @@ void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexce
   if (!terminate.empty()) send_terminate(terminate);
   transmitter_.clear();
   while (!receiver_.reads().empty()) complete_cut(CompletionKind::kRead, receiver_.reads().pop_front().token);
-  for (const PostedReceive& receive : receiver_.take_receives()) {
-    complete_cut(CompletionKind::kReceive, receive.token);
-  }
+  receiver_.take_receives(
+      [this](const PostedReceive& receive) { complete_cut(CompletionKind::kReceive, receive.token); });
   receiver_.stop();
   windows_.clear();
   reply_.reset();

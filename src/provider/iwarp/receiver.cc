@@ -120,15 +120,8 @@ bool Receiver::writes_into(std::uint32_t stag) const noexcept {
 void Receiver::stop() noexcept {
   if (state_ == ReceiverState::kOpen) state_ = ReceiverState::kTerminated;
   target_ = nullptr;
-  take_receives();
+  drop_receives();
   posted_reads_.clear();
-}
-
-std::vector<PostedReceive> Receiver::take_receives() {
-  std::vector<PostedReceive> taken = std::exchange(receives_, {});
-  if (filling_) taken.push_back(*filling_);
-  filling_.reset();
-  return taken;
 }
 
 bool Receiver::fail(TerminateCode code, const char* what, bool quote_header) {

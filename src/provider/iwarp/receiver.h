@@ -6,20 +6,19 @@
 //     CRC of its last FPDU. A bad CRC can leave placed bytes behind, but only in memory the peer may write.
 //  2. Between calls nothing of the input is kept but a partial header or trailer.
 //  3. After the first fault, or a Terminate of the peer, all further input is ignored.
-//  4. The receive posted last takes the next message: its memory is warm in the cache, and a connection
-//     touches no more memory than it had messages waiting at once, however many receives it has posted.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "src/base/fifo.h"
 #include "src/provider/iwarp/fpdu.h"
 #include "src/provider/iwarp/read_budget.h"
 #include "src/provider/iwarp/terminate.h"
+#include "src/provider/posted_receives.h"
 #include "src/provider/window_table.h"
 
 namespace exs::iwarp {
@@ -46,11 +45,6 @@ struct ReceiverFault {
   bool is_ours = false;          // the peer did nothing wrong: memory of ours is gone
 };
 
-struct PostedReceive {
-  std::span<std::byte> memory;
-  std::uint64_t token = 0;
-};
-
 struct PostedRead {
   std::span<std::byte> memory;
   std::uint32_t sink_stag = 0;
@@ -65,9 +59,7 @@ class Receiver {
 
   void configure(bool crc, std::uint32_t inbound_reads_max) noexcept;
 
-  // How many receives will be posted at most: more cost an allocation.
-  void expect_receives(std::size_t count) { receives_.reserve(count); }
-  void post_receive(const PostedReceive& receive) { receives_.push_back(receive); }
+  void post_receive(const PostedReceive& receive) { receives_.push(receive); }
   // In the order in which the requests go out.
   void post_read(const PostedRead& read) { posted_reads_.push_back(read); }
   void read_answered() noexcept { --inbound_reads_; }
@@ -98,10 +90,20 @@ class Receiver {
 
   // With the one that is being filled.
   [[nodiscard]] std::size_t receives_posted() const noexcept {
-    return receives_.size() + (filling_.has_value() ? 1 : 0);
+    return receives_.count() + (filling_.has_value() ? 1 : 0);
   }
   // Takes them away, the oldest first; the one that is being filled comes last.
-  std::vector<PostedReceive> take_receives();
+  template <typename Each>
+  void take_receives(Each&& each) {
+    const PostedReceives taken = std::exchange(receives_, {});
+    const std::optional<PostedReceive> last = std::exchange(filling_, std::nullopt);
+    taken.for_each(each);
+    if (last) each(*last);
+  }
+  void drop_receives() noexcept {
+    receives_.clear();
+    filling_.reset();
+  }
   [[nodiscard]] Fifo<PostedRead>& reads() noexcept { return posted_reads_; }
   // Forgets posts and targets; further input is ignored.
   void stop() noexcept;
@@ -157,7 +159,7 @@ class Receiver {
   std::array<std::byte, kTrailerBytesMax> trailer_{};
   std::array<std::byte, kTerminateWordBytes> terminate_word_{};
   ReceiverFault fault_;
-  std::vector<PostedReceive> receives_;   // a stack
+  PostedReceives receives_;
   std::optional<PostedReceive> filling_;  // by the SEND in progress
   Fifo<PostedRead> posted_reads_;
 };

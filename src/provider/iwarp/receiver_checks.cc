@@ -99,8 +99,8 @@ bool Receiver::begin_send(const UntaggedHeader& header) {
   }
   if (!filling_) {
     if (receives_.empty()) return fail(kNoReceive, "message without a posted receive", true);
-    filling_ = receives_.back();
-    receives_.pop_back();
+    filling_ = receives_.last();
+    receives_.pop();
   }
   if (header.message_offset != message_bytes_)
     return fail(kBadMessageOffset, "message offset out of order", true);
@@ -153,7 +153,7 @@ void Receiver::finish_send() {
   const PostedReceive filled = *filling_;
   filling_.reset();
   if (is_taken) {
-    receives_.push_back(filled);
+    receives_.push(filled);
   } else {
     client_.message_received(filled.token, length_bytes);
   }

@@ -51,7 +51,6 @@ ShmLink::~ShmLink() {
 }
 
 Status ShmLink::start() {
-  receives_.reserve(depths_.receives);
   traffic_.make_room_for_link();
   if (const Status status = context_.poller.add(descriptor_, EPOLLIN | EPOLLRDHUP, *this); !status.ok()) {
     return status;
@@ -96,8 +95,8 @@ Status ShmLink::send_now(std::span<const std::byte> header, LocalSlice payload) 
 
 Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
   if (is_over()) return Status(ENOTCONN);
-  if (receives_.size() >= depths_.receives) return Status(EAGAIN);
-  receives_.push_back({{into.address, into.length_bytes}, token});
+  if (receives_.count() >= depths_.receives) return Status(EAGAIN);
+  receives_.push({{into.address, into.length_bytes}, token});
   return {};
 }
 
@@ -106,10 +105,10 @@ void ShmLink::on_message(std::uint32_t length_bytes, const RingReader& ring) {
     return;
   if (is_over()) return;
   if (receives_.empty()) return fault("a message without a receive for it");
-  const PostedReceive receive = receives_.back();
-  if (length_bytes > receive.into.size()) return fault("a message that is too long");
-  ring.copy(0, receive.into.first(length_bytes));
-  receives_.pop_back();
+  const PostedReceive receive = receives_.last();
+  if (length_bytes > receive.memory.size()) return fault("a message that is too long");
+  ring.copy(0, receive.memory.first(length_bytes));
+  receives_.pop();
   complete(CompletionKind::kReceive, {}, receive.token, length_bytes);
 }
 
@@ -245,9 +244,8 @@ void ShmLink::shut(Status status, Ending ending) noexcept {
       traffic_.claims.close(read.ticket);
     complete_cut(CompletionKind::kRead, status, read.token);
   }
-  for (const PostedReceive& receive : receives_) {
-    complete_cut(CompletionKind::kReceive, status, receive.token);
-  }
+  receives_.for_each(
+      [&](const PostedReceive& receive) { complete_cut(CompletionKind::kReceive, status, receive.token); });
   receives_.clear();
   served_reads_.clear();
   windows_.clear();

@@ -11,6 +11,7 @@
 #include "src/base/socket_cookie.h"
 #include "src/provider/connector.h"
 #include "src/provider/countdown.h"
+#include "src/provider/posted_receives.h"
 #include "src/provider/provider.h"
 #include "src/provider/shm/channel_slot.h"
 #include "src/provider/shm/channel_traffic.h"
@@ -83,10 +84,6 @@ class ShmLink final : public Link, public Pollable {
     kOpen,
     kEnded,   // the peer or an error ended it; kDisconnected is queued
     kClosed,  // close() ended it
-  };
-  struct PostedReceive {
-    std::span<std::byte> into;
-    std::uint64_t token = 0;
   };
   enum class QueuedKind : std::uint8_t { kReady, kSend, kWrite };
   struct QueuedPost {
@@ -172,7 +169,7 @@ class ShmLink final : public Link, public Pollable {
   Countdown end_due_;
   std::size_t sends_queued_ = 0;
   MessageTaker* taker_ = nullptr;
-  std::vector<PostedReceive> receives_;  // the one posted last takes the next message: its memory is warm
+  PostedReceives receives_;
   Fifo<QueuedPost> send_queue_;
   Fifo<PendingRead> reads_;
   Fifo<ServedRead> served_reads_;

@@ -33,7 +33,6 @@ IgnoreEvents ignore_events;
 
 VerbsLink::VerbsLink(PortContext& context, QueuesOf queues_of, const LinkDepths& depths, std::uint64_t token)
     : context_(context), queues_of_(queues_of), depths_(depths), token_(token) {
-  receives_.reserve(depths.receives);
   context_.make_room_for_link();
   context_.links.push_back(this);
 }
@@ -70,8 +69,8 @@ Status VerbsLink::post_send(std::span<const std::byte> header, LocalSlice payloa
 
 Status VerbsLink::post_recv(LocalSlice into, std::uint64_t token) {
   if (!takes_posts()) return Status(ENOTCONN);
-  if (receives_.size() == depths_.receives) return Status(EAGAIN);
-  receives_.push_back({{into.address, static_cast<std::size_t>(into.length_bytes)}, token});
+  if (receives_.count() == depths_.receives) return Status(EAGAIN);
+  receives_.push({{into.address, static_cast<std::size_t>(into.length_bytes)}, token});
   return Status();
 }
 
@@ -91,14 +90,14 @@ void VerbsLink::message_arrived(std::span<const std::byte> message) {
     heard_ = true;
     if (!ends_) stop_countdown();
   }
-  if (receives_.empty() || receives_.back().into.size() < message.size()) {
+  if (receives_.empty() || receives_.last().memory.size() < message.size()) {
     log(LogLevel::kWarn, "verbs: a peer sent {}: the connection ends",
         receives_.empty() ? "more messages than it has credits for" : "a message longer than was agreed");
     return end_soon(Status(EPROTO));
   }
-  const PostedReceive receive = receives_.back();
-  receives_.pop_back();
-  std::memcpy(receive.into.data(), message.data(), message.size());
+  const PostedReceive receive = receives_.last();
+  receives_.pop();
+  std::memcpy(receive.memory.data(), message.data(), message.size());
   contained([&] {
     complete(CompletionKind::kReceive, Status(), receive.token, static_cast<std::uint32_t>(message.size()));
   });
@@ -192,8 +191,8 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
   windows_.clear();  // last: a peer that is being served is told of the end, not of a wrong key
   if (id_) id_->context = &ignore_events;
   id_.reset();
-  for (const PostedReceive& receive : receives_)
-    complete_cut(CompletionKind::kReceive, status, receive.token);
+  receives_.for_each(
+      [&](const PostedReceive& receive) { complete_cut(CompletionKind::kReceive, status, receive.token); });
   receives_.clear();
 }
 

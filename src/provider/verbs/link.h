@@ -11,6 +11,7 @@
 
 #include "src/base/contain.h"
 #include "src/provider/countdown.h"
+#include "src/provider/posted_receives.h"
 #include "src/provider/provider.h"
 #include "src/provider/verbs/port_context.h"
 
@@ -77,10 +78,6 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
     kEnded,   // kDisconnected is queued
     kClosed,  // close() ended it
   };
-  struct PostedReceive {
-    std::span<std::byte> into;
-    std::uint64_t token = 0;
-  };
 
   void cm_event(const rdma_cm_event& event) override;
   void address_resolved();
@@ -138,7 +135,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   std::unique_ptr<QueuePair> queue_pair_;  // goes before its id
   std::uint8_t reads_out_ = 0, reads_in_ = 0;
   std::vector<std::byte> our_data_, peers_data_;
-  std::vector<PostedReceive> receives_;  // the one posted last takes the next message: its memory is warm
+  PostedReceives receives_;
   std::unordered_map<std::uint32_t, MemoryRegion> windows_;
 };
 

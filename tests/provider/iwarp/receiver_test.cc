@@ -124,7 +124,7 @@ const std::vector<Wrong>& wrongs() {
        [](ReceiverRig& r) { return read_request_fpdu(1, 4, 1, r.read_stag, 0, 0x01); }},
       {"send with no receive posted", kNoReceive, 20,
        [](ReceiverRig& r) {
-         r.receiver.take_receives();
+         r.receiver.drop_receives();
          return send_fpdu(1, {});
        }},
       {"send longer than its receive", kMessageTooLong, 20, [](auto&) { return send_fpdu(1, counted(101)); }},
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(receives_are_given_back_with_the_one_in_use) {
     ReceiverRig rig(false);
     BOOST_REQUIRE(rig.receiver.consume(untagged_fpdu(untagged(0x01, 0x43, 0, 1), counted(bytes))));
     std::vector<std::uint64_t> tokens;
-    for (const PostedReceive& receive : rig.receiver.take_receives()) tokens.push_back(receive.token);
+    rig.receiver.take_receives([&](const PostedReceive& receive) { tokens.push_back(receive.token); });
     BOOST_TEST(tokens == (std::vector<std::uint64_t>{0, 1, 2, 3}), boost::test_tools::per_element());
     BOOST_TEST(rig.receiver.receives_posted() == 0U);
   }

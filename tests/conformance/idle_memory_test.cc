@@ -1,0 +1,103 @@
+// What an idle connection holds: bytes of the heap, as malloc counts them, and pages of its own. Both ends are in this
+// process, so a connection here is half of a pair.
+#include <boost/test/unit_test.hpp>
+
+#include <malloc.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+constexpr std::size_t kPairs = 200;
+constexpr int kRequests = 10;
+constexpr std::size_t kBytes = 64;
+// Little above what it is, so that a KiB more is a failure. Those of iwarp hold a link, queues of frames and 1 KiB for them.
+constexpr std::size_t kHeapBytesMax = 6912;
+constexpr std::size_t kHeapBytesMaxIwarp = 7680;
+// A page that every eighth connection has touched.
+constexpr std::size_t kPageBytesMax = 512;
+
+// Resident bytes of private mappings without a name. The heap has one.
+std::size_t unnamed_bytes() {
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t bytes = 0;
+  bool is_counted = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find('-') < line.find(':') && line.find('-') < line.find(' ')) {
+      is_counted =
+          line.find("rw-p 00000000 00:00 0") != std::string::npos && line.find('[') == std::string::npos;
+    } else if (is_counted && line.starts_with("Rss:")) {
+      bytes += std::stoul(line.substr(4)) * 1024;
+    }
+  }
+  return bytes;
+}
+
+std::size_t heap_bytes() {
+  const struct mallinfo2 held = ::mallinfo2();
+  return held.uordblks + held.hblkhd;
+}
+
+// Connections that have exchanged some messages and rest, each end with a receive posted, as those of a server are.
+class Crowd {
+ public:
+  void grow_to(std::size_t pairs) {
+    const std::size_t before = pairs_.size();
+    while (pairs_.size() < pairs) pairs_.push_back(std::make_unique<Pair>(queue_));
+    for (std::size_t i = before; i < pairs; ++i) use(*pairs_[i]);
+  }
+  [[nodiscard]] std::string provider() const { return provider_of(pairs_.front()->left); }
+
+ private:
+  void use(const Pair& pair) {
+    for (int i = 0; i < kRequests; ++i) {
+      exchange(pair.left, pair.right);
+      exchange(pair.right, pair.left);
+    }
+    receive(pair.right);
+  }
+  void receive(int socket) {
+    BOOST_REQUIRE_EQUAL(
+        exs_recv(socket, memory_.at(kBytes), kBytes, 0, queue_.handle(), nullptr, memory_.handle()), 0);
+  }
+  void exchange(int from, int to) {
+    receive(to);
+    BOOST_REQUIRE_EQUAL(exs_send(from, memory_.at(), kBytes, 0, queue_.handle(), nullptr, memory_.handle()),
+                        0);
+    queue_.next_of(to, EXS_EVT_RECV);
+    queue_.next_of(from, EXS_EVT_SEND);
+  }
+
+  InitializedLibrary library_;
+  Queue queue_{4 * kPairs};
+  Memory memory_{2 * kBytes};
+  std::vector<std::unique_ptr<Pair>> pairs_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(idle_memory_test)
+
+BOOST_AUTO_TEST_CASE(an_idle_connection_holds_little_memory) {
+  if (kSanitized) return;     // their heap is another one
+  ::mallopt(M_ARENA_MAX, 1);  // the heaps of other threads would have no name
+  Crowd crowd;
+  crowd.grow_to(kPairs / 2);  // and with it the tables of the process
+  const std::string provider = crowd.provider();
+  if (provider == "verbs") return;  // a queue pair is the driver's
+  const std::size_t heap = heap_bytes();
+  const std::size_t unnamed = unnamed_bytes();
+  crowd.grow_to(kPairs);  // by as many connections as there are pairs
+  BOOST_TEST((heap_bytes() - heap) / kPairs <= (provider == "iwarp" ? kHeapBytesMaxIwarp : kHeapBytesMax));
+  BOOST_TEST((unnamed_bytes() - unnamed) / kPairs <= kPageBytesMax);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::test
