@@ -133,7 +133,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // null: the thread's own.
   Status sleep_as_leader(WaitLimit& limit, const sigset_t* signals, ReadyPorts& ready);
   void stop_leading();
-  void wake_leader() const { watch_.wake_leader(); }
+  void wake_leader() { watch_.wake_leader(); }
   // The calling thread sleeps on its queue while another one leads. False: no thread leads any more.
   [[nodiscard]] bool start_following() { return watch_.start_following(); }
   void stop_following() { watch_.stop_following(); }

@@ -20,8 +20,8 @@ class Watch {
   [[nodiscard]] bool try_lead() { return !led_.exchange(true); }
   void stop_leading() { led_ = false; }
   [[nodiscard]] bool is_led() const { return led_; }
-  // Ends the leader's present or next sleep.
-  void wake_leader() const;
+  // Ends the leader's present or next sleep. Costs a system call once a sleep.
+  void wake_leader();
 
   // False: no thread leads any more.
   [[nodiscard]] bool start_following() {
@@ -58,7 +58,8 @@ class Watch {
 
   // --- Thread: leader ---
   [[nodiscard]] int wake_fd() const noexcept { return wake_fd_.get(); }
-  void clear_wake() const;
+  // Before it looks for what it was woken for.
+  void clear_wake();
 
  private:
   const UniqueFd wake_fd_;
@@ -67,6 +68,7 @@ class Watch {
   std::atomic<std::uint64_t> waiter_memory_polls_{0};  // likewise
   std::atomic<int> sleepers_{0};                       // on the ports; raised under the drive lock
   std::atomic<bool> led_{false};                       // seq_cst, paired with Engine::parked_
+  std::atomic<bool> wake_pending_{false};              // wake_fd_ is written, or about to be, and not cleared
   std::atomic<int> followers_{0};                      // seq_cst, paired with led_: one side sees the other
 };
 
