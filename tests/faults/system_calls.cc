@@ -1,0 +1,109 @@
+// The system calls of a message of the steady state, both ends on one thread, so that what a message costs does not depend on who
+// waits for whom. perf/README has the same figures.
+#define BOOST_TEST_MODULE system_calls
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <ostream>
+#include <stdexcept>
+#include <string_view>
+
+#include "tests/support/counting_kernel.h"
+#include "tests/support/exs_fixture.h"
+
+namespace exs::test {
+namespace {
+
+namespace data = boost::unit_test::data;
+
+struct Path {
+  const char* name;
+  int type;
+  int wait;
+  int flags;  // of the sends
+  // Calls a message, at most.
+  double shm_direct;
+  double shm_copied;
+  double iwarp;
+};
+// One call more for each message is more than any of them allows.
+const Path kPaths[] = {
+    {"immediate, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, 0, 0.9, 0.9, 3.9},
+    {"immediate, asleep", SOCK_SEQPACKET, EXS_WAIT_NOTIFY, 0, 0.9, 0.9, 4.9},
+    {"normal, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, EXS_NO_IMMEDIATE, 0.9, 0.9, 12.9},
+    {"normal, asleep", SOCK_SEQPACKET, EXS_WAIT_NOTIFY, EXS_NO_IMMEDIATE, 1.9, 3.9, 16.9},
+    {"stream, polling", SOCK_STREAM, EXS_WAIT_BUSY_POLL, 0, 0.9, 0.9, 3.9},
+};
+std::ostream& operator<<(std::ostream& out, const Path& path) {
+  return out << path.name;
+}
+
+constexpr std::size_t kBytes = 64;
+constexpr int kWarmUp = 500;
+constexpr int kRounds = 2000;
+
+class Exchange {
+ public:
+  explicit Exchange(const Path& path) : path_(path), queue_(64, path.wait), pair_(queue_, path.type) {}
+  void run(int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      require(exs_recv(pair_.right, memory_.at(kRoom), kBytes, MSG_WAITALL, queue_.handle(), nullptr,
+                       memory_.handle()) == 0);
+      require(exs_send(pair_.left, memory_.at(), kBytes, path_.flags, queue_.handle(), nullptr,
+                       memory_.handle()) == 0);
+      exs_event_t events[2];
+      require(exs_qwait(queue_.handle(), events, 2, 2, -1) == 2 && events[0].exs_evt_errno == 0 &&
+              events[1].exs_evt_errno == 0);
+    }
+  }
+
+ private:
+  static void require(bool held) {
+    if (!held) throw std::runtime_error("a call or an operation failed");
+  }
+
+  static constexpr std::size_t kRoom = 4096;
+  const Path path_;
+  InitializedLibrary library_;
+  Queue queue_;
+  Memory memory_{2 * kRoom};
+  Pair pair_;
+};
+
+bool is_set(const char* variable, std::string_view value) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && value == text;
+}
+
+double most_of(const Path& path) {
+  if (!is_set("EXS_PROVIDER", "shm")) return path.iwarp;
+  return is_set("EXS_SHM_PROCESS_VM", "0") ? path.shm_copied : path.shm_direct;
+}
+
+// A thread that polls asks its descriptors by the clock, whatever the messages.
+bool is_by_clock(const Path& path, std::string_view call) {
+  return path.wait == EXS_WAIT_BUSY_POLL && call == "epoll_wait";
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(a_message_of_the_steady_state_makes_no_more_calls_than_are_written_down,
+                     data::make(kPaths), path) {
+  Exchange exchange(path);
+  exchange.run(kWarmUp);
+  count_kernel_calls();
+  exchange.run(kRounds);
+  double all = 0;
+  for (const auto& [call, count] : counted_kernel_calls()) {
+    const double each = static_cast<double>(count) / kRounds;
+    BOOST_TEST_MESSAGE(call << ' ' << each);
+    if (!is_by_clock(path, call)) all += each;
+  }
+  BOOST_TEST(all <= most_of(path));
+}
+
+}  // namespace exs::test
