@@ -172,7 +172,7 @@ bool LinkSession::start_now(proto::Direction direction, const proto::Operation& 
   contained([&] {
     if (!connection_) return;
     if (direction == proto::Direction::kReceive) {
-      is_done = connection_->read_now(operation, outcome);
+      is_done = !has_pooled() && connection_->read_now(operation, outcome);  // which owns the direction
     } else if (connection_->send_now(operation)) {
       is_done = true;
       outcome = proto::sent_immediate(operation);

@@ -220,6 +220,20 @@ BOOST_AUTO_TEST_CASE(it_owns_its_direction_and_its_pool) {
   BOOST_TEST(queue.next_outcome(pair.right, EXS_EVT_RECV) == "0");
 }
 
+// Also where the peer's memory could be read in the call.
+BOOST_AUTO_TEST_CASE(it_owns_its_direction_beside_memory_of_the_peer) {
+  use_fewer_buffers(1);
+  Pair pair(sends, queue);
+  receive(pair.right);
+  BOOST_REQUIRE_EQUAL(
+      exs_send(pair.left, memory.at(), kInside, EXS_PERSISTENT, sends.handle(), nullptr, memory.handle()), 0);
+  const exs_event_t event = received(pair.right);  // what it reads into the only buffer
+  BOOST_TEST(outcome(exs_recv(pair.right, memory.at(kRead), kInside, 0, queue.handle(), nullptr,
+                              memory.handle())) == "EBUSY");
+  BOOST_TEST(end(pair.right) == "ECANCELED");
+  give_back(event);
+}
+
 // shows: exs_pool_return EINVAL
 BOOST_AUTO_TEST_CASE(only_what_was_given_out_is_taken_back) {
   Pair pair(sends, queue);
