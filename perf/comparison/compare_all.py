@@ -35,7 +35,7 @@ class Plan:
     crowd_seconds: float
 
 
-FULL, QUICK = Plan(5, 0.4, 5, 0.12, 0.5), Plan(3, 0.1, 1, 0.05, 0.3)
+FULL, QUICK = Plan(5, 0.2, 3, 0.08, 0.5), Plan(3, 0.1, 1, 0.05, 0.3)
 
 
 def parse(words):
