@@ -5,16 +5,16 @@
 //        0    4096  words: what the reader tells the writer and the other way round, a cache line each
 //     4096    4096  words of transfers, a cache line each; zero at first (transfer_words.h)
 //     8192  262144  slots: the ring of messages
-//   270336  524288  staging: pieces of transfers (staging.h)
+//   270336  262144  annex: what of their payloads does not fit into the slots (ring_account.h)
+//   532480  524288  staging: pieces of transfers (staging.h)
 //
-// A record takes a first slot and as many following ones as it needs:
+// A record takes a slot, and what lies beyond its first 112 bytes is in one piece in the annex:
 //
-//   first slot      0 lap (4)  4 kind (2)  6 flags (2)  8 link (4)  12 length (4)  16 payload (112)
-//   following slot  0 lap (4)  4 zero (4)  8 payload (120)
+//   0 lap (4)  4 kind (2)  6 flags (2)  8 link (4)  12 length (4)  16 payload (112)
 //
 // Slot number n, counted from 0 and never reset, lies at n modulo kSlots; its lap is n / kSlots + 1 (modulo
 // 2^32). These four bytes are never anything else, so what an earlier lap left in a slot cannot look like a
-// record. The lap of a record's first slot is stored last, with release: whoever sees it sees the record.
+// record. The lap is stored last, with release: whoever sees it sees the record.
 #pragma once
 
 #include <atomic>
@@ -24,26 +24,31 @@
 
 namespace exs::shm {
 
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 
 inline constexpr std::size_t kCacheLineBytes = 64;
 
 inline constexpr std::size_t kSlotBytes = 128;
 inline constexpr std::uint32_t kSlots = 2048;  // a power of two
-inline constexpr std::size_t kFirstPayload = 112;
-inline constexpr std::size_t kNextPayload = 120;
+inline constexpr std::size_t kSlotPayload = 112;
+inline constexpr std::size_t kAnnexBytes = std::size_t{256} * 1024;  // a power of two
 
 inline constexpr std::size_t kTransferWords = 64;
 inline constexpr std::size_t kStagingPieces = 8;
 inline constexpr std::size_t kStagingPieceBytes = std::size_t{64} * 1024;
 
-inline constexpr std::size_t kConsumedOffset = 0;  // u64, the reader's: slots it has done with
+// u64 each, the reader's: slots, and bytes of the annex, that it has done with.
+inline constexpr std::size_t kConsumedOffset = 0;
+inline constexpr std::size_t kAnnexConsumedOffset = 8;
 // u32: 1: the reader sleeps. Set back to 0 by the reader, or by the writer that wakes it.
 inline constexpr std::size_t kAsleepOffset = 128;
-inline constexpr std::size_t kWantedOffset = 256;  // u64, the writer's: ring when so many slots are done with
+// u64 each, the writer's: ring when so many slots, and so many bytes of the annex, are done with.
+inline constexpr std::size_t kWantedOffset = 256;
+inline constexpr std::size_t kAnnexWantedOffset = 264;
 inline constexpr std::size_t kTransferWordsOffset = 4096;
 inline constexpr std::size_t kSlotsOffset = 8192;
-inline constexpr std::size_t kStagingOffset = kSlotsOffset + kSlots * kSlotBytes;
+inline constexpr std::size_t kAnnexOffset = kSlotsOffset + kSlots * kSlotBytes;
+inline constexpr std::size_t kStagingOffset = kAnnexOffset + kAnnexBytes;
 inline constexpr std::size_t kSegmentBytes = kStagingOffset + kStagingPieces * kStagingPieceBytes;
 
 // Within a slot.
@@ -52,11 +57,11 @@ inline constexpr std::size_t kKindOffset = 4;
 inline constexpr std::size_t kFlagsOffset = 6;
 inline constexpr std::size_t kLinkOffset = 8;
 inline constexpr std::size_t kLengthOffset = 12;
-inline constexpr std::size_t kFirstPayloadOffset = kSlotBytes - kFirstPayload;
-inline constexpr std::size_t kNextPayloadOffset = kSlotBytes - kNextPayload;
+inline constexpr std::size_t kPayloadOffset = kSlotBytes - kSlotPayload;
 
 static_assert((kSlots & (kSlots - 1)) == 0);
-static_assert(kLengthOffset + 4 == kFirstPayloadOffset);
+static_assert((kAnnexBytes & (kAnnexBytes - 1)) == 0);
+static_assert(kLengthOffset + 4 == kPayloadOffset);
 static_assert(kTransferWordsOffset + kTransferWords * kCacheLineBytes == kSlotsOffset);
 static_assert(kStagingOffset % 4096 == 0 && kSegmentBytes % 4096 == 0);
 

@@ -14,13 +14,8 @@ std::byte* slot_at(std::byte* segment, std::uint64_t number) {
   return segment + kSlotsOffset + (number & (kSlots - 1)) * kSlotBytes;
 }
 
-// The compiler makes plain vector moves of a whole slot's payload.
-void copy_within_slot(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes == kNextPayload) {
-    std::memcpy(to, from, kNextPayload);
-  } else {
-    std::memcpy(to, from, bytes);
-  }
+std::byte* annex_at(std::byte* segment, std::uint64_t position) {
+  return segment + kAnnexOffset + (position & (kAnnexBytes - 1));
 }
 
 // A store to a line that the reader had last waits for the line, and the next locked instruction for the store. So the lines of
@@ -40,78 +35,11 @@ void copy(std::byte* to, std::span<const std::byte> bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
-// The payload of a record, slot by slot.
-class Payload {
- public:
-  Payload(std::byte* segment, std::uint64_t first_slot) : segment_(segment), slot_(first_slot) {
-    at_ = slot_at(segment, first_slot) + kFirstPayloadOffset;
-    left_ = kFirstPayload;
-  }
-
-  // From the second slot on.
-  static Payload behind_first_slot(std::byte* segment, std::uint64_t first_slot) {
-    Payload payload(segment, first_slot);
-    payload.left_ = 0;
-    return payload;
-  }
-
-  void skip(std::size_t bytes) {
-    if (bytes >= kFirstPayload) {
-      bytes -= kFirstPayload;
-      slot_ += bytes / kNextPayload;
-      bytes %= kNextPayload;
-      next_slot();
-    }
-    at_ += bytes;
-    left_ -= bytes;
-  }
-
-  void put(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      if (left_ == 0) {
-        next_slot();
-        shared_word<std::uint32_t>(slot_at(segment_, slot_) + kLapOffset)
-            .store(lap_of(slot_), std::memory_order_relaxed);
-      }
-      const std::size_t here = std::min(left_, bytes.size());
-      copy_within_slot(at_, bytes.data(), here);
-      advance(here);
-      bytes = bytes.subspan(here);
-    }
-  }
-
-  void get(std::span<std::byte> bytes) {
-    while (!bytes.empty()) {
-      if (left_ == 0) next_slot();
-      const std::size_t here = std::min(left_, bytes.size());
-      copy_within_slot(bytes.data(), at_, here);
-      advance(here);
-      bytes = bytes.subspan(here);
-    }
-  }
-
- private:
-  void next_slot() {
-    ++slot_;
-    at_ = slot_at(segment_, slot_) + kNextPayloadOffset;
-    left_ = kNextPayload;
-  }
-  void advance(std::size_t bytes) {
-    at_ += bytes;
-    left_ -= bytes;
-  }
-
-  std::byte* segment_;
-  std::uint64_t slot_;
-  std::byte* at_;
-  std::size_t left_;
-};
-
 // The reader looks at the first line all the time, and would take it back while the writer waits for another. So the others come
 // first, and then all of the first line at a stroke.
-void fill_first_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
-  constexpr std::size_t kOnFirstLine = kCacheLineBytes - kFirstPayloadOffset;
-  std::byte* const payload = slot + kFirstPayloadOffset;
+void fill_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
+  constexpr std::size_t kOnFirstLine = kCacheLineBytes - kPayloadOffset;
+  std::byte* const payload = slot + kPayloadOffset;
   const std::size_t split = std::min(second.size(), kOnFirstLine - std::min(kOnFirstLine, first.size()));
   copy(payload + first.size() + split, second.subspan(split));
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -131,50 +59,60 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
                        std::span<const std::byte> second) {
   if (!status_.ok()) return false;
   const std::size_t length_bytes = first.size() + second.size();
-  const std::uint32_t slots = slots_of(length_bytes);
-  if (slots > free_slots()) {
-    needed_ = slots;
+  const RingAccount end = written_.after(length_bytes);
+  if (!has_room_up_to(end)) {
     look_at_consumed();
-    if (slots > free_slots()) return false;
+    needed_annex_ = end.annex_bytes - written_.annex_bytes;
+    if (!has_room_up_to(end)) return false;
   }
-  std::byte* const head = slot_at(segment_, written_);
-  const auto first_here = first.first(std::min(first.size(), kFirstPayload));
-  const auto second_here = second.first(std::min(second.size(), kFirstPayload - first_here.size()));
-  if (slots > 1) {
-    Payload rest = Payload::behind_first_slot(segment_, written_);
-    rest.put(first.subspan(first_here.size()));
-    rest.put(second.subspan(second_here.size()));
+  const auto first_here = first.first(std::min(first.size(), kSlotPayload));
+  const auto second_here = second.first(std::min(second.size(), kSlotPayload - first_here.size()));
+  if (length_bytes > kSlotPayload) {
+    std::byte* const annex = annex_at(segment_, written_.annex_start(length_bytes));
+    const auto first_there = first.subspan(first_here.size());
+    copy(annex, first_there);
+    copy(annex + first_there.size(), second.subspan(second_here.size()));
   }
-  fill_first_slot(head, first_here, second_here);
+  std::byte* const head = slot_at(segment_, written_.slots);
+  fill_slot(head, first_here, second_here);
   shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
   shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLinkOffset).store(header.link, std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLengthOffset)
       .store(static_cast<std::uint32_t>(length_bytes), std::memory_order_relaxed);
-  shared_word<std::uint32_t>(head + kLapOffset).store(lap_of(written_), std::memory_order_release);
-  written_ += slots;
-  own_soon(slot_at(segment_, written_ + kSlotsAhead));
+  shared_word<std::uint32_t>(head + kLapOffset).store(lap_of(written_.slots), std::memory_order_release);
+  written_ = end;
+  own_soon(slot_at(segment_, written_.slots + kSlotsAhead));
   return true;
 }
 
-// Neither back nor beyond what was written: both show as a distance that is too long.
+// Neither back nor beyond what was written: both show as a distance that is too long. What of the annex was freed before the
+// slots is seen with them.
 void RingWriter::look_at_consumed() {
-  const auto consumed =
-      shared_word<std::uint64_t>(segment_ + kConsumedOffset).load(std::memory_order_acquire);
-  if (consumed - consumed_ > written_ - consumed_) {
+  const auto slots = shared_word<std::uint64_t>(segment_ + kConsumedOffset).load(std::memory_order_acquire);
+  const auto annex =
+      shared_word<std::uint64_t>(segment_ + kAnnexConsumedOffset).load(std::memory_order_acquire);
+  if (slots - consumed_.slots > written_.slots - consumed_.slots ||
+      annex - consumed_.annex_bytes > written_.annex_bytes - consumed_.annex_bytes) {
     status_ = Status(EPROTO);
-    consumed_ = written_ - kSlots;  // no room
     return;
   }
-  consumed_ = consumed;
+  consumed_ = {slots, annex};
 }
 
 bool RingWriter::ask_for_room() {
   if (!status_.ok()) return true;
-  const std::uint64_t wanted = written_ + std::max(needed_, kSlots / 4) - kSlots;
-  shared_word<std::uint64_t>(segment_ + kWantedOffset).exchange(wanted, std::memory_order_acq_rel);
+  // The first lap has room for all of its own.
+  const auto wish = [](std::uint64_t written, std::uint64_t wanted, std::uint64_t all) {
+    return written + wanted > all ? written + wanted - all : 0;
+  };
+  const std::uint64_t slots = wish(written_.slots, kSlots / 4, kSlots);
+  const std::uint64_t annex =
+      wish(written_.annex_bytes, std::max<std::uint64_t>(needed_annex_, kAnnexBytes / 4), kAnnexBytes);
+  shared_word<std::uint64_t>(segment_ + kAnnexWantedOffset).store(annex, std::memory_order_relaxed);
+  shared_word<std::uint64_t>(segment_ + kWantedOffset).exchange(slots, std::memory_order_acq_rel);
   look_at_consumed();
-  return !status_.ok() || consumed_ < wanted;
+  return !status_.ok() || consumed_.slots < slots || consumed_.annex_bytes < annex;
 }
 
 bool RingWriter::must_wake_reader() {
@@ -195,58 +133,62 @@ RingReader::RingReader(std::span<std::byte> segment) {
 
 bool RingReader::fail() {
   segment_ = nullptr;
-  record_slots_ = 0;
+  is_shown_ = false;
   status_ = Status(EPROTO);
   return false;
 }
 
-// The laps of the following slots are looked at here and not while copying: on the way their lines are
-// fetched, all at the same time.
 bool RingReader::take_header() {
-  std::byte* const head = slot(read_);
+  std::byte* const head = slot(read_.slots);
   RecordHeader header;
   header.kind = shared_word<std::uint16_t>(head + kKindOffset).load(std::memory_order_relaxed);
   header.flags = shared_word<std::uint16_t>(head + kFlagsOffset).load(std::memory_order_relaxed);
   header.link = shared_word<std::uint32_t>(head + kLinkOffset).load(std::memory_order_relaxed);
   header.length_bytes = shared_word<std::uint32_t>(head + kLengthOffset).load(std::memory_order_relaxed);
   if (header.length_bytes > kRecordBytesMax) return fail();
-  const std::uint32_t slots = slots_of(header.length_bytes);
-  for (std::uint32_t i = 1; i < slots; ++i) {
-    const auto lap = shared_word<std::uint32_t>(slot(read_ + i) + kLapOffset).load(std::memory_order_relaxed);
-    if (lap != lap_of(read_ + i)) return fail();
-  }
   header_ = header;
-  record_slots_ = slots;
+  is_shown_ = true;
   // What has come behind it arrives here while this record is handled.
-  __builtin_prefetch(slot(read_ + slots));
-  fetch_rest_of(read_ + slots);
+  __builtin_prefetch(slot(read_.slots + 1));
+  fetch_rest_of(read_.slots + 1);
   return true;
 }
 
 void RingReader::copy(std::size_t offset, std::span<std::byte> into) const {
-  if (segment_ == nullptr) return;
-  Payload payload(segment_, read_);
-  payload.skip(offset);
-  payload.get(into);
+  if (segment_ == nullptr || into.empty()) return;
+  const std::size_t here = offset < kSlotPayload ? std::min(kSlotPayload - offset, into.size()) : 0;
+  if (here > 0) std::memcpy(into.data(), slot(read_.slots) + kPayloadOffset + offset, here);
+  if (here == into.size()) return;
+  const std::byte* const annex = annex_at(segment_, read_.annex_start(header_.length_bytes));
+  std::memcpy(into.data() + here, annex + (offset + here - kSlotPayload), into.size() - here);
 }
 
 bool RingReader::pop() {
-  read_ += record_slots_;
-  record_slots_ = 0;
-  lap_ = lap_of(read_);
-  if (read_ - published_ < kSlots / 4) return false;
+  read_ = read_.after(header_.length_bytes);
+  is_shown_ = false;
+  lap_ = lap_of(read_.slots);
+  if (read_.slots - published_.slots < kSlots / 4 &&
+      read_.annex_bytes - published_.annex_bytes < kAnnexBytes / 4) {
+    return false;
+  }
   return settle();
 }
 
 void RingReader::publish() {
-  if (published_ == read_) return;
+  if (published_.slots == read_.slots) return;
   published_ = read_;
-  shared_word<std::uint64_t>(segment_ + kConsumedOffset).store(read_, std::memory_order_release);
+  shared_word<std::uint64_t>(segment_ + kAnnexConsumedOffset)
+      .store(read_.annex_bytes, std::memory_order_release);
+  shared_word<std::uint64_t>(segment_ + kConsumedOffset).store(read_.slots, std::memory_order_release);
 }
 
-bool RingReader::writer_wants(std::uint64_t wanted) {
-  if (wanted <= answered_ || wanted > published_) return false;
-  answered_ = wanted;
+// A wish only grows, so what is not beyond the last one that was answered is no news.
+bool RingReader::writer_wants(std::uint64_t slots) {
+  const auto annex =
+      shared_word<std::uint64_t>(segment_ + kAnnexWantedOffset).load(std::memory_order_relaxed);
+  if (slots <= answered_.slots && annex <= answered_.annex_bytes) return false;
+  if (slots > published_.slots || annex > published_.annex_bytes) return false;
+  answered_ = {std::max(slots, answered_.slots), std::max(annex, answered_.annex_bytes)};
   return true;
 }
 

@@ -1,9 +1,9 @@
 // One direction's message ring in shared memory: written by one process, read by one other.
 //
 // Cost of a small message: the writer fills one slot, two cache lines, and stores its lap; the reader polls
-// that very word. What is counted on either side stays private. The reader stores `consumed` when it has
-// nothing else to do, or is done with a quarter of the ring; the writer loads it when it has no room by what
-// it knew last. No system calls.
+// that very word. A longer one is one more copy at each end, in one piece. What is counted on either side stays
+// private. The reader stores `consumed` when it has nothing else to do, or is done with a quarter of the ring; the
+// writer loads it when it has no room by what it knew last. No system calls.
 //
 // Lines travel ahead of the bytes where that is possible: both ends ask for the next slot's lines while they handle this one,
 // and the reader for the second line of a slot together with the first.
@@ -15,8 +15,8 @@
 // uses plain loads, because it will look again.
 //
 // Hostile peers. Every word is loaded once, checked, then used; an index is taken modulo the ring, so no
-// value leads outside the segment. The bytes of a record may change while they are copied: what copy() gives
-// is private.
+// value leads outside the segment, and what is where in the annex each end knows by itself. The bytes of a record may change
+// while they are copied: what copy() gives is private.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,7 @@
 #include "src/base/status.h"
 #include "src/provider/shm/layout.h"
 #include "src/provider/shm/mapping.h"
+#include "src/provider/shm/ring_account.h"
 
 namespace exs::shm {
 
@@ -36,16 +37,6 @@ struct RecordHeader {
   std::uint16_t flags = 0;
   std::uint32_t length_bytes = 0;
 };
-
-// More than the protocol's longest message.
-inline constexpr std::size_t kRecordBytesMax = std::size_t{72} * 1024;
-
-// Slots that a record takes.
-constexpr std::uint32_t slots_of(std::size_t length_bytes) {
-  if (length_bytes <= kFirstPayload) return 1;
-  return 1 + static_cast<std::uint32_t>((length_bytes - kFirstPayload + kNextPayload - 1) / kNextPayload);
-}
-static_assert(slots_of(kRecordBytesMax) <= kSlots / 2);
 
 // Thread: shard of the writing port.
 class RingWriter {
@@ -59,7 +50,7 @@ class RingWriter {
   bool write(const RecordHeader& header, std::span<const std::byte> first,
              std::span<const std::byte> second = {});
   // After a write that found no room: the reader is asked to ring when that record fits and a quarter of the
-  // ring is free. False: it does already, write again; nobody will ring.
+  // slots and of the annex is free. False: it does already, write again; nobody will ring.
   [[nodiscard]] bool ask_for_room();
   // After writing, before turning to something else: whether the reader sleeps and must be rung. True once a
   // sleep.
@@ -70,13 +61,15 @@ class RingWriter {
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
-  [[nodiscard]] std::uint64_t free_slots() const noexcept { return kSlots - (written_ - consumed_); }
+  [[nodiscard]] bool has_room_up_to(const RingAccount& end) const noexcept {
+    return end.slots - consumed_.slots <= kSlots && end.annex_bytes - consumed_.annex_bytes <= kAnnexBytes;
+  }
   void look_at_consumed();
 
   std::byte* segment_ = nullptr;
-  std::uint64_t written_ = 0;   // slots
-  std::uint64_t consumed_ = 0;  // as last seen
-  std::uint32_t needed_ = 1;    // slots that the last write did not find
+  RingAccount written_;
+  RingAccount consumed_;            // as last seen
+  std::uint64_t needed_annex_ = 0;  // what of the annex the last write did not find
   Status status_ = Status(EINVAL);
 };
 
@@ -90,8 +83,8 @@ class RingReader {
   // The oldest record, the same until pop(). False: none yet, or status() is not ok.
   bool peek(RecordHeader& header) {
     if (segment_ == nullptr) return false;
-    if (record_slots_ == 0) {
-      fetch_rest_of(read_);
+    if (!is_shown_) {
+      fetch_rest_of(read_.slots);
       if (!head_has_come() || !take_header()) return false;
     }
     header = header_;
@@ -118,7 +111,7 @@ class RingReader {
     return segment_ + kSlotsOffset + (number & (kSlots - 1)) * kSlotBytes;
   }
   [[nodiscard]] bool head_has_come() const noexcept {
-    return shared_word<std::uint32_t>(slot(read_) + kLapOffset).load(std::memory_order_acquire) == lap_;
+    return shared_word<std::uint32_t>(slot(read_.slots) + kLapOffset).load(std::memory_order_acquire) == lap_;
   }
   // The second line of a slot comes at the same time as the first, and not after it.
   void fetch_rest_of(std::uint64_t number) const noexcept {
@@ -127,15 +120,16 @@ class RingReader {
   bool take_header();
   bool fail();
   void publish();
-  bool writer_wants(std::uint64_t wanted);
+  // `slots`: what the writer's word said, loaded before.
+  bool writer_wants(std::uint64_t slots);
 
-  std::byte* segment_ = nullptr;    // null: nothing is read
-  std::uint64_t read_ = 0;          // slots done with
-  std::uint64_t published_ = 0;     // of these the writer knows
-  std::uint64_t answered_ = 0;      // the wish for room that was answered last
-  std::uint32_t lap_ = 1;           // of slot read_
-  std::uint32_t record_slots_ = 0;  // of the record that peek() showed; 0: none
-  bool asleep_ = false;             // the writer has been told so
+  std::byte* segment_ = nullptr;  // null: nothing is read
+  RingAccount read_;              // done with
+  RingAccount published_;         // of these the writer knows
+  RingAccount answered_;          // the wish for room that was answered last
+  std::uint32_t lap_ = 1;         // of the next slot
+  bool is_shown_ = false;         // peek() has shown the next record
+  bool asleep_ = false;           // the writer has been told so
   RecordHeader header_;
   Status status_ = Status(EINVAL);
 };

@@ -123,9 +123,8 @@ class Hostile {
   void write_well() {
     const std::size_t bytes = dice_.below(dice_.one_in(10) ? kRecordBytesMax + 1 : 400);
     scratch_.resize(std::max(bytes, scratch_.size()));
-    const std::uint32_t slots = slots_of(bytes);
     if (writer_.write(RecordHeader{.link = 1, .kind = 2}, std::span(scratch_).first(bytes)))
-      written_ += slots;
+      written_ = written_.after(bytes);
     (void)writer_.must_wake_reader();
     if (!writer_.status().ok()) writer_ = RingWriter(to_us_);  // its own words are spoilt, too
   }
@@ -133,7 +132,7 @@ class Hostile {
   void read_well() {
     RecordHeader header;
     for (int i = 0; i < 20 && reader_.peek(header); ++i) {
-      read_ += slots_of(header.length_bytes);
+      read_ = read_.after(header.length_bytes);
       (void)reader_.pop();
     }
     (void)(dice_.one_in(2) ? reader_.settle() : reader_.fall_asleep());
@@ -141,25 +140,28 @@ class Hostile {
   }
 
   std::uint64_t nonsense(std::uint64_t near) {
-    return dice_.pick(std::array<std::uint64_t, 10>{near, near + 1, near - 1, near + kSlots, near - kSlots, 0,
-                                                    1, ~std::uint64_t{0}, std::uint64_t{1} << 63U, dice_()});
+    return dice_.pick(std::array<std::uint64_t, 12>{near, near + 1, near - 1, near + kSlots, near - kSlots,
+                                                    near + kAnnexBytes, near - kAnnexBytes, 0, 1,
+                                                    ~std::uint64_t{0}, std::uint64_t{1} << 63U, dice_()});
   }
 
   void spoil_words() {
     const auto segment = dice_.one_in(2) ? to_us_ : from_us_;
-    switch (dice_.below(4)) {
-      case 0: poke<std::uint64_t>(segment, kConsumedOffset, nonsense(read_)); break;
-      case 1: poke<std::uint64_t>(segment, kWantedOffset, nonsense(read_)); break;
-      case 2: poke<std::uint32_t>(segment, kAsleepOffset, static_cast<std::uint32_t>(dice_())); break;
+    switch (dice_.below(6)) {
+      case 0: poke<std::uint64_t>(segment, kConsumedOffset, nonsense(read_.slots)); break;
+      case 1: poke<std::uint64_t>(segment, kWantedOffset, nonsense(read_.slots)); break;
+      case 2: poke<std::uint64_t>(segment, kAnnexConsumedOffset, nonsense(read_.annex_bytes)); break;
+      case 3: poke<std::uint64_t>(segment, kAnnexWantedOffset, nonsense(read_.annex_bytes)); break;
+      case 4: poke<std::uint32_t>(segment, kAsleepOffset, static_cast<std::uint32_t>(dice_())); break;
       default: poke<std::uint64_t>(segment, dice_.below(kTransferWordsOffset / 8) * 8, dice_()); break;
     }
   }
 
   void spoil_slots() {
     switch (dice_.below(6)) {
-      case 0: spoil_lap(written_ + dice_.below(4)); break;
-      case 1: spoil_lap(written_ - dice_.below(800)); break;
-      case 2: spoil_length(written_ - dice_.below(800)); break;
+      case 0: spoil_lap(written_.slots + dice_.below(4)); break;
+      case 1: spoil_lap(written_.slots - dice_.below(800)); break;
+      case 2: spoil_length(written_.slots - dice_.below(800)); break;
       case 3: garbage(); break;
       case 4: whole_lap(); break;
       default: pile_of_records(); break;
@@ -171,24 +173,24 @@ class Hostile {
   }
 
   void spoil_length(std::uint64_t number) {
-    const auto length = dice_.pick(std::array<std::uint64_t, 8>{
-        0, kFirstPayload, kFirstPayload + 1, kRecordBytesMax, kRecordBytesMax + 1, 0xFFFF'FFFF,
-        dice_.below(kRecordBytesMax), dice_()});
+    const auto length = dice_.pick(
+        std::array<std::uint64_t, 8>{0, kSlotPayload, kSlotPayload + 1, kRecordBytesMax, kRecordBytesMax + 1,
+                                     0xFFFF'FFFF, dice_.below(kRecordBytesMax), dice_()});
     poke<std::uint32_t>(to_us_, offset_of(number) + kLengthOffset, static_cast<std::uint32_t>(length));
   }
 
-  // A record at once that nobody wrote, as long as can be, with right laps all the way.
+  // Records at once that nobody wrote, the first as long as can be, with right laps all the way.
   void pile_of_records() {
     for (std::uint64_t i = 0; i < 700; ++i) {
-      poke<std::uint32_t>(to_us_, offset_of(written_ + i),
-                          static_cast<std::uint32_t>((written_ + i) / kSlots + 1));
+      poke<std::uint32_t>(to_us_, offset_of(written_.slots + i),
+                          static_cast<std::uint32_t>((written_.slots + i) / kSlots + 1));
     }
-    spoil_length(written_);
+    spoil_length(written_.slots);
   }
 
   // Every slot seems written, for a lap to come or one that was.
   void whole_lap() {
-    const auto lap = static_cast<std::uint32_t>(written_ / kSlots + dice_.below(3));
+    const auto lap = static_cast<std::uint32_t>(written_.slots / kSlots + dice_.below(3));
     for (std::uint64_t i = 0; i < kSlots; ++i) {
       poke<std::uint32_t>(to_us_, offset_of(i), lap);
       if (dice_.one_in(8)) spoil_length(i);
@@ -213,8 +215,8 @@ class Hostile {
   RingReader reader_;
   Dice dice_;
   std::uint64_t mildness_;
-  std::uint64_t written_ = 0;
-  std::uint64_t read_ = 0;
+  RingAccount written_;
+  RingAccount read_;
   std::vector<std::byte> scratch_;
 };
 
