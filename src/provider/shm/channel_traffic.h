@@ -12,6 +12,7 @@
 #include "src/provider/shm/claims.h"
 #include "src/provider/shm/peer_memory.h"
 #include "src/provider/shm/port_context.h"
+#include "src/provider/shm/read_choice.h"
 #include "src/provider/shm/records.h"
 #include "src/provider/shm/staging.h"
 
@@ -34,6 +35,7 @@ class ChannelTraffic {
   [[nodiscard]] const std::shared_ptr<Channel>& shared_channel() const noexcept { return channel_; }
   Claims claims;
   PeerMemory memory;
+  ReadChoice read_choice;
 
   // Handles what arrived, lets busy links continue, and ends all when the channel is over.
   void process();

@@ -6,7 +6,7 @@
 //     4096    4096  words of transfers, a cache line each; zero at first (transfer_words.h)
 //     8192  262144  slots: the ring of messages
 //   270336  262144  annex: what of their payloads does not fit into the slots (ring_account.h)
-//   532480  524288  staging: pieces of transfers (staging.h)
+//   532480 2097152  staging: pieces of transfers (staging.h)
 //
 // A record takes a slot, and what lies beyond its first 112 bytes is in one piece in the annex:
 //
@@ -34,7 +34,7 @@ inline constexpr std::size_t kSlotPayload = 112;
 inline constexpr std::size_t kAnnexBytes = std::size_t{256} * 1024;  // a power of two
 
 inline constexpr std::size_t kTransferWords = 64;
-inline constexpr std::size_t kStagingPieces = 8;
+inline constexpr std::size_t kStagingPieces = 32;
 inline constexpr std::size_t kStagingPieceBytes = std::size_t{64} * 1024;
 
 // u64 each, the reader's: slots, and bytes of the annex, that it has done with.
@@ -72,9 +72,20 @@ std::atomic_ref<Integer> shared_word(std::byte* at) {
   return std::atomic_ref<Integer>(*reinterpret_cast<Integer*>(at));
 }
 
-// Piece `index` of the staging area of a whole segment.
-inline std::span<std::byte> staging(std::span<std::byte> segment, std::size_t index) {
-  return segment.subspan(kStagingOffset + index % kStagingPieces * kStagingPieceBytes, kStagingPieceBytes);
+// Piece number n of a staging area, counted from 0. A channel that has moved little uses few of the pieces, and so has touched
+// little memory: it is a crowd of such channels for which that counts. More pieces let one end run ahead of the other.
+inline constexpr std::uint64_t kFewPieces = 8;
+inline constexpr std::uint64_t kFewPiecesUntil = 512;
+static_assert(kFewPiecesUntil % kStagingPieces == 0 && kFewPieces <= kStagingPieces);
+
+inline std::span<std::byte> staging(std::span<std::byte> segment, std::uint64_t number) {
+  const std::uint64_t index = number % (number < kFewPiecesUntil ? kFewPieces : kStagingPieces);
+  return segment.subspan(kStagingOffset + index * kStagingPieceBytes, kStagingPieceBytes);
+}
+
+// How many pieces from number n back lie beside each other.
+constexpr std::uint64_t pieces_up_to(std::uint64_t number) {
+  return number < kFewPiecesUntil + kFewPieces ? kFewPieces : kStagingPieces;
 }
 
 }  // namespace exs::shm

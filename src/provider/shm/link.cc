@@ -239,7 +239,8 @@ void ShmLink::shut(Status status, Ending ending) noexcept {
     if (left.kind == QueuedKind::kWrite) complete_cut(CompletionKind::kWrite, status, left.token);
   }
   for (; !reads_.empty(); reads_.pop_front()) {
-    const PendingRead& read = reads_.front();
+    PendingRead& read = reads_.front();
+    end_timing(read, 0);
     if (read.state == ReadState::kAsked || read.state == ReadState::kServed)
       traffic_.claims.close(read.ticket);
     complete_cut(CompletionKind::kRead, status, read.token);

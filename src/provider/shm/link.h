@@ -110,6 +110,7 @@ class ShmLink final : public Link, public Pollable {
     Claims::Ticket ticket;
     std::uint64_t asked_ns = 0;  // 0: not looked at since
     std::uint64_t token = 0;
+    std::size_t timed_bytes = 0;  // not 0: the whole length, for ReadChoice::end_pieces()
   };
   struct ServedRead {
     Claims::Ticket ticket;
@@ -128,10 +129,12 @@ class ShmLink final : public Link, public Pollable {
 
   Progress read_steps();
   [[nodiscard]] bool is_read_directly(std::uint64_t address, std::size_t bytes);
+  PeerMemory::Moved read_memory(std::span<std::byte> into, std::uint64_t address);
   Progress begin_read(PendingRead& read);
   Progress ask_for(PendingRead& read);
   Progress read_directly(PendingRead& read);
   Progress await_answer(PendingRead& read);
+  void end_timing(PendingRead& read, std::size_t bytes_moved);
   void complete_reads();
   PendingRead* find_read(const ReadPiece& piece);
 

@@ -5,12 +5,12 @@
 
 #include "src/base/log.h"
 #include "src/provider/shm/link.h"
+#include "src/provider/shm/region_address.h"
 
 namespace exs::shm {
 namespace {
 
-// Up to here one system call costs less than asking the peer and copying twice. Messages of 8 KiB, 8 at a
-// time, are twice as fast in pieces.
+// Up to here one system call costs less than asking the peer and copying twice. READs beyond it are timed (read_choice.h).
 constexpr std::size_t kSystemCallBytes = 4096;
 // What is read at once keeps other links waiting so long, as one piece does.
 constexpr std::size_t kNowBytes = std::size_t{64} * 1024;
@@ -119,7 +119,7 @@ Status ShmLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token
   if (depths_.reads_out == 0) return Status(EOPNOTSUPP);
   if (reads_.count() >= depths_.reads_out) return Status(EAGAIN);
   PendingRead& read = reads_.push_back(
-      {{into.address, into.length_bytes}, from.address, from.key, ReadState::kWaiting, {}, 0, token});
+      {{into.address, into.length_bytes}, from.address, from.key, ReadState::kWaiting, {}, 0, token, 0});
   if (state_ != State::kOpen) return {};
   const Progress progress = begin_read(read);
   if (is_over()) return {};
@@ -133,14 +133,28 @@ Status ShmLink::read_now(LocalSlice into, RemoteSlice from) {
   const bool is_next = state_ == State::kOpen && reads_.empty() && depths_.reads_out > 0;
   const bool is_short = into.length_bytes > 0 && into.length_bytes <= std::min(from.length_bytes, kNowBytes);
   if (!is_next || !is_short || !is_read_directly(from.address, into.length_bytes)) return Status(EAGAIN);
-  const auto moved = traffic_.memory.read(peer_number_, {into.address, into.length_bytes}, from.address);
+  const auto moved = read_memory({into.address, into.length_bytes}, from.address);
   return moved.status.ok() && moved.bytes == into.length_bytes ? Status() : Status(EAGAIN);
 }
 
 bool ShmLink::is_read_directly(std::uint64_t address, std::size_t bytes) {
   const PeerMemory::Method method = traffic_.memory.method_for(address, bytes);
   if (method != PeerMemory::Method::kProcess) return method == PeerMemory::Method::kMapped;
-  return bytes <= kSystemCallBytes || !traffic_.channel().peer_is_awake();
+  return bytes <= kSystemCallBytes || traffic_.read_choice.prefers_call(bytes) ||
+         !traffic_.channel().peer_is_awake();
+}
+
+// A system call in place of pieces counts, by which it was chosen.
+PeerMemory::Moved ShmLink::read_memory(std::span<std::byte> into, std::uint64_t address) {
+  ReadChoice& choice = traffic_.read_choice;
+  const auto read = [&] { return traffic_.memory.read(peer_number_, into, address); };
+  const bool counts =
+      into.size() > kSystemCallBytes && !is_region_address(address) && choice.prefers_call(into.size());
+  if (!counts) return read();
+  const std::uint64_t begun_ns = choice.begin_call(into.size());
+  const PeerMemory::Moved moved = read();
+  choice.end_call(into.size(), moved.bytes, begun_ns);
+  return moved;
 }
 
 Progress ShmLink::begin_read(PendingRead& read) {
@@ -163,6 +177,7 @@ Progress ShmLink::ask_for(PendingRead& read) {
   }
   read.state = ReadState::kAsked;
   read.asked_ns = 0;
+  if (traffic_.read_choice.begin_pieces(read.into.size())) read.timed_bytes = read.into.size();
   if (PeerMemory::is_gone(read.into)) {  // looked at while the peer copies
     memory_gone();
     return Progress::kIdle;
@@ -188,7 +203,7 @@ Progress ShmLink::await_answer(PendingRead& read) {
 }
 
 Progress ShmLink::read_directly(PendingRead& read) {
-  const PeerMemory::Moved moved = traffic_.memory.read(peer_number_, read.into, read.address);
+  const PeerMemory::Moved moved = read_memory(read.into, read.address);
   if (moved.status == Status(EAGAIN)) return Progress::kBlocked;
   if (moved.status == Status(EOPNOTSUPP)) {
     read.state = ReadState::kWaiting;
@@ -201,6 +216,7 @@ Progress ShmLink::read_directly(PendingRead& read) {
   read.into = read.into.subspan(moved.bytes);
   read.address += moved.bytes;
   if (!read.into.empty()) return Progress::kMore;
+  end_timing(read, read.timed_bytes);
   read.state = ReadState::kDone;
   return Progress::kIdle;
 }
@@ -228,6 +244,11 @@ Progress ShmLink::read_steps() {
   }
   complete_reads();
   return progress;
+}
+
+void ShmLink::end_timing(PendingRead& read, std::size_t bytes_moved) {
+  if (read.timed_bytes != 0) traffic_.read_choice.end_pieces(read.timed_bytes, bytes_moved);
+  read.timed_bytes = 0;
 }
 
 void ShmLink::complete_reads() {
@@ -260,6 +281,7 @@ void ShmLink::on_read_piece(const ReadPiece& piece, std::span<const std::byte> b
   read->address += bytes.size();
   if (!read->into.empty()) return;
   traffic_.claims.close(read->ticket);
+  end_timing(*read, read->timed_bytes);
   read->state = ReadState::kDone;
   complete_reads();
 }

@@ -45,7 +45,7 @@ PeerMemory::PeerMemory(Channel& channel, std::span<std::byte> segment, std::span
       reads_memory_(channel.reads_memory()) {}
 
 PeerMemory::Method PeerMemory::method_for(std::uint64_t address, std::uint64_t length_bytes) {
-  if ((address & kRegionBit) == 0) return reads_memory_ ? Method::kProcess : Method::kNone;
+  if (!is_region_address(address)) return reads_memory_ ? Method::kProcess : Method::kNone;
   const PeerRegions::View* region = channel_.region(region_of(address));
   if (region == nullptr) return Method::kNone;
   const std::uint64_t offset = offset_of(address);
@@ -68,8 +68,8 @@ PeerMemory::Moved PeerMemory::move(std::uint32_t link, std::byte* ours, std::siz
   length_bytes = std::min(length_bytes, kAccessBytes);
   const Access access(*this, link);
   if (!access.granted()) return {0, Status(EAGAIN)};
-  return (address & kRegionBit) != 0 ? move_mapped(ours, length_bytes, address, to_peer)
-                                     : move_by_process(ours, length_bytes, address, to_peer);
+  return is_region_address(address) ? move_mapped(ours, length_bytes, address, to_peer)
+                                    : move_by_process(ours, length_bytes, address, to_peer);
 }
 
 PeerMemory::Moved PeerMemory::move_mapped(std::byte* ours, std::size_t length_bytes, std::uint64_t address,

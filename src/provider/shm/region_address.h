@@ -14,6 +14,9 @@ constexpr std::uint64_t region_address(std::uint32_t key, std::uint64_t offset, 
   if (key >= kKeyEnd || offset >= kOffsetEnd || length_bytes > kOffsetEnd - offset) return 0;
   return kRegionBit | std::uint64_t{key} << kRegionShift | offset;
 }
+constexpr bool is_region_address(std::uint64_t address) {
+  return (address & kRegionBit) != 0;
+}
 constexpr std::uint32_t region_of(std::uint64_t address) {
   return static_cast<std::uint32_t>((address & ~kRegionBit) >> kRegionShift);
 }

@@ -1,0 +1,63 @@
+#include "src/provider/shm/read_choice.h"
+
+#include "src/base/clock.h"
+
+namespace exs::shm {
+
+// A way by which nothing came is the slower one. The time of pieces holds what the application does between them, that of calls
+// does not, so a call has to be a little faster.
+bool ReadChoice::is_faster(const Speed& call, const Speed& pieces) {
+  if (call.bytes == 0 || pieces.bytes == 0) return pieces.bytes == 0;
+  const double call_ns_a_byte = static_cast<double>(call.ns) / static_cast<double>(call.bytes);
+  const double pieces_ns_a_byte = static_cast<double>(pieces.ns) / static_cast<double>(pieces.bytes);
+  return 1.1 * call_ns_a_byte < pieces_ns_a_byte;
+}
+
+std::size_t ReadChoice::length_class(std::size_t length_bytes) {
+  constexpr std::size_t kKiB = 1024;
+  if (length_bytes <= 16 * kKiB) return 0;
+  if (length_bytes <= 64 * kKiB) return 1;
+  return length_bytes <= 256 * kKiB ? 2 : 3;
+}
+
+void ReadChoice::count(Choice& choice) {
+  ++choice.reads;
+  if (choice.reads == 2 * kTrialReads) choice.call_is_faster = is_faster(choice.call, choice.pieces);
+  if (choice.reads < kReadsAChoice) return;
+  choice.reads = 0;
+  choice.pieces.fade();
+  choice.call.fade();
+}
+
+bool ReadChoice::begin_pieces(std::size_t length_bytes) {
+  Choice& choice = choice_for(length_bytes);
+  const bool is_timed = choice.reads < kTrialReads;
+  if (is_timed && choice.under_way++ == 0) choice.counted_ns = monotonic_ns();
+  count(choice);
+  return is_timed;
+}
+
+void ReadChoice::end_pieces(std::size_t length_bytes, std::size_t bytes_moved) {
+  Choice& choice = choice_for(length_bytes);
+  const std::uint64_t now_ns = monotonic_ns();
+  choice.pieces.bytes += bytes_moved;
+  choice.pieces.ns += now_ns - choice.counted_ns;
+  choice.counted_ns = now_ns;
+  --choice.under_way;
+}
+
+std::uint64_t ReadChoice::begin_call(std::size_t length_bytes) {
+  Choice& choice = choice_for(length_bytes);
+  const bool is_timed = choice.reads >= kTrialReads && choice.reads < 2 * kTrialReads;
+  count(choice);
+  return is_timed ? monotonic_ns() : 0;
+}
+
+void ReadChoice::end_call(std::size_t length_bytes, std::size_t bytes_moved, std::uint64_t begun_ns) {
+  if (begun_ns == 0) return;
+  Choice& choice = choice_for(length_bytes);
+  choice.call.bytes += bytes_moved;
+  choice.call.ns += monotonic_ns() - begun_ns;
+}
+
+}  // namespace exs::shm
