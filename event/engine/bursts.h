@@ -37,6 +37,8 @@ class Bursts {
     bytes_held_ = true;
     return true;
   }
+  // After hold_bytes() was true: nothing is held back after all.
+  void hold_nothing() { bytes_held_ = false; }
   // Thread: any.
   [[nodiscard]] bool holds_bytes() const { return bytes_held_; }
 

@@ -53,6 +53,8 @@ class Engine {
   // --- Thread: shard ---
   // Ends the burst soon, because bytes are held back. `at_once`: sets the alarm even if the engine stands by.
   void end_burst_soon(bool at_once);
+  // A waiting thread spins, and it polls within a moment, or the alarm goes off.
+  [[nodiscard]] bool stands_by() const { return standing_by_; }
   // A waiting thread drives, so an engine that stands by continues to do so.
   void note_waiter_drive(std::uint64_t now_ns);
 

@@ -15,16 +15,16 @@ constexpr std::uint64_t kSilentPollNs = 50'000;
 }  // namespace
 
 // The network's port must open, if there is one; without the others connections take another way.
-Status PortSet::open(ProviderSet& providers) {
+Status PortSet::open(ProviderSet& providers, Company& company) {
   slots_.reserve(kPortsMax);  // so that none moves if a completion makes a session open the readiness port
   for (const Role role : kRoles) {
-    const Status status = open_player(providers, role);
+    const Status status = open_player(providers, company, role);
     if (!status.ok() && role == Role::kNetwork) return status;
   }
   return Status();
 }
 
-Status PortSet::open_player(ProviderSet& providers, Role role) {
+Status PortSet::open_player(ProviderSet& providers, Company& company, Role role) {
   const auto index = static_cast<std::size_t>(role);
   Provider* const provider = providers.player(role);
   if (provider == nullptr) {
@@ -33,6 +33,7 @@ Status PortSet::open_player(ProviderSet& providers, Role role) {
   }
   auto port = provider->open_port(missing_[index]);
   if (!port) return port.error();
+  (*port)->expect_company(company);
   players_[index] = port->get();
   slots_.push_back({std::move(*port)});
   return Status();

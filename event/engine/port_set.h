@@ -51,7 +51,7 @@ class WatchedPorts {
 class PortSet {
  public:
   // To be called before the other methods.
-  Status open(ProviderSet& providers);
+  Status open(ProviderSet& providers, Company& company);
 
   // The port of the provider that plays the role. Null: none does, or its port could not be opened
   // (why_missing()).
@@ -99,7 +99,7 @@ class PortSet {
     std::uint64_t polled_ns = 0;
     std::uint64_t busy_ns = 0;
   };
-  Status open_player(ProviderSet& providers, Role role);
+  Status open_player(ProviderSet& providers, Company& company, Role role);
   void note_arrivals(PortSlot& slot, std::uint64_t now_ns);
   [[nodiscard]] static bool is_due(const PortSlot& slot, std::uint64_t now_ns, std::uint64_t last_busy_ns);
 

@@ -29,7 +29,7 @@ Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers, const TimeS
   auto alarm = time.sleeper.make_alarm();
   if (!alarm) return failure(alarm.error());
   std::shared_ptr<Shard> shard(new Shard(providers, time, std::move(wake_fd), std::move(*alarm)));
-  if (const Status status = shard->ports_.open(providers); !status.ok()) return failure(status);
+  if (const Status status = shard->ports_.open(providers, *shard); !status.ok()) return failure(status);
   return shard;
 }
 
@@ -343,6 +343,15 @@ void Shard::leave_burst(BurstClient& client) {
 void Shard::combining_pending() {
   lock_.assert_held();
   if (bursts_.hold_bytes()) engine_.end_burst_soon(bursts_.poster_overdue());
+}
+
+// The next poll brings it, or what the application posts before; if there is none the engine that stands by.
+bool Shard::is_expected() {
+  lock_.assert_held();
+  const bool is_first = bursts_.hold_bytes();
+  if (engine_.stands_by() && !bursts_.poster_overdue()) return true;
+  if (is_first) bursts_.hold_nothing();
+  return false;
 }
 
 std::uint64_t Shard::polled_ns() {

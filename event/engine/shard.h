@@ -54,7 +54,7 @@
 
 namespace exs {
 
-class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient {
+class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient, private Company {
  public:
   static Result<std::shared_ptr<Shard>> create(ProviderSet& providers,
                                                const TimeSource& time = TimeSource::real());
@@ -170,6 +170,8 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void engine_started() override;
   void end_overdue_burst() override;
   [[nodiscard]] bool drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) override;
+  // --- Company, Thread: shard ---
+  [[nodiscard]] bool is_expected() override;
 
   // Poll the ports and carry out what follows.
   void poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) EXS_REQUIRES(lock_);

@@ -60,6 +60,20 @@ Status Outbox::send(const wire::Message& message) {
   return post(message, 0, {}, make_token(PostKind::kMessage, 0));
 }
 
+Status Outbox::send_at_leisure(const wire::Message& message) {
+  if (send_now(message)) return {};
+  wire::Message complete = message;
+  complete.header.credits = static_cast<std::uint16_t>(credits_.owed());
+  wire::FixedBytes fixed;
+  const std::uint64_t token = make_token(PostKind::kMessage, 0);
+  if (const Status status = link_.post_send_at_leisure(wire::encode(complete, fixed), token); !status.ok()) {
+    return status;
+  }
+  ++in_flight_;
+  sent(complete.header);
+  return {};
+}
+
 Status Outbox::send(wire::MessageType type, std::uint8_t flags) {
   wire::Message message;
   message.header.type = type;

@@ -28,6 +28,8 @@ class Outbox {
   Status send(wire::Message message, LocalSlice payload, std::uint64_t token);
   Status send(const wire::Message& message);  // no payload, and nobody waits for its leaving
   Status send(wire::MessageType type, std::uint8_t flags = 0);
+  // As the one before, of a message that the peer hardly waits for: more may leave with it.
+  Status send_at_leisure(const wire::Message& message);
   // An immediate message that has left when the call returns. False: it cannot now, and nothing has changed.
   bool send_immediate_now(std::uint32_t sequence, LocalSlice payload);
   // What follows the fixed part, copied: fill the room, then send. At most kCopiedBytesMax.

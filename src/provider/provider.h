@@ -26,6 +26,7 @@
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/provider/company.h"
 #include "src/provider/reason.h"
 
 namespace exs {
@@ -148,6 +149,10 @@ class Link {
   // Sends `header` (copied) followed by `payload` (by reference until the completion; may be empty) as one
   // message. Consumes one of the peer's posted receives. EAGAIN: depth. ENOTCONN: closed. EMSGSIZE.
   virtual Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) = 0;
+  // As post_send(), of a message that nobody waits for: it may wait for company, until Port::flush() at the latest.
+  virtual Status post_send_at_leisure(std::span<const std::byte> header, std::uint64_t token) {
+    return post_send(header, {}, token);
+  }
   // As post_send(), of a message that leaves at once: when the call returns its memory is free, and no completion
   // follows. EAGAIN: that cannot be now. Any error may be said again by post_send().
   virtual Status send_now(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) {
@@ -224,6 +229,8 @@ class Port {
   // What keeps this port from being all it could be on this machine, for `index` 0, 1, ...; false: no more.
   virtual bool limitation(std::size_t /*index*/, Reason& /*limit*/) const { return false; }
 
+  // Once, before the first link. Without it nothing waits for company.
+  virtual void expect_company(Company& /*company*/) {}
   // Starts what was posted since the last flush, in few system calls.
   virtual void flush() = 0;
   // Looks at the network: takes in what arrived, goes on with what was held up, ends what is overdue.
@@ -237,7 +244,7 @@ class Port {
   [[nodiscard]] virtual std::uint64_t arrivals() const noexcept = 0;
   // Takes completions that progress(), poll_memory() or flush() produced; returns how many were written.
   virtual std::size_t poll(std::span<Completion> out) = 0;
-  // Both in one call, because every step ends with them.
+  // Both in one call, because every step ends with them; but what waits for company and has none goes on waiting.
   virtual std::size_t flush_and_poll(std::span<Completion> out) {
     flush();
     return poll(out);

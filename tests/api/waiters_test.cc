@@ -248,6 +248,22 @@ BOOST_FIXTURE_TEST_CASE(a_process_out_of_descriptors_can_close, Fixture<1>) {
   BOOST_TEST(result == 0);
 }
 
+// An acknowledgement may wait for company, but not for a program that looks no more.
+BOOST_AUTO_TEST_CASE(a_send_ends_although_the_receiver_looks_no_more) {
+  Fixture<2> here;
+  Queue sending{4, EXS_WAIT_NOTIFY};
+  Queue receiving{4, EXS_WAIT_BUSY_POLL};
+  const Pair pair(sending, receiving);
+  for (int i = 0; i < 20; ++i) {
+    BOOST_REQUIRE_EQUAL(here.receive(pair.right, receiving), 0);
+    BOOST_REQUIRE_EQUAL(exs_send(pair.left, here.memory.at(), 8, EXS_NO_IMMEDIATE, sending.handle(), nullptr,
+                                 here.memory.handle()),
+                        0);
+    receiving.next_of(pair.right, EXS_EVT_RECV);
+    sending.next_of(pair.left, EXS_EVT_SEND);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(fini_ends_the_waits_of_other_threads) {
   for (const int mode : {EXS_WAIT_ADAPTIVE, EXS_WAIT_NOTIFY}) {
     BOOST_REQUIRE_EQUAL(exs_init(EXS_VERSION), 0);

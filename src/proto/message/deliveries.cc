@@ -98,7 +98,7 @@ Status Deliveries::send_ack(Outbox& outbox) {
   message.header.type = wire::MessageType::kAck;
   message.header.sequence = acks_.front().sequence;
   message.ack = acks_.front().ack;
-  if (const Status status = outbox.send(message); !status.ok()) return status;
+  if (const Status status = outbox.send_at_leisure(message); !status.ok()) return status;
   acks_.pop_front();
   return {};
 }

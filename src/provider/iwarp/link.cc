@@ -41,13 +41,30 @@ IwarpLink::~IwarpLink() {
 }
 
 Status IwarpLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
+  const Status status = queue_send(header, payload, token);
+  if (status.ok()) mark_to_flush();
+  return status;
+}
+
+Status IwarpLink::post_send_at_leisure(std::span<const std::byte> header, std::uint64_t token) {
+  const bool may_wait =
+      state_ == State::kOpen && context_.company != nullptr && context_.company->is_expected();
+  if (!may_wait) return post_send(header, {}, token);
+  const Status status = queue_send(header, {}, token);
+  if (status.ok() && !holds_back_) {
+    holds_back_ = true;
+    context_.held_back.push_back(this);
+  }
+  return status;
+}
+
+Status IwarpLink::queue_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
   if (is_over()) return Status(ENOTCONN);
   if (header.size() > kMessageBytesMax || payload.length_bytes > kMessageBytesMax - header.size()) {
     return Status(EMSGSIZE);
   }
   if (transmitter_.sends_queued() >= depths_.sends) return Status(EAGAIN);
   transmitter_.queue_send(header, memory_of(payload), token);
-  mark_to_flush();
   return {};
 }
 
@@ -208,6 +225,11 @@ void IwarpLink::complete(CompletionKind kind, Status status, std::uint64_t token
 
 void IwarpLink::complete_cut(CompletionKind kind, std::uint64_t token) noexcept {
   context_.completions.push_if_room(*completions_, {kind, ending_, 0, token_, token});
+}
+
+void IwarpLink::end_holding_back() noexcept {
+  holds_back_ = false;
+  if (transmitter_.has_work()) mark_to_flush();
 }
 
 void IwarpLink::mark_to_flush() {

@@ -44,6 +44,7 @@ class IwarpLink final : public Link,
   Status start_accept(const IncomingRequest& request, std::span<const std::byte> private_data);
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
+  Status post_send_at_leisure(std::span<const std::byte> header, std::uint64_t token) override;
   [[nodiscard]] bool gains_by_company() const noexcept override { return true; }  // one system call
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
@@ -72,6 +73,8 @@ class IwarpLink final : public Link,
   }
   // Sends an empty write, unless nothing of ours has left yet, or more is about to leave anyway.
   void nudge();
+  // Company or not, what was held back leaves with the next flush.
+  void end_holding_back() noexcept;
   void taken_to_flush() noexcept { marked_to_flush_ = false; }
   void taken_to_send() noexcept { marked_to_send_ = false; }
 
@@ -119,6 +122,7 @@ class IwarpLink final : public Link,
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
   // Of a post that the link's end cuts off.
   void complete_cut(CompletionKind kind, std::uint64_t token) noexcept;
+  Status queue_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token);
   void mark_to_flush();
   void mark_to_send();
   [[nodiscard]] std::string peer_name() const;
@@ -135,6 +139,7 @@ class IwarpLink final : public Link,
   bool held_up_ = false;  // the socket took less than was offered
   bool handshake_left_ = false;
   bool marked_to_flush_ = false;
+  bool holds_back_ = false;
   bool marked_to_send_ = false;
   std::uint64_t look_ = 0;           // in which it received last
   std::uint64_t fpdus_at_look_ = 0;  // that it had received when that look began

@@ -80,6 +80,19 @@ Result<std::unique_ptr<Link>> IwarpPort::accept(std::unique_ptr<ConnectionReques
 }
 
 void IwarpPort::flush() {
+  for (IwarpLink* link : context_.held_back) link->end_holding_back();
+  context_.held_back.clear();
+  flush_marked();
+}
+
+// Who sleeps brings no company.
+bool IwarpPort::arm() {
+  if (context_.held_back.empty()) return true;
+  flush();
+  return false;
+}
+
+void IwarpPort::flush_marked() {
   if (context_.to_flush.empty()) return;
   context_.working.clear();
   context_.working.swap(context_.to_flush);

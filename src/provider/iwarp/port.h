@@ -21,14 +21,16 @@ class IwarpPort final : public Port, private Connector {
   [[nodiscard]] Connector* connector() noexcept override { return this; }
   [[nodiscard]] SingleIssuer* single_issuer() noexcept override { return backend_->single_issuer(); }
 
+  void expect_company(Company& company) override { context_.company = &company; }
   void flush() override;
   void progress(std::uint64_t now_ns) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
   std::size_t flush_and_poll(std::span<Completion> out) override {
-    flush();
+    flush_marked();
     return context_.completions.take(out);
   }
+  bool arm() override;
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override;
   [[nodiscard]] int wait_fd() const noexcept override { return context_.poller.descriptor(); }
   bool limitation(std::size_t index, Reason& limit) const override {
@@ -56,6 +58,7 @@ class IwarpPort final : public Port, private Connector {
                                        const ConnectParameters& parameters,
                                        std::uint64_t link_token) override;
 
+  void flush_marked();
   void poll_descriptors();
   // Both empty `links` as far as they get in a bounded number of passes.
   void receive_from(std::vector<IwarpLink*>& links);

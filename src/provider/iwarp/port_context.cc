@@ -50,7 +50,7 @@ void HotLinks::cool(IwarpLink* link) noexcept {
 }
 
 void PortContext::make_room_for_link() {
-  for (std::vector<IwarpLink*>* list : {&to_flush, &to_send, &to_receive, &working, &again})
+  for (std::vector<IwarpLink*>* list : {&to_flush, &held_back, &to_send, &to_receive, &working, &again})
     make_room(*list, std::max(links_ + 1, HotLinks::kMax));
   ++links_;
 }
@@ -59,6 +59,7 @@ void PortContext::forget(const IwarpLink* link) noexcept {
   hot.forget(link);
   nudges.forget(link);
   std::erase(to_flush, link);
+  std::erase(held_back, link);
   std::erase(to_send, link);
   std::erase(to_receive, link);
 }

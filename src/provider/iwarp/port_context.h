@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/poller.h"
+#include "src/provider/company.h"
 #include "src/provider/completion_queue.h"
 #include "src/provider/iwarp/chunk_pool.h"
 #include "src/provider/iwarp/nudge.h"
@@ -45,12 +46,14 @@ struct PortContext {
   CompletionQueue completions;
   HotLinks hot;
   Nudges nudges;
-  std::uint64_t now_ns = 0;          // as progress() was told last
-  std::uint64_t arrivals = 0;        // receives that brought bytes
-  std::uint64_t look = 0;            // number of the progress()
-  std::uint64_t fpdus_unasked = 0;   // from hot links, since epoll was asked about the others
-  std::vector<IwarpLink*> to_flush;  // something was posted since the last flush()
-  std::vector<IwarpLink*> to_send;   // something the link owes by itself: answers, handshakes, held-up sends
+  std::uint64_t now_ns = 0;         // as progress() was told last
+  std::uint64_t arrivals = 0;       // receives that brought bytes
+  std::uint64_t look = 0;           // number of the progress()
+  std::uint64_t fpdus_unasked = 0;  // from hot links, since epoll was asked about the others
+  Company* company = nullptr;
+  std::vector<IwarpLink*> to_flush;   // something was posted since the last flush()
+  std::vector<IwarpLink*> held_back;  // something waits for company
+  std::vector<IwarpLink*> to_send;    // something the link owes by itself: answers, handshakes, held-up sends
   std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there
   std::vector<IwarpLink*> working;     // what the port is at, and what of it needs another pass
   std::vector<IwarpLink*> again;

@@ -1,0 +1,16 @@
+// What a port asks whoever drives it about messages that nobody waits for.
+#pragma once
+
+namespace exs {
+
+// Thread: shard.
+class Company {
+ public:
+  // True: a message may wait for others to leave with it, because Port::flush() follows within a moment.
+  [[nodiscard]] virtual bool is_expected() = 0;
+
+ protected:
+  ~Company() = default;
+};
+
+}  // namespace exs
