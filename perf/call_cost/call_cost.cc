@@ -4,9 +4,11 @@
 #include <x86intrin.h>
 #include <algorithm>
 #include <array>
+#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -216,6 +218,56 @@ int run(std::uint64_t count, std::size_t bytes, bool json, bool messages_only) {
   return 0;
 }
 
+// Messages a second of `threads` threads, each with a pair of its own on a shard of its own.
+double rate_of(std::size_t threads, std::uint64_t count, std::size_t bytes) {
+  std::barrier ready(static_cast<std::ptrdiff_t>(threads) + 1);
+  std::vector<std::thread> running;
+  for (std::size_t i = 0; i < threads; ++i) {
+    running.emplace_back([&] {
+      Pair pair;
+      pair.round_trips(count / 10, bytes);
+      ready.arrive_and_wait();
+      pair.round_trips(count, bytes);
+      ready.arrive_and_wait();
+    });
+  }
+  ready.arrive_and_wait();
+  const std::uint64_t start_ns = exs::monotonic_ns();
+  ready.arrive_and_wait();
+  const double seconds = elapsed_ns(start_ns) / static_cast<double>(exs::kNsPerSecond);
+  for (std::thread& thread : running) thread.join();
+  return static_cast<double>(2 * threads * count) / seconds;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// One thread and many in turn, because the machine's pace changes.
+int compare_threads(std::size_t threads, std::uint64_t count, std::size_t bytes, bool json) {
+  constexpr int kRounds = 11;
+  std::vector<double> alone;
+  std::vector<double> together;
+  std::vector<double> ratios;
+  for (int i = 0; i < kRounds; ++i) {
+    alone.push_back(rate_of(1, count, bytes));
+    together.push_back(rate_of(threads, count, bytes));
+    ratios.push_back(together.back() / alone.back());
+  }
+  if (json) {
+    tools::print_json_line(tools::Json::Object{{"size_bytes", bytes},
+                                               {"threads", threads},
+                                               {"one_thread_messages_per_second", median(alone)},
+                                               {"all_threads_messages_per_second", median(together)},
+                                               {"times_one_thread", median(ratios)}});
+    return 0;
+  }
+  std::printf("messages a second: one thread %.0f, %zu threads %.0f; times one thread %.2f\n", median(alone),
+              threads, median(together), median(ratios));
+  return 0;
+}
+
 }  // namespace
 }  // namespace call_cost
 
@@ -223,14 +275,19 @@ int main(int argc, char** argv) {
   return tools::run_main("exs-call-cost", [&] {
     std::uint64_t count = 1'000'000;
     std::uint64_t bytes = 64;
+    std::uint64_t threads = 0;
     bool json = false;
     bool messages_only = false;
     tools::CommandLine line("exs-call-cost", "what exs itself costs a message, without a network");
     line.add("--count", count, "Round trips").between(std::uint64_t{1}, UINT64_MAX);
     line.add("--size", bytes, "Bytes a message").between(std::uint64_t{0}, std::uint64_t{2048});
+    line.add("--threads", threads,
+             "Messages a second of so many threads, each with both ends on a shard of its own, against one")
+        .between(std::uint64_t{2}, std::uint64_t{64});
     line.add_json_flag(json);
     line.add_flag("--messages-only", messages_only, "The first figure alone: for a profiler");
     line.parse(argc, argv);
+    if (threads > 0) return call_cost::compare_threads(threads, count, bytes, json);
     return call_cost::run(count, bytes, json, messages_only);
   });
 }
