@@ -25,6 +25,7 @@ namespace {
 using tools::fail;
 
 struct Settings {
+  std::size_t buffers = 1;  // of a blast, at each end
   perf::Job job;
   perf::Limit limit;
   bool json = false;
@@ -129,25 +130,30 @@ void receive_blast(const Stream& stream, const Settings& settings) {
   // With --nagle bytes count, and a reader takes what is there; without, each read is a message's, as it used
   // to be.
   constexpr std::size_t kNagleReadBytes = 64 * 1024;
-  std::vector<char> buffer(std::max(settings.job.size_bytes, settings.nagle ? kNagleReadBytes : 0));
+  const std::size_t read_bytes = std::max(settings.job.size_bytes, settings.nagle ? kNagleReadBytes : 0);
+  std::vector<char> memory(read_bytes * settings.buffers);
   tools::Stopwatch watch;
   PeerUsage usage;
-  usage.bytes = stream.read_some(buffer.data(), buffer.size());
+  usage.bytes = stream.read_some(memory.data(), read_bytes);
   watch.start();
-  for (std::size_t got = usage.bytes; got > 0; usage.bytes += got)
-    got = stream.read_some(buffer.data(), buffer.size());
+  // One buffer takes whatever is there from its start; of several each is filled before the next one.
+  for (std::size_t got = usage.bytes; got > 0; usage.bytes += got) {
+    const std::size_t at = settings.buffers == 1 ? 0 : usage.bytes % memory.size();
+    got = stream.read_some(memory.data() + at, std::min(read_bytes, memory.size() - at));
+  }
   watch.stop();
   tell(stream, usage, watch);
 }
 
 void send_blast(const Stream& stream, const Settings& settings, perf::Measurement& out,
                 tools::Stopwatch& watch) {
-  const std::vector<char> buffer(settings.job.size_bytes, 'x');
+  const std::size_t size = settings.job.size_bytes;
+  const std::vector<char> memory(size * settings.buffers, 'x');
   const perf::Limit& limit = settings.limit;
   watch.start();
   const std::uint64_t end_ns = watch.start_ns() + limit.time_ns;
   while (limit.count > 0 ? out.messages < limit.count : tools::now_ns() < end_ns) {
-    stream.write_all(buffer.data(), buffer.size());
+    stream.write_all(memory.data() + out.messages % settings.buffers * size, size);
     ++out.messages;
   }
   stream.end_writing();
@@ -230,6 +236,11 @@ Settings parse(int argc, const char* const* argv) {
       .one_of_in_any_case({"blast", "ping"})
       .shows_default();
   line.add("--size", size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30. Default 1M, ping 64");
+  line.add("--buffers", settings.buffers,
+           "Buffers of a blast at each end, used in turn, as those of messages under way are: what does not "
+           "fit a cache is slower")
+      .between(std::size_t{1}, std::size_t{4096})
+      .shows_default();
   line.add("--wait", wait, "notify: blocking calls. busy: non-blocking calls in a loop")
       .one_of_in_any_case({"notify", "busy"})
       .shows_default();
