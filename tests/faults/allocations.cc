@@ -28,12 +28,13 @@ namespace exs::test {
 namespace {
 
 constexpr int kRoundLimitMs = 10'000;  // only a hang takes this long
+constexpr int kConnectLimitMs = 5000;  // of a connection that nothing is to keep from coming
 constexpr std::uint32_t kAllocationsMax = 3000;
 constexpr std::uint32_t kRoundsByChance = 40;  // of each scenario
 
 void run_round(const Scenario& scenario, const Shortage& shortage) {
   World world;
-  if (scenario.connects_first) world.connect(scenario.type);
+  if (scenario.connects_first) world.connect(scenario.type, 0, kConnectLimitMs);
   if (scenario.connects_first && (world.left < 0 || world.right < 0))
     return violation("no connection before");
   count_allocations(shortage);

@@ -92,7 +92,7 @@ void World::accept(int flags) {
        [&](exs_ahandle_t handle) { return exs_accept(listener, nullptr, flags, queue, handle); });
 }
 
-void World::connect(int type, int accept_flags) {
+void World::connect(int type, int accept_flags, int limit_ms) {
   listener = keep(counted([&] { return exs_socket(AF_INET, type, 0); }));
   if (listener < 0) return;
   set_option(listener, EXS_SO_LINGER_MS, kLingerMs);
@@ -104,12 +104,12 @@ void World::connect(int type, int accept_flags) {
   left = keep(counted([&] { return exs_socket(AF_INET, type, 0); }));
   if (left < 0) return;
   set_option(left, EXS_SO_LINGER_MS, kLingerMs);
-  set_option(left, EXS_SO_CONNECT_TIMEOUT_MS, 400);
+  set_option(left, EXS_SO_CONNECT_TIMEOUT_MS, limit_ms);
   accept(accept_flags);
   post(EXS_EVT_CONNECT, [&](exs_ahandle_t handle) {
     return exs_connect(left, generic(address), sizeof address, 0, queue, handle);
   });
-  await_all(25, accept_flags == EXS_MULTISHOT ? 1 : 0);
+  await_all(limit_ms / 20 + 5, accept_flags == EXS_MULTISHOT ? 1 : 0);
 }
 
 }  // namespace exs::test

@@ -65,7 +65,7 @@ class World {
 
   int listener = -1, left = -1, right = -1;
   // Leaves `left` and `right` connected, if nothing fails.
-  void connect(int type, int accept_flags = 0);
+  void connect(int type, int accept_flags = 0, int limit_ms = 400);
   void accept(int flags = 0);
 
  private:
