@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "src/base/backoff.h"
 #include "src/base/kernel.h"
 #include "src/base/room.h"
 #include "src/proto/connection.h"
@@ -281,9 +282,13 @@ void Shard::engine_started() {
   ports_.bind_engine_thread();
 }
 
+// A thread that spins frees the lock for moments only, and would keep this one from it for long: then the engine stands by.
 bool Shard::drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) {
+  const std::uint64_t drives = watch_.waiter_drives();
+  for (Backoff backoff; !lock_.try_lock(); backoff.wait()) {
+    if (watch_.waiter_drives() != drives) return false;
+  }
   const std::uint64_t now_ns = time_.clock.now_ns();
-  lock_.lock();
   poll_and_settle(now_ns, ready);
   sleep.due_ns = next_deadline_ns();
   sleeping_until_ns_ = sleep.due_ns;
