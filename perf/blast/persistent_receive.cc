@@ -38,7 +38,7 @@ class Writer final : public Pipeline {
       return true;
     }
     if (errno == EAGAIN) return false;
-    perf::fail_post("exs_send_offset", errno);
+    perf::fail_post(channel().data().front().number(), "exs_send_offset", errno);
   }
 
   void handle_other(const exs_event_t& event) override {
@@ -62,7 +62,7 @@ class Target {
     const auto memory = slots_.bytes();
     if (exs_recv(channel_.data().front().number(), memory.data(), memory.size(), flags,
                  channel_.queue().handle(), nullptr, slots_.region()) == -1) {
-      perf::fail_post("exs_recv", errno);
+      perf::fail_post(channel_.data().front().number(), "exs_recv", errno);
     }
     turns_.answer(job_.wait);
     watch_.start();

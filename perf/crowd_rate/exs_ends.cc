@@ -48,9 +48,9 @@ class ExsClient final : public Client {
     const std::span<std::byte> room = slots_.slot(2 * connection + 1);
     number_message(request, connection);
     if (exs_recv(socket, room.data(), room.size(), 0, queue_.handle(), handle, slots_.region()) != 0)
-      perf::fail_post("exs_recv", errno);
+      perf::fail_post(socket, "exs_recv", errno);
     if (exs_send(socket, request.data(), request.size(), 0, queue_.handle(), handle, slots_.region()) != 0)
-      perf::fail_post("exs_send", errno);
+      perf::fail_post(socket, "exs_send", errno);
   }
 
   std::span<const std::uint32_t> wait() override {
@@ -139,7 +139,7 @@ class ExsServer final : public Server {
       const std::span<const std::byte> message = perf::received(event);
       if (exs_send(peer.socket.number(), message.data(), message.size(), 0, queue_.handle(), &peer,
                    slots_.region()) != 0) {
-        perf::fail_post("exs_send", errno);
+        perf::fail_post(peer.socket.number(), "exs_send", errno);
       }
     }
   }
@@ -150,7 +150,7 @@ class ExsServer final : public Server {
     peer.next_buffer ^= 1U;
     if (exs_recv(peer.socket.number(), room.data(), room.size(), 0, queue_.handle(), &peer,
                  slots_.region()) != 0) {
-      perf::fail_post("exs_recv", errno);
+      perf::fail_post(peer.socket.number(), "exs_recv", errno);
     }
   }
 

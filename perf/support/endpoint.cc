@@ -5,6 +5,7 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/sockets.h"
 
 namespace perf {
 namespace {
@@ -64,8 +65,8 @@ ConnectionOptions client_options(const std::string& provider, const Job& job) {
           static_cast<int>(std::clamp(2 * job.depth, kCreditsDefault, kCreditsMax))};
 }
 
-void fail_post(const char* call, int error) {
-  tools::fail(error == EPIPE || error == ENOTCONN ? "the connection broke" : call, error);
+void fail_post(int socket, const char* call, int error) {
+  tools::fail_of(socket, error == EPIPE || error == ENOTCONN ? "the connection broke" : call, error);
 }
 
 bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
@@ -75,7 +76,7 @@ bool try_send(const Socket& socket, std::span<const std::byte> message, int flag
     return true;
   }
   if (errno == EAGAIN) return false;
-  fail_post("exs_send", errno);
+  fail_post(socket.number(), "exs_send", errno);
 }
 
 bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& queue, exs_mhandle_t region) {
@@ -83,7 +84,7 @@ bool try_recv(const Socket& socket, std::span<std::byte> buffer, const Queue& qu
     return true;
   }
   if (errno == EAGAIN) return false;
-  fail_post("exs_recv", errno);
+  fail_post(socket.number(), "exs_recv", errno);
 }
 
 void send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,

@@ -63,8 +63,8 @@ std::uint16_t local_port(const Socket& socket);
 std::string provider_of(const Socket& socket);
 
 // `call` refuses an operation. Of a connection that is over it is often the first to tell, before the events
-// of what was open are taken; how it came to its end they alone know.
-[[noreturn]] void fail_post(const char* call, int error);
+// of what was open are taken, and then it says what the socket knows of its end.
+[[noreturn]] void fail_post(int socket, const char* call, int error);
 
 // False: EAGAIN, take events and try again. Other errors throw.
 bool try_send(const Socket& socket, std::span<const std::byte> message, int flags, const Queue& queue,
