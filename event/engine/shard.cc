@@ -282,12 +282,17 @@ void Shard::engine_started() {
   ports_.bind_engine_thread();
 }
 
-// A thread that spins frees the lock for moments only, and would keep this one from it for long: then the engine stands by.
-bool Shard::drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) {
+// A thread that spins frees the lock for moments only, and would keep the engine from it for long.
+bool Shard::lock_unless_driven() {
   const std::uint64_t drives = watch_.waiter_drives();
   for (Backoff backoff; !lock_.try_lock(); backoff.wait()) {
     if (watch_.waiter_drives() != drives) return false;
   }
+  return true;
+}
+
+bool Shard::drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) {
+  if (!lock_unless_driven()) return false;  // the engine stands by instead
   const std::uint64_t now_ns = time_.clock.now_ns();
   poll_and_settle(now_ns, ready);
   sleep.due_ns = next_deadline_ns();
@@ -300,7 +305,7 @@ bool Shard::drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) {
 
 void Shard::end_overdue_burst() {
   if (!bursts_.holds_bytes()) return;
-  lock_.lock();
+  if (!lock_unless_driven()) return;  // whoever drives ends it
   bursts_.set_poster_overdue(time_.clock.now_ns() - polled_ns_ >= kOverdueNs);
   end_burst();
   settle();

@@ -173,6 +173,9 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // --- Company, Thread: shard ---
   [[nodiscard]] bool is_expected() override;
 
+  // False: another thread has the lock again and again, and drives.
+  [[nodiscard]] bool lock_unless_driven() EXS_TRY_ACQUIRE(true, lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
+
   // Poll the ports and carry out what follows.
   void poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) EXS_REQUIRES(lock_);
   [[nodiscard]] bool poll_memory_and_settle(const ReadyPorts& ready) EXS_REQUIRES(lock_);
