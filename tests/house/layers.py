@@ -7,7 +7,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What any folder above the providers may know of them.
-PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "connector", "upgrade", "provider_set", "choice", "reason", "explanation")]
+PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "company", "connector", "upgrade", "provider_set", "choice", "reason", "explanation")]
 
 # What providers have in common.
 PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("tag_source", "window_table", "posted_receives", "completion_queue", "countdown", "software_iwarp", "own_sockets")]

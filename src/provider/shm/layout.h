@@ -75,7 +75,7 @@ std::atomic_ref<Integer> shared_word(std::byte* at) {
 // Piece number n of a staging area, counted from 0. A channel that has moved little uses few of the pieces, and so has touched
 // little memory: it is a crowd of such channels for which that counts. More pieces let one end run ahead of the other.
 inline constexpr std::uint64_t kFewPieces = 8;
-inline constexpr std::uint64_t kFewPiecesUntil = 512;
+inline constexpr std::uint64_t kFewPiecesUntil = 2048;
 static_assert(kFewPiecesUntil % kStagingPieces == 0 && kFewPieces <= kStagingPieces);
 
 inline std::span<std::byte> staging(std::span<std::byte> segment, std::uint64_t number) {
