@@ -1,7 +1,5 @@
 #include "src/provider/shm/read_choice.h"
 
-#include "src/base/clock.h"
-
 namespace exs::shm {
 
 // A way by which nothing came is the slower one. The time of pieces holds what the application does between them, that of calls
@@ -32,14 +30,14 @@ void ReadChoice::count(Choice& choice) {
 bool ReadChoice::begin_pieces(std::size_t length_bytes) {
   Choice& choice = choice_for(length_bytes);
   const bool is_timed = choice.reads < kTrialReads;
-  if (is_timed && choice.under_way++ == 0) choice.counted_ns = monotonic_ns();
+  if (is_timed && choice.under_way++ == 0) choice.counted_ns = clock_();
   count(choice);
   return is_timed;
 }
 
 void ReadChoice::end_pieces(std::size_t length_bytes, std::size_t bytes_moved) {
   Choice& choice = choice_for(length_bytes);
-  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t now_ns = clock_();
   choice.pieces.bytes += bytes_moved;
   choice.pieces.ns += now_ns - choice.counted_ns;
   choice.counted_ns = now_ns;
@@ -50,14 +48,14 @@ std::uint64_t ReadChoice::begin_call(std::size_t length_bytes) {
   Choice& choice = choice_for(length_bytes);
   const bool is_timed = choice.reads >= kTrialReads && choice.reads < 2 * kTrialReads;
   count(choice);
-  return is_timed ? monotonic_ns() : 0;
+  return is_timed ? clock_() : 0;
 }
 
 void ReadChoice::end_call(std::size_t length_bytes, std::size_t bytes_moved, std::uint64_t begun_ns) {
   if (begun_ns == 0) return;
   Choice& choice = choice_for(length_bytes);
   choice.call.bytes += bytes_moved;
-  choice.call.ns += monotonic_ns() - begun_ns;
+  choice.call.ns += clock_() - begun_ns;
 }
 
 }  // namespace exs::shm

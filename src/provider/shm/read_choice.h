@@ -7,11 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/clock.h"
+
 namespace exs::shm {
 
 // Thread: shard.
 class ReadChoice {
  public:
+  using Clock = std::uint64_t (*)();
+  explicit ReadChoice(Clock clock = monotonic_ns) noexcept : clock_(clock) {}
+
   // Of each way, in a trial.
   static constexpr std::uint32_t kTrialReads = 16;
   // From one trial to the next: what the slower way costs in it is hardly seen.
@@ -61,6 +66,7 @@ class ReadChoice {
   static void count(Choice& choice);
   static bool is_faster(const Speed& call, const Speed& pieces);
 
+  const Clock clock_;
   std::array<Choice, kLengths> choices_;
 };
 
