@@ -10,9 +10,9 @@
 
 namespace exs::proto {
 
-Status Outbox::post(wire::Message message, std::size_t tail_bytes, LocalSlice payload, std::uint64_t token) {
-  const std::uint32_t owed = credits_.owed();
-  message.header.credits = static_cast<std::uint16_t>(owed);
+template <typename Post>
+Status Outbox::post_by(wire::Message message, std::size_t tail_bytes, Post&& post) {
+  message.header.credits = static_cast<std::uint16_t>(credits_.owed());
   wire::FixedBytes fixed;
   std::span<const std::byte> header = wire::encode(message, fixed);
   if (tail_bytes > 0) {
@@ -20,10 +20,16 @@ Status Outbox::post(wire::Message message, std::size_t tail_bytes, LocalSlice pa
     std::memcpy(start, header.data(), header.size());
     header = {start, header.size() + tail_bytes};
   }
-  if (const Status status = link_.post_send(header, payload, token); !status.ok()) return status;
+  if (const Status status = post(header); !status.ok()) return status;
   ++in_flight_;
   sent(message.header);
   return {};
+}
+
+Status Outbox::post(const wire::Message& message, std::size_t tail_bytes, LocalSlice payload,
+                    std::uint64_t token) {
+  return post_by(message, tail_bytes,
+                 [&](std::span<const std::byte> header) { return link_.post_send(header, payload, token); });
 }
 
 void Outbox::sent(const wire::Header& header) {
@@ -62,16 +68,9 @@ Status Outbox::send(const wire::Message& message) {
 
 Status Outbox::send_at_leisure(const wire::Message& message) {
   if (send_now(message)) return {};
-  wire::Message complete = message;
-  complete.header.credits = static_cast<std::uint16_t>(credits_.owed());
-  wire::FixedBytes fixed;
-  const std::uint64_t token = make_token(PostKind::kMessage, 0);
-  if (const Status status = link_.post_send_at_leisure(wire::encode(complete, fixed), token); !status.ok()) {
-    return status;
-  }
-  ++in_flight_;
-  sent(complete.header);
-  return {};
+  return post_by(message, 0, [&](std::span<const std::byte> header) {
+    return link_.post_send_at_leisure(header, make_token(PostKind::kMessage, 0));
+  });
 }
 
 Status Outbox::send(wire::MessageType type, std::uint8_t flags) {

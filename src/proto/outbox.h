@@ -44,7 +44,10 @@ class Outbox {
   Status return_credits(bool at_once);
 
  private:
-  Status post(wire::Message message, std::size_t tail_bytes, LocalSlice payload, std::uint64_t token);
+  Status post(const wire::Message& message, std::size_t tail_bytes, LocalSlice payload, std::uint64_t token);
+  // Puts owed credits on the message, and counts it if the link takes it.
+  template <typename Post>
+  Status post_by(wire::Message message, std::size_t tail_bytes, Post&& post);
   bool send_now(const wire::Message& message);
   void sent(const wire::Header& header);
   void count(wire::MessageType type);

@@ -135,8 +135,9 @@ BOOST_DATA_TEST_CASE(a_message_of_the_steady_state_makes_no_more_calls_than_are_
                      data::make(kPaths), path) {
   Exchange exchange(path);
   exchange.run(kWarmUp);
+  const int tries = path.is_answered ? kTries : 1;
   double least = most_of(path) + 1;
-  for (int i = 0; i < kTries && least > most_of(path); ++i)
+  for (int i = 0; i < tries && least > most_of(path); ++i)
     least = std::min(least, calls_of_a_message(exchange, path));
   BOOST_TEST(least <= most_of(path));
 }
