@@ -25,6 +25,9 @@ MAY_INCLUDE = {
     "event/queue": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],
     "event/session": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
     "src/api": ["src/", "event/", "exs/exs.h", "exs/cpp/peer_snapshot.hpp"],
+    "sockets/settings": ["sockets/settings/"],
+    "sockets/lane": ["sockets/lane/"],
+    "sockets/preload": ["sockets/"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
@@ -73,7 +76,7 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "include", "tools") else parts[0]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "include", "tools") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):
@@ -82,7 +85,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|exs|tools|perf|tests|examples|include)/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -109,7 +112,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "include", "tools", "perf", "examples", "tests")
+    files = [path for folder in ("src", "event", "sockets", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

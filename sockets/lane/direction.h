@@ -1,0 +1,41 @@
+// What the two ends of one direction of a connection tell each other in shared memory, beside the ring itself. The words are a
+// parameter, so that tests can run every order of their loads and stores.
+//
+// The words of one end may hold anything if that end's process is hostile: who reads one checks it against what he knows
+// himself (SenderState, ReceiverState), which is not shared with the peer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace exs::lane {
+
+// No turn is announced: the ring is the lane.
+inline constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
+
+// Bits of Direction::sleep.
+inline constexpr std::uint32_t kArmed = 1;  // the receiver wants a bell for the next bytes
+inline constexpr std::uint32_t kDetached =
+    2;  // the receiver has left the ring, and reads no byte of it any more
+
+inline constexpr std::size_t kCacheLine = 64;
+
+template <template <typename> class Word>
+struct Direction {
+  // --- stored by the sender ---
+  alignas(kCacheLine) Word<std::uint64_t> written;  // bytes put into the ring, ever
+  Word<std::uint64_t> start;  // of these, the number that lies at the ring's first place
+  Word<std::uint64_t> mark;   // bytes of TCP that come before this stretch of the ring
+  Word<std::uint64_t> turn;   // value of `written` where this stretch ends, or kNoTurn
+  Word<std::uint32_t> epoch;  // stretches of the ring begun, ever
+  Word<std::uint32_t> final;  // 1: after this one there are none
+  // --- stored by the receiver ---
+  alignas(kCacheLine) Word<std::uint64_t> consumed;  // bytes taken from the ring, ever
+  Word<std::uint32_t> passed;                        // stretches of the ring read to their end, ever
+  Word<std::uint32_t> ready;                         // 1: looks at these words before it takes a byte of TCP
+  Word<std::uint32_t> closed;                        // 1: this end is closed
+  // --- changed by both ---
+  alignas(kCacheLine) Word<std::uint32_t> sleep;
+};
+
+}  // namespace exs::lane

@@ -1,0 +1,305 @@
+// The receiving end of a direction: which bytes of TCP are the program's and which are bells, when the ring is read, and when it
+// turns to TCP. sender.h is the other end; README.md beside this has the protocol.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "sockets/lane/direction.h"
+#include "sockets/lane/ring.h"
+
+namespace exs::lane {
+
+// What the end itself knows. Zero at first. Thread: holder of the connection's lock for receiving.
+struct ReceiverState {
+  std::uint64_t consumed = 0;
+  std::uint64_t position = 0;  // bytes taken from TCP, bells included; whoever makes the end ready sets it
+  std::uint64_t tcp_left = 0;  // bytes of TCP before the stretch `entered`
+  std::uint32_t passed = 0;
+  std::uint32_t entered = 0;  // the stretch whose tcp_left is known
+  std::uint32_t due = 0;      // bells that were, or will be, sent for times we were armed
+  std::uint32_t taken = 0;    // of these, bells taken from TCP
+  bool armed = true;          // by us; the sender may have cleared the bit since
+  bool looks = false;         // bytes may lie in the ring without a bell: whoever waits looks for himself
+  int error = 0;              // of TCP, told when the ring has been read
+};
+
+// `Wire` is the end's TCP connection, whose calls never wait and return bytes, or a negative errno:
+//   receive(sink, n)   takes up to n bytes; 0: the end
+//   peek(sink, n)      copies them and leaves them there; the sink does not advance
+//   peek_behind(n, sink)   the same of what lies behind n bytes; none if they do not lie there
+//   look()             1: there are bytes; 0: the end; -EAGAIN
+//   drop(n)            takes n bytes that are there
+//   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is not
+// Thread: holder of the connection's lock for receiving.
+template <template <typename> class Word, typename Wire>
+class Receiver {
+ public:
+  Receiver(ReceiverState& state, Direction<Word>& words, Ring ring, Wire& wire)
+      : state_(state), words_(words), ring_(ring), wire_(wire) {}
+
+  // Bytes; 0: the end; -EAGAIN: nothing now, and TCP becomes readable when there is; -EPROTO: the peer, or somebody who reads
+  // the TCP connection unseen, has broken the protocol; another error of TCP. `sink` takes at most sink.left() bytes.
+  template <typename Sink>
+  long receive(Sink& sink) {
+    for (;;) {
+      // In this order: a stretch begun before the last one was announced would otherwise be missed.
+      const bool final = words_.final.load() != 0;
+      const std::uint32_t epoch = words_.epoch.load();
+      if (epoch == state_.passed) {
+        if (final) return told(wire_.receive(sink, sink.left()));
+        const long count = wire_.peek(sink, sink.left());
+        if (words_.epoch.load() == state_.passed) return count > 0 ? take_peeked(sink, count) : told(count);
+        keep(count);  // of the bytes some may be bells
+        continue;
+      }
+      const long count = receive_stretch(sink, epoch);
+      if (count != kAgain) return count;
+    }
+  }
+
+  // The same, of bytes that stay where they are. They may lie in TCP, behind them in the ring, and behind that in TCP again.
+  template <typename Sink>
+  long peek(Sink& sink) {
+    for (;;) {
+      const std::uint32_t epoch = words_.epoch.load();
+      if (epoch == state_.passed) {
+        const long count = wire_.peek(sink, sink.left());
+        if (words_.epoch.load() == state_.passed) return told(count);
+        keep(count);
+        continue;
+      }
+      if (state_.entered != epoch && !enter(epoch)) return -EPROTO;
+      const long count = peek_stretch(sink);
+      if (count != kAgain) return count;
+    }
+  }
+
+  // Whether a receive would find something, as far as memory tells: true also when only TCP can tell.
+  [[nodiscard]] bool may_have_bytes() const {
+    if (words_.epoch.load() == state_.passed || state_.entered != words_.epoch.load() || state_.tcp_left > 0)
+      return true;
+    return words_.written.load() != state_.consumed || words_.turn.load() == state_.consumed;
+  }
+  // Bytes that lie in the ring.
+  [[nodiscard]] std::size_t in_ring() const {
+    if (words_.epoch.load() == state_.passed) return 0;
+    return static_cast<std::size_t>(
+        std::min<std::uint64_t>(words_.written.load() - state_.consumed, ring_.capacity()));
+  }
+
+  // Of the bytes in TCP, those that are no bytes of the program: the ones known, and one that was sent since.
+  [[nodiscard]] std::uint32_t bells_in_tcp() const { return state_.due - state_.taken + bell_to_count(); }
+
+  // Bells that lie in TCP, or are on their way, and are to be taken before the connection closes.
+  long take_bells() {
+    if (state_.due == state_.taken) return 0;
+    const long count = wire_.take_bells(state_.due - state_.taken);
+    if (count > 0) {
+      state_.taken += static_cast<std::uint32_t>(count);
+      state_.position += static_cast<std::uint64_t>(count);
+    }
+    return count;
+  }
+
+  // The next bytes of the ring ring a bell.
+  void arm() {
+    const std::uint32_t before = words_.sleep.fetch_or(kArmed);
+    count_bell(before);
+    state_.armed = true;
+  }
+
+  // From now on no bells, which are the sender's dearest step: before anybody sleeps, stop_looking() must have said yes.
+  void look_by_itself() {
+    if (state_.looks) return;
+    state_.looks = true;
+    disarm();
+    if (is_past_mark()) take_bells();
+  }
+  // False: there are bytes, so we go on looking, and whoever wants to wait need not.
+  bool stop_looking() {
+    if (!state_.looks) return true;
+    arm();
+    if (has_ring_news()) {
+      disarm();
+      return false;
+    }
+    state_.looks = false;
+    if (is_past_mark()) take_bells();
+    return true;
+  }
+
+  // Leaves the ring: begins to. Whoever has begun asks has_left() until it says yes, and may receive meanwhile.
+  void leave() {
+    const std::uint32_t before = words_.sleep.fetch_or(kDetached);
+    count_bell(before);
+    if ((before & kArmed) == 0) state_.armed = false;
+  }
+  enum class Left {
+    kYes,     // TCP alone has bytes for us, and they are all the program's
+    kNotYet,  // the sender has to take back what is unread, or a bell is on its way
+    kBehind,  // bells lie behind bytes that the program has to receive first
+    kNever,   // the protocol is broken
+  };
+  Left has_left() {
+    const std::uint32_t epoch = words_.epoch.load();
+    if (epoch != state_.passed && state_.entered != epoch && !enter(epoch)) return Left::kNever;
+    if (words_.written.load() != state_.consumed) return Left::kNotYet;
+    if (state_.due == state_.taken) return Left::kYes;
+    if (state_.tcp_left > 0) return Left::kBehind;
+    const long count = take_bells();
+    if (count < 0 && count != -EAGAIN) return Left::kNever;
+    return state_.due == state_.taken ? Left::kYes : Left::kNotYet;
+  }
+
+ private:
+  void disarm() {
+    const std::uint32_t before = words_.sleep.fetch_and(~kArmed);
+    count_bell(before);
+    state_.armed = false;
+  }
+  [[nodiscard]] bool has_ring_news() const {
+    return words_.written.load() != state_.consumed || words_.turn.load() == state_.consumed;
+  }
+  // In a stretch, all TCP bytes before it are taken: what is in TCP now are bells, until the stretch ends.
+  [[nodiscard]] bool is_past_mark() const { return state_.entered != state_.passed && state_.tcp_left == 0; }
+
+  static constexpr long kAgain = -1000000;
+  // More than TCP can hold on its way.
+  static constexpr std::uint64_t kTcpBytesMax = std::uint64_t{1} << 32;
+
+  // The bit we had set was cleared since: a bell was sent for that, or will be.
+  void count_bell(std::uint32_t before) {
+    if (state_.armed && (before & kArmed) == 0) ++state_.due;
+  }
+
+  template <typename Sink>
+  long take_peeked(Sink& sink, long count) {
+    const long taken = wire_.drop(static_cast<std::size_t>(count));
+    if (taken > 0) {
+      sink.advance(static_cast<std::size_t>(taken));
+      state_.position += static_cast<std::uint64_t>(taken);
+    }
+    return taken;
+  }
+
+  // TCP tells an error once, so one that is met while the ring has bytes is kept until they are read.
+  void keep(long result) {
+    if (result < 0 && result != -EAGAIN) state_.error = static_cast<int>(-result);
+  }
+  long told(long result) {
+    if (result > 0 || state_.error == 0) return result;
+    const int error = state_.error;
+    state_.error = 0;
+    return -error;
+  }
+
+  template <typename Sink>
+  long receive_stretch(Sink& sink, std::uint32_t epoch) {
+    if (state_.entered != epoch && !enter(epoch)) return -EPROTO;
+    if (state_.tcp_left > 0) return receive_before_mark(sink);
+    const std::uint64_t available = words_.written.load() - state_.consumed;
+    if (available > ring_.capacity()) return -EPROTO;
+    if (available > 0) return receive_ring(sink, static_cast<std::size_t>(available));
+    if (words_.turn.load() == state_.consumed) return pass();
+    return nothing();
+  }
+
+  bool enter(std::uint32_t epoch) {
+    if (epoch != state_.passed + 1) return false;
+    const std::uint64_t before = words_.mark.load() - state_.position;
+    if (before > kTcpBytesMax) return false;
+    state_.tcp_left = before;
+    state_.entered = epoch;
+    return true;
+  }
+
+  template <typename Sink>
+  long receive_before_mark(Sink& sink) {
+    const auto limit = static_cast<std::size_t>(std::min<std::uint64_t>(sink.left(), state_.tcp_left));
+    const long count = wire_.receive(sink, limit);
+    if (count > 0) {
+      state_.tcp_left -= static_cast<std::uint64_t>(count);
+      state_.position += static_cast<std::uint64_t>(count);
+    }
+    return count;
+  }
+
+  template <typename Sink>
+  long receive_ring(Sink& sink, std::size_t available) {
+    const std::size_t count = std::min(available, sink.left());
+    ring_.get(state_.consumed, words_.start.load(), count, sink);
+    state_.consumed += count;
+    words_.consumed.store(state_.consumed);
+    if (count == available && words_.turn.load() == kNoTurn) settle();
+    return static_cast<long>(count);
+  }
+
+  // The ring is read empty: TCP must not be readable any more, and must become so with the next bytes.
+  void settle() {
+    if (!state_.looks) arm();
+    if (!has_ring_news()) take_bells();
+  }
+
+  template <typename Sink>
+  long peek_stretch(Sink& sink) {
+    long total = 0;
+    if (state_.tcp_left > 0) {
+      const auto limit = static_cast<std::size_t>(std::min<std::uint64_t>(sink.left(), state_.tcp_left));
+      total = wire_.peek(sink, limit);
+      if (total <= 0) return told(total);
+      sink.advance(static_cast<std::size_t>(total));
+      if (static_cast<std::uint64_t>(total) < state_.tcp_left) return total;
+    }
+    const std::uint64_t available = words_.written.load() - state_.consumed;
+    if (available > ring_.capacity()) return -EPROTO;
+    const std::size_t count = std::min(static_cast<std::size_t>(available), sink.left());
+    if (count > 0) ring_.get(state_.consumed, words_.start.load(), count, sink);
+    total += static_cast<long>(count);
+    if (words_.turn.load() == state_.consumed + count && sink.left() > 0) {
+      if (total == 0) return pass();
+      const long behind = wire_.peek_behind(bells_in_tcp(), sink);
+      if (behind > 0) total += behind;
+    }
+    return total > 0 ? total : nothing();
+  }
+  // Of the bells in TCP, the one that is not counted yet.
+  [[nodiscard]] std::uint32_t bell_to_count() const {
+    return state_.armed && (words_.sleep.load() & kArmed) == 0 ? 1 : 0;
+  }
+
+  // The sender's stretch ends here. All bells of it lie before the first byte of TCP.
+  long pass() {
+    if (!state_.looks) arm();
+    while (state_.taken != state_.due) {
+      const long count = take_bells();
+      if (count <= 0) return told(count);  // a sender that ended before it rang never will
+    }
+    ++state_.passed;
+    words_.passed.store(state_.passed);
+    return kAgain;
+  }
+
+  long nothing() {
+    if (!state_.looks) arm();
+    if (has_ring_news()) return kAgain;
+    if (const long count = take_bells(); count < 0 && count != -EAGAIN) return count;
+    const long there = wire_.look();
+    // Bytes, or the end, or an error: whoever made it may have put bytes into the ring before.
+    if (has_ring_news()) {
+      keep(there);
+      return kAgain;
+    }
+    if (there > 0) return -EAGAIN;  // a bell for bytes that were just taken
+    return told(there);
+  }
+
+  ReceiverState& state_;
+  Direction<Word>& words_;
+  Ring ring_;
+  Wire& wire_;
+};
+
+}  // namespace exs::lane

@@ -1,0 +1,115 @@
+// The sending end of a direction, which alone decides which lane a byte takes: into the ring while that is open, else to TCP.
+// Thread: holder of the connection's lock for sending.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "sockets/lane/direction.h"
+#include "sockets/lane/ring.h"
+
+namespace exs::lane {
+
+// What the end itself knows. Zero at first.
+struct SenderState {
+  std::uint64_t written = 0;
+  std::uint64_t start = 0;
+  std::uint32_t epoch = 0;
+  std::uint32_t in_tcp = 0;  // sends of the program inside the kernel now
+  bool open = false;         // the ring is the lane
+  bool final = false;        // it never will be again
+};
+
+// `Wire` is the end's TCP connection, whose calls never wait:
+//   ring_bell()     one byte; 0, or a negative errno: the connection has failed
+//   send_back(ring, position, start, n)   n bytes of the ring; 0, or a negative errno
+//   sent()          bytes given to TCP ever, bells included; a negative number: cannot be told
+template <template <typename> class Word, typename Wire>
+class Sender {
+ public:
+  Sender(SenderState& state, Direction<Word>& words, Ring ring, Wire& wire)
+      : state_(state), words_(words), ring_(ring), wire_(wire) {}
+
+  [[nodiscard]] bool is_open() const { return state_.open; }
+
+  // Room in the ring; with none, or when the peer has left, the next bytes go to TCP, after turn().
+  [[nodiscard]] std::size_t room() const {
+    const std::uint64_t unread = state_.written - words_.consumed.load();
+    return unread > ring_.capacity() ? 0 : ring_.capacity() - static_cast<std::size_t>(unread);
+  }
+  [[nodiscard]] bool peer_left() const { return (words_.sleep.load() & kDetached) != 0; }
+  [[nodiscard]] bool peer_closed() const { return words_.closed.load() != 0; }
+
+  // Puts `count` bytes, 1 to room(), into the open ring. 0, or a negative errno: the connection has failed.
+  template <typename Source>
+  long put(Source& source, std::size_t count) {
+    if (words_.consumed.load() ==
+        state_.written) {  // whoever reads it empty and fills it again stays in a few pages
+      state_.start = state_.written;
+      words_.start.store(state_.start);
+    }
+    ring_.put(state_.written, state_.start, count, source);
+    state_.written += count;
+    words_.written.store(state_.written);
+    // One atomic step: either the receiver sees the bytes when it looks after it armed, or we see that it armed.
+    const std::uint32_t before = words_.sleep.fetch_and(~kArmed);
+    if ((before & kDetached) != 0) return take_back();
+    if ((before & kArmed) != 0) return wire_.ring_bell();
+    return 0;
+  }
+
+  // A peer that has left reads the ring no more: what lies there unread goes to TCP, and so does everything from now on.
+  long take_back() {
+    const std::uint64_t consumed = words_.consumed.load();
+    const std::uint64_t unread = state_.written - consumed;
+    long result = 0;
+    if (unread > ring_.capacity()) {
+      result = -EPROTO;
+    } else if (unread > 0) {
+      result = wire_.send_back(ring_, consumed, state_.start, static_cast<std::size_t>(unread));
+    }
+    state_.written = consumed;
+    words_.written.store(consumed);
+    finish();
+    return result;
+  }
+
+  // Announces that the next bytes go to TCP.
+  void turn() {
+    if (!state_.open) return;
+    state_.open = false;
+    words_.turn.store(state_.written);
+  }
+  // The same, for good.
+  void finish() {
+    state_.final = true;
+    words_.final.store(1);
+    turn();
+  }
+
+  // Whether a new stretch of the ring may begin.
+  [[nodiscard]] bool may_open() const {
+    return !state_.open && !state_.final && state_.in_tcp == 0 && words_.ready.load() != 0 &&
+           words_.passed.load() == state_.epoch && !peer_left() && !peer_closed();
+  }
+  // May still say no, which changes nothing.
+  bool open() {
+    const std::int64_t sent = wire_.sent();
+    if (sent < 0) return false;
+    words_.mark.store(static_cast<std::uint64_t>(sent));
+    words_.turn.store(kNoTurn);
+    words_.epoch.store(++state_.epoch);
+    state_.open = true;
+    return true;
+  }
+
+ private:
+  SenderState& state_;
+  Direction<Word>& words_;
+  Ring ring_;
+  Wire& wire_;
+};
+
+}  // namespace exs::lane

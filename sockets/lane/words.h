@@ -1,0 +1,27 @@
+// Words that two processes share. Each load acquires, each store releases, so what was stored before a word is seen by who has
+// seen the word. Thread: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace exs::lane {
+
+template <typename T>
+class SharedWord {
+ public:
+  [[nodiscard]] T load() const noexcept { return value_.load(std::memory_order_acquire); }
+  void store(T value) noexcept { value_.store(value, std::memory_order_release); }
+  T fetch_or(T bits) noexcept { return value_.fetch_or(bits, std::memory_order_acq_rel); }
+  T fetch_and(T bits) noexcept { return value_.fetch_and(bits, std::memory_order_acq_rel); }
+  // Whether it was `before`, and is `after` now.
+  bool exchange_if(T before, T after) noexcept {
+    return value_.compare_exchange_strong(before, after, std::memory_order_acq_rel);
+  }
+
+ private:
+  static_assert(std::atomic<T>::is_always_lock_free);
+  std::atomic<T> value_;
+};
+
+}  // namespace exs::lane

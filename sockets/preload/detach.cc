@@ -1,0 +1,104 @@
+#include "sockets/preload/detach.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/meeting.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/reset.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr int kPatienceMs = 100;
+
+void sleep_1ms() noexcept {
+  timespec moment{0, 1'000'000};
+  raw::sys(SYS_ppoll, nullptr, 0, &moment, nullptr, 0);
+}
+
+void detach_receiving(int number, std::uint32_t index, Segment& segment) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  if (!lock.held() || !slot.receives_in_lane.load()) return;
+  Wire wire(slot, number, 0);
+  LaneReceiver receiver = receiver_of(slot, segment, wire);
+  using Left = LaneReceiver::Left;
+  receiver.leave();
+  Left left = receiver.has_left();
+  for (int i = 0; i < kPatienceMs && left == Left::kNotYet; ++i) {
+    sleep_1ms();
+    left = receiver.has_left();
+  }
+  if (left != Left::kYes)
+    reset_connection(number,
+                     "the peer did not take back what lies in shared memory; EXS_SOCKETS=off serves programs "
+                     "that do this");
+  slot.receives_in_lane.store(false);
+}
+
+}  // namespace
+
+void detach_sending(int number) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return;
+  Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  const SlotLock lock(slot.sending);
+  if (segment == nullptr || !lock.held()) return;
+  Wire wire(slot, number, 0);
+  sender_of(slot, *segment, wire).finish();
+  restore_tcp_options(slot, number);
+}
+
+void detach(int number, Why why) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return;
+  Slot& slot = slot_at(index);
+  const int error = errno;
+  if (Segment* const segment = place_of(index).segment.load()) {
+    if (slot.stage.load() == Stage::kOffered)
+      segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
+                                   static_cast<std::uint32_t>(Meeting::kWithdrawn));
+    detach_sending(number);
+    detach_receiving(number, index, *segment);
+  }
+  end_meeting(index);
+  slot.why.store(why);
+  slot.stage.store(Stage::kPlain);
+  errno = error;
+}
+
+void detach_all(Why why) noexcept {
+  for (int number = 0; number < kNumbers && places_used() > 0; ++number)
+    if (slot_of(number) != 0) detach(number, why);
+}
+
+void say_goodbye(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  if (segment == nullptr) return;
+  Wire wire(slot, number, MSG_NOSIGNAL);
+  {
+    const SlotLock lock(slot.sending);
+    if (lock.held()) sender_of(slot, *segment, wire).finish();
+  }
+  const SlotLock lock(slot.receiving);
+  if (!lock.held() || !slot.receives_in_lane.load()) return;
+  incoming(slot, *segment).closed.store(1);
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  receiver.arm();
+  if (receiver.in_ring() > 0) {  // what Linux does when bytes are unread
+    const linger now{1, 0};
+    raw::sys(SYS_setsockopt, number, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    return;
+  }
+  if (slot.receiver.tcp_left == 0) receiver.take_bells();
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,20 @@
+// TCP is the way out of the lane: for what the layer does not follow, it leaves a connection as if it had never been there.
+// Thread: any.
+#pragma once
+
+#include <cstdint>
+
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+// Both directions go by TCP from now on, for good. What lies unread in the ring is sent by TCP if the peer runs within
+// 100 ms; else the connection is reset, with a log line.
+void detach(int number, Why why) noexcept;
+void detach_all(Why why) noexcept;
+// What is sent from now on goes by TCP, behind what lies in the ring.
+void detach_sending(int number) noexcept;
+// Nobody has the connection any more when the kernel has closed this number: no bell is left in it, and the peer is told.
+void say_goodbye(int number, std::uint32_t slot) noexcept;
+
+}  // namespace exs::sockets

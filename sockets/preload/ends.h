@@ -1,0 +1,37 @@
+// The lane's two ends of a connection, made for one call from what the slot, the process and the call know.
+#pragma once
+
+#include "sockets/lane/receiver.h"
+#include "sockets/lane/sender.h"
+#include "sockets/preload/segment.h"
+#include "sockets/preload/slot.h"
+#include "sockets/preload/wire.h"
+
+namespace exs::sockets {
+
+using LaneReceiver = lane::Receiver<lane::SharedWord, Wire>;
+using LaneSender = lane::Sender<lane::SharedWord, Wire>;
+
+inline Direction& incoming(const Slot& slot, Segment& segment) noexcept {
+  return slot.is_caller ? segment.from_called : segment.from_caller;
+}
+inline Direction& outgoing(const Slot& slot, Segment& segment) noexcept {
+  return slot.is_caller ? segment.from_caller : segment.from_called;
+}
+
+// With the slot's lock for receiving held.
+inline LaneReceiver receiver_of(Slot& slot, Segment& segment, Wire& wire) noexcept {
+  return {slot.receiver,
+          incoming(slot, segment),
+          {segment.ring(slot.is_caller, slot.capacity), slot.capacity},
+          wire};
+}
+// With the slot's lock for sending held.
+inline LaneSender sender_of(Slot& slot, Segment& segment, Wire& wire) noexcept {
+  return {slot.sender,
+          outgoing(slot, segment),
+          {segment.ring(!slot.is_caller, slot.capacity), slot.capacity},
+          wire};
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,22 @@
+#include "sockets/preload/libc.h"
+
+#include <dlfcn.h>
+
+namespace exs::sockets {
+
+Libc g_libc;
+bool g_libc_known = false;
+
+void find_libc() noexcept {
+#define EXS_FIND(result, name, parameters) \
+  g_libc.name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_NEXT, #name));
+  EXS_LIBC_FUNCTIONS(EXS_FIND)
+#undef EXS_FIND
+  g_libc_known = true;
+}
+
+void* find_symbol(const char* name) noexcept {
+  return dlsym(RTLD_NEXT, name);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,394 @@
+#include "sockets/preload/meeting.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/runtime.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr std::uint32_t kCallsMax = 64;
+constexpr std::uint64_t kNanosecondsMax = 5'000'000'000;
+constexpr std::uint64_t kOfferMagic = 0x31726566666f7865;  // "exoffer1"
+
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// An address and a port of either family, as one of IPv6.
+struct Point {
+  std::uint8_t address[16];
+  std::uint16_t port;  // of the host's order
+
+  [[nodiscard]] bool is_loopback() const noexcept {
+    static constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+    static constexpr std::uint8_t kLoopback[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    return std::memcmp(address, kMapped, sizeof kMapped) == 0 ||
+           std::memcmp(address, kLoopback, sizeof kLoopback) == 0;
+  }
+};
+
+bool point_of(long number, int descriptor, Point& point) noexcept {
+  sockaddr_storage name{};
+  socklen_t length = sizeof name;
+  if (raw::sys(number, descriptor, &name, &length) != 0) return false;
+  std::memset(&point, 0, sizeof point);
+  if (name.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
+    point.address[10] = point.address[11] = 0xff;
+    std::memcpy(point.address + 12, &v4.sin_addr, 4);
+    point.port = ntohs(v4.sin_port);
+    return true;
+  }
+  if (name.ss_family != AF_INET6) return false;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
+  std::memcpy(point.address, &v6.sin6_addr, 16);
+  point.port = ntohs(v6.sin6_port);
+  return true;
+}
+
+// A name in the abstract space.
+struct Name {
+  sockaddr_un address{};
+  socklen_t length = 0;
+
+  void add(const char* text) noexcept {
+    const std::size_t used = length == 0 ? 1 : length - offsetof(sockaddr_un, sun_path);
+    const std::size_t bytes = std::strlen(text);
+    std::memcpy(address.sun_path + used, text, bytes);
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + used + bytes);
+  }
+  void add(const Point& point) noexcept {
+    char text[64];
+    char* end = text;
+    for (const std::uint8_t byte : point.address) end += std::snprintf(end, 3, "%02x", byte);
+    std::snprintf(end, 8, ".%u", point.port);
+    add(text);
+  }
+};
+
+Name listener_name(std::uint16_t port) noexcept {
+  char text[32];
+  std::snprintf(text, sizeof text, "exs-sock/1/L/%u", port);
+  Name name;
+  name.address.sun_family = AF_UNIX;
+  name.add(text);
+  return name;
+}
+Name card_name(const Point& caller, const Point& called) noexcept {
+  Name name;
+  name.address.sun_family = AF_UNIX;
+  name.add("exs-sock/1/");
+  name.add(caller);
+  name.add("-");
+  name.add(called);
+  return name;
+}
+
+int unix_socket(int type) noexcept {
+  return static_cast<int>(raw::sys(SYS_socket, AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+void close_raw(int descriptor) noexcept {
+  if (descriptor >= 0) raw::sys(SYS_close, descriptor);
+}
+std::uint64_t cookie(int descriptor, int name) noexcept {
+  std::uint64_t value = 0;
+  socklen_t length = sizeof value;
+  raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, name, &value, &length);
+  return value;
+}
+bool peer_is_allowed(int descriptor) noexcept {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
+  return settings().users.allow(credentials.uid, static_cast<uid_t>(raw::sys(SYS_geteuid)));
+}
+
+// Stage kPlain, for this cause.
+void give_up(Slot& slot, Why why) noexcept {
+  slot.why.store(why);
+  slot.stage.store(Stage::kPlain);
+}
+
+struct Offer {
+  std::uint64_t magic;
+};
+
+bool send_offer(int to, int memfd) noexcept {
+  Offer offer{kOfferMagic};
+  iovec part{&offer, sizeof offer};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof memfd)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  cmsghdr* const control = CMSG_FIRSTHDR(&message);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof memfd);
+  std::memcpy(CMSG_DATA(control), &memfd, sizeof memfd);
+  return raw::sys(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof offer;
+}
+
+// The memfd of an offer; -1: none that we know.
+int receive_offer(int from) noexcept {
+  // The peer connects and sends in one call of its program.
+  constexpr long kPatienceNs = 10'000'000;
+  pollfd ready{from, POLLIN, 0};
+  timespec limit{0, kPatienceNs};
+  if (raw::sys(SYS_ppoll, &ready, 1, &limit, nullptr, 0) != 1) return -1;
+  Offer offer{};
+  iovec part{&offer, sizeof offer};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  const long count = raw::sys(SYS_recvmsg, from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  int memfd = -1;
+  const cmsghdr* const control = count < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  if (control != nullptr && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
+      control->cmsg_len == CMSG_LEN(sizeof memfd))
+    std::memcpy(&memfd, CMSG_DATA(control), sizeof memfd);
+  if (count == sizeof offer && offer.magic == kOfferMagic) return memfd;
+  close_raw(memfd);
+  return -1;
+}
+
+// Receives go through the lane from now on, unless somebody is in the kernel who would take bells for bytes.
+void get_ready(int number, Slot& slot, Segment& segment) noexcept {
+  if (slot.receives_in_lane.load()) return;
+  const SlotLock lock(slot.receiving);
+  if (!lock.held() || slot.receives_in_lane.load()) return;
+  slot.receives_in_lane.store(true);
+  const std::int64_t taken = slot.in_receive.load() == 0 && is_established(number) ? bytes_taken(number) : -1;
+  if (taken < 0) {
+    slot.receives_in_lane.store(false);
+    return;
+  }
+  slot.receiver.position = static_cast<std::uint64_t>(taken);
+  incoming(slot, segment).ready.store(1);
+}
+
+void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
+  Point own{};
+  Point peer{};
+  if (!point_of(SYS_getsockname, number, own) || !point_of(SYS_getpeername, number, peer))
+    return slot.calls.store(0);  // not connected yet
+  const bool is_local = std::memcmp(own.address, peer.address, sizeof own.address) == 0 ||
+                        (own.is_loopback() && peer.is_loopback());
+  if (!is_local) return give_up(slot, Why::kOtherHost);
+  const int probe = unix_socket(SOCK_DGRAM);
+  if (probe < 0) return give_up(slot, Why::kNoDescriptors);
+  const Name listener = listener_name(peer.port);
+  const bool listens = raw::sys(SYS_connect, probe, &listener.address, listener.length) == 0;
+  const bool same_space = cookie(probe, SO_NETNS_COOKIE) == cookie(number, SO_NETNS_COOKIE);
+  close_raw(probe);
+  if (!listens) return give_up(slot, Why::kPeerNotPreloaded);
+  if (!same_space) return give_up(slot, Why::kOtherNetns);
+  int card = unix_socket(SOCK_SEQPACKET);
+  if (card < 0) return give_up(slot, Why::kNoDescriptors);
+  const Name name = card_name(own, peer);
+  if (raw::sys(SYS_bind, card, &name.address, name.length) != 0 || raw::sys(SYS_listen, card, 1) != 0) {
+    close_raw(card);
+    return give_up(slot, Why::kBroken);
+  }
+  place_of(index).socket = hide(card) + 1;
+  slot.calls.store(0);
+  slot.since_ns.store(now_ns());
+  slot.stage.store(Stage::kCalling);
+}
+
+bool has_expired(const Slot& slot) noexcept {
+  return slot.calls.load() > kCallsMax || now_ns() - slot.since_ns.load() > kNanosecondsMax;
+}
+
+void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
+                Stage stage) noexcept {
+  slot.capacity = capacity;
+  slot.bell = static_cast<std::uint8_t>(segment.bell);
+  place_of(index).segment.store(&segment);
+  slot.stage.store(stage);
+  get_ready(number, slot, segment);
+}
+
+void join(int number, std::uint32_t index, Slot& slot) noexcept {
+  slot.calls.fetch_add(1);
+  const int card = place_of(index).socket - 1;
+  const int guest =
+      static_cast<int>(raw::sys(SYS_accept4, card, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (guest < 0) {
+    if (has_expired(slot) || slot.processes.load() != 1) {
+      end_meeting(index);
+      give_up(slot, Why::kPeerNotPreloaded);
+    }
+    return;
+  }
+  const bool allowed = peer_is_allowed(guest);
+  const int memfd =
+      allowed && slot.processes.load() == 1 && is_established(number) ? receive_offer(guest) : -1;
+  close_raw(guest);
+  end_meeting(index);
+  std::size_t capacity = 0;
+  Segment* const segment = memfd < 0 ? nullptr : map_segment(memfd, capacity);
+  close_raw(memfd);
+  if (segment == nullptr) return give_up(slot, allowed ? Why::kBroken : Why::kOtherUser);
+  if (!segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
+                                    static_cast<std::uint32_t>(Meeting::kJoined))) {
+    unmap_segment(segment, capacity);
+    return give_up(slot, Why::kPeerNotPreloaded);
+  }
+  fit_tcp_options(slot, number);
+  enter_lane(number, index, slot, *segment, capacity, Stage::kLane);
+}
+
+void offer(int number, std::uint32_t index, Slot& slot) noexcept {
+  Point own{};
+  Point peer{};
+  if (slot.processes.load() != 1 || !point_of(SYS_getsockname, number, own) ||
+      !point_of(SYS_getpeername, number, peer))
+    return;
+  const int guest = unix_socket(SOCK_SEQPACKET);
+  if (guest < 0) return;
+  const Name name = card_name(peer, own);
+  if (raw::sys(SYS_connect, guest, &name.address, name.length) != 0) {
+    close_raw(guest);
+    return;
+  }
+  int memfd = -1;
+  const std::size_t capacity = settings().ring_bytes;
+  if (!peer_is_allowed(guest) || cookie(guest, SO_NETNS_COOKIE) != cookie(number, SO_NETNS_COOKIE) ||
+      !is_established(number)) {
+    close_raw(guest);
+    return give_up(slot, Why::kOtherUser);
+  }
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  Segment* const segment = create_segment(capacity, static_cast<std::uint8_t>(now.tv_nsec >> 4), memfd);
+  if (segment == nullptr || !send_offer(guest, memfd)) {
+    if (segment != nullptr) unmap_segment(segment, capacity);
+    close_raw(memfd);
+    close_raw(guest);
+    return give_up(slot, Why::kNoDescriptors);
+  }
+  close_raw(memfd);
+  place_of(index).socket = hide(guest) + 1;
+  slot.calls.store(0);
+  slot.since_ns.store(now_ns());
+  enter_lane(number, index, slot, *segment, capacity, Stage::kOffered);
+}
+
+void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
+  slot.calls.fetch_add(1);
+  Segment* const segment = place_of(index).segment.load();
+  if (segment->meeting.load() == static_cast<std::uint32_t>(Meeting::kJoined)) {
+    end_meeting(index);
+    fit_tcp_options(slot, number);
+    slot.stage.store(Stage::kLane);
+    return;
+  }
+  if (!has_expired(slot) || !segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
+                                                          static_cast<std::uint32_t>(Meeting::kWithdrawn)))
+    return;
+  const SlotLock lock(slot.receiving);
+  end_meeting(index);
+  slot.receives_in_lane.store(false);
+  place_of(index).segment.store(nullptr);
+  unmap_segment(segment, slot.capacity);
+  give_up(slot, Why::kPeerNotPreloaded);
+}
+
+void count_call(int number, std::uint32_t index, Slot& slot) noexcept {
+  const std::uint32_t calls = slot.calls.fetch_add(1) + 1;
+  const std::uint32_t first = settings().after;
+  const bool many_bytes = slot.bytes.load(std::memory_order_relaxed) >= settings().after_bytes;
+  if (slot.is_caller) {
+    if (calls >= first || many_bytes) leave_card(number, index, slot);
+    return;
+  }
+  // The first time, and at each power of two from then on.
+  const bool tries =
+      calls == first || (calls > first && (calls & (calls - 1)) == 0) || (first == 1 && calls < kCallsMax);
+  if (tries || (many_bytes && calls < kCallsMax)) offer(number, index, slot);
+  if (slot.stage.load() == Stage::kNoted && calls >= kCallsMax) give_up(slot, Why::kPeerNotPreloaded);
+}
+
+}  // namespace
+
+void meet(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const Stage stage = slot.stage.load();
+  if (stage == Stage::kPlain) return;
+  if (stage == Stage::kLane) {
+    if (!slot.receives_in_lane.load())
+      if (Segment* const segment = place_of(index).segment.load()) get_ready(number, slot, *segment);
+    return;
+  }
+  // One thread at a time; the others go on as they are.
+  if (slot.is_meeting.exchange(true)) return;
+  switch (slot.stage.load()) {
+    case Stage::kNoted: count_call(number, index, slot); break;
+    case Stage::kCalling: join(number, index, slot); break;
+    case Stage::kOffered: await_join(number, index, slot); break;
+    default: break;
+  }
+  slot.is_meeting.store(false);
+}
+
+void end_meeting(std::uint32_t index) noexcept {
+  Place& place = place_of(index);
+  if (place.socket == 0) return;
+  close_hidden(place.socket - 1);
+  place.socket = 0;
+}
+
+int announce_listener(int number) noexcept {
+  Point own{};
+  if (!point_of(SYS_getsockname, number, own) || own.port == 0) return -1;
+  const int mark = unix_socket(SOCK_DGRAM);
+  if (mark < 0) return -1;
+  const Name name = listener_name(own.port);
+  if (cookie(mark, SO_NETNS_COOKIE) == cookie(number, SO_NETNS_COOKIE) &&
+      raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
+    return hide(mark);
+  close_raw(mark);
+  return -1;
+}
+
+int hide(int descriptor) noexcept {
+  constexpr rlim_t kRoom = 256;
+  rlimit limit{};
+  if (raw::sys(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return descriptor;
+  const rlim_t numbers = limit.rlim_cur < kNumbers ? limit.rlim_cur : kNumbers;
+  const long hidden =
+      numbers <= 2 * kRoom ? -1 : raw::sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, numbers - kRoom);
+  if (hidden >= 0) close_raw(descriptor);
+  const int number = hidden >= 0 ? static_cast<int>(hidden) : descriptor;
+  if (number < kNumbers) g_numbers[number].store(kHiddenBit);
+  return number;
+}
+
+void close_hidden(int descriptor) noexcept {
+  if (descriptor < kNumbers) g_numbers[descriptor].store(0);
+  close_raw(descriptor);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,182 @@
+#include "sockets/preload/numbers.h"
+
+#include <sys/socket.h>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/detach.h"
+#include "sockets/preload/explain.h"
+#include "sockets/preload/meeting.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/runtime.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+std::uint64_t cookie_of(int number) noexcept {
+  std::uint64_t cookie = 0;
+  socklen_t length = sizeof cookie;
+  raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_COOKIE, &cookie, &length);
+  return cookie;
+}
+
+bool is_known(int number) noexcept {
+  return static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers);
+}
+
+// The numbers below this have entries at most. Grows only.
+std::atomic<int> numbers_end{0};
+
+void enter(int number, std::uint32_t entry) noexcept {
+  set_entry(number, entry);
+  int end = numbers_end.load();
+  while (number >= end && !numbers_end.compare_exchange_weak(end, number + 1)) {
+  }
+}
+
+// Takes the entry away; the slot of which the process has no number any more, or 0.
+std::uint32_t remove(int number) noexcept {
+  const std::uint32_t entry = g_numbers[number].exchange(0);
+  if (entry == 0 || (entry & (kListenerBit | kHiddenBit)) != 0) return 0;
+  return --place_of(entry).numbers == 0 ? entry : 0;
+}
+
+// The process has nothing of the slot any more.
+void release(std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Place& place = place_of(index);
+  end_meeting(index);
+  {
+    const SlotLock sending(slot.sending);
+    const SlotLock receiving(slot.receiving);
+    if (Segment* const segment = place.segment.exchange(nullptr)) unmap_segment(segment, slot.capacity);
+  }
+  if (slot.processes.load() != 0) return;
+  explain_end(index);
+  free_slot(index);
+}
+
+}  // namespace
+
+void note_connection(int number, bool is_caller) noexcept {
+  if (!is_known(number) || !settings().on || is_vfork_child()) return;
+  forget_number(number);
+  const std::uint32_t index = take_slot();
+  if (index == 0) return;
+  Slot& slot = slot_at(index);
+  slot.is_caller = is_caller;
+  slot.cookie = cookie_of(number);
+  const TableLock lock;
+  enter(number, index);
+}
+
+void note_listener(int number) noexcept {
+  if (!is_known(number) || !settings().on || is_vfork_child()) return;
+  if (entry_of(number) != 0) return;
+  const int mark = announce_listener(number);
+  const TableLock lock;
+  enter(number, kListenerBit | static_cast<std::uint32_t>(mark + 1));
+}
+
+void forget_number(int number) noexcept {
+  const std::uint32_t entry = entry_of(number);
+  if (entry == 0 || (entry & kHiddenBit) != 0 || is_vfork_child()) return;
+  // Nothing may be done to the number: it is another's by now.
+  if ((entry & kListenerBit) != 0) {
+    g_numbers[number].store(0);
+    const int mark = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;
+    if (mark >= 0) close_hidden(mark);
+    return;
+  }
+  std::uint32_t last = 0;
+  {
+    const TableLock lock;
+    last = remove(number);
+  }
+  if (last == 0) return;
+  slot_at(last).processes.fetch_sub(1);
+  release(last);
+}
+
+void note_duplicate(int number, int original) noexcept {
+  if (!is_known(number)) return;
+  const std::uint32_t entry = entry_of(original);
+  if (is_vfork_child()) return;
+  forget_number(number);
+  if (entry == 0) return;
+  // The announcement of a listening socket ends with the number that made it.
+  const TableLock lock;
+  enter(number, (entry & kListenerBit) != 0 ? kListenerBit : entry);
+}
+
+Closing::Closing(int number) noexcept {
+  const std::uint32_t entry = entry_of(number);
+  if (entry == 0 || (entry & kHiddenBit) != 0 || is_vfork_child()) return;
+  if ((entry & kListenerBit) != 0) {
+    g_numbers[number].store(0);
+    mark_ = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;
+    return;
+  }
+  {
+    const TableLock lock;
+    slot_ = remove(number);
+  }
+  if (slot_ == 0) return;
+  Slot& slot = slot_at(slot_);
+  if (slot.cookie != cookie_of(number)) {  // it is another's by now
+    slot.processes.fetch_sub(1);
+    return;
+  }
+  if (slot.processes.fetch_sub(1) == 1) say_goodbye(number, slot_);
+}
+
+Closing::~Closing() {
+  if (mark_ >= 0) close_hidden(mark_);
+  if (slot_ != 0) release(slot_);
+}
+
+void leave_all(bool (*kept)(int number)) noexcept {
+  if (is_vfork_child()) return;
+  const int end = numbers_end.load();
+  for (int number = 0; number < end; ++number) {
+    const std::uint32_t index = slot_of(number);
+    if (index != 0 && kept(number)) detach(number, Why::kPinnedExec);
+  }
+  for (int number = 0; number < end; ++number) {
+    const std::uint32_t index = slot_of(number);
+    if (index == 0 || kept(number)) continue;
+    // Of several numbers for one connection the first one says goodbye for all.
+    Slot& slot = slot_at(index);
+    if (slot.processes.load() > 1) continue;
+    say_goodbye(number, index);
+    explain_end(index);
+  }
+  for (std::uint32_t index = 1; index < places_used(); ++index)
+    if (place_of(index).numbers > 0) slot_at(index).processes.fetch_sub(1);
+}
+
+void return_to_all() noexcept {
+  if (is_vfork_child()) return;
+  for (std::uint32_t index = 1; index < places_used(); ++index)
+    if (place_of(index).numbers > 0) slot_at(index).processes.fetch_add(1);
+}
+
+void before_fork() noexcept {
+  lock_table();
+  return_to_all();
+}
+
+void after_fork_in_parent() noexcept {
+  unlock_table();
+}
+
+void after_fork_in_child() noexcept {
+  remember_process();
+}
+
+void undo_fork() noexcept {
+  for (std::uint32_t index = 1; index < places_used(); ++index)
+    if (place_of(index).numbers > 0) slot_at(index).processes.fetch_sub(1);
+}
+
+}  // namespace exs::sockets

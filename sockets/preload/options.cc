@@ -1,0 +1,114 @@
+#include "sockets/preload/options.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/detach.h"
+#include "sockets/preload/wire.h"
+
+namespace exs::sockets {
+namespace {
+
+// What the kernel does the same with and without a lane beside the connection.
+bool is_of_kernel(int level, int name) noexcept {
+  if (level == SOL_SOCKET) {
+    switch (name) {
+      case SO_KEEPALIVE:
+      case SO_LINGER:
+      case SO_RCVTIMEO:
+      case SO_SNDTIMEO:
+      case SO_RCVBUF:
+      case SO_SNDBUF:
+      case SO_REUSEADDR:
+      case SO_REUSEPORT:
+      case SO_PRIORITY:
+      case SO_OOBINLINE:
+      case SO_DONTROUTE:
+      case SO_BROADCAST:
+      case SO_DEBUG:
+      case SO_MARK:
+      case SO_BINDTODEVICE:
+      case SO_INCOMING_CPU:
+      case SO_MAX_PACING_RATE: return true;
+      default: return false;
+    }
+  }
+  if (level == IPPROTO_TCP) {
+    switch (name) {
+      case TCP_NODELAY:
+      case TCP_CORK:
+      case TCP_KEEPIDLE:
+      case TCP_KEEPINTVL:
+      case TCP_KEEPCNT:
+      case TCP_USER_TIMEOUT:
+      case TCP_QUICKACK:
+      case TCP_SYNCNT:
+      case TCP_LINGER2:
+      case TCP_DEFER_ACCEPT:
+      case TCP_CONGESTION:
+      case TCP_MAXSEG:
+      case TCP_WINDOW_CLAMP:
+      case TCP_NOTSENT_LOWAT: return true;
+      default: return false;
+    }
+  }
+  return level == IPPROTO_IP || level == IPPROTO_IPV6;
+}
+
+bool number_of(const void* value, socklen_t length, int& number) noexcept {
+  if (value == nullptr || length < sizeof number) return false;
+  std::memcpy(&number, value, sizeof number);
+  return true;
+}
+
+}  // namespace
+
+void correct_option(std::uint32_t index, int level, int name, void* value, socklen_t length) noexcept {
+  const Slot& slot = slot_at(index);
+  if (slot.send_buffer == 0 || length < sizeof(int)) return;
+  int told = 0;
+  if (level == SOL_SOCKET && name == SO_SNDBUF) {
+    told = slot.send_buffer > 0 ? slot.send_buffer : -slot.send_buffer;
+  } else if (level == IPPROTO_TCP && name == TCP_NODELAY) {
+    told = slot.nodelay ? 1 : 0;
+  } else if (level == IPPROTO_TCP && name == TCP_CORK) {
+    told = slot.corked ? 1 : 0;
+  } else {
+    return;
+  }
+  std::memcpy(value, &told, sizeof told);
+}
+
+bool before_option(int number, std::uint32_t index, int level, int name, const void* value,
+                   socklen_t length) noexcept {
+  Slot& slot = slot_at(index);
+  int wanted = 0;
+  const bool has_number = number_of(value, length, wanted);
+  if (!is_of_kernel(level, name)) {
+    // One byte is what wakes a reader without the option, too.
+    if (level == SOL_SOCKET && name == SO_RCVLOWAT && has_number && wanted <= 1) return true;
+    detach(number, Why::kOption);
+    return true;
+  }
+  if (slot.send_buffer == 0 || level != IPPROTO_TCP || !has_number) return true;
+  if (name == TCP_NODELAY) {
+    slot.nodelay = wanted != 0;
+    return false;
+  }
+  if (name == TCP_CORK) {
+    slot.corked = wanted != 0;
+    return false;
+  }
+  return true;
+}
+
+void after_option(int number, std::uint32_t index, int level, int name) noexcept {
+  Slot& slot = slot_at(index);
+  if (slot.send_buffer != 0 && level == SOL_SOCKET && name == SO_SNDBUF) fit_send_buffer(slot, number);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,85 @@
+// The pieces of memory that a call of the program names, and how far it has come. Thread: the call's.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace exs::sockets {
+
+class Parts {
+ public:
+  Parts(const iovec* first, std::size_t count) noexcept : part_(first), end_(first + count) {
+    for (std::size_t i = 0; i < count; ++i) left_ += first[i].iov_len;
+    skip_empty();
+  }
+
+  [[nodiscard]] std::size_t left() const noexcept { return left_; }
+
+  // Copies the next `count` bytes of the program's memory, and goes on behind them.
+  void copy_to(void* to, std::size_t count) noexcept {
+    auto* place = static_cast<std::byte*>(to);
+    each(count, [&](std::byte* memory, std::size_t bytes) {
+      std::memcpy(place, memory, bytes);
+      place += bytes;
+    });
+  }
+  void copy_from(const void* from, std::size_t count) noexcept {
+    const auto* place = static_cast<const std::byte*>(from);
+    each(count, [&](std::byte* memory, std::size_t bytes) {
+      std::memcpy(memory, place, bytes);
+      place += bytes;
+    });
+  }
+  void advance(std::size_t count) noexcept {
+    each(count, [](std::byte*, std::size_t) {});
+  }
+
+  static constexpr std::size_t kWindowParts = 16;
+  struct Window {
+    iovec parts[kWindowParts];
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+  };
+  // The next bytes, at most `limit` and what kWindowParts hold, for a call of the kernel.
+  [[nodiscard]] Window window(std::size_t limit) const noexcept {
+    Window window;
+    std::size_t offset = offset_;
+    for (const iovec* part = part_; part != end_ && window.count < kWindowParts && limit > 0; ++part) {
+      const std::size_t bytes = std::min(part->iov_len - offset, limit);
+      if (bytes > 0) window.parts[window.count++] = {static_cast<std::byte*>(part->iov_base) + offset, bytes};
+      window.bytes += bytes;
+      limit -= bytes;
+      offset = 0;
+    }
+    return window;
+  }
+
+ private:
+  template <typename Use>
+  void each(std::size_t count, Use&& use) noexcept {
+    left_ -= count;
+    while (count > 0) {
+      const std::size_t bytes = std::min(part_->iov_len - offset_, count);
+      use(static_cast<std::byte*>(part_->iov_base) + offset_, bytes);
+      offset_ += bytes;
+      count -= bytes;
+      skip_empty();
+    }
+  }
+  void skip_empty() noexcept {
+    while (part_ != end_ && offset_ == part_->iov_len) {
+      ++part_;
+      offset_ = 0;
+    }
+  }
+
+  const iovec* part_;
+  const iovec* end_;
+  std::size_t offset_ = 0;
+  std::size_t left_ = 0;
+};
+
+}  // namespace exs::sockets

@@ -1,0 +1,38 @@
+#include "sockets/preload/passing.h"
+
+#include <cstring>
+
+#include "sockets/preload/detach.h"
+#include "sockets/preload/numbers.h"
+
+namespace exs::sockets {
+namespace {
+
+template <typename Use>
+void each_number(const msghdr& message, const Use& use) noexcept {
+  auto& header = const_cast<msghdr&>(message);
+  if (header.msg_control == nullptr) return;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
+       control = CMSG_NXTHDR(&header, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
+        control->cmsg_len < CMSG_LEN(0))
+      continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(control) + i * sizeof number, sizeof number);
+      use(number);
+    }
+  }
+}
+
+}  // namespace
+
+void detach_passed_numbers(const msghdr& message) noexcept {
+  each_number(message, [](int number) { detach(number, Why::kPinnedPassed); });
+}
+void forget_passed_numbers(const msghdr& message) noexcept {
+  each_number(message, [](int number) { forget_number(number); });
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,59 @@
+#include "sockets/preload/runtime.h"
+
+#include <pthread.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include "sockets/preload/libc.h"
+#include "sockets/preload/numbers.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+Settings current;
+
+__attribute__((constructor)) void start() noexcept {
+  libc();
+  remember_process();
+  read_settings();
+  if (current.on) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+}  // namespace
+
+const Settings& settings() noexcept {
+  return current;
+}
+
+void read_settings() noexcept {
+  const auto text_of = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  std::string_view complaint;
+  current = parse_settings(text_of("EXS_SOCKETS"), text_of("EXS_SHM_USERS"), complaint);
+  current.explain = text_of("EXS_EXPLAIN") == "1";
+  if (!complaint.empty())
+    log_line("\"%.*s\" in EXS_SOCKETS or EXS_SHM_USERS means nothing", static_cast<int>(complaint.size()),
+             complaint.data());
+}
+
+void log_line(const char* format, ...) noexcept {
+  char line[512];
+  const int begun = std::snprintf(line, sizeof line, "exs-sockets: ");
+  va_list arguments;
+  va_start(arguments, format);
+  const int told =
+      std::vsnprintf(line + begun, sizeof line - static_cast<std::size_t>(begun) - 1, format, arguments);
+  va_end(arguments);
+  std::size_t length = static_cast<std::size_t>(begun + (told < 0 ? 0 : told));
+  if (length > sizeof line - 2) length = sizeof line - 2;
+  line[length++] = '\n';
+  raw::sys(SYS_write, 2, line, length);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,14 @@
+// What the layer is told to do in this process. Thread: any, after the constructor.
+#pragma once
+
+#include "sockets/settings/settings.h"
+
+namespace exs::sockets {
+
+const Settings& settings() noexcept;
+// Reads the environment and the configuration.
+void read_settings() noexcept;
+// One line to standard error: "exs-sockets: ...".
+void log_line(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
+
+}  // namespace exs::sockets

@@ -1,0 +1,67 @@
+#include "sockets/preload/segment.h"
+
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <new>
+
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr long kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr std::size_t kCapacityMin = 4096;
+constexpr std::size_t kCapacityMax = std::size_t{16} << 20;
+
+Segment* map(int descriptor, std::size_t bytes) noexcept {
+  const long place = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  return place < 0 && place > -4096 ? nullptr : reinterpret_cast<Segment*>(place);
+}
+
+}  // namespace
+
+Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor) noexcept {
+  const long memfd = raw::sys(SYS_memfd_create, "exs-sockets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memfd < 0) return nullptr;
+  descriptor = static_cast<int>(memfd);
+  const std::size_t bytes = Segment::bytes(capacity);
+  Segment* segment = nullptr;
+  if (raw::sys(SYS_ftruncate, memfd, bytes) == 0 && raw::sys(SYS_fcntl, memfd, F_ADD_SEALS, kSeals) == 0)
+    segment = map(descriptor, bytes);
+  if (segment == nullptr) {
+    raw::sys(SYS_close, memfd);
+    return nullptr;
+  }
+  segment->magic = kSegmentMagic;
+  segment->capacity = capacity;
+  segment->bell = bell;
+  for (Direction* direction : {&segment->from_called, &segment->from_caller}) {
+    direction->turn.store(lane::kNoTurn);
+    direction->sleep.store(lane::kArmed);
+  }
+  return segment;
+}
+
+Segment* map_segment(int descriptor, std::size_t& capacity) noexcept {
+  struct stat about {};
+  if (raw::sys(SYS_fstat, descriptor, &about) != 0) return nullptr;
+  if ((raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0) & kSeals) != kSeals) return nullptr;
+  const auto bytes = static_cast<std::size_t>(about.st_size);
+  if (bytes < Segment::bytes(kCapacityMin) || bytes > Segment::bytes(kCapacityMax)) return nullptr;
+  capacity = (bytes - kHeaderBytes) / 2;
+  if ((capacity & (capacity - 1)) != 0 || Segment::bytes(capacity) != bytes) return nullptr;
+  Segment* segment = map(descriptor, bytes);
+  if (segment == nullptr) return nullptr;
+  if (segment->magic == kSegmentMagic && segment->capacity == capacity) return segment;
+  unmap_segment(segment, capacity);
+  return nullptr;
+}
+
+void unmap_segment(Segment* segment, std::size_t capacity) noexcept {
+  raw::sys(SYS_munmap, segment, Segment::bytes(capacity));
+}
+
+}  // namespace exs::sockets

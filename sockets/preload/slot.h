@@ -1,0 +1,84 @@
+// What the processes that share a connection by fork know of it. It lies in memory that they share (arena.h), and which the
+// peer does not see.
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "sockets/lane/receiver.h"
+#include "sockets/lane/sender.h"
+
+namespace exs::sockets {
+
+enum class Stage : std::uint32_t {
+  kFree,
+  kNoted,    // plain TCP, and calls are counted
+  kCalling,  // the caller's card waits for the peer
+  kOffered,  // the called end waits for the caller; receives as in the lane already
+  kLane,     // both ends have the segment
+  kPlain,    // TCP for good
+};
+
+enum class Why : std::uint32_t {
+  kNone,
+  kPeerNotPreloaded,
+  kOtherHost,
+  kOtherUser,
+  kOtherNetns,
+  kShared,
+  kPinnedExec,
+  kPinnedPassed,
+  kOption,
+  kIoUring,
+  kNoDescriptors,
+  kBroken,
+};
+
+// The counters are those of exs-explain. Thread: any, unless a lock is named.
+struct Slot {
+  std::atomic<Stage> stage;
+  std::atomic<std::uint32_t> generation;  // times that it was taken
+  std::atomic<Why> why;
+  std::atomic<bool> is_meeting;  // a thread takes a step of it
+  bool locks_made;
+  bool is_caller;
+
+  std::atomic<std::uint32_t> processes;  // that have a number for the connection
+  std::atomic<std::uint32_t> calls;
+  // Receives go through ReceiverState. Whoever sets it looks at in_receive afterwards, and whoever goes to the kernel without it
+  // counts himself there before he looks here.
+  std::atomic<bool> receives_in_lane;
+  std::atomic<std::uint32_t> in_receive;  // receives of the program inside the kernel that may take any byte
+  std::atomic<std::uint64_t> bytes;
+  std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
+  std::uint64_t cookie;                 // SO_COOKIE of the TCP socket
+
+  // Of the segment, as it was when it was checked.
+  std::size_t capacity;
+  std::uint8_t bell;
+
+  // What the program believes to have set, while F has other values.
+  int send_buffer;  // bytes as getsockopt tells them, negative where the kernel chose; 0: F has its own
+  bool corked;
+  bool nodelay;
+  bool end_seen;  // the peer sends no more
+
+  alignas(64) pthread_mutex_t sending;  // robust; guards `sender`
+  lane::SenderState sender;
+  alignas(64) pthread_mutex_t receiving;  // robust; guards `receiver`
+  lane::ReceiverState receiver;
+
+  // --- counters ---
+  alignas(64) std::atomic<std::uint64_t> ring_sent;
+  std::atomic<std::uint64_t> tcp_sent;
+  std::atomic<std::uint64_t> bells;
+  std::atomic<std::uint64_t> turns;
+  std::atomic<std::uint64_t> ring_received;
+  std::atomic<std::uint64_t> tcp_received;
+  std::atomic<std::uint64_t> sleeps;
+};
+
+}  // namespace exs::sockets

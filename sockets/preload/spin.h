@@ -1,0 +1,38 @@
+// How long a thread looks before it sleeps. Thread: any.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace exs::sockets {
+
+inline std::uint64_t monotonic_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  asm volatile("yield");
+#endif
+}
+
+// A loop that ends after `ns`.
+class SpinLimit {
+ public:
+  explicit SpinLimit(std::uint64_t ns) noexcept : end_(monotonic_ns() + ns) {}
+  [[nodiscard]] bool goes_on() const noexcept {
+    for (int i = 0; i < kPauses; ++i) pause();
+    return monotonic_ns() < end_;
+  }
+
+ private:
+  static constexpr int kPauses = 4;
+  std::uint64_t end_;
+};
+
+}  // namespace exs::sockets

@@ -1,0 +1,112 @@
+// How connections come into being, end, and are asked and told about.
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdarg>
+
+#include "sockets/preload/detach.h"
+#include "sockets/preload/libc.h"
+#include "sockets/preload/numbers.h"
+#include "sockets/preload/options.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/symbols/export.h"
+#include "sockets/preload/table.h"
+#include "sockets/preload/transfer.h"
+
+namespace exs::sockets {
+namespace {
+
+bool is_tcp(int number) noexcept {
+  int protocol = 0;
+  socklen_t length = sizeof protocol;
+  return raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
+         protocol == IPPROTO_TCP;
+}
+
+int accepted(int listener, int number) noexcept {
+  if (number < 0) return number;
+  const int error = errno;
+  forget_number(number);
+  if ((entry_of(listener) & kListenerBit) != 0) {
+    note_connection(number, false);
+  } else if (is_tcp(number)) {  // the listening socket came from somewhere else
+    note_listener(listener);
+    note_connection(number, false);
+  }
+  errno = error;
+  return number;
+}
+
+}  // namespace
+}  // namespace exs::sockets
+
+using namespace exs::sockets;
+
+EXS_EXPORT int listen(int number, int backlog) {
+  const int result = libc().listen(number, backlog);
+  if (result == 0 && is_tcp(number)) note_listener(number);
+  return result;
+}
+EXS_EXPORT int accept(int number, sockaddr* from, socklen_t* length) {
+  return accepted(number, libc().accept(number, from, length));
+}
+EXS_EXPORT int accept4(int number, sockaddr* from, socklen_t* length, int flags) {
+  return accepted(number, libc().accept4(number, from, length, flags));
+}
+EXS_EXPORT int connect(int number, const sockaddr* to, socklen_t length) {
+  const bool ends = to != nullptr && length >= sizeof to->sa_family && to->sa_family == AF_UNSPEC;
+  if (ends && slot_of(number) != 0) detach(number, Why::kOption);
+  const int result = libc().connect(number, to, length);
+  const int error = errno;
+  if (ends) {
+    if (result == 0) forget_number(number);
+  } else if ((result == 0 || error == EINPROGRESS || error == EINTR) && slot_of(number) == 0 &&
+             is_tcp(number)) {
+    note_connection(number, true);
+  }
+  errno = error;
+  return result;
+}
+EXS_EXPORT int __connect(int number, const sockaddr* to, socklen_t length) {
+  return connect(number, to, length);
+}
+
+EXS_EXPORT int shutdown(int number, int how) {
+  if (slot_of(number) != 0 && how != SHUT_RD) detach_sending(number);
+  return libc().shutdown(number, how);
+}
+
+EXS_EXPORT int getsockopt(int number, int level, int name, void* value, socklen_t* length) {
+  const int result = libc().getsockopt(number, level, name, value, length);
+  const std::uint32_t slot = slot_of(number);
+  if (slot != 0 && result == 0) correct_option(slot, level, name, value, *length);
+  return result;
+}
+EXS_EXPORT int setsockopt(int number, int level, int name, const void* value, socklen_t length) {
+  const std::uint32_t slot = slot_of(number);
+  if (slot != 0 && !before_option(number, slot, level, name, value, length)) return 0;
+  const int result = libc().setsockopt(number, level, name, value, length);
+  if (slot != 0 && result == 0) after_option(number, slot, level, name);
+  return result;
+}
+
+EXS_EXPORT int ioctl(int number, unsigned long request, ...) {
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  const std::uint32_t slot = slot_of(number);
+  if (slot == 0 || argument == nullptr) return libc().ioctl(number, request, argument);
+  int bytes = -1;
+  if (request == FIONREAD) bytes = unread_bytes(number, slot);
+  if (request == SIOCOUTQ) bytes = unsent_bytes(number, slot);
+  if (request == SIOCATMARK && bytes_in_ring(number, slot) > 0)
+    bytes = 0;  // what is urgent came by TCP, behind them
+  if (bytes < 0) return libc().ioctl(number, request, argument);
+  *static_cast<int*>(argument) = bytes;
+  return 0;
+}

@@ -1,0 +1,248 @@
+// read, write, send, recv and their relatives.
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+
+#include "sockets/preload/detach.h"
+#include "sockets/preload/libc.h"
+#include "sockets/preload/numbers.h"
+#include "sockets/preload/passing.h"
+#include "sockets/preload/symbols/export.h"
+#include "sockets/preload/table.h"
+#include "sockets/preload/transfer.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr bool is_likely(bool condition) noexcept {
+  return __builtin_expect(condition, 1) != 0;
+}
+
+// What the kernel refuses, or what moves nothing, is the kernel's.
+bool is_plain(const iovec* parts, std::size_t count) noexcept {
+  if (count == 0 || count > IOV_MAX || parts == nullptr) return true;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (parts[i].iov_len > SSIZE_MAX - bytes) return true;
+    bytes += parts[i].iov_len;
+  }
+  return bytes == 0;
+}
+bool has_bad_pointer(const iovec* parts, std::size_t count) noexcept {
+  constexpr std::uintptr_t kFirstPage = 4096;
+  for (std::size_t i = 0; i < count; ++i)
+    if (parts[i].iov_len > 0 && reinterpret_cast<std::uintptr_t>(parts[i].iov_base) < kFirstPage) return true;
+  return false;
+}
+ssize_t fail(int error) noexcept {
+  errno = error;
+  return -1;
+}
+
+constexpr int kReceivesFromKernel = MSG_OOB | MSG_ERRQUEUE;
+
+template <typename Plain>
+ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
+                   const Plain& plain) noexcept {
+  if ((flags & kReceivesFromKernel) != 0 || is_plain(parts, count)) return plain();
+  {
+    PlainReceive call(number, slot);
+    if (call.allowed()) return call.done(plain());
+  }
+  if (has_bad_pointer(parts, count) && (flags & MSG_TRUNC) == 0) return fail(EFAULT);
+  return receive(number, slot, Parts(parts, count), flags);
+}
+
+template <typename Plain>
+ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
+                const Plain& plain) noexcept {
+  if ((flags & MSG_OOB) != 0) detach_sending(number);
+  if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || is_plain(parts, count)) return plain();
+  {
+    PlainSend call(number, slot);
+    if (call.allowed()) return call.done(plain());
+  }
+  if (has_bad_pointer(parts, count)) return fail(EFAULT);
+  return send(number, slot, Parts(parts, count), flags);
+}
+
+template <typename Plain>
+ssize_t receive_into(int number, void* memory, std::size_t bytes, int flags, const Plain& plain) noexcept {
+  const std::uint32_t slot = slot_of(number);
+  if (is_likely(slot == 0)) return plain();
+  const iovec part{memory, bytes};
+  return receive_or(number, slot, &part, 1, flags, plain);
+}
+template <typename Plain>
+ssize_t send_from(int number, const void* memory, std::size_t bytes, int flags, const Plain& plain) noexcept {
+  const std::uint32_t slot = slot_of(number);
+  if (is_likely(slot == 0)) return plain();
+  const iovec part{const_cast<void*>(memory), bytes};
+  return send_or(number, slot, &part, 1, flags, plain);
+}
+template <typename Plain>
+ssize_t receive_parts(int number, const iovec* parts, int count, int flags, const Plain& plain) noexcept {
+  const std::uint32_t slot = slot_of(number);
+  if (is_likely(slot == 0)) return plain();
+  return receive_or(number, slot, parts, static_cast<std::size_t>(count), flags, plain);
+}
+template <typename Plain>
+ssize_t send_parts(int number, const iovec* parts, int count, int flags, const Plain& plain) noexcept {
+  const std::uint32_t slot = slot_of(number);
+  if (is_likely(slot == 0)) return plain();
+  return send_or(number, slot, parts, static_cast<std::size_t>(count), flags, plain);
+}
+
+ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
+  const auto plain = [&] { return libc().recvmsg(number, message, flags); };
+  const std::uint32_t slot = slot_of(number);
+  if (slot == 0 || message == nullptr) {
+    const ssize_t result = plain();
+    if (result >= 0 && message != nullptr && message->msg_controllen > 0) forget_passed_numbers(*message);
+    return result;
+  }
+  bool went_to_kernel = false;
+  const ssize_t result = receive_or(number, slot, message->msg_iov, message->msg_iovlen, flags, [&] {
+    went_to_kernel = true;
+    return plain();
+  });
+  if (went_to_kernel || result < 0) return result;
+  message->msg_namelen = 0;
+  message->msg_controllen = 0;
+  message->msg_flags = 0;
+  return result;
+}
+
+ssize_t send_message(int number, const msghdr* message, int flags) noexcept {
+  const auto plain = [&] { return libc().sendmsg(number, message, flags); };
+  const std::uint32_t slot = slot_of(number);
+  if (slot == 0 || message == nullptr) {
+    if (message != nullptr && message->msg_controllen > 0) detach_passed_numbers(*message);
+    return plain();
+  }
+  if (message->msg_controllen > 0) {  // timestamps and the like are TCP's
+    detach(number, Why::kOption);
+    return plain();
+  }
+  return send_or(number, slot, message->msg_iov, message->msg_iovlen, flags, plain);
+}
+
+}  // namespace
+}  // namespace exs::sockets
+
+using namespace exs::sockets;
+
+EXS_EXPORT ssize_t read(int number, void* memory, size_t bytes) {
+  return receive_into(number, memory, bytes, 0, [&] { return libc().read(number, memory, bytes); });
+}
+EXS_EXPORT ssize_t __read(int number, void* memory, size_t bytes) {
+  return read(number, memory, bytes);
+}
+EXS_EXPORT ssize_t __read_chk(int number, void* memory, size_t bytes, size_t room) {
+  if (bytes > room) __builtin_trap();
+  return read(number, memory, bytes);
+}
+EXS_EXPORT ssize_t readv(int number, const iovec* parts, int count) {
+  return receive_parts(number, parts, count, 0, [&] { return libc().readv(number, parts, count); });
+}
+EXS_EXPORT ssize_t preadv2(int number, const iovec* parts, int count, off_t offset, int flags) {
+  const auto plain = [&] { return libc().preadv2(number, parts, count, offset, flags); };
+  return offset == -1 && flags == 0 ? receive_parts(number, parts, count, 0, plain) : plain();
+}
+EXS_EXPORT ssize_t preadv64v2(int number, const iovec* parts, int count, off64_t offset, int flags) {
+  return preadv2(number, parts, count, offset, flags);
+}
+EXS_EXPORT ssize_t recv(int number, void* memory, size_t bytes, int flags) {
+  return receive_into(number, memory, bytes, flags,
+                      [&] { return libc().recv(number, memory, bytes, flags); });
+}
+EXS_EXPORT ssize_t __recv(int number, void* memory, size_t bytes, int flags) {
+  return recv(number, memory, bytes, flags);
+}
+EXS_EXPORT ssize_t __recv_chk(int number, void* memory, size_t bytes, size_t room, int flags) {
+  if (bytes > room) __builtin_trap();
+  return recv(number, memory, bytes, flags);
+}
+EXS_EXPORT ssize_t recvfrom(int number, void* memory, size_t bytes, int flags, sockaddr* from,
+                            socklen_t* length) {
+  bool went_to_kernel = false;
+  const ssize_t result = receive_into(number, memory, bytes, flags, [&] {
+    went_to_kernel = true;
+    return libc().recvfrom(number, memory, bytes, flags, from, length);
+  });
+  if (!went_to_kernel && result >= 0 && from != nullptr && length != nullptr) *length = 0;  // as TCP says it
+  return result;
+}
+EXS_EXPORT ssize_t __recvfrom_chk(int number, void* memory, size_t bytes, size_t room, int flags,
+                                  sockaddr* from, socklen_t* length) {
+  if (bytes > room) __builtin_trap();
+  return recvfrom(number, memory, bytes, flags, from, length);
+}
+EXS_EXPORT ssize_t recvmsg(int number, msghdr* message, int flags) {
+  return receive_message(number, message, flags);
+}
+EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags, timespec* limit) {
+  const std::uint32_t slot = slot_of(number);
+  if (slot == 0 || messages == nullptr) return libc().recvmmsg(number, messages, count, flags, limit);
+  int received = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const int wait = received > 0 && (flags & MSG_WAITFORONE) != 0 ? MSG_DONTWAIT : 0;
+    const ssize_t result = receive_message(number, &messages[i].msg_hdr, (flags & ~MSG_WAITFORONE) | wait);
+    if (result < 0) return received > 0 ? received : -1;
+    messages[i].msg_len = static_cast<unsigned>(result);
+    ++received;
+  }
+  return received;
+}
+
+EXS_EXPORT ssize_t write(int number, const void* memory, size_t bytes) {
+  return send_from(number, memory, bytes, 0, [&] { return libc().write(number, memory, bytes); });
+}
+EXS_EXPORT ssize_t __write(int number, const void* memory, size_t bytes) {
+  return write(number, memory, bytes);
+}
+EXS_EXPORT ssize_t writev(int number, const iovec* parts, int count) {
+  return send_parts(number, parts, count, 0, [&] { return libc().writev(number, parts, count); });
+}
+EXS_EXPORT ssize_t pwritev2(int number, const iovec* parts, int count, off_t offset, int flags) {
+  const auto plain = [&] { return libc().pwritev2(number, parts, count, offset, flags); };
+  return offset == -1 && flags == 0 ? send_parts(number, parts, count, 0, plain) : plain();
+}
+EXS_EXPORT ssize_t pwritev64v2(int number, const iovec* parts, int count, off64_t offset, int flags) {
+  return pwritev2(number, parts, count, offset, flags);
+}
+EXS_EXPORT ssize_t send(int number, const void* memory, size_t bytes, int flags) {
+  return send_from(number, memory, bytes, flags, [&] { return libc().send(number, memory, bytes, flags); });
+}
+EXS_EXPORT ssize_t __send(int number, const void* memory, size_t bytes, int flags) {
+  return send(number, memory, bytes, flags);
+}
+EXS_EXPORT ssize_t sendto(int number, const void* memory, size_t bytes, int flags, const sockaddr* to,
+                          socklen_t length) {
+  return send_from(number, memory, bytes, flags,
+                   [&] { return libc().sendto(number, memory, bytes, flags, to, length); });
+}
+EXS_EXPORT ssize_t sendmsg(int number, const msghdr* message, int flags) {
+  return send_message(number, message, flags);
+}
+EXS_EXPORT int sendmmsg(int number, mmsghdr* messages, unsigned count, int flags) {
+  if (slot_of(number) == 0 && messages != nullptr) {
+    for (unsigned i = 0; i < count; ++i)
+      if (messages[i].msg_hdr.msg_controllen > 0) detach_passed_numbers(messages[i].msg_hdr);
+    return libc().sendmmsg(number, messages, count, flags);
+  }
+  int sent = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const ssize_t result = send_message(number, &messages[i].msg_hdr, flags);
+    if (result < 0) return sent > 0 ? sent : -1;
+    messages[i].msg_len = static_cast<unsigned>(result);
+    ++sent;
+  }
+  return sent;
+}
+EXS_EXPORT int __sendmmsg(int number, mmsghdr* messages, unsigned count, int flags) {
+  return sendmmsg(number, messages, count, flags);
+}

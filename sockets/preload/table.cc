@@ -1,0 +1,75 @@
+#include "sockets/preload/table.h"
+
+#include <sched.h>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+
+std::atomic<std::uint32_t> g_numbers[kNumbers];
+
+namespace {
+
+Place places[kSlots];
+std::atomic<std::uint32_t> used{0};
+std::atomic<long> process{0};
+
+// The thread's number while it is held. A handler of a signal may find its own thread's, and goes on: what it interrupted is
+// a few stores to numbers which that call alone has.
+std::atomic<long> owner{0};
+std::atomic<unsigned> depth{0};
+
+}  // namespace
+
+Place& place_of(std::uint32_t slot) noexcept {
+  return places[slot];
+}
+
+std::uint32_t places_used() noexcept {
+  return used.load();
+}
+
+void lock_table() noexcept {
+  const long self = raw::sys(SYS_gettid);
+  if (owner.load() == self) {
+    depth.fetch_add(1);
+    return;
+  }
+  for (long nobody = 0; !owner.compare_exchange_weak(nobody, self); nobody = 0) raw::sys(SYS_sched_yield);
+}
+
+void unlock_table() noexcept {
+  if (depth.load() > 0) {
+    depth.fetch_sub(1);
+  } else {
+    owner.store(0);
+  }
+}
+
+TableLock::TableLock() noexcept {
+  lock_table();
+}
+TableLock::~TableLock() {
+  unlock_table();
+}
+
+void set_entry(int number, std::uint32_t entry) noexcept {
+  if (entry != 0 && (entry & (kListenerBit | kHiddenBit)) == 0) {
+    ++places[entry].numbers;
+    if (entry >= used.load()) used.store(entry + 1);
+  }
+  g_numbers[number].store(entry);
+}
+
+bool is_vfork_child() noexcept {
+  return raw::sys(SYS_getpid) != process.load(std::memory_order_relaxed);
+}
+
+void remember_process() noexcept {
+  process.store(raw::sys(SYS_getpid));
+  owner.store(0);
+  depth.store(0);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,61 @@
+// Which numbers of this process are connections that the layer knows, and what this process alone knows of each.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sockets/preload/segment.h"
+
+namespace exs::sockets {
+
+inline constexpr int kNumbers = 1 << 20;
+
+// The slot of a number; 0: none. A listening socket has kListenerBit and a number of its own.
+inline constexpr std::uint32_t kListenerBit = 1U << 31;
+// A descriptor of the layer's own, which the program does not know to be open.
+inline constexpr std::uint32_t kHiddenBit = 1U << 30;
+
+extern std::atomic<std::uint32_t> g_numbers[kNumbers];
+
+// All that a call on anything else costs.
+inline std::uint32_t entry_of(int number) noexcept {
+  if (static_cast<unsigned>(number) >= static_cast<unsigned>(kNumbers)) return 0;
+  return g_numbers[number].load(std::memory_order_relaxed);
+}
+inline std::uint32_t slot_of(int number) noexcept {
+  const std::uint32_t entry = entry_of(number);
+  return (entry & (kListenerBit | kHiddenBit)) != 0 ? 0 : entry;
+}
+
+// What a process has of a slot. Guarded by the slot's locks for what both lanes use; counts by the table's lock.
+struct Place {
+  std::atomic<Segment*> segment;
+  std::uint32_t numbers;  // of this process that mean the connection
+  int socket;             // of the meeting, and one more: the card, or the called end's; 0: none
+};
+
+Place& place_of(std::uint32_t slot) noexcept;
+// Of slots, one more than the highest that this process has had.
+std::uint32_t places_used() noexcept;
+
+// Guards who means what: numbers and their counts. Not held across a call of the program.
+class TableLock {
+ public:
+  TableLock() noexcept;
+  ~TableLock();
+  TableLock(const TableLock&) = delete;
+  TableLock& operator=(const TableLock&) = delete;
+};
+// Around a fork: the child inherits it free.
+void lock_table() noexcept;
+void unlock_table() noexcept;
+
+// With the lock held. A number that gets an entry had none.
+void set_entry(int number, std::uint32_t entry) noexcept;
+
+// A child of vfork shares our memory, but not our numbers: it must change nothing here.
+bool is_vfork_child() noexcept;
+// The process is another one from now on.
+void remember_process() noexcept;
+
+}  // namespace exs::sockets

@@ -1,0 +1,339 @@
+#include "sockets/preload/transfer.h"
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/libc.h"
+#include "sockets/preload/meeting.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/reset.h"
+#include "sockets/preload/runtime.h"
+#include "sockets/preload/spin.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+// Of an overflow of the ring at a time, so that a ring that was read meanwhile is used again.
+constexpr std::size_t kTcpPiece = 8 * 1024;
+
+bool may_wait(int number, int flags) noexcept {
+  if ((flags & MSG_DONTWAIT) != 0) return false;
+  return (raw::sys(SYS_fcntl, number, F_GETFL, 0) & O_NONBLOCK) == 0;
+}
+
+ssize_t fail(int error) noexcept {
+  errno = error;
+  return -1;
+}
+// What a call returns that moved `total` bytes before this result.
+ssize_t outcome(std::size_t total, long result) noexcept {
+  if (total > 0) return static_cast<ssize_t>(total);
+  return result < 0 ? fail(static_cast<int>(-result)) : result;
+}
+
+// The lane's segment, with one of the slot's locks held; null: the number is another's by now, or the lane is no more.
+Segment* segment_of(int number, std::uint32_t index) noexcept {
+  return slot_of(number) == index ? place_of(index).segment.load() : nullptr;
+}
+
+// One look; -ENOTCONN: there is no lane any more, ask again.
+long receive_now(int number, std::uint32_t index, Parts& parts, int flags) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
+  if (segment == nullptr || !slot.receives_in_lane.load()) return lock.held() ? -ENOTCONN : -EAGAIN;
+  Wire wire(slot, number, flags);
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  const std::uint64_t before = slot.receiver.consumed;
+  const long count = (flags & MSG_PEEK) != 0 ? receiver.peek(parts) : receiver.receive(parts);
+  slot.ring_received.fetch_add(slot.receiver.consumed - before, std::memory_order_relaxed);
+  if (count == 0) slot.end_seen = true;
+  if (count == -EPROTO)
+    reset_connection(number,
+                     "what came is not what the peer announced; does anything read the socket unseen?");
+  return count == -EPROTO ? -ECONNRESET : count;
+}
+
+// Sleeps in the kernel's own receive, so that signals, time limits and cancellation are the real ones. False: errno has it.
+bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  slot.sleeps.fetch_add(1, std::memory_order_relaxed);
+  char byte;
+  if (libc().recv(number, &byte, 1, MSG_PEEK) >= 0) return true;
+  if (errno == EINTR || errno == EAGAIN) return false;
+  // TCP tells it once. What lies in the ring comes first.
+  const int error = errno;
+  const SlotLock lock(slot.receiving);
+  slot.receiver.error = error;
+  return true;
+}
+
+ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
+  Parts::Window window = parts.window(SSIZE_MAX);
+  msghdr message{};
+  message.msg_iov = window.parts;
+  message.msg_iovlen = window.count;
+  return libc().recvmsg(number, &message, flags);
+}
+
+// Bytes that nobody wants, as MSG_TRUNC asks of TCP.
+ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) noexcept {
+  char scratch[4096];
+  std::size_t total = 0;
+  while (total < count) {
+    const iovec part{scratch, std::min(count - total, sizeof scratch)};
+    const ssize_t got =
+        receive(number, index, Parts(&part, 1), (flags & ~MSG_TRUNC) | (total > 0 ? MSG_DONTWAIT : 0));
+    if (got <= 0) return total > 0 ? static_cast<ssize_t>(total) : got;
+    total += static_cast<std::size_t>(got);
+    if (static_cast<std::size_t>(got) < part.iov_len && (flags & MSG_WAITALL) == 0) break;
+  }
+  return static_cast<ssize_t>(total);
+}
+
+// A send of the program, with the slot's lock for sending held between its steps.
+class Sending {
+ public:
+  Sending(int number, std::uint32_t index, Parts& parts, int flags) noexcept
+      : number_(number),
+        index_(index),
+        slot_(slot_at(index)),
+        parts_(parts),
+        flags_(flags),
+        lock_(slot_.sending) {}
+
+  ssize_t run() noexcept {
+    if (!lock_.held())
+      return fail(EAGAIN);  // a handler of a signal that interrupted a send of this connection
+    while (parts_.left() > 0) {
+      const long result = step();
+      if (result <= 0) return outcome(total_, result);
+    }
+    return static_cast<ssize_t>(total_);
+  }
+
+ private:
+  // Positive: go on; 0: that was all for now; a negative errno.
+  long step() noexcept {
+    Segment* const segment = segment_of(number_, index_);
+    if (segment == nullptr) return to_tcp(SSIZE_MAX);
+    Wire wire(slot_, number_, flags_);
+    LaneSender sender = sender_of(slot_, *segment, wire);
+    if (sender.is_open()) return step_in_ring(sender);
+    if (sender.may_open() && !slot_.end_seen && sender.open()) return 1;
+    return to_tcp(slot_.sender.final ? SSIZE_MAX : kTcpPiece);
+  }
+
+  long step_in_ring(LaneSender& sender) noexcept {
+    if (sender.peer_left()) {
+      const long result = sender.take_back();
+      return result < 0 ? result : 1;
+    }
+    if (sender.peer_closed() || slot_.end_seen) {
+      sender.finish();
+      return 1;
+    }
+    std::size_t room = sender.room();
+    if (room == 0) room = await_room(sender);
+    if (room == 0) {
+      slot_.turns.fetch_add(1, std::memory_order_relaxed);
+      sender.turn();
+      return 1;
+    }
+    const std::size_t count = std::min(room, limit_of_piece());
+    const long result = sender.put(parts_, count);
+    if (result < 0) return result;
+    slot_.ring_sent.fetch_add(count, std::memory_order_relaxed);
+    total_ += count;
+    force_turn(sender);
+    return 1;
+  }
+
+  [[nodiscard]] std::size_t limit_of_piece() const noexcept {
+    const std::uint32_t every = settings().turn_every;
+    return every == 0 ? parts_.left() : std::min<std::size_t>(parts_.left(), every);
+  }
+  // Tests have the lane change often.
+  void force_turn(LaneSender& sender) noexcept {
+    const std::uint32_t every = settings().turn_every;
+    if (every == 0 || slot_.sender.written - slot_.sender.start < every) return;
+    slot_.turns.fetch_add(1, std::memory_order_relaxed);
+    sender.turn();
+  }
+
+  // A reader that is at it makes room within moments.
+  static std::size_t await_room(const LaneSender& sender) noexcept {
+    if (settings().spin_us == 0 && !settings().spin_auto) return 0;
+    const SpinLimit limit(kRoomPatienceNs);
+    do {
+      if (const std::size_t room = sender.room(); room > 0) return room;
+    } while (limit.goes_on());
+    return 0;
+  }
+  static constexpr std::uint64_t kRoomPatienceNs = 50'000;
+
+  // The kernel's own send of the next bytes, with the lock free.
+  long to_tcp(std::size_t limit) noexcept {
+    ++slot_.sender.in_tcp;
+    lock_.unlock();
+    Parts::Window window = parts_.window(std::min<std::size_t>(limit, parts_.left()));
+    msghdr message{};
+    message.msg_iov = window.parts;
+    message.msg_iovlen = window.count;
+    // Bytes that were sent are told, and the signal is the next call's.
+    const int flags = (flags_ & ~MSG_MORE) | (total_ > 0 ? MSG_NOSIGNAL : 0);
+    const ssize_t count = libc().sendmsg(number_, &message, flags);
+    const long result = count < 0 ? -errno : count;
+    lock_.lock();
+    --slot_.sender.in_tcp;
+    if (result <= 0) return result;
+    parts_.advance(static_cast<std::size_t>(result));
+    total_ += static_cast<std::size_t>(result);
+    slot_.tcp_sent.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+    return static_cast<std::size_t>(result) == window.bytes ? 1 : 0;
+  }
+
+  int number_;
+  std::uint32_t index_;
+  Slot& slot_;
+  Parts& parts_;
+  int flags_;
+  SlotLock lock_;
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+PlainReceive::PlainReceive(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  meet(number, index);
+  if (slot.receives_in_lane.load()) return;
+  slot.in_receive.fetch_add(1);
+  if (slot.receives_in_lane.load()) {
+    slot.in_receive.fetch_sub(1);
+    return;
+  }
+  slot_ = &slot;
+}
+PlainReceive::~PlainReceive() {
+  if (slot_ != nullptr) slot_->in_receive.fetch_sub(1);
+}
+ssize_t PlainReceive::done(ssize_t result) noexcept {
+  if (result > 0) {
+    slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+    slot_->tcp_received.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+  }
+  return result;
+}
+
+PlainSend::PlainSend(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  meet(number, index);
+  if (slot.stage.load() == Stage::kLane) return;
+  SlotLock lock(slot.sending);
+  if (slot.stage.load() == Stage::kLane || !lock.held()) return;
+  ++slot.sender.in_tcp;
+  slot_ = &slot;
+}
+PlainSend::~PlainSend() {
+  if (slot_ == nullptr) return;
+  const int error = errno;
+  const SlotLock lock(slot_->sending);
+  --slot_->sender.in_tcp;
+  errno = error;
+}
+ssize_t PlainSend::done(ssize_t result) noexcept {
+  if (result > 0) {
+    slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+    slot_->tcp_sent.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+  }
+  return result;
+}
+
+KernelSend::KernelSend(int number, std::uint32_t index) noexcept : slot_(slot_at(index)) {
+  const SlotLock lock(slot_.sending);
+  ++slot_.sender.in_tcp;
+  Segment* const segment = segment_of(number, index);
+  if (segment == nullptr) return;
+  Wire wire(slot_, number, 0);
+  sender_of(slot_, *segment, wire).turn();
+}
+KernelSend::~KernelSend() {
+  const int error = errno;
+  const SlotLock lock(slot_.sending);
+  --slot_.sender.in_tcp;
+  errno = error;
+}
+
+ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcept {
+  if ((flags & MSG_TRUNC) != 0 && (flags & MSG_PEEK) == 0) return discard(number, index, parts.left(), flags);
+  meet(number, index);
+  const Parts all = parts;
+  std::size_t total = 0;
+  for (;;) {
+    if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
+    const long count = receive_now(number, index, parts, flags);
+    if (count == -ENOTCONN)
+      return total > 0 ? static_cast<ssize_t>(total) : plain_receive(number, parts, flags);
+    if (count > 0) {
+      total =
+          (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
+      if ((flags & MSG_WAITALL) == 0 || parts.left() == 0) return static_cast<ssize_t>(total);
+      continue;
+    }
+    if (count != -EAGAIN) return outcome(total, count);
+    if (!may_wait(number, flags)) return outcome(total, -EAGAIN);
+    if (!sleep_for_bytes(number, index)) return outcome(total, -errno);
+  }
+}
+
+ssize_t send(int number, std::uint32_t index, Parts parts, int flags) noexcept {
+  meet(number, index);
+  return Sending(number, index, parts, flags).run();
+}
+
+int unread_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  int in_tcp = 0;
+  if (raw::sys(SYS_ioctl, number, SIOCINQ, &in_tcp) != 0) return -1;
+  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
+  if (segment == nullptr) return in_tcp;
+  Wire wire(slot, number, 0);
+  const LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  const std::size_t in_ring = receiver.in_ring();
+  const auto bells = static_cast<int>(receiver.bells_in_tcp());
+  return static_cast<int>(std::min<std::size_t>(in_ring, INT_MAX / 2)) + std::max(in_tcp - bells, 0);
+}
+
+std::size_t bytes_in_ring(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
+  if (segment == nullptr) return 0;
+  Wire wire(slot, number, 0);
+  return receiver_of(slot, *segment, wire).in_ring();
+}
+
+int unsent_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.sending);
+  int in_tcp = 0;
+  if (raw::sys(SYS_ioctl, number, SIOCOUTQ, &in_tcp) != 0) return -1;
+  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
+  if (segment == nullptr || !slot.sender.open) return in_tcp;
+  Wire wire(slot, number, 0);
+  const LaneSender sender = sender_of(slot, *segment, wire);
+  return in_tcp + static_cast<int>(slot.capacity - sender.room());
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,60 @@
+// Sends and receives of a number that has a slot. They return what the program's call returns, and set errno as that does.
+// Thread: any.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "sockets/preload/parts.h"
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+// A call that goes to the kernel as it is, if it may.
+class PlainReceive {
+ public:
+  PlainReceive(int number, std::uint32_t slot) noexcept;
+  ~PlainReceive();
+  PlainReceive(const PlainReceive&) = delete;
+  PlainReceive& operator=(const PlainReceive&) = delete;
+  // False: the lane decides where its bytes come from.
+  [[nodiscard]] bool allowed() const noexcept { return slot_ != nullptr; }
+  ssize_t done(ssize_t result) noexcept;
+
+ private:
+  Slot* slot_ = nullptr;
+};
+class PlainSend {
+ public:
+  PlainSend(int number, std::uint32_t slot) noexcept;
+  ~PlainSend();
+  PlainSend(const PlainSend&) = delete;
+  PlainSend& operator=(const PlainSend&) = delete;
+  [[nodiscard]] bool allowed() const noexcept { return slot_ != nullptr; }
+  ssize_t done(ssize_t result) noexcept;
+
+ private:
+  Slot* slot_ = nullptr;
+};
+
+// A send inside the kernel that the lane does not carry: what lies in the ring comes before it.
+class KernelSend {
+ public:
+  KernelSend(int number, std::uint32_t slot) noexcept;
+  ~KernelSend();
+  KernelSend(const KernelSend&) = delete;
+  KernelSend& operator=(const KernelSend&) = delete;
+
+ private:
+  Slot& slot_;
+};
+
+ssize_t receive(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
+ssize_t send(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
+// What ioctl(FIONREAD) tells, and SIOCOUTQ.
+int unread_bytes(int number, std::uint32_t slot) noexcept;
+std::size_t bytes_in_ring(int number, std::uint32_t slot) noexcept;
+int unsent_bytes(int number, std::uint32_t slot) noexcept;
+
+}  // namespace exs::sockets

@@ -1,0 +1,198 @@
+#include "sockets/preload/wire.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+namespace {
+
+// The kernel doubles it: an overflow of the ring fills TCP soon, so that a full connection looks full.
+constexpr int kSendBuffer = 8 * 1024;
+// For what a peer that leaves has not read; the kernel takes what it allows.
+constexpr int kLargeSendBuffer = 1 << 20;
+
+long set_option(int descriptor, int level, int name, int value) noexcept {
+  return raw::sys(SYS_setsockopt, descriptor, level, name, &value, sizeof value);
+}
+int option(int descriptor, int level, int name) noexcept {
+  int value = 0;
+  socklen_t length = sizeof value;
+  return raw::sys(SYS_getsockopt, descriptor, level, name, &value, &length) == 0 ? value : -1;
+}
+bool tcp_info_of(int descriptor, tcp_info& info) noexcept {
+  info = {};
+  socklen_t length = sizeof info;
+  return raw::sys(SYS_getsockopt, descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+         length >= offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans;
+}
+
+}  // namespace
+
+long Wire::message(long number, const Parts& parts, std::size_t limit, int flags) const noexcept {
+  Parts::Window window = parts.window(limit);
+  msghdr header{};
+  header.msg_iov = window.parts;
+  header.msg_iovlen = window.count;
+  long result;
+  do result = raw::sys(number, descriptor_, &header, flags | MSG_DONTWAIT);
+  while (result == -EINTR);
+  return result;
+}
+
+long Wire::receive(Parts& parts, std::size_t limit) noexcept {
+  const long count = message(SYS_recvmsg, parts, limit, 0);
+  if (count > 0) {
+    parts.advance(static_cast<std::size_t>(count));
+    slot_.tcp_received.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
+  }
+  return count;
+}
+
+long Wire::peek(Parts& parts, std::size_t limit) noexcept {
+  return message(SYS_recvmsg, parts, limit, MSG_PEEK);
+}
+
+long Wire::peek_behind(std::size_t before, Parts& parts) noexcept {
+  std::byte scratch[4096];
+  const std::size_t limit = std::min(sizeof scratch, before + parts.left());
+  const long count =
+      raw::sys(SYS_recvfrom, descriptor_, scratch, limit, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
+  if (count < 0) return count;
+  if (static_cast<std::size_t>(count) <= before) return 0;
+  const std::size_t there = static_cast<std::size_t>(count) - before;
+  parts.copy_from(scratch + before, there);
+  return static_cast<long>(there);
+}
+
+long Wire::look() noexcept {
+  char byte;
+  return raw::sys(SYS_recvfrom, descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
+}
+
+long Wire::drop(std::size_t count) noexcept {
+  const long dropped =
+      raw::sys(SYS_recvfrom, descriptor_, nullptr, count, MSG_TRUNC | MSG_DONTWAIT, nullptr, nullptr);
+  if (dropped > 0)
+    slot_.tcp_received.fetch_add(static_cast<std::uint64_t>(dropped), std::memory_order_relaxed);
+  return dropped;
+}
+
+long Wire::take_bells(std::uint32_t count) noexcept {
+  std::uint8_t bells[64];
+  const long taken = raw::sys(SYS_recvfrom, descriptor_, bells, std::min<std::size_t>(count, sizeof bells),
+                              MSG_DONTWAIT, nullptr, nullptr);
+  for (long i = 0; i < taken; ++i)
+    if (bells[i] != slot_.bell) return -EPROTO;
+  return taken;
+}
+
+long Wire::ring_bell() noexcept {
+  slot_.bells.fetch_add(1, std::memory_order_relaxed);
+  const int flags = MSG_DONTWAIT | (flags_ & MSG_NOSIGNAL);
+  long sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
+  if (sent == -EAGAIN) {
+    // Bytes that the peer has, or has not acknowledged yet, fill the small buffer.
+    set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+    sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
+    set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
+  }
+  return sent < 0 ? sent : 0;
+}
+
+long Wire::send_back(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
+                     std::size_t count) noexcept {
+  set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  constexpr int kPatienceMs = 100;
+  // The ring hands out one piece, or two.
+  struct ToTcp {
+    int descriptor;
+    int flags;
+    long error = 0;
+    void copy_from(const std::byte* bytes, std::size_t left) noexcept {
+      while (left > 0 && error == 0) {
+        const long sent = raw::sys(SYS_sendto, descriptor, bytes, left, MSG_DONTWAIT | flags, nullptr, 0);
+        if (sent > 0) {
+          bytes += sent;
+          left -= static_cast<std::size_t>(sent);
+        } else if (sent == -EAGAIN) {
+          pollfd room{descriptor, POLLOUT, 0};
+          timespec limit{0, kPatienceMs * 1000000L};
+          if (raw::sys(SYS_ppoll, &room, 1, &limit, nullptr, 0) == 0) error = -EPROTO;
+        } else if (sent != -EINTR) {
+          error = sent;
+        }
+      }
+    }
+  } to_tcp{descriptor_, flags_ & MSG_NOSIGNAL};
+  ring.get(position, start, count, to_tcp);
+  if (to_tcp.error == 0) slot_.tcp_sent.fetch_add(count, std::memory_order_relaxed);
+  return to_tcp.error;
+}
+
+std::int64_t Wire::sent() noexcept {
+  tcp_info info;
+  if (!tcp_info_of(descriptor_, info)) return -1;
+  return static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
+}
+
+void fit_tcp_options(Slot& slot, int descriptor) noexcept {
+  slot.nodelay = option(descriptor, IPPROTO_TCP, TCP_NODELAY) == 1;
+  slot.corked = option(descriptor, IPPROTO_TCP, TCP_CORK) == 1;
+  // Nagle would hold a bell back until the one before is acknowledged.
+  if (slot.corked) set_option(descriptor, IPPROTO_TCP, TCP_CORK, 0);
+  set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  fit_send_buffer(slot, descriptor);
+}
+
+void fit_send_buffer(Slot& slot, int descriptor) noexcept {
+  const int buffer = option(descriptor, SOL_SOCKET, SO_SNDBUF);
+  slot.send_buffer = (option(descriptor, SOL_SOCKET, SO_BUF_LOCK) & 1) != 0 ? buffer : -buffer;
+  set_option(descriptor, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
+}
+
+void restore_tcp_options(Slot& slot, int descriptor) noexcept {
+  if (slot.send_buffer == 0) return;
+  // What is read is twice what is set. A size that the kernel chose is its own to change again.
+  const int buffer = slot.send_buffer > 0 ? slot.send_buffer : -slot.send_buffer;
+  set_option(descriptor, SOL_SOCKET, SO_SNDBUF, buffer / 2);
+  if (slot.send_buffer < 0) {
+    set_option(descriptor, SOL_SOCKET, SO_BUF_LOCK, option(descriptor, SOL_SOCKET, SO_BUF_LOCK) & ~1);
+  }
+  set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, slot.nodelay ? 1 : 0);
+  if (slot.corked) set_option(descriptor, IPPROTO_TCP, TCP_CORK, 1);
+  slot.send_buffer = 0;
+}
+
+std::int64_t bytes_taken(int descriptor) noexcept {
+  // Bytes may arrive between the two questions.
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    tcp_info before;
+    tcp_info after;
+    int unread = 0;
+    if (!tcp_info_of(descriptor, before) || raw::sys(SYS_ioctl, descriptor, SIOCINQ, &unread) != 0 ||
+        !tcp_info_of(descriptor, after))
+      return -1;
+    if (before.tcpi_bytes_received == after.tcpi_bytes_received)
+      return static_cast<std::int64_t>(after.tcpi_bytes_received) - unread;
+  }
+  return -1;
+}
+
+bool is_established(int descriptor) noexcept {
+  constexpr int kEstablished = 1;
+  tcp_info info;
+  return tcp_info_of(descriptor, info) && info.tcpi_state == kEstablished;
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,52 @@
+// The TCP connection of a slot, as the lane calls it: never waits, and no cancellation point. Thread: what the lane says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sockets/lane/ring.h"
+#include "sockets/preload/parts.h"
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+class Wire {
+ public:
+  // `flags` are those of the program's call.
+  Wire(Slot& slot, int descriptor, int flags) noexcept
+      : slot_(slot), descriptor_(descriptor), flags_(flags) {}
+
+  // --- for the receiver ---
+  long receive(Parts& parts, std::size_t limit) noexcept;
+  long peek(Parts& parts, std::size_t limit) noexcept;
+  long peek_behind(std::size_t before, Parts& parts) noexcept;
+  long look() noexcept;
+  long drop(std::size_t count) noexcept;
+  long take_bells(std::uint32_t count) noexcept;
+
+  // --- for the sender ---
+  long ring_bell() noexcept;
+  long send_back(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
+                 std::size_t count) noexcept;
+  std::int64_t sent() noexcept;
+
+ private:
+  long message(long number, const Parts& parts, std::size_t limit, int flags) const noexcept;
+
+  Slot& slot_;
+  int descriptor_;
+  int flags_;
+};
+
+// What the lane needs of TCP's options while it is in use, and what they are again afterwards.
+void fit_tcp_options(Slot& slot, int descriptor) noexcept;
+// The program has set the size of the send buffer: it is remembered, and the lane's set again.
+void fit_send_buffer(Slot& slot, int descriptor) noexcept;
+void restore_tcp_options(Slot& slot, int descriptor) noexcept;
+
+// Bytes that the program has taken of a connection, ever; a negative number: cannot be told.
+std::int64_t bytes_taken(int descriptor) noexcept;
+// Of an established connection whose peer sends on.
+bool is_established(int descriptor) noexcept;
+
+}  // namespace exs::sockets

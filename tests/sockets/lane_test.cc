@@ -1,0 +1,49 @@
+// The lane, in every order in which the steps of its two ends can happen.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/sockets/lane_world.h"
+
+namespace {
+
+using exs::test::lane_world::Explorer;
+using exs::test::lane_world::Sizes;
+
+void explore(const Sizes& sizes, bool must_turn) {
+  constexpr std::size_t kMomentsMax = 3'000'000;
+  const Explorer::Result result = Explorer(sizes).run(kMomentsMax);
+  BOOST_TEST_MESSAGE(result.moments << " moments, " << result.ends << " ends");
+  BOOST_TEST(result.complaint == "");
+  BOOST_TEST(result.stuck == 0U);
+  BOOST_TEST(result.ends > 0U);
+  BOOST_TEST(result.moments < kMomentsMax);
+  BOOST_TEST(result.used_ring);
+  BOOST_TEST(result.turned == must_turn);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(lane_test)
+
+BOOST_AUTO_TEST_CASE(no_wake_up_is_lost_and_no_bell_is_read) {
+  explore({.items = 4, .ring = 4, .tcp = 3}, false);
+}
+
+BOOST_AUTO_TEST_CASE(turns_keep_the_order) {
+  explore({.items = 5, .ring = 1, .tcp = 3}, true);
+  explore({.items = 5, .ring = 2, .tcp = 3}, true);
+}
+
+BOOST_AUTO_TEST_CASE(turns_keep_the_order_of_several_bytes_at_a_time) {
+  explore({.items = 6, .ring = 2, .tcp = 4, .at_a_time = 3}, true);
+}
+
+BOOST_AUTO_TEST_CASE(a_receiver_leaves_at_any_moment) {
+  explore({.items = 4, .ring = 4, .tcp = 8, .may_detach = true}, false);
+  explore({.items = 4, .ring = 1, .tcp = 8, .may_detach = true}, true);
+}
+
+BOOST_AUTO_TEST_CASE(a_receiver_looks_by_itself_for_a_while) {
+  explore({.items = 4, .ring = 2, .tcp = 4, .may_look = true}, true);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

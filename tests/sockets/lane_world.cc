@@ -1,0 +1,334 @@
+#include "tests/sockets/lane_world.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <unordered_set>
+
+namespace exs::test::lane_world {
+
+Log* g_log = nullptr;
+
+std::uint64_t step(const std::function<std::uint64_t()>& body) {
+  Log& log = *g_log;
+  if (log.next < log.found.size()) return log.found[log.next++];
+  if (!log.may_go_on) throw Suspended{};
+  log.may_go_on = false;
+  log.found.push_back(body());
+  return log.found[log.next++];
+}
+
+namespace {
+
+constexpr unsigned kByteBits = 8;
+constexpr std::size_t kPackMax = 6;
+
+// Bytes of an operation, at most kPackMax; each piece that is copied is a step.
+struct Bytes {
+  std::uint8_t bytes[kPackMax] = {};
+  std::size_t count = 0;
+  std::size_t limit = 0;
+
+  [[nodiscard]] std::size_t left() const { return limit - count; }
+  void advance(std::size_t n) { count += n; }
+  void copy_to(std::byte* to, std::size_t n) {
+    step([&] {
+      std::memcpy(to, bytes + count, n);
+      return 0;
+    });
+    count += n;
+  }
+  void copy_from(const std::byte* from, std::size_t n) {
+    const std::uint64_t packed = step([&] {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from, n);
+      return word;
+    });
+    std::memcpy(bytes + count, &packed, n);
+    count += n;
+  }
+  // What a call of TCP found: a count or an errno, and the bytes.
+  long take(std::uint64_t packed) {
+    const long result = static_cast<std::int8_t>(packed & 0xff);
+    if (result > 0) {
+      const std::uint64_t word = packed >> kByteBits;
+      std::memcpy(bytes + count, &word, static_cast<std::size_t>(result));
+    }
+    return result;
+  }
+};
+
+std::uint64_t pack(long result, const std::uint8_t* bytes = nullptr) {
+  std::uint64_t word = 0;
+  if (result > 0 && bytes != nullptr) std::memcpy(&word, bytes, static_cast<std::size_t>(result));
+  return (word << kByteBits) | (static_cast<std::uint64_t>(result) & 0xff);
+}
+
+struct ModelWire {
+  World& world;
+
+  std::uint64_t front(std::size_t limit, bool takes) {
+    const std::size_t count = std::min({limit, world.tcp.size(), kPackMax});
+    if (count == 0) return pack(-EAGAIN);
+    const std::uint64_t packed = pack(static_cast<long>(count), world.tcp.data());
+    if (takes) world.tcp.erase(world.tcp.begin(), world.tcp.begin() + static_cast<long>(count));
+    return packed;
+  }
+  long receive(Bytes& sink, std::size_t limit) {
+    const long count = sink.take(step([&] { return front(limit, true); }));
+    if (count > 0) sink.advance(static_cast<std::size_t>(count));
+    return count;
+  }
+  long peek(Bytes& sink, std::size_t limit) {
+    return sink.take(step([&] { return front(limit, false); }));
+  }
+  long peek_behind(std::size_t, Bytes&) { return 0; }
+  long look() {
+    return static_cast<std::int8_t>(step([&] { return pack(world.tcp.empty() ? -EAGAIN : 1); }));
+  }
+  long drop(std::size_t count) {
+    return static_cast<std::int8_t>(step([&] { return front(count, true) & 0xff; }));
+  }
+  long take_bells(std::uint32_t count) {
+    return static_cast<std::int8_t>(step([&]() -> std::uint64_t {
+      const std::size_t limit = std::min<std::size_t>(count, world.tcp.size());
+      for (std::size_t i = 0; i < limit; ++i)
+        if (world.tcp[i] != kBell) return pack(-EPROTO);
+      return front(limit, true) & 0xff;
+    }));
+  }
+  long ring_bell() {
+    step([&] {
+      world.tcp.push_back(kBell);
+      ++world.tcp_sent;
+      return 0;
+    });
+    return 0;
+  }
+  long send_back(const lane::Ring& ring, std::uint64_t position, std::uint64_t start, std::size_t count) {
+    step([&] {
+      struct ToTcp {
+        World& world;
+        void copy_from(const std::byte* from, std::size_t n) {
+          for (std::size_t i = 0; i < n; ++i) world.tcp.push_back(static_cast<std::uint8_t>(from[i]));
+          world.tcp_sent += n;
+        }
+      } to_tcp{world};
+      ring.get(position, start, count, to_tcp);
+      return 0;
+    });
+    return 0;
+  }
+  std::int64_t sent() {
+    return static_cast<std::int64_t>(step([&] { return world.tcp_sent; }));
+  }
+};
+
+lane::Ring ring_of(World& world, const Sizes& sizes) {
+  return {reinterpret_cast<std::byte*>(world.ring), sizes.ring};
+}
+
+// A send that does not wait: as Sending in sockets/preload/transfer.cc.
+void send(World& world, const Sizes& sizes) {
+  ModelWire wire{world};
+  lane::Sender<ModelWord, ModelWire> sender(world.sender, world.words, ring_of(world, sizes), wire);
+  Bytes source;
+  source.limit = std::min<std::size_t>(sizes.at_a_time, sizes.items + 1U - world.next_item);
+  for (std::size_t i = 0; i < source.limit; ++i)
+    source.bytes[i] = static_cast<std::uint8_t>(world.next_item + i);
+  while (source.left() > 0) {
+    if (sender.is_open()) {
+      if (sender.peer_left()) {
+        sender.take_back();
+      } else if (const std::size_t room = sender.room(); room > 0) {
+        sender.put(source, std::min(room, source.left()));
+      } else {
+        sender.turn();
+      }
+    } else if (!sender.may_open() || !sender.open()) {
+      const std::uint64_t took = step([&]() -> std::uint64_t {
+        if (world.tcp.size() >= sizes.tcp) return 0;
+        world.tcp.push_back(source.bytes[source.count]);
+        ++world.tcp_sent;
+        return 1;
+      });
+      if (took == 0) break;
+      source.advance(1);
+    }
+  }
+  world.next_item = static_cast<std::uint8_t>(world.next_item + source.count);
+}
+// A sender that has nothing to send does what a peer that leaves asks of it.
+void wake_sender(World& world, const Sizes& sizes) {
+  ModelWire wire{world};
+  lane::Sender<ModelWord, ModelWire> sender(world.sender, world.words, ring_of(world, sizes), wire);
+  if (sender.is_open() && sender.peer_left()) sender.take_back();
+}
+
+enum Kind : std::uint8_t { kReceive, kLeave, kLook, kArm, kKinds };
+
+std::string take_items(World& world, const Bytes& sink, long count) {
+  for (long i = 0; i < count; ++i) {
+    if (sink.bytes[i] == kBell) return "a bell is read as a byte";
+    if (sink.bytes[i] != world.got + 1) return "a byte is out of order";
+    ++world.got;
+  }
+  return {};
+}
+
+std::string receive(World& world, const Sizes& sizes, std::uint8_t kind) {
+  ModelWire wire{world};
+  lane::Receiver<ModelWord, ModelWire> receiver(world.receiver, world.words, ring_of(world, sizes), wire);
+  Bytes sink;
+  sink.limit = sizes.at_a_time;
+  if (world.phase == Phase::kLeft) return take_items(world, sink, wire.receive(sink, sink.limit));
+  if (world.phase == Phase::kLeaving) {
+    using Left = decltype(receiver)::Left;
+    const Left left = receiver.has_left();
+    if (left == Left::kNever) return "a byte is taken for a bell";
+    if (left == Left::kYes) world.phase = Phase::kLeft;
+    if (left != Left::kBehind) return {};
+  }
+  switch (kind) {
+    case kLeave:
+      receiver.leave();
+      world.phase = Phase::kLeaving;
+      return {};
+    case kLook: receiver.look_by_itself(); return {};
+    case kArm: receiver.stop_looking(); return {};
+    default: break;
+  }
+  const long count = receiver.receive(sink);
+  if (count == -EPROTO) return "the protocol is broken";
+  return take_items(world, sink, count);
+}
+
+}  // namespace
+
+World::World() {
+  words.turn.set(lane::kNoTurn);
+  words.sleep.set(lane::kArmed);
+  words.ready.set(1);
+}
+
+std::string World::key() const {
+  std::string key;
+  const auto add = [&](std::uint64_t value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const std::uint64_t value : {words.written.value(), words.start.value(), words.mark.value(),
+                                    words.turn.value(), words.consumed.value(), sender.written, sender.start,
+                                    receiver.consumed, receiver.position, receiver.tcp_left, tcp_sent})
+    add(value);
+  for (const std::uint32_t value :
+       {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(), sender.epoch,
+        receiver.passed, receiver.entered, receiver.due, receiver.taken})
+    add(value);
+  key.push_back(
+      static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 | receiver.looks << 3));
+  key.push_back(static_cast<char>(phase));
+  key.push_back(static_cast<char>(next_item));
+  key.push_back(static_cast<char>(got));
+  key.push_back(static_cast<char>(receive_kind));
+  key.append(reinterpret_cast<const char*>(ring), sizeof ring);
+  key.append(tcp.begin(), tcp.end());
+  for (const Log* log : {&sending, &receiving}) {
+    add(log->found.size());
+    for (const std::uint64_t value : log->found) add(value);
+  }
+  return key;
+}
+
+std::optional<World> Explorer::step_sender(const World& before) {
+  const bool has_items = before.next_item <= sizes_.items;
+  const bool is_woken = before.phase == Phase::kLeaving && before.sender.open;
+  if (!has_items && !is_woken && before.sending.found.empty()) return std::nullopt;
+  World world = before;
+  g_log = &world.sending;
+  world.sending.next = 0;
+  world.sending.may_go_on = true;
+  const lane::SenderState state = world.sender;
+  try {
+    if (has_items) {
+      send(world, sizes_);
+    } else {
+      wake_sender(world, sizes_);
+    }
+    world.sending = {};
+  } catch (const Suspended&) {
+    world.sender = state;
+  }
+  return world;
+}
+
+std::optional<World> Explorer::step_receiver(const World& before, std::uint8_t kind) {
+  if (before.receiving.found.empty()) {
+    const bool may =
+        kind == kReceive || (kind == kLeave && sizes_.may_detach && before.phase == Phase::kReading) ||
+        (kind == kLook && sizes_.may_look && !before.receiver.looks && before.phase == Phase::kReading) ||
+        (kind == kArm && before.receiver.looks && before.phase == Phase::kReading);
+    if (!may) return std::nullopt;
+  } else if (kind != before.receive_kind) {
+    return std::nullopt;
+  }
+  World world = before;
+  world.receive_kind = kind;
+  g_log = &world.receiving;
+  world.receiving.next = 0;
+  world.receiving.may_go_on = true;
+  const lane::ReceiverState state = world.receiver;
+  const Phase phase = world.phase;
+  const std::uint8_t got = world.got;
+  try {
+    const std::string complaint = receive(world, sizes_, kind);
+    if (!complaint.empty() && result_.complaint.empty()) result_.complaint = complaint;
+    world.receiving = {};
+    world.receive_kind = 0;
+  } catch (const Suspended&) {
+    world.receiver = state;
+    world.phase = phase;
+    world.got = got;
+  }
+  return world;
+}
+
+void Explorer::look_at(const World& world, bool moved) {
+  const bool sender_rests = world.sending.found.empty();
+  const bool receiver_rests = world.receiving.found.empty();
+  if (world.sender.open) result_.used_ring = true;
+  if (world.sender.epoch > 1) result_.turned = true;
+  const bool unread = world.got + 1 < world.next_item;
+  if (sender_rests && receiver_rests && unread && !world.receiver.looks && world.tcp.empty() &&
+      world.phase == Phase::kReading && result_.complaint.empty())
+    result_.complaint = "bytes are unread, and TCP is not readable";
+  if (world.phase == Phase::kLeft && std::find(world.tcp.begin(), world.tcp.end(), kBell) != world.tcp.end())
+    result_.complaint = "a bell comes after the receiver has left";
+  if (world.got == sizes_.items && sender_rests && receiver_rests) ++result_.ends;
+  if (!moved && world.got < sizes_.items) ++result_.stuck;
+}
+
+Explorer::Result Explorer::run(std::size_t moments_max) {
+  std::unordered_set<std::string> seen;
+  std::deque<World> open;
+  open.emplace_back();
+  seen.insert(open.front().key());
+  while (!open.empty() && result_.complaint.empty() && seen.size() < moments_max) {
+    const World world = open.front();
+    open.pop_front();
+    bool moved = false;
+    const auto go = [&](std::optional<World> next) {
+      if (!next) return;
+      std::string key = next->key();
+      if (key != world.key()) moved = true;
+      if (seen.insert(std::move(key)).second) open.push_back(std::move(*next));
+    };
+    go(step_sender(world));
+    for (std::uint8_t kind = 0; kind < kKinds; ++kind) go(step_receiver(world, kind));
+    look_at(world, moved);
+  }
+  result_.moments = seen.size();
+  return result_;
+}
+
+}  // namespace exs::test::lane_world

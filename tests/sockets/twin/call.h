@@ -1,0 +1,23 @@
+// One call under test, made in an actor. Thread: any, one call at a time each.
+#pragma once
+
+#include "tests/sockets/twin/protocol.h"
+
+namespace twin {
+
+Answer perform(const Command& command);
+
+// By family.
+Answer perform_send(const Command& command);
+Answer perform_recv(const Command& command);
+Answer perform_fill(const Command& command);
+Answer perform_drain(const Command& command);
+Answer perform_file(const Command& command);   // sendfile, splice
+Answer perform_stdio(const Command& command);
+Answer perform_wait(const Command& command);   // poll, epoll, settle
+Answer perform_state(const Command& command);  // everything on a descriptor that moves no bytes
+
+// `result` of a call that has just returned, with errno.
+Answer answer_of(std::int64_t result);
+
+}  // namespace twin

@@ -1,0 +1,16 @@
+// The signals of an actor are counted.
+#pragma once
+
+#include <cstdint>
+
+namespace twin {
+
+void count_signals();
+// Whether SIGUSR1 restarts a call that it interrupts.
+void set_restart(bool restart);
+
+std::uint32_t pipe_signals();
+std::uint32_t urgent_signals();
+std::uint32_t user_signals();
+
+}  // namespace twin
