@@ -77,12 +77,9 @@ class Receiver {
     }
   }
 
-  // Whether a receive would find something, as far as memory tells: true also when only TCP can tell.
-  [[nodiscard]] bool may_have_bytes() const {
-    if (words_.epoch.load() == state_.passed || state_.entered != words_.epoch.load() || state_.tcp_left > 0)
-      return true;
-    return words_.written.load() != state_.consumed || words_.turn.load() == state_.consumed;
-  }
+  // Bytes wait in the ring, as far as these words tell whoever does not hold the lock.
+  [[nodiscard]] bool has_bytes_in_ring() const { return words_.written.load() != state_.consumed; }
+  [[nodiscard]] std::uint64_t written() const { return words_.written.load(); }
   // Bytes that lie in the ring.
   [[nodiscard]] std::size_t in_ring() const {
     if (words_.epoch.load() == state_.passed) return 0;
@@ -122,7 +119,7 @@ class Receiver {
   bool stop_looking() {
     if (!state_.looks) return true;
     arm();
-    if (has_ring_news()) {
+    if (has_bytes_in_ring()) {  // of a turn, the bytes in TCP tell
       disarm();
       return false;
     }
@@ -161,7 +158,7 @@ class Receiver {
     state_.armed = false;
   }
   [[nodiscard]] bool has_ring_news() const {
-    return words_.written.load() != state_.consumed || words_.turn.load() == state_.consumed;
+    return has_bytes_in_ring() || words_.turn.load() == state_.consumed;
   }
   // In a stretch, all TCP bytes before it are taken: what is in TCP now are bells, until the stretch ends.
   [[nodiscard]] bool is_past_mark() const { return state_.entered != state_.passed && state_.tcp_left == 0; }

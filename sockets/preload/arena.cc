@@ -46,6 +46,9 @@ void clear(Slot& slot) noexcept {
   slot.processes.store(1);
   slot.calls.store(0);
   slot.bytes.store(0);
+  slot.sleepers.store(0);
+  slot.needs_bells.store(false);
+  slot.patience = {};
   slot.since_ns.store(0);
   slot.cookie = 0;
   slot.capacity = 0;
@@ -55,7 +58,7 @@ void clear(Slot& slot) noexcept {
   slot.sender = {};
   slot.receiver = {};
   for (auto* count : {&slot.ring_sent, &slot.tcp_sent, &slot.bells, &slot.turns, &slot.ring_received,
-                      &slot.tcp_received, &slot.sleeps})
+                      &slot.tcp_received, &slot.sleeps, &slot.looks_found, &slot.looks_missed})
     count->store(0);
   slot.generation.fetch_add(1);
 }

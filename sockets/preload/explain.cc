@@ -31,13 +31,15 @@ const char* words_of(Why why) noexcept {
 void explain_end(std::uint32_t index) noexcept {
   if (!settings().explain) return;
   const Slot& slot = slot_at(index);
-  const auto count = [](const std::atomic<std::uint64_t>& value) { return value.load(std::memory_order_relaxed); };
+  const auto count = [](const std::atomic<std::uint64_t>& value) {
+    return value.load(std::memory_order_relaxed);
+  };
   const bool had_lane = slot.capacity != 0;
-  log_line("%s, sent %" PRIu64 " bytes by shared memory and %" PRIu64 " by TCP, received %" PRIu64 " and %" PRIu64 ", %" PRIu64
-           " turns, %" PRIu64 " bells, %" PRIu64 " sleeps%s%s",
-           slot.is_caller ? "connected" : "accepted", count(slot.ring_sent), count(slot.tcp_sent), count(slot.ring_received),
-           count(slot.tcp_received), count(slot.turns), count(slot.bells), count(slot.sleeps), had_lane ? "" : "; ",
-           had_lane ? "" : words_of(slot.why.load()));
+  log_line("%s, sent %" PRIu64 " bytes by shared memory and %" PRIu64 " by TCP, received %" PRIu64
+           " and %" PRIu64 ", %" PRIu64 " turns, %" PRIu64 " bells, %" PRIu64 " sleeps%s%s",
+           slot.is_caller ? "connected" : "accepted", count(slot.ring_sent), count(slot.tcp_sent),
+           count(slot.ring_received), count(slot.tcp_received), count(slot.turns), count(slot.bells),
+           count(slot.sleeps), had_lane ? "" : "; ", had_lane ? "" : words_of(slot.why.load()));
 }
 
 }  // namespace exs::sockets

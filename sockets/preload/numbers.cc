@@ -4,6 +4,7 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/explain.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
@@ -37,7 +38,7 @@ void enter(int number, std::uint32_t entry) noexcept {
 // Takes the entry away; the slot of which the process has no number any more, or 0.
 std::uint32_t remove(int number) noexcept {
   const std::uint32_t entry = g_numbers[number].exchange(0);
-  if (entry == 0 || (entry & (kListenerBit | kHiddenBit)) != 0) return 0;
+  if (entry == 0 || (entry & kBits) != 0) return 0;
   return --place_of(entry).numbers == 0 ? entry : 0;
 }
 
@@ -46,6 +47,7 @@ void release(std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Place& place = place_of(index);
   end_meeting(index);
+  drop_registrations(index);
   {
     const SlotLock sending(slot.sending);
     const SlotLock receiving(slot.receiving);
@@ -82,6 +84,7 @@ void forget_number(int number) noexcept {
   const std::uint32_t entry = entry_of(number);
   if (entry == 0 || (entry & kHiddenBit) != 0 || is_vfork_child()) return;
   // Nothing may be done to the number: it is another's by now.
+  if ((entry & kEpollBit) != 0) return forget_epoll_set(number);
   if ((entry & kListenerBit) != 0) {
     g_numbers[number].store(0);
     const int mark = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;
@@ -103,6 +106,7 @@ void note_duplicate(int number, int original) noexcept {
   const std::uint32_t entry = entry_of(original);
   if (is_vfork_child()) return;
   forget_number(number);
+  if ((entry & kEpollBit) != 0) return share_epoll_set(original);
   if (entry == 0) return;
   // The announcement of a listening socket ends with the number that made it.
   const TableLock lock;
@@ -112,6 +116,10 @@ void note_duplicate(int number, int original) noexcept {
 Closing::Closing(int number) noexcept {
   const std::uint32_t entry = entry_of(number);
   if (entry == 0 || (entry & kHiddenBit) != 0 || is_vfork_child()) return;
+  if ((entry & kEpollBit) != 0) {
+    forget_epoll_set(number);
+    return;
+  }
   if ((entry & kListenerBit) != 0) {
     g_numbers[number].store(0);
     mark_ = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;

@@ -10,6 +10,7 @@
 
 #include "sockets/lane/receiver.h"
 #include "sockets/lane/sender.h"
+#include "sockets/preload/patience.h"
 
 namespace exs::sockets {
 
@@ -52,6 +53,8 @@ struct Slot {
   // counts himself there before he looks here.
   std::atomic<bool> receives_in_lane;
   std::atomic<std::uint32_t> in_receive;  // receives of the program inside the kernel that may take any byte
+  std::atomic<std::uint32_t> sleepers;    // threads asleep in the kernel that a bell has to wake
+  std::atomic<bool> needs_bells;          // somebody waits for it in a way that the layer does not see
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
   std::uint64_t cookie;                 // SO_COOKIE of the TCP socket
@@ -64,7 +67,8 @@ struct Slot {
   int send_buffer;  // bytes as getsockopt tells them, negative where the kernel chose; 0: F has its own
   bool corked;
   bool nodelay;
-  bool end_seen;  // the peer sends no more
+  bool end_seen;      // the peer sends no more
+  Patience patience;  // of blocking receives
 
   alignas(64) pthread_mutex_t sending;  // robust; guards `sender`
   lane::SenderState sender;
@@ -79,6 +83,8 @@ struct Slot {
   std::atomic<std::uint64_t> ring_received;
   std::atomic<std::uint64_t> tcp_received;
   std::atomic<std::uint64_t> sleeps;
+  std::atomic<std::uint64_t> looks_found;
+  std::atomic<std::uint64_t> looks_missed;
 };
 
 }  // namespace exs::sockets

@@ -55,7 +55,7 @@ TableLock::~TableLock() {
 }
 
 void set_entry(int number, std::uint32_t entry) noexcept {
-  if (entry != 0 && (entry & (kListenerBit | kHiddenBit)) == 0) {
+  if (entry != 0 && (entry & kBits) == 0) {
     ++places[entry].numbers;
     if (entry >= used.load()) used.store(entry + 1);
   }

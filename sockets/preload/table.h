@@ -14,6 +14,9 @@ inline constexpr int kNumbers = 1 << 20;
 inline constexpr std::uint32_t kListenerBit = 1U << 31;
 // A descriptor of the layer's own, which the program does not know to be open.
 inline constexpr std::uint32_t kHiddenBit = 1U << 30;
+// An epoll set, with its index (epoll_sets.h).
+inline constexpr std::uint32_t kEpollBit = 1U << 29;
+inline constexpr std::uint32_t kBits = kListenerBit | kHiddenBit | kEpollBit;
 
 extern std::atomic<std::uint32_t> g_numbers[kNumbers];
 
@@ -24,14 +27,15 @@ inline std::uint32_t entry_of(int number) noexcept {
 }
 inline std::uint32_t slot_of(int number) noexcept {
   const std::uint32_t entry = entry_of(number);
-  return (entry & (kListenerBit | kHiddenBit)) != 0 ? 0 : entry;
+  return (entry & kBits) != 0 ? 0 : entry;
 }
 
 // What a process has of a slot. Guarded by the slot's locks for what both lanes use; counts by the table's lock.
 struct Place {
   std::atomic<Segment*> segment;
-  std::uint32_t numbers;  // of this process that mean the connection
-  int socket;             // of the meeting, and one more: the card, or the called end's; 0: none
+  std::uint32_t numbers;                     // of this process that mean the connection
+  std::atomic<std::uint32_t> registrations;  // with epoll sets: the first (epoll_sets.h)
+  int socket;  // of the meeting, and one more: the card, or the called end's; 0: none
 };
 
 Place& place_of(std::uint32_t slot) noexcept;

@@ -11,7 +11,9 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/ends.h"
+#include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/libc.h"
+#include "sockets/preload/looking.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
@@ -46,7 +48,7 @@ Segment* segment_of(int number, std::uint32_t index) noexcept {
 }
 
 // One look; -ENOTCONN: there is no lane any more, ask again.
-long receive_now(int number, std::uint32_t index, Parts& parts, int flags) noexcept {
+long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool& becomes_hot) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
   Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
@@ -56,6 +58,11 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags) noexc
   const std::uint64_t before = slot.receiver.consumed;
   const long count = (flags & MSG_PEEK) != 0 ? receiver.peek(parts) : receiver.receive(parts);
   slot.ring_received.fetch_add(slot.receiver.consumed - before, std::memory_order_relaxed);
+  if (count > 0 && slot.receiver.consumed != before && !slot.receiver.looks && is_in_sets(index) &&
+      may_look(slot, index)) {
+    receiver.look_by_itself();
+    becomes_hot = true;
+  }
   if (count == 0) slot.end_seen = true;
   if (count == -EPROTO)
     reset_connection(number,
@@ -63,12 +70,37 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags) noexc
   return count == -EPROTO ? -ECONNRESET : count;
 }
 
+// A blocking receive, before it sleeps.
+bool look_for_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  if (is_in_sets(index)) return false;
+  const std::uint32_t ns = looking_ns(slot.patience);
+  if (ns == 0 || !start_looking(number, index)) return false;
+  const SpinLimit limit(ns);
+  do {
+    if (!has_bytes(index)) continue;
+    slot.patience.found();
+    slot.looks_found.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  } while (limit.goes_on());
+  slot.patience.missed();
+  slot.looks_missed.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
 // Sleeps in the kernel's own receive, so that signals, time limits and cancellation are the real ones. False: errno has it.
 bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
+  slot.sleepers.fetch_add(1);
+  if (!stop_looking(number, index)) {
+    slot.sleepers.fetch_sub(1);
+    return true;
+  }
   slot.sleeps.fetch_add(1, std::memory_order_relaxed);
   char byte;
-  if (libc().recv(number, &byte, 1, MSG_PEEK) >= 0) return true;
+  const ssize_t there = libc().recv(number, &byte, 1, MSG_PEEK);
+  slot.sleepers.fetch_sub(1);
+  if (there >= 0) return true;
   if (errno == EINTR || errno == EAGAIN) return false;
   // TCP tells it once. What lies in the ring comes first.
   const int error = errno;
@@ -281,7 +313,9 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
   std::size_t total = 0;
   for (;;) {
     if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
-    const long count = receive_now(number, index, parts, flags);
+    bool becomes_hot = false;
+    const long count = receive_now(number, index, parts, flags, becomes_hot);
+    if (becomes_hot) make_hot(index);
     if (count == -ENOTCONN)
       return total > 0 ? static_cast<ssize_t>(total) : plain_receive(number, parts, flags);
     if (count > 0) {
@@ -292,6 +326,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     }
     if (count != -EAGAIN) return outcome(total, count);
     if (!may_wait(number, flags)) return outcome(total, -EAGAIN);
+    if (look_for_bytes(number, index)) continue;
     if (!sleep_for_bytes(number, index)) return outcome(total, -errno);
   }
 }

@@ -135,12 +135,6 @@ EXS_EXPORT int pipe2(int* numbers, int flags) noexcept {
 EXS_EXPORT int eventfd(unsigned value, int flags) noexcept {
   return fresh(libc().eventfd(value, flags));
 }
-EXS_EXPORT int epoll_create(int size) noexcept {
-  return fresh(libc().epoll_create(size));
-}
-EXS_EXPORT int epoll_create1(int flags) noexcept {
-  return fresh(libc().epoll_create1(flags));
-}
 EXS_EXPORT int creat(const char* path, mode_t mode) {
   return fresh(libc().creat(path, mode));
 }

@@ -1,0 +1,302 @@
+#include "sockets/preload/epoll_sets.h"
+
+#include <atomic>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/looking.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/runtime.h"
+#include "sockets/preload/spin.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr std::uint32_t kSets = 4096;
+constexpr std::uint32_t kRegistrations = 65536;
+constexpr std::uint64_t kAskKernelNs = 20'000;
+constexpr std::uint32_t kAskKernelCalls = 8;
+
+struct Registration {
+  int number;
+  std::uint32_t slot;
+  std::uint32_t set;
+  std::uint32_t events;
+  epoll_data_t data;
+  std::uint64_t reported;  // bytes_written() when it was reported last, for edges
+  std::uint32_t next_of_slot;
+  std::uint32_t next_hot;  // 0: the last
+  bool is_hot;
+  bool is_used;
+};
+Registration registrations[kRegistrations];  // [0] is none
+std::uint32_t registrations_used = 1;
+std::uint32_t free_registration = 0;
+
+struct Set {
+  std::atomic<bool> used;
+  std::atomic<bool> shared;
+  std::atomic<std::uint32_t> sleepers;
+  std::atomic<std::uint32_t> hot;  // the first
+  Patience patience;
+  std::uint64_t asked_ns;  // when the kernel was asked last
+  std::uint32_t calls;     // since
+};
+Set sets[kSets];
+
+// Guards registrations and lists of hot ones. The table's lock, because numbers change with them.
+using SetsLock = TableLock;
+
+std::uint32_t index_of(int number) noexcept {
+  const std::uint32_t entry = entry_of(number);
+  return (entry & kEpollBit) != 0 ? entry & ~kBits : kSets;
+}
+
+std::uint32_t take_registration() noexcept {
+  if (free_registration != 0) {
+    const std::uint32_t index = free_registration;
+    free_registration = registrations[index].next_of_slot;
+    return index;
+  }
+  return registrations_used < kRegistrations ? registrations_used++ : 0;
+}
+
+void cool(std::uint32_t index) noexcept {
+  Registration& cold = registrations[index];
+  if (!cold.is_hot) return;
+  cold.is_hot = false;
+  Set& set = sets[cold.set];
+  if (set.hot.load() == index) return set.hot.store(cold.next_hot);
+  for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot)
+    if (registrations[at].next_hot == index) {
+      registrations[at].next_hot = cold.next_hot;
+      return;
+    }
+}
+
+void heat(std::uint32_t index) noexcept {
+  Registration& registration = registrations[index];
+  if (registration.is_hot) return;
+  registration.is_hot = true;
+  registration.next_hot = sets[registration.set].hot.load();
+  sets[registration.set].hot.store(index);
+}
+
+void free_it(std::uint32_t index) noexcept {
+  cool(index);
+  registrations[index].is_used = false;
+  registrations[index].next_of_slot = free_registration;
+  free_registration = index;
+}
+
+std::uint32_t find(std::uint32_t slot, std::uint32_t set, int number) noexcept {
+  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = registrations[at].next_of_slot)
+    if (registrations[at].set == set && registrations[at].number == number) return at;
+  return 0;
+}
+
+void remove(std::uint32_t slot, std::uint32_t index) noexcept {
+  auto& first = place_of(slot).registrations;
+  if (first.load() == index) {
+    first.store(registrations[index].next_of_slot);
+  } else {
+    for (std::uint32_t at = first.load(); at != 0; at = registrations[at].next_of_slot)
+      if (registrations[at].next_of_slot == index)
+        registrations[at].next_of_slot = registrations[index].next_of_slot;
+  }
+  free_it(index);
+}
+
+// Bytes lie in the ring, and the program wants to know.
+bool is_ready(Registration& registration) noexcept {
+  if ((registration.events & EPOLLIN) == 0 || !has_bytes(registration.slot)) return false;
+  if ((registration.events & EPOLLET) == 0) return true;
+  const std::uint64_t written = bytes_written(registration.slot);
+  if (written == registration.reported) return false;
+  registration.reported = written;
+  return true;
+}
+
+int collect(Set& set, epoll_event* events, int max) noexcept {
+  const SetsLock lock;
+  int count = 0;
+  for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = registrations[at].next_hot)
+    if (is_ready(registrations[at]))
+      events[count++] = {EPOLLIN | (registrations[at].events & EPOLLRDNORM), registrations[at].data};
+  return count;
+}
+
+// What the kernel adds; one that both have becomes one.
+int add_of_kernel(epoll_event* events, int ours, int max, const KernelWait& kernel) noexcept {
+  if (ours == max) return ours;
+  const int more = kernel.now(kernel.context, events + ours, max - ours);
+  int count = ours;
+  for (int i = ours; i < ours + more; ++i) {
+    int same = 0;
+    while (same < ours && events[same].data.u64 != events[i].data.u64) ++same;
+    if (same < ours) {
+      events[same].events |= events[i].events;
+    } else {
+      events[count++] = events[i];
+    }
+  }
+  return count;
+}
+
+bool is_time_for_kernel(Set& set) noexcept {
+  if (++set.calls < kAskKernelCalls && monotonic_ns() - set.asked_ns < kAskKernelNs) return false;
+  set.calls = 0;
+  set.asked_ns = monotonic_ns();
+  return true;
+}
+
+int look(Set& set, epoll_event* events, int max, const KernelWait& kernel) noexcept {
+  const int ours = collect(set, events, max);
+  if (!is_time_for_kernel(set)) return ours;
+  return add_of_kernel(events, ours, max, kernel);
+}
+
+int look_for_a_while(Set& set, epoll_event* events, int max, const KernelWait& kernel) noexcept {
+  const std::uint32_t ns = looking_ns(set.patience);
+  if (ns == 0) return 0;
+  const SpinLimit limit(ns);
+  do {
+    const int found = look(set, events, max, kernel);
+    if (found != 0) {
+      set.patience.found();
+      return found;
+    }
+  } while (limit.goes_on());
+  set.patience.missed();
+  return 0;
+}
+
+// Their peers ring from now on. False: one has bytes.
+bool arm_hot_ones(Set& set) noexcept {
+  const SetsLock lock;
+  bool all = true;
+  for (std::uint32_t at = set.hot.load(); at != 0;) {
+    const std::uint32_t next = registrations[at].next_hot;
+    if (stop_looking(registrations[at].number, registrations[at].slot)) {
+      cool(at);
+    } else if ((registrations[at].events & EPOLLIN) != 0) {
+      all = false;
+    }
+    at = next;
+  }
+  return all;
+}
+
+}  // namespace
+
+void note_epoll_set(int number) noexcept {
+  if (number < 0 || number >= kNumbers || !settings().on || is_vfork_child()) return;
+  const SetsLock lock;
+  for (std::uint32_t i = 0; i < kSets; ++i) {
+    if (sets[i].used.exchange(true)) continue;
+    sets[i].shared.store(false);
+    sets[i].sleepers.store(0);
+    sets[i].hot.store(0);
+    sets[i].patience = {};
+    set_entry(number, kEpollBit | i);
+    return;
+  }
+}
+
+void forget_epoll_set(int number) noexcept {
+  const std::uint32_t set = index_of(number);
+  if (set == kSets) return;
+  const SetsLock lock;
+  g_numbers[number].store(0);
+  for (std::uint32_t i = 1; i < registrations_used; ++i)
+    if (registrations[i].is_used && registrations[i].set == set) remove(registrations[i].slot, i);
+  sets[set].used.store(false);
+}
+
+void share_epoll_set(int number) noexcept {
+  const std::uint32_t set = index_of(number);
+  if (set == kSets) return;
+  sets[set].shared.store(true);
+  arm_hot_ones(sets[set]);
+}
+
+void note_registration(int set_number, int operation, int number, const epoll_event* event) noexcept {
+  if (is_vfork_child()) return;
+  if ((entry_of(number) & kEpollBit) != 0 && operation == EPOLL_CTL_ADD) return share_epoll_set(number);
+  const std::uint32_t slot = slot_of(number);
+  if (slot == 0) return;
+  const std::uint32_t set = index_of(set_number);
+  const SetsLock lock;
+  std::uint32_t index = set == kSets ? 0 : find(slot, set, number);
+  if (operation == EPOLL_CTL_DEL) {
+    if (index != 0) remove(slot, index);
+    return;
+  }
+  if (index == 0 && set != kSets) {
+    index = take_registration();
+    if (index != 0) {
+      registrations[index] = {number, slot,  set, 0, {}, 0, place_of(slot).registrations.load(),
+                              0,      false, true};
+      place_of(slot).registrations.store(index);
+    }
+  }
+  // Woken once, or one waiter of many: that is the kernel's to decide.
+  if (index == 0 || (event->events & (EPOLLONESHOT | EPOLLEXCLUSIVE)) != 0)
+    slot_at(slot).needs_bells.store(true);
+  if (index == 0) return;
+  registrations[index].events = event->events;
+  registrations[index].data = event->data;
+  registrations[index].reported = 0;
+  if (!stop_looking(number, slot)) heat(index);
+}
+
+void drop_registrations(std::uint32_t slot) noexcept {
+  if (place_of(slot).registrations.load() == 0) return;
+  const SetsLock lock;
+  while (const std::uint32_t first = place_of(slot).registrations.load()) remove(slot, first);
+}
+
+bool is_in_sets(std::uint32_t slot) noexcept {
+  return place_of(slot).registrations.load(std::memory_order_relaxed) != 0;
+}
+
+bool sets_are_awake(std::uint32_t slot) noexcept {
+  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = registrations[at].next_of_slot) {
+    const Set& set = sets[registrations[at].set];
+    if (set.sleepers.load() != 0 || set.shared.load()) return false;
+  }
+  return true;
+}
+
+void make_hot(std::uint32_t slot) noexcept {
+  const SetsLock lock;
+  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = registrations[at].next_of_slot)
+    heat(at);
+}
+
+int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const KernelWait& kernel) noexcept {
+  const std::uint32_t index = index_of(number);
+  if (index == kSets || max <= 0) return kAskKernel;
+  Set& set = sets[index];
+  for (;;) {
+    if (set.hot.load() != 0) {
+      int found = look(set, events, max, kernel);
+      if (found == 0 && !may_sleep) return kernel.now(kernel.context, events, max);
+      if (found == 0) found = look_for_a_while(set, events, max, kernel);
+      if (found != 0) return found;
+    } else if (!may_sleep) {
+      return kAskKernel;
+    }
+    set.sleepers.fetch_add(1);
+    if (!arm_hot_ones(set)) {
+      set.sleepers.fetch_sub(1);
+      continue;
+    }
+    const int result = kernel.sleep(kernel.context, events, max);
+    set.sleepers.fetch_sub(1);
+    set.asked_ns = monotonic_ns();
+    return result;
+  }
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,75 @@
+#include "sockets/preload/looking.h"
+
+#include <sched.h>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/epoll_sets.h"
+#include "sockets/preload/runtime.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr std::uint32_t kNsOfUs = 1000;
+
+bool has_one_processor() noexcept {
+  static const bool one = [] {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < 2;
+  }();
+  return one;
+}
+
+}  // namespace
+
+std::uint32_t looking_ns(Patience& patience) noexcept {
+  if (settings().kernel_waits || has_one_processor()) return 0;
+  return settings().spin_auto ? patience.allowance() : settings().spin_us * kNsOfUs;
+}
+
+bool may_look(const Slot& slot, std::uint32_t index) noexcept {
+  return !settings().kernel_waits && slot.processes.load(std::memory_order_relaxed) == 1 &&
+         !slot.needs_bells.load(std::memory_order_relaxed) && slot.sleepers.load() == 0 &&
+         sets_are_awake(index);
+}
+
+bool start_looking(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  Segment* const segment = lock.held() && slot_of(number) == index ? place_of(index).segment.load() : nullptr;
+  if (segment == nullptr || slot.stage.load() != Stage::kLane || !slot.receives_in_lane.load() ||
+      !may_look(slot, index))
+    return false;
+  Wire wire(slot, number, 0);
+  receiver_of(slot, *segment, wire).look_by_itself();
+  return true;
+}
+
+bool stop_looking(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  if (!slot.receiver.looks) return true;
+  const SlotLock lock(slot.receiving);
+  Segment* const segment = lock.held() && slot_of(number) == index ? place_of(index).segment.load() : nullptr;
+  if (segment == nullptr) return true;
+  Wire wire(slot, number, 0);
+  return receiver_of(slot, *segment, wire).stop_looking();
+}
+
+bool is_looking(std::uint32_t index) noexcept {
+  return slot_at(index).receiver.looks;
+}
+
+bool has_bytes(std::uint32_t index) noexcept {
+  const Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  return segment != nullptr && slot.receiver.looks &&
+         incoming(slot, *segment).written.load() != slot.receiver.consumed;
+}
+
+std::uint64_t bytes_written(std::uint32_t index) noexcept {
+  Segment* const segment = place_of(index).segment.load();
+  return segment == nullptr ? 0 : incoming(slot_at(index), *segment).written.load();
+}
+
+}  // namespace exs::sockets

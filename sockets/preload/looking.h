@@ -1,0 +1,26 @@
+// Whether whoever waits for a connection looks into its ring himself, so that the peer need not ring. Thread: any.
+#pragma once
+
+#include <cstdint>
+
+#include "sockets/preload/patience.h"
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+// What a thread may spend on looking before it sleeps; 0: nothing.
+std::uint32_t looking_ns(Patience& patience) noexcept;
+
+// Everybody who waits for the connection comes through the layer, and nobody sleeps now.
+bool may_look(const Slot& slot, std::uint32_t index) noexcept;
+// From now on the peer rings no bell. False: it does.
+bool start_looking(int number, std::uint32_t slot) noexcept;
+// False: there are bytes in the ring, and no sleep is needed. Whoever sleeps has counted himself among the sleepers before.
+bool stop_looking(int number, std::uint32_t slot) noexcept;
+bool is_looking(std::uint32_t slot) noexcept;
+// Bytes are in the ring of a connection that is looked at.
+bool has_bytes(std::uint32_t slot) noexcept;
+// Bytes put into the ring by the peer, ever.
+std::uint64_t bytes_written(std::uint32_t slot) noexcept;
+
+}  // namespace exs::sockets

@@ -1,0 +1,256 @@
+// poll, select, epoll: before a thread sleeps in the kernel it looks at the connections whose peers ring no bells.
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/epoll_sets.h"
+#include "sockets/preload/libc.h"
+#include "sockets/preload/looking.h"
+#include "sockets/preload/spin.h"
+#include "sockets/preload/symbols/export.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+// A wait for several connections by a list of some kind:
+//   each(use)     use(number, slot) for each connection that is waited for to be readable
+//   ask(ours)     asks the kernel without waiting, and adds the connections that have bytes if `ours`
+//   sleep()       the kernel's own call
+template <typename List>
+int wait_for(List& list, bool may_sleep) noexcept {
+  constexpr std::uint64_t kAskKernelNs = 20'000;
+  bool any = false;
+  list.each([&](int, std::uint32_t) { any = true; });
+  if (!any) return list.sleep();
+  static Patience patience;
+  for (;;) {
+    bool looks = false;
+    bool has = false;
+    const auto look = [&] {
+      list.each([&](int, std::uint32_t slot) { has = has || has_bytes(slot); });
+      return has;
+    };
+    list.each([&](int number, std::uint32_t slot) {
+      if (is_looking(slot) || (may_sleep && !is_in_sets(slot) && start_looking(number, slot))) looks = true;
+    });
+    if (looks && look()) return list.ask(true);
+    if (!may_sleep) return list.ask(false);
+    if (const std::uint32_t ns = looks ? looking_ns(patience) : 0; ns != 0) {
+      const SpinLimit limit(ns);
+      std::uint64_t asked = monotonic_ns();
+      do {
+        if (look()) {
+          patience.found();
+          return list.ask(true);
+        }
+        if (const std::uint64_t now = monotonic_ns(); now - asked > kAskKernelNs) {
+          if (const int result = list.ask(false); result != 0) return result;
+          asked = now;
+        }
+      } while (limit.goes_on());
+      patience.missed();
+    }
+    bool all_ring = true;
+    list.each([](int, std::uint32_t slot) { slot_at(slot).sleepers.fetch_add(1); });
+    list.each([&](int number, std::uint32_t slot) { all_ring = stop_looking(number, slot) && all_ring; });
+    int result = 0;
+    if (all_ring) result = list.sleep();
+    list.each([](int, std::uint32_t slot) { slot_at(slot).sleepers.fetch_sub(1); });
+    if (all_ring) return result;
+  }
+}
+
+// Epoll sets in a list: the kernel alone knows of them, so their connections ring.
+void share_if_set(int number) noexcept {
+  if ((entry_of(number) & kEpollBit) != 0) share_epoll_set(number);
+}
+
+template <typename Call>
+struct PollList {
+  pollfd* entries;
+  nfds_t count;
+  const Call& call;  // (now)
+
+  template <typename Use>
+  void each(const Use& use) const noexcept {
+    for (nfds_t i = 0; i < count; ++i)
+      if ((entries[i].events & (POLLIN | POLLRDNORM)) != 0)
+        if (const std::uint32_t slot = slot_of(entries[i].fd)) use(entries[i].fd, slot);
+  }
+  int ask(bool ours) const noexcept {
+    int result = call(true);
+    if (!ours || result < 0) return result;
+    for (nfds_t i = 0; i < count; ++i) {
+      const std::uint32_t slot = slot_of(entries[i].fd);
+      if (slot == 0 || (entries[i].events & (POLLIN | POLLRDNORM)) == 0 || !has_bytes(slot)) continue;
+      if (entries[i].revents == 0) ++result;
+      entries[i].revents =
+          static_cast<short>(entries[i].revents | (entries[i].events & (POLLIN | POLLRDNORM)));
+    }
+    return result;
+  }
+  int sleep() const noexcept { return call(false); }
+};
+
+template <typename Call>
+int poll_with(pollfd* entries, nfds_t count, bool may_sleep, const Call& call) noexcept {
+  if (entries == nullptr) return call(false);
+  for (nfds_t i = 0; i < count; ++i) share_if_set(entries[i].fd);
+  PollList<Call> list{entries, count, call};
+  const int error = errno;
+  const int result = wait_for(list, may_sleep);
+  if (result >= 0) errno = error;
+  return result;
+}
+
+template <typename Call>
+struct SelectList {
+  int end;
+  fd_set* readable;
+  const fd_set wanted;
+  const Call& call;  // (now)
+
+  template <typename Use>
+  void each(const Use& use) const noexcept {
+    for (int number = 0; number < end; ++number)
+      if (FD_ISSET(number, &wanted))
+        if (const std::uint32_t slot = slot_of(number)) use(number, slot);
+  }
+  int ask(bool ours) const noexcept {
+    int result = call(true);
+    if (!ours || result < 0) return result;
+    each([&](int number, std::uint32_t slot) {
+      if (!has_bytes(slot) || FD_ISSET(number, readable)) return;
+      FD_SET(number, readable);
+      ++result;
+    });
+    return result;
+  }
+  int sleep() const noexcept { return call(false); }
+};
+
+// `sets` are the kernel's arguments, which each of its calls changes.
+template <typename Call>
+int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool may_sleep,
+                const Call& call) noexcept {
+  bool any = false;
+  for (int number = 0; readable != nullptr && number < end && number < FD_SETSIZE; ++number)
+    if (entry_of(number) != 0 && FD_ISSET(number, readable)) {
+      share_if_set(number);
+      any = any || slot_of(number) != 0;
+    }
+  if (!any) return call(false);
+  const fd_set wanted_readable = *readable;
+  const fd_set wanted_writable = writable != nullptr ? *writable : fd_set{};
+  const fd_set wanted_other = other != nullptr ? *other : fd_set{};
+  const auto again = [&](bool now) {
+    *readable = wanted_readable;
+    if (writable != nullptr) *writable = wanted_writable;
+    if (other != nullptr) *other = wanted_other;
+    return call(now);
+  };
+  SelectList<decltype(again)> list{end < FD_SETSIZE ? end : FD_SETSIZE, readable, wanted_readable, again};
+  return wait_for(list, may_sleep);
+}
+
+// `call` is (events, max, now).
+template <typename Call>
+int epoll_with(int set, epoll_event* events, int max, bool may_sleep, const Call& call) noexcept {
+  const KernelWait kernel{&call,
+                          [](const void* context, epoll_event* into, int room) {
+                            return (*static_cast<const Call*>(context))(into, room, true);
+                          },
+                          [](const void* context, epoll_event* into, int room) {
+                            return (*static_cast<const Call*>(context))(into, room, false);
+                          }};
+  const int error = errno;
+  const int result = wait_in_set(set, events, max, may_sleep, kernel);
+  if (result == kAskKernel) return call(events, max, false);
+  if (result >= 0) errno = error;
+  return result;
+}
+
+}  // namespace
+}  // namespace exs::sockets
+
+using namespace exs::sockets;
+
+EXS_EXPORT int poll(pollfd* entries, nfds_t count, int limit_ms) {
+  return poll_with(entries, count, limit_ms != 0,
+                   [&](bool now) { return libc().poll(entries, count, now ? 0 : limit_ms); });
+}
+EXS_EXPORT int __poll(pollfd* entries, nfds_t count, int limit_ms) {
+  return poll(entries, count, limit_ms);
+}
+EXS_EXPORT int __poll_chk(pollfd* entries, nfds_t count, int limit_ms, size_t room) {
+  if (room / sizeof *entries < count) __builtin_trap();
+  return poll(entries, count, limit_ms);
+}
+EXS_EXPORT int ppoll(pollfd* entries, nfds_t count, const timespec* limit, const sigset_t* mask) {
+  const timespec none{};
+  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_nsec != 0;
+  return poll_with(entries, count, may_sleep,
+                   [&](bool now) { return libc().ppoll(entries, count, now ? &none : limit, mask); });
+}
+EXS_EXPORT int __ppoll_chk(pollfd* entries, nfds_t count, const timespec* limit, const sigset_t* mask,
+                           size_t room) {
+  if (room / sizeof *entries < count) __builtin_trap();
+  return ppoll(entries, count, limit, mask);
+}
+EXS_EXPORT int select(int end, fd_set* readable, fd_set* writable, fd_set* other, timeval* limit) {
+  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_usec != 0;
+  return select_with(end, readable, writable, other, may_sleep, [&](bool now) {
+    timeval none{};
+    return libc().select(end, readable, writable, other, now ? &none : limit);
+  });
+}
+EXS_EXPORT int __select(int end, fd_set* readable, fd_set* writable, fd_set* other, timeval* limit) {
+  return select(end, readable, writable, other, limit);
+}
+EXS_EXPORT int pselect(int end, fd_set* readable, fd_set* writable, fd_set* other, const timespec* limit,
+                       const sigset_t* mask) {
+  const timespec none{};
+  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_nsec != 0;
+  return select_with(end, readable, writable, other, may_sleep, [&](bool now) {
+    return libc().pselect(end, readable, writable, other, now ? &none : limit, mask);
+  });
+}
+
+EXS_EXPORT int epoll_ctl(int set, int operation, int number, epoll_event* event) noexcept {
+  const int result = libc().epoll_ctl(set, operation, number, event);
+  if (result == 0 && entry_of(number) != 0) note_registration(set, operation, number, event);
+  return result;
+}
+EXS_EXPORT int epoll_wait(int set, epoll_event* events, int max, int limit_ms) {
+  return epoll_with(set, events, max, limit_ms != 0, [&](epoll_event* into, int room, bool now) {
+    return libc().epoll_wait(set, into, room, now ? 0 : limit_ms);
+  });
+}
+EXS_EXPORT int epoll_pwait(int set, epoll_event* events, int max, int limit_ms, const sigset_t* mask) {
+  return epoll_with(set, events, max, limit_ms != 0, [&](epoll_event* into, int room, bool now) {
+    return libc().epoll_pwait(set, into, room, now ? 0 : limit_ms, mask);
+  });
+}
+EXS_EXPORT int epoll_pwait2(int set, epoll_event* events, int max, const timespec* limit,
+                            const sigset_t* mask) {
+  const timespec none{};
+  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_nsec != 0;
+  return epoll_with(set, events, max, may_sleep, [&](epoll_event* into, int room, bool now) {
+    return libc().epoll_pwait2(set, into, room, now ? &none : limit, mask);
+  });
+}
+EXS_EXPORT int epoll_create(int size) noexcept {
+  const int number = libc().epoll_create(size);
+  note_epoll_set(number);
+  return number;
+}
+EXS_EXPORT int epoll_create1(int flags) noexcept {
+  const int number = libc().epoll_create1(flags);
+  note_epoll_set(number);
+  return number;
+}
