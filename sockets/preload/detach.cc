@@ -10,17 +10,13 @@
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
+#include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
 namespace {
 
 constexpr int kPatienceMs = 100;
-
-void sleep_1ms() noexcept {
-  timespec moment{0, 1'000'000};
-  raw::sys(SYS_ppoll, nullptr, 0, &moment, nullptr, 0);
-}
 
 void detach_receiving(int number, std::uint32_t index, Segment& segment) noexcept {
   Slot& slot = slot_at(index);

@@ -107,22 +107,28 @@ void remove(std::uint32_t slot, std::uint32_t index) noexcept {
   free_it(index);
 }
 
-// Bytes lie in the ring, and the program wants to know.
-bool is_ready(Registration& registration) noexcept {
-  if ((registration.events & EPOLLIN) == 0 || !has_bytes(registration.slot)) return false;
-  if ((registration.events & EPOLLET) == 0) return true;
-  const std::uint64_t written = bytes_written(registration.slot);
-  if (written == registration.reported) return false;
-  registration.reported = written;
-  return true;
+// What the program wants to know and the ring tells. Edges of room are the kernel's.
+std::uint32_t ready_events(Registration& registration) noexcept {
+  const std::uint32_t wanted = registration.events;
+  const bool edges = (wanted & EPOLLET) != 0;
+  std::uint32_t ready = 0;
+  if ((wanted & EPOLLOUT) != 0 && !edges && has_room(registration.slot))
+    ready |= wanted & (EPOLLOUT | EPOLLWRNORM);
+  if ((wanted & EPOLLIN) == 0 || !has_bytes(registration.slot)) return ready;
+  if (edges) {
+    const std::uint64_t written = bytes_written(registration.slot);
+    if (written == registration.reported) return ready;
+    registration.reported = written;
+  }
+  return ready | (wanted & (EPOLLIN | EPOLLRDNORM));
 }
 
 int collect(Set& set, epoll_event* events, int max) noexcept {
   const SetsLock lock;
   int count = 0;
   for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = registrations[at].next_hot)
-    if (is_ready(registrations[at]))
-      events[count++] = {EPOLLIN | (registrations[at].events & EPOLLRDNORM), registrations[at].data};
+    if (const std::uint32_t ready = ready_events(registrations[at]); ready != 0)
+      events[count++] = {ready, registrations[at].data};
   return count;
 }
 
@@ -247,7 +253,7 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   registrations[index].events = event->events;
   registrations[index].data = event->data;
   registrations[index].reported = 0;
-  if (!stop_looking(number, slot)) heat(index);
+  if (is_looking(slot) && (sets[set].sleepers.load() == 0 || !stop_looking(number, slot))) heat(index);
 }
 
 void drop_registrations(std::uint32_t slot) noexcept {

@@ -67,6 +67,13 @@ bool has_bytes(std::uint32_t index) noexcept {
          incoming(slot, *segment).written.load() != slot.receiver.consumed;
 }
 
+bool has_room(std::uint32_t index) noexcept {
+  const Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  return segment != nullptr && slot.sender.open &&
+         slot.sender.written - outgoing(slot, *segment).consumed.load() < slot.capacity;
+}
+
 std::uint64_t bytes_written(std::uint32_t index) noexcept {
   Segment* const segment = place_of(index).segment.load();
   return segment == nullptr ? 0 : incoming(slot_at(index), *segment).written.load();

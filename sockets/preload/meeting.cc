@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::uint32_t kCallsMax = 64;
 constexpr std::uint64_t kNanosecondsMax = 5'000'000'000;
+constexpr std::uint64_t kNanosecondsLeast =
+    20'000'000;  // many calls are made while a peer is not even scheduled
 constexpr std::uint64_t kOfferMagic = 0x31726566666f7865;  // "exoffer1"
 
 std::uint64_t now_ns() noexcept {
@@ -218,7 +220,8 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
 }
 
 bool has_expired(const Slot& slot) noexcept {
-  return slot.calls.load() > kCallsMax || now_ns() - slot.since_ns.load() > kNanosecondsMax;
+  const std::uint64_t waited = now_ns() - slot.since_ns.load();
+  return waited > kNanosecondsMax || (slot.calls.load() > kCallsMax && waited > kNanosecondsLeast);
 }
 
 void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,

@@ -7,7 +7,7 @@
 // 2. Names are hints. Both ends must be of users that allow each other, and have their TCP connection established in the network
 //    namespace of the Unix socket: there, no two connections have the same addresses at the same time.
 // 3. No descriptor of the TCP connection is ever passed: one under way keeps the connection open after a kill.
-// 4. No call waits for the other end, and whoever is not answered within 64 calls or five seconds gives up.
+// 4. No call waits for the other end, and whoever is not answered within 64 calls and 20 ms, or five seconds, gives up.
 #pragma once
 
 #include <cstdint>

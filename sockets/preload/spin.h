@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "sockets/preload/raw.h"
+
 namespace exs::sockets {
 
 inline std::uint64_t monotonic_ns() noexcept {
@@ -19,6 +21,12 @@ inline void pause() noexcept {
 #else
   asm volatile("yield");
 #endif
+}
+
+// For what is rare, and waits for something that nobody tells. Not a cancellation point.
+inline void sleep_1ms() noexcept {
+  timespec moment{0, 1'000'000};
+  raw::sys(SYS_ppoll, nullptr, 0, &moment, nullptr, 0);
 }
 
 // A loop that ends after `ns`.

@@ -20,6 +20,13 @@ std::atomic<long> process{0};
 std::atomic<long> owner{0};
 std::atomic<unsigned> depth{0};
 
+// Asked for once a thread; the child of a fork begins anew.
+thread_local long own_number = 0;
+long thread_number() noexcept {
+  if (own_number == 0) own_number = raw::sys(SYS_gettid);
+  return own_number;
+}
+
 }  // namespace
 
 Place& place_of(std::uint32_t slot) noexcept {
@@ -31,7 +38,7 @@ std::uint32_t places_used() noexcept {
 }
 
 void lock_table() noexcept {
-  const long self = raw::sys(SYS_gettid);
+  const long self = thread_number();
   if (owner.load() == self) {
     depth.fetch_add(1);
     return;
@@ -70,6 +77,7 @@ void remember_process() noexcept {
   process.store(raw::sys(SYS_getpid));
   owner.store(0);
   depth.store(0);
+  own_number = 0;
 }
 
 }  // namespace exs::sockets

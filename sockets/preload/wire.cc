@@ -12,6 +12,8 @@
 #include <cstddef>
 
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reset.h"
+#include "sockets/preload/spin.h"
 
 namespace exs::sockets {
 namespace {
@@ -101,10 +103,16 @@ long Wire::ring_bell() noexcept {
   const int flags = MSG_DONTWAIT | (flags_ & MSG_NOSIGNAL);
   long sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
   if (sent == -EAGAIN) {
-    // Bytes that the peer has, or has not acknowledged yet, fill the small buffer.
+    // Bytes that the peer has, or has not acknowledged yet, fill the small buffer; or the kernel is short of memory.
     set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
-    sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
+    constexpr int kTries = 1000;
+    for (int i = 0; i < kTries && sent == -EAGAIN; ++i) {
+      if (i > 0) sleep_1ms();
+      sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
+    }
     set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
+    if (sent == -EAGAIN) reset_connection(descriptor_, "the kernel took no byte of it for a second");
+    if (sent == -EAGAIN) sent = -ENOBUFS;
   }
   return sent < 0 ? sent : 0;
 }

@@ -23,6 +23,7 @@ Answer choose(const Command& command) {
     case Op::epoll_ctl:
     case Op::epoll_wait:
     case Op::settle: return perform_wait(command);
+    case Op::signals: return answer_of(urgent_signals());
     default: return perform_state(command);
   }
 }
@@ -40,7 +41,6 @@ Answer perform(const Command& command) {
   const std::uint32_t before = pipe_signals();
   Answer answer = choose(command);
   answer.pipe_signals = pipe_signals() - before;
-  answer.urgent_signals = urgent_signals();
   return answer;
 }
 

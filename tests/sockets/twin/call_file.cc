@@ -59,7 +59,8 @@ Answer splice_through(const Command& command) {
   if (command.op == Op::splice_in) {
     const std::vector<unsigned char> bytes = bytes_of(command);
     if (write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()))
-      answer = with_bytes(answer_of(splice(ends[0], nullptr, command.fd, nullptr, length, SPLICE_F_NONBLOCK)));
+      answer =
+          with_bytes(answer_of(splice(ends[0], nullptr, command.fd, nullptr, length, SPLICE_F_NONBLOCK)));
   } else {
     answer = with_bytes(answer_of(splice(command.fd, nullptr, ends[1], nullptr, length, SPLICE_F_NONBLOCK)));
     std::vector<unsigned char> bytes(length);

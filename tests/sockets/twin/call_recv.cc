@@ -1,6 +1,6 @@
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,7 +82,8 @@ Answer perform_recv(const Command& command) {
   unsigned char* const where = is_real ? bytes.data() : nullptr;
   Parts parts(where, length, command.parts);
   Answer answer = call(command, where, length, parts);
-  if (static_cast<RecvCall>(command.variant) != RecvCall::recvmmsg && answer.result > 0) answer.bytes = answer.result;
+  if (static_cast<RecvCall>(command.variant) != RecvCall::recvmmsg && answer.result > 0)
+    answer.bytes = answer.result;
   answer.hash = command.hash;
   if (!is_real || (command.flags & MSG_TRUNC) != 0) return answer;
   if (answer.bytes > 0) {
@@ -90,7 +91,8 @@ Answer perform_recv(const Command& command) {
     answer.hash = hash_of(taken, command.hash);
     answer.first_wrong = first_wrong(taken, command.stream, command.position);
   }
-  if (!std::all_of(where + length, where + length + kGuardBytes, [](unsigned char b) { return b == kUntouched; }))
+  if (!std::all_of(where + length, where + length + kGuardBytes,
+                   [](unsigned char b) { return b == kUntouched; }))
     answer.first_wrong = command.length;
   return answer;
 }
@@ -100,7 +102,8 @@ Answer perform_drain(const Command& command) {
   Answer answer;
   answer.result = 0;
   while (answer.bytes < command.length) {
-    const auto wanted = std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(command.length - answer.bytes));
+    const auto wanted =
+        std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(command.length - answer.bytes));
     const ssize_t taken = recv(command.fd, bytes.data(), wanted, MSG_DONTWAIT);
     if (taken > 0) {
       const std::span<const unsigned char> part(bytes.data(), static_cast<std::size_t>(taken));

@@ -1,6 +1,6 @@
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,8 +14,8 @@ namespace twin {
 namespace {
 
 constexpr std::size_t kFillChunk = 8192;
-// How long a connection stays full before it counts as full: what is under way on loopback has come by then.
-constexpr int kFullMs = 5;
+// How long a connection stays full before it counts as full: longer than the kernel delays an acknowledgement.
+constexpr int kFullMs = 50;
 
 Answer send_messages(const Command& command, Parts& parts) {
   std::vector<mmsghdr> messages(parts.iov.size());
@@ -26,7 +26,8 @@ Answer send_messages(const Command& command, Parts& parts) {
   }
   Answer answer =
       answer_of(sendmmsg(command.fd, messages.data(), static_cast<unsigned>(messages.size()), command.flags));
-  for (std::int64_t i = 0; i < answer.result; ++i) answer.bytes += messages[static_cast<std::size_t>(i)].msg_len;
+  for (std::int64_t i = 0; i < answer.result; ++i)
+    answer.bytes += messages[static_cast<std::size_t>(i)].msg_len;
   return answer;
 }
 
@@ -58,7 +59,8 @@ Answer perform_send(const Command& command) {
   void* const where = is_real ? bytes.data() : nullptr;
   Parts parts(where, length, command.parts);
   Answer answer = call(command, where, length, parts);
-  if (static_cast<SendCall>(command.variant) != SendCall::sendmmsg && answer.result > 0) answer.bytes = answer.result;
+  if (static_cast<SendCall>(command.variant) != SendCall::sendmmsg && answer.result > 0)
+    answer.bytes = answer.result;
   return answer;
 }
 

@@ -35,14 +35,17 @@ int port_of(int fd) {
 Answer make_listener() {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   const sockaddr_in address = loopback(0);
-  if (fd < 0 || bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return answer_of(-1);
+  if (fd < 0 || bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return answer_of(-1);
   if (listen(fd, kBacklog) != 0) return answer_of(-1);
   Answer answer = answer_of(fd);
   answer.port = port_of(fd);
   return answer;
 }
 
-void set_nodelay(int fd, int value) { setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value); }
+void set_nodelay(int fd, int value) {
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value);
+}
 
 // `flags` as of socket(); `value` the port, `name` TCP_NODELAY.
 Answer connect_to(const Command& command) {
@@ -100,7 +103,8 @@ Answer duplicate(const Command& command) {
 
 Answer set_nonblocking(const Command& command) {
   int on = command.value;
-  if (static_cast<NonblockCall>(command.variant) == NonblockCall::ioctl) return answer_of(ioctl(command.fd, FIONBIO, &on));
+  if (static_cast<NonblockCall>(command.variant) == NonblockCall::ioctl)
+    return answer_of(ioctl(command.fd, FIONBIO, &on));
   const int flags = fcntl(command.fd, F_GETFL);
   if (flags < 0) return answer_of(-1);
   return answer_of(fcntl(command.fd, F_SETFL, on != 0 ? flags | O_NONBLOCK : flags & ~O_NONBLOCK));
@@ -114,7 +118,9 @@ Answer inquire(const Command& command) {
   return answer;
 }
 
-bool is_time(int level, int name) { return level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO); }
+bool is_time(int level, int name) {
+  return level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO);
+}
 
 Answer set_option(const Command& command) {
   if (is_time(command.level, command.name)) {

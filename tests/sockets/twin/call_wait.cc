@@ -11,7 +11,9 @@
 namespace twin {
 namespace {
 
-timespec span_of(int timeout_ms) { return {timeout_ms / 1000, timeout_ms % 1000 * 1000000L}; }
+timespec span_of(int timeout_ms) {
+  return {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+}
 
 Answer with_poll(const Command& command) {
   std::array<pollfd, kWatchedMax> polled = {};
@@ -54,12 +56,13 @@ Answer with_select(const Command& command) {
 Answer wait_for_events(const Command& command) {
   std::array<epoll_event, kWatchedMax> events = {};
   constexpr int kCount = static_cast<int>(kWatchedMax);
-  Answer answer = answer_of(command.variant == 0
-                                ? epoll_wait(command.fd, events.data(), kCount, command.timeout_ms)
-                                : epoll_pwait(command.fd, events.data(), kCount, command.timeout_ms, nullptr));
+  Answer answer = answer_of(
+      command.variant == 0 ? epoll_wait(command.fd, events.data(), kCount, command.timeout_ms)
+                           : epoll_pwait(command.fd, events.data(), kCount, command.timeout_ms, nullptr));
   for (std::int64_t i = 0; i < answer.result; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (event.data.u64 < kWatchedMax) answer.values[event.data.u64] |= static_cast<std::int32_t>(event.events);
+    if (event.data.u64 < kWatchedMax)
+      answer.values[event.data.u64] |= static_cast<std::int32_t>(event.events);
     if (event.data.u64 >= kWatchedMax) answer.first_wrong = i;
   }
   return answer;
@@ -88,8 +91,10 @@ Answer settle(const Command& command) {
 Answer perform_wait(const Command& command) {
   switch (command.op) {
     case Op::poll:
-      return static_cast<PollCall>(command.variant) < PollCall::select ? with_poll(command) : with_select(command);
-    case Op::epoll_create: return answer_of(command.variant == 0 ? epoll_create(1) : epoll_create1(command.flags));
+      return static_cast<PollCall>(command.variant) < PollCall::select ? with_poll(command)
+                                                                       : with_select(command);
+    case Op::epoll_create:
+      return answer_of(command.variant == 0 ? epoll_create(1) : epoll_create1(command.flags));
     case Op::epoll_ctl: return change_set(command);
     case Op::epoll_wait: return wait_for_events(command);
     default: return settle(command);

@@ -51,6 +51,7 @@ enum class Op : std::uint32_t {
   pending,
   interrupt,
   join,
+  signals,  // SIGURGs so far
 };
 
 enum class SendCall : std::uint32_t { write, writev, send, sendto, sendmsg, sendmmsg, pwritev2, count };
@@ -90,23 +91,23 @@ struct Command {
   std::uint32_t bad_pointer = 0;
   std::uint32_t watched_count = 0;
   std::array<Watched, kWatchedMax> watched = {};
-  Op inner = Op::recv;  // of start: what the thread calls
+  Op inner = Op::recv;        // of start: what the thread calls
+  std::uint32_t restart = 1;  // of start: whether a signal restarts it
 };
 
 struct Answer {
   std::int64_t result = -1;
-  std::int32_t error = 0;           // 0 unless the result is -1
-  std::int64_t bytes = 0;           // moved
-  std::uint64_t hash = 0;           // of the bytes received
-  std::int64_t first_wrong = -1;    // offset of a byte that is not the stream's
+  std::int32_t error = 0;         // 0 unless the result is -1
+  std::int64_t bytes = 0;         // moved
+  std::uint64_t hash = 0;         // of the bytes received
+  std::int64_t first_wrong = -1;  // offset of a byte that is not the stream's
   std::int32_t message_flags = 0;
   std::int32_t address_length = 0;
   std::array<std::int32_t, kWatchedMax> values = {};  // revents, of an option, ...
-  std::int32_t port = 0;            // differs from world to world
+  std::int32_t port = 0;                              // differs from world to world
   std::int32_t peer_port = 0;
   std::int32_t pid = 0;
-  std::uint32_t pipe_signals = 0;   // SIGPIPEs of this call
-  std::uint32_t urgent_signals = 0; // SIGURGs so far
+  std::uint32_t pipe_signals = 0;  // SIGPIPEs of this call
 };
 
 // Descriptors of an actor that are its own, above what the calls under test get.

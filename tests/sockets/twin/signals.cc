@@ -31,10 +31,18 @@ void count_signals() {
   set_restart(true);
 }
 
-void set_restart(bool restart) { handle(SIGUSR1, restart ? SA_RESTART : 0); }
+void set_restart(bool restart) {
+  handle(SIGUSR1, restart ? SA_RESTART : 0);
+}
 
-std::uint32_t pipe_signals() { return pipes.load(); }
-std::uint32_t urgent_signals() { return urgents.load(); }
-std::uint32_t user_signals() { return users.load(); }
+std::uint32_t pipe_signals() {
+  return pipes.load();
+}
+std::uint32_t urgent_signals() {
+  return urgents.load();
+}
+std::uint32_t user_signals() {
+  return users.load();
+}
 
 }  // namespace twin

@@ -1,0 +1,18 @@
+// Commands and answers in words.
+#pragma once
+
+#include <string>
+
+#include "tests/sockets/twin/protocol.h"
+
+namespace twin {
+
+// The function that is called: "recvmsg".
+std::string call_name(const Command& command);
+std::string process_name(std::size_t process);
+// "B: recv 5, 100 bytes, flags 0x40".
+std::string describe(std::size_t process, const Command& command);
+// "100" or "-1 EAGAIN", and what else it tells.
+std::string describe(const Answer& answer);
+
+}  // namespace twin
