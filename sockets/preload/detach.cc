@@ -52,22 +52,59 @@ void detach_sending(int number) noexcept {
   restore_tcp_options(slot, number);
 }
 
-void detach(int number, Why why) noexcept {
-  const std::uint32_t index = slot_of(number);
-  if (index == 0) return;
+namespace {
+
+// Receives still go through the lane.
+bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
   Slot& slot = slot_at(index);
-  const int error = errno;
-  if (Segment* const segment = place_of(index).segment.load()) {
+  Segment* const segment = place_of(index).segment.load();
+  if (segment != nullptr) {
     if (slot.stage.load() == Stage::kOffered)
       segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
                                    static_cast<std::uint32_t>(Meeting::kWithdrawn));
     detach_sending(number);
-    detach_receiving(number, index, *segment);
   }
   end_meeting(index);
   slot.why.store(why);
   slot.stage.store(Stage::kPlain);
+  return segment != nullptr;
+}
+
+}  // namespace
+
+void detach(int number, Why why) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return;
+  const int error = errno;
+  if (begin_detach(number, index, why)) detach_receiving(number, index, *place_of(index).segment.load());
   errno = error;
+}
+
+void detach_later(int number, Why why) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return;
+  const int error = errno;
+  Slot& slot = slot_at(index);
+  if (begin_detach(number, index, why)) {
+    const SlotLock lock(slot.receiving);
+    if (lock.held() && slot.receives_in_lane.load() && !slot.leaving) {
+      Wire wire(slot, number, 0);
+      receiver_of(slot, *place_of(index).segment.load(), wire).leave();
+      slot.leaving = true;
+      finish_leaving(number, index);
+    }
+  }
+  errno = error;
+}
+
+bool finish_leaving(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  Wire wire(slot, number, 0);
+  if (receiver_of(slot, *segment, wire).has_left() != LaneReceiver::Left::kYes) return false;
+  slot.receives_in_lane.store(false);
+  slot.leaving = false;
+  return true;
 }
 
 void detach_all(Why why) noexcept {

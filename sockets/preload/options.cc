@@ -89,9 +89,8 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
   int wanted = 0;
   const bool has_number = number_of(value, length, wanted);
   if (!is_of_kernel(level, name)) {
-    // One byte is what wakes a reader without the option, too.
-    if (level == SOL_SOCKET && name == SO_RCVLOWAT && has_number && wanted <= 1) return true;
-    detach(number, Why::kOption);
+    // What comes next is the kernel's alone.
+    if (level == IPPROTO_TCP && (name == TCP_ULP || name == TCP_REPAIR)) detach(number, Why::kOption);
     return true;
   }
   if (slot.send_buffer == 0 || level != IPPROTO_TCP || !has_number) return true;
@@ -106,8 +105,14 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
   return true;
 }
 
-void after_option(int number, std::uint32_t index, int level, int name) noexcept {
+void after_option(int number, std::uint32_t index, int level, int name, const void* value,
+                  socklen_t length) noexcept {
   Slot& slot = slot_at(index);
+  int wanted = 0;
+  // One byte is what wakes a reader without the option, too.
+  const bool changes_nothing =
+      level == SOL_SOCKET && name == SO_RCVLOWAT && number_of(value, length, wanted) && wanted <= 1;
+  if (!is_of_kernel(level, name) && !changes_nothing) detach_later(number, Why::kOption);
   if (slot.send_buffer != 0 && level == SOL_SOCKET && name == SO_SNDBUF) fit_send_buffer(slot, number);
 }
 

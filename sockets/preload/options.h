@@ -12,6 +12,7 @@ void correct_option(std::uint32_t slot, int level, int name, void* value, sockle
 // False: it is remembered, and must not be set now.
 bool before_option(int number, std::uint32_t slot, int level, int name, const void* value,
                    socklen_t length) noexcept;
-void after_option(int number, std::uint32_t slot, int level, int name) noexcept;
+void after_option(int number, std::uint32_t slot, int level, int name, const void* value,
+                  socklen_t length) noexcept;
 
 }  // namespace exs::sockets

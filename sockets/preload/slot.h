@@ -67,11 +67,13 @@ struct Slot {
   int send_buffer;  // bytes as getsockopt tells them, negative where the kernel chose; 0: F has its own
   bool corked;
   bool nodelay;
-  bool end_seen;      // the peer sends no more
+  bool end_seen;      // the peer sends no more, or is gone
+  bool leaving;       // receives go on in the lane until the peer has seen that we left it
   Patience patience;  // of blocking receives
 
   alignas(64) pthread_mutex_t sending;  // robust; guards `sender`
   lane::SenderState sender;
+  std::uint32_t puts;                     // into the ring
   alignas(64) pthread_mutex_t receiving;  // robust; guards `receiver`
   lane::ReceiverState receiver;
 

@@ -23,10 +23,10 @@ inline void pause() noexcept {
 #endif
 }
 
-// For what is rare, and waits for something that nobody tells. Not a cancellation point.
-inline void sleep_1ms() noexcept {
+// For what is rare, and waits for something that nobody tells. Not a cancellation point. False: a signal came.
+inline bool sleep_1ms() noexcept {
   timespec moment{0, 1'000'000};
-  raw::sys(SYS_ppoll, nullptr, 0, &moment, nullptr, 0);
+  return raw::sys(SYS_ppoll, nullptr, 0, &moment, nullptr, 0) == 0;
 }
 
 // A loop that ends after `ns`.

@@ -10,6 +10,7 @@
 #include <climits>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/detach.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/libc.h"
@@ -53,6 +54,7 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool&
   const SlotLock lock(slot.receiving);
   Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
   if (segment == nullptr || !slot.receives_in_lane.load()) return lock.held() ? -ENOTCONN : -EAGAIN;
+  if (slot.leaving && finish_leaving(number, index)) return -ENOTCONN;
   Wire wire(slot, number, flags);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   const std::uint64_t before = slot.receiver.consumed;
@@ -107,6 +109,11 @@ bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
   const SlotLock lock(slot.receiving);
   slot.receiver.error = error;
   return true;
+}
+
+// More bytes than are there, of which TCP tells nobody who only looks at them. False: there will be none, or a signal came.
+bool wait_for_more(int number, int flags) noexcept {
+  return may_wait(number, flags) && is_established(number) && sleep_1ms();
 }
 
 ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
@@ -170,7 +177,7 @@ class Sending {
       const long result = sender.take_back();
       return result < 0 ? result : 1;
     }
-    if (sender.peer_closed() || slot_.end_seen) {
+    if (sender.peer_closed() || slot_.end_seen || is_peer_gone()) {
       sender.finish();
       return 1;
     }
@@ -190,6 +197,12 @@ class Sending {
     return 1;
   }
 
+  // A peer that was killed arms no more, so no bell tells us.
+  [[nodiscard]] bool is_peer_gone() noexcept {
+    constexpr std::uint32_t kEvery = 16;
+    if (++slot_.puts % kEvery != 0) return false;
+    return slot_.end_seen = !is_established(number_);
+  }
   [[nodiscard]] std::size_t limit_of_piece() const noexcept {
     const std::uint32_t every = settings().turn_every;
     return every == 0 ? parts_.left() : std::min<std::size_t>(parts_.left(), every);
@@ -322,6 +335,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
       if ((flags & MSG_WAITALL) == 0 || parts.left() == 0) return static_cast<ssize_t>(total);
+      if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, flags)) return static_cast<ssize_t>(total);
       continue;
     }
     if (count != -EAGAIN) return outcome(total, count);

@@ -90,7 +90,7 @@ EXS_EXPORT int setsockopt(int number, int level, int name, const void* value, so
   const std::uint32_t slot = slot_of(number);
   if (slot != 0 && !before_option(number, slot, level, name, value, length)) return 0;
   const int result = libc().setsockopt(number, level, name, value, length);
-  if (slot != 0 && result == 0) after_option(number, slot, level, name);
+  if (slot != 0 && result == 0) after_option(number, slot, level, name, value, length);
   return result;
 }
 

@@ -187,6 +187,10 @@ EXS_EXPORT ssize_t recvmsg(int number, msghdr* message, int flags) {
 EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags, timespec* limit) {
   const std::uint32_t slot = slot_of(number);
   if (slot == 0 || messages == nullptr) return libc().recvmmsg(number, messages, count, flags, limit);
+  int error = 0;  // comes before all bytes, as the kernel has it for this call alone
+  socklen_t length = sizeof error;
+  if (libc().getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0)
+    return static_cast<int>(fail(error));
   int received = 0;
   for (unsigned i = 0; i < count; ++i) {
     const int wait = received > 0 && (flags & MSG_WAITFORONE) != 0 ? MSG_DONTWAIT : 0;

@@ -82,8 +82,15 @@ struct PollList {
       if ((entries[i].events & (POLLIN | POLLRDNORM)) != 0)
         if (const std::uint32_t slot = slot_of(entries[i].fd)) use(entries[i].fd, slot);
   }
+  // What the kernel says of an end, senders learn.
+  int told(int result) const noexcept {
+    for (nfds_t i = 0; result > 0 && i < count; ++i)
+      if ((entries[i].revents & (POLLERR | POLLHUP)) != 0)
+        if (const std::uint32_t slot = slot_of(entries[i].fd)) slot_at(slot).end_seen = true;
+    return result;
+  }
   int ask(bool ours) const noexcept {
-    int result = call(true);
+    int result = told(call(true));
     if (!ours || result < 0) return result;
     for (nfds_t i = 0; i < count; ++i) {
       const std::uint32_t slot = slot_of(entries[i].fd);
@@ -94,7 +101,7 @@ struct PollList {
     }
     return result;
   }
-  int sleep() const noexcept { return call(false); }
+  int sleep() const noexcept { return told(call(false)); }
 };
 
 template <typename Call>
