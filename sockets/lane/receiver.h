@@ -44,20 +44,17 @@ class Receiver {
   // the TCP connection unseen, has broken the protocol; another error of TCP. `sink` takes at most sink.left() bytes.
   template <typename Sink>
   long receive(Sink& sink) {
-    for (;;) {
-      // In this order: a stretch begun before the last one was announced would otherwise be missed.
-      const bool final = words_.final.load() != 0;
-      const std::uint32_t epoch = words_.epoch.load();
-      if (epoch == state_.passed) {
-        if (final) return told(wire_.receive(sink, sink.left()));
-        const long count = wire_.peek(sink, sink.left());
-        if (words_.epoch.load() == state_.passed) return count > 0 ? take_peeked(sink, count) : told(count);
-        keep(count);  // of the bytes some may be bells
-        continue;
+    long total = 0;
+    do {
+      const long count = receive_piece(sink);
+      if (count <= 0 && total == 0) return count;
+      if (count <= 0) {
+        keep(count);
+        return total;
       }
-      const long count = receive_stretch(sink, epoch);
-      if (count != kAgain) return count;
-    }
+      total += count;
+    } while (sink.left() > 0 && has_other_piece());
+    return total;
   }
 
   // The same, of bytes that stay where they are. They may lie in TCP, behind them in the ring, and behind that in TCP again.
@@ -163,6 +160,27 @@ class Receiver {
   // In a stretch, all TCP bytes before it are taken: what is in TCP now are bells, until the stretch ends.
   [[nodiscard]] bool is_past_mark() const { return state_.entered != state_.passed && state_.tcp_left == 0; }
 
+  // Of one lane, up to where the next begins.
+  template <typename Sink>
+  long receive_piece(Sink& sink) {
+    for (;;) {
+      // In this order: a stretch begun before the last one was announced would otherwise be missed.
+      const bool final = words_.final.load() != 0;
+      const std::uint32_t epoch = words_.epoch.load();
+      if (epoch == state_.passed) {
+        if (final) return told(wire_.receive(sink, sink.left()));
+        const long count = wire_.peek(sink, sink.left());
+        if (words_.epoch.load() == state_.passed) return count > 0 ? take_peeked(sink, count) : told(count);
+        keep(count);  // of the bytes some may be bells
+        continue;
+      }
+      const long count = receive_stretch(sink, epoch);
+      if (count != kAgain) return count;
+    }
+  }
+  // The bytes just taken end at a change of lane, and the next are there.
+  [[nodiscard]] bool has_other_piece() const { return is_past_mark() && has_ring_news(); }
+
   static constexpr long kAgain = -1000000;
   // More than TCP can hold on its way.
   static constexpr std::uint64_t kTcpBytesMax = std::uint64_t{1} << 32;
@@ -257,7 +275,7 @@ class Receiver {
     total += static_cast<long>(count);
     if (words_.turn.load() == state_.consumed + count && sink.left() > 0) {
       if (total == 0) return pass();
-      const long behind = wire_.peek_behind(bells_in_tcp(), sink);
+      const long behind = wire_.peek_behind(state_.tcp_left + bells_in_tcp(), sink);
       if (behind > 0) total += behind;
     }
     return total > 0 ? total : nothing();

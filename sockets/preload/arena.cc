@@ -55,7 +55,7 @@ void clear(Slot& slot) noexcept {
   slot.receives_in_lane.store(false);
   slot.send_buffer = 0;
   slot.corked = slot.nodelay = slot.end_seen = slot.leaving = false;
-  slot.puts = 0;
+  slot.checked_ns = 0;
   slot.sender = {};
   slot.receiver = {};
   for (auto* count : {&slot.ring_sent, &slot.tcp_sent, &slot.bells, &slot.turns, &slot.ring_received,

@@ -112,6 +112,17 @@ void detach_all(Why why) noexcept {
     if (slot_of(number) != 0) detach(number, why);
 }
 
+void prepare_urgent(int number) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (slot_at(index).stage.load() == Stage::kLane) return detach_sending(number);
+  detach(number, Why::kOption);
+}
+
+void refuse_bytes(int number) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (Segment* const segment = place_of(index).segment.load()) incoming(slot_at(index), *segment).closed.store(1);
+}
+
 void say_goodbye(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = place_of(index).segment.load();

@@ -18,6 +18,10 @@ bool finish_leaving(int number, std::uint32_t slot) noexcept;
 void detach_all(Why why) noexcept;
 // What is sent from now on goes by TCP, behind what lies in the ring.
 void detach_sending(int number) noexcept;
+// What is sent next is urgent, which is TCP's; a connection that is not in the lane yet never will be.
+void prepare_urgent(int number) noexcept;
+// The peer sends by TCP from now on.
+void refuse_bytes(int number) noexcept;
 // Nobody has the connection any more when the kernel has closed this number: no bell is left in it, and the peer is told.
 void say_goodbye(int number, std::uint32_t slot) noexcept;
 

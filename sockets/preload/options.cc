@@ -68,10 +68,14 @@ bool number_of(const void* value, socklen_t length, int& number) noexcept {
 }  // namespace
 
 void correct_option(std::uint32_t index, int level, int name, void* value, socklen_t length) noexcept {
-  const Slot& slot = slot_at(index);
+  Slot& slot = slot_at(index);
   if (slot.send_buffer == 0 || length < sizeof(int)) return;
   int told = 0;
-  if (level == SOL_SOCKET && name == SO_SNDBUF) {
+  if (level == SOL_SOCKET && name == SO_ERROR) {
+    if (slot.receiver.error == 0) return;
+    told = slot.receiver.error;
+    slot.receiver.error = 0;
+  } else if (level == SOL_SOCKET && name == SO_SNDBUF) {
     told = slot.send_buffer > 0 ? slot.send_buffer : -slot.send_buffer;
   } else if (level == IPPROTO_TCP && name == TCP_NODELAY) {
     told = slot.nodelay ? 1 : 0;

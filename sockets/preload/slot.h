@@ -73,7 +73,7 @@ struct Slot {
 
   alignas(64) pthread_mutex_t sending;  // robust; guards `sender`
   lane::SenderState sender;
-  std::uint32_t puts;                     // into the ring
+  std::uint64_t checked_ns;               // when a peer that does not read was looked for last
   alignas(64) pthread_mutex_t receiving;  // robust; guards `receiver`
   lane::ReceiverState receiver;
 

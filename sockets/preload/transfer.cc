@@ -177,7 +177,7 @@ class Sending {
       const long result = sender.take_back();
       return result < 0 ? result : 1;
     }
-    if (sender.peer_closed() || slot_.end_seen || is_peer_gone()) {
+    if (sender.peer_closed() || slot_.end_seen || is_peer_gone(sender)) {
       sender.finish();
       return 1;
     }
@@ -197,10 +197,13 @@ class Sending {
     return 1;
   }
 
-  // A peer that was killed arms no more, so no bell tells us.
-  [[nodiscard]] bool is_peer_gone() noexcept {
-    constexpr std::uint32_t kEvery = 16;
-    if (++slot_.puts % kEvery != 0) return false;
+  // A peer that was killed reads no more, and rings nobody.
+  [[nodiscard]] bool is_peer_gone(const LaneSender& sender) noexcept {
+    constexpr std::uint64_t kEveryNs = 20'000;
+    if (sender.room() == slot_.capacity) return false;
+    const std::uint64_t now = monotonic_ns();
+    if (now - slot_.checked_ns < kEveryNs) return false;
+    slot_.checked_ns = now;
     return slot_.end_seen = !is_established(number_);
   }
   [[nodiscard]] std::size_t limit_of_piece() const noexcept {
@@ -228,6 +231,11 @@ class Sending {
 
   // The kernel's own send of the next bytes, with the lock free.
   long to_tcp(std::size_t limit) noexcept {
+    if (total_ == 0 && slot_.receiver.error != 0) {  // a receive met it, which still had bytes to return
+      const int error = slot_.receiver.error;
+      slot_.receiver.error = 0;
+      return -error;
+    }
     ++slot_.sender.in_tcp;
     lock_.unlock();
     Parts::Window window = parts_.window(std::min<std::size_t>(limit, parts_.left()));
@@ -323,6 +331,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
   if ((flags & MSG_TRUNC) != 0 && (flags & MSG_PEEK) == 0) return discard(number, index, parts.left(), flags);
   meet(number, index);
   const Parts all = parts;
+  const std::size_t wanted = parts.left();
   std::size_t total = 0;
   for (;;) {
     if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
@@ -334,7 +343,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     if (count > 0) {
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
-      if ((flags & MSG_WAITALL) == 0 || parts.left() == 0) return static_cast<ssize_t>(total);
+      if ((flags & MSG_WAITALL) == 0 || total == wanted) return static_cast<ssize_t>(total);
       if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, flags)) return static_cast<ssize_t>(total);
       continue;
     }

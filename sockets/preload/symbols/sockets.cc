@@ -77,7 +77,10 @@ EXS_EXPORT int __connect(int number, const sockaddr* to, socklen_t length) {
 
 EXS_EXPORT int shutdown(int number, int how) {
   if (slot_of(number) != 0 && how != SHUT_RD) detach_sending(number);
-  return libc().shutdown(number, how);
+  const int result = libc().shutdown(number, how);
+  // What comes afterwards is answered by the kernel with a reset.
+  if (result == 0 && how == SHUT_RDWR && slot_of(number) != 0) refuse_bytes(number);
+  return result;
 }
 
 EXS_EXPORT int getsockopt(int number, int level, int name, void* value, socklen_t* length) {

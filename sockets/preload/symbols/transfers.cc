@@ -59,7 +59,7 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
 template <typename Plain>
 ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
                 const Plain& plain) noexcept {
-  if ((flags & MSG_OOB) != 0) detach_sending(number);
+  if ((flags & MSG_OOB) != 0) prepare_urgent(number);
   if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || is_plain(parts, count)) return plain();
   {
     PlainSend call(number, slot);

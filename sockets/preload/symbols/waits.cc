@@ -85,7 +85,7 @@ struct PollList {
   // What the kernel says of an end, senders learn.
   int told(int result) const noexcept {
     for (nfds_t i = 0; result > 0 && i < count; ++i)
-      if ((entries[i].revents & (POLLERR | POLLHUP)) != 0)
+      if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) != 0)
         if (const std::uint32_t slot = slot_of(entries[i].fd)) slot_at(slot).end_seen = true;
     return result;
   }
