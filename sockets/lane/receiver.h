@@ -31,6 +31,7 @@ struct ReceiverState {
 //   peek(sink, n)      copies them and leaves them there; the sink does not advance
 //   peek_behind(n, sink)   the same of what lies behind n bytes; none if they do not lie there
 //   look()             1: there are bytes; 0: the end; -EAGAIN
+//   unread()           bytes that are there; meets no error
 //   drop(n)            takes n bytes that are there
 //   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is not
 // Thread: holder of the connection's lock for receiving.
@@ -179,7 +180,12 @@ class Receiver {
     }
   }
   // The bytes just taken end at a change of lane, and the next are there.
-  [[nodiscard]] bool has_other_piece() const { return is_past_mark() && has_ring_news(); }
+  [[nodiscard]] bool has_other_piece() {
+    if (!is_past_mark()) return false;
+    if (has_bytes_in_ring()) return true;
+    // A look that finds no bytes could find an error instead, which is for a later call.
+    return words_.turn.load() == state_.consumed && wire_.unread() > static_cast<long>(bells_in_tcp());
+  }
 
   static constexpr long kAgain = -1000000;
   // More than TCP can hold on its way.

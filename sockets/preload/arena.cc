@@ -54,6 +54,7 @@ void clear(Slot& slot) noexcept {
   slot.capacity = 0;
   slot.receives_in_lane.store(false);
   slot.send_buffer = 0;
+  slot.low_water = 0;
   slot.corked = slot.nodelay = slot.end_seen = slot.leaving = false;
   slot.checked_ns = 0;
   slot.sender = {};

@@ -104,6 +104,9 @@ bool finish_leaving(int number, std::uint32_t index) noexcept {
   if (receiver_of(slot, *segment, wire).has_left() != LaneReceiver::Left::kYes) return false;
   slot.receives_in_lane.store(false);
   slot.leaving = false;
+  if (slot.low_water != 0)
+    raw::sys(SYS_setsockopt, number, SOL_SOCKET, SO_RCVLOWAT, &slot.low_water, sizeof slot.low_water);
+  slot.low_water = 0;
   return true;
 }
 
@@ -115,12 +118,13 @@ void detach_all(Why why) noexcept {
 void prepare_urgent(int number) noexcept {
   const std::uint32_t index = slot_of(number);
   if (slot_at(index).stage.load() == Stage::kLane) return detach_sending(number);
-  detach(number, Why::kOption);
+  detach_later(number, Why::kOption);
 }
 
 void refuse_bytes(int number) noexcept {
   const std::uint32_t index = slot_of(number);
-  if (Segment* const segment = place_of(index).segment.load()) incoming(slot_at(index), *segment).closed.store(1);
+  if (Segment* const segment = place_of(index).segment.load())
+    incoming(slot_at(index), *segment).closed.store(1);
 }
 
 void say_goodbye(int number, std::uint32_t index) noexcept {

@@ -8,6 +8,7 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/transfer.h"
 #include "sockets/preload/wire.h"
 
 namespace exs::sockets {
@@ -69,17 +70,19 @@ bool number_of(const void* value, socklen_t length, int& number) noexcept {
 
 void correct_option(std::uint32_t index, int level, int name, void* value, socklen_t length) noexcept {
   Slot& slot = slot_at(index);
-  if (slot.send_buffer == 0 || length < sizeof(int)) return;
+  if (length < sizeof(int)) return;
+  const bool fitted = slot.send_buffer != 0;
   int told = 0;
   if (level == SOL_SOCKET && name == SO_ERROR) {
-    if (slot.receiver.error == 0) return;
-    told = slot.receiver.error;
-    slot.receiver.error = 0;
-  } else if (level == SOL_SOCKET && name == SO_SNDBUF) {
+    told = take_error(index);
+    if (told == 0) return;
+  } else if (level == SOL_SOCKET && name == SO_RCVLOWAT && slot.low_water != 0) {
+    told = slot.low_water;
+  } else if (fitted && level == SOL_SOCKET && name == SO_SNDBUF) {
     told = slot.send_buffer > 0 ? slot.send_buffer : -slot.send_buffer;
-  } else if (level == IPPROTO_TCP && name == TCP_NODELAY) {
+  } else if (fitted && level == IPPROTO_TCP && name == TCP_NODELAY) {
     told = slot.nodelay ? 1 : 0;
-  } else if (level == IPPROTO_TCP && name == TCP_CORK) {
+  } else if (fitted && level == IPPROTO_TCP && name == TCP_CORK) {
     told = slot.corked ? 1 : 0;
   } else {
     return;
@@ -93,6 +96,12 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
   int wanted = 0;
   const bool has_number = number_of(value, length, wanted);
   if (!is_of_kernel(level, name)) {
+    if (level == SOL_SOCKET && name == SO_RCVLOWAT && has_number && wanted > 1 &&
+        slot.receives_in_lane.load()) {
+      slot.low_water = wanted;  // a bell is one byte
+      detach_later(number, Why::kOption);
+      return false;
+    }
     // What comes next is the kernel's alone.
     if (level == IPPROTO_TCP && (name == TCP_ULP || name == TCP_REPAIR)) detach(number, Why::kOption);
     return true;

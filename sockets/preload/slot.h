@@ -65,6 +65,7 @@ struct Slot {
 
   // What the program believes to have set, while F has other values.
   int send_buffer;  // bytes as getsockopt tells them, negative where the kernel chose; 0: F has its own
+  int low_water;    // SO_RCVLOWAT, to be set when receives go to TCP; 0: none
   bool corked;
   bool nodelay;
   bool end_seen;      // the peer sends no more, or is gone

@@ -38,7 +38,10 @@ ssize_t fail(int error) noexcept {
   return -1;
 }
 // What a call returns that moved `total` bytes before this result.
-ssize_t outcome(std::size_t total, long result) noexcept {
+ssize_t outcome(Slot& slot, std::size_t total, long result) noexcept {
+  // TCP tells an error once, and this call cannot.
+  if (total > 0 && result < 0 && result != -EAGAIN && result != -EINTR)
+    slot.receiver.error = static_cast<int>(-result);
   if (total > 0) return static_cast<ssize_t>(total);
   return result < 0 ? fail(static_cast<int>(-result)) : result;
 }
@@ -155,7 +158,7 @@ class Sending {
       return fail(EAGAIN);  // a handler of a signal that interrupted a send of this connection
     while (parts_.left() > 0) {
       const long result = step();
-      if (result <= 0) return outcome(total_, result);
+      if (result <= 0) return outcome(slot_, total_, result);
     }
     return static_cast<ssize_t>(total_);
   }
@@ -231,11 +234,8 @@ class Sending {
 
   // The kernel's own send of the next bytes, with the lock free.
   long to_tcp(std::size_t limit) noexcept {
-    if (total_ == 0 && slot_.receiver.error != 0) {  // a receive met it, which still had bytes to return
-      const int error = slot_.receiver.error;
-      slot_.receiver.error = 0;
-      return -error;
-    }
+    if (total_ == 0)
+      if (const int error = take_error(index_); error != 0) return -error;
     ++slot_.sender.in_tcp;
     lock_.unlock();
     Parts::Window window = parts_.window(std::min<std::size_t>(limit, parts_.left()));
@@ -327,6 +327,13 @@ KernelSend::~KernelSend() {
   errno = error;
 }
 
+int take_error(std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const int error = slot.receiver.error;
+  slot.receiver.error = 0;
+  return error;
+}
+
 ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcept {
   if ((flags & MSG_TRUNC) != 0 && (flags & MSG_PEEK) == 0) return discard(number, index, parts.left(), flags);
   meet(number, index);
@@ -347,10 +354,10 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
       if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, flags)) return static_cast<ssize_t>(total);
       continue;
     }
-    if (count != -EAGAIN) return outcome(total, count);
-    if (!may_wait(number, flags)) return outcome(total, -EAGAIN);
+    if (count != -EAGAIN) return outcome(slot_at(index), total, count);
+    if (!may_wait(number, flags)) return outcome(slot_at(index), total, -EAGAIN);
     if (look_for_bytes(number, index)) continue;
-    if (!sleep_for_bytes(number, index)) return outcome(total, -errno);
+    if (!sleep_for_bytes(number, index)) return outcome(slot_at(index), total, -errno);
   }
 }
 

@@ -51,6 +51,8 @@ class KernelSend {
 };
 
 ssize_t receive(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
+// An error of the connection that a call met which still had bytes to return; 0: none. The next call tells it.
+int take_error(std::uint32_t slot) noexcept;
 ssize_t send(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
 // What ioctl(FIONREAD) tells, and SIOCOUTQ.
 int unread_bytes(int number, std::uint32_t slot) noexcept;

@@ -65,15 +65,22 @@ long Wire::peek(Parts& parts, std::size_t limit) noexcept {
 }
 
 long Wire::peek_behind(std::size_t before, Parts& parts) noexcept {
-  std::byte scratch[4096];
-  const std::size_t limit = std::min(sizeof scratch, before + parts.left());
-  const long count =
-      raw::sys(SYS_recvfrom, descriptor_, scratch, limit, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
+  std::byte skipped[32 * 1024];  // more than an overflow of the ring leaves in TCP
+  if (before > sizeof skipped) return 0;
+  const Parts::Window window = parts.window(parts.left());
+  iovec list[Parts::kWindowParts + 1] = {{skipped, before}};
+  std::copy_n(window.parts, window.count, list + 1);
+  msghdr header{};
+  header.msg_iov = list;
+  header.msg_iovlen = window.count + 1;
+  const long count = raw::sys(SYS_recvmsg, descriptor_, &header, MSG_PEEK | MSG_DONTWAIT);
   if (count < 0) return count;
-  if (static_cast<std::size_t>(count) <= before) return 0;
-  const std::size_t there = static_cast<std::size_t>(count) - before;
-  parts.copy_from(scratch + before, there);
-  return static_cast<long>(there);
+  return std::max(count - static_cast<long>(before), 0L);
+}
+
+long Wire::unread() noexcept {
+  int bytes = 0;
+  return raw::sys(SYS_ioctl, descriptor_, SIOCINQ, &bytes) == 0 ? bytes : 0;
 }
 
 long Wire::look() noexcept {

@@ -20,6 +20,7 @@ class Wire {
   long receive(Parts& parts, std::size_t limit) noexcept;
   long peek(Parts& parts, std::size_t limit) noexcept;
   long peek_behind(std::size_t before, Parts& parts) noexcept;
+  long unread() noexcept;
   long look() noexcept;
   long drop(std::size_t count) noexcept;
   long take_bells(std::uint32_t count) noexcept;

@@ -87,6 +87,9 @@ struct ModelWire {
   long look() {
     return static_cast<std::int8_t>(step([&] { return pack(world.tcp.empty() ? -EAGAIN : 1); }));
   }
+  long unread() {
+    return static_cast<long>(step([&] { return world.tcp.size(); }));
+  }
   long drop(std::size_t count) {
     return static_cast<std::int8_t>(step([&] { return front(count, true) & 0xff; }));
   }

@@ -47,7 +47,10 @@ constexpr int kReceivesFromKernel = MSG_OOB | MSG_ERRQUEUE;
 template <typename Plain>
 ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
                    const Plain& plain) noexcept {
-  if ((flags & kReceivesFromKernel) != 0 || is_plain(parts, count)) return plain();
+  if ((flags & kReceivesFromKernel) != 0 || is_plain(parts, count)) {
+    const int error = (flags & kReceivesFromKernel) == 0 ? take_error(slot) : 0;
+    return error != 0 ? fail(error) : plain();
+  }
   {
     PlainReceive call(number, slot);
     if (call.allowed()) return call.done(plain());
