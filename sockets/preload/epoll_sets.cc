@@ -226,6 +226,15 @@ void share_epoll_set(int number) noexcept {
   arm_hot_ones(sets[set]);
 }
 
+bool set_has_bytes(int number) noexcept {
+  const std::uint32_t set = index_of(number);
+  if (set == kSets) return false;
+  const SetsLock lock;
+  for (std::uint32_t at = sets[set].hot.load(); at != 0; at = registrations[at].next_hot)
+    if ((registrations[at].events & EPOLLIN) != 0 && has_bytes(registrations[at].slot)) return true;
+  return false;
+}
+
 void note_registration(int set_number, int operation, int number, const epoll_event* event) noexcept {
   if (is_vfork_child()) return;
   if ((entry_of(number) & kEpollBit) != 0 && operation == EPOLL_CTL_ADD) return share_epoll_set(number);

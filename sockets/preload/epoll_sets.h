@@ -20,6 +20,9 @@ void forget_epoll_set(int number) noexcept;
 // It has a second number, or is in another set: who waits for it is not seen any more.
 void share_epoll_set(int number) noexcept;
 
+// For who waits for the set itself: a connection in it has bytes that no bell told of.
+bool set_has_bytes(int number) noexcept;
+
 // After the kernel has done it.
 void note_registration(int set, int operation, int number, const epoll_event* event) noexcept;
 // The process has no number of the connection any more.

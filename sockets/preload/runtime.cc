@@ -30,13 +30,11 @@ const Settings& settings() noexcept {
 }
 
 void read_settings() noexcept {
-  const auto text_of = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string_view(value == nullptr ? "" : value);
-  };
+  const auto text = [](const char* value) { return std::string_view(value == nullptr ? "" : value); };
   std::string_view complaint;
-  current = parse_settings(text_of("EXS_SOCKETS"), text_of("EXS_SHM_USERS"), complaint);
-  current.explain = text_of("EXS_EXPLAIN") == "1";
+  current = parse_settings(text(std::getenv("EXS_SOCKETS")), text(std::getenv("EXS_SHM_USERS")), complaint);
+  const std::string_view explain = text(std::getenv("EXS_EXPLAIN"));
+  current.explain = explain == "1" || explain == "yes" || explain == "on" || explain == "true";
   if (!complaint.empty())
     log_line("\"%.*s\" in EXS_SOCKETS or EXS_SHM_USERS means nothing", static_cast<int>(complaint.size()),
              complaint.data());

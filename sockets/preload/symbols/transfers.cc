@@ -21,15 +21,16 @@ constexpr bool is_likely(bool condition) noexcept {
   return __builtin_expect(condition, 1) != 0;
 }
 
-// What the kernel refuses, or what moves nothing, is the kernel's.
-bool is_plain(const iovec* parts, std::size_t count) noexcept {
-  if (count == 0 || count > IOV_MAX || parts == nullptr) return true;
+enum class Amount { kBytes, kNothing, kRefused };
+// kRefused: the kernel knows what is wrong.
+Amount amount_of(const iovec* parts, std::size_t count) noexcept {
+  if (count > IOV_MAX || (parts == nullptr && count > 0)) return Amount::kRefused;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (parts[i].iov_len > SSIZE_MAX - bytes) return true;
+    if (parts[i].iov_len > SSIZE_MAX - bytes) return Amount::kRefused;
     bytes += parts[i].iov_len;
   }
-  return bytes == 0;
+  return bytes == 0 ? Amount::kNothing : Amount::kBytes;
 }
 bool has_bad_pointer(const iovec* parts, std::size_t count) noexcept {
   constexpr std::uintptr_t kFirstPage = 4096;
@@ -42,18 +43,27 @@ ssize_t fail(int error) noexcept {
   return -1;
 }
 
+// What a receive of no bytes does: read() returns, recv() waits for a byte that it does not take.
+enum class Family { kFile, kSocket };
+
 constexpr int kReceivesFromKernel = MSG_OOB | MSG_ERRQUEUE;
 
 template <typename Plain>
 ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
-                   const Plain& plain) noexcept {
-  if ((flags & kReceivesFromKernel) != 0 || is_plain(parts, count)) {
-    const int error = (flags & kReceivesFromKernel) == 0 ? take_error(slot) : 0;
-    return error != 0 ? fail(error) : plain();
-  }
+                   Family family, const Plain& plain) noexcept {
+  if ((flags & kReceivesFromKernel) != 0) return plain();
+  const Amount amount = amount_of(parts, count);
+  if (amount == Amount::kRefused || (amount == Amount::kNothing && family == Family::kFile)) return plain();
   {
     PlainReceive call(number, slot);
     if (call.allowed()) return call.done(plain());
+  }
+  if (amount == Amount::kNothing) {
+    char byte;
+    const iovec part{&byte, 1};
+    const ssize_t there =
+        receive(number, slot, Parts(&part, 1), (flags & ~(MSG_WAITALL | MSG_TRUNC)) | MSG_PEEK);
+    return there > 0 ? 0 : there;
   }
   if (has_bad_pointer(parts, count) && (flags & MSG_TRUNC) == 0) return fail(EFAULT);
   return receive(number, slot, Parts(parts, count), flags);
@@ -63,7 +73,7 @@ template <typename Plain>
 ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
                 const Plain& plain) noexcept {
   if ((flags & MSG_OOB) != 0) prepare_urgent(number);
-  if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || is_plain(parts, count)) return plain();
+  if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || amount_of(parts, count) != Amount::kBytes) return plain();
   {
     PlainSend call(number, slot);
     if (call.allowed()) return call.done(plain());
@@ -73,11 +83,12 @@ ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t 
 }
 
 template <typename Plain>
-ssize_t receive_into(int number, void* memory, std::size_t bytes, int flags, const Plain& plain) noexcept {
+ssize_t receive_into(int number, void* memory, std::size_t bytes, int flags, Family family,
+                     const Plain& plain) noexcept {
   const std::uint32_t slot = slot_of(number);
   if (is_likely(slot == 0)) return plain();
   const iovec part{memory, bytes};
-  return receive_or(number, slot, &part, 1, flags, plain);
+  return receive_or(number, slot, &part, 1, flags, family, plain);
 }
 template <typename Plain>
 ssize_t send_from(int number, const void* memory, std::size_t bytes, int flags, const Plain& plain) noexcept {
@@ -90,7 +101,7 @@ template <typename Plain>
 ssize_t receive_parts(int number, const iovec* parts, int count, int flags, const Plain& plain) noexcept {
   const std::uint32_t slot = slot_of(number);
   if (is_likely(slot == 0)) return plain();
-  return receive_or(number, slot, parts, static_cast<std::size_t>(count), flags, plain);
+  return receive_or(number, slot, parts, static_cast<std::size_t>(count), flags, Family::kFile, plain);
 }
 template <typename Plain>
 ssize_t send_parts(int number, const iovec* parts, int count, int flags, const Plain& plain) noexcept {
@@ -108,10 +119,11 @@ ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
     return result;
   }
   bool went_to_kernel = false;
-  const ssize_t result = receive_or(number, slot, message->msg_iov, message->msg_iovlen, flags, [&] {
-    went_to_kernel = true;
-    return plain();
-  });
+  const ssize_t result =
+      receive_or(number, slot, message->msg_iov, message->msg_iovlen, flags, Family::kSocket, [&] {
+        went_to_kernel = true;
+        return plain();
+      });
   if (went_to_kernel || result < 0) return result;
   message->msg_namelen = 0;
   message->msg_controllen = 0;
@@ -139,7 +151,8 @@ ssize_t send_message(int number, const msghdr* message, int flags) noexcept {
 using namespace exs::sockets;
 
 EXS_EXPORT ssize_t read(int number, void* memory, size_t bytes) {
-  return receive_into(number, memory, bytes, 0, [&] { return libc().read(number, memory, bytes); });
+  return receive_into(number, memory, bytes, 0, Family::kFile,
+                      [&] { return libc().read(number, memory, bytes); });
 }
 EXS_EXPORT ssize_t __read(int number, void* memory, size_t bytes) {
   return read(number, memory, bytes);
@@ -159,7 +172,7 @@ EXS_EXPORT ssize_t preadv64v2(int number, const iovec* parts, int count, off64_t
   return preadv2(number, parts, count, offset, flags);
 }
 EXS_EXPORT ssize_t recv(int number, void* memory, size_t bytes, int flags) {
-  return receive_into(number, memory, bytes, flags,
+  return receive_into(number, memory, bytes, flags, Family::kSocket,
                       [&] { return libc().recv(number, memory, bytes, flags); });
 }
 EXS_EXPORT ssize_t __recv(int number, void* memory, size_t bytes, int flags) {
@@ -172,7 +185,7 @@ EXS_EXPORT ssize_t __recv_chk(int number, void* memory, size_t bytes, size_t roo
 EXS_EXPORT ssize_t recvfrom(int number, void* memory, size_t bytes, int flags, sockaddr* from,
                             socklen_t* length) {
   bool went_to_kernel = false;
-  const ssize_t result = receive_into(number, memory, bytes, flags, [&] {
+  const ssize_t result = receive_into(number, memory, bytes, flags, Family::kSocket, [&] {
     went_to_kernel = true;
     return libc().recvfrom(number, memory, bytes, flags, from, length);
   });

@@ -17,8 +17,19 @@
 namespace exs::sockets {
 namespace {
 
+// Epoll sets in a list: the kernel alone knows of them, so their connections ring.
+void share_if_set(int number) noexcept {
+  if ((entry_of(number) & kEpollBit) != 0) share_epoll_set(number);
+}
+
+// Of a connection, or of an epoll set that somebody waits for as for a connection.
+bool number_has_bytes(int number) noexcept {
+  const std::uint32_t slot = slot_of(number);
+  return slot != 0 ? has_bytes(slot) : set_has_bytes(number);
+}
+
 // A wait for several connections by a list of some kind:
-//   each(use)     use(number, slot) for each connection that is waited for to be readable
+//   each(use)     use(number, slot) for each connection, and with slot 0 each epoll set, that is waited for to be readable
 //   ask(ours)     asks the kernel without waiting, and adds the connections that have bytes if `ours`
 //   sleep()       the kernel's own call
 template <typename List>
@@ -32,11 +43,12 @@ int wait_for(List& list, bool may_sleep) noexcept {
     bool looks = false;
     bool has = false;
     const auto look = [&] {
-      list.each([&](int, std::uint32_t slot) { has = has || has_bytes(slot); });
+      list.each([&](int number, std::uint32_t) { has = has || number_has_bytes(number); });
       return has;
     };
     list.each([&](int number, std::uint32_t slot) {
-      if (is_looking(slot) || (may_sleep && !is_in_sets(slot) && start_looking(number, slot))) looks = true;
+      if (slot == 0 || is_looking(slot) || (may_sleep && !is_in_sets(slot) && start_looking(number, slot)))
+        looks = true;
     });
     if (looks && look()) return list.ask(true);
     if (!may_sleep) return list.ask(false);
@@ -56,18 +68,19 @@ int wait_for(List& list, bool may_sleep) noexcept {
       patience.missed();
     }
     bool all_ring = true;
-    list.each([](int, std::uint32_t slot) { slot_at(slot).sleepers.fetch_add(1); });
-    list.each([&](int number, std::uint32_t slot) { all_ring = stop_looking(number, slot) && all_ring; });
+    list.each([](int, std::uint32_t slot) {
+      if (slot != 0) slot_at(slot).sleepers.fetch_add(1);
+    });
+    list.each([&](int number, std::uint32_t slot) {
+      all_ring = (slot != 0 ? stop_looking(number, slot) : !set_has_bytes(number)) && all_ring;
+    });
     int result = 0;
     if (all_ring) result = list.sleep();
-    list.each([](int, std::uint32_t slot) { slot_at(slot).sleepers.fetch_sub(1); });
+    list.each([](int, std::uint32_t slot) {
+      if (slot != 0) slot_at(slot).sleepers.fetch_sub(1);
+    });
     if (all_ring) return result;
   }
-}
-
-// Epoll sets in a list: the kernel alone knows of them, so their connections ring.
-void share_if_set(int number) noexcept {
-  if ((entry_of(number) & kEpollBit) != 0) share_epoll_set(number);
 }
 
 template <typename Call>
@@ -80,7 +93,9 @@ struct PollList {
   void each(const Use& use) const noexcept {
     for (nfds_t i = 0; i < count; ++i)
       if ((entries[i].events & (POLLIN | POLLRDNORM)) != 0)
-        if (const std::uint32_t slot = slot_of(entries[i].fd)) use(entries[i].fd, slot);
+        if (const std::uint32_t slot = slot_of(entries[i].fd);
+            slot != 0 || (entry_of(entries[i].fd) & kEpollBit) != 0)
+          use(entries[i].fd, slot);
   }
   // What the kernel says of an end, senders learn.
   int told(int result) const noexcept {
@@ -93,8 +108,7 @@ struct PollList {
     int result = told(call(true));
     if (!ours || result < 0) return result;
     for (nfds_t i = 0; i < count; ++i) {
-      const std::uint32_t slot = slot_of(entries[i].fd);
-      if (slot == 0 || (entries[i].events & (POLLIN | POLLRDNORM)) == 0 || !has_bytes(slot)) continue;
+      if ((entries[i].events & (POLLIN | POLLRDNORM)) == 0 || !number_has_bytes(entries[i].fd)) continue;
       if (entries[i].revents == 0) ++result;
       entries[i].revents =
           static_cast<short>(entries[i].revents | (entries[i].events & (POLLIN | POLLRDNORM)));
@@ -126,13 +140,14 @@ struct SelectList {
   void each(const Use& use) const noexcept {
     for (int number = 0; number < end; ++number)
       if (FD_ISSET(number, &wanted))
-        if (const std::uint32_t slot = slot_of(number)) use(number, slot);
+        if (const std::uint32_t slot = slot_of(number); slot != 0 || (entry_of(number) & kEpollBit) != 0)
+          use(number, slot);
   }
   int ask(bool ours) const noexcept {
     int result = call(true);
     if (!ours || result < 0) return result;
-    each([&](int number, std::uint32_t slot) {
-      if (!has_bytes(slot) || FD_ISSET(number, readable)) return;
+    each([&](int number, std::uint32_t) {
+      if (!number_has_bytes(number) || FD_ISSET(number, readable)) return;
       FD_SET(number, readable);
       ++result;
     });
@@ -149,7 +164,7 @@ int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool
   for (int number = 0; readable != nullptr && number < end && number < FD_SETSIZE; ++number)
     if (entry_of(number) != 0 && FD_ISSET(number, readable)) {
       share_if_set(number);
-      any = any || slot_of(number) != 0;
+      any = true;
     }
   if (!any) return call(false);
   const fd_set wanted_readable = *readable;
