@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 
 namespace exs::sockets {
@@ -72,6 +73,7 @@ namespace exs::sockets {
   X(int, fcntl64, (int, int, ...))                                                    \
   X(int, ioctl, (int, unsigned long, ...))                                            \
   X(FILE*, fdopen, (int, const char*))                                                \
+  X(int, vdprintf, (int, const char*, va_list))                                       \
   X(pid_t, _Fork, (void))                                                             \
   X(pid_t, fork, (void))                                                              \
   X(int, execve, (const char*, char* const*, char* const*))                           \

@@ -176,13 +176,13 @@ class Sending {
   }
 
   long step_in_ring(LaneSender& sender) noexcept {
-    if (sender.peer_left()) {
-      const long result = sender.take_back();
-      return result < 0 ? result : 1;
-    }
     if (sender.peer_closed() || slot_.end_seen || is_peer_gone(sender)) {
       sender.finish();
       return 1;
+    }
+    if (sender.peer_left()) {
+      const long result = sender.take_back();
+      return result < 0 ? result : 1;
     }
     std::size_t room = sender.room();
     if (room == 0) room = await_room(sender);

@@ -166,12 +166,3 @@ EXS_EXPORT int openat64(int folder, const char* path, int flags, ...) {
   EXS_MODE(flags)
   return fresh(libc().openat64(folder, path, flags, mode));
 }
-
-// The C library reads and writes it unseen from now on.
-EXS_EXPORT FILE* fdopen(int number, const char* mode) noexcept {
-  if (slot_of(number) != 0) detach(number, Why::kOption);
-  FILE* const stream = libc().fdopen(number, mode);
-  // It closes it unseen, too.
-  if (stream != nullptr && slot_of(number) != 0) forget_number(number);
-  return stream;
-}

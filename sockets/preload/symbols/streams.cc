@@ -1,0 +1,130 @@
+// Streams of stdio, whose functions read and write below the names that the layer stands behind: a stream of a connection gets
+// functions of its own, and no program sees which.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "sockets/preload/detach.h"
+#include "sockets/preload/libc.h"
+#include "sockets/preload/numbers.h"
+#include "sockets/preload/symbols/export.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+struct Stream {
+  int number;
+  char buffer[BUFSIZ];
+};
+
+Stream& stream_of(void* cookie) noexcept {
+  return *static_cast<Stream*>(cookie);
+}
+ssize_t read_stream(void* cookie, char* memory, std::size_t bytes) noexcept {
+  return read(stream_of(cookie).number, memory, bytes);
+}
+ssize_t write_stream(void* cookie, const char* memory, std::size_t bytes) noexcept {
+  const ssize_t written = write(stream_of(cookie).number, memory, bytes);
+  return written < 0 ? 0 : written;  // what fopencookie(3) wants of an error
+}
+int seek_stream(void*, off64_t*, int) noexcept {
+  errno = ESPIPE;
+  return -1;
+}
+int close_stream(void* cookie) noexcept {
+  const int result = close(stream_of(cookie).number);
+  std::free(cookie);
+  return result;
+}
+
+// As much as the C library's own stream has: how far it reads ahead can be seen.
+std::size_t buffer_bytes(int number) noexcept {
+  struct stat about {};
+  if (fstat(number, &about) != 0 || about.st_blksize <= 0 || about.st_blksize > BUFSIZ) return BUFSIZ;
+  return static_cast<std::size_t>(about.st_blksize);
+}
+
+// Null: the C library's own it is.
+FILE* open_stream(int number, const char* mode) noexcept {
+  if (std::strstr(mode, "ccs=") != nullptr) return nullptr;
+  const std::size_t bytes = buffer_bytes(number);
+  auto* const cookie = static_cast<Stream*>(std::malloc(sizeof(Stream)));
+  if (cookie == nullptr) return nullptr;
+  cookie->number = number;
+  const char kind[] = {mode[0], std::strchr(mode, '+') != nullptr ? '+' : '\0', '\0'};
+  FILE* const stream = fopencookie(cookie, kind, {read_stream, write_stream, seek_stream, close_stream});
+  if (stream == nullptr) {
+    std::free(cookie);
+    return nullptr;
+  }
+  std::setvbuf(stream, cookie->buffer, _IOFBF, bytes);
+  stream->_fileno = number;
+  return stream;
+}
+
+// Ends it, but not its number.
+void discard(FILE* stream) noexcept {
+  const int error = errno;
+  stream->_fileno = -1;
+  std::fclose(stream);
+  errno = error;
+}
+
+int print(int number, const char* format, va_list arguments) noexcept {
+  char* text = nullptr;
+  const int bytes = vasprintf(&text, format, arguments);
+  if (bytes < 0) return bytes;
+  int written = 0;
+  while (written < bytes) {
+    const ssize_t count = write(number, text + written, static_cast<std::size_t>(bytes - written));
+    if (count <= 0) break;
+    written += static_cast<int>(count);
+  }
+  std::free(text);
+  return written == bytes ? bytes : -1;
+}
+
+}  // namespace
+}  // namespace exs::sockets
+
+using namespace exs::sockets;
+
+EXS_EXPORT FILE* fdopen(int number, const char* mode) noexcept {
+  FILE* const plain = libc().fdopen(number, mode);  // which knows what is wrong with them, and sets what they ask for
+  if (plain == nullptr || slot_of(number) == 0) return plain;
+  if (FILE* const stream = open_stream(number, mode)) {
+    discard(plain);
+    return stream;
+  }
+  detach(number, Why::kOption);
+  forget_number(number);  // the stream closes it unseen, too
+  return plain;
+}
+
+EXS_EXPORT int vdprintf(int number, const char* format, va_list arguments) noexcept {
+  if (slot_of(number) != 0) return print(number, format, arguments);
+  return libc().vdprintf(number, format, arguments);
+}
+EXS_EXPORT int __vdprintf_chk(int number, int, const char* format, va_list arguments) noexcept {
+  return vdprintf(number, format, arguments);
+}
+EXS_EXPORT int dprintf(int number, const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = vdprintf(number, format, arguments);
+  va_end(arguments);
+  return result;
+}
+EXS_EXPORT int __dprintf_chk(int number, int, const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = vdprintf(number, format, arguments);
+  va_end(arguments);
+  return result;
+}
