@@ -18,6 +18,12 @@ inline constexpr std::uint32_t kArmed = 1;  // the receiver wants a bell for the
 inline constexpr std::uint32_t kDetached =
     2;  // the receiver has left the ring, and reads no byte of it any more
 
+// Values of Direction::claim: who takes what a receiver that has left the ring has not read. The first to claim it does.
+inline constexpr std::uint32_t kUnclaimed = 0;
+inline constexpr std::uint32_t kSenders = 1;    // the sender sends it by TCP
+inline constexpr std::uint32_t kReceivers = 2;  // the receiver copies it, up to what `consumed` says when it is done
+inline constexpr std::uint32_t kTaken = 3;      // the receiver has done so
+
 inline constexpr std::size_t kCacheLine = 64;
 
 template <template <typename> class Word>
@@ -36,6 +42,7 @@ struct Direction {
   Word<std::uint32_t> closed;                        // 1: this end is closed
   // --- changed by both ---
   alignas(kCacheLine) Word<std::uint32_t> sleep;
+  Word<std::uint32_t> claim;
 };
 
 }  // namespace exs::lane

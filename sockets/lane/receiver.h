@@ -22,6 +22,7 @@ struct ReceiverState {
   std::uint32_t due = 0;      // bells that were, or will be, sent for times we were armed
   std::uint32_t taken = 0;    // of these, bells taken from TCP
   bool armed = true;          // by us; the sender may have cleared the bit since
+  bool leaving = false;       // the sender takes back what lies in the ring
   bool looks = false;         // bytes may lie in the ring without a bell: whoever waits looks for himself
   int error = 0;              // of TCP, told when the ring has been read
 };
@@ -126,11 +127,21 @@ class Receiver {
     return true;
   }
 
-  // Leaves the ring: begins to. Whoever has begun asks has_left() until it says yes, and may receive meanwhile.
-  void leave() {
-    const std::uint32_t before = words_.sleep.fetch_or(kDetached);
-    count_bell(before);
-    if ((before & kArmed) == 0) state_.armed = false;
+  // Leaves the ring: begins to. What is unread the sender sends by TCP, in its next call; has_left() says when it has.
+  void leave() { static_cast<void>(detach()); }
+  // The same, but what is unread comes along: `own` becomes a direction that no sender changes, from which the rest is received.
+  // copy(ring, position, start, n) copies the bytes. False: the sender is at it, and sends what is unread by TCP.
+  template <typename Copy>
+  bool leave_with(Direction<Word>& own, const Copy& copy) {
+    const bool was_armed = detach();
+    // Bytes for which we are armed still, and no bell was sent: the sender is in the middle of putting them there.
+    if (was_armed && state_.due == state_.taken) return false;
+    if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) return false;
+    copy_to(own, copy);
+    state_.leaving = false;
+    words_.consumed.store(own.written.load());
+    words_.claim.store(kTaken);
+    return true;
   }
   enum class Left {
     kYes,     // TCP alone has bytes for us, and they are all the program's
@@ -150,6 +161,35 @@ class Receiver {
   }
 
  private:
+  // No bell is sent from here on, and all that were are counted. Whether we were armed.
+  bool detach() {
+    const std::uint32_t before = words_.sleep.exchange(kDetached);
+    count_bell(before);
+    state_.armed = false;
+    state_.leaving = true;
+    return (before & kArmed) != 0;
+  }
+  template <typename Copy>
+  void copy_to(Direction<Word>& own, const Copy& copy) {
+    const std::uint32_t epoch = words_.epoch.load();
+    const std::uint64_t turn = words_.turn.load();
+    const std::uint64_t written = words_.written.load();
+    const std::uint64_t start = words_.start.load();
+    const bool has_stretch = epoch != state_.passed;
+    const std::uint64_t unread = has_stretch ? written - state_.consumed : 0;
+    if (unread > 0 && unread <= ring_.capacity())
+      copy(ring_, state_.consumed, start, static_cast<std::size_t>(unread));
+    own.written.store(state_.consumed + unread);
+    own.start.store(start);
+    own.mark.store(words_.mark.load());
+    own.turn.store(turn == kNoTurn ? written : turn);
+    own.final.store(1);
+    own.epoch.store(epoch);
+    own.consumed.store(state_.consumed);
+    own.passed.store(state_.passed);
+    own.sleep.store(kDetached);
+  }
+
   void disarm() {
     const std::uint32_t before = words_.sleep.fetch_and(~kArmed);
     count_bell(before);
@@ -181,7 +221,7 @@ class Receiver {
   }
   // The bytes just taken end at a change of lane, and the next are there.
   [[nodiscard]] bool has_other_piece() {
-    if (!is_past_mark()) return false;
+    if (!is_past_mark() || state_.leaving) return false;
     if (has_bytes_in_ring()) return true;
     // A look that finds no bytes could find an error instead, which is for a later call.
     return words_.turn.load() == state_.consumed && wire_.unread() > static_cast<long>(bells_in_tcp());
@@ -221,6 +261,7 @@ class Receiver {
   long receive_stretch(Sink& sink, std::uint32_t epoch) {
     if (state_.entered != epoch && !enter(epoch)) return -EPROTO;
     if (state_.tcp_left > 0) return receive_before_mark(sink);
+    if (state_.leaving) return -EAGAIN;
     const std::uint64_t available = words_.written.load() - state_.consumed;
     if (available > ring_.capacity()) return -EPROTO;
     if (available > 0) return receive_ring(sink, static_cast<std::size_t>(available));
@@ -274,6 +315,7 @@ class Receiver {
       sink.advance(static_cast<std::size_t>(total));
       if (static_cast<std::uint64_t>(total) < state_.tcp_left) return total;
     }
+    if (state_.leaving) return total > 0 ? total : -EAGAIN;
     const std::uint64_t available = words_.written.load() - state_.consumed;
     if (available > ring_.capacity()) return -EPROTO;
     const std::size_t count = std::min(static_cast<std::size_t>(available), sink.left());

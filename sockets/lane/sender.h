@@ -25,6 +25,7 @@ struct SenderState {
 // `Wire` is the end's TCP connection, whose calls never wait:
 //   ring_bell()     one byte; 0, or a negative errno: the connection has failed
 //   send_back(ring, position, start, n)   n bytes of the ring; 0, or a negative errno
+//   await(word, value)   whether the word is no longer `value` within moments
 //   sent()          bytes given to TCP ever, bells included; a negative number: cannot be told
 template <template <typename> class Word, typename Wire>
 class Sender {
@@ -60,8 +61,11 @@ class Sender {
     return 0;
   }
 
-  // A peer that has left reads the ring no more: what lies there unread goes to TCP, and so does everything from now on.
+  // A peer that has left reads the ring no more: what lies there unread, and what it does not take itself, goes to TCP, and so
+  // does everything from now on.
   long take_back() {
+    if (!words_.claim.exchange_if(kUnclaimed, kSenders) && !wire_.await(words_.claim, kReceivers))
+      return -EPROTO;
     const std::uint64_t consumed = words_.consumed.load();
     const std::uint64_t unread = state_.written - consumed;
     long result = 0;

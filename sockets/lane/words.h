@@ -14,6 +14,7 @@ class SharedWord {
   void store(T value) noexcept { value_.store(value, std::memory_order_release); }
   T fetch_or(T bits) noexcept { return value_.fetch_or(bits, std::memory_order_acq_rel); }
   T fetch_and(T bits) noexcept { return value_.fetch_and(bits, std::memory_order_acq_rel); }
+  T exchange(T value) noexcept { return value_.exchange(value, std::memory_order_acq_rel); }
   // Whether it was `before`, and is `after` now.
   bool exchange_if(T before, T after) noexcept {
     return value_.compare_exchange_strong(before, after, std::memory_order_acq_rel);

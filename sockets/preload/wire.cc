@@ -160,6 +160,17 @@ std::int64_t Wire::sent() noexcept {
   return static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
 }
 
+// The peer copies a ring of bytes meanwhile.
+bool Wire::await(const lane::SharedWord<std::uint32_t>& word, std::uint32_t value) const noexcept {
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    if (word.load() != value) return true;
+    sleep_1ms();
+  }
+  reset_connection(descriptor_, "the peer has begun to take what it left unread, and does not end it");
+  return false;
+}
+
 void fit_tcp_options(Slot& slot, int descriptor) noexcept {
   slot.nodelay = option(descriptor, IPPROTO_TCP, TCP_NODELAY) == 1;
   slot.corked = option(descriptor, IPPROTO_TCP, TCP_CORK) == 1;

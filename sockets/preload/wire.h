@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sockets/lane/ring.h"
+#include "sockets/lane/words.h"
 #include "sockets/preload/parts.h"
 #include "sockets/preload/slot.h"
 
@@ -30,6 +31,7 @@ class Wire {
   long send_back(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
                  std::size_t count) noexcept;
   std::int64_t sent() noexcept;
+  [[nodiscard]] bool await(const lane::SharedWord<std::uint32_t>& word, std::uint32_t value) const noexcept;
 
  private:
   long message(long number, const Parts& parts, std::size_t limit, int flags) const noexcept;

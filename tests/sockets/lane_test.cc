@@ -42,6 +42,12 @@ BOOST_AUTO_TEST_CASE(a_receiver_leaves_at_any_moment) {
   explore({.items = 4, .ring = 1, .tcp = 8, .may_detach = true}, true);
 }
 
+BOOST_AUTO_TEST_CASE(a_receiver_leaves_at_any_moment_and_takes_along_what_is_unread) {
+  explore({.items = 4, .ring = 4, .tcp = 8, .may_take = true}, false);
+  explore({.items = 4, .ring = 1, .tcp = 8, .may_take = true}, true);
+  explore({.items = 4, .ring = 2, .tcp = 8, .may_take = true, .may_look = true}, true);
+}
+
 BOOST_AUTO_TEST_CASE(a_receiver_looks_by_itself_for_a_while) {
   explore({.items = 4, .ring = 2, .tcp = 4, .may_look = true}, true);
 }

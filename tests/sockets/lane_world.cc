@@ -123,6 +123,11 @@ struct ModelWire {
     });
     return 0;
   }
+  // The sender's step comes again until it is so.
+  static bool await(const ModelWord<std::uint32_t>& word, std::uint32_t value) {
+    if (word.value() == value && g_log->next == g_log->found.size()) throw Suspended{};
+    return word.load() != value;
+  }
   std::int64_t sent() {
     return static_cast<std::int64_t>(step([&] { return world.tcp_sent; }));
   }
@@ -169,7 +174,7 @@ void wake_sender(World& world, const Sizes& sizes) {
   if (sender.is_open() && sender.peer_left()) sender.take_back();
 }
 
-enum Kind : std::uint8_t { kReceive, kLeave, kLook, kArm, kKinds };
+enum Kind : std::uint8_t { kReceive, kLeave, kTake, kLook, kArm, kKinds };
 
 std::string take_items(World& world, const Bytes& sink, long count) {
   for (long i = 0; i < count; ++i) {
@@ -182,22 +187,37 @@ std::string take_items(World& world, const Bytes& sink, long count) {
 
 std::string receive(World& world, const Sizes& sizes, std::uint8_t kind) {
   ModelWire wire{world};
-  lane::Receiver<ModelWord, ModelWire> receiver(world.receiver, world.words, ring_of(world, sizes), wire);
+  const bool owns = world.phase == Phase::kTaking;
+  lane::Receiver<ModelWord, ModelWire> receiver(
+      world.receiver, owns ? world.own : world.words,
+      {reinterpret_cast<std::byte*>(owns ? world.own_ring : world.ring), sizes.ring}, wire);
   Bytes sink;
   sink.limit = sizes.at_a_time;
   if (world.phase == Phase::kLeft) return take_items(world, sink, wire.receive(sink, sink.limit));
-  if (world.phase == Phase::kLeaving) {
+  if (world.phase == Phase::kLeaving || world.phase == Phase::kTaking) {
     using Left = decltype(receiver)::Left;
     const Left left = receiver.has_left();
     if (left == Left::kNever) return "a byte is taken for a bell";
     if (left == Left::kYes) world.phase = Phase::kLeft;
-    if (left != Left::kBehind) return {};
+    if (left != Left::kBehind && !owns) return {};
+    if (left == Left::kYes) return {};
   }
   switch (kind) {
     case kLeave:
       receiver.leave();
       world.phase = Phase::kLeaving;
       return {};
+    case kTake: {
+      const bool took = receiver.leave_with(
+          world.own, [&](const lane::Ring&, std::uint64_t, std::uint64_t, std::size_t) {
+            step([&] {
+              std::memcpy(world.own_ring, world.ring, sizeof world.ring);
+              return 0;
+            });
+          });
+      world.phase = took ? Phase::kTaking : Phase::kLeaving;
+      return {};
+    }
     case kLook: receiver.look_by_itself(); return {};
     case kArm: receiver.stop_looking(); return {};
     default: break;
@@ -221,20 +241,25 @@ std::string World::key() const {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
   for (const std::uint64_t value : {words.written.value(), words.start.value(), words.mark.value(),
-                                    words.turn.value(), words.consumed.value(), sender.written, sender.start,
+                                    words.turn.value(), words.consumed.value(), own.written.value(),
+                                    own.start.value(), own.mark.value(), own.turn.value(),
+                                    own.consumed.value(), sender.written, sender.start,
                                     receiver.consumed, receiver.position, receiver.tcp_left, tcp_sent})
     add(value);
   for (const std::uint32_t value :
-       {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(), sender.epoch,
+       {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(),
+        words.claim.value(), own.epoch.value(), own.passed.value(), own.sleep.value(), sender.epoch,
         receiver.passed, receiver.entered, receiver.due, receiver.taken})
     add(value);
   key.push_back(
-      static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 | receiver.looks << 3));
+      static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 | receiver.looks << 3 | receiver.leaving << 4 |
+                        own.final.value() << 5));
   key.push_back(static_cast<char>(phase));
   key.push_back(static_cast<char>(next_item));
   key.push_back(static_cast<char>(got));
   key.push_back(static_cast<char>(receive_kind));
   key.append(reinterpret_cast<const char*>(ring), sizeof ring);
+  key.append(reinterpret_cast<const char*>(own_ring), sizeof own_ring);
   key.append(tcp.begin(), tcp.end());
   for (const Log* log : {&sending, &receiving}) {
     add(log->found.size());
@@ -269,6 +294,7 @@ std::optional<World> Explorer::step_receiver(const World& before, std::uint8_t k
   if (before.receiving.found.empty()) {
     const bool may =
         kind == kReceive || (kind == kLeave && sizes_.may_detach && before.phase == Phase::kReading) ||
+        (kind == kTake && sizes_.may_take && before.phase == Phase::kReading) ||
         (kind == kLook && sizes_.may_look && !before.receiver.looks && before.phase == Phase::kReading) ||
         (kind == kArm && before.receiver.looks && before.phase == Phase::kReading);
     if (!may) return std::nullopt;
@@ -303,7 +329,7 @@ void Explorer::look_at(const World& world, bool moved) {
   if (world.sender.epoch > 1) result_.turned = true;
   const bool unread = world.got + 1 < world.next_item;
   if (sender_rests && receiver_rests && unread && !world.receiver.looks && world.tcp.empty() &&
-      world.phase == Phase::kReading && result_.complaint.empty())
+      (world.phase == Phase::kReading || world.phase == Phase::kTaking) && result_.complaint.empty())
     result_.complaint = "bytes are unread, and TCP is not readable";
   if (world.phase == Phase::kLeft && std::find(world.tcp.begin(), world.tcp.end(), kBell) != world.tcp.end())
     result_.complaint = "a bell comes after the receiver has left";

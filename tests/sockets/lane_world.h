@@ -56,6 +56,20 @@ class ModelWord {
       return before;
     }));
   }
+  T exchange(T value) {
+    return static_cast<T>(step([&] {
+      const T before = value_;
+      value_ = value;
+      return before;
+    }));
+  }
+  bool exchange_if(T before, T after) {
+    return step([&]() -> std::uint64_t {
+             if (value_ != before) return 0;
+             value_ = after;
+             return 1;
+           }) != 0;
+  }
   void set(T value) { value_ = value; }
   [[nodiscard]] T value() const { return value_; }
 
@@ -70,14 +84,17 @@ struct Sizes {
   std::size_t tcp = 3;        // bytes that TCP holds
   std::size_t at_a_time = 1;  // bytes of a send and of a receive
   bool may_detach = false;    // the receiver leaves, at any time
+  bool may_take = false;      // the receiver leaves with what is unread, at any time
   bool may_look = false;      // the receiver disarms and arms, at any time
 };
 
-enum class Phase : std::uint8_t { kReading, kLeaving, kLeft };
+enum class Phase : std::uint8_t { kReading, kLeaving, kTaking, kLeft };
 
 struct World {
   Words words;
   std::uint8_t ring[kRingMax] = {};
+  Words own;  // what the receiver has taken along
+  std::uint8_t own_ring[kRingMax] = {};
   std::vector<std::uint8_t> tcp;
   std::uint64_t tcp_sent = 0;
   lane::SenderState sender;
