@@ -1,9 +1,14 @@
 #include "sockets/preload/arena.h"
 
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/memfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
+#include "sockets/preload/hidden.h"
 #include "sockets/preload/raw.h"
 
 namespace exs::sockets {
@@ -12,16 +17,53 @@ namespace {
 std::atomic<Slot*> arena{nullptr};
 std::atomic<std::uint32_t> hint{1};
 
+// The memfd has a hole behind the slots for each of them, which takes memory only while something lies in it.
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kSlotsBytes = (kSlots * sizeof(Slot) + kPage - 1) / kPage * kPage;
+constexpr std::size_t kUnreadBytes = Segment::bytes(kCapacityMax);
+constexpr std::size_t kArenaBytes = kSlotsBytes + kSlots * kUnreadBytes;
+constexpr long kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+std::atomic<int> memfd{-1};  // whoever closes numbers that he does not know may close it
+
+bool is_arena(int descriptor) noexcept {
+  struct stat about {};
+  return descriptor >= 0 && raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0) == kSeals &&
+         raw::sys(SYS_fstat, descriptor, &about) == 0 && static_cast<std::size_t>(about.st_size) == kArenaBytes;
+}
+
+// -1: refused; then there is nothing to hand over, and all else works.
+int make_memfd() noexcept {
+  if (!may_make_file(kArenaBytes)) return -1;
+  const auto descriptor =
+      static_cast<int>(raw::sys(SYS_memfd_create, "exs-sockets-family", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (descriptor < 0) return -1;
+  if (raw::sys(SYS_ftruncate, descriptor, kArenaBytes) == 0 &&
+      raw::sys(SYS_fcntl, descriptor, F_ADD_SEALS, kSeals) == 0)
+    return hide(descriptor);
+  raw::sys(SYS_close, descriptor);
+  return -1;
+}
+
+Slot* map_slots(int descriptor) noexcept {
+  const int kind = descriptor < 0 ? MAP_ANONYMOUS : 0;
+  const long place = raw::sys(SYS_mmap, 0, kSlotsBytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_NORESERVE | kind, descriptor, 0);
+  return place < 0 && place > -static_cast<long>(kPage) ? nullptr : reinterpret_cast<Slot*>(place);
+}
+
 bool make_arena() noexcept {
   if (arena.load(std::memory_order_acquire) != nullptr) return true;
-  constexpr std::size_t bytes = kSlots * sizeof(Slot);
-  const long place =
-      raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (place < 0 && place > -4096) return false;
+  const int descriptor = make_memfd();
+  Slot* const slots = map_slots(descriptor);
   Slot* none = nullptr;
-  if (!arena.compare_exchange_strong(none, reinterpret_cast<Slot*>(place), std::memory_order_acq_rel))
-    raw::sys(SYS_munmap, place, bytes);
-  return true;
+  if (slots != nullptr && arena.compare_exchange_strong(none, slots, std::memory_order_acq_rel)) {
+    memfd.store(descriptor);
+    return true;
+  }
+  if (slots != nullptr) raw::sys(SYS_munmap, slots, kSlotsBytes);
+  if (descriptor >= 0) close_hidden(descriptor);
+  return none != nullptr;
 }
 
 void make_lock(pthread_mutex_t& mutex) noexcept {
@@ -53,6 +95,7 @@ void clear(Slot& slot) noexcept {
   slot.cookie = 0;
   slot.capacity = 0;
   slot.receives_in_lane.store(false);
+  slot.carried.store(false);
   slot.send_buffer = 0;
   slot.low_water = 0;
   slot.corked = slot.nodelay = slot.end_seen = slot.leaving = false;
@@ -92,6 +135,35 @@ std::uint32_t take_slot() noexcept {
 void free_slot(std::uint32_t index) noexcept {
   slot_at(index).stage.store(Stage::kFree);
   if (index < hint.load(std::memory_order_relaxed)) hint.store(index, std::memory_order_relaxed);
+}
+
+Segment* map_unread(std::uint32_t index, std::size_t bytes) noexcept {
+  const int descriptor = arena_descriptor();
+  if (descriptor < 0) return nullptr;
+  const long place = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                              descriptor, kSlotsBytes + index * kUnreadBytes);
+  return place < 0 && place > -static_cast<long>(kPage) ? nullptr : reinterpret_cast<Segment*>(place);
+}
+
+void forget_unread(std::uint32_t index) noexcept {
+  const int descriptor = arena_descriptor();
+  if (descriptor < 0) return;
+  raw::sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+           kSlotsBytes + index * kUnreadBytes, kUnreadBytes);
+}
+
+int arena_descriptor() noexcept {
+  const int descriptor = memfd.load();
+  return is_arena(descriptor) ? descriptor : -1;
+}
+
+bool adopt_arena(int descriptor) noexcept {
+  if (!is_arena(descriptor)) return false;
+  Slot* const slots = map_slots(descriptor);
+  if (slots == nullptr) return false;
+  arena.store(slots);
+  memfd.store(hide(descriptor));
+  return true;
 }
 
 SlotLock::SlotLock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) {

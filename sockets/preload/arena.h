@@ -1,8 +1,10 @@
-// The slots of a family, which is a process and those that come from it by fork: memory that all of them share.
+// The slots of a family, which is a process, those that come from it by fork, and the programs they become: memory that all of
+// them share.
 #pragma once
 
 #include <cstdint>
 
+#include "sockets/preload/segment.h"
 #include "sockets/preload/slot.h"
 
 namespace exs::sockets {
@@ -15,6 +17,16 @@ Slot& slot_at(std::uint32_t index) noexcept;
 std::uint32_t take_slot() noexcept;
 // Nobody has a number for it any more.
 void free_slot(std::uint32_t index) noexcept;
+
+// Memory of the family beside a slot, for what was unread when its connection left the ring; null: there is none.
+Segment* map_unread(std::uint32_t index, std::size_t bytes) noexcept;
+// Nobody uses it any more.
+void forget_unread(std::uint32_t index) noexcept;
+
+// The memfd that all of this lies in, for a program that takes over from this one; -1: it is lost.
+int arena_descriptor() noexcept;
+// Takes over, before the process has any slot. False: it is no such memfd.
+bool adopt_arena(int descriptor) noexcept;
 
 // Holds a lock of a slot. One whose owner died is taken over: what its owner published counts, and nothing else.
 class SlotLock {

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/carry.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
@@ -18,12 +19,13 @@ namespace {
 
 constexpr int kPatienceMs = 100;
 
-void detach_receiving(int number, std::uint32_t index, Segment& segment) noexcept {
+// Waits for the peer to take back what is unread.
+void detach_receiving(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
   if (!lock.held() || !slot.receives_in_lane.load()) return;
   Wire wire(slot, number, 0);
-  LaneReceiver receiver = receiver_of(slot, segment, wire);
+  LaneReceiver receiver = receiver_of(slot, *incoming_segment(index), wire);
   using Left = LaneReceiver::Left;
   receiver.leave();
   Left left = receiver.has_left();
@@ -36,6 +38,7 @@ void detach_receiving(int number, std::uint32_t index, Segment& segment) noexcep
                      "the peer did not take back what lies in shared memory; EXS_SOCKETS=off serves programs "
                      "that do this");
   slot.receives_in_lane.store(false);
+  slot.leaving = false;
 }
 
 }  // namespace
@@ -54,6 +57,13 @@ void detach_sending(int number) noexcept {
 
 namespace {
 
+// What is unread the peer sends by TCP, in its next call.
+void leave_unread(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Wire wire(slot, number, 0);
+  receiver_of(slot, *place_of(index).segment.load(), wire).leave();
+}
+
 // Receives still go through the lane.
 bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
   Slot& slot = slot_at(index);
@@ -67,7 +77,7 @@ bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
   end_meeting(index);
   slot.why.store(why);
   slot.stage.store(Stage::kPlain);
-  return segment != nullptr;
+  return segment != nullptr || slot.carried.load();
 }
 
 }  // namespace
@@ -76,7 +86,7 @@ void detach(int number, Why why) noexcept {
   const std::uint32_t index = slot_of(number);
   if (index == 0) return;
   const int error = errno;
-  if (begin_detach(number, index, why)) detach_receiving(number, index, *place_of(index).segment.load());
+  if (begin_detach(number, index, why)) detach_receiving(number, index);
   errno = error;
 }
 
@@ -84,13 +94,12 @@ void detach_later(int number, Why why) noexcept {
   const std::uint32_t index = slot_of(number);
   if (index == 0) return;
   const int error = errno;
-  Slot& slot = slot_at(index);
   if (begin_detach(number, index, why)) {
+    Slot& slot = slot_at(index);
     const SlotLock lock(slot.receiving);
     if (lock.held() && slot.receives_in_lane.load() && !slot.leaving) {
-      Wire wire(slot, number, 0);
-      receiver_of(slot, *place_of(index).segment.load(), wire).leave();
       slot.leaving = true;
+      if (!leave_with_unread(number, index)) leave_unread(number, index);
       finish_leaving(number, index);
     }
   }
@@ -99,9 +108,15 @@ void detach_later(int number, Why why) noexcept {
 
 bool finish_leaving(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
-  Segment* const segment = place_of(index).segment.load();
+  Segment* const segment = incoming_segment(index);
+  if (segment == nullptr) return false;
   Wire wire(slot, number, 0);
-  if (receiver_of(slot, *segment, wire).has_left() != LaneReceiver::Left::kYes) return false;
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  const bool peer_is_gone = !slot.carried.load() && !is_established(number);
+  if (receiver.has_left() != LaneReceiver::Left::kYes) {
+    if (!peer_is_gone) return false;
+    receiver.take_bells();  // of what it was about to take back we hear no more
+  }
   slot.receives_in_lane.store(false);
   slot.leaving = false;
   if (slot.low_water != 0)
@@ -129,16 +144,15 @@ void refuse_bytes(int number) noexcept {
 
 void say_goodbye(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
-  Segment* const segment = place_of(index).segment.load();
-  if (segment == nullptr) return;
   Wire wire(slot, number, MSG_NOSIGNAL);
-  {
+  if (Segment* const segment = place_of(index).segment.load()) {
     const SlotLock lock(slot.sending);
     if (lock.held()) sender_of(slot, *segment, wire).finish();
+    incoming(slot, *segment).closed.store(1);
   }
   const SlotLock lock(slot.receiving);
-  if (!lock.held() || !slot.receives_in_lane.load()) return;
-  incoming(slot, *segment).closed.store(1);
+  Segment* const segment = lock.held() && slot.receives_in_lane.load() ? incoming_segment(index) : nullptr;
+  if (segment == nullptr) return;
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   receiver.arm();
   if (receiver.in_ring() > 0) {  // what Linux does when bytes are unread

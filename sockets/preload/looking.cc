@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/carry.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/runtime.h"
@@ -50,7 +51,7 @@ bool stop_looking(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   if (!slot.receiver.looks) return true;
   const SlotLock lock(slot.receiving);
-  Segment* const segment = lock.held() && slot_of(number) == index ? place_of(index).segment.load() : nullptr;
+  Segment* const segment = lock.held() && slot_of(number) == index ? incoming_segment(index) : nullptr;
   if (segment == nullptr) return true;
   Wire wire(slot, number, 0);
   return receiver_of(slot, *segment, wire).stop_looking();
@@ -62,7 +63,7 @@ bool is_looking(std::uint32_t index) noexcept {
 
 bool has_bytes(std::uint32_t index) noexcept {
   const Slot& slot = slot_at(index);
-  Segment* const segment = place_of(index).segment.load();
+  Segment* const segment = incoming_segment(index);
   return segment != nullptr && slot.receiver.looks &&
          incoming(slot, *segment).written.load() != slot.receiver.consumed;
 }
@@ -75,7 +76,7 @@ bool has_room(std::uint32_t index) noexcept {
 }
 
 std::uint64_t bytes_written(std::uint32_t index) noexcept {
-  Segment* const segment = place_of(index).segment.load();
+  Segment* const segment = incoming_segment(index);
   return segment == nullptr ? 0 : incoming(slot_at(index), *segment).written.load();
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/ends.h"
+#include "sockets/preload/hidden.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/table.h"
@@ -374,24 +374,6 @@ int announce_listener(int number) noexcept {
     return hide(mark);
   close_raw(mark);
   return -1;
-}
-
-int hide(int descriptor) noexcept {
-  constexpr rlim_t kRoom = 256;
-  rlimit limit{};
-  if (raw::sys(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return descriptor;
-  const rlim_t numbers = limit.rlim_cur < kNumbers ? limit.rlim_cur : kNumbers;
-  const long hidden =
-      numbers <= 2 * kRoom ? -1 : raw::sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, numbers - kRoom);
-  if (hidden >= 0) close_raw(descriptor);
-  const int number = hidden >= 0 ? static_cast<int>(hidden) : descriptor;
-  if (number < kNumbers) g_numbers[number].store(kHiddenBit);
-  return number;
-}
-
-void close_hidden(int descriptor) noexcept {
-  if (descriptor < kNumbers) g_numbers[descriptor].store(0);
-  close_raw(descriptor);
 }
 
 }  // namespace exs::sockets

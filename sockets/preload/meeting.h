@@ -22,8 +22,5 @@ void meet(int number, std::uint32_t slot) noexcept;
 void end_meeting(std::uint32_t slot) noexcept;
 // A listening socket tells callers that this process is preloaded. A negative number: another does so already, or it cannot.
 int announce_listener(int number) noexcept;
-// Moves a descriptor of ours to where programs have none, and where they cannot close it. It may stay where it is.
-int hide(int descriptor) noexcept;
-void close_hidden(int descriptor) noexcept;
 
 }  // namespace exs::sockets

@@ -3,9 +3,11 @@
 #include <sys/socket.h>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/carry.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/explain.h"
+#include "sockets/preload/hidden.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/runtime.h"
@@ -52,6 +54,7 @@ void release(std::uint32_t index) noexcept {
     const SlotLock sending(slot.sending);
     const SlotLock receiving(slot.receiving);
     if (Segment* const segment = place.segment.exchange(nullptr)) unmap_segment(segment, slot.capacity);
+    drop_carried(index, slot.processes.load() == 0);
   }
   if (slot.processes.load() != 0) return;
   explain_end(index);

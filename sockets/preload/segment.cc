@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "sockets/preload/hidden.h"
 #include "sockets/preload/raw.h"
 
 namespace exs::sockets {
@@ -14,7 +15,6 @@ namespace {
 
 constexpr long kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t kCapacityMin = 4096;
-constexpr std::size_t kCapacityMax = std::size_t{16} << 20;
 
 Segment* map(int descriptor, std::size_t bytes) noexcept {
   const long place = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -24,6 +24,7 @@ Segment* map(int descriptor, std::size_t bytes) noexcept {
 }  // namespace
 
 Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor) noexcept {
+  if (!may_make_file(Segment::bytes(capacity))) return nullptr;
   const long memfd = raw::sys(SYS_memfd_create, "exs-sockets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (memfd < 0) return nullptr;
   descriptor = static_cast<int>(memfd);

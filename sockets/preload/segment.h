@@ -15,6 +15,7 @@ using Direction = lane::Direction<lane::SharedWord>;
 
 inline constexpr std::uint64_t kSegmentMagic = 0x31306b636f737865;  // "exsock01"
 inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::size_t kCapacityMax = std::size_t{16} << 20;
 
 enum class Meeting : std::uint32_t { kOffered, kJoined, kWithdrawn, kRefused };
 

@@ -10,6 +10,7 @@
 #include <climits>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/carry.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/epoll_sets.h"
@@ -51,13 +52,19 @@ Segment* segment_of(int number, std::uint32_t index) noexcept {
   return slot_of(number) == index ? place_of(index).segment.load() : nullptr;
 }
 
+// The same, of receives.
+Segment* incoming_of(int number, std::uint32_t index) noexcept {
+  return slot_of(number) == index ? incoming_segment(index) : nullptr;
+}
+
 // One look; -ENOTCONN: there is no lane any more, ask again.
 long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool& becomes_hot) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
-  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
-  if (segment == nullptr || !slot.receives_in_lane.load()) return lock.held() ? -ENOTCONN : -EAGAIN;
+  if (!lock.held()) return -EAGAIN;
   if (slot.leaving && finish_leaving(number, index)) return -ENOTCONN;
+  Segment* const segment = incoming_of(number, index);
+  if (segment == nullptr || !slot.receives_in_lane.load()) return -ENOTCONN;
   Wire wire(slot, number, flags);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   const std::uint64_t before = slot.receiver.consumed;
@@ -371,7 +378,7 @@ int unread_bytes(int number, std::uint32_t index) noexcept {
   const SlotLock lock(slot.receiving);
   int in_tcp = 0;
   if (raw::sys(SYS_ioctl, number, SIOCINQ, &in_tcp) != 0) return -1;
-  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
+  Segment* const segment = lock.held() ? incoming_of(number, index) : nullptr;
   if (segment == nullptr) return in_tcp;
   Wire wire(slot, number, 0);
   const LaneReceiver receiver = receiver_of(slot, *segment, wire);
@@ -383,7 +390,7 @@ int unread_bytes(int number, std::uint32_t index) noexcept {
 std::size_t bytes_in_ring(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
-  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
+  Segment* const segment = lock.held() ? incoming_of(number, index) : nullptr;
   if (segment == nullptr) return 0;
   Wire wire(slot, number, 0);
   return receiver_of(slot, *segment, wire).in_ring();

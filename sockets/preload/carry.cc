@@ -1,0 +1,60 @@
+#include "sockets/preload/carry.h"
+
+#include <cstring>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+// As the process sees it, mapped when it first asks.
+Segment* carried_segment(std::uint32_t index) noexcept {
+  std::atomic<Segment*>& place = place_of(index).carried;
+  if (Segment* const known = place.load()) return known;
+  Segment* const mapped = map_unread(index, Segment::bytes(slot_at(index).capacity));
+  Segment* none = nullptr;
+  if (mapped == nullptr || place.compare_exchange_strong(none, mapped)) return mapped;
+  unmap_segment(mapped, slot_at(index).capacity);
+  return none;
+}
+
+}  // namespace
+
+Segment* incoming_segment(std::uint32_t index) noexcept {
+  return slot_at(index).carried.load() ? carried_segment(index) : place_of(index).segment.load();
+}
+
+bool leave_with_unread(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  Segment* const own = carried_segment(index);
+  if (segment == nullptr || own == nullptr) return false;
+  std::byte* const ring = own->ring(slot.is_caller, slot.capacity);
+  // Both rings have the same size, so the bytes keep their places.
+  struct ToOwn {
+    const std::byte* from;
+    std::byte* to;
+    void copy_from(const std::byte* bytes, std::size_t count) const noexcept {
+      std::memcpy(to + (bytes - from), bytes, count);
+    }
+  };
+  const ToOwn to_own{segment->ring(slot.is_caller, slot.capacity), ring};
+  Wire wire(slot, number, 0);
+  const bool carried = receiver_of(slot, *segment, wire)
+                           .leave_with(incoming(slot, *own), [&](const lane::Ring& peers, std::uint64_t position,
+                                                                 std::uint64_t start, std::size_t count) {
+                             peers.get(position, start, count, to_own);
+                           });
+  slot.carried.store(carried);
+  return carried;
+}
+
+void drop_carried(std::uint32_t index, bool last) noexcept {
+  Slot& slot = slot_at(index);
+  if (Segment* const own = place_of(index).carried.exchange(nullptr)) unmap_segment(own, slot.capacity);
+  if (last && slot.carried.exchange(false)) forget_unread(index);
+}
+
+}  // namespace exs::sockets
