@@ -20,9 +20,10 @@ inline constexpr std::uint32_t kDetached =
 
 // Values of Direction::claim: who takes what a receiver that has left the ring has not read. The first to claim it does.
 inline constexpr std::uint32_t kUnclaimed = 0;
-inline constexpr std::uint32_t kSenders = 1;    // the sender sends it by TCP
-inline constexpr std::uint32_t kReceivers = 2;  // the receiver copies it, up to what `consumed` says when it is done
-inline constexpr std::uint32_t kTaken = 3;      // the receiver has done so
+inline constexpr std::uint32_t kSenders = 1;  // the sender sends it by TCP
+inline constexpr std::uint32_t kReceivers =
+    2;  // the receiver copies it, up to what `consumed` says when it is done
+inline constexpr std::uint32_t kTaken = 3;  // the receiver has done so
 
 inline constexpr std::size_t kCacheLine = 64;
 

@@ -221,6 +221,10 @@ class Receiver {
   }
   // The bytes just taken end at a change of lane, and the next are there.
   [[nodiscard]] bool has_other_piece() {
+    if (has_passed_) {
+      has_passed_ = false;
+      return words_.epoch.load() == state_.passed && wire_.unread() > 0;
+    }
     if (!is_past_mark() || state_.leaving) return false;
     if (has_bytes_in_ring()) return true;
     // A look that finds no bytes could find an error instead, which is for a later call.
@@ -295,12 +299,17 @@ class Receiver {
     ring_.get(state_.consumed, words_.start.load(), count, sink);
     state_.consumed += count;
     words_.consumed.store(state_.consumed);
-    if (count == available && words_.turn.load() == kNoTurn) settle();
+    if (count == available) settle();
     return static_cast<long>(count);
   }
 
   // The ring is read empty: TCP must not be readable any more, and must become so with the next bytes.
   void settle() {
+    if (words_.turn.load() == state_.consumed) {
+      if (const long result = try_pass(); result != kAgain) keep(result);
+      has_passed_ = state_.passed == state_.entered;
+      return;
+    }
     if (!state_.looks) arm();
     if (!has_ring_news()) take_bells();
   }
@@ -335,10 +344,14 @@ class Receiver {
 
   // The sender's stretch ends here. All bells of it lie before the first byte of TCP.
   long pass() {
+    const long result = try_pass();
+    return result == kAgain ? result : told(result);
+  }
+  long try_pass() {
     if (!state_.looks) arm();
     while (state_.taken != state_.due) {
       const long count = take_bells();
-      if (count <= 0) return told(count);  // a sender that ended before it rang never will
+      if (count <= 0) return count;  // a sender that ended before it rang never will
     }
     ++state_.passed;
     words_.passed.store(state_.passed);
@@ -363,6 +376,7 @@ class Receiver {
   Direction<Word>& words_;
   Ring ring_;
   Wire& wire_;
+  bool has_passed_ = false;  // in this call, with bytes of the ring
 };
 
 }  // namespace exs::lane

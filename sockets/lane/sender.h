@@ -41,6 +41,7 @@ class Sender {
     return unread > ring_.capacity() ? 0 : ring_.capacity() - static_cast<std::size_t>(unread);
   }
   [[nodiscard]] bool peer_left() const { return (words_.sleep.load() & kDetached) != 0; }
+  [[nodiscard]] bool peer_waits() const { return (words_.sleep.load() & kArmed) != 0; }
   [[nodiscard]] bool peer_closed() const { return words_.closed.load() != 0; }
 
   // Puts `count` bytes, 1 to room(), into the open ring. 0, or a negative errno: the connection has failed.

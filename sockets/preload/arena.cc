@@ -29,7 +29,8 @@ std::atomic<int> memfd{-1};  // whoever closes numbers that he does not know may
 bool is_arena(int descriptor) noexcept {
   struct stat about {};
   return descriptor >= 0 && raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0) == kSeals &&
-         raw::sys(SYS_fstat, descriptor, &about) == 0 && static_cast<std::size_t>(about.st_size) == kArenaBytes;
+         raw::sys(SYS_fstat, descriptor, &about) == 0 &&
+         static_cast<std::size_t>(about.st_size) == kArenaBytes;
 }
 
 // -1: refused; then there is nothing to hand over, and all else works.

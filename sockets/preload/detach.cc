@@ -106,6 +106,17 @@ void detach_later(int number, Why why) noexcept {
   errno = error;
 }
 
+bool detach_with_unread(int number, Why why) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return false;
+  detach_later(number, why);
+  Slot& slot = slot_at(index);
+  if (!slot.receives_in_lane.load()) return false;
+  if (slot.carried.load()) return true;
+  detach(number, why);  // the peer is about to send what is unread
+  return false;
+}
+
 bool finish_leaving(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = incoming_segment(index);

@@ -15,6 +15,8 @@ void detach(int number, Why why) noexcept;
 void detach_later(int number, Why why) noexcept;
 // With the lock for receiving held: whether receives may go to TCP now.
 bool finish_leaving(int number, std::uint32_t slot) noexcept;
+// The same for a program that will run in place of this one, or as its child, and takes over: whether it has to.
+bool detach_with_unread(int number, Why why) noexcept;
 void detach_all(Why why) noexcept;
 // What is sent from now on goes by TCP, behind what lies in the ring.
 void detach_sending(int number) noexcept;

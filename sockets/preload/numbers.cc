@@ -146,13 +146,18 @@ Closing::~Closing() {
   if (slot_ != 0) release(slot_);
 }
 
+int numbers_known() noexcept {
+  return numbers_end.load();
+}
+
+void adopt_connection(int number, std::uint32_t slot) noexcept {
+  const TableLock lock;
+  if (is_known(number) && entry_of(number) == 0) enter(number, slot);
+}
+
 void leave_all(bool (*kept)(int number)) noexcept {
   if (is_vfork_child()) return;
   const int end = numbers_end.load();
-  for (int number = 0; number < end; ++number) {
-    const std::uint32_t index = slot_of(number);
-    if (index != 0 && kept(number)) detach(number, Why::kPinnedExec);
-  }
   for (int number = 0; number < end; ++number) {
     const std::uint32_t index = slot_of(number);
     if (index == 0 || kept(number)) continue;

@@ -25,8 +25,13 @@ class Closing {
   int mark_ = -1;  // of a listener
 };
 
+// The numbers below this may be known.
+int numbers_known() noexcept;
+// The program before this one had a connection that this number means; its processes count this one already.
+void adopt_connection(int number, std::uint32_t slot) noexcept;
+
 // The process ends, or becomes another program: what it has of each connection is given up. `kept` says of a number whether
-// the program after this one has it; such connections go to TCP.
+// the program after this one has it (handover.h).
 void leave_all(bool (*kept)(int number)) noexcept;
 // The process goes on all the same.
 void return_to_all() noexcept;

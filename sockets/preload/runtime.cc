@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
@@ -20,6 +21,7 @@ __attribute__((constructor)) void start() noexcept {
   libc();
   remember_process();
   read_settings();
+  if (current.on) take_over();
   if (current.on) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

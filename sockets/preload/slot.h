@@ -52,7 +52,8 @@ struct Slot {
   // Receives go through ReceiverState. Whoever sets it looks at in_receive afterwards, and whoever goes to the kernel without it
   // counts himself there before he looks here.
   std::atomic<bool> receives_in_lane;
-  std::atomic<bool> carried;  // and not from the peer's ring, which we left, but from a copy of what was unread (carry.h)
+  std::atomic<bool>
+      carried;  // and not from the peer's ring, which we left, but from a copy of what was unread (carry.h)
   std::atomic<std::uint32_t> in_receive;  // receives of the program inside the kernel that may take any byte
   std::atomic<std::uint32_t> sleepers;    // threads asleep in the kernel that a bell has to wake
   std::atomic<bool> needs_bells;          // somebody waits for it in a way that the layer does not see

@@ -33,7 +33,7 @@ inline std::uint32_t slot_of(int number) noexcept {
 // What a process has of a slot. Guarded by the slot's locks for what both lanes use; counts by the table's lock.
 struct Place {
   std::atomic<Segment*> segment;
-  std::atomic<Segment*> carried;  // carry.h
+  std::atomic<Segment*> carried;             // carry.h
   std::uint32_t numbers;                     // of this process that mean the connection
   std::atomic<std::uint32_t> registrations;  // with epoll sets: the first (epoll_sets.h)
   int socket;  // of the meeting, and one more: the card, or the called end's; 0: none

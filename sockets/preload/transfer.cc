@@ -207,9 +207,10 @@ class Sending {
     return 1;
   }
 
-  // A peer that was killed reads no more, and rings nobody.
+  // A peer that was killed reads no more, and a bell for it would be answered by a reset.
   [[nodiscard]] bool is_peer_gone(const LaneSender& sender) noexcept {
     constexpr std::uint64_t kEveryNs = 20'000;
+    if (sender.peer_waits()) return slot_.end_seen = !is_established(number_);
     if (sender.room() == slot_.capacity) return false;
     const std::uint64_t now = monotonic_ns();
     if (now - slot_.checked_ns < kEveryNs) return false;

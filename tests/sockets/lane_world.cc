@@ -208,8 +208,8 @@ std::string receive(World& world, const Sizes& sizes, std::uint8_t kind) {
       world.phase = Phase::kLeaving;
       return {};
     case kTake: {
-      const bool took = receiver.leave_with(
-          world.own, [&](const lane::Ring&, std::uint64_t, std::uint64_t, std::size_t) {
+      const bool took =
+          receiver.leave_with(world.own, [&](const lane::Ring&, std::uint64_t, std::uint64_t, std::size_t) {
             step([&] {
               std::memcpy(world.own_ring, world.ring, sizeof world.ring);
               return 0;
@@ -240,20 +240,19 @@ std::string World::key() const {
   const auto add = [&](std::uint64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
-  for (const std::uint64_t value : {words.written.value(), words.start.value(), words.mark.value(),
-                                    words.turn.value(), words.consumed.value(), own.written.value(),
-                                    own.start.value(), own.mark.value(), own.turn.value(),
-                                    own.consumed.value(), sender.written, sender.start,
-                                    receiver.consumed, receiver.position, receiver.tcp_left, tcp_sent})
+  for (const std::uint64_t value :
+       {words.written.value(), words.start.value(), words.mark.value(), words.turn.value(),
+        words.consumed.value(), own.written.value(), own.start.value(), own.mark.value(), own.turn.value(),
+        own.consumed.value(), sender.written, sender.start, receiver.consumed, receiver.position,
+        receiver.tcp_left, tcp_sent})
     add(value);
   for (const std::uint32_t value :
        {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(),
         words.claim.value(), own.epoch.value(), own.passed.value(), own.sleep.value(), sender.epoch,
         receiver.passed, receiver.entered, receiver.due, receiver.taken})
     add(value);
-  key.push_back(
-      static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 | receiver.looks << 3 | receiver.leaving << 4 |
-                        own.final.value() << 5));
+  key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 |
+                                  receiver.looks << 3 | receiver.leaving << 4 | own.final.value() << 5));
   key.push_back(static_cast<char>(phase));
   key.push_back(static_cast<char>(next_item));
   key.push_back(static_cast<char>(got));

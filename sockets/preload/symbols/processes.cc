@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 
-#include "sockets/preload/detach.h"
+#include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/successor.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 
@@ -28,23 +30,48 @@ bool survives_nothing(int) noexcept {
   return false;
 }
 
-// A program is about to run that inherits numbers from here, whether in our place or in a child's.
-void hand_over() noexcept {
-  for (int number = 0; number < kNumbers && places_used() > 0; ++number)
-    if (slot_of(number) != 0 && survives_exec(number)) detach(number, Why::kPinnedExec);
+// Runs exec(environment), with a word more in it if the next program takes over connections.
+template <typename Exec>
+int run_with(const Handover& handover, char* const* environment, const Exec& exec) noexcept {
+  if (!handover.is_needed()) return exec(environment);
+  auto** const room = static_cast<char**>(__builtin_alloca(environment_words(environment) * sizeof(char*)));
+  return exec(with_word(environment, handover.word(), room));
 }
 
-template <typename Exec>
-int become(const Exec& exec) noexcept {
-  if (is_vfork_child()) {
-    hand_over();
-    return exec();
-  }
+// The process becomes another program, of which is_ours() tells whether it takes over.
+template <typename IsOurs, typename Exec>
+int become(const IsOurs& is_ours, char* const* environment, const Exec& exec) noexcept {
+  Handover handover(places_used() > 0 && is_ours(), survives_exec);
   leave_all(survives_exec);
-  const int result = exec();
+  const int result = run_with(handover, environment, exec);
   const int error = errno;
+  handover.failed();
   return_to_all();
   errno = error;
+  return result;
+}
+
+// Another program runs beside this one.
+template <typename IsOurs, typename Run>
+int run_beside(const IsOurs& is_ours, char* const* environment, const Run& run) noexcept {
+  Handover handover(places_used() > 0 && is_ours(), survives_exec);
+  const int result = run_with(handover, environment, run);
+  if (result != 0) handover.failed();
+  return result;
+}
+
+// By a function that gives it the environment of this one.
+template <typename Run>
+auto run_shell(const Run& run) noexcept {
+  Handover handover(places_used() > 0 && is_preloaded("/bin/sh", environ), survives_exec);
+  char** const own = environ;
+  auto** const room = static_cast<char**>(__builtin_alloca(environment_words(own) * sizeof(char*)));
+  if (handover.is_needed()) {
+    with_word(own, handover.word(), room);
+    environ = room;
+  }
+  const auto result = run();
+  environ = own;
   return result;
 }
 
@@ -106,23 +133,30 @@ EXS_EXPORT pid_t _Fork() noexcept {
 }
 
 EXS_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
-  return become([&] { return libc().execve(path, arguments, environment); });
+  return become([&] { return is_preloaded(path, environment); }, environment,
+                [&](char* const* words) { return libc().execve(path, arguments, words); });
 }
 EXS_EXPORT int execv(const char* path, char* const* arguments) noexcept {
   return execve(path, arguments, environ);
 }
 EXS_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) noexcept {
-  return become([&] { return libc().execvpe(file, arguments, environment); });
+  return become([&] { return is_preloaded_by_name(file, environment); }, environment,
+                [&](char* const* words) { return libc().execvpe(file, arguments, words); });
 }
 EXS_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
   return execvpe(file, arguments, environ);
 }
 EXS_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) noexcept {
-  return become([&] { return libc().fexecve(file, arguments, environment); });
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  return become([&] { return is_preloaded(path, environment); }, environment,
+                [&](char* const* words) { return libc().fexecve(file, arguments, words); });
 }
 EXS_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment,
                         int flags) noexcept {
-  return become([&] { return libc().execveat(folder, path, arguments, environment, flags); });
+  const bool is_known = path != nullptr && (path[0] == '/' || folder == AT_FDCWD);
+  return become([&] { return is_known && is_preloaded(path, environment); }, environment,
+                [&](char* const* words) { return libc().execveat(folder, path, arguments, words, flags); });
 }
 EXS_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   Arguments arguments;
@@ -154,23 +188,24 @@ EXS_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_
                            const posix_spawnattr_t* attributes, char* const* arguments,
                            char* const* environment) {
   static const Spawn next = find_function<Spawn>("posix_spawn");
-  hand_over();
-  return next(pid, path, actions, attributes, arguments, environment);
+  return run_beside(
+      [&] { return is_preloaded(path, environment); }, environment,
+      [&](char* const* words) { return next(pid, path, actions, attributes, arguments, words); });
 }
 EXS_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attributes, char* const* arguments,
                             char* const* environment) {
   static const Spawn next = find_function<Spawn>("posix_spawnp");
-  hand_over();
-  return next(pid, file, actions, attributes, arguments, environment);
+  return run_beside(
+      [&] { return is_preloaded_by_name(file, environment); }, environment,
+      [&](char* const* words) { return next(pid, file, actions, attributes, arguments, words); });
 }
 EXS_EXPORT FILE* popen(const char* command, const char* mode) {
-  hand_over();
-  return libc().popen(command, mode);
+  return run_shell([&] { return libc().popen(command, mode); });
 }
 EXS_EXPORT int system(const char* command) {
-  if (command != nullptr) hand_over();
-  return libc().system(command);
+  if (command == nullptr) return libc().system(command);
+  return run_shell([&] { return libc().system(command); });
 }
 
 EXS_EXPORT void _exit(int status) {

@@ -96,7 +96,8 @@ int print(int number, const char* format, va_list arguments) noexcept {
 using namespace exs::sockets;
 
 EXS_EXPORT FILE* fdopen(int number, const char* mode) noexcept {
-  FILE* const plain = libc().fdopen(number, mode);  // which knows what is wrong with them, and sets what they ask for
+  FILE* const plain =
+      libc().fdopen(number, mode);  // which knows what is wrong with them, and sets what they ask for
   if (plain == nullptr || slot_of(number) == 0) return plain;
   if (FILE* const stream = open_stream(number, mode)) {
     discard(plain);

@@ -1,0 +1,149 @@
+#include "sockets/preload/handover.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/detach.h"
+#include "sockets/preload/numbers.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr char kVariable[] = "EXS_SOCKETS_FAMILY";
+
+void close_at_exec(int descriptor, bool closes) noexcept {
+  raw::sys(SYS_fcntl, descriptor, F_SETFD, closes ? FD_CLOEXEC : 0);
+}
+
+// Takes the variable out of the environment; its value.
+const char* take_variable() noexcept {
+  const std::size_t length = sizeof kVariable - 1;
+  for (char** word = environ; word != nullptr && *word != nullptr; ++word) {
+    if (std::strncmp(*word, kVariable, length) != 0 || (*word)[length] != '=') continue;
+    const char* const value = *word + length + 1;
+    do word[0] = word[1];
+    while (*word++ != nullptr);
+    return value;
+  }
+  return nullptr;
+}
+
+// Whether the slot is among those of the list.
+bool is_listed(const char* list, std::uint32_t slot) noexcept {
+  while (*list != '\0') {
+    char* end = nullptr;
+    if (std::strtoul(list, &end, 10) == slot) return true;
+    if (*end == '\0' || end == list) return false;
+    list = end + 1;
+  }
+  return false;
+}
+
+template <typename Use>
+void each_open_number(const Use& use) noexcept {
+  const auto folder = static_cast<int>(
+      raw::sys(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  alignas(8) char buffer[4096];
+  for (long bytes = 0;
+       folder >= 0 && (bytes = raw::sys(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
+    for (long at = 0; at < bytes;) {
+      std::uint16_t length = 0;
+      std::memcpy(&length, buffer + at + 16, sizeof length);  // of linux_dirent64
+      const char* const name = buffer + at + 19;
+      if (name[0] >= '0' && name[0] <= '9') use(std::atoi(name));
+      at += length;
+    }
+  }
+  if (folder >= 0) raw::sys(SYS_close, folder);
+}
+
+}  // namespace
+
+Handover::Handover(bool is_ours, bool (*kept)(int number)) noexcept {
+  if (places_used() == 0) return;
+  descriptor_ = is_ours ? arena_descriptor() : -1;
+  for (int number = 0; number < numbers_known(); ++number) {
+    const std::uint32_t slot = slot_of(number);
+    if (slot == 0 || !kept(number)) continue;
+    if (descriptor_ < 0 || slots_ == kSlotsMax) {
+      detach(number, Why::kPinnedExec);
+    } else if (detach_with_unread(number, Why::kPinnedExec)) {
+      add(slot);
+    }
+  }
+  if (slots_ == 0) return;
+  write_word(descriptor_);
+  close_at_exec(descriptor_, false);
+}
+
+Handover::~Handover() {
+  if (slots_ > 0) close_at_exec(descriptor_, true);
+}
+
+void Handover::failed() noexcept {
+  for (std::size_t i = 0; i < slots_; ++i) slot_at(list_[i]).processes.fetch_sub(1);
+}
+
+// The next program has it, even if this one ends before that has begun.
+void Handover::add(std::uint32_t slot) noexcept {
+  for (std::size_t i = 0; i < slots_; ++i)
+    if (list_[i] == slot) return;
+  slot_at(slot).processes.fetch_add(1);
+  list_[slots_++] = slot;
+}
+
+void Handover::write_word(int descriptor) noexcept {
+  char* end = word_ + std::snprintf(word_, sizeof word_, "%s=%d:", kVariable, descriptor);
+  for (std::size_t i = 0; i < slots_; ++i)
+    end += std::snprintf(end, static_cast<std::size_t>(word_ + sizeof word_ - end), i == 0 ? "%u" : ",%u",
+                         list_[i]);
+}
+
+std::size_t environment_words(char* const* environment) noexcept {
+  std::size_t count = 2;
+  while (environment != nullptr && environment[count - 2] != nullptr) ++count;
+  return count;
+}
+
+char* const* with_word(char* const* environment, const char* word, char** room) noexcept {
+  const std::size_t count = environment_words(environment) - 2;
+  if (count > 0) std::memcpy(room, environment, count * sizeof *room);
+  room[count] = const_cast<char*>(word);
+  room[count + 1] = nullptr;
+  return room;
+}
+
+void take_over() noexcept {
+  const char* const value = take_variable();
+  if (value == nullptr) return;
+  char* list = nullptr;
+  const auto descriptor = static_cast<int>(std::strtol(value, &list, 10));
+  if (*list != ':' || !adopt_arena(descriptor)) return;
+  ++list;
+  each_open_number([&](int number) {
+    std::uint64_t cookie = 0;
+    socklen_t length = sizeof cookie;
+    if (raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return;
+    for (std::uint32_t slot = 1; slot < kSlots && slot_at(slot).generation.load() != 0; ++slot)
+      if (slot_at(slot).cookie == cookie && is_listed(list, slot)) adopt_connection(number, slot);
+  });
+  // What did not come along has one process less.
+  for (const char* at = list; *at != '\0';) {
+    char* end = nullptr;
+    const auto slot = static_cast<std::uint32_t>(std::strtoul(at, &end, 10));
+    if (end == at) break;
+    if (slot > 0 && slot < kSlots && place_of(slot).numbers == 0) slot_at(slot).processes.fetch_sub(1);
+    at = *end == ',' ? end + 1 : end;
+  }
+}
+
+}  // namespace exs::sockets
