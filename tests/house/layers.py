@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
+    "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
     "perf": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "perf/"],
     "include/exs": [],

@@ -1,0 +1,197 @@
+// exs-run: runs a program with libexs_sockets.so preloaded, or says why that would be of no use and runs it without.
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "sockets/settings/program.h"
+#include "sockets/settings/settings.h"
+#include "tools/common/command_line.h"
+#include "tools/common/failure.h"
+#include "tools/common/json.h"
+
+namespace run {
+namespace {
+
+using exs::sockets::Unserved;
+
+constexpr int kNotServed = 3;
+constexpr int kCannotExecute = 126;  // as shells say it
+constexpr int kNotFound = 127;
+
+struct Settings {
+  std::string words;
+  std::string library;
+  bool explain = false;
+  bool check = false;
+  bool json = false;
+};
+
+struct Reason {
+  const char* name;
+  const char* text;
+  const char* cure;
+};
+Reason reason_of(Unserved unserved) {
+  switch (unserved) {
+    case Unserved::kNot: return {"served", "", ""};
+    case Unserved::kMissing: return {"missing", "there is no such file", "look at PATH"};
+    case Unserved::kNotReadable: return {"not-readable", "its file cannot be read", "chmod +r"};
+    case Unserved::kNotAProgram:
+      return {"not-a-program", "it is neither a program nor a script", "look at it with file(1)"};
+    case Unserved::kStatic:
+      return {"static", "it is linked statically, and loads no library", "link it dynamically"};
+    case Unserved::kOtherMachine:
+      return {"other-machine", "it is of another machine, or of 32 bits", "take one of this machine"};
+    case Unserved::kOtherLibc:
+      return {"other-libc", "its C library is not glibc", "take one that is built with glibc"};
+    case Unserved::kGo: return {"go", "Go programs call the kernel past the C library", "none"};
+    case Unserved::kGivesRights:
+      return {"gives-rights", "it has other rights than its caller, so nothing may be preloaded",
+              "run it as the user that it becomes"};
+    case Unserved::kIoUring:
+      return {"io-uring", "it can use io_uring, which the layer does not see",
+              "make it use epoll, where it has an option for that"};
+  }
+  return {"unknown", "", ""};
+}
+bool is_served(Unserved unserved) {
+  return unserved == Unserved::kNot || unserved == Unserved::kIoUring;
+}
+
+// The arguments up to the program's are ours.
+int own_arguments(int argc, char** argv) {
+  int at = 1;
+  while (at < argc && argv[at][0] == '-') {
+    const std::string word = argv[at++];
+    if (word == "--") break;
+    if (word == "--set" || word == "--library") ++at;
+  }
+  return std::min(at, argc);
+}
+
+Settings parse(int count, const char* const* argv) {
+  Settings settings;
+  tools::CommandLine line("exs-run",
+                          "run a program with its TCP connections inside this host by shared memory\n"
+                          "exs-run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  line.add("--set", settings.words, "As EXS_SOCKETS has them: ring=1M,spin=20us").value_name("WORDS");
+  line.add("--library", settings.library, "libexs_sockets.so; else the one of this installation")
+      .value_name("PATH");
+  line.add_flag("--explain", settings.explain,
+                "At the end of each connection: which way how many bytes went");
+  line.add_flag("--check", settings.check,
+                "Run nothing: say whether the program can be served, by 0 or 3, too");
+  line.add_flag("--json", settings.json, "With --check: print one JSON object");
+  line.parse(count, argv);
+  std::string_view complaint;
+  static_cast<void>(exs::sockets::parse_settings(settings.words, "", complaint));
+  if (!complaint.empty())
+    throw tools::UsageError("\"" + std::string(complaint) + "\" means nothing to --set");
+  return settings;
+}
+
+std::string folder_of_this() {
+  char path[PATH_MAX] = {};
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length < 0) tools::fail("cannot find this program", errno);
+  const std::string all(path, static_cast<std::size_t>(length));
+  return all.substr(0, all.rfind('/'));
+}
+
+std::string find_library(const std::string& given) {
+  std::string path = given;
+  if (path.empty()) {
+    const std::string folder = folder_of_this();
+    for (const char* place : {"/../lib/", "/../" EXS_LIBDIR "/"}) {
+      path = folder + place + "libexs_sockets.so";
+      if (::access(path.c_str(), R_OK) == 0) break;
+    }
+  }
+  char real[PATH_MAX];
+  if (::realpath(path.c_str(), real) == nullptr) tools::fail("cannot read " + path, errno);
+  return real;
+}
+
+// As execvp() looks for it; empty: nowhere.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* const list = std::getenv("PATH");
+  std::istringstream folders(list == nullptr ? "/bin:/usr/bin" : list);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+void put_first(const char* variable, const std::string& value, char separator) {
+  const char* const before = std::getenv(variable);
+  const bool has_more = before != nullptr && before[0] != '\0';
+  ::setenv(variable, (has_more ? value + separator + before : value).c_str(), 1);
+}
+
+int say(const std::string& path, Unserved unserved, bool json) {
+  const Reason reason = reason_of(unserved);
+  if (json) {
+    tools::print_json(tools::Json::Object{{"program", path},
+                                          {"served", is_served(unserved)},
+                                          {"reason", reason.name},
+                                          {"text", reason.text},
+                                          {"cure", reason.cure}});
+  } else {
+    std::cout << path << ": " << (is_served(unserved) ? "served" : "not served");
+    if (unserved != Unserved::kNot) std::cout << ": " << reason.text << " (cure: " << reason.cure << ")";
+    std::cout << "\n";
+  }
+  return is_served(unserved) ? 0 : kNotServed;
+}
+
+int execute(const Settings& settings, const std::string& path, char** arguments, Unserved unserved) {
+  if (unserved != Unserved::kNot) {
+    const Reason reason = reason_of(unserved);
+    std::cerr << "exs-run: " << path << (is_served(unserved) ? " may run in part" : " runs")
+              << " without exs: " << reason.text << " (cure: " << reason.cure << ")\n";
+  }
+  if (is_served(unserved)) {
+    put_first("LD_PRELOAD", find_library(settings.library), ':');
+    if (!settings.words.empty()) put_first("EXS_SOCKETS", settings.words, ',');
+    if (settings.explain) ::setenv("EXS_EXPLAIN", "yes", 1);
+  }
+  ::execv(path.c_str(), arguments);
+  const int error = errno;
+  std::cerr << "exs-run: cannot execute " << path << ": " << std::strerror(error) << "\n";
+  return error == ENOENT ? kNotFound : kCannotExecute;
+}
+
+int run(int argc, char** argv) {
+  const int own = own_arguments(argc, argv);
+  const bool has_end = own > 1 && std::string(argv[own - 1]) == "--";
+  const Settings settings = parse(has_end ? own - 1 : own, argv);
+  if (own == argc) throw tools::UsageError("name a PROGRAM");
+  if (settings.json && !settings.check) throw tools::UsageError("--json belongs to --check");
+  const std::string path = find_program(argv[own]);
+  if (path.empty()) {
+    std::cerr << "exs-run: " << argv[own] << ": not found in PATH\n";
+    return kNotFound;
+  }
+  const Unserved unserved = exs::sockets::examine_program(path.c_str());
+  if (settings.check) return say(path, unserved, settings.json);
+  if (unserved == Unserved::kMissing) {
+    std::cerr << "exs-run: " << path << ": there is no such file\n";
+    return kNotFound;
+  }
+  return execute(settings, path, argv + own, unserved);
+}
+
+}  // namespace
+}  // namespace run
+
+int main(int argc, char** argv) {
+  return tools::run_main("exs-run", [&] { return run::run(argc, argv); });
+}
