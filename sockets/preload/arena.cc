@@ -97,6 +97,7 @@ void clear(Slot& slot) noexcept {
   slot.capacity = 0;
   slot.receives_in_lane.store(false);
   slot.carried.store(false);
+  slot.shut.store(0);
   slot.send_buffer = 0;
   slot.low_water = 0;
   slot.corked = slot.nodelay = slot.end_seen = slot.leaving = false;

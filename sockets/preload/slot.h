@@ -70,9 +70,10 @@ struct Slot {
   int low_water;    // SO_RCVLOWAT, to be set when receives go to TCP; 0: none
   bool corked;
   bool nodelay;
-  bool end_seen;      // the peer sends no more, or is gone
-  bool leaving;       // receives go on in the lane until the peer has seen that we left it
-  Patience patience;  // of blocking receives
+  std::atomic<std::uint8_t> shut;  // ways that the program has shut down: 1 receiving, 2 sending
+  bool end_seen;                   // the peer sends no more, or is gone
+  bool leaving;                    // receives go on in the lane until the peer has seen that we left it
+  Patience patience;               // of blocking receives
 
   alignas(64) pthread_mutex_t sending;  // robust; guards `sender`
   lane::SenderState sender;

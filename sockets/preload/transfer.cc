@@ -29,11 +29,6 @@ namespace {
 // Of an overflow of the ring at a time, so that a ring that was read meanwhile is used again.
 constexpr std::size_t kTcpPiece = 8 * 1024;
 
-bool may_wait(int number, int flags) noexcept {
-  if ((flags & MSG_DONTWAIT) != 0) return false;
-  return (raw::sys(SYS_fcntl, number, F_GETFL, 0) & O_NONBLOCK) == 0;
-}
-
 ssize_t fail(int error) noexcept {
   errno = error;
   return -1;
@@ -273,6 +268,11 @@ class Sending {
 };
 
 }  // namespace
+
+bool may_wait(int number, int flags) noexcept {
+  if ((flags & MSG_DONTWAIT) != 0) return false;
+  return (raw::sys(SYS_fcntl, number, F_GETFL, 0) & O_NONBLOCK) == 0;
+}
 
 PlainReceive::PlainReceive(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);

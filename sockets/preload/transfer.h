@@ -50,6 +50,8 @@ class KernelSend {
   Slot& slot_;
 };
 
+// A call with these flags may sleep.
+bool may_wait(int number, int flags) noexcept;
 ssize_t receive(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
 // An error of the connection that a call met which still had bytes to return; 0: none. The next call tells it.
 int take_error(std::uint32_t slot) noexcept;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
@@ -78,8 +79,12 @@ EXS_EXPORT int __connect(int number, const sockaddr* to, socklen_t length) {
 EXS_EXPORT int shutdown(int number, int how) {
   if (slot_of(number) != 0 && how != SHUT_RD) detach_sending(number);
   const int result = libc().shutdown(number, how);
-  // What comes afterwards is answered by the kernel with a reset.
-  if (result == 0 && how == SHUT_RDWR && slot_of(number) != 0) refuse_bytes(number);
+  const std::uint32_t slot = slot_of(number);
+  if (result != 0 || slot == 0) return result;
+  // What comes after both is answered by the kernel with a reset.
+  const int ways = how + 1;
+  constexpr int kBoth = SHUT_RDWR + 1;
+  if ((slot_at(slot).shut.fetch_or(static_cast<std::uint8_t>(ways)) | ways) == kBoth) refuse_bytes(number);
   return result;
 }
 

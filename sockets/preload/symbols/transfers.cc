@@ -63,6 +63,8 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
     const iovec part{&byte, 1};
     const ssize_t there =
         receive(number, slot, Parts(&part, 1), (flags & ~(MSG_WAITALL | MSG_TRUNC)) | MSG_PEEK);
+    // Urgent data and the end have answers of their own.
+    if (there < 0 && errno == EAGAIN && !may_wait(number, flags)) return plain();
     return there > 0 ? 0 : there;
   }
   if (has_bad_pointer(parts, count) && (flags & MSG_TRUNC) == 0) return fail(EFAULT);
