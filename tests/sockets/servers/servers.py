@@ -1,0 +1,98 @@
+"""Servers and clients that know nothing of exs, run plainly and with libexs_sockets.so: what they print must be the same.
+EXS_SOCKETS_LIBRARY is the library."""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
+LIMIT_S = 60
+# Settings of the layer. Short rings change the lane often, and one call is enough to meet.
+LAYERED = {"default": "on", "short": "after=1,ring=4k"}
+
+
+def layer(words):
+    return {"LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_EXPLAIN": "yes"}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_listened_at(port):
+    """Without a connection, which some servers take for a client."""
+    lines = [line.split() for name in ("tcp", "tcp6") for line in pathlib.Path("/proc/net", name).read_text().splitlines()[1:]]
+    return any(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
+
+
+def ring_bytes(log):
+    """What connections say at their ends of the bytes that went through shared memory."""
+    return sum(int(count) for count in re.findall(r"sent (\d+) bytes by shared memory", log))
+
+
+class Process:
+    """One that runs until the test ends it, with what it wrote to its standard error."""
+
+    def __init__(self, command, environment, folder):
+        self.log_path = pathlib.Path(folder, "log")
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=log, cwd=folder)
+
+    def await_port(self, port):
+        end = time.monotonic() + LIMIT_S
+        while self.process.poll() is None and time.monotonic() < end:
+            if is_listened_at(port):
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"no server: {self.log_path.read_text(errors='replace')}")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        return self.log_path.read_text(errors="replace")
+
+
+class ServerTest(unittest.TestCase):
+    def needs(self, *programs):
+        missing = [name for name in programs if shutil.which(name) is None]
+        if missing:
+            self.skipTest(f"not installed: {', '.join(missing)}")
+
+    def folder(self):
+        return self.enterContext(tempfile.TemporaryDirectory())
+
+    def start(self, command, environment, port, folder):
+        process = Process(command, environment, folder)
+        self.addCleanup(lambda: process.process.poll() is None and process.process.kill())
+        process.await_port(port)
+        return process
+
+    def client(self, command, environment, words=None):
+        """(standard output, standard error) of a client that must end well."""
+        done = subprocess.run(command, input=words, env={**os.environ, **environment}, capture_output=True, timeout=LIMIT_S,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-2000:])
+        return done.stdout, done.stderr.decode(errors="replace")
+
+    def compare(self, play):
+        """play(environment) returns what must be the same, and what the processes said of their connections."""
+        expected, _ = play({})
+        for name, words in LAYERED.items():
+            with self.subTest(layer=name):
+                found, log = play(layer(words))
+                self.assertEqual(found, expected)
+                self.assertGreater(ring_bytes(log), 0, f"nothing went through shared memory: {log[-2000:]}")
