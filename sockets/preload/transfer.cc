@@ -121,6 +121,12 @@ bool wait_for_more(int number, int flags) noexcept {
   return may_wait(number, flags) && is_established(number) && sleep_1ms();
 }
 
+// The next byte is urgent, where TCP ends a receive.
+bool is_at_mark(int number) noexcept {
+  int answer = 0;
+  return raw::sys(SYS_ioctl, number, SIOCATMARK, &answer) == 0 && answer != 0;
+}
+
 ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
   Parts::Window window = parts.window(SSIZE_MAX);
   msghdr message{};
@@ -358,7 +364,8 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     if (count > 0) {
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
-      if ((flags & MSG_WAITALL) == 0 || total == wanted) return static_cast<ssize_t>(total);
+      if ((flags & MSG_WAITALL) == 0 || total == wanted || is_at_mark(number))
+        return static_cast<ssize_t>(total);
       if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, flags)) return static_cast<ssize_t>(total);
       continue;
     }

@@ -19,6 +19,10 @@ template <typename Call>
 ssize_t send_by_kernel(int number, const Call& call) noexcept {
   const std::uint32_t slot = slot_of(number);
   if (slot == 0) return call();
+  if (const int error = take_error(slot); error != 0) {
+    errno = error;
+    return -1;
+  }
   {
     PlainSend plain(number, slot);
     if (plain.allowed()) return plain.done(call());

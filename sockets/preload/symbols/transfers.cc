@@ -48,6 +48,13 @@ enum class Family { kFile, kSocket };
 
 constexpr int kReceivesFromKernel = MSG_OOB | MSG_ERRQUEUE;
 
+// 1: there is one, and the call would not wait.
+ssize_t look_for_a_byte(int number, std::uint32_t slot, int flags) noexcept {
+  char byte;
+  const iovec part{&byte, 1};
+  return receive(number, slot, Parts(&part, 1), (flags & ~(MSG_WAITALL | MSG_TRUNC)) | MSG_PEEK);
+}
+
 template <typename Plain>
 ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
                    Family family, const Plain& plain) noexcept {
@@ -59,15 +66,15 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
     if (call.allowed()) return call.done(plain());
   }
   if (amount == Amount::kNothing) {
-    char byte;
-    const iovec part{&byte, 1};
-    const ssize_t there =
-        receive(number, slot, Parts(&part, 1), (flags & ~(MSG_WAITALL | MSG_TRUNC)) | MSG_PEEK);
+    const ssize_t there = look_for_a_byte(number, slot, flags);
     // Urgent data and the end have answers of their own.
     if (there < 0 && errno == EAGAIN && !may_wait(number, flags)) return plain();
     return there > 0 ? 0 : there;
   }
-  if (has_bad_pointer(parts, count) && (flags & MSG_TRUNC) == 0) return fail(EFAULT);
+  if (has_bad_pointer(parts, count) && (flags & MSG_TRUNC) == 0) {
+    const ssize_t there = look_for_a_byte(number, slot, flags);
+    return there > 0 ? fail(EFAULT) : there;
+  }
   return receive(number, slot, Parts(parts, count), flags);
 }
 

@@ -97,11 +97,16 @@ struct PollList {
             slot != 0 || (entry_of(entries[i].fd) & kEpollBit) != 0)
           use(entries[i].fd, slot);
   }
-  // What the kernel says of an end, senders learn.
+  // What the kernel says of an end, senders learn; an error that it has told us, but the program not, is there still.
   int told(int result) const noexcept {
-    for (nfds_t i = 0; result > 0 && i < count; ++i)
-      if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) != 0)
-        if (const std::uint32_t slot = slot_of(entries[i].fd)) slot_at(slot).end_seen = true;
+    for (nfds_t i = 0; result > 0 && i < count; ++i) {
+      if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0) continue;
+      const std::uint32_t slot = slot_of(entries[i].fd);
+      if (slot == 0) continue;
+      slot_at(slot).end_seen = true;
+      if (slot_at(slot).receiver.error != 0)
+        entries[i].revents = static_cast<short>(entries[i].revents | POLLERR);
+    }
     return result;
   }
   int ask(bool ours) const noexcept {
