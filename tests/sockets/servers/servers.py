@@ -54,14 +54,17 @@ class Process:
             time.sleep(0.02)
         raise RuntimeError(f"no server: {self.log_path.read_text(errors='replace')}")
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
     def end(self):
         if self.process.poll() is None:
             self.process.terminate()
         try:
             self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
             raise
         return self.log_path.read_text(errors="replace")
 
@@ -77,7 +80,7 @@ class ServerTest(unittest.TestCase):
 
     def start(self, command, environment, port, folder):
         process = Process(command, environment, folder)
-        self.addCleanup(lambda: process.process.poll() is None and process.process.kill())
+        self.addCleanup(process.kill)
         process.await_port(port)
         return process
 
