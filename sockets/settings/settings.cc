@@ -114,19 +114,25 @@ bool AllowedUsers::allow(uid_t peer, uid_t ours) const noexcept {
   return false;
 }
 
+void take_words(std::string_view text, Settings& settings, std::string_view& complaint) noexcept {
+  each_word(text, [&](std::string_view word) {
+    if (!take_word(word, settings) && complaint.empty()) complaint = word;
+  });
+}
+
+void take_users(std::string_view text, AllowedUsers& users, std::string_view& complaint) noexcept {
+  if (text.empty()) return;
+  users = {};
+  users.same = false;
+  each_word(text, [&](std::string_view word) {
+    if (!take_user(word, users) && complaint.empty()) complaint = word;
+  });
+}
+
 Settings parse_settings(std::string_view text, std::string_view users, std::string_view& complaint) noexcept {
   Settings settings;
-  const auto complain = [&](std::string_view word) {
-    if (complaint.empty()) complaint = word;
-  };
-  each_word(text, [&](std::string_view word) {
-    if (!take_word(word, settings)) complain(word);
-  });
-  if (users.empty()) return settings;
-  settings.users.same = false;
-  each_word(users, [&](std::string_view word) {
-    if (!take_user(word, settings.users)) complain(word);
-  });
+  take_words(text, settings, complaint);
+  take_users(users, settings.users, complaint);
   return settings;
 }
 

@@ -35,7 +35,11 @@ struct Settings {
 };
 
 // A text as EXS_SOCKETS has it: "off", "on", or "key=value,...". Words that mean nothing are left out; the first of them is
-// `complaint` then, else that stays empty.
+// `complaint` then, else that stays as it was.
+void take_words(std::string_view text, Settings& settings, std::string_view& complaint) noexcept;
+// A text as EXS_SHM_USERS has it, which replaces the users of before unless it is empty.
+void take_users(std::string_view text, AllowedUsers& users, std::string_view& complaint) noexcept;
+// The defaults, with both.
 Settings parse_settings(std::string_view text, std::string_view users, std::string_view& complaint) noexcept;
 
 }  // namespace exs::sockets
