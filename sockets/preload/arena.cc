@@ -86,6 +86,7 @@ void clear(Slot& slot) noexcept {
   slot.why.store(Why::kNone);
   slot.is_caller = false;
   slot.is_meeting.store(false);
+  slot.rule.store(0);
   slot.processes.store(1);
   slot.calls.store(0);
   slot.bytes.store(0);

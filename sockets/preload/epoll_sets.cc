@@ -163,7 +163,7 @@ int look(Set& set, epoll_event* events, int max, const KernelWait& kernel) noexc
 }
 
 int look_for_a_while(Set& set, epoll_event* events, int max, const KernelWait& kernel) noexcept {
-  const std::uint32_t ns = looking_ns(set.patience);
+  const std::uint32_t ns = looking_ns(set.patience, settings());
   if (ns == 0) return 0;
   const SpinLimit limit(ns);
   do {

@@ -22,6 +22,7 @@ const char* words_of(Why why) noexcept {
     case Why::kIoUring: return "io-uring";
     case Why::kNoDescriptors: return "no-descriptors: the limit of open files, or memory";
     case Why::kBroken: return "broken: what the peer offered was not what it must be";
+    case Why::kRule: return "off: a line of sockets.conf";
   }
   return "unknown";
 }

@@ -6,7 +6,7 @@
 #include "sockets/preload/carry.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/epoll_sets.h"
-#include "sockets/preload/runtime.h"
+#include "sockets/preload/rules.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
@@ -24,13 +24,13 @@ bool has_one_processor() noexcept {
 
 }  // namespace
 
-std::uint32_t looking_ns(Patience& patience) noexcept {
-  if (settings().kernel_waits || has_one_processor()) return 0;
-  return settings().spin_auto ? patience.allowance() : settings().spin_us * kNsOfUs;
+std::uint32_t looking_ns(Patience& patience, const Settings& settings) noexcept {
+  if (settings.kernel_waits || has_one_processor()) return 0;
+  return settings.spin_auto ? patience.allowance() : settings.spin_us * kNsOfUs;
 }
 
 bool may_look(const Slot& slot, std::uint32_t index) noexcept {
-  return !settings().kernel_waits && slot.processes.load(std::memory_order_relaxed) == 1 &&
+  return !settings_of(slot).kernel_waits && slot.processes.load(std::memory_order_relaxed) == 1 &&
          !slot.needs_bells.load(std::memory_order_relaxed) && slot.sleepers.load() == 0 &&
          sets_are_awake(index);
 }

@@ -5,11 +5,12 @@
 
 #include "sockets/preload/patience.h"
 #include "sockets/preload/slot.h"
+#include "sockets/settings/settings.h"
 
 namespace exs::sockets {
 
 // What a thread may spend on looking before it sleeps; 0: nothing.
-std::uint32_t looking_ns(Patience& patience) noexcept;
+std::uint32_t looking_ns(Patience& patience, const Settings& settings) noexcept;
 
 // Everybody who waits for the connection comes through the layer, and nobody sleeps now.
 bool may_look(const Slot& slot, std::uint32_t index) noexcept;

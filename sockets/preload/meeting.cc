@@ -15,6 +15,7 @@
 #include "sockets/preload/ends.h"
 #include "sockets/preload/hidden.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/rules.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/table.h"
 
@@ -115,11 +116,11 @@ std::uint64_t cookie(int descriptor, int name) noexcept {
   raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, name, &value, &length);
   return value;
 }
-bool peer_is_allowed(int descriptor) noexcept {
+bool peer_is_allowed(int descriptor, const Slot& slot) noexcept {
   ucred credentials{};
   socklen_t length = sizeof credentials;
   if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
-  return settings().users.allow(credentials.uid, static_cast<uid_t>(raw::sys(SYS_geteuid)));
+  return settings_of(slot).users.allow(credentials.uid, static_cast<uid_t>(raw::sys(SYS_geteuid)));
 }
 
 // Stage kPlain, for this cause.
@@ -245,7 +246,7 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
     }
     return;
   }
-  const bool allowed = peer_is_allowed(guest);
+  const bool allowed = peer_is_allowed(guest, slot);
   const int memfd =
       allowed && slot.processes.load() == 1 && is_established(number) ? receive_offer(guest) : -1;
   close_raw(guest);
@@ -277,8 +278,8 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
     return;
   }
   int memfd = -1;
-  const std::size_t capacity = settings().ring_bytes;
-  if (!peer_is_allowed(guest) || cookie(guest, SO_NETNS_COOKIE) != cookie(number, SO_NETNS_COOKIE) ||
+  const std::size_t capacity = settings_of(slot).ring_bytes;
+  if (!peer_is_allowed(guest, slot) || cookie(guest, SO_NETNS_COOKIE) != cookie(number, SO_NETNS_COOKIE) ||
       !is_established(number)) {
     close_raw(guest);
     return give_up(slot, Why::kOtherUser);
@@ -319,10 +320,26 @@ void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
   give_up(slot, Why::kPeerNotPreloaded);
 }
 
+// Looks up which rule counts. False: the connection has no peer yet.
+bool find_rule(int number, Slot& slot) noexcept {
+  if (rules().count == 0 || slot.rule.load() != 0) return true;
+  Point own{};
+  Point peer{};
+  if (!point_of(SYS_getsockname, number, own) || !point_of(SYS_getpeername, number, peer)) return false;
+  Connection connection;
+  connection.side = slot.is_caller ? Side::kConnect : Side::kListen;
+  connection.port = slot.is_caller ? peer.port : own.port;
+  std::memcpy(connection.peer.bytes, peer.address, sizeof peer.address);
+  slot.rule.store(static_cast<std::uint8_t>(rules().find(connection) + 1));
+  return true;
+}
+
 void count_call(int number, std::uint32_t index, Slot& slot) noexcept {
+  if (!find_rule(number, slot)) return;
+  if (!settings_of(slot).on) return give_up(slot, Why::kRule);
   const std::uint32_t calls = slot.calls.fetch_add(1) + 1;
-  const std::uint32_t first = settings().after;
-  const bool many_bytes = slot.bytes.load(std::memory_order_relaxed) >= settings().after_bytes;
+  const std::uint32_t first = settings_of(slot).after;
+  const bool many_bytes = slot.bytes.load(std::memory_order_relaxed) >= settings_of(slot).after_bytes;
   if (slot.is_caller) {
     if (calls >= first || many_bytes) leave_card(number, index, slot);
     return;
@@ -365,7 +382,7 @@ void end_meeting(std::uint32_t index) noexcept {
 
 int announce_listener(int number) noexcept {
   Point own{};
-  if (!point_of(SYS_getsockname, number, own) || own.port == 0) return -1;
+  if (!point_of(SYS_getsockname, number, own) || own.port == 0 || !rules().may_accept(own.port)) return -1;
   const int mark = unix_socket(SOCK_DGRAM);
   if (mark < 0) return -1;
   const Name name = listener_name(own.port);

@@ -10,6 +10,7 @@
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/rules.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
@@ -34,7 +35,11 @@ const Settings& settings() noexcept {
 void read_settings() noexcept {
   const auto text = [](const char* value) { return std::string_view(value == nullptr ? "" : value); };
   std::string_view complaint;
-  current = parse_settings(text(std::getenv("EXS_SOCKETS")), text(std::getenv("EXS_SHM_USERS")), complaint);
+  const Environment environment{text(std::getenv("EXS_SOCKETS")), text(std::getenv("EXS_SHM_USERS"))};
+  static_cast<void>(parse_settings(environment.words, environment.users, complaint));
+  read_rules(environment);
+  current = rules().rest;
+  current.on = rules().is_on();
   const std::string_view explain = text(std::getenv("EXS_EXPLAIN"));
   current.explain = explain == "1" || explain == "yes" || explain == "on" || explain == "true";
   if (!complaint.empty())

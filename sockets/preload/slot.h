@@ -36,6 +36,7 @@ enum class Why : std::uint32_t {
   kIoUring,
   kNoDescriptors,
   kBroken,
+  kRule,
 };
 
 // The counters are those of exs-explain. Thread: any, unless a lock is named.
@@ -47,6 +48,7 @@ struct Slot {
   bool locks_made;
   bool is_caller;
 
+  std::atomic<std::uint8_t> rule;        // of sockets.conf, and one more; 0: not looked up yet
   std::atomic<std::uint32_t> processes;  // that have a number for the connection
   std::atomic<std::uint32_t> calls;
   // Receives go through ReceiverState. Whoever sets it looks at in_receive afterwards, and whoever goes to the kernel without it

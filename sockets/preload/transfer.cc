@@ -19,7 +19,7 @@
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
-#include "sockets/preload/runtime.h"
+#include "sockets/preload/rules.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
 
@@ -81,7 +81,7 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool&
 bool look_for_bytes(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   if (is_in_sets(index)) return false;
-  const std::uint32_t ns = looking_ns(slot.patience);
+  const std::uint32_t ns = looking_ns(slot.patience, settings_of(slot));
   if (ns == 0 || !start_looking(number, index)) return false;
   const SpinLimit limit(ns);
   do {
@@ -219,20 +219,21 @@ class Sending {
     return slot_.end_seen = !is_established(number_);
   }
   [[nodiscard]] std::size_t limit_of_piece() const noexcept {
-    const std::uint32_t every = settings().turn_every;
+    const std::uint32_t every = settings_of(slot_).turn_every;
     return every == 0 ? parts_.left() : std::min<std::size_t>(parts_.left(), every);
   }
   // Tests have the lane change often.
   void force_turn(LaneSender& sender) noexcept {
-    const std::uint32_t every = settings().turn_every;
+    const std::uint32_t every = settings_of(slot_).turn_every;
     if (every == 0 || slot_.sender.written - slot_.sender.start < every) return;
     slot_.turns.fetch_add(1, std::memory_order_relaxed);
     sender.turn();
   }
 
   // A reader that is at it makes room within moments.
-  static std::size_t await_room(const LaneSender& sender) noexcept {
-    if (settings().spin_us == 0 && !settings().spin_auto) return 0;
+  [[nodiscard]] std::size_t await_room(const LaneSender& sender) const noexcept {
+    const Settings& settings = settings_of(slot_);
+    if (settings.spin_us == 0 && !settings.spin_auto) return 0;
     const SpinLimit limit(kRoomPatienceNs);
     do {
       if (const std::size_t room = sender.room(); room > 0) return room;

@@ -10,6 +10,7 @@
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/looking.h"
+#include "sockets/preload/runtime.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
@@ -52,7 +53,7 @@ int wait_for(List& list, bool may_sleep) noexcept {
     });
     if (looks && look()) return list.ask(true);
     if (!may_sleep) return list.ask(false);
-    if (const std::uint32_t ns = looks ? looking_ns(patience) : 0; ns != 0) {
+    if (const std::uint32_t ns = looks ? looking_ns(patience, settings()) : 0; ns != 0) {
       const SpinLimit limit(ns);
       std::uint64_t asked = monotonic_ns();
       do {
