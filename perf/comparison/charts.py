@@ -9,7 +9,7 @@ VALUE, CPU, RECEIVER_CPU, SENDER_CPU = "value", "cpu_seconds_per_gb", "receiver_
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """A line: a side for each x. `kind` is exs, peer or limit, and chooses the look."""
+    """A line: a side for each x. `kind` is exs, peer, limit or paper, and chooses the look."""
 
     name: str
     kind: str

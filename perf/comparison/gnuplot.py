@@ -6,9 +6,10 @@ from comparison.words import size_text
 
 COLOURS = {"exs": ("#0b5fa5", "#2e8b57", "#6a3d9a", "#17a2b8", "#1f3a5f"),
            "peer": ("#e07b00", "#c0392b", "#b8860b", "#d6618f", "#8c564b", "#808000"),
-           "limit": ("#444444", "#999999", "#bbbbbb")}
+           "limit": ("#444444", "#999999", "#bbbbbb"),
+           "paper": ("#999999", "#444444", "#bbbbbb")}
 LOOK = {"exs": "linewidth 2.5 pointtype 7 pointsize 0.6", "peer": "linewidth 1.3 pointtype 5 pointsize 0.5",
-        "limit": "linewidth 1.3 dashtype 2 pointtype 1 pointsize 0.3"}
+        "limit": "linewidth 1.3 dashtype 2 pointtype 1 pointsize 0.3", "paper": "linewidth 1.3 dashtype 2 pointtype 9 pointsize 1.2"}
 
 
 def is_there():

@@ -146,9 +146,9 @@ def json_of(line, limit_s=RUN_LIMIT_S):
     return json.loads(output)
 
 
-def compiled(name, library, package, binaries):
-    """The program of perf/peers/NAME.c, newer than its source."""
-    source, program = SOURCES / f"{name}.c", binaries.resolve().parent / "peers" / name
+def compiled(name, library, package, binaries, sources=SOURCES):
+    """The program of SOURCES/NAME.c, newer than its source."""
+    source, program = sources / f"{name}.c", binaries.resolve().parent / "peers" / name
     if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
         return program
     compiler = shutil.which("cc") or shutil.which("gcc")

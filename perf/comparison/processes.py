@@ -51,10 +51,12 @@ def run_pair(server_line, client_line, port, limit_s, environment=None):
     return output
 
 
-def start(line, core, environment):
+def start(line, core, environment, user=None, own_group=False):
+    """Core None: the system chooses."""
+    pin = None if core is None else lambda: os.sched_setaffinity(0, {CORES[core % len(CORES)]})
     return subprocess.Popen([str(word) for word in line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, env={**os.environ, **(environment or {})},
-                            preexec_fn=lambda: os.sched_setaffinity(0, {CORES[core % len(CORES)]}))
+                            stderr=subprocess.STDOUT, text=True, env={**os.environ, **(environment or {})}, user=user,
+                            preexec_fn=pin, start_new_session=own_group)
 
 
 def end(process):

@@ -9,6 +9,10 @@ def shown(value, figure):
         return f"{value / 1e6:.2f} M/s" if value >= 1e6 else f"{value / 1e3:.0f} k/s"
     if figure == "bytes_per_second":
         return f"{value / 1e9:.2f} GB/s"
+    if figure == "bits_per_second":
+        return f"{value / 1e9:.3g} Gbit/s"
+    if figure == "call_ns":
+        return f"{value:.1f} ns"
     if figure == "resident_bytes":
         return f"{value / 1024:.1f} KiB"
     if figure == "least_share":

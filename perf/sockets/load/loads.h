@@ -1,0 +1,27 @@
+// What is measured, and what serves it. Each load prints a line of JSON.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace sockets_load {
+
+struct Job {
+  std::string load;
+  std::string where;  // see ends.h
+  std::size_t size_bytes = 64;
+  double seconds = 0.3;
+  bool combines = false;  // small sends, as TCP does by itself
+  std::string preload;    // of the programs that `start` starts
+};
+
+// Serve one connection after the other until the program is ended.
+[[noreturn]] void serve(const Job& job);
+
+void echo(const Job& job);      // one message there and back
+void stream(const Job& job);    // messages one way, and an answer when the last one has been read
+void requests(const Job& job);  // a connection for each request
+void file(const Job& job);      // calls on a file, which concern no socket
+void start(const Job& job);     // of a program that does nothing
+
+}  // namespace sockets_load
