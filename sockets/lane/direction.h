@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kDetached =
 inline constexpr std::uint32_t kUnclaimed = 0;
 inline constexpr std::uint32_t kSenders = 1;  // the sender sends it by TCP
 inline constexpr std::uint32_t kReceivers =
-    2;  // the receiver copies it, up to what `consumed` says when it is done
+    2;  // the receiver copies or resends it, up to what `consumed` says when it is done
 inline constexpr std::uint32_t kTaken = 3;  // the receiver has done so
 
 inline constexpr std::size_t kCacheLine = 64;
@@ -31,11 +31,12 @@ template <template <typename> class Word>
 struct Direction {
   // --- stored by the sender ---
   alignas(kCacheLine) Word<std::uint64_t> written;  // bytes put into the ring, ever
-  Word<std::uint64_t> start;  // of these, the number that lies at the ring's first place
-  Word<std::uint64_t> mark;   // bytes of TCP that come before this stretch of the ring
-  Word<std::uint64_t> turn;   // value of `written` where this stretch ends, or kNoTurn
-  Word<std::uint32_t> epoch;  // stretches of the ring begun, ever
-  Word<std::uint32_t> final;  // 1: after this one there are none
+  Word<std::uint64_t> start;   // of these, the number that lies at the ring's first place
+  Word<std::uint64_t> mark;    // bytes of TCP that come before this stretch of the ring
+  Word<std::uint64_t> turn;    // value of `written` where this stretch ends, or kNoTurn
+  Word<std::uint32_t> epoch;   // stretches of the ring begun, ever
+  Word<std::uint32_t> final;   // 1: after this one there are none
+  Word<std::uint32_t> in_tcp;  // sends by TCP that are under way
   // --- stored by the receiver ---
   alignas(kCacheLine) Word<std::uint64_t> consumed;  // bytes taken from the ring, ever
   Word<std::uint32_t> passed;                        // stretches of the ring read to their end, ever

@@ -35,6 +35,9 @@ struct ReceiverState {
 //   unread()           bytes that are there; meets no error
 //   drop(n)            takes n bytes that are there
 //   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is not
+//   sent_by_peer()     bytes that the peer has given to TCP, ever; a negative number: cannot be told
+//   resend_first(n)    takes n bytes that are there, and sends them as the peer would, behind all that it has sent; whether it could
+//   resend(ring, position, start, n)   the same of n bytes of the ring
 // Thread: holder of the connection's lock for receiving.
 template <template <typename> class Word, typename Wire>
 class Receiver {
@@ -143,6 +146,15 @@ class Receiver {
     words_.claim.store(kTaken);
     return true;
   }
+  // After leave(), and has_left(): what is unread goes to TCP though the sender makes no call, before all that it sends from now on.
+  // False: not now, as the sender is in the middle of a step or a byte is on its way; or the sender is at it itself.
+  bool return_unread() {
+    if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) return false;
+    const bool in_stretch = state_.entered != state_.passed && words_.epoch.load() == state_.entered;
+    const bool done = in_stretch && words_.in_tcp.load() == 0 && resend_unread();
+    words_.claim.store(done ? kTaken : kUnclaimed);
+    return done;
+  }
   enum class Left {
     kYes,     // TCP alone has bytes for us, and they are all the program's
     kNotYet,  // the sender has to take back what is unread, or a bell is on its way
@@ -168,6 +180,27 @@ class Receiver {
     state_.armed = false;
     state_.leaving = true;
     return (before & kArmed) != 0;
+  }
+  // In TCP lie the bytes before the ring, then bells, then those behind the ring. What is sent again comes behind them.
+  bool resend_unread() {
+    const std::uint64_t written = words_.written.load();
+    const std::uint64_t in_ring = written - state_.consumed;
+    const std::uint64_t bells = state_.due - state_.taken;
+    const auto in_tcp = static_cast<std::uint64_t>(wire_.unread());
+    if (in_ring > ring_.capacity() || in_tcp < state_.tcp_left + bells ||
+        state_.position + in_tcp != static_cast<std::uint64_t>(wire_.sent_by_peer()))
+      return false;
+    const std::uint64_t behind = in_tcp - state_.tcp_left - bells;
+    if (!wire_.resend_first(static_cast<std::size_t>(state_.tcp_left))) return false;
+    state_.position += state_.tcp_left;
+    state_.tcp_left = 0;
+    take_bells();
+    if (!wire_.resend(ring_, state_.consumed, words_.start.load(), static_cast<std::size_t>(in_ring)) ||
+        !wire_.resend_first(static_cast<std::size_t>(behind)))
+      return false;
+    state_.consumed = written;
+    words_.consumed.store(written);
+    return true;
   }
   template <typename Copy>
   void copy_to(Direction<Word>& own, const Copy& copy) {

@@ -25,7 +25,7 @@ struct SenderState {
 // `Wire` is the end's TCP connection, whose calls never wait:
 //   ring_bell()     one byte; 0, or a negative errno: the connection has failed
 //   send_back(ring, position, start, n)   n bytes of the ring; 0, or a negative errno
-//   await(word, value)   whether the word is no longer `value` within moments
+//   await(word, value)   whether the word is no longer `value` within moments; it sleeps
 //   sent()          bytes given to TCP ever, bells included; a negative number: cannot be told
 template <template <typename> class Word, typename Wire>
 class Sender {
@@ -65,8 +65,8 @@ class Sender {
   // A peer that has left reads the ring no more: what lies there unread, and what it does not take itself, goes to TCP, and so
   // does everything from now on.
   long take_back() {
-    if (!words_.claim.exchange_if(kUnclaimed, kSenders) && !wire_.await(words_.claim, kReceivers))
-      return -EPROTO;
+    while (!words_.claim.exchange_if(kUnclaimed, kSenders) && words_.claim.load() != kTaken)
+      if (!wire_.await(words_.claim, kReceivers)) return -EPROTO;
     const std::uint64_t consumed = words_.consumed.load();
     const std::uint64_t unread = state_.written - consumed;
     long result = 0;
@@ -94,6 +94,16 @@ class Sender {
     turn();
   }
 
+  // Around each send by TCP, which waits here for a receiver that resends what was unread before: in one atomic step, either it
+  // sees our send, or we see what it does. 0, or a negative errno.
+  long begin_tcp() {
+    words_.in_tcp.exchange(++state_.in_tcp);
+    if (!peer_left() || wire_.await(words_.claim, kReceivers)) return 0;
+    end_tcp();
+    return -EPROTO;
+  }
+  void end_tcp() { words_.in_tcp.store(--state_.in_tcp); }
+
   // Whether a new stretch of the ring may begin.
   [[nodiscard]] bool may_open() const {
     return !state_.open && !state_.final && state_.in_tcp == 0 && words_.ready.load() != 0 &&
@@ -103,6 +113,7 @@ class Sender {
   bool open() {
     const std::int64_t sent = wire_.sent();
     if (sent < 0) return false;
+    words_.in_tcp.store(0);
     words_.mark.store(static_cast<std::uint64_t>(sent));
     words_.turn.store(kNoTurn);
     words_.epoch.store(++state_.epoch);

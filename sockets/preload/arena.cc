@@ -96,6 +96,7 @@ void clear(Slot& slot) noexcept {
   slot.since_ns.store(0);
   slot.cookie = 0;
   slot.capacity = 0;
+  slot.peer = 0;
   slot.receives_in_lane.store(false);
   slot.carried.store(false);
   slot.shut.store(0);

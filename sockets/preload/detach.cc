@@ -9,6 +9,7 @@
 #include "sockets/preload/carry.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/meeting.h"
+#include "sockets/preload/peers_socket.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
 #include "sockets/preload/spin.h"
@@ -19,18 +20,22 @@ namespace {
 
 constexpr int kPatienceMs = 100;
 
-// Waits for the peer to take back what is unread.
+// What is unread goes to TCP: we send it by the peer's descriptor, or the peer does when it makes a call.
 void detach_receiving(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
   if (!lock.held() || !slot.receives_in_lane.load()) return;
+  Segment& segment = *incoming_segment(index);
   Wire wire(slot, number, 0);
-  LaneReceiver receiver = receiver_of(slot, *incoming_segment(index), wire);
+  LaneReceiver receiver = receiver_of(slot, segment, wire);
   using Left = LaneReceiver::Left;
   receiver.leave();
   Left left = receiver.has_left();
-  for (int i = 0; i < kPatienceMs && left == Left::kNotYet; ++i) {
-    sleep_1ms();
+  for (int i = 0; i < kPatienceMs && (left == Left::kNotYet || left == Left::kBehind); ++i) {
+    if (i > 0) sleep_1ms();
+    const PeersSocket peers(number, slot, segment);
+    wire.resend_by(peers.descriptor());
+    if (peers.descriptor() >= 0) receiver.return_unread();
     left = receiver.has_left();
   }
   if (left != Left::kYes)

@@ -14,6 +14,7 @@
 #include "sockets/preload/arena.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/hidden.h"
+#include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/runtime.h"
@@ -32,38 +33,6 @@ std::uint64_t now_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-// An address and a port of either family, as one of IPv6.
-struct Point {
-  std::uint8_t address[16];
-  std::uint16_t port;  // of the host's order
-
-  [[nodiscard]] bool is_loopback() const noexcept {
-    static constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
-    static constexpr std::uint8_t kLoopback[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    return std::memcmp(address, kMapped, sizeof kMapped) == 0 ||
-           std::memcmp(address, kLoopback, sizeof kLoopback) == 0;
-  }
-};
-
-bool point_of(long number, int descriptor, Point& point) noexcept {
-  sockaddr_storage name{};
-  socklen_t length = sizeof name;
-  if (raw::sys(number, descriptor, &name, &length) != 0) return false;
-  std::memset(&point, 0, sizeof point);
-  if (name.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
-    point.address[10] = point.address[11] = 0xff;
-    std::memcpy(point.address + 12, &v4.sin_addr, 4);
-    point.port = ntohs(v4.sin_port);
-    return true;
-  }
-  if (name.ss_family != AF_INET6) return false;
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
-  std::memcpy(point.address, &v6.sin6_addr, 16);
-  point.port = ntohs(v6.sin6_port);
-  return true;
 }
 
 // A name in the abstract space.
@@ -116,10 +85,11 @@ std::uint64_t cookie(int descriptor, int name) noexcept {
   raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, name, &value, &length);
   return value;
 }
-bool peer_is_allowed(int descriptor, const Slot& slot) noexcept {
+bool peer_is_allowed(int descriptor, Slot& slot) noexcept {
   ucred credentials{};
   socklen_t length = sizeof credentials;
   if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
+  slot.peer = credentials.pid;
   return settings_of(slot).users.allow(credentials.uid, static_cast<uid_t>(raw::sys(SYS_geteuid)));
 }
 
@@ -229,6 +199,7 @@ void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, s
                 Stage stage) noexcept {
   slot.capacity = capacity;
   slot.bell = static_cast<std::uint8_t>(segment.bell);
+  (slot.is_caller ? segment.number_of_caller : segment.number_of_called).store(number);
   place_of(index).segment.store(&segment);
   slot.stage.store(stage);
   get_ready(number, slot, segment);

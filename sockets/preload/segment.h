@@ -26,6 +26,9 @@ struct Segment {
   std::uint32_t bell;     // the byte that bells are
   Direction from_called;  // from the end that accepted the connection
   Direction from_caller;
+  // Of each end's TCP socket, in the process that met: hints (peers_socket.h).
+  lane::SharedWord<std::int32_t> number_of_called;
+  lane::SharedWord<std::int32_t> number_of_caller;
 
   [[nodiscard]] std::byte* ring(bool of_called, std::size_t bytes) noexcept {
     return reinterpret_cast<std::byte*>(this) + kHeaderBytes + (of_called ? 0 : bytes);

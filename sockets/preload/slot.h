@@ -66,6 +66,7 @@ struct Slot {
   // Of the segment, as it was when it was checked.
   std::size_t capacity;
   std::uint8_t bell;
+  pid_t peer;  // the process that met
 
   // What the program believes to have set, while F has other values.
   int send_buffer;  // bytes as getsockopt tells them, negative where the kernel chose; 0: F has its own

@@ -52,6 +52,22 @@ Segment* incoming_of(int number, std::uint32_t index) noexcept {
   return slot_of(number) == index ? incoming_segment(index) : nullptr;
 }
 
+// Around a send by TCP, with the slot's lock for sending held.
+long begin_tcp(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = segment_of(number, index);
+  if (segment == nullptr) return ++slot.sender.in_tcp, 0;
+  Wire wire(slot, number, 0);
+  return sender_of(slot, *segment, wire).begin_tcp();
+}
+void end_tcp(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = segment_of(number, index);
+  if (segment == nullptr) return static_cast<void>(--slot.sender.in_tcp);
+  Wire wire(slot, number, 0);
+  sender_of(slot, *segment, wire).end_tcp();
+}
+
 // One look; -ENOTCONN: there is no lane any more, ask again.
 long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool& becomes_hot) noexcept {
   Slot& slot = slot_at(index);
@@ -246,7 +262,7 @@ class Sending {
   long to_tcp(std::size_t limit) noexcept {
     if (total_ == 0)
       if (const int error = take_error(index_); error != 0) return -error;
-    ++slot_.sender.in_tcp;
+    if (const long result = begin_tcp(number_, index_); result < 0) return result;
     lock_.unlock();
     Parts::Window window = parts_.window(std::min<std::size_t>(limit, parts_.left()));
     msghdr message{};
@@ -257,7 +273,7 @@ class Sending {
     const ssize_t count = libc().sendmsg(number_, &message, flags);
     const long result = count < 0 ? -errno : count;
     lock_.lock();
-    --slot_.sender.in_tcp;
+    end_tcp(number_, index_);
     if (result <= 0) return result;
     parts_.advance(static_cast<std::size_t>(result));
     total_ += static_cast<std::size_t>(result);
@@ -327,18 +343,20 @@ ssize_t PlainSend::done(ssize_t result) noexcept {
   return result;
 }
 
-KernelSend::KernelSend(int number, std::uint32_t index) noexcept : slot_(slot_at(index)) {
-  const SlotLock lock(slot_.sending);
-  ++slot_.sender.in_tcp;
-  Segment* const segment = segment_of(number, index);
-  if (segment == nullptr) return;
-  Wire wire(slot_, number, 0);
-  sender_of(slot_, *segment, wire).turn();
+KernelSend::KernelSend(int number, std::uint32_t index) noexcept : number_(number), slot_(index) {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.sending);
+  if (Segment* const segment = segment_of(number, index)) {
+    Wire wire(slot, number, 0);
+    sender_of(slot, *segment, wire).turn();
+  }
+  is_begun_ = begin_tcp(number, index) == 0;
 }
 KernelSend::~KernelSend() {
+  if (!is_begun_) return;
   const int error = errno;
-  const SlotLock lock(slot_.sending);
-  --slot_.sender.in_tcp;
+  const SlotLock lock(slot_at(slot_).sending);
+  end_tcp(number_, slot_);
   errno = error;
 }
 

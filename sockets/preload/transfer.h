@@ -47,7 +47,9 @@ class KernelSend {
   KernelSend& operator=(const KernelSend&) = delete;
 
  private:
-  Slot& slot_;
+  int number_;
+  std::uint32_t slot_;
+  bool is_begun_;
 };
 
 // A call with these flags may sleep.

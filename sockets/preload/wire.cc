@@ -38,6 +38,36 @@ bool tcp_info_of(int descriptor, tcp_info& info) noexcept {
          length >= offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans;
 }
 
+// A ring hands out one piece, or two.
+struct ToTcp {
+  int descriptor;
+  int flags;
+  long error = 0;
+
+  void copy_from(const std::byte* bytes, std::size_t left) noexcept {
+    constexpr int kPatienceMs = 100;
+    while (left > 0 && error == 0) {
+      const long sent = raw::sys(SYS_sendto, descriptor, bytes, left, MSG_DONTWAIT | flags, nullptr, 0);
+      if (sent > 0) {
+        bytes += sent;
+        left -= static_cast<std::size_t>(sent);
+      } else if (sent == -EAGAIN) {
+        pollfd room{descriptor, POLLOUT, 0};
+        timespec limit{0, kPatienceMs * 1000000L};
+        if (raw::sys(SYS_ppoll, &room, 1, &limit, nullptr, 0) == 0) error = -EPROTO;
+      } else if (sent != -EINTR) {
+        error = sent;
+      }
+    }
+  }
+};
+
+std::int64_t bytes_sent(int descriptor) noexcept {
+  tcp_info info;
+  if (!tcp_info_of(descriptor, info)) return -1;
+  return static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
+}
+
 }  // namespace
 
 long Wire::message(long number, const Parts& parts, std::size_t limit, int flags) const noexcept {
@@ -127,37 +157,46 @@ long Wire::ring_bell() noexcept {
 long Wire::send_back(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
                      std::size_t count) noexcept {
   set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
-  constexpr int kPatienceMs = 100;
-  // The ring hands out one piece, or two.
-  struct ToTcp {
-    int descriptor;
-    int flags;
-    long error = 0;
-    void copy_from(const std::byte* bytes, std::size_t left) noexcept {
-      while (left > 0 && error == 0) {
-        const long sent = raw::sys(SYS_sendto, descriptor, bytes, left, MSG_DONTWAIT | flags, nullptr, 0);
-        if (sent > 0) {
-          bytes += sent;
-          left -= static_cast<std::size_t>(sent);
-        } else if (sent == -EAGAIN) {
-          pollfd room{descriptor, POLLOUT, 0};
-          timespec limit{0, kPatienceMs * 1000000L};
-          if (raw::sys(SYS_ppoll, &room, 1, &limit, nullptr, 0) == 0) error = -EPROTO;
-        } else if (sent != -EINTR) {
-          error = sent;
-        }
-      }
-    }
-  } to_tcp{descriptor_, flags_ & MSG_NOSIGNAL};
+  ToTcp to_tcp{descriptor_, flags_ & MSG_NOSIGNAL};
   ring.get(position, start, count, to_tcp);
   if (to_tcp.error == 0) slot_.tcp_sent.fetch_add(count, std::memory_order_relaxed);
   return to_tcp.error;
 }
 
+std::int64_t Wire::sent_by_peer() noexcept {
+  return bytes_sent(peers_descriptor_);
+}
+
+bool Wire::resend_first(std::size_t count) noexcept {
+  if (count == 0) return true;
+  set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  std::byte piece[4096];
+  ToTcp to_tcp{peers_descriptor_, MSG_NOSIGNAL};
+  while (count > 0 && to_tcp.error == 0) {
+    const long taken = raw::sys(SYS_recvfrom, descriptor_, piece, std::min(count, sizeof piece), MSG_DONTWAIT,
+                                nullptr, nullptr);
+    if (taken <= 0) break;
+    to_tcp.copy_from(piece, static_cast<std::size_t>(taken));
+    count -= static_cast<std::size_t>(taken);
+  }
+  if (count > 0 || to_tcp.error != 0)
+    reset_connection(descriptor_, "what was unread could not be sent again");
+  return count == 0 && to_tcp.error == 0;
+}
+
+bool Wire::resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
+                  std::size_t count) noexcept {
+  if (count == 0) return true;
+  set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  ToTcp to_tcp{peers_descriptor_, MSG_NOSIGNAL};
+  ring.get(position, start, count, to_tcp);
+  set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
+  if (to_tcp.error != 0) reset_connection(descriptor_, "what was unread could not be sent by TCP");
+  return to_tcp.error == 0;
+}
+
 std::int64_t Wire::sent() noexcept {
-  tcp_info info;
-  if (!tcp_info_of(descriptor_, info)) return -1;
-  return static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
+  return bytes_sent(descriptor_);
 }
 
 // The peer copies a ring of bytes meanwhile.

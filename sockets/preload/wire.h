@@ -25,6 +25,12 @@ class Wire {
   long look() noexcept;
   long drop(std::size_t count) noexcept;
   long take_bells(std::uint32_t count) noexcept;
+  // By the peer's own descriptor, if there is one.
+  void resend_by(int peers_descriptor) noexcept { peers_descriptor_ = peers_descriptor; }
+  std::int64_t sent_by_peer() noexcept;
+  [[nodiscard]] bool resend_first(std::size_t count) noexcept;
+  [[nodiscard]] bool resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
+                            std::size_t count) noexcept;
 
   // --- for the sender ---
   long ring_bell() noexcept;
@@ -39,6 +45,7 @@ class Wire {
   Slot& slot_;
   int descriptor_;
   int flags_;
+  int peers_descriptor_ = -1;
 };
 
 // What the lane needs of TCP's options while it is in use, and what they are again afterwards.

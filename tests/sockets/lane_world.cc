@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace exs::test::lane_world {
 
@@ -123,6 +123,21 @@ struct ModelWire {
     });
     return 0;
   }
+  // By the sender's own descriptor, which the receiver has got hold of.
+  std::int64_t sent_by_peer() { return sent(); }
+  bool resend_first(std::size_t count) {
+    if (count == 0) return true;
+    step([&] {
+      for (std::size_t i = 0; i < count; ++i) world.tcp.push_back(world.tcp[i]);
+      world.tcp.erase(world.tcp.begin(), world.tcp.begin() + static_cast<long>(count));
+      world.tcp_sent += count;
+      return 0;
+    });
+    return true;
+  }
+  bool resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start, std::size_t count) {
+    return count == 0 || send_back(ring, position, start, count) == 0;
+  }
   // The sender's step comes again until it is so.
   static bool await(const ModelWord<std::uint32_t>& word, std::uint32_t value) {
     if (word.value() == value && g_log->next == g_log->found.size()) throw Suspended{};
@@ -155,12 +170,14 @@ void send(World& world, const Sizes& sizes) {
         sender.turn();
       }
     } else if (!sender.may_open() || !sender.open()) {
+      sender.begin_tcp();
       const std::uint64_t took = step([&]() -> std::uint64_t {
         if (world.tcp.size() >= sizes.tcp) return 0;
         world.tcp.push_back(source.bytes[source.count]);
         ++world.tcp_sent;
         return 1;
       });
+      sender.end_tcp();
       if (took == 0) break;
       source.advance(1);
     }
@@ -199,8 +216,9 @@ std::string receive(World& world, const Sizes& sizes, std::uint8_t kind) {
     const Left left = receiver.has_left();
     if (left == Left::kNever) return "a byte is taken for a bell";
     if (left == Left::kYes) world.phase = Phase::kLeft;
-    if (left != Left::kBehind && !owns) return {};
     if (left == Left::kYes) return {};
+    if (sizes.may_return && !owns && receiver.return_unread()) return {};
+    if (left != Left::kBehind && !owns) return {};
   }
   switch (kind) {
     case kLeave:
@@ -248,8 +266,8 @@ std::string World::key() const {
     add(value);
   for (const std::uint32_t value :
        {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(),
-        words.claim.value(), own.epoch.value(), own.passed.value(), own.sleep.value(), sender.epoch,
-        receiver.passed, receiver.entered, receiver.due, receiver.taken})
+        words.claim.value(), words.in_tcp.value(), own.epoch.value(), own.passed.value(), own.sleep.value(),
+        sender.epoch, sender.in_tcp, receiver.passed, receiver.entered, receiver.due, receiver.taken})
     add(value);
   key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 |
                                   receiver.looks << 3 | receiver.leaving << 4 | own.final.value() << 5));
@@ -269,7 +287,7 @@ std::string World::key() const {
 
 std::optional<World> Explorer::step_sender(const World& before) {
   const bool has_items = before.next_item <= sizes_.items;
-  const bool is_woken = before.phase == Phase::kLeaving && before.sender.open;
+  const bool is_woken = before.phase == Phase::kLeaving && before.sender.open && !sizes_.may_return;
   if (!has_items && !is_woken && before.sending.found.empty()) return std::nullopt;
   World world = before;
   g_log = &world.sending;
@@ -321,7 +339,14 @@ std::optional<World> Explorer::step_receiver(const World& before, std::uint8_t k
   return world;
 }
 
-void Explorer::look_at(const World& world, bool moved) {
+// What is unread in a ring whose sender has turned comes before what it has sent by TCP since, so it cannot be sent now: the
+// connection is reset.
+bool is_given_up(const World& world, const Sizes& sizes) {
+  return !sizes.may_return && world.phase == Phase::kLeaving && !world.sender.open &&
+         world.words.written.value() != world.words.consumed.value();
+}
+
+bool Explorer::look_at(const World& world) {
   const bool sender_rests = world.sending.found.empty();
   const bool receiver_rests = world.receiving.found.empty();
   if (world.sender.open) result_.used_ring = true;
@@ -332,30 +357,54 @@ void Explorer::look_at(const World& world, bool moved) {
     result_.complaint = "bytes are unread, and TCP is not readable";
   if (world.phase == Phase::kLeft && std::find(world.tcp.begin(), world.tcp.end(), kBell) != world.tcp.end())
     result_.complaint = "a bell comes after the receiver has left";
-  if (world.got == sizes_.items && sender_rests && receiver_rests) ++result_.ends;
-  if (!moved && world.got < sizes_.items) ++result_.stuck;
+  if (world.got != sizes_.items || !sender_rests || !receiver_rests) return is_given_up(world, sizes_);
+  ++result_.ends;
+  return true;
+}
+
+// Goes back from the ends.
+void Explorer::count_hopeless(const std::vector<bool>& ends) {
+  std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.to < b.to; });
+  std::vector<bool> has_hope = ends;
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t moment = 0; moment < ends.size(); ++moment)
+    if (ends[moment]) open.push_back(moment);
+  while (!open.empty()) {
+    const std::uint32_t to = open.back();
+    open.pop_back();
+    auto edge = std::lower_bound(edges_.begin(), edges_.end(), to,
+                                 [](const Edge& a, std::uint32_t moment) { return a.to < moment; });
+    for (; edge != edges_.end() && edge->to == to; ++edge) {
+      if (has_hope[edge->from]) continue;
+      has_hope[edge->from] = true;
+      open.push_back(edge->from);
+    }
+  }
+  result_.hopeless = static_cast<std::size_t>(std::count(has_hope.begin(), has_hope.end(), false));
 }
 
 Explorer::Result Explorer::run(std::size_t moments_max) {
-  std::unordered_set<std::string> seen;
+  std::unordered_map<std::string, std::uint32_t> seen;
   std::deque<World> open;
+  std::vector<bool> ends;
   open.emplace_back();
-  seen.insert(open.front().key());
+  seen.emplace(open.front().key(), 0);
   while (!open.empty() && result_.complaint.empty() && seen.size() < moments_max) {
     const World world = open.front();
     open.pop_front();
-    bool moved = false;
+    const auto from = static_cast<std::uint32_t>(ends.size());  // in the order in which they were first seen
+    ends.push_back(look_at(world));
     const auto go = [&](std::optional<World> next) {
       if (!next) return;
-      std::string key = next->key();
-      if (key != world.key()) moved = true;
-      if (seen.insert(std::move(key)).second) open.push_back(std::move(*next));
+      const auto [at, is_new] = seen.emplace(next->key(), static_cast<std::uint32_t>(seen.size()));
+      edges_.push_back({from, at->second});
+      if (is_new) open.push_back(std::move(*next));
     };
     go(step_sender(world));
     for (std::uint8_t kind = 0; kind < kKinds; ++kind) go(step_receiver(world, kind));
-    look_at(world, moved);
   }
   result_.moments = seen.size();
+  if (open.empty()) count_hopeless(ends);
   return result_;
 }
 

@@ -84,6 +84,7 @@ struct Sizes {
   std::size_t tcp = 3;        // bytes that TCP holds
   std::size_t at_a_time = 1;  // bytes of a send and of a receive
   bool may_detach = false;    // the receiver leaves, at any time
+  bool may_return = false;    // and resends what is unread, for a sender that makes no more calls
   bool may_take = false;      // the receiver leaves with what is unread, at any time
   bool may_look = false;      // the receiver disarms and arms, at any time
 };
@@ -116,8 +117,8 @@ class Explorer {
   explicit Explorer(const Sizes& sizes) : sizes_(sizes) {}
   struct Result {
     std::size_t moments = 0;
-    std::size_t ends = 0;  // in which all has been read
-    std::size_t stuck = 0;
+    std::size_t ends = 0;      // in which all has been read
+    std::size_t hopeless = 0;  // from which no way leads to an end
     bool used_ring = false;
     bool turned = false;
     std::string complaint;
@@ -127,7 +128,15 @@ class Explorer {
  private:
   std::optional<World> step_sender(const World& before);
   std::optional<World> step_receiver(const World& before, std::uint8_t kind);
-  void look_at(const World& world, bool moved);
+  // Whether it is an end.
+  bool look_at(const World& world);
+  void count_hopeless(const std::vector<bool>& ends);
+
+  struct Edge {
+    std::uint32_t from;
+    std::uint32_t to;
+  };
+  std::vector<Edge> edges_;
 
   Sizes sizes_;
   Result result_;

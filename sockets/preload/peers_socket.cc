@@ -1,0 +1,47 @@
+#include "sockets/preload/peers_socket.h"
+
+#include <sys/socket.h>
+
+#include "sockets/preload/point.h"
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+namespace {
+
+// Two ends of one connection, if both are in one network namespace, as the meeting has made sure.
+bool are_mirrored(int one, int other) noexcept {
+  Point own{};
+  Point peer{};
+  Point others_own{};
+  Point others_peer{};
+  return point_of(SYS_getsockname, one, own) && point_of(SYS_getpeername, one, peer) &&
+         point_of(SYS_getsockname, other, others_own) && point_of(SYS_getpeername, other, others_peer) &&
+         own == others_peer && peer == others_own;
+}
+bool are_of_one_namespace(int one, int other) noexcept {
+  std::uint64_t cookies[2] = {};
+  socklen_t length = sizeof cookies[0];
+  return raw::sys(SYS_getsockopt, one, SOL_SOCKET, SO_NETNS_COOKIE, &cookies[0], &length) == 0 &&
+         raw::sys(SYS_getsockopt, other, SOL_SOCKET, SO_NETNS_COOKIE, &cookies[1], &length) == 0 &&
+         cookies[0] == cookies[1];
+}
+
+}  // namespace
+
+PeersSocket::PeersSocket(int number, const Slot& slot, const Segment& segment) noexcept {
+  const auto process = slot.peer <= 0 ? -1 : static_cast<int>(raw::sys(SYS_pidfd_open, slot.peer, 0));
+  if (process < 0) return;
+  const auto& hint = slot.is_caller ? segment.number_of_called : segment.number_of_caller;
+  descriptor_ = static_cast<int>(raw::sys(SYS_pidfd_getfd, process, hint.load(), 0));
+  raw::sys(SYS_close, process);
+  if (descriptor_ < 0 || (are_mirrored(number, descriptor_) && are_of_one_namespace(number, descriptor_)))
+    return;
+  raw::sys(SYS_close, descriptor_);
+  descriptor_ = -1;
+}
+
+PeersSocket::~PeersSocket() {
+  if (descriptor_ >= 0) raw::sys(SYS_close, descriptor_);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,25 @@
+// The peer's own descriptor of a connection. The kernel lends it to whoever may look into the peer's process, as debuggers may; with
+// it we send what the peer, which may compute for hours, has left to us to send. Held for moments: while it is open, the peer's
+// end of the connection does not close. Thread: holder of the connection's lock for receiving.
+#pragma once
+
+#include "sockets/preload/segment.h"
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+class PeersSocket {
+ public:
+  PeersSocket(int number, const Slot& slot, const Segment& segment) noexcept;
+  ~PeersSocket();
+  PeersSocket(const PeersSocket&) = delete;
+  PeersSocket& operator=(const PeersSocket&) = delete;
+
+  // -1: the kernel does not lend it, or the peer has another number for it by now.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace exs::sockets

@@ -1,0 +1,42 @@
+#include "sockets/preload/point.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+
+bool Point::is_loopback() const noexcept {
+  static constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+  static constexpr std::uint8_t kLoopback[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return std::memcmp(address, kMapped, sizeof kMapped) == 0 ||
+         std::memcmp(address, kLoopback, sizeof kLoopback) == 0;
+}
+
+bool Point::operator==(const Point& other) const noexcept {
+  return port == other.port && std::memcmp(address, other.address, sizeof address) == 0;
+}
+
+bool point_of(long call, int descriptor, Point& point) noexcept {
+  sockaddr_storage name{};
+  socklen_t length = sizeof name;
+  if (raw::sys(call, descriptor, &name, &length) != 0) return false;
+  std::memset(&point, 0, sizeof point);
+  if (name.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
+    point.address[10] = point.address[11] = 0xff;
+    std::memcpy(point.address + 12, &v4.sin_addr, 4);
+    point.port = ntohs(v4.sin_port);
+    return true;
+  }
+  if (name.ss_family != AF_INET6) return false;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
+  std::memcpy(point.address, &v6.sin6_addr, 16);
+  point.port = ntohs(v6.sin6_port);
+  return true;
+}
+
+}  // namespace exs::sockets
