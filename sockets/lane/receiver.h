@@ -33,11 +33,14 @@ struct ReceiverState {
 //   peek_behind(n, sink)   the same of what lies behind n bytes; none if they do not lie there
 //   look()             1: there are bytes; 0: the end; -EAGAIN
 //   unread()           bytes that are there; meets no error
+//   is_at_mark()       the next byte is an urgent one
 //   drop(n)            takes n bytes that are there
 //   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is not
+//   await_bells(n)     gives n bells moments to arrive
 //   sent_by_peer()     bytes that the peer has given to TCP, ever; a negative number: cannot be told
 //   resend_first(n)    takes n bytes that are there, and sends them as the peer would, behind all that it has sent; whether it could
 //   resend(ring, position, start, n)   the same of n bytes of the ring
+//   break_off()        the bytes are in disorder: the connection is reset
 // Thread: holder of the connection's lock for receiving.
 template <template <typename> class Word, typename Wire>
 class Receiver {
@@ -187,17 +190,23 @@ class Receiver {
     const std::uint64_t in_ring = written - state_.consumed;
     const std::uint64_t bells = state_.due - state_.taken;
     const auto in_tcp = static_cast<std::uint64_t>(wire_.unread());
-    if (in_ring > ring_.capacity() || in_tcp < state_.tcp_left + bells ||
-        state_.position + in_tcp != static_cast<std::uint64_t>(wire_.sent_by_peer()))
+    const auto sent = static_cast<std::uint64_t>(wire_.sent_by_peer());
+    if (in_ring > ring_.capacity() || in_tcp < state_.tcp_left + bells || state_.position + in_tcp != sent)
       return false;
-    const std::uint64_t behind = in_tcp - state_.tcp_left - bells;
-    if (!wire_.resend_first(static_cast<std::size_t>(state_.tcp_left))) return false;
-    state_.position += state_.tcp_left;
+    const std::uint64_t before = state_.tcp_left;
+    const std::uint64_t behind = in_tcp - before - bells;
+    if (!wire_.resend_first(static_cast<std::size_t>(before))) return false;
+    state_.position += before;
     state_.tcp_left = 0;
     take_bells();
     if (!wire_.resend(ring_, state_.consumed, words_.start.load(), static_cast<std::size_t>(in_ring)) ||
         !wire_.resend_first(static_cast<std::size_t>(behind)))
       return false;
+    // What we have taken along the sender knows nothing of, so it does not wait.
+    if (static_cast<std::uint64_t>(wire_.sent_by_peer()) != sent + before + in_ring + behind) {
+      wire_.break_off();
+      return false;
+    }
     state_.consumed = written;
     words_.consumed.store(written);
     return true;
@@ -244,7 +253,8 @@ class Receiver {
       if (epoch == state_.passed) {
         if (final) return told(wire_.receive(sink, sink.left()));
         const long count = wire_.peek(sink, sink.left());
-        if (words_.epoch.load() == state_.passed) return count > 0 ? take_peeked(sink, count) : told(count);
+        if (words_.epoch.load() == state_.passed)
+          return count > 0 ? take_peeked(sink, count) : told(none(sink, count));
         keep(count);  // of the bytes some may be bells
         continue;
       }
@@ -273,6 +283,11 @@ class Receiver {
     if (state_.armed && (before & kArmed) == 0) ++state_.due;
   }
 
+  // TCP has no bytes. A receive that finds none steps over an urgent one, a peek does not; who has sent one opens no stretch any more.
+  template <typename Sink>
+  long none(Sink& sink, long result) {
+    return result == -EAGAIN && wire_.is_at_mark() ? wire_.receive(sink, sink.left()) : result;
+  }
   template <typename Sink>
   long take_peeked(Sink& sink, long count) {
     const long taken = wire_.drop(static_cast<std::size_t>(count));
@@ -344,7 +359,10 @@ class Receiver {
       return;
     }
     if (!state_.looks) arm();
-    if (!has_ring_news()) take_bells();
+    if (has_ring_news()) return;
+    // Of bytes that were just taken the bell may be on its way, and nobody shall see it come.
+    if (state_.due != state_.taken) wire_.await_bells(state_.due - state_.taken);
+    take_bells();
   }
 
   template <typename Sink>

@@ -97,6 +97,7 @@ void clear(Slot& slot) noexcept {
   slot.cookie = 0;
   slot.capacity = 0;
   slot.peer = 0;
+  slot.peers_number = -1;
   slot.receives_in_lane.store(false);
   slot.carried.store(false);
   slot.shut.store(0);

@@ -33,7 +33,7 @@ void detach_receiving(int number, std::uint32_t index) noexcept {
   Left left = receiver.has_left();
   for (int i = 0; i < kPatienceMs && (left == Left::kNotYet || left == Left::kBehind); ++i) {
     if (i > 0) sleep_1ms();
-    const PeersSocket peers(number, slot, segment);
+    const PeersSocket peers(number, slot);
     wire.resend_by(peers.descriptor());
     if (peers.descriptor() >= 0) receiver.return_unread();
     left = receiver.has_left();

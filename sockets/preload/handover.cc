@@ -1,6 +1,5 @@
 #include "sockets/preload/handover.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/number_list.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/table.h"
@@ -46,24 +46,6 @@ bool is_listed(const char* list, std::uint32_t slot) noexcept {
     list = end + 1;
   }
   return false;
-}
-
-template <typename Use>
-void each_open_number(const Use& use) noexcept {
-  const auto folder = static_cast<int>(
-      raw::sys(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  alignas(8) char buffer[4096];
-  for (long bytes = 0;
-       folder >= 0 && (bytes = raw::sys(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
-    for (long at = 0; at < bytes;) {
-      std::uint16_t length = 0;
-      std::memcpy(&length, buffer + at + 16, sizeof length);  // of linux_dirent64
-      const char* const name = buffer + at + 19;
-      if (name[0] >= '0' && name[0] <= '9') use(std::atoi(name));
-      at += length;
-    }
-  }
-  if (folder >= 0) raw::sys(SYS_close, folder);
 }
 
 }  // namespace
@@ -129,7 +111,7 @@ void take_over() noexcept {
   const auto descriptor = static_cast<int>(std::strtol(value, &list, 10));
   if (*list != ':' || !adopt_arena(descriptor)) return;
   ++list;
-  each_open_number([&](int number) {
+  each_number_in("/proc/self/fd", [&](int number) {
     std::uint64_t cookie = 0;
     socklen_t length = sizeof cookie;
     if (raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return;

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <cerrno>
+
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
 #include "sockets/preload/ends.h"
@@ -66,6 +68,23 @@ bool has_bytes(std::uint32_t index) noexcept {
   Segment* const segment = incoming_segment(index);
   return segment != nullptr && slot.receiver.looks &&
          incoming(slot, *segment).written.load() != slot.receiver.consumed;
+}
+
+bool is_readable(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  if (!slot.receives_in_lane.load()) return true;
+  const SlotLock lock(slot.receiving);
+  Segment* const segment = lock.held() && slot_of(number) == index ? incoming_segment(index) : nullptr;
+  if (segment == nullptr || !slot.receives_in_lane.load()) return true;
+  Wire wire(slot, number, 0);
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  if (receiver.in_ring() > 0 || receiver.bells_in_tcp() == 0) return true;
+  char byte;
+  const iovec part{&byte, 1};
+  Parts parts(&part, 1);
+  const long there = receiver.peek(parts);
+  if (there < 0 && there != -EAGAIN) slot.receiver.error = static_cast<int>(-there);
+  return there != -EAGAIN;
 }
 
 bool has_room(std::uint32_t index) noexcept {

@@ -21,6 +21,8 @@ bool stop_looking(int number, std::uint32_t slot) noexcept;
 bool is_looking(std::uint32_t slot) noexcept;
 // Bytes are in the ring of a connection that is looked at.
 bool has_bytes(std::uint32_t slot) noexcept;
+// TCP is readable, as the kernel says: not for bells alone, which are taken then.
+bool is_readable(int number, std::uint32_t slot) noexcept;
 // The open ring takes at least a byte.
 bool has_room(std::uint32_t slot) noexcept;
 // Bytes put into the ring by the peer, ever.

@@ -199,7 +199,6 @@ void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, s
                 Stage stage) noexcept {
   slot.capacity = capacity;
   slot.bell = static_cast<std::uint8_t>(segment.bell);
-  (slot.is_caller ? segment.number_of_caller : segment.number_of_called).store(number);
   place_of(index).segment.store(&segment);
   slot.stage.store(stage);
   get_ready(number, slot, segment);
@@ -226,12 +225,14 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
   Segment* const segment = memfd < 0 ? nullptr : map_segment(memfd, capacity);
   close_raw(memfd);
   if (segment == nullptr) return give_up(slot, allowed ? Why::kBroken : Why::kOtherUser);
+  segment->number_of_caller.store(number);
   if (!segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
                                     static_cast<std::uint32_t>(Meeting::kJoined))) {
     unmap_segment(segment, capacity);
     return give_up(slot, Why::kPeerNotPreloaded);
   }
   fit_tcp_options(slot, number);
+  slot.peers_number = segment->number_of_called.load();
   enter_lane(number, index, slot, *segment, capacity, Stage::kLane);
 }
 
@@ -258,6 +259,7 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   Segment* const segment = create_segment(capacity, static_cast<std::uint8_t>(now.tv_nsec >> 4), memfd);
+  if (segment != nullptr) segment->number_of_called.store(number);
   if (segment == nullptr || !send_offer(guest, memfd)) {
     if (segment != nullptr) unmap_segment(segment, capacity);
     close_raw(memfd);
@@ -277,6 +279,7 @@ void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
   if (segment->meeting.load() == static_cast<std::uint32_t>(Meeting::kJoined)) {
     end_meeting(index);
     fit_tcp_options(slot, number);
+    slot.peers_number = segment->number_of_caller.load();
     slot.stage.store(Stage::kLane);
     return;
   }

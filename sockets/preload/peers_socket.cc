@@ -2,6 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <cstdio>
+
+#include "sockets/preload/number_list.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
 
@@ -28,16 +31,26 @@ bool are_of_one_namespace(int one, int other) noexcept {
 
 }  // namespace
 
-PeersSocket::PeersSocket(int number, const Slot& slot, const Segment& segment) noexcept {
+bool PeersSocket::borrow(int process, int peers_number, int number) noexcept {
+  descriptor_ = static_cast<int>(raw::sys(SYS_pidfd_getfd, process, peers_number, 0));
+  if (descriptor_ >= 0 && are_mirrored(number, descriptor_) && are_of_one_namespace(number, descriptor_))
+    return true;
+  if (descriptor_ >= 0) raw::sys(SYS_close, descriptor_);
+  descriptor_ = -1;
+  return false;
+}
+
+PeersSocket::PeersSocket(int number, const Slot& slot) noexcept {
   const auto process = slot.peer <= 0 ? -1 : static_cast<int>(raw::sys(SYS_pidfd_open, slot.peer, 0));
   if (process < 0) return;
-  const auto& hint = slot.is_caller ? segment.number_of_called : segment.number_of_caller;
-  descriptor_ = static_cast<int>(raw::sys(SYS_pidfd_getfd, process, hint.load(), 0));
+  if (!borrow(process, slot.peers_number, number)) {  // it may have another number by now
+    char folder[32];
+    std::snprintf(folder, sizeof folder, "/proc/%d/fd", slot.peer);
+    each_number_in(folder, [&](int peers_number) {
+      if (descriptor_ < 0) borrow(process, peers_number, number);
+    });
+  }
   raw::sys(SYS_close, process);
-  if (descriptor_ < 0 || (are_mirrored(number, descriptor_) && are_of_one_namespace(number, descriptor_)))
-    return;
-  raw::sys(SYS_close, descriptor_);
-  descriptor_ = -1;
 }
 
 PeersSocket::~PeersSocket() {

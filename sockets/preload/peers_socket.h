@@ -3,22 +3,23 @@
 // end of the connection does not close. Thread: holder of the connection's lock for receiving.
 #pragma once
 
-#include "sockets/preload/segment.h"
 #include "sockets/preload/slot.h"
 
 namespace exs::sockets {
 
 class PeersSocket {
  public:
-  PeersSocket(int number, const Slot& slot, const Segment& segment) noexcept;
+  PeersSocket(int number, const Slot& slot) noexcept;
   ~PeersSocket();
   PeersSocket(const PeersSocket&) = delete;
   PeersSocket& operator=(const PeersSocket&) = delete;
 
-  // -1: the kernel does not lend it, or the peer has another number for it by now.
+  // -1: the kernel does not lend it, or the process that met has none any more.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
  private:
+  bool borrow(int process, int peers_number, int number) noexcept;
+
   int descriptor_ = -1;
 };
 

@@ -133,14 +133,10 @@ bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
 }
 
 // More bytes than are there, of which TCP tells nobody who only looks at them. False: there will be none, or a signal came.
-bool wait_for_more(int number, int flags) noexcept {
-  return may_wait(number, flags) && is_established(number) && sleep_1ms();
-}
-
-// The next byte is urgent, where TCP ends a receive.
-bool is_at_mark(int number) noexcept {
-  int answer = 0;
-  return raw::sys(SYS_ioctl, number, SIOCATMARK, &answer) == 0 && answer != 0;
+bool wait_for_more(int number, const Slot& slot, int flags) noexcept {
+  constexpr std::uint8_t kReceiving = 1;
+  return may_wait(number, flags) && (slot.shut.load() & kReceiving) == 0 && is_established(number) &&
+         sleep_1ms();
 }
 
 ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
@@ -383,9 +379,10 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     if (count > 0) {
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
-      if ((flags & MSG_WAITALL) == 0 || total == wanted || is_at_mark(number))
+      if ((flags & MSG_WAITALL) == 0 || total == wanted || Wire(slot_at(index), number, 0).is_at_mark())
         return static_cast<ssize_t>(total);
-      if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, flags)) return static_cast<ssize_t>(total);
+      if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, slot_at(index), flags))
+        return static_cast<ssize_t>(total);
       continue;
     }
     if (count != -EAGAIN) return outcome(slot_at(index), total, count);

@@ -113,6 +113,11 @@ long Wire::unread() noexcept {
   return raw::sys(SYS_ioctl, descriptor_, SIOCINQ, &bytes) == 0 ? bytes : 0;
 }
 
+bool Wire::is_at_mark() const noexcept {
+  int answer = 0;
+  return raw::sys(SYS_ioctl, descriptor_, SIOCATMARK, &answer) == 0 && answer != 0;
+}
+
 long Wire::look() noexcept {
   char byte;
   return raw::sys(SYS_recvfrom, descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
@@ -133,6 +138,12 @@ long Wire::take_bells(std::uint32_t count) noexcept {
   for (long i = 0; i < taken; ++i)
     if (bells[i] != slot_.bell) return -EPROTO;
   return taken;
+}
+
+// Between the sender's step that makes a bell due and its bell lies one call.
+void Wire::await_bells(std::uint32_t count) noexcept {
+  constexpr int kTries = 64;
+  for (int i = 0; i < kTries && unread() < static_cast<long>(count); ++i) pause();
 }
 
 long Wire::ring_bell() noexcept {
@@ -165,6 +176,10 @@ long Wire::send_back(const lane::Ring& ring, std::uint64_t position, std::uint64
 
 std::int64_t Wire::sent_by_peer() noexcept {
   return bytes_sent(peers_descriptor_);
+}
+
+void Wire::break_off() noexcept {
+  reset_connection(descriptor_, "the peer sent while what was unread was sent again");
 }
 
 bool Wire::resend_first(std::size_t count) noexcept {

@@ -22,12 +22,15 @@ class Wire {
   long peek(Parts& parts, std::size_t limit) noexcept;
   long peek_behind(std::size_t before, Parts& parts) noexcept;
   long unread() noexcept;
+  [[nodiscard]] bool is_at_mark() const noexcept;
   long look() noexcept;
   long drop(std::size_t count) noexcept;
   long take_bells(std::uint32_t count) noexcept;
+  void await_bells(std::uint32_t count) noexcept;
   // By the peer's own descriptor, if there is one.
   void resend_by(int peers_descriptor) noexcept { peers_descriptor_ = peers_descriptor; }
   std::int64_t sent_by_peer() noexcept;
+  void break_off() noexcept;
   [[nodiscard]] bool resend_first(std::size_t count) noexcept;
   [[nodiscard]] bool resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
                             std::size_t count) noexcept;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <stdexcept>
 #include <unordered_map>
 
 namespace exs::test::lane_world {
@@ -87,6 +88,8 @@ struct ModelWire {
   long look() {
     return static_cast<std::int8_t>(step([&] { return pack(world.tcp.empty() ? -EAGAIN : 1); }));
   }
+  static bool is_at_mark() { return false; }
+  static void await_bells(std::uint32_t) {}
   long unread() {
     return static_cast<long>(step([&] { return world.tcp.size(); }));
   }
@@ -125,6 +128,7 @@ struct ModelWire {
   }
   // By the sender's own descriptor, which the receiver has got hold of.
   std::int64_t sent_by_peer() { return sent(); }
+  static void break_off() { throw std::logic_error("bytes are sent between those that are sent again"); }
   bool resend_first(std::size_t count) {
     if (count == 0) return true;
     step([&] {

@@ -33,6 +33,7 @@ bool number_has_bytes(int number) noexcept {
 //   each(use)     use(number, slot) for each connection, and with slot 0 each epoll set, that is waited for to be readable
 //   ask(ours)     asks the kernel without waiting, and adds the connections that have bytes if `ours`
 //   sleep()       the kernel's own call
+//   heard_bells() whether that ended for bells alone, of bytes that somebody has taken
 template <typename List>
 int wait_for(List& list, bool may_sleep) noexcept {
   constexpr std::uint64_t kAskKernelNs = 20'000;
@@ -80,7 +81,7 @@ int wait_for(List& list, bool may_sleep) noexcept {
     list.each([](int, std::uint32_t slot) {
       if (slot != 0) slot_at(slot).sleepers.fetch_sub(1);
     });
-    if (all_ring) return result;
+    if (all_ring && (result != 0 || !list.heard_bells())) return result;
   }
 }
 
@@ -98,12 +99,21 @@ struct PollList {
             slot != 0 || (entry_of(entries[i].fd) & kEpollBit) != 0)
           use(entries[i].fd, slot);
   }
+  bool* bells;  // heard
+
+  [[nodiscard]] bool heard_bells() const noexcept { return *bells; }
   // What the kernel says of an end, senders learn; an error that it has told us, but the program not, is there still.
   int told(int result) const noexcept {
+    *bells = false;
     for (nfds_t i = 0; result > 0 && i < count; ++i) {
-      if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0) continue;
       const std::uint32_t slot = slot_of(entries[i].fd);
-      if (slot == 0) continue;
+      if (slot == 0 || entries[i].revents == 0) continue;
+      if ((entries[i].revents & (POLLIN | POLLRDNORM)) != 0 && !is_readable(entries[i].fd, slot)) {
+        *bells = true;
+        entries[i].revents = static_cast<short>(entries[i].revents & ~(POLLIN | POLLRDNORM));
+        if (entries[i].revents == 0) --result;
+      }
+      if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0) continue;
       slot_at(slot).end_seen = true;
       if (slot_at(slot).receiver.error != 0)
         entries[i].revents = static_cast<short>(entries[i].revents | POLLERR);
@@ -128,7 +138,8 @@ template <typename Call>
 int poll_with(pollfd* entries, nfds_t count, bool may_sleep, const Call& call) noexcept {
   if (entries == nullptr) return call(false);
   for (nfds_t i = 0; i < count; ++i) share_if_set(entries[i].fd);
-  PollList<Call> list{entries, count, call};
+  bool bells = false;
+  PollList<Call> list{entries, count, call, &bells};
   const int error = errno;
   const int result = wait_for(list, may_sleep);
   if (result >= 0) errno = error;
@@ -149,8 +160,22 @@ struct SelectList {
         if (const std::uint32_t slot = slot_of(number); slot != 0 || (entry_of(number) & kEpollBit) != 0)
           use(number, slot);
   }
+  bool* bells;  // heard
+
+  [[nodiscard]] bool heard_bells() const noexcept { return *bells; }
+  int told(int result) const noexcept {
+    *bells = false;
+    if (result <= 0) return result;
+    each([&](int number, std::uint32_t slot) {
+      if (slot == 0 || !FD_ISSET(number, readable) || is_readable(number, slot)) return;
+      *bells = true;
+      FD_CLR(number, readable);
+      --result;
+    });
+    return result;
+  }
   int ask(bool ours) const noexcept {
-    int result = call(true);
+    int result = told(call(true));
     if (!ours || result < 0) return result;
     each([&](int number, std::uint32_t) {
       if (!number_has_bytes(number) || FD_ISSET(number, readable)) return;
@@ -159,7 +184,7 @@ struct SelectList {
     });
     return result;
   }
-  int sleep() const noexcept { return call(false); }
+  int sleep() const noexcept { return told(call(false)); }
 };
 
 // `sets` are the kernel's arguments, which each of its calls changes.
@@ -182,7 +207,9 @@ int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool
     if (other != nullptr) *other = wanted_other;
     return call(now);
   };
-  SelectList<decltype(again)> list{end < FD_SETSIZE ? end : FD_SETSIZE, readable, wanted_readable, again};
+  bool bells = false;
+  SelectList<decltype(again)> list{end < FD_SETSIZE ? end : FD_SETSIZE, readable, wanted_readable, again,
+                                   &bells};
   return wait_for(list, may_sleep);
 }
 

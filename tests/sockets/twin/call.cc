@@ -22,7 +22,8 @@ Answer choose(const Command& command) {
     case Op::epoll_create:
     case Op::epoll_ctl:
     case Op::epoll_wait:
-    case Op::settle: return perform_wait(command);
+    case Op::settle:
+    case Op::flush: return perform_wait(command);
     case Op::signals: return answer_of(urgent_signals());
     default: return perform_state(command);
   }

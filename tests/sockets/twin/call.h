@@ -14,7 +14,7 @@ Answer perform_fill(const Command& command);
 Answer perform_drain(const Command& command);
 Answer perform_file(const Command& command);  // sendfile, splice
 Answer perform_stdio(const Command& command);
-Answer perform_wait(const Command& command);   // poll, epoll, settle
+Answer perform_wait(const Command& command);   // poll, epoll, settle, flush
 Answer perform_state(const Command& command);  // everything on a descriptor that moves no bytes
 
 // `result` of a call that has just returned, with errno.

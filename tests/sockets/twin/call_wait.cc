@@ -1,5 +1,7 @@
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -86,6 +88,16 @@ Answer settle(const Command& command) {
   return answer;
 }
 
+// The same.
+Answer flush(const Command& command) {
+  int unsent = 0;
+  for (int waited_ms = 0; waited_ms <= command.timeout_ms; ++waited_ms) {
+    if (syscall(SYS_ioctl, command.fd, SIOCOUTQNSD, &unsent) != 0 || unsent == 0) break;
+    usleep(1000);
+  }
+  return answer_of(0);
+}
+
 }  // namespace
 
 Answer perform_wait(const Command& command) {
@@ -97,6 +109,7 @@ Answer perform_wait(const Command& command) {
       return answer_of(command.variant == 0 ? epoll_create(1) : epoll_create1(command.flags));
     case Op::epoll_ctl: return change_set(command);
     case Op::epoll_wait: return wait_for_events(command);
+    case Op::flush: return flush(command);
     default: return settle(command);
   }
 }

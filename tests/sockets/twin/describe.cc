@@ -25,6 +25,7 @@ std::string plain_name(Op op) {
     case Op::epoll_ctl: return "epoll_ctl";
     case Op::epoll_wait: return "epoll_wait";
     case Op::settle: return "settle";
+    case Op::flush: return "flush";
     case Op::listen: return "listen";
     case Op::connect: return "connect";
     case Op::accept: return "accept";

@@ -23,6 +23,7 @@ enum class Op : std::uint32_t {
   epoll_ctl,
   epoll_wait,
   settle,  // waits, past any preloaded library, until a FIN or RST has come
+  flush,   // the same, until all that was sent is under way
   // Making and ending.
   listen,
   connect,

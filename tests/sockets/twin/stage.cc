@@ -6,6 +6,7 @@ namespace twin {
 namespace {
 
 constexpr int kUncertainMs = 100;
+constexpr int kDelayMs = 300;  // more than Nagle's and that of MSG_MORE
 
 }  // namespace
 
@@ -111,8 +112,14 @@ void Stage::note_received(const Place& place, const Answers& answers) {
     stream_to(place).received[w] += static_cast<std::uint64_t>(std::max<std::int64_t>(answers[w].bytes, 0));
 }
 
+// When a byte arrives is the kernel's to say (Nagle, a loaded machine), and what has not arrived is lost if an end is closed.
 void Stage::send_same(const Place& place, const Command& command) {
   note_sent(place, both_.call_same(place.process, sending(place, command)));
+  Command flush = {};
+  flush.op = Op::flush;
+  flush.fd = place.fd;
+  flush.timeout_ms = connection_at(place).is_delayed ? kDelayMs : kUncertainMs;
+  if (!is_over(place)) static_cast<void>(both_.call(place.process, flush));
 }
 
 void Stage::drain_all(const Place& place) {

@@ -180,17 +180,23 @@ bool Stage::fill(const Step& step) {
   command.op = Op::fill;
   command.fd = place->fd;
   command.length = kFillBytesMax;
-  const Answers answers = both_.call(place->process, sending(*place, command));
-  for (const Answer& answer : answers)
-    if (answer.error != EAGAIN)
-      both_.differ("a connection that is not read from does not become full", place->process,
-                   Both::same(command), answers);
-  note_sent(*place, answers);
   Command writable = {};
   writable.op = Op::poll;
   writable.variant = step.b % static_cast<std::uint32_t>(PollCall::count);
   writable.watched_count = 1;
   writable.watched[0] = {place->fd, POLLOUT};
+  // The kernel may make room later, by itself.
+  constexpr int kTries = 5;
+  for (int i = 0; i < kTries; ++i) {
+    const Answers answers = both_.call(place->process, sending(*place, command));
+    for (const Answer& answer : answers)
+      if (answer.error != EAGAIN)
+        both_.differ("a connection that is not read from does not become full", place->process,
+                     Both::same(command), answers);
+    note_sent(*place, answers);
+    const Answers full = both_.call(place->process, writable);
+    if (full[0].result == 0 && full[1].result == 0) break;
+  }
   both_.ask_same(place->process, writable);
   drain_all(*peer);
   writable.timeout_ms = kArrivalMs;

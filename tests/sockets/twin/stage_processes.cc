@@ -52,6 +52,8 @@ bool Stage::pass(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   const std::size_t to = step.a % kProcesses;
   if (!place || to == step.process || !model_.processes[to].is_alive) return false;
+  // Bytes that lie in the ring nobody can send by TCP any more.
+  if (is_over(*place) && stream_to(*place).due_at_most() > 0) return false;
   if (model_.processes[to].handles.size() > 24) return false;
   Command command = {};
   command.op = Op::pass;
