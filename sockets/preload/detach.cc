@@ -20,6 +20,15 @@ namespace {
 
 constexpr int kPatienceMs = 100;
 
+void end_receiving(int number, Slot& slot, bool has_left) noexcept {
+  if (!has_left)
+    reset_connection(number,
+                     "the peer did not take back what lies in shared memory; EXS_SOCKETS=off serves programs "
+                     "that do this");
+  slot.receives_in_lane.store(false);
+  slot.leaving = false;
+}
+
 // What is unread goes to TCP: we send it by the peer's descriptor, or the peer does when it makes a call.
 void detach_receiving(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
@@ -31,19 +40,15 @@ void detach_receiving(int number, std::uint32_t index) noexcept {
   using Left = LaneReceiver::Left;
   receiver.leave();
   Left left = receiver.has_left();
+  if (left != Left::kNotYet && left != Left::kBehind) return end_receiving(number, slot, left == Left::kYes);
+  const PeersSocket peers(number, slot);
+  wire.resend_by(peers.descriptor());
   for (int i = 0; i < kPatienceMs && (left == Left::kNotYet || left == Left::kBehind); ++i) {
     if (i > 0) sleep_1ms();
-    const PeersSocket peers(number, slot);
-    wire.resend_by(peers.descriptor());
     if (peers.descriptor() >= 0) receiver.return_unread();
     left = receiver.has_left();
   }
-  if (left != Left::kYes)
-    reset_connection(number,
-                     "the peer did not take back what lies in shared memory; EXS_SOCKETS=off serves programs "
-                     "that do this");
-  slot.receives_in_lane.store(false);
-  slot.leaving = false;
+  end_receiving(number, slot, left == Left::kYes);
 }
 
 }  // namespace

@@ -89,8 +89,9 @@ bool peer_is_allowed(int descriptor, Slot& slot) noexcept {
   ucred credentials{};
   socklen_t length = sizeof credentials;
   if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
-  slot.peer = credentials.pid;
-  return settings_of(slot).users.allow(credentials.uid, static_cast<uid_t>(raw::sys(SYS_geteuid)));
+  const auto own = static_cast<uid_t>(raw::sys(SYS_geteuid));
+  slot.peer = credentials.uid == own ? credentials.pid : 0;
+  return settings_of(slot).users.allow(credentials.uid, own);
 }
 
 // Stage kPlain, for this cause.

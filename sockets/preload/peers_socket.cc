@@ -11,6 +11,8 @@
 namespace exs::sockets {
 namespace {
 
+constexpr int kNumbersMax = 4096;
+
 // Two ends of one connection, if both are in one network namespace, as the meeting has made sure.
 bool are_mirrored(int one, int other) noexcept {
   Point own{};
@@ -44,10 +46,11 @@ PeersSocket::PeersSocket(int number, const Slot& slot) noexcept {
   const auto process = slot.peer <= 0 ? -1 : static_cast<int>(raw::sys(SYS_pidfd_open, slot.peer, 0));
   if (process < 0) return;
   if (!borrow(process, slot.peers_number, number)) {  // it may have another number by now
+    int left = kNumbersMax;
     char folder[32];
     std::snprintf(folder, sizeof folder, "/proc/%d/fd", slot.peer);
     each_number_in(folder, [&](int peers_number) {
-      if (descriptor_ < 0) borrow(process, peers_number, number);
+      if (descriptor_ < 0 && left-- > 0) borrow(process, peers_number, number);
     });
   }
   raw::sys(SYS_close, process);

@@ -1,6 +1,6 @@
-// The peer's own descriptor of a connection. The kernel lends it to whoever may look into the peer's process, as debuggers may; with
-// it we send what the peer, which may compute for hours, has left to us to send. Held for moments: while it is open, the peer's
-// end of the connection does not close. Thread: holder of the connection's lock for receiving.
+// The peer's own descriptor of a connection, if it is the same user's: the kernel lends it to who may look into its process. With
+// it we send what the peer, which may compute for hours, has put into the ring. Held for moments: while it is open, the peer's end
+// of the connection does not close. Thread: holder of the connection's lock for receiving.
 #pragma once
 
 #include "sockets/preload/slot.h"

@@ -66,7 +66,7 @@ struct Slot {
   // Of the segment, as it was when it was checked.
   std::size_t capacity;
   std::uint8_t bell;
-  pid_t peer;                 // the process that met
+  pid_t peer;                 // of this user:                // the process that met
   std::int32_t peers_number;  // of its TCP socket, then
 
   // What the program believes to have set, while F has other values.
