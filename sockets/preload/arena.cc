@@ -14,21 +14,14 @@
 namespace exs::sockets {
 namespace {
 
-std::atomic<Slot*> arena{nullptr};
+std::atomic<Arena*> arena{nullptr};
 std::atomic<std::uint32_t> hint{1};
-
-// The memfd has a hole behind the slots for each of them, which takes memory only while something lies in it.
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kSlotsBytes = (kSlots * sizeof(Slot) + kPage - 1) / kPage * kPage;
-constexpr std::size_t kUnreadBytes = Segment::bytes(kCapacityMax);
-constexpr std::size_t kArenaBytes = kSlotsBytes + kSlots * kUnreadBytes;
-constexpr long kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::atomic<int> memfd{-1};  // whoever closes numbers that he does not know may close it
 
 bool is_arena(int descriptor) noexcept {
   struct stat about {};
-  return descriptor >= 0 && raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0) == kSeals &&
+  return descriptor >= 0 && raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0) == kArenaSeals &&
          raw::sys(SYS_fstat, descriptor, &about) == 0 &&
          static_cast<std::size_t>(about.st_size) == kArenaBytes;
 }
@@ -37,32 +30,33 @@ bool is_arena(int descriptor) noexcept {
 int make_memfd() noexcept {
   if (!may_make_file(kArenaBytes)) return -1;
   const auto descriptor =
-      static_cast<int>(raw::sys(SYS_memfd_create, "exs-sockets-family", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+      static_cast<int>(raw::sys(SYS_memfd_create, kArenaName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (descriptor < 0) return -1;
   if (raw::sys(SYS_ftruncate, descriptor, kArenaBytes) == 0 &&
-      raw::sys(SYS_fcntl, descriptor, F_ADD_SEALS, kSeals) == 0)
+      raw::sys(SYS_fcntl, descriptor, F_ADD_SEALS, kArenaSeals) == 0)
     return hide(descriptor);
   raw::sys(SYS_close, descriptor);
   return -1;
 }
 
-Slot* map_slots(int descriptor) noexcept {
+Arena* map_arena(int descriptor) noexcept {
   const int kind = descriptor < 0 ? MAP_ANONYMOUS : 0;
   const long place = raw::sys(SYS_mmap, 0, kSlotsBytes, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_NORESERVE | kind, descriptor, 0);
-  return place < 0 && place > -static_cast<long>(kPage) ? nullptr : reinterpret_cast<Slot*>(place);
+  return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Arena*>(place);
 }
 
 bool make_arena() noexcept {
   if (arena.load(std::memory_order_acquire) != nullptr) return true;
   const int descriptor = make_memfd();
-  Slot* const slots = map_slots(descriptor);
-  Slot* none = nullptr;
-  if (slots != nullptr && arena.compare_exchange_strong(none, slots, std::memory_order_acq_rel)) {
+  Arena* const made = map_arena(descriptor);
+  if (made != nullptr) made->header = kArenaHeader;
+  Arena* none = nullptr;
+  if (made != nullptr && arena.compare_exchange_strong(none, made, std::memory_order_acq_rel)) {
     memfd.store(descriptor);
     return true;
   }
-  if (slots != nullptr) raw::sys(SYS_munmap, slots, kSlotsBytes);
+  if (made != nullptr) raw::sys(SYS_munmap, made, kSlotsBytes);
   if (descriptor >= 0) close_hidden(descriptor);
   return none != nullptr;
 }
@@ -95,6 +89,7 @@ void clear(Slot& slot) noexcept {
   slot.patience = {};
   slot.since_ns.store(0);
   slot.cookie = 0;
+  slot.inode = 0;
   slot.capacity = 0;
   slot.peer = 0;
   slot.peers_number = -1;
@@ -116,7 +111,7 @@ void clear(Slot& slot) noexcept {
 }  // namespace
 
 Slot& slot_at(std::uint32_t index) noexcept {
-  return arena.load(std::memory_order_acquire)[index];
+  return arena.load(std::memory_order_acquire)->slots[index];
 }
 
 std::uint32_t take_slot() noexcept {
@@ -146,15 +141,15 @@ Segment* map_unread(std::uint32_t index, std::size_t bytes) noexcept {
   const int descriptor = arena_descriptor();
   if (descriptor < 0) return nullptr;
   const long place = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                              descriptor, kSlotsBytes + index * kUnreadBytes);
-  return place < 0 && place > -static_cast<long>(kPage) ? nullptr : reinterpret_cast<Segment*>(place);
+                              descriptor, place_of_unread(index));
+  return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Segment*>(place);
 }
 
 void forget_unread(std::uint32_t index) noexcept {
   const int descriptor = arena_descriptor();
   if (descriptor < 0) return;
-  raw::sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-           kSlotsBytes + index * kUnreadBytes, kUnreadBytes);
+  raw::sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, place_of_unread(index),
+           kUnreadBytes);
 }
 
 int arena_descriptor() noexcept {
@@ -164,9 +159,13 @@ int arena_descriptor() noexcept {
 
 bool adopt_arena(int descriptor) noexcept {
   if (!is_arena(descriptor)) return false;
-  Slot* const slots = map_slots(descriptor);
-  if (slots == nullptr) return false;
-  arena.store(slots);
+  Arena* const inherited = map_arena(descriptor);
+  if (inherited == nullptr) return false;
+  if (!(inherited->header == kArenaHeader)) {  // of another build
+    raw::sys(SYS_munmap, inherited, kSlotsBytes);
+    return false;
+  }
+  arena.store(inherited);
   memfd.store(hide(descriptor));
   return true;
 }

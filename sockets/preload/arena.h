@@ -4,12 +4,9 @@
 
 #include <cstdint>
 
-#include "sockets/preload/segment.h"
-#include "sockets/preload/slot.h"
+#include "sockets/preload/arena_layout.h"
 
 namespace exs::sockets {
-
-inline constexpr std::uint32_t kSlots = 32768;
 
 // Slot 0 is none. Thread: any.
 Slot& slot_at(std::uint32_t index) noexcept;

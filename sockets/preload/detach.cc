@@ -153,7 +153,10 @@ void detach_all(Why why) noexcept {
 
 void prepare_urgent(int number) noexcept {
   const std::uint32_t index = slot_of(number);
-  if (slot_at(index).stage.load() == Stage::kLane) return detach_sending(number);
+  if (slot_at(index).stage.load() == Stage::kLane) {
+    slot_at(index).why.store(Why::kOption);
+    return detach_sending(number);
+  }
   detach_later(number, Why::kOption);
 }
 

@@ -1,6 +1,7 @@
 #include "sockets/preload/numbers.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
@@ -21,6 +22,11 @@ std::uint64_t cookie_of(int number) noexcept {
   socklen_t length = sizeof cookie;
   raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_COOKIE, &cookie, &length);
   return cookie;
+}
+
+std::uint64_t inode_of(int number) noexcept {
+  struct stat about {};
+  return raw::sys(SYS_fstat, number, &about) == 0 ? about.st_ino : 0;
 }
 
 bool is_known(int number) noexcept {
@@ -71,6 +77,7 @@ void note_connection(int number, bool is_caller) noexcept {
   Slot& slot = slot_at(index);
   slot.is_caller = is_caller;
   slot.cookie = cookie_of(number);
+  slot.inode = inode_of(number);
   const TableLock lock;
   enter(number, index);
 }

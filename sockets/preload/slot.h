@@ -11,6 +11,7 @@
 #include "sockets/lane/receiver.h"
 #include "sockets/lane/sender.h"
 #include "sockets/preload/patience.h"
+#include "sockets/settings/why.h"
 
 namespace exs::sockets {
 
@@ -21,22 +22,6 @@ enum class Stage : std::uint32_t {
   kOffered,  // the called end waits for the caller; receives as in the lane already
   kLane,     // both ends have the segment
   kPlain,    // TCP for good
-};
-
-enum class Why : std::uint32_t {
-  kNone,
-  kPeerNotPreloaded,
-  kOtherHost,
-  kOtherUser,
-  kOtherNetns,
-  kShared,
-  kPinnedExec,
-  kPinnedPassed,
-  kOption,
-  kIoUring,
-  kNoDescriptors,
-  kBroken,
-  kRule,
 };
 
 // The counters are those of exs-explain. Thread: any, unless a lock is named.
@@ -62,6 +47,7 @@ struct Slot {
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
   std::uint64_t cookie;                 // SO_COOKIE of the TCP socket
+  std::uint64_t inode;                  // of the same, by which others find it in /proc
 
   // Of the segment, as it was when it was checked.
   std::size_t capacity;

@@ -1,0 +1,84 @@
+// How the memory of a family lies in its memfd, for the processes of the family and for who looks at it from outside. What is
+// read of another process may be anything.
+#pragma once
+
+#include <fcntl.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sockets/preload/segment.h"
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+inline constexpr char kArenaName[] = "exs-sockets-family";
+inline constexpr long kArenaSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+inline constexpr std::uint32_t kSlots = 32768;
+inline constexpr std::uint64_t kArenaMagic = 0x31616e6572617865;  // "exarena1"
+// To be counted up when a value of a slot, or of Why or Stage, changes its meaning; where they lie is looked at besides.
+inline constexpr std::uint32_t kArenaVersion = 1;
+
+// Where a slot has what is read from outside, as one number.
+constexpr std::uint32_t layout_of_slot() noexcept {
+  constexpr std::size_t kPlaces[] = {
+      sizeof(Slot),
+      offsetof(Slot, stage),
+      offsetof(Slot, generation),
+      offsetof(Slot, why),
+      offsetof(Slot, is_caller),
+      offsetof(Slot, processes),
+      offsetof(Slot, calls),
+      offsetof(Slot, receives_in_lane),
+      offsetof(Slot, carried),
+      offsetof(Slot, inode),
+      offsetof(Slot, capacity),
+      offsetof(Slot, shut),
+      offsetof(Slot, end_seen),
+      offsetof(Slot, sender),
+      offsetof(lane::SenderState, open),
+      offsetof(lane::SenderState, final),
+      offsetof(lane::SenderState, epoch),
+      offsetof(Slot, receiver),
+      offsetof(lane::ReceiverState, entered),
+      offsetof(lane::ReceiverState, passed),
+      offsetof(Slot, ring_sent),
+      offsetof(Slot, looks_missed),
+  };
+  std::uint32_t number = 2166136261U;  // FNV-1a
+  for (const std::size_t place : kPlaces) number = (number ^ static_cast<std::uint32_t>(place)) * 16777619U;
+  return number;
+}
+
+struct ArenaHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t layout;
+  std::uint32_t slot_bytes;
+  std::uint32_t slots;
+
+  friend bool operator==(const ArenaHeader&, const ArenaHeader&) = default;
+};
+// Of a family whose slots this build can read.
+inline constexpr ArenaHeader kArenaHeader{kArenaMagic, kArenaVersion, layout_of_slot(), sizeof(Slot), kSlots};
+
+struct Arena {
+  ArenaHeader header;
+  Slot slots[kSlots];  // the first is none
+};
+
+// Behind the slots the memfd has a hole for each of them, which takes memory only while something lies in it.
+inline constexpr std::size_t kArenaPage = 4096;
+inline constexpr std::size_t kSlotsBytes = (sizeof(Arena) + kArenaPage - 1) / kArenaPage * kArenaPage;
+inline constexpr std::size_t kUnreadBytes = Segment::bytes(kCapacityMax);
+inline constexpr std::size_t kArenaBytes = kSlotsBytes + kSlots * kUnreadBytes;
+
+constexpr std::size_t place_of_slot(std::uint32_t index) noexcept {
+  return offsetof(Arena, slots) + index * sizeof(Slot);
+}
+// Of what its connection left unread.
+constexpr std::size_t place_of_unread(std::uint32_t index) noexcept {
+  return kSlotsBytes + index * kUnreadBytes;
+}
+
+}  // namespace exs::sockets

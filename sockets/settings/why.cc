@@ -1,0 +1,49 @@
+#include "sockets/settings/why.h"
+
+#include <cstddef>
+#include <iterator>
+
+namespace exs::sockets {
+namespace {
+
+// In the order of Why.
+constexpr WhyText kTexts[] = {
+    {"short-lived", "too few calls to have found its peer",
+     "keep connections open; after=1 in EXS_SOCKETS asks at the first call"},
+    {"peer-not-preloaded",
+     "the program at the other end has not loaded libexs_sockets.so, or has it switched off",
+     "start that one by exs-run, too"},
+    {"other-host", "the other end is on another host", ""},
+    {"other-user", "the other end has another user", "EXS_SHM_USERS=same,UID at both ends"},
+    {"other-netns", "the other end is in another network namespace",
+     "run both ends in one network namespace"},
+    {"shared", "several processes had it already when its ends met", ""},
+    {"pinned-exec", "a program that was executed has it", ""},
+    {"pinned-passed", "it went to another process in a message", ""},
+    {"option", "the program set an option, or used a call, that TCP alone can serve", ""},
+    {"io-uring", "the program uses io_uring, which the layer does not see",
+     "make it use epoll, where it has an option for that"},
+    {"no-descriptors", "the limit of open files or of memory was reached", "ulimit -n 65536"},
+    {"broken", "what the peer offered was not what it must be", "run the same version at both ends"},
+    {"off", "a line of sockets.conf", "EXS_SOCKETS=on, or another line in sockets.conf"},
+    {"asking", "it has asked for its peer, and the next calls of both ends bring them together", ""},
+    {"starting",
+     "the ends have met, and the first bytes that are sent once both are ready take shared memory", ""},
+    {"receiving",
+     "a thread waits in the kernel since before the ends met, and what it waits for comes by TCP", ""},
+    {"ring-full", "the ring was full, so what follows goes by TCP until the peer has read it",
+     "ring=1M in EXS_SOCKETS of the end that accepted, or a peer that reads faster"},
+    {"peer-left", "the other end has gone back to TCP", "look at the other end, which knows why"},
+    {"ended", "one of the ends has shut it down, or is gone", ""},
+    {"not-known", "it came from another program or process, or sockets.conf switches the layer off", ""},
+};
+static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kNotKnown) + 1);
+
+}  // namespace
+
+WhyText text_of(Why why) noexcept {
+  const auto at = static_cast<std::size_t>(why);
+  return at < std::size(kTexts) ? kTexts[at] : WhyText{"unknown", "a reason of another version", ""};
+}
+
+}  // namespace exs::sockets
