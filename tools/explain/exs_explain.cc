@@ -1,4 +1,7 @@
-// exs-explain: what this machine allows exs to do, or why a connection uses its provider.
+// exs-explain: what this machine allows exs to do, why a connection uses its provider, or which way the bytes of programs go
+// that know nothing of exs.
+#include <algorithm>
+#include <charconv>
 #include <exs/exs.hpp>
 #include <string>
 
@@ -7,31 +10,48 @@
 #include "tools/explain/connection.h"
 #include "tools/explain/machine.h"
 #include "tools/explain/report.h"
+#include "tools/explain/sockets_report.h"
+#include "tools/explain/sockets_survey.h"
 
 namespace explain {
 namespace {
 
 struct Settings {
-  std::string target;  // empty: this machine
+  std::string target;  // empty: this machine, or all processes
   std::string provider;
   double limit_seconds = 5;
+  bool sockets = false;
+  pid_t process = 0;  // 0: all
   bool json = false;
 };
+
+pid_t parse_process(const std::string& word) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
+  if (error != std::errc() || end != word.data() + word.size() || pid <= 0)
+    throw tools::UsageError("\"" + word + "\" is not the number of a process");
+  return pid;
+}
 
 Settings parse(int argc, const char* const* argv) {
   Settings settings;
   tools::CommandLine line("exs-explain",
-                          "what this machine can do for exs, or why a connection goes the way it goes");
-  line.add("target", settings.target, "HOST:PORT of an exs server; without it: this machine");
+                          "what this machine can do for exs, or why connections go the way they go");
+  line.add("target", settings.target,
+           "HOST:PORT of an exs server, or a PID with --sockets; without it: this machine");
   const tools::Option provider = line.add(
       "--provider", settings.provider, "As the option EXS_SO_PROVIDER: auto, prefer:X, require:X, forbid:X");
   const tools::Option limit =
       line.add("--timeout", settings.limit_seconds, "Seconds that the connect may take")
           .between(tools::kSecondsMin, 3600.0)
           .shows_default();
+  line.add_flag(
+      "--sockets", settings.sockets,
+      "The TCP connections of a running program that has the sockets layer, PID, or of all such programs");
   line.add_flag("--json", settings.json, "Print one JSON object in place of text");
   line.parse(argc, argv);
-  if (settings.target.empty() && (provider.is_given() || limit.is_given()))
+  if (settings.sockets && !settings.target.empty()) settings.process = parse_process(settings.target);
+  if ((settings.target.empty() || settings.sockets) && (provider.is_given() || limit.is_given()))
     throw tools::UsageError("--provider and --timeout belong to a connection: give HOST:PORT");
   return settings;
 }
@@ -58,7 +78,17 @@ int explain_connection(const Settings& settings) {
   return connected.error == 0 ? 0 : 1;
 }
 
+int explain_sockets(const Settings& settings) {
+  const SocketsSurvey survey = survey_sockets(settings.process);
+  print(survey, settings.json);
+  return std::any_of(survey.processes.begin(), survey.processes.end(),
+                     [](const SocketsProcess& process) { return process.is_served; })
+             ? 0
+             : 1;
+}
+
 int run(const Settings& settings) {
+  if (settings.sockets) return explain_sockets(settings);
   return settings.target.empty() ? explain_machine(settings) : explain_connection(settings);
 }
 

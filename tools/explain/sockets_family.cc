@@ -1,0 +1,115 @@
+#include "tools/explain/sockets_family.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace explain {
+namespace {
+
+using exs::sockets::ArenaHeader;
+using exs::sockets::Segment;
+using exs::sockets::Slot;
+using exs::sockets::Stage;
+
+// Memory that is not written by us may hold neither of the values of a bool.
+template <typename Flag>
+bool is_set(const Flag& flag) {
+  static_assert(sizeof flag == 1);
+  unsigned char byte = 0;
+  std::memcpy(&byte, static_cast<const void*>(&flag), sizeof byte);
+  return byte != 0;
+}
+
+// Read, not mapped: a look at a hole takes no memory, and what was checked stays as it was.
+template <typename Value>
+bool read_at(int descriptor, std::size_t place, Value* values, std::size_t count) {
+  const std::size_t bytes = count * sizeof *values;
+  return ::pread(descriptor, static_cast<void*>(values), bytes, static_cast<off_t>(place)) ==
+         static_cast<ssize_t>(bytes);
+}
+
+std::uint64_t written_carried(int descriptor, std::uint32_t index, bool is_caller) {
+  const auto segment = std::make_unique<Segment>();
+  if (!read_at(descriptor, exs::sockets::place_of_unread(index), segment.get(), 1)) return 0;
+  return (is_caller ? segment->from_called : segment->from_caller).written.load();
+}
+
+SlotFacts facts_of(const Slot& slot) {
+  constexpr std::uint8_t kSendingShut = 2;
+  SlotFacts facts;
+  facts.stage = slot.stage.load();
+  facts.why = slot.why.load();
+  facts.is_caller = is_set(slot.is_caller);
+  facts.processes = slot.processes.load();
+  facts.calls = slot.calls.load();
+  facts.inode = slot.inode;
+  facts.capacity = slot.capacity <= exs::sockets::kCapacityMax ? slot.capacity : 0;
+  facts.sends_by_ring = is_set(slot.sender.open);
+  facts.sends_by_tcp_for_good = is_set(slot.sender.final);
+  facts.is_ended = is_set(slot.end_seen) || (slot.shut.load() & kSendingShut) != 0;
+  facts.stretches_sent = slot.sender.epoch;
+  facts.written = slot.sender.written;
+  facts.receives_in_lane = is_set(slot.receives_in_lane);
+  facts.is_in_stretch = slot.receiver.entered != slot.receiver.passed;
+  facts.is_carried = is_set(slot.carried);
+  facts.consumed = slot.receiver.consumed;
+  facts.ring_sent = slot.ring_sent.load();
+  facts.tcp_sent = slot.tcp_sent.load();
+  facts.ring_received = slot.ring_received.load();
+  facts.tcp_received = slot.tcp_received.load();
+  facts.turns = slot.turns.load();
+  facts.bells = slot.bells.load();
+  facts.sleeps = slot.sleeps.load();
+  facts.looks_found = slot.looks_found.load();
+  facts.looks_missed = slot.looks_missed.load();
+  return facts;
+}
+
+bool is_taken(const Slot& slot) {
+  const auto stage = static_cast<std::uint32_t>(slot.stage.load());
+  return stage != static_cast<std::uint32_t>(Stage::kFree) &&
+         stage <= static_cast<std::uint32_t>(Stage::kPlain);
+}
+
+void read_slots(int descriptor, SocketsFamily& family) {
+  constexpr std::uint32_t kPiece = 32;
+  const auto slots = std::make_unique<Slot[]>(kPiece);
+  for (std::uint32_t first = 1; first < exs::sockets::kSlots; first += kPiece) {
+    const std::uint32_t count = std::min(kPiece, exs::sockets::kSlots - first);
+    if (!read_at(descriptor, exs::sockets::place_of_slot(first), slots.get(), count)) return;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (slots[i].generation.load() == 0) return;  // nor was any behind it ever taken
+      if (!is_taken(slots[i])) continue;
+      SlotFacts facts = facts_of(slots[i]);
+      if (facts.is_carried) facts.written_carried = written_carried(descriptor, first + i, facts.is_caller);
+      family.by_inode.insert_or_assign(facts.inode, facts);
+    }
+  }
+}
+
+}  // namespace
+
+SocketsFamily read_family(int descriptor) {
+  using State = SocketsFamily::State;
+  SocketsFamily family;
+  struct stat about {};
+  ArenaHeader header{};
+  if (::fstat(descriptor, &about) != 0) return family;
+  family.state = State::kDamaged;
+  if (::fcntl(descriptor, F_GET_SEALS) != exs::sockets::kArenaSeals) return family;
+  if (!read_at(descriptor, 0, &header, 1) || header.magic != exs::sockets::kArenaMagic) return family;
+  family.state = State::kOtherVersion;
+  if (!(header == exs::sockets::kArenaHeader) ||
+      about.st_size != static_cast<off_t>(exs::sockets::kArenaBytes))
+    return family;
+  family.state = State::kReadable;
+  read_slots(descriptor, family);
+  return family;
+}
+
+}  // namespace explain

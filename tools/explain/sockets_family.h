@@ -1,0 +1,57 @@
+// The slots of a family of processes that have libexs_sockets.so loaded, read from outside. What is read may be anything.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+
+#include "sockets/preload/arena_layout.h"
+
+namespace explain {
+
+// A slot as it was at a moment; its values may be of moments that are a little apart.
+// Thread: immutable value.
+struct SlotFacts {
+  exs::sockets::Stage stage = exs::sockets::Stage::kFree;
+  exs::sockets::Why why = exs::sockets::Why::kNone;
+  bool is_caller = false;
+  std::uint32_t processes = 0;
+  std::uint32_t calls = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t capacity = 0;  // of a ring; 0: the ends have not met
+
+  bool sends_by_ring = false;
+  bool sends_by_tcp_for_good = false;
+  bool is_ended = false;
+  std::uint32_t stretches_sent = 0;
+  std::uint64_t written = 0;
+
+  bool receives_in_lane = false;
+  bool is_in_stretch = false;  // as far as it has received
+  bool is_carried = false;
+  std::uint64_t consumed = 0;
+  std::uint64_t written_carried = 0;  // where it is carried: what `consumed` ends at
+
+  std::uint64_t ring_sent = 0;
+  std::uint64_t tcp_sent = 0;
+  std::uint64_t ring_received = 0;
+  std::uint64_t tcp_received = 0;
+  std::uint64_t turns = 0;
+  std::uint64_t bells = 0;
+  std::uint64_t sleeps = 0;
+  std::uint64_t looks_found = 0;
+  std::uint64_t looks_missed = 0;
+};
+
+struct SocketsFamily {
+  enum class State : std::uint8_t { kReadable, kOtherVersion, kDamaged, kUnreadable };
+
+  State state = State::kUnreadable;
+  std::map<std::uint64_t, SlotFacts> by_inode;  // those that are taken
+};
+
+// `descriptor`: of what the process says to be its family's memory.
+SocketsFamily read_family(int descriptor);
+
+}  // namespace explain

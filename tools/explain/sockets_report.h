@@ -1,0 +1,10 @@
+// What exs-explain --sockets prints.
+#pragma once
+
+#include "tools/explain/sockets_survey.h"
+
+namespace explain {
+
+void print(const SocketsSurvey& survey, bool json);
+
+}  // namespace explain
