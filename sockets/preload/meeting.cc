@@ -14,6 +14,7 @@
 #include "sockets/preload/arena.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/hidden.h"
+#include "sockets/preload/kept_marks.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/rules.h"
@@ -358,9 +359,11 @@ void end_meeting(std::uint32_t index) noexcept {
 int announce_listener(int number) noexcept {
   Point own{};
   if (!point_of(SYS_getsockname, number, own) || own.port == 0 || !rules().may_accept(own.port)) return -1;
+  const Name name = listener_name(own.port);
+  if (const int kept = take_mark(reinterpret_cast<const sockaddr*>(&name.address), name.length); kept >= 0)
+    return kept;
   const int mark = unix_socket(SOCK_DGRAM);
   if (mark < 0) return -1;
-  const Name name = listener_name(own.port);
   if (cookie(mark, SO_NETNS_COOKIE) == cookie(number, SO_NETNS_COOKIE) &&
       raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
     return hide(mark);

@@ -8,7 +8,7 @@
 #include "sockets/preload/detach.h"
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/explain.h"
-#include "sockets/preload/hidden.h"
+#include "sockets/preload/kept_marks.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/runtime.h"
@@ -98,7 +98,7 @@ void forget_number(int number) noexcept {
   if ((entry & kListenerBit) != 0) {
     g_numbers[number].store(0);
     const int mark = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;
-    if (mark >= 0) close_hidden(mark);
+    if (mark >= 0) keep_mark(mark);
     return;
   }
   std::uint32_t last = 0;
@@ -149,7 +149,7 @@ Closing::Closing(int number) noexcept {
 }
 
 Closing::~Closing() {
-  if (mark_ >= 0) close_hidden(mark_);
+  if (mark_ >= 0) keep_mark(mark_);
   if (slot_ != 0) release(slot_);
 }
 

@@ -52,7 +52,7 @@ struct Slot {
   // Of the segment, as it was when it was checked.
   std::size_t capacity;
   std::uint8_t bell;
-  pid_t peer;                 // of this user:                // the process that met
+  pid_t peer;                 // the process that met, if it is this user's; else 0
   std::int32_t peers_number;  // of its TCP socket, then
 
   // What the program believes to have set, while F has other values.
