@@ -308,6 +308,12 @@ PlainReceive::~PlainReceive() {
   if (slot_ != nullptr) slot_->in_receive.fetch_sub(1);
 }
 ssize_t PlainReceive::done(ssize_t result) noexcept {
+  if (result == 0 &&
+      slot_->receiver.error != 0) {  // met when it still was in the lane, with bytes to tell first
+    errno = slot_->receiver.error;
+    slot_->receiver.error = 0;
+    return -1;
+  }
   if (result > 0) {
     slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
     slot_->tcp_received.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);

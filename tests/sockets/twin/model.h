@@ -36,6 +36,7 @@ struct End {
   bool is_inline = false;
   bool resets = false;  // at close: SO_LINGER 0
   int low_water = 1;
+  std::size_t opener = 0;  // the process that connected or accepted it
 };
 
 struct Connection {
@@ -88,6 +89,7 @@ struct Model {
   // Somebody who holds that end; false: nobody.
   bool find_holder(std::size_t index, std::size_t end, std::size_t& process, int& fd) const;
   [[nodiscard]] bool is_held(const Handle& handle) const;
+  [[nodiscard]] bool is_held_by_opener(std::size_t index, std::size_t end) const;
 };
 
 inline std::vector<int> Model::ends_of(std::size_t process, std::size_t index) const {
@@ -121,6 +123,14 @@ inline bool Model::find_holder(std::size_t index, std::size_t end, std::size_t& 
     }
   }
   return false;
+}
+
+inline bool Model::is_held_by_opener(std::size_t index, std::size_t end) const {
+  const Process& opener = processes[connections[index].ends[end].opener];
+  return opener.is_alive && std::any_of(opener.handles.begin(), opener.handles.end(), [&](const auto& held) {
+           const Handle& handle = held.second;
+           return handle.kind == Handle::Kind::end && handle.index == index && handle.end == end;
+         });
 }
 
 inline bool Model::is_held(const Handle& handle) const {

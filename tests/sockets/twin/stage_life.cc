@@ -38,6 +38,7 @@ bool Stage::connect(const Step& step) {
   connection.number = ++model_.connections_made;
   connection.is_delayed = command.name == 0;
   connection.ends[0].is_open = connection.ends[1].is_open = true;
+  connection.ends[0].opener = step.process;
   connection.ends[0].is_nonblocking = (command.flags & SOCK_NONBLOCK) != 0;
   for (std::size_t w = 0; w < kWorlds; ++w) connection.ports[0][w] = answers[w].port;
   for (std::size_t w = 0; w < kWorlds; ++w) connection.ports[1][w] = model_.listener_ports[listener][w];
@@ -67,6 +68,7 @@ bool Stage::accept(const Step& step) {
         both_.differ("accept took another connection", step.process, Both::same(command), answers);
     model_.pending.erase(model_.pending.begin() + static_cast<std::ptrdiff_t>(i));
     connection.state = Connection::State::established;
+    connection.ends[1].opener = step.process;
     connection.ends[1].is_nonblocking = (command.flags & SOCK_NONBLOCK) != 0;
     const bool is_cloexec = (command.flags & SOCK_CLOEXEC) != 0;
     add(step.process, static_cast<int>(answers[0].result), {Handle::Kind::end, index, 1, is_cloexec});

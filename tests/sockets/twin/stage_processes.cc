@@ -52,8 +52,11 @@ bool Stage::pass(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   const std::size_t to = step.a % kProcesses;
   if (!place || to == step.process || !model_.processes[to].is_alive) return false;
-  // Bytes that lie in the ring nobody can send by TCP any more.
-  if (is_over(*place) && stream_to(*place).due_at_most() > 0) return false;
+  // Bytes that lie in the ring nobody can send by TCP where the peer has closed, or has left the connection to a child.
+  const bool is_unread = stream_to(*place).due_at_most() > 0 || stream_to(*place).is_urgent;
+  if (is_unread && (is_over(*place) || stream_to(*place).is_urgent ||
+                    !model_.is_held_by_opener(place->index, 1 - place->end)))
+    return false;
   if (model_.processes[to].handles.size() > 24) return false;
   Command command = {};
   command.op = Op::pass;
