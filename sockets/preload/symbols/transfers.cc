@@ -81,9 +81,9 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
 template <typename Plain>
 ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
                 const Plain& plain) noexcept {
+  if (const int error = take_error(slot); error != 0) return fail(error);
   if ((flags & MSG_OOB) != 0) prepare_urgent(number);
   if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || amount_of(parts, count) != Amount::kBytes) return plain();
-  if (const int error = take_error(slot); error != 0) return fail(error);
   {
     PlainSend call(number, slot);
     if (call.allowed()) return call.done(plain());
