@@ -1,0 +1,75 @@
+"""postgresql with psql and pgbench: a process for each connection. As the user postgres where root runs the test."""
+import hashlib
+import os
+import pathlib
+import shutil
+import unittest
+
+from servers import LIBRARY, ServerTest, free_port
+
+PROGRAMS = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+CONFIGURATION = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+fsync = off
+ssl = off
+shared_buffers = 16MB
+max_connections = 20
+"""
+ROWS = "select n, md5(n::text), repeat(chr(97 + n % 26), n % 200) from generate_series(1, 20000) n"
+# What goes to the server is long here: rows that it is given, and then counts.
+COPY = "create temp table given (n int, word text);\ncopy given from stdin;\n" + "".join(
+    f"{n}\t{'word' * (n % 50)}\n" for n in range(5000)) + "\\.\nselect count(*), sum(n), md5(string_agg(word, ',' order by n)) from given;\n"
+
+
+class Postgres(ServerTest):
+    def as_owner(self, command):
+        """The server refuses to be root's."""
+        owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+        return [*owner, *map(str, command)]
+
+    def setUp(self):
+        if not PROGRAMS:
+            self.skipTest("not installed: postgresql")
+        self.needs("setpriv")
+        self.data = pathlib.Path(self.folder())
+        self.library = self.data / "libexs_sockets.so"
+        shutil.copy(LIBRARY, self.library)
+        if os.geteuid() == 0:
+            shutil.chown(self.data, "postgres")
+        self.client(self.as_owner([PROGRAMS[-1] / "initdb", "--no-sync", "-A", "trust", "-U", "postgres", "-D", self.data / "db"]),
+                    {})
+        with open(self.data / "db/postgresql.conf", "a", encoding="utf-8") as file:
+            file.write(CONFIGURATION)
+
+    def play(self, environment):
+        # The library, where the user postgres may read it.
+        environment = environment and {**environment, "LD_PRELOAD": str(self.library)}
+        port, log = free_port(), ""
+        server = self.start(self.as_owner([PROGRAMS[-1] / "postgres", "-D", self.data / "db", "-p", port]), environment, port,
+                            self.data)
+        at = ["-h", "127.0.0.1", "-p", port, "-U", "postgres"]
+
+        def run(program, *arguments, words=None):
+            nonlocal log
+            told, more = self.client(self.as_owner([PROGRAMS[-1] / program, *at, *arguments]), environment, words)
+            log += more
+            return told
+
+        rows = run("psql", "-X", "-A", "-t", "-c", ROWS, "postgres")
+        given = run("psql", "-X", "-A", "-t", "postgres", words=COPY.encode())
+        run("pgbench", "-i", "-q", "-s", "1", "postgres")
+        for options in (["-S", "-c", "4", "-t", "200"], ["-S", "-C", "-c", "2", "-t", "10"], ["-c", "2", "-t", "30", "-M", "prepared"]):
+            told = run("pgbench", "-n", *options, "postgres").decode()
+            self.assertIn("number of failed transactions: 0", told)
+        # Most of the accounts are as they were.
+        sums = run("psql", "-X", "-A", "-t", "-c", "select count(*), count(*) filter (where abalance = 0) > 99800 from "
+                   "pgbench_accounts", "postgres")
+        return (hashlib.md5(rows).digest(), given, sums), log + server.end()
+
+    def test_rows_are_the_same(self):
+        self.compare(self.play)
+
+
+if __name__ == "__main__":
+    unittest.main()
