@@ -6,6 +6,7 @@
 #include "sockets/preload/looking.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/runtime.h"
+#include "sockets/preload/set_waker.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
 
@@ -36,6 +37,7 @@ std::uint32_t free_registration = 0;
 struct Set {
   std::atomic<bool> used;
   std::atomic<bool> shared;
+  std::atomic<bool> has_waker;
   std::atomic<std::uint32_t> sleepers;
   std::atomic<std::uint32_t> hot;  // the first
   Patience patience;
@@ -123,19 +125,45 @@ std::uint32_t ready_events(Registration& registration) noexcept {
   return ready | (wanted & (EPOLLIN | EPOLLRDNORM));
 }
 
-int collect(Set& set, epoll_event* events, int max) noexcept {
+// One that is told once has been: it waits for the program's next epoll_ctl().
+void note_told(Registration& registration) noexcept {
+  if ((registration.events & EPOLLONESHOT) != 0) registration.events = EPOLLONESHOT;
+}
+
+int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   const SetsLock lock;
   int count = 0;
-  for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = registrations[at].next_hot)
-    if (const std::uint32_t ready = ready_events(registrations[at]); ready != 0)
-      events[count++] = {ready, registrations[at].data};
+  for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = registrations[at].next_hot) {
+    Registration& registration = registrations[at];
+    const std::uint32_t ready = ready_events(registration);
+    if (ready == 0) continue;
+    events[count++] = {ready, registration.data};
+    if ((registration.events & EPOLLONESHOT) == 0) continue;
+    note_told(registration);
+    epoll_event told{EPOLLONESHOT, registration.data};
+    raw::sys(SYS_epoll_ctl, number, EPOLL_CTL_MOD, registration.number, &told);
+  }
   return count;
 }
 
+// What the kernel has told, as the program may see it.
+int of_kernel(Set& set, int number, epoll_event* events, int count) noexcept {
+  if (count <= 0) return count;
+  const int left = without_waker(number, events, count);
+  if (set.hot.load() == 0) return left;
+  const SetsLock lock;
+  for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot)
+    for (int i = 0; i < left; ++i)
+      if (events[i].data.u64 == registrations[at].data.u64) note_told(registrations[at]);
+  return left;
+}
+
 // What the kernel adds; one that both have becomes one.
-int add_of_kernel(epoll_event* events, int ours, int max, const KernelWait& kernel) noexcept {
+int add_of_kernel(Set& set, int number, epoll_event* events, int ours, int max,
+                  const KernelWait& kernel) noexcept {
   if (ours == max) return ours;
-  const int more = kernel.now(kernel.context, events + ours, max - ours);
+  const int more =
+      of_kernel(set, number, events + ours, kernel.now(kernel.context, events + ours, max - ours));
   int count = ours;
   for (int i = ours; i < ours + more; ++i) {
     int same = 0;
@@ -156,18 +184,18 @@ bool is_time_for_kernel(Set& set) noexcept {
   return true;
 }
 
-int look(Set& set, epoll_event* events, int max, const KernelWait& kernel) noexcept {
-  const int ours = collect(set, events, max);
+int look(Set& set, int number, epoll_event* events, int max, const KernelWait& kernel) noexcept {
+  const int ours = collect(set, number, events, max);
   if (!is_time_for_kernel(set)) return ours;
-  return add_of_kernel(events, ours, max, kernel);
+  return add_of_kernel(set, number, events, ours, max, kernel);
 }
 
-int look_for_a_while(Set& set, epoll_event* events, int max, const KernelWait& kernel) noexcept {
+int look_for_a_while(Set& set, int number, epoll_event* events, int max, const KernelWait& kernel) noexcept {
   const std::uint32_t ns = looking_ns(set.patience, settings());
   if (ns == 0) return 0;
   const SpinLimit limit(ns);
   do {
-    const int found = look(set, events, max, kernel);
+    const int found = look(set, number, events, max, kernel);
     if (found != 0) {
       set.patience.found();
       return found;
@@ -201,6 +229,7 @@ void note_epoll_set(int number) noexcept {
   for (std::uint32_t i = 0; i < kSets; ++i) {
     if (sets[i].used.exchange(true)) continue;
     sets[i].shared.store(false);
+    sets[i].has_waker.store(false);
     sets[i].sleepers.store(0);
     sets[i].hot.store(0);
     sets[i].patience = {};
@@ -262,7 +291,13 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   registrations[index].events = event->events;
   registrations[index].data = event->data;
   registrations[index].reported = 0;
-  if (is_looking(slot) && (sets[set].sleepers.load() == 0 || !stop_looking(number, slot))) heat(index);
+  if (!is_looking(slot)) return;
+  const bool is_awake = sets[set].sleepers.load() == 0 && !sets[set].shared.load();
+  if (!is_awake && stop_looking(number, slot)) return;
+  heat(index);
+  if (is_awake) return;
+  put_waker_into(set_number);
+  sets[set].has_waker.store(true);
 }
 
 void drop_registrations(std::uint32_t slot) noexcept {
@@ -294,23 +329,26 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
   if (index == kSets || max <= 0) return kAskKernel;
   Set& set = sets[index];
   for (;;) {
+    if (set.has_waker.exchange(false)) take_waker_from(number);
     if (set.hot.load() != 0) {
-      int found = look(set, events, max, kernel);
-      if (found == 0 && !may_sleep) return kernel.now(kernel.context, events, max);
-      if (found == 0) found = look_for_a_while(set, events, max, kernel);
+      int found = look(set, number, events, max, kernel);
+      if (found == 0 && !may_sleep)
+        return of_kernel(set, number, events, kernel.now(kernel.context, events, max));
+      if (found == 0) found = look_for_a_while(set, number, events, max, kernel);
       if (found != 0) return found;
     } else if (!may_sleep) {
-      return kAskKernel;
+      return of_kernel(set, number, events, kernel.now(kernel.context, events, max));
     }
     set.sleepers.fetch_add(1);
     if (!arm_hot_ones(set)) {
       set.sleepers.fetch_sub(1);
       continue;
     }
-    const int result = kernel.sleep(kernel.context, events, max);
+    const int told = kernel.sleep(kernel.context, events, max);
     set.sleepers.fetch_sub(1);
     set.asked_ns = monotonic_ns();
-    return result;
+    const int result = of_kernel(set, number, events, told);
+    if (result != 0 || told == 0) return result;
   }
 }
 

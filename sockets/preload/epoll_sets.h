@@ -5,7 +5,8 @@
 // 1. A connection that is read while it may be looked at becomes hot in all its sets: its peer rings no bell from then on, and
 //    epoll_wait() looks into its ring.
 // 2. Before a thread sleeps in a set it arms the hot ones again, and looks once more.
-// 3. While a thread sleeps in a set nobody makes its connections hot: the bell has to wake that thread.
+// 3. While a thread sleeps in a set nobody makes its connections hot: the bell has to wake that thread. One that comes into the set
+//    with bytes that no bell told of is hot, and the waker (set_waker.h) wakes who sleeps.
 #pragma once
 
 #include <sys/epoll.h>
@@ -41,7 +42,7 @@ struct KernelWait {
   Call now;
   Call sleep;
 };
-// epoll_wait(): what it returns, or kAskKernel: as without us.
+// epoll_wait(): what it returns, or kAskKernel: it is no set that we know.
 inline constexpr int kAskKernel = -2;
 int wait_in_set(int set, epoll_event* events, int max, bool may_sleep, const KernelWait& kernel) noexcept;
 
