@@ -51,11 +51,7 @@ void detach_receiving(int number, std::uint32_t index) noexcept {
   end_receiving(number, slot, left == Left::kYes);
 }
 
-}  // namespace
-
-void detach_sending(int number) noexcept {
-  const std::uint32_t index = slot_of(number);
-  if (index == 0) return;
+void detach_sending_of(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = place_of(index).segment.load();
   const SlotLock lock(slot.sending);
@@ -64,8 +60,6 @@ void detach_sending(int number) noexcept {
   sender_of(slot, *segment, wire).finish();
   restore_tcp_options(slot, number);
 }
-
-namespace {
 
 // What is unread the peer sends by TCP, in its next call.
 void leave_unread(int number, std::uint32_t index) noexcept {
@@ -82,7 +76,7 @@ bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
     if (slot.stage.load() == Stage::kOffered)
       segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
                                    static_cast<std::uint32_t>(Meeting::kWithdrawn));
-    detach_sending(number);
+    detach_sending_of(number, index);
   }
   end_meeting(index);
   slot.why.store(why);
@@ -90,19 +84,7 @@ bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
   return segment != nullptr || slot.carried.load();
 }
 
-}  // namespace
-
-void detach(int number, Why why) noexcept {
-  const std::uint32_t index = slot_of(number);
-  if (index == 0) return;
-  const int error = errno;
-  if (begin_detach(number, index, why)) detach_receiving(number, index);
-  errno = error;
-}
-
-void detach_later(int number, Why why) noexcept {
-  const std::uint32_t index = slot_of(number);
-  if (index == 0) return;
+void detach_slot_later(int number, std::uint32_t index, Why why) noexcept {
   const int error = errno;
   if (begin_detach(number, index, why)) {
     Slot& slot = slot_at(index);
@@ -116,14 +98,34 @@ void detach_later(int number, Why why) noexcept {
   errno = error;
 }
 
-bool detach_with_unread(int number, Why why) noexcept {
-  const std::uint32_t index = slot_of(number);
+}  // namespace
+
+void detach_sending(int number) noexcept {
+  if (const std::uint32_t index = slot_of(number); index != 0) detach_sending_of(number, index);
+}
+
+void detach(int number, Why why) noexcept {
+  detach_slot(number, slot_of(number), why);
+}
+
+void detach_slot(int number, std::uint32_t index, Why why) noexcept {
+  if (index == 0) return;
+  const int error = errno;
+  if (begin_detach(number, index, why)) detach_receiving(number, index);
+  errno = error;
+}
+
+void detach_later(int number, Why why) noexcept {
+  if (const std::uint32_t index = slot_of(number); index != 0) detach_slot_later(number, index, why);
+}
+
+bool detach_with_unread(int number, std::uint32_t index, Why why) noexcept {
   if (index == 0) return false;
-  detach_later(number, why);
+  detach_slot_later(number, index, why);
   Slot& slot = slot_at(index);
   if (!slot.receives_in_lane.load()) return false;
   if (slot.carried.load()) return true;
-  detach(number, why);  // the peer is about to send what is unread
+  detach_slot(number, index, why);  // the peer is about to send what is unread
   return false;
 }
 

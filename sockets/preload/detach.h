@@ -11,12 +11,14 @@ namespace exs::sockets {
 // Both directions go by TCP from now on, for good. What lies unread in the ring is sent by TCP if the peer runs within
 // 100 ms; else the connection is reset, with a log line.
 void detach(int number, Why why) noexcept;
+// By any number that is open for the slot's connection.
+void detach_slot(int number, std::uint32_t slot, Why why) noexcept;
 // The same for what is in no hurry: what is unread is received from the ring, by this process, before TCP.
 void detach_later(int number, Why why) noexcept;
 // With the lock for receiving held: whether receives may go to TCP now.
 bool finish_leaving(int number, std::uint32_t slot) noexcept;
 // The same for a program that will run in place of this one, or as its child, and takes over: whether it has to.
-bool detach_with_unread(int number, Why why) noexcept;
+bool detach_with_unread(int number, std::uint32_t slot, Why why) noexcept;
 void detach_all(Why why) noexcept;
 // What is sent from now on goes by TCP, behind what lies in the ring.
 void detach_sending(int number) noexcept;

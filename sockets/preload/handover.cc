@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/number_list.h"
@@ -48,6 +49,12 @@ bool is_listed(const char* list, std::uint32_t slot) noexcept {
   return false;
 }
 
+// A child of vfork may have closed the number, and have the connection by another one.
+int open_number(int number) noexcept {
+  const int alias = alias_of(number);
+  return alias >= 0 && raw::sys(SYS_fcntl, number, F_GETFD, 0) < 0 ? alias : number;
+}
+
 }  // namespace
 
 Handover::Handover(bool is_ours, bool (*kept)(int number)) noexcept {
@@ -57,8 +64,8 @@ Handover::Handover(bool is_ours, bool (*kept)(int number)) noexcept {
     const std::uint32_t slot = slot_of(number);
     if (slot == 0 || !kept(number)) continue;
     if (descriptor_ < 0 || slots_ == kSlotsMax) {
-      detach(number, Why::kPinnedExec);
-    } else if (detach_with_unread(number, Why::kPinnedExec)) {
+      detach_slot(open_number(number), slot, Why::kPinnedExec);
+    } else if (detach_with_unread(open_number(number), slot, Why::kPinnedExec)) {
       add(slot);
     }
   }

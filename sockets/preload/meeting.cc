@@ -351,7 +351,7 @@ void meet(int number, std::uint32_t index) noexcept {
 
 void end_meeting(std::uint32_t index) noexcept {
   Place& place = place_of(index);
-  if (place.socket == 0) return;
+  if (place.socket == 0 || is_vfork_child()) return;  // the socket is the parent's to close
   close_hidden(place.socket - 1);
   place.socket = 0;
 }

@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
 #include "sockets/preload/detach.h"
@@ -46,6 +48,7 @@ void enter(int number, std::uint32_t entry) noexcept {
 // Takes the entry away; the slot of which the process has no number any more, or 0.
 std::uint32_t remove(int number) noexcept {
   const std::uint32_t entry = g_numbers[number].exchange(0);
+  forget_alias(number);
   if (entry == 0 || (entry & kBits) != 0) return 0;
   return --place_of(entry).numbers == 0 ? entry : 0;
 }
@@ -78,6 +81,10 @@ void note_connection(int number, bool is_caller) noexcept {
   slot.is_caller = is_caller;
   slot.cookie = cookie_of(number);
   slot.inode = inode_of(number);
+  if (number <= STDERR_FILENO) {  // which stdio reads and writes below our names
+    slot.why.store(Why::kOption);
+    slot.stage.store(Stage::kPlain);
+  }
   const TableLock lock;
   enter(number, index);
 }
@@ -114,7 +121,10 @@ void forget_number(int number) noexcept {
 void note_duplicate(int number, int original) noexcept {
   if (!is_known(number)) return;
   const std::uint32_t entry = entry_of(original);
-  if (is_vfork_child()) return;
+  if (is_vfork_child()) {
+    detach_sending(original);  // what it writes to the duplicate we do not see
+    return note_alias(original, number);
+  }
   forget_number(number);
   if ((entry & kEpollBit) != 0) return share_epoll_set(original);
   if (entry == 0) return;

@@ -1,6 +1,8 @@
 #include "sockets/preload/runtime.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -18,7 +20,8 @@ namespace {
 
 Settings current;
 
-__attribute__((constructor)) void start() noexcept {
+// Before those of symbols/, which need what it does.
+__attribute__((constructor(101))) void start() noexcept {
   libc();
   remember_process();
   read_settings();
@@ -48,6 +51,12 @@ void read_settings() noexcept {
 }
 
 void log_line(const char* format, ...) noexcept {
+  // A server that was started for a connection may have that for its standard error: its peer wants no lines of ours.
+  int family = 0;
+  socklen_t bytes = sizeof family;
+  if (raw::sys(SYS_getsockopt, STDERR_FILENO, SOL_SOCKET, SO_DOMAIN, &family, &bytes) == 0 &&
+      family != AF_UNIX)
+    return;
   char line[512];
   const int begun = std::snprintf(line, sizeof line, "exs-sockets: ");
   va_list arguments;
@@ -58,7 +67,7 @@ void log_line(const char* format, ...) noexcept {
   std::size_t length = static_cast<std::size_t>(begun + (told < 0 ? 0 : told));
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
-  raw::sys(SYS_write, 2, line, length);
+  raw::sys(SYS_write, STDERR_FILENO, line, length);
 }
 
 }  // namespace exs::sockets

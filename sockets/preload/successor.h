@@ -3,9 +3,15 @@
 
 namespace exs::sockets {
 
-// `path` is looked up from the working directory. False also when nobody can tell.
-bool is_preloaded(const char* path, char* const* environment) noexcept;
+enum class Successor {
+  kOurs,
+  kOther,  // or nobody can tell
+  kNone,  // there is no such program, so this one goes on: who looks for a program tries some that are not there
+};
+
+// `path` is looked up from the working directory.
+Successor successor_of(const char* path, char* const* environment) noexcept;
 // The same of a name without a slash, which PATH of this process finds.
-bool is_preloaded_by_name(const char* name, char* const* environment) noexcept;
+Successor successor_by_name(const char* name, char* const* environment) noexcept;
 
 }  // namespace exs::sockets

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/raw.h"
 
@@ -62,6 +63,7 @@ TableLock::~TableLock() {
 }
 
 void set_entry(int number, std::uint32_t entry) noexcept {
+  forget_alias(number);
   if (entry != 0 && (entry & kBits) == 0) {
     ++places[entry].numbers;
     if (entry >= used.load()) used.store(entry + 1);

@@ -77,6 +77,106 @@ waits.modify(far.fileno(), select.EPOLLIN | select.EPOLLONESHOT)
 print([len(waits.poll(limit)) for limit in (10, 0, 0)], far.recv(100))
 """)
 
+    def test_a_program_gets_a_connection_as_its_stdout(self):
+        self.compare("""
+far.sendall(b"before, ")
+print(subprocess.call(["echo", "by a program"], stdout=far))
+far.sendall(b"after")
+print(b"".join(near.recv(1) for _ in range(26)))
+""")
+
+    def test_a_spawned_program_gets_a_connection(self):
+        self.compare("""
+near.sendall(b"unread, ")
+end, out = os.pipe()
+child = os.posix_spawn("/bin/cat", ["cat"], os.environ, file_actions=[
+    (os.POSIX_SPAWN_DUP2, far.fileno(), 0), (os.POSIX_SPAWN_DUP2, out, 1)])
+os.close(out)
+near.sendall(b"and more")
+near.shutdown(socket.SHUT_WR)
+print(open(end, "rb").read(), os.waitpid(child, 0)[1])
+""")
+
+    def test_stdio_reads_and_writes_a_connection(self):
+        self.compare("""
+libc = ctypes.CDLL(None)
+near.sendall(b"unread\\n")
+saved = os.dup(1)
+os.dup2(far.fileno(), 0)
+os.dup2(far.fileno(), 1)
+line = ctypes.create_string_buffer(100)
+libc.scanf(b"%99s", line)
+libc.printf(b"by stdio %d\\n", 1)
+libc.fflush(None)
+os.write(1, b"by write\\n")
+os.dup2(saved, 1)
+near.sendall(b"later\\n")
+later = ctypes.create_string_buffer(100)
+libc.scanf(b"%99s", later)
+print(line.value, later.value, b"".join(near.recv(1) for _ in range(20)))
+""")
+
+    def test_a_connection_may_be_number_zero(self):
+        self.compare("""
+libc = ctypes.CDLL(None)
+os.close(0)
+near, far = pair()
+print(near.fileno())
+def question():
+    for _ in range(50):
+        far.recv(100)
+        far.sendall(b"answer\\n")
+thread = threading.Thread(target=question)
+thread.start()
+line = ctypes.create_string_buffer(100)
+for _ in range(50):
+    near.sendall(b"question")
+    libc.scanf(b"%99s", line)
+thread.join()
+print(line.value)
+""")
+
+    def test_asynchronous_io(self):
+        self.compare("""
+libc = ctypes.CDLL(None, use_errno=True)
+class Control(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("operation", ctypes.c_int), ("priority", ctypes.c_int), ("memory", ctypes.c_void_p),
+                ("bytes", ctypes.c_size_t), ("notice", ctypes.c_char * 64), ("own", ctypes.c_char * 200)]
+def transfer(call, number, memory, bytes):
+    control = Control(number=number, memory=ctypes.addressof(memory), bytes=bytes)
+    control.notice = b"\\0" * 12 + b"\\1"  # SIGEV_NONE
+    call(ctypes.byref(control))
+    waiting = (ctypes.c_void_p * 1)(ctypes.addressof(control))
+    libc.aio_suspend(waiting, 1, None)
+    return libc.aio_error(ctypes.byref(control)), libc.aio_return(ctypes.byref(control))
+memory = ctypes.create_string_buffer(b"words")
+far.sendall(b"before, ")
+print(transfer(libc.aio_write, far.fileno(), memory, 5), b"".join(near.recv(1) for _ in range(13)))
+take_turns(near, far)
+threading.Thread(target=near.sendall, args=(b"other",)).start()
+print(transfer(libc.aio_read, far.fileno(), memory, 5), memory.value)
+take_turns(near, far)
+""")
+
+    def test_a_child_of_clone_shares_a_connection(self):
+        self.compare("""
+libc = ctypes.CDLL(None, use_errno=True)
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def child(_):
+    os.read(go, 1)
+    far.sendall(b"by the child")
+    far.close()
+    os._exit(0)
+go, gone = os.pipe()
+stack = ctypes.create_string_buffer(1 << 20)
+libc.clone.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+pid = libc.clone(child, ctypes.addressof(stack) + (1 << 20) - 64, 17, None)  # SIGCHLD
+far.close()
+os.write(gone, b"x")
+near.sendall(b"unread")
+print(near.recv(100), os.waitpid(pid, 0)[1])
+""")
+
 
 if __name__ == "__main__":
     unittest.main()

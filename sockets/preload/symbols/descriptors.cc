@@ -1,5 +1,4 @@
 // What gives out numbers, and takes them back.
-#include <aio.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/symbols/export.h"
+#include "sockets/preload/symbols/streams.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
@@ -34,12 +34,17 @@ bool is_hidden(int number) noexcept {
   return (entry_of(number) & (kHiddenBit | kListenerBit)) == kHiddenBit;
 }
 
+void note_new_name(int number, int original) noexcept {
+  note_duplicate(number, original);
+  if (number <= STDERR_FILENO) fit_standard_stream(number);
+}
+
 // `to` becomes a duplicate by this call.
 template <typename Call>
 int replace(int original, int to, const Call& call) noexcept {
   if (original == to || entry_of(to) == 0) {
     const int result = call();
-    if (result >= 0 && original != to && entry_of(original) != 0) note_duplicate(result, original);
+    if (result >= 0 && original != to && entry_of(original) != 0) note_new_name(result, original);
     return result;
   }
   if (libc().fcntl(original, F_GETFD) < 0) return call();  // which fails, and closes nothing
@@ -48,7 +53,7 @@ int replace(int original, int to, const Call& call) noexcept {
     const Closing closing(to);
     result = call();
   }
-  if (result >= 0) note_duplicate(result, original);
+  if (result >= 0) note_new_name(result, original);
   return result;
 }
 
@@ -86,7 +91,7 @@ EXS_EXPORT void closefrom(int first) noexcept {
 
 EXS_EXPORT int dup(int number) noexcept {
   const int result = libc().dup(number);
-  if (result >= 0 && (entry_of(number) | entry_of(result)) != 0) note_duplicate(result, number);
+  if (result >= 0 && (entry_of(number) | entry_of(result)) != 0) note_new_name(result, number);
   return result;
 }
 EXS_EXPORT int dup2(int number, int to) noexcept {
@@ -106,7 +111,7 @@ EXS_EXPORT int fcntl(int number, int command, ...) {
   const int result = libc().fcntl(number, command, argument);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC) &&
       (entry_of(number) | entry_of(result)) != 0)
-    note_duplicate(result, number);
+    note_new_name(result, number);
   return result;
 }
 EXS_EXPORT int fcntl64(int number, int command, ...) {

@@ -1,5 +1,6 @@
 // How a process makes another one, becomes another program, or ends.
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sockets/preload/aliases.h"
 #include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
@@ -26,6 +28,10 @@ bool survives_exec(int number) noexcept {
   const long flags = raw::sys(SYS_fcntl, number, F_GETFD, 0);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
+// By its own number or another one.
+bool comes_along(int number) noexcept {
+  return survives_exec(number) || alias_of(number) >= 0;
+}
 bool survives_nothing(int) noexcept {
   return false;
 }
@@ -38,10 +44,12 @@ int run_with(const Handover& handover, char* const* environment, const Exec& exe
   return exec(with_word(environment, handover.word(), room));
 }
 
-// The process becomes another program, of which is_ours() tells whether it takes over.
-template <typename IsOurs, typename Exec>
-int become(const IsOurs& is_ours, char* const* environment, const Exec& exec) noexcept {
-  Handover handover(places_used() > 0 && is_ours(), survives_exec);
+// The process becomes another program, of which successor() tells whether it takes over.
+template <typename Ask, typename Exec>
+int become(const Ask& successor, char* const* environment, const Exec& exec) noexcept {
+  const Successor next = places_used() > 0 ? successor() : Successor::kNone;
+  if (next == Successor::kNone) return exec(environment);
+  Handover handover(next == Successor::kOurs, is_vfork_child() ? comes_along : survives_exec);
   leave_all(survives_exec);
   const int result = run_with(handover, environment, exec);
   const int error = errno;
@@ -52,9 +60,11 @@ int become(const IsOurs& is_ours, char* const* environment, const Exec& exec) no
 }
 
 // Another program runs beside this one.
-template <typename IsOurs, typename Run>
-int run_beside(const IsOurs& is_ours, char* const* environment, const Run& run) noexcept {
-  Handover handover(places_used() > 0 && is_ours(), survives_exec);
+template <typename Ask, typename Run>
+int run_beside(const Ask& successor, char* const* environment, const Run& run) noexcept {
+  const Successor next = places_used() > 0 ? successor() : Successor::kNone;
+  if (next == Successor::kNone) return run(environment);
+  Handover handover(next == Successor::kOurs, comes_along);
   const int result = run_with(handover, environment, run);
   if (result != 0) handover.failed();
   return result;
@@ -63,7 +73,7 @@ int run_beside(const IsOurs& is_ours, char* const* environment, const Run& run) 
 // By a function that gives it the environment of this one.
 template <typename Run>
 auto run_shell(const Run& run) noexcept {
-  Handover handover(places_used() > 0 && is_preloaded("/bin/sh", environ), survives_exec);
+  Handover handover(places_used() > 0 && successor_of("/bin/sh", environ) == Successor::kOurs, survives_exec);
   char** const own = environ;
   auto** const room = static_cast<char**>(__builtin_alloca(environment_words(own) * sizeof(char*)));
   if (handover.is_needed()) {
@@ -86,6 +96,11 @@ __attribute__((destructor)) void leave_at_exit() noexcept {
   leave_for_good();
 }
 
+// Of one that need not have a path that we could look at.
+Successor successor_of_file(const char* path, char* const* environment) noexcept {
+  return successor_of(path, environment) == Successor::kOurs ? Successor::kOurs : Successor::kOther;
+}
+
 constexpr std::size_t kArgumentsMax = 4096;
 
 // The arguments of execl and its relatives.
@@ -103,6 +118,18 @@ int too_many() noexcept {
   errno = E2BIG;
   return -1;
 }
+
+// The child of clone() that does not share our memory: as after a fork.
+struct Copied {
+  int (*run)(void*);
+  void* argument;
+};
+int run_copied(void* context) noexcept {
+  const Copied copied = *static_cast<Copied*>(context);
+  after_fork_in_child();
+  return copied.run(copied.argument);
+}
+using Clone = int (*)(int (*)(void*), void*, int, void*, ...);
 
 using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                       char* const*, char* const*);
@@ -132,15 +159,42 @@ EXS_EXPORT pid_t _Fork() noexcept {
   return result;
 }
 
+EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  static const Clone next = find_function<Clone>("clone");
+  va_list rest;
+  va_start(rest, argument);
+  void* const parent = va_arg(rest, void*);
+  void* const own = va_arg(rest, void*);
+  void* const child = va_arg(rest, void*);
+  va_end(rest);
+  if ((flags & CLONE_VM) != 0 || run == nullptr || stack == nullptr)
+    return next(run, stack, flags, argument, parent, own, child);
+  Copied copied{run, argument};
+  before_fork();
+  const int result = next(run_copied, stack, flags, &copied, parent, own, child);
+  after_fork_in_parent();
+  if (result < 0) undo_fork();
+  return result;
+}
+EXS_EXPORT int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  va_list rest;
+  va_start(rest, argument);
+  void* const parent = va_arg(rest, void*);
+  void* const own = va_arg(rest, void*);
+  void* const child = va_arg(rest, void*);
+  va_end(rest);
+  return clone(run, stack, flags, argument, parent, own, child);
+}
+
 EXS_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
-  return become([&] { return is_preloaded(path, environment); }, environment,
+  return become([&] { return successor_of(path, environment); }, environment,
                 [&](char* const* words) { return libc().execve(path, arguments, words); });
 }
 EXS_EXPORT int execv(const char* path, char* const* arguments) noexcept {
   return execve(path, arguments, environ);
 }
 EXS_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) noexcept {
-  return become([&] { return is_preloaded_by_name(file, environment); }, environment,
+  return become([&] { return successor_by_name(file, environment); }, environment,
                 [&](char* const* words) { return libc().execvpe(file, arguments, words); });
 }
 EXS_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
@@ -149,13 +203,14 @@ EXS_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
 EXS_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) noexcept {
   char path[32];
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  return become([&] { return is_preloaded(path, environment); }, environment,
+  return become([&] { return successor_of_file(path, environment); }, environment,
                 [&](char* const* words) { return libc().fexecve(file, arguments, words); });
 }
 EXS_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment,
                         int flags) noexcept {
   const bool is_known = path != nullptr && (path[0] == '/' || folder == AT_FDCWD);
-  return become([&] { return is_known && is_preloaded(path, environment); }, environment,
+  return become([&] { return is_known ? successor_of_file(path, environment) : Successor::kOther; },
+                environment,
                 [&](char* const* words) { return libc().execveat(folder, path, arguments, words, flags); });
 }
 EXS_EXPORT int execl(const char* path, const char* first, ...) noexcept {
@@ -184,12 +239,19 @@ EXS_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   return arguments.fit ? execve(path, arguments.list, environment) : too_many();
 }
 
+EXS_EXPORT int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t* actions, int number,
+                                                int to) noexcept {
+  static const auto next =
+      find_function<int (*)(posix_spawn_file_actions_t*, int, int)>("posix_spawn_file_actions_adddup2");
+  if (slot_of(number) != 0) note_alias(number, number);
+  return next(actions, number, to);
+}
 EXS_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments,
                            char* const* environment) {
   static const Spawn next = find_function<Spawn>("posix_spawn");
   return run_beside(
-      [&] { return is_preloaded(path, environment); }, environment,
+      [&] { return successor_of(path, environment); }, environment,
       [&](char* const* words) { return next(pid, path, actions, attributes, arguments, words); });
 }
 EXS_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
@@ -197,7 +259,7 @@ EXS_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file
                             char* const* environment) {
   static const Spawn next = find_function<Spawn>("posix_spawnp");
   return run_beside(
-      [&] { return is_preloaded_by_name(file, environment); }, environment,
+      [&] { return successor_by_name(file, environment); }, environment,
       [&](char* const* words) { return next(pid, file, actions, attributes, arguments, words); });
 }
 EXS_EXPORT FILE* popen(const char* command, const char* mode) {

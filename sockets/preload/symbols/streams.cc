@@ -1,5 +1,7 @@
 // Streams of stdio, whose functions read and write below the names that the layer stands behind: a stream of a connection gets
 // functions of its own, and no program sees which.
+#include "sockets/preload/symbols/streams.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
@@ -90,7 +93,38 @@ int print(int number, const char* format, va_list arguments) noexcept {
   return written == bytes ? bytes : -1;
 }
 
+// stdin becomes a stream of ours. False: it is not the connection's, or has bytes of its own yet.
+bool replace_stdin() noexcept {
+  static FILE* own = nullptr;
+  if (own != nullptr && stdin == own) return true;
+  if (stdin == nullptr || stdin->_fileno != STDIN_FILENO || stdin->_IO_read_ptr != stdin->_IO_read_end)
+    return false;
+  own = open_stream(STDIN_FILENO, "r");
+  if (own != nullptr) stdin = own;
+  return own != nullptr;
+}
+
 }  // namespace
+
+void fit_standard_stream(int number) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0 || is_vfork_child()) return;
+  const int error = errno;
+  if (number != STDIN_FILENO) {
+    prepare_urgent(number);  // sends by TCP from now on, in order
+  } else if (detach_with_unread(number, index, Why::kOption) && !replace_stdin()) {
+    detach(number, Why::kOption);
+  }
+  errno = error;
+}
+
+namespace {
+// What the program has inherited.
+__attribute__((constructor)) void fit_standard_streams() noexcept {
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) fit_standard_stream(number);
+}
+}  // namespace
+
 }  // namespace exs::sockets
 
 using namespace exs::sockets;
