@@ -77,6 +77,40 @@ waits.modify(far.fileno(), select.EPOLLIN | select.EPOLLONESHOT)
 print([len(waits.poll(limit)) for limit in (10, 0, 0)], far.recv(100))
 """)
 
+    def test_a_program_gets_a_connection_as_its_stdin(self):
+        # Python's subprocess is a child of vfork that duplicates a connection which is closed at exec.
+        self.compare("""
+near.sendall(b"unread, ")
+child = subprocess.Popen(["cat"], stdin=far, stdout=subprocess.PIPE)
+near.sendall(b"and more")
+near.shutdown(socket.SHUT_WR)
+print(child.communicate()[0], child.returncode)
+""")
+
+    def test_a_program_reads_a_connection_by_stdio(self):
+        self.compare("""
+near.sendall(b"unread\\nlines\\n")
+child = subprocess.Popen(["sort"], stdin=far, stdout=subprocess.PIPE)
+near.sendall(b"and more\\n")
+near.shutdown(socket.SHUT_WR)
+print(child.communicate()[0], child.returncode)
+""")
+
+    def test_who_closes_all_numbers_hands_over_what_is_unread(self):
+        self.compare("""
+near.sendall(b"unread, ")
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.dup2(far.fileno(), 0)
+    os.dup2(writer, 1)
+    ctypes.CDLL(None).close_range(3, 4294967295, 0)
+    os.execv("/bin/cat", ["cat"])
+os.close(writer)
+near.sendall(b"and more")
+near.shutdown(socket.SHUT_WR)
+print(open(reader, "rb").read(), os.wait()[1])
+""")
+
     def test_a_program_gets_a_connection_as_its_stdout(self):
         self.compare("""
 far.sendall(b"before, ")

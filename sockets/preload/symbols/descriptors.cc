@@ -63,6 +63,17 @@ void close_known(unsigned first, unsigned last) noexcept {
       close(static_cast<int>(number));
 }
 
+// The kernel closes pieces(first, last) of a range, between which the layer's own descriptors stay; the last begins at the result.
+template <typename Close>
+unsigned close_pieces(unsigned first, unsigned last, const Close& pieces) noexcept {
+  for (unsigned number = first; number <= last && number < static_cast<unsigned>(kNumbers); ++number) {
+    if (!is_hidden(static_cast<int>(number))) continue;
+    if (number > first) pieces(first, number - 1);
+    first = number + 1;
+  }
+  return first;
+}
+
 }  // namespace
 }  // namespace exs::sockets
 
@@ -81,12 +92,17 @@ EXS_EXPORT int __close(int number) {
   return close(number);
 }
 EXS_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((flags & CLOSE_RANGE_CLOEXEC) == 0 && first <= last && !is_vfork_child()) close_known(first, last);
-  return libc().close_range(first, last, flags);
+  if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return libc().close_range(first, last, flags);
+  if (!is_vfork_child()) close_known(first, last);
+  first = close_pieces(first, last, [&](unsigned from, unsigned to) { libc().close_range(from, to, flags); });
+  return first > last ? 0 : libc().close_range(first, last, flags);
 }
 EXS_EXPORT void closefrom(int first) noexcept {
-  if (!is_vfork_child()) close_known(first < 0 ? 0 : static_cast<unsigned>(first), kNumbers);
-  libc().closefrom(first);
+  const unsigned begin = first < 0 ? 0 : static_cast<unsigned>(first);
+  if (!is_vfork_child()) close_known(begin, kNumbers);
+  const unsigned rest =
+      close_pieces(begin, kNumbers, [](unsigned from, unsigned to) { libc().close_range(from, to, 0); });
+  libc().closefrom(static_cast<int>(rest));
 }
 
 EXS_EXPORT int dup(int number) noexcept {
