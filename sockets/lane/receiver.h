@@ -23,6 +23,7 @@ struct ReceiverState {
   std::uint32_t taken = 0;    // of these, bells taken from TCP
   bool armed = true;          // by us; the sender may have cleared the bit since
   bool leaving = false;       // the sender takes back what lies in the ring
+  bool broken = false;        // bytes of TCP were taken that are no bells
   bool looks = false;         // bytes may lie in the ring without a bell: whoever waits looks for himself
   int error = 0;              // of TCP, told when the ring has been read
 };
@@ -41,6 +42,7 @@ struct ReceiverState {
 //   resend_first(n)    takes n bytes that are there, and sends them as the peer would, behind all that it has sent; whether it could
 //   resend(ring, position, start, n)   the same of n bytes of the ring
 //   break_off()        the bytes are in disorder: the connection is reset
+//   is_read_unseen()   somebody has taken bytes past us, so a bell that is due may never come
 // Thread: holder of the connection's lock for receiving.
 template <template <typename> class Word, typename Wire>
 class Receiver {
@@ -68,7 +70,8 @@ class Receiver {
   // The same, of bytes that stay where they are. They may lie in TCP, behind them in the ring, and behind that in TCP again.
   template <typename Sink>
   long peek(Sink& sink) {
-    for (;;) {
+    if (state_.broken) return -EPROTO;
+    for (int round = 0; round < kRoundsMax; ++round) {
       const std::uint32_t epoch = words_.epoch.load();
       if (epoch == state_.passed) {
         const long count = wire_.peek(sink, sink.left());
@@ -80,6 +83,7 @@ class Receiver {
       const long count = peek_stretch(sink);
       if (count != kAgain) return count;
     }
+    return -EPROTO;
   }
 
   // Bytes wait in the ring, as far as these words tell whoever does not hold the lock.
@@ -118,18 +122,19 @@ class Receiver {
     if (state_.looks) return;
     state_.looks = true;
     disarm();
-    if (is_past_mark()) take_bells();
+    if (is_past_mark()) keep(take_bells());
   }
-  // False: there are bytes, so we go on looking, and whoever wants to wait need not.
+  // False: there are bytes, so we go on looking, and whoever wants to wait need not. Where bytes of TCP come before these, whoever
+  // waits is woken by them, and we go on looking, too.
   bool stop_looking() {
     if (!state_.looks) return true;
     arm();
     if (has_bytes_in_ring()) {  // of a turn, the bytes in TCP tell
       disarm();
-      return false;
+      return state_.tcp_left > 0;
     }
     state_.looks = false;
-    if (is_past_mark()) take_bells();
+    if (is_past_mark()) keep(take_bells());
     return true;
   }
 
@@ -171,6 +176,7 @@ class Receiver {
     if (state_.due == state_.taken) return Left::kYes;
     if (state_.tcp_left > 0) return Left::kBehind;
     const long count = take_bells();
+    keep(count);
     if (count < 0 && count != -EAGAIN) return Left::kNever;
     return state_.due == state_.taken ? Left::kYes : Left::kNotYet;
   }
@@ -246,7 +252,8 @@ class Receiver {
   // Of one lane, up to where the next begins.
   template <typename Sink>
   long receive_piece(Sink& sink) {
-    for (;;) {
+    if (state_.broken) return -EPROTO;
+    for (int round = 0; round < kRoundsMax; ++round) {
       // In this order: a stretch begun before the last one was announced would otherwise be missed.
       const bool final = words_.final.load() != 0;
       const std::uint32_t epoch = words_.epoch.load();
@@ -261,6 +268,7 @@ class Receiver {
       const long count = receive_stretch(sink, epoch);
       if (count != kAgain) return count;
     }
+    return -EPROTO;
   }
   // The bytes just taken end at a change of lane, and the next are there.
   [[nodiscard]] bool has_other_piece() {
@@ -275,6 +283,8 @@ class Receiver {
   }
 
   static constexpr long kAgain = -1000000;
+  // A peer that announces changes of lane, and no bytes, would hold a call for as long as it likes.
+  static constexpr int kRoundsMax = 64;
   // More than TCP can hold on its way.
   static constexpr std::uint64_t kTcpBytesMax = std::uint64_t{1} << 32;
 
@@ -300,7 +310,11 @@ class Receiver {
 
   // TCP tells an error once, so one that is met while the ring has bytes is kept until they are read.
   void keep(long result) {
-    if (result < 0 && result != -EAGAIN) state_.error = static_cast<int>(-result);
+    if (result == -EPROTO) {
+      state_.broken = true;
+    } else if (result < 0 && result != -EAGAIN) {
+      state_.error = static_cast<int>(-result);
+    }
   }
   long told(long result) {
     if (result > 0 || state_.error == 0) return result;
@@ -362,7 +376,7 @@ class Receiver {
     if (has_ring_news()) return;
     // Of bytes that were just taken the bell may be on its way, and nobody shall see it come.
     if (state_.due != state_.taken) wire_.await_bells(state_.due - state_.taken);
-    take_bells();
+    keep(take_bells());
   }
 
   template <typename Sink>
@@ -402,6 +416,7 @@ class Receiver {
     if (!state_.looks) arm();
     while (state_.taken != state_.due) {
       const long count = take_bells();
+      if (count == -EAGAIN && wire_.is_read_unseen()) return -EPROTO;
       if (count <= 0) return count;  // a sender that ended before it rang never will
     }
     ++state_.passed;
@@ -412,15 +427,18 @@ class Receiver {
   long nothing() {
     if (!state_.looks) arm();
     if (has_ring_news()) return kAgain;
-    if (const long count = take_bells(); count < 0 && count != -EAGAIN) return count;
+    const long count = take_bells();
+    if (count < 0 && count != -EAGAIN) return count;
+    if (count == -EAGAIN && wire_.is_read_unseen()) return -EPROTO;
     const long there = wire_.look();
     // Bytes, or the end, or an error: whoever made it may have put bytes into the ring before.
     if (has_ring_news()) {
       keep(there);
       return kAgain;
     }
-    if (there > 0) return -EAGAIN;  // a bell for bytes that were just taken
-    return told(there);
+    if (there <= 0) return told(there);
+    // A bell for bytes that were just taken. Any other byte would keep TCP readable, with nothing to read.
+    return bells_in_tcp() == 0 ? -EPROTO : -EAGAIN;
   }
 
   ReceiverState& state_;

@@ -62,6 +62,12 @@ class Sender {
     return 0;
   }
 
+  // Wakes a peer that sleeps, by a bell that is for no bytes: it makes a call, and sees that we leave. 0, or a negative errno.
+  long wake() {
+    if (!state_.open && !(may_open() && open())) return 0;
+    return (words_.sleep.fetch_and(~kArmed) & kArmed) != 0 ? wire_.ring_bell() : 0;
+  }
+
   // A peer that has left reads the ring no more: what lies there unread, and what it does not take itself, goes to TCP, and so
   // does everything from now on.
   long take_back() {
@@ -107,7 +113,8 @@ class Sender {
   // Whether a new stretch of the ring may begin.
   [[nodiscard]] bool may_open() const {
     return !state_.open && !state_.final && state_.in_tcp == 0 && words_.ready.load() != 0 &&
-           words_.passed.load() == state_.epoch && !peer_left() && !peer_closed();
+           words_.passed.load() == state_.epoch && words_.consumed.load() == state_.written && !peer_left() &&
+           !peer_closed();
   }
   // May still say no, which changes nothing.
   bool open() {

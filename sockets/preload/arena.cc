@@ -78,12 +78,13 @@ void clear(Slot& slot) noexcept {
     slot.locks_made = true;
   }
   slot.why.store(Why::kNone);
-  slot.is_caller = false;
+  slot.is_caller = slot.is_foreign = false;
   slot.is_meeting.store(false);
   slot.rule.store(0);
   slot.processes.store(1);
   slot.calls.store(0);
   slot.bytes.store(0);
+  slot.told.store(0);
   slot.sleepers.store(0);
   slot.needs_bells.store(false);
   slot.patience = {};
@@ -155,6 +156,12 @@ void forget_unread(std::uint32_t index) noexcept {
 int arena_descriptor() noexcept {
   const int descriptor = memfd.load();
   return is_arena(descriptor) ? descriptor : -1;
+}
+
+void close_arena() noexcept {
+  const int descriptor = arena_descriptor();
+  memfd.store(-1);
+  if (descriptor >= 0) close_hidden(descriptor);
 }
 
 bool adopt_arena(int descriptor) noexcept {

@@ -22,6 +22,8 @@ void forget_unread(std::uint32_t index) noexcept;
 
 // The memfd that all of this lies in, for a program that takes over from this one; -1: it is lost.
 int arena_descriptor() noexcept;
+// It is handed over to nobody any more.
+void close_arena() noexcept;
 // Takes over, before the process has any slot. False: it is no such memfd.
 bool adopt_arena(int descriptor) noexcept;
 

@@ -20,35 +20,54 @@ namespace {
 
 constexpr int kPatienceMs = 100;
 
-void end_receiving(int number, Slot& slot, bool has_left) noexcept {
-  if (!has_left)
-    reset_connection(number,
-                     "the peer did not take back what lies in shared memory; EXS_SOCKETS=off serves programs "
-                     "that do this");
-  slot.receives_in_lane.store(false);
-  slot.leaving = false;
-}
+using Left = LaneReceiver::Left;
 
-// What is unread goes to TCP: we send it by the peer's descriptor, or the peer does when it makes a call.
-void detach_receiving(int number, std::uint32_t index) noexcept {
+// Begins to leave, unless that is under way, and says how far it is. By the peer's descriptor we send what is unread ourselves.
+Left leave_receiving(int number, std::uint32_t index, int peers_descriptor) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
-  if (!lock.held() || !slot.receives_in_lane.load()) return;
-  Segment& segment = *incoming_segment(index);
+  if (!lock.held() || !slot.receives_in_lane.load()) return Left::kYes;
+  Segment* const segment = incoming_segment(index);
+  if (segment == nullptr) return Left::kNever;
   Wire wire(slot, number, 0);
-  LaneReceiver receiver = receiver_of(slot, segment, wire);
-  using Left = LaneReceiver::Left;
-  receiver.leave();
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  if (!slot.receiver.leaving) receiver.leave();
   Left left = receiver.has_left();
-  if (left != Left::kNotYet && left != Left::kBehind) return end_receiving(number, slot, left == Left::kYes);
-  const PeersSocket peers(number, slot);
-  wire.resend_by(peers.descriptor());
-  for (int i = 0; i < kPatienceMs && (left == Left::kNotYet || left == Left::kBehind); ++i) {
-    if (i > 0) sleep_1ms();
-    if (peers.descriptor() >= 0) receiver.return_unread();
+  if ((left == Left::kNotYet || left == Left::kBehind) && peers_descriptor >= 0) {
+    wire.resend_by(peers_descriptor);
+    receiver.return_unread();
     left = receiver.has_left();
   }
-  end_receiving(number, slot, left == Left::kYes);
+  if (left != Left::kYes) return left;
+  slot.receives_in_lane.store(false);
+  slot.leaving = false;
+  return left;
+}
+
+// A peer that sleeps is to take back what we leave.
+void wake_peer(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.sending);
+  Segment* const segment = lock.held() ? place_of(index).segment.load() : nullptr;
+  if (segment == nullptr || slot.stage.load() != Stage::kLane) return;
+  Wire wire(slot, number, MSG_NOSIGNAL);
+  sender_of(slot, *segment, wire).wake();
+}
+
+// What is unread goes to TCP: we send it by the peer's descriptor, or the peer does when it makes a call, and is woken for that.
+void detach_receiving(int number, std::uint32_t index) noexcept {
+  Left left = leave_receiving(number, index, -1);
+  if (left == Left::kYes) return;
+  const PeersSocket peers(number, slot_at(index));
+  for (int i = 0; i < kPatienceMs && (left == Left::kNotYet || left == Left::kBehind); ++i) {
+    if (i > 0) sleep_1ms();
+    if (peers.descriptor() < 0) wake_peer(number, index);
+    left = leave_receiving(number, index, peers.descriptor());
+  }
+  if (left != Left::kYes)
+    reset_connection(slot_at(index), number,
+                     "the peer did not take back what lies in shared memory; EXS_SOCKETS=off serves programs "
+                     "that do this");
 }
 
 void detach_sending_of(int number, std::uint32_t index) noexcept {
@@ -111,7 +130,10 @@ void detach(int number, Why why) noexcept {
 void detach_slot(int number, std::uint32_t index, Why why) noexcept {
   if (index == 0) return;
   const int error = errno;
-  if (begin_detach(number, index, why)) detach_receiving(number, index);
+  // First, because a bell that wakes the peer comes before the end of what we send by the ring.
+  if (place_of(index).segment.load() != nullptr || slot_at(index).carried.load())
+    detach_receiving(number, index);
+  begin_detach(number, index, why);
   errno = error;
 }
 
@@ -148,8 +170,19 @@ bool finish_leaving(int number, std::uint32_t index) noexcept {
   return true;
 }
 
+void serve_leaver(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = place_of(index).segment.load();
+  if (segment == nullptr || (outgoing(slot, *segment).sleep.load() & lane::kDetached) == 0) return;
+  const SlotLock lock(slot.sending);
+  if (!lock.held() || !slot.sender.open) return;
+  Wire wire(slot, number, MSG_NOSIGNAL);
+  if (sender_of(slot, *segment, wire).take_back() == -EPROTO)
+    reset_connection(slot, number, "the peer says that it has read what was never sent");
+}
+
 void detach_all(Why why) noexcept {
-  for (int number = 0; number < kNumbers && places_used() > 0; ++number)
+  for (int number = 0; number < numbers_known() && places_used() > 0; ++number)
     if (slot_of(number) != 0) detach(number, why);
 }
 

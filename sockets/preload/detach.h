@@ -19,6 +19,8 @@ void detach_later(int number, Why why) noexcept;
 bool finish_leaving(int number, std::uint32_t slot) noexcept;
 // The same for a program that will run in place of this one, or as its child, and takes over: whether it has to.
 bool detach_with_unread(int number, std::uint32_t slot, Why why) noexcept;
+// A receive has found nothing: perhaps the peer has woken us because it leaves the ring, and takes what it has not read by TCP.
+void serve_leaver(int number, std::uint32_t slot) noexcept;
 void detach_all(Why why) noexcept;
 // What is sent from now on goes by TCP, behind what lies in the ring.
 void detach_sending(int number) noexcept;

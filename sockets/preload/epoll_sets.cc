@@ -212,7 +212,7 @@ bool arm_hot_ones(Set& set) noexcept {
   for (std::uint32_t at = set.hot.load(); at != 0;) {
     const std::uint32_t next = registrations[at].next_hot;
     if (stop_looking(registrations[at].number, registrations[at].slot)) {
-      cool(at);
+      if (!is_looking(registrations[at].slot)) cool(at);
     } else if ((registrations[at].events & EPOLLIN) != 0) {
       all = false;
     }

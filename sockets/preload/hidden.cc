@@ -18,8 +18,8 @@ int hide(int descriptor) noexcept {
   rlimit limit{};
   if (raw::sys(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return descriptor;
   const rlim_t numbers = limit.rlim_cur < kNumbers ? limit.rlim_cur : kNumbers;
-  const long hidden =
-      numbers <= 2 * kRoom ? -1 : raw::sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, numbers - kRoom);
+  const rlim_t room = numbers > 2 * kRoom ? kRoom : numbers / 4;
+  const long hidden = raw::sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, numbers - room);
   if (hidden >= 0) raw::sys(SYS_close, descriptor);
   const int number = hidden >= 0 ? static_cast<int>(hidden) : descriptor;
   if (number < kNumbers) g_numbers[number].store(kHiddenBit);

@@ -19,4 +19,9 @@ void* find_symbol(const char* name) noexcept {
   return dlsym(RTLD_NEXT, name);
 }
 
+void* find_in_library(const char* library, const char* name) noexcept {
+  void* const loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  return loaded == nullptr ? nullptr : dlsym(loaded, name);
+}
+
 }  // namespace exs::sockets

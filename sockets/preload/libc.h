@@ -84,6 +84,7 @@ namespace exs::sockets {
   X(int, system, (const char*))                                                       \
   X(void, _exit, (int))                                                               \
   X(void, quick_exit, (int))                                                          \
+  X(int, prctl, (int, ...))                                                           \
   X(long, syscall, (long, ...))
 
 struct Libc {
@@ -103,6 +104,9 @@ template <typename Function>
 Function find_function(const char* name) noexcept {
   return reinterpret_cast<Function>(find_symbol(name));
 }
+
+// Of a library that the program has loaded; null: it has not.
+void* find_in_library(const char* library, const char* name) noexcept;
 
 inline const Libc& libc() noexcept {
   if (__builtin_expect(!g_libc_known, 0)) find_libc();

@@ -56,7 +56,9 @@ bool stop_looking(int number, std::uint32_t index) noexcept {
   Segment* const segment = lock.held() && slot_of(number) == index ? incoming_segment(index) : nullptr;
   if (segment == nullptr) return true;
   Wire wire(slot, number, 0);
-  return receiver_of(slot, *segment, wire).stop_looking();
+  if (receiver_of(slot, *segment, wire).stop_looking()) return true;
+  slot.told.store(slot.receiver.consumed + 1, std::memory_order_relaxed);
+  return false;
 }
 
 bool is_looking(std::uint32_t index) noexcept {
@@ -64,10 +66,21 @@ bool is_looking(std::uint32_t index) noexcept {
 }
 
 bool has_bytes(std::uint32_t index) noexcept {
-  const Slot& slot = slot_at(index);
+  Slot& slot = slot_at(index);
   Segment* const segment = incoming_segment(index);
-  return segment != nullptr && slot.receiver.looks &&
-         incoming(slot, *segment).written.load() != slot.receiver.consumed;
+  // What is before them in TCP makes it readable when it comes.
+  if (segment == nullptr || !slot.receiver.looks || slot.receiver.tcp_left > 0) return false;
+  // In this order: what is written later is never less.
+  const std::uint64_t consumed = __atomic_load_n(&slot.receiver.consumed, __ATOMIC_ACQUIRE);
+  if (incoming(slot, *segment).written.load() == consumed)
+    return was_told_of_bytes(slot) && !slot.leaving && slot.receives_in_lane.load();
+  slot.told.store(consumed + 1, std::memory_order_relaxed);
+  return true;
+}
+
+bool was_told_of_bytes(const Slot& slot) noexcept {
+  return slot.told.load(std::memory_order_relaxed) == slot.receiver.consumed + 1 &&
+         slot.receiver.tcp_left == 0;
 }
 
 bool is_readable(int number, std::uint32_t index) noexcept {
@@ -83,7 +96,11 @@ bool is_readable(int number, std::uint32_t index) noexcept {
   const iovec part{&byte, 1};
   Parts parts(&part, 1);
   const long there = receiver.peek(parts);
-  if (there < 0 && there != -EAGAIN) slot.receiver.error = static_cast<int>(-there);
+  if (there == -EPROTO) {
+    slot.receiver.broken = true;
+  } else if (there < 0 && there != -EAGAIN) {
+    slot.receiver.error = static_cast<int>(-there);
+  }
   return there != -EAGAIN;
 }
 

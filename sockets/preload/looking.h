@@ -19,10 +19,13 @@ bool start_looking(int number, std::uint32_t slot) noexcept;
 // False: there are bytes in the ring, and no sleep is needed. Whoever sleeps has counted himself among the sleepers before.
 bool stop_looking(int number, std::uint32_t slot) noexcept;
 bool is_looking(std::uint32_t slot) noexcept;
-// Bytes are in the ring of a connection that is looked at.
+// Bytes are in the ring of a connection that is looked at. A peer that takes back what whoever waits has been told is found out
+// by the next receive.
 bool has_bytes(std::uint32_t slot) noexcept;
 // TCP is readable, as the kernel says: not for bells alone, which are taken then.
 bool is_readable(int number, std::uint32_t slot) noexcept;
+// With the lock for receiving held, of a receive that found none.
+bool was_told_of_bytes(const Slot& slot) noexcept;
 // The open ring takes at least a byte.
 bool has_room(std::uint32_t slot) noexcept;
 // Bytes put into the ring by the peer, ever.

@@ -1,7 +1,6 @@
 #include "sockets/preload/meeting.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,8 +12,10 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/ends.h"
+#include "sockets/preload/guests.h"
 #include "sockets/preload/hidden.h"
 #include "sockets/preload/kept_marks.h"
+#include "sockets/preload/peer_user.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/rules.h"
@@ -86,13 +87,24 @@ std::uint64_t cookie(int descriptor, int name) noexcept {
   raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, name, &value, &length);
   return value;
 }
-bool peer_is_allowed(int descriptor, Slot& slot) noexcept {
+// Another user's process must be of the user whose socket the peer's end is: it could have taken the name of a connection that
+// is not its own.
+bool is_user_of_peer(int number, uid_t user) noexcept {
+  Point own{};
+  Point peer{};
+  uid_t owner = 0;
+  return point_of(SYS_getsockname, number, own) && point_of(SYS_getpeername, number, peer) &&
+         user_of_socket(peer, own, owner) && owner == user;
+}
+bool peer_is_allowed(int guest, int number, Slot& slot) noexcept {
   ucred credentials{};
   socklen_t length = sizeof credentials;
-  if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
+  if (raw::sys(SYS_getsockopt, guest, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
   const auto own = static_cast<uid_t>(raw::sys(SYS_geteuid));
-  slot.peer = credentials.uid == own ? credentials.pid : 0;
-  return settings_of(slot).users.allow(credentials.uid, own);
+  if (!settings_of(slot).users.allow(credentials.uid, own)) return false;
+  slot.is_foreign = credentials.uid != own;
+  slot.peer = slot.is_foreign ? 0 : credentials.pid;
+  return !slot.is_foreign || is_user_of_peer(number, credentials.uid);
 }
 
 // Stage kPlain, for this cause.
@@ -136,15 +148,16 @@ int receive_offer(int from) noexcept {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = room;
-  message.msg_controllen = sizeof room;
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // with the padding, a second descriptor would fit
   const long count = raw::sys(SYS_recvmsg, from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   int memfd = -1;
   const cmsghdr* const control = count < 0 ? nullptr : CMSG_FIRSTHDR(&message);
   if (control != nullptr && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
       control->cmsg_len == CMSG_LEN(sizeof memfd))
     std::memcpy(&memfd, CMSG_DATA(control), sizeof memfd);
-  if (count == sizeof offer && offer.magic == kOfferMagic) return memfd;
-  close_raw(memfd);
+  if (count == sizeof offer && offer.magic == kOfferMagic && (message.msg_flags & MSG_CTRUNC) == 0)
+    return memfd;
+  close_passed(memfd);
   return -1;
 }
 
@@ -171,6 +184,7 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   const bool is_local = std::memcmp(own.address, peer.address, sizeof own.address) == 0 ||
                         (own.is_loopback() && peer.is_loopback());
   if (!is_local) return give_up(slot, Why::kOtherHost);
+  if (!may_have_guests()) return give_up(slot, Why::kBroken);
   const int probe = unix_socket(SOCK_DGRAM);
   if (probe < 0) return give_up(slot, Why::kNoDescriptors);
   const Name listener = listener_name(peer.port);
@@ -183,7 +197,7 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   if (card < 0) return give_up(slot, Why::kNoDescriptors);
   const Name name = card_name(own, peer);
   if (raw::sys(SYS_bind, card, &name.address, name.length) != 0 || raw::sys(SYS_listen, card, 1) != 0) {
-    close_raw(card);
+    close_guest(card);
     return give_up(slot, Why::kBroken);
   }
   place_of(index).socket = hide(card) + 1;
@@ -208,7 +222,7 @@ void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, s
 
 void join(int number, std::uint32_t index, Slot& slot) noexcept {
   slot.calls.fetch_add(1);
-  const int card = place_of(index).socket - 1;
+  const int card = place_of(index).socket - 1;  // none after an exec that failed
   const int guest =
       static_cast<int>(raw::sys(SYS_accept4, card, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (guest < 0) {
@@ -218,14 +232,14 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
     }
     return;
   }
-  const bool allowed = peer_is_allowed(guest, slot);
+  const bool allowed = peer_is_allowed(guest, number, slot);
   const int memfd =
       allowed && slot.processes.load() == 1 && is_established(number) ? receive_offer(guest) : -1;
-  close_raw(guest);
+  close_guest(guest);
   end_meeting(index);
   std::size_t capacity = 0;
   Segment* const segment = memfd < 0 ? nullptr : map_segment(memfd, capacity);
-  close_raw(memfd);
+  close_passed(memfd);
   if (segment == nullptr) return give_up(slot, allowed ? Why::kBroken : Why::kOtherUser);
   segment->number_of_caller.store(number);
   if (!segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
@@ -241,21 +255,21 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
 void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   Point own{};
   Point peer{};
-  if (slot.processes.load() != 1 || !point_of(SYS_getsockname, number, own) ||
+  if (slot.processes.load() != 1 || !may_have_guests() || !point_of(SYS_getsockname, number, own) ||
       !point_of(SYS_getpeername, number, peer))
     return;
   const int guest = unix_socket(SOCK_SEQPACKET);
   if (guest < 0) return;
   const Name name = card_name(peer, own);
   if (raw::sys(SYS_connect, guest, &name.address, name.length) != 0) {
-    close_raw(guest);
+    close_guest(guest);
     return;
   }
   int memfd = -1;
   const std::size_t capacity = settings_of(slot).ring_bytes;
-  if (!peer_is_allowed(guest, slot) || cookie(guest, SO_NETNS_COOKIE) != cookie(number, SO_NETNS_COOKIE) ||
-      !is_established(number)) {
-    close_raw(guest);
+  if (!peer_is_allowed(guest, number, slot) ||
+      cookie(guest, SO_NETNS_COOKIE) != cookie(number, SO_NETNS_COOKIE) || !is_established(number)) {
+    close_guest(guest);
     return give_up(slot, Why::kOtherUser);
   }
   timespec now{};
@@ -265,7 +279,7 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   if (segment == nullptr || !send_offer(guest, memfd)) {
     if (segment != nullptr) unmap_segment(segment, capacity);
     close_raw(memfd);
-    close_raw(guest);
+    close_guest(guest);
     return give_up(slot, Why::kNoDescriptors);
   }
   close_raw(memfd);
@@ -275,25 +289,28 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   enter_lane(number, index, slot, *segment, capacity, Stage::kOffered);
 }
 
-void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
-  slot.calls.fetch_add(1);
-  Segment* const segment = place_of(index).segment.load();
-  if (segment->meeting.load() == static_cast<std::uint32_t>(Meeting::kJoined)) {
-    end_meeting(index);
-    fit_tcp_options(slot, number);
-    slot.peers_number = segment->number_of_caller.load();
-    slot.stage.store(Stage::kLane);
-    return;
-  }
-  if (!has_expired(slot) || !segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
-                                                          static_cast<std::uint32_t>(Meeting::kWithdrawn)))
-    return;
+void withdraw(std::uint32_t index, Slot& slot, Segment& segment) noexcept {
   const SlotLock lock(slot.receiving);
   end_meeting(index);
   slot.receives_in_lane.store(false);
   place_of(index).segment.store(nullptr);
-  unmap_segment(segment, slot.capacity);
+  unmap_segment(&segment, slot.capacity);
   give_up(slot, Why::kPeerNotPreloaded);
+}
+
+void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
+  slot.calls.fetch_add(1);
+  Segment& segment = *place_of(index).segment.load();
+  constexpr auto kJoined = static_cast<std::uint32_t>(Meeting::kJoined);
+  std::uint32_t meeting = segment.meeting.load();
+  if (meeting != kJoined) {
+    if (!has_expired(slot)) return;
+    meeting = segment.meeting.exchange(static_cast<std::uint32_t>(Meeting::kWithdrawn));
+  }
+  if (meeting != kJoined) return withdraw(index, slot, segment);
+  end_meeting(index);
+  fit_tcp_options(slot, number);
+  slot.stage.store(Stage::kLane);
 }
 
 // Looks up which rule counts. False: the connection has no peer yet.
@@ -352,7 +369,7 @@ void meet(int number, std::uint32_t index) noexcept {
 void end_meeting(std::uint32_t index) noexcept {
   Place& place = place_of(index);
   if (place.socket == 0 || is_vfork_child()) return;  // the socket is the parent's to close
-  close_hidden(place.socket - 1);
+  close_guest(place.socket - 1);
   place.socket = 0;
 }
 
@@ -364,6 +381,7 @@ int announce_listener(int number) noexcept {
     return kept;
   const int mark = unix_socket(SOCK_DGRAM);
   if (mark < 0) return -1;
+  raw::sys(SYS_shutdown, mark, SHUT_RDWR);  // nobody can leave anything in it
   if (cookie(mark, SO_NETNS_COOKIE) == cookie(number, SO_NETNS_COOKIE) &&
       raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
     return hide(mark);

@@ -35,16 +35,6 @@ bool is_known(int number) noexcept {
   return static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers);
 }
 
-// The numbers below this have entries at most. Grows only.
-std::atomic<int> numbers_end{0};
-
-void enter(int number, std::uint32_t entry) noexcept {
-  set_entry(number, entry);
-  int end = numbers_end.load();
-  while (number >= end && !numbers_end.compare_exchange_weak(end, number + 1)) {
-  }
-}
-
 // Takes the entry away; the slot of which the process has no number any more, or 0.
 std::uint32_t remove(int number) noexcept {
   const std::uint32_t entry = g_numbers[number].exchange(0);
@@ -86,7 +76,7 @@ void note_connection(int number, bool is_caller) noexcept {
     slot.stage.store(Stage::kPlain);
   }
   const TableLock lock;
-  enter(number, index);
+  set_entry(number, index);
 }
 
 void note_listener(int number) noexcept {
@@ -94,7 +84,7 @@ void note_listener(int number) noexcept {
   if (entry_of(number) != 0) return;
   const int mark = announce_listener(number);
   const TableLock lock;
-  enter(number, kListenerBit | static_cast<std::uint32_t>(mark + 1));
+  set_entry(number, kListenerBit | static_cast<std::uint32_t>(mark + 1));
 }
 
 void forget_number(int number) noexcept {
@@ -130,7 +120,7 @@ void note_duplicate(int number, int original) noexcept {
   if (entry == 0) return;
   // The announcement of a listening socket ends with the number that made it.
   const TableLock lock;
-  enter(number, (entry & kListenerBit) != 0 ? kListenerBit : entry);
+  set_entry(number, (entry & kListenerBit) != 0 ? kListenerBit : entry);
 }
 
 Closing::Closing(int number) noexcept {
@@ -163,18 +153,18 @@ Closing::~Closing() {
   if (slot_ != 0) release(slot_);
 }
 
-int numbers_known() noexcept {
-  return numbers_end.load();
+void forget_all() noexcept {
+  for (int number = 0; number < numbers_known(); ++number) forget_number(number);
 }
 
 void adopt_connection(int number, std::uint32_t slot) noexcept {
   const TableLock lock;
-  if (is_known(number) && entry_of(number) == 0) enter(number, slot);
+  if (is_known(number) && entry_of(number) == 0) set_entry(number, slot);
 }
 
 void leave_all(bool (*kept)(int number)) noexcept {
   if (is_vfork_child()) return;
-  const int end = numbers_end.load();
+  const int end = numbers_known();
   for (int number = 0; number < end; ++number) {
     const std::uint32_t index = slot_of(number);
     if (index == 0 || kept(number)) continue;
@@ -184,8 +174,10 @@ void leave_all(bool (*kept)(int number)) noexcept {
     say_goodbye(number, index);
     explain_end(index);
   }
-  for (std::uint32_t index = 1; index < places_used(); ++index)
+  for (std::uint32_t index = 1; index < places_used(); ++index) {
+    end_meeting(index);  // the kernel would close what strangers have left in it
     if (place_of(index).numbers > 0) slot_at(index).processes.fetch_sub(1);
+  }
 }
 
 void return_to_all() noexcept {
@@ -195,16 +187,17 @@ void return_to_all() noexcept {
 }
 
 void before_fork() noexcept {
+  if (is_retired()) return;
   lock_table();
   return_to_all();
 }
 
 void after_fork_in_parent() noexcept {
-  unlock_table();
+  if (!is_retired()) unlock_table();
 }
 
 void after_fork_in_child() noexcept {
-  remember_process();
+  if (!is_retired()) remember_process();
 }
 
 void undo_fork() noexcept {

@@ -25,8 +25,8 @@ class Closing {
   int mark_ = -1;  // of a listener
 };
 
-// The numbers below this may be known.
-int numbers_known() noexcept;
+// All that the process has, whose numbers stay open.
+void forget_all() noexcept;
 // The program before this one had a connection that this number means; its processes count this one already.
 void adopt_connection(int number, std::uint32_t slot) noexcept;
 

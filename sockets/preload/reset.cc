@@ -7,10 +7,19 @@
 
 namespace exs::sockets {
 
-void reset_connection(int number, const char* cause) noexcept {
+void reset_connection(Slot& slot, int number, const char* cause) noexcept {
+  // Before the kernel is told: a connection that this number makes next has no ring.
+  slot.why.store(Why::kBroken);
+  slot.stage.store(Stage::kPlain);
+  slot.receives_in_lane.store(false);
+  slot.end_seen = true;
   log_line("socket %d is reset: %s", number, cause);
   const sockaddr none{AF_UNSPEC, {}};
   raw::sys(SYS_connect, number, &none, sizeof none);
+}
+
+bool was_reset(const Slot& slot) noexcept {
+  return slot.stage.load() == Stage::kPlain && slot.why.load() == Why::kBroken && slot.end_seen;
 }
 
 }  // namespace exs::sockets

@@ -1,9 +1,15 @@
-// The end of a connection whose bytes can no longer be told apart. Thread: any.
+// The end of a connection on which the layer cannot go on, and must not guess.
 #pragma once
+
+#include "sockets/preload/slot.h"
 
 namespace exs::sockets {
 
-// Resets it, as if the peer had, and logs a line with the cause.
-void reset_connection(int number, const char* cause) noexcept;
+// Of whatever kind its socket is, it is nobody's connection any more: the peer gets a reset, and the program's next call
+// ECONNRESET, from the kernel. Nothing of the peer's segment is read from now on. Thread: any.
+void reset_connection(Slot& slot, int number, const char* cause) noexcept;
+
+// And the number may be made another connection.
+bool was_reset(const Slot& slot) noexcept;
 
 }  // namespace exs::sockets

@@ -50,6 +50,10 @@ void read_settings() noexcept {
              complaint.data());
 }
 
+void switch_off() noexcept {
+  current.on = false;
+}
+
 void log_line(const char* format, ...) noexcept {
   // A server that was started for a connection may have that for its standard error: its peer wants no lines of ours.
   int family = 0;

@@ -48,8 +48,10 @@ Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor
 
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept {
   struct stat about {};
+  // First, because of a file of another kind its owner decides how long a question takes.
+  const long seals = raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0);
+  if (seals < 0 || (seals & kSeals) != kSeals) return nullptr;
   if (raw::sys(SYS_fstat, descriptor, &about) != 0) return nullptr;
-  if ((raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0) & kSeals) != kSeals) return nullptr;
   const auto bytes = static_cast<std::size_t>(about.st_size);
   if (bytes < Segment::bytes(kCapacityMin) || bytes > Segment::bytes(kCapacityMax)) return nullptr;
   capacity = (bytes - kHeaderBytes) / 2;

@@ -32,6 +32,7 @@ struct Slot {
   std::atomic<bool> is_meeting;  // a thread takes a step of it
   bool locks_made;
   bool is_caller;
+  bool is_foreign;  // the peer is of another user
 
   std::atomic<std::uint8_t> rule;        // of sockets.conf, and one more; 0: not looked up yet
   std::atomic<std::uint32_t> processes;  // that have a number for the connection
@@ -44,6 +45,8 @@ struct Slot {
   std::atomic<std::uint32_t> in_receive;  // receives of the program inside the kernel that may take any byte
   std::atomic<std::uint32_t> sleepers;    // threads asleep in the kernel that a bell has to wake
   std::atomic<bool> needs_bells;          // somebody waits for it in a way that the layer does not see
+  // Whoever waited has been told of bytes: the stream has at least so many.
+  std::atomic<std::uint64_t> told;
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
   std::uint64_t cookie;                 // SO_COOKIE of the TCP socket

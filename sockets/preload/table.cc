@@ -14,7 +14,10 @@ namespace {
 
 Place places[kSlots];
 std::atomic<std::uint32_t> used{0};
+constexpr long kRetired = -1;
 std::atomic<long> process{0};
+// Grows only.
+std::atomic<int> numbers_end{0};
 
 // The thread's number while it is held. A handler of a signal may find its own thread's, and goes on: what it interrupted is
 // a few stores to numbers which that call alone has.
@@ -69,10 +72,26 @@ void set_entry(int number, std::uint32_t entry) noexcept {
     if (entry >= used.load()) used.store(entry + 1);
   }
   g_numbers[number].store(entry);
+  int end = numbers_end.load();
+  while (number >= end && !numbers_end.compare_exchange_weak(end, number + 1)) {
+  }
+}
+
+int numbers_known() noexcept {
+  return numbers_end.load();
+}
+
+bool is_retired() noexcept {
+  return process.load(std::memory_order_relaxed) == kRetired;
+}
+
+void retire_process() noexcept {
+  process.store(kRetired);
+  used.store(0);
 }
 
 bool is_vfork_child() noexcept {
-  return raw::sys(SYS_getpid) != process.load(std::memory_order_relaxed);
+  return is_retired() || raw::sys(SYS_getpid) != process.load(std::memory_order_relaxed);
 }
 
 void remember_process() noexcept {

@@ -57,9 +57,14 @@ void unlock_table() noexcept;
 
 // With the lock held. A number that gets an entry had none.
 void set_entry(int number, std::uint32_t entry) noexcept;
+// The numbers below this may have entries, but for hidden ones.
+int numbers_known() noexcept;
 
-// A child of vfork shares our memory, but not our numbers: it must change nothing here.
+// A child of vfork shares our memory, but not our numbers: it must change nothing here. Said of a process that the layer has left
+// (retire.h), too, and then without a system call.
 bool is_vfork_child() noexcept;
+void retire_process() noexcept;
+bool is_retired() noexcept;
 // The process is another one from now on.
 void remember_process() noexcept;
 

@@ -74,12 +74,17 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool&
   const SlotLock lock(slot.receiving);
   if (!lock.held()) return -EAGAIN;
   if (slot.leaving && finish_leaving(number, index)) return -ENOTCONN;
-  Segment* const segment = incoming_of(number, index);
-  if (segment == nullptr || !slot.receives_in_lane.load()) return -ENOTCONN;
+  if (slot_of(number) != index || !slot.receives_in_lane.load()) return -ENOTCONN;
+  Segment* const segment = incoming_segment(index);
+  if (segment == nullptr) {
+    if (slot.carried.load()) reset_connection(slot, number, "there is no memory to map what is unread");
+    return -ENOTCONN;
+  }
   Wire wire(slot, number, flags);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   const std::uint64_t before = slot.receiver.consumed;
-  const long count = (flags & MSG_PEEK) != 0 ? receiver.peek(parts) : receiver.receive(parts);
+  long count = (flags & MSG_PEEK) != 0 ? receiver.peek(parts) : receiver.receive(parts);
+  if (count == -EAGAIN && !slot.leaving && was_told_of_bytes(slot)) count = -EPROTO;
   slot.ring_received.fetch_add(slot.receiver.consumed - before, std::memory_order_relaxed);
   if (count > 0 && slot.receiver.consumed != before && !slot.receiver.looks && is_in_sets(index) &&
       may_look(slot, index)) {
@@ -87,10 +92,11 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool&
     becomes_hot = true;
   }
   if (count == 0) slot.end_seen = true;
-  if (count == -EPROTO)
-    reset_connection(number,
-                     "what came is not what the peer announced; does anything read the socket unseen?");
-  return count == -EPROTO ? -ECONNRESET : count;
+  if (count != -EPROTO) return count;
+  reset_connection(
+      slot, number,
+      "what came is not what the peer announced; does anything read or write the socket unseen?");
+  return -ENOTCONN;
 }
 
 // A blocking receive, before it sleeps.
@@ -191,7 +197,10 @@ class Sending {
     Wire wire(slot_, number_, flags_);
     LaneSender sender = sender_of(slot_, *segment, wire);
     if (sender.is_open()) return step_in_ring(sender);
-    if (sender.may_open() && !slot_.end_seen && sender.open()) return 1;
+    if (sender.may_open() && !slot_.end_seen && sender.open()) {
+      is_new_stretch_ = true;
+      return 1;
+    }
     return to_tcp(slot_.sender.final ? SSIZE_MAX : kTcpPiece);
   }
 
@@ -200,23 +209,33 @@ class Sending {
       sender.finish();
       return 1;
     }
-    if (sender.peer_left()) {
-      const long result = sender.take_back();
-      return result < 0 ? result : 1;
-    }
+    if (sender.peer_left()) return told(sender.take_back(), sender);
     std::size_t room = sender.room();
     if (room == 0) room = await_room(sender);
     if (room == 0) {
       slot_.turns.fetch_add(1, std::memory_order_relaxed);
-      sender.turn();
+      if (is_new_stretch_) {
+        sender.finish();  // an honest peer leaves an empty ring
+      } else {
+        sender.turn();
+      }
       return 1;
     }
+    is_new_stretch_ = false;
     const std::size_t count = std::min(room, limit_of_piece());
     const long result = sender.put(parts_, count);
-    if (result < 0) return result;
+    if (result < 0) return told(result, sender);
     slot_.ring_sent.fetch_add(count, std::memory_order_relaxed);
     total_ += count;
     force_turn(sender);
+    return 1;
+  }
+
+  // What the ring does not take any more TCP tells, in the next step.
+  long told(long result, LaneSender& sender) noexcept {
+    if (result != -EPROTO) return result < 0 ? result : 1;
+    sender.finish();
+    reset_connection(slot_, number_, "the peer says that it has read what was never sent");
     return 1;
   }
 
@@ -284,6 +303,7 @@ class Sending {
   int flags_;
   SlotLock lock_;
   std::size_t total_ = 0;
+  bool is_new_stretch_ = false;  // nothing is in it yet
 };
 
 }  // namespace
@@ -392,6 +412,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
       continue;
     }
     if (count != -EAGAIN) return outcome(slot_at(index), total, count);
+    serve_leaver(number, index);
     if (!may_wait(number, flags)) return outcome(slot_at(index), total, -EAGAIN);
     if (look_for_bytes(number, index)) continue;
     if (!sleep_for_bytes(number, index)) return outcome(slot_at(index), total, -errno);

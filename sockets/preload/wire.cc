@@ -146,6 +146,18 @@ void Wire::await_bells(std::uint32_t count) noexcept {
   for (int i = 0; i < kTries && unread() < static_cast<long>(count); ++i) pause();
 }
 
+bool Wire::is_read_unseen() const noexcept {
+  constexpr int kEstablished = 1;
+  tcp_info before;
+  tcp_info after;
+  int unread = 0;
+  // Where bytes arrive meanwhile, or an end, which TCP counts, it cannot be told.
+  return tcp_info_of(descriptor_, before) && raw::sys(SYS_ioctl, descriptor_, SIOCINQ, &unread) == 0 &&
+         tcp_info_of(descriptor_, after) && after.tcpi_state == kEstablished &&
+         before.tcpi_bytes_received == after.tcpi_bytes_received &&
+         after.tcpi_bytes_received - static_cast<unsigned>(unread) > slot_.receiver.position;
+}
+
 long Wire::ring_bell() noexcept {
   slot_.bells.fetch_add(1, std::memory_order_relaxed);
   const int flags = MSG_DONTWAIT | (flags_ & MSG_NOSIGNAL);
@@ -159,7 +171,7 @@ long Wire::ring_bell() noexcept {
       sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
     }
     set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
-    if (sent == -EAGAIN) reset_connection(descriptor_, "the kernel took no byte of it for a second");
+    if (sent == -EAGAIN) reset_connection(slot_, descriptor_, "the kernel took no byte of it for a second");
     if (sent == -EAGAIN) sent = -ENOBUFS;
   }
   return sent < 0 ? sent : 0;
@@ -179,7 +191,7 @@ std::int64_t Wire::sent_by_peer() noexcept {
 }
 
 void Wire::break_off() noexcept {
-  reset_connection(descriptor_, "the peer sent while what was unread was sent again");
+  reset_connection(slot_, descriptor_, "the peer sent while what was unread was sent again");
 }
 
 bool Wire::resend_first(std::size_t count) noexcept {
@@ -195,7 +207,7 @@ bool Wire::resend_first(std::size_t count) noexcept {
     count -= static_cast<std::size_t>(taken);
   }
   if (count > 0 || to_tcp.error != 0)
-    reset_connection(descriptor_, "what was unread could not be sent again");
+    reset_connection(slot_, descriptor_, "what was unread could not be sent again");
   return count == 0 && to_tcp.error == 0;
 }
 
@@ -206,7 +218,7 @@ bool Wire::resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t 
   ToTcp to_tcp{peers_descriptor_, MSG_NOSIGNAL};
   ring.get(position, start, count, to_tcp);
   set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
-  if (to_tcp.error != 0) reset_connection(descriptor_, "what was unread could not be sent by TCP");
+  if (to_tcp.error != 0) reset_connection(slot_, descriptor_, "what was unread could not be sent by TCP");
   return to_tcp.error == 0;
 }
 
@@ -221,7 +233,7 @@ bool Wire::await(const lane::SharedWord<std::uint32_t>& word, std::uint32_t valu
     if (word.load() != value) return true;
     sleep_1ms();
   }
-  reset_connection(descriptor_, "the peer has begun to take what it left unread, and does not end it");
+  reset_connection(slot_, descriptor_, "the peer has begun to take what it left unread, and does not end it");
   return false;
 }
 

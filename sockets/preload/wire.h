@@ -34,6 +34,7 @@ class Wire {
   [[nodiscard]] bool resend_first(std::size_t count) noexcept;
   [[nodiscard]] bool resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
                             std::size_t count) noexcept;
+  [[nodiscard]] bool is_read_unseen() const noexcept;
 
   // --- for the sender ---
   long ring_bell() noexcept;

@@ -26,6 +26,7 @@ constexpr WhyText kTexts[] = {
     {"no-descriptors", "the limit of open files or of memory was reached", "ulimit -n 65536"},
     {"broken", "what the peer offered was not what it must be", "run the same version at both ends"},
     {"off", "a line of sockets.conf", "EXS_SOCKETS=on, or another line in sockets.conf"},
+    {"sandbox", "the program has allowed itself fewer system calls (seccomp)", ""},
     {"asking", "it has asked for its peer, and the next calls of both ends bring them together", ""},
     {"starting",
      "the ends have met, and the first bytes that are sent once both are ready take shared memory", ""},

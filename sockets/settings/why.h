@@ -6,7 +6,7 @@
 
 namespace exs::sockets {
 
-// Those up to kRule a slot may hold. The others are seen in it from outside.
+// Those up to kSandbox a slot may hold. The others are seen in it from outside.
 enum class Why : std::uint32_t {
   kNone,  // of a connection that has no lane: it has not asked for one
   kPeerNotPreloaded,
@@ -21,6 +21,7 @@ enum class Why : std::uint32_t {
   kNoDescriptors,
   kBroken,
   kRule,
+  kSandbox,
   kAsking,    // the ends are about to meet
   kStarting,  // they have met, and nothing was sent since
   kReceiving,

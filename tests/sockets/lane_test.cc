@@ -67,4 +67,10 @@ BOOST_AUTO_TEST_CASE(a_receiver_looks_by_itself_for_a_while) {
   explore({.items = 4, .ring = 2, .tcp = 4, .may_look = true}, true);
 }
 
+BOOST_AUTO_TEST_CASE(a_receiver_is_woken_for_nothing) {
+  explore({.items = 4, .ring = 4, .tcp = 5, .wakes_at = 3}, false);
+  explore({.items = 4, .ring = 2, .tcp = 5, .may_detach = true, .wakes_at = 2}, true);
+  explore({.items = 4, .ring = 2, .tcp = 5, .may_look = true, .wakes_at = 3}, true);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

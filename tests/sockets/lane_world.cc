@@ -104,6 +104,7 @@ struct ModelWire {
       return front(limit, true) & 0xff;
     }));
   }
+  static bool is_read_unseen() { return false; }
   long ring_bell() {
     step([&] {
       world.tcp.push_back(kBell);
@@ -160,6 +161,7 @@ lane::Ring ring_of(World& world, const Sizes& sizes) {
 void send(World& world, const Sizes& sizes) {
   ModelWire wire{world};
   lane::Sender<ModelWord, ModelWire> sender(world.sender, world.words, ring_of(world, sizes), wire);
+  if (world.next_item == sizes.wakes_at) sender.wake();
   Bytes source;
   source.limit = std::min<std::size_t>(sizes.at_a_time, sizes.items + 1U - world.next_item);
   for (std::size_t i = 0; i < source.limit; ++i)
@@ -274,7 +276,8 @@ std::string World::key() const {
         sender.epoch, sender.in_tcp, receiver.passed, receiver.entered, receiver.due, receiver.taken})
     add(value);
   key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 |
-                                  receiver.looks << 3 | receiver.leaving << 4 | own.final.value() << 5));
+                                  receiver.looks << 3 | receiver.leaving << 4 | own.final.value() << 5 |
+                                  receiver.broken << 6));
   key.push_back(static_cast<char>(phase));
   key.push_back(static_cast<char>(next_item));
   key.push_back(static_cast<char>(got));

@@ -87,6 +87,7 @@ struct Sizes {
   bool may_return = false;    // and resends what is unread, for a sender that makes no more calls
   bool may_take = false;      // the receiver leaves with what is unread, at any time
   bool may_look = false;      // the receiver disarms and arms, at any time
+  std::uint8_t wakes_at = 0;  // the sender wakes the receiver, for nothing, before this byte
 };
 
 enum class Phase : std::uint8_t { kReading, kLeaving, kTaking, kLeft };

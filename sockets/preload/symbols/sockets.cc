@@ -14,6 +14,8 @@
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/options.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reset.h"
+#include "sockets/preload/runtime.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 #include "sockets/preload/transfer.h"
@@ -29,7 +31,7 @@ bool is_tcp(int number) noexcept {
 }
 
 int accepted(int listener, int number) noexcept {
-  if (number < 0) return number;
+  if (number < 0 || !settings().on) return number;
   const int error = errno;
   forget_number(number);
   if ((entry_of(listener) & kListenerBit) != 0) {
@@ -49,7 +51,7 @@ using namespace exs::sockets;
 
 EXS_EXPORT int listen(int number, int backlog) {
   const int result = libc().listen(number, backlog);
-  if (result == 0 && is_tcp(number)) note_listener(number);
+  if (result == 0 && settings().on && is_tcp(number)) note_listener(number);
   return result;
 }
 EXS_EXPORT int accept(int number, sockaddr* from, socklen_t* length) {
@@ -65,8 +67,11 @@ EXS_EXPORT int connect(int number, const sockaddr* to, socklen_t length) {
   const int error = errno;
   if (ends) {
     if (result == 0) forget_number(number);
+  } else if ((result == 0 || error == EINPROGRESS) && slot_of(number) != 0 &&
+             was_reset(slot_at(slot_of(number)))) {
+    note_connection(number, true);
   } else if ((result == 0 || error == EINPROGRESS || error == EINTR) && slot_of(number) == 0 &&
-             is_tcp(number)) {
+             settings().on && is_tcp(number)) {
     note_connection(number, true);
   }
   errno = error;

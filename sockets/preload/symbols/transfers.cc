@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdint>
 
+#include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
@@ -65,6 +66,9 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
     PlainReceive call(number, slot);
     if (call.allowed()) return call.done(plain());
   }
+  // Another user's process could change bytes between the program's look at them and its receive.
+  if ((flags & MSG_PEEK) != 0 && slot_at(slot).is_foreign && slot_at(slot).stage.load() != Stage::kPlain)
+    detach_later(number, Why::kOption);
   if (amount == Amount::kNothing) {
     const ssize_t there = look_for_a_byte(number, slot, flags);
     // Urgent data and the end have answers of their own.

@@ -1,0 +1,24 @@
+#include "sockets/preload/retire.h"
+
+#include <cerrno>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/detach.h"
+#include "sockets/preload/numbers.h"
+#include "sockets/preload/runtime.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+
+void retire(Why why) noexcept {
+  if (is_vfork_child()) return;
+  const int error = errno;
+  switch_off();  // no other thread notes a connection from now on
+  detach_all(why);
+  forget_all();
+  close_arena();
+  retire_process();
+  errno = error;
+}
+
+}  // namespace exs::sockets
