@@ -53,7 +53,7 @@ ONLY_IN = {
     r"nlohmann/": ["tools/common/json.cc"],
     r"spdlog/": ["src/base/log.cc"],
     r"fmt/": ["src/base/log.h", "src/base/refusal.h"],
-    r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc"],
+    r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc", "tests/sockets/hostile/past_libc.c"],
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
