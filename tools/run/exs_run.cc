@@ -55,7 +55,7 @@ Reason reason_of(Unserved unserved) {
       return {"gives-rights", "it has other rights than its caller, so nothing may be preloaded",
               "run it as the user that it becomes"};
     case Unserved::kIoUring:
-      return {"io-uring", "it can use io_uring, which the layer does not see",
+      return {"io-uring", "its connections go by TCP from when it sets up io_uring",
               "make it use epoll, where it has an option for that"};
   }
   return {"unknown", "", ""};
