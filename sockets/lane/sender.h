@@ -71,8 +71,7 @@ class Sender {
   // A peer that has left reads the ring no more: what lies there unread, and what it does not take itself, goes to TCP, and so
   // does everything from now on.
   long take_back() {
-    while (!words_.claim.exchange_if(kUnclaimed, kSenders) && words_.claim.load() != kTaken)
-      if (!wire_.await(words_.claim, kReceivers)) return -EPROTO;
+    if (!claim_unread()) return -EPROTO;
     const std::uint64_t consumed = words_.consumed.load();
     const std::uint64_t unread = state_.written - consumed;
     long result = 0;
@@ -129,6 +128,18 @@ class Sender {
   }
 
  private:
+  // Or the receiver has claimed it, and is done. One that claims it and lets go of it again does so a hundred times at most.
+  bool claim_unread() {
+    constexpr int kClaimsMax = 1000;
+    for (int i = 0; i < kClaimsMax; ++i) {
+      if (words_.claim.exchange_if(kUnclaimed, kSenders)) return true;
+      const std::uint32_t claim = words_.claim.load();
+      if (claim == kTaken || claim == kSenders) return true;
+      if (claim > kTaken || !wire_.await(words_.claim, kReceivers)) return false;
+    }
+    return false;
+  }
+
   SenderState& state_;
   Direction<Word>& words_;
   Ring ring_;

@@ -277,7 +277,7 @@ class Sending {
   long to_tcp(std::size_t limit) noexcept {
     if (total_ == 0)
       if (const int error = take_error(index_); error != 0) return -error;
-    if (const long result = begin_tcp(number_, index_); result < 0) return result;
+    if (begin_tcp(number_, index_) < 0) return -ECONNRESET;
     lock_.unlock();
     Parts::Window window = parts_.window(std::min<std::size_t>(limit, parts_.left()));
     msghdr message{};

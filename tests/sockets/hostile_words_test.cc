@@ -271,6 +271,7 @@ BOOST_AUTO_TEST_CASE(a_sender_believes_nothing) {
     Words words = hostile_words(false);
     AnyWire wire{ring};
     for (int calls = 0; calls < 200; ++calls) {
+      peer.loads = 0;
       Sender sender(peer.sender, words, {ring.bytes(), kCapacity}, wire);
       call(sender, peer, ring);
     }

@@ -214,7 +214,7 @@ class HostileWords(HostileTest):
 
     def test_a_sender_does_not_believe_what_was_read(self):
         """The ring is left, with more read than was ever written: a reset, and no errno that TCP does not have."""
-        for claim, limit_s in (0, 3), (2, 4):
+        for claim, limit_s in (0, 3), (2, 4), (77, 3):
             victim = self.victim("listen")
             connection = victim.connection()
             segment = connection.meet()
@@ -305,6 +305,20 @@ class HostileMeetings(HostileTest):
                 guest.close()
         self.expect_nothing_left(victim, kept)
 
+    def test_offers_that_nobody_takes(self):
+        """The program has closed the connection before it saw them: nothing is kept, however often that happens."""
+        victim = self.victim("connect")
+        for _ in range(40):
+            connection = victim.connection()
+            connection.echo()
+            number = memory_file()
+            with contextlib.suppress(OSError), connection.guest() as guest:
+                guest.sendmsg([peer.OFFER], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [number]))])
+            connection.close()
+            os.close(number)
+            self.expect_end(victim)
+        self.expect_nothing_left(victim)
+
     def test_who_never_answers(self):
         victim = self.victim("listen")
         victim.plain().close()
@@ -390,7 +404,7 @@ class HostileMeetings(HostileTest):
                     connection.echo()
                 connection.close()
                 self.expect_end(victim, 3, message)
-            self.expect_nothing_left(victim, kept=3)
+            self.expect_nothing_left(victim, kept=6)  # of each guest, and what it has left
 
     def test_strangers_take_no_more_than_sixteen_descriptors(self):
         victim = self.victim("connect")
