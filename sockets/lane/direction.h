@@ -17,13 +17,14 @@ inline constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
 inline constexpr std::uint32_t kArmed = 1;  // the receiver wants a bell for the next bytes
 inline constexpr std::uint32_t kDetached =
     2;  // the receiver has left the ring, and reads no byte of it any more
+// What is above them counts the bells that were ever owed: one each time that the sender cleared kArmed, in the same step.
+inline constexpr std::uint32_t kBell = 4;
 
 // Values of Direction::claim: who takes what a receiver that has left the ring has not read. The first to claim it does.
 inline constexpr std::uint32_t kUnclaimed = 0;
-inline constexpr std::uint32_t kSenders = 1;  // the sender sends it by TCP
-inline constexpr std::uint32_t kReceivers =
-    2;  // the receiver copies or resends it, up to what `consumed` says when it is done
-inline constexpr std::uint32_t kTaken = 3;  // the receiver has done so
+inline constexpr std::uint32_t kSenders = 1;    // the sender sends it by TCP
+inline constexpr std::uint32_t kReceivers = 2;  // the receiver copies it, or has resent it, up to `claimed`
+inline constexpr std::uint32_t kResending = 3;  // the receiver tries to resend it, and claims it or lets go
 
 inline constexpr std::size_t kCacheLine = 64;
 
@@ -37,11 +38,14 @@ struct Direction {
   Word<std::uint32_t> epoch;   // stretches of the ring begun, ever
   Word<std::uint32_t> final;   // 1: after this one there are none
   Word<std::uint32_t> in_tcp;  // sends by TCP that are under way
+  Word<std::uint32_t>
+      ended;  // 1: the program has ended this way itself, so an end is no sign that it is dead
   // --- stored by the receiver ---
   alignas(kCacheLine) Word<std::uint64_t> consumed;  // bytes taken from the ring, ever
   Word<std::uint32_t> passed;                        // stretches of the ring read to their end, ever
   Word<std::uint32_t> ready;                         // 1: looks at these words before it takes a byte of TCP
   Word<std::uint32_t> closed;                        // 1: this end is closed
+  Word<std::uint64_t> claimed;  // where what a receiver that leaves takes along ends, if it claims it
   // --- changed by both ---
   alignas(kCacheLine) Word<std::uint32_t> sleep;
   Word<std::uint32_t> claim;

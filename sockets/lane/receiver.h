@@ -18,14 +18,14 @@ struct ReceiverState {
   std::uint64_t position = 0;  // bytes taken from TCP, bells included; whoever makes the end ready sets it
   std::uint64_t tcp_left = 0;  // bytes of TCP before the stretch `entered`
   std::uint32_t passed = 0;
-  std::uint32_t entered = 0;  // the stretch whose tcp_left is known
-  std::uint32_t due = 0;      // bells that were, or will be, sent for times we were armed
-  std::uint32_t taken = 0;    // of these, bells taken from TCP
-  bool armed = true;          // by us; the sender may have cleared the bit since
-  bool leaving = false;       // the sender takes back what lies in the ring
-  bool broken = false;        // bytes of TCP were taken that are no bells
-  bool looks = false;         // bytes may lie in the ring without a bell: whoever waits looks for himself
-  int error = 0;              // of TCP, told when the ring has been read
+  std::uint32_t entered = 0;       // the stretch whose tcp_left is known
+  std::uint32_t due = 0;           // bells that were, or will be, sent for times we were armed
+  std::uint32_t taken = 0;         // of these, bells taken from TCP
+  std::uint32_t taken_before = 0;  // of these, before the stretch `entered`
+  bool leaving = false;            // the sender takes back what lies in the ring
+  bool broken = false;             // bytes of TCP were taken that are no bells
+  bool looks = false;  // bytes may lie in the ring without a bell: whoever waits looks for himself
+  int error = 0;       // of TCP, told when the ring has been read
 };
 
 // `Wire` is the end's TCP connection, whose calls never wait and return bytes, or a negative errno:
@@ -36,6 +36,7 @@ struct ReceiverState {
 //   unread()           bytes that are there; meets no error
 //   is_at_mark()       the next byte is an urgent one
 //   drop(n)            takes n bytes that are there
+//   taken()            bytes taken of TCP ever, bells included; a negative number: cannot be told
 //   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is not
 //   await_bells(n)     gives n bells moments to arrive
 //   sent_by_peer()     bytes that the peer has given to TCP, ever; a negative number: cannot be told
@@ -88,7 +89,6 @@ class Receiver {
 
   // Bytes wait in the ring, as far as these words tell whoever does not hold the lock.
   [[nodiscard]] bool has_bytes_in_ring() const { return words_.written.load() != state_.consumed; }
-  [[nodiscard]] std::uint64_t written() const { return words_.written.load(); }
   // Bytes that lie in the ring.
   [[nodiscard]] std::size_t in_ring() const {
     if (words_.epoch.load() == state_.passed) return 0;
@@ -97,7 +97,9 @@ class Receiver {
   }
 
   // Of the bytes in TCP, those that are no bytes of the program: the ones known, and one that was sent since.
-  [[nodiscard]] std::uint32_t bells_in_tcp() const { return state_.due - state_.taken + bell_to_count(); }
+  [[nodiscard]] std::uint32_t bells_in_tcp() const {
+    return (words_.sleep.load() / kBell - state_.taken) & kBellsMask;
+  }
 
   // Bells that lie in TCP, or are on their way, and are to be taken before the connection closes.
   long take_bells() {
@@ -111,11 +113,7 @@ class Receiver {
   }
 
   // The next bytes of the ring ring a bell.
-  void arm() {
-    const std::uint32_t before = words_.sleep.fetch_or(kArmed);
-    count_bell(before);
-    state_.armed = true;
-  }
+  void arm() { count_bells(words_.sleep.fetch_or(kArmed)); }
 
   // From now on no bells, which are the sender's dearest step: before anybody sleeps, stop_looking() must have said yes.
   void look_by_itself() {
@@ -138,30 +136,61 @@ class Receiver {
     return true;
   }
 
-  // Leaves the ring: begins to. What is unread the sender sends by TCP, in its next call; has_left() says when it has.
+  // Begins to leave the ring. What is unread the sender sends by TCP, in its next call; has_left() says when it has.
   void leave() { static_cast<void>(detach()); }
   // The same, but what is unread comes along: `own` becomes a direction that no sender changes, from which the rest is received.
   // copy(ring, position, start, n) copies the bytes. False: the sender is at it, and sends what is unread by TCP.
   template <typename Copy>
   bool leave_with(Direction<Word>& own, const Copy& copy) {
     const bool was_armed = detach();
-    // Bytes for which we are armed still, and no bell was sent: the sender is in the middle of putting them there.
+    // Armed still, and no bell was sent: the sender is in the middle of putting bytes there.
     if (was_armed && state_.due == state_.taken) return false;
+    const std::uint64_t end = words_.written.load();
+    words_.claimed.store(end);
     if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) return false;
-    copy_to(own, copy);
+    copy_to(own, end, copy);
     state_.leaving = false;
-    words_.consumed.store(own.written.load());
-    words_.claim.store(kTaken);
+    words_.consumed.store(end);
     return true;
   }
   // After leave(), and has_left(): what is unread goes to TCP though the sender makes no call, before all that it sends from now on.
   // False: not now, as the sender is in the middle of a step or a byte is on its way; or the sender is at it itself.
   bool return_unread() {
-    if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) return false;
+    if (!words_.claim.exchange_if(kUnclaimed, kResending)) return false;
     const bool in_stretch = state_.entered != state_.passed && words_.epoch.load() == state_.entered;
     const bool done = in_stretch && words_.in_tcp.load() == 0 && resend_unread();
-    words_.claim.store(done ? kTaken : kUnclaimed);
+    if (done) words_.claimed.store(state_.consumed);
+    words_.claim.store(done ? kReceivers : kUnclaimed);
     return done;
+  }
+  // The sender has ended, so what it has not taken back stays ours: we receive it from the ring. False: not yet.
+  bool stay() {
+    words_.claimed.store(words_.written.load());
+    if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) {
+      if (has_left() != Left::kNotYet || state_.tcp_left > 0) return false;
+      // It died at it: what it has taken back is in TCP, behind the bells, and the rest in the ring.
+      if (take_bells() < 0 || state_.taken != state_.due) return false;
+      const auto in_tcp = static_cast<std::uint64_t>(wire_.unread());
+      if (in_tcp > words_.written.load() - state_.consumed) return false;
+      state_.tcp_left = in_tcp;
+      state_.consumed += in_tcp;
+    }
+    state_.leaving = false;
+    return true;
+  }
+  // The lock came from a process of the family that died with it. What that had taken of TCP, TCP tells.
+  void take_over() {
+    words_.consumed.store(state_.consumed);
+    words_.passed.store(state_.passed);
+    const std::int64_t taken = wire_.taken();
+    if (taken < 0) return;
+    state_.position = static_cast<std::uint64_t>(taken);
+    const std::uint32_t epoch = words_.epoch.load();
+    if (epoch == state_.passed || state_.entered != epoch) return;
+    const std::uint64_t mark = words_.mark.load();
+    state_.tcp_left = state_.position < mark ? mark - state_.position : 0;
+    if (state_.position > mark)
+      state_.taken = state_.taken_before + static_cast<std::uint32_t>(state_.position - mark);
   }
   enum class Left {
     kYes,     // TCP alone has bytes for us, and they are all the program's
@@ -184,9 +213,8 @@ class Receiver {
  private:
   // No bell is sent from here on, and all that were are counted. Whether we were armed.
   bool detach() {
-    const std::uint32_t before = words_.sleep.exchange(kDetached);
-    count_bell(before);
-    state_.armed = false;
+    const std::uint32_t before = words_.sleep.fetch_or(kDetached);
+    count_bells(before);
     state_.leaving = true;
     return (before & kArmed) != 0;
   }
@@ -218,10 +246,8 @@ class Receiver {
     return true;
   }
   template <typename Copy>
-  void copy_to(Direction<Word>& own, const Copy& copy) {
+  void copy_to(Direction<Word>& own, std::uint64_t written, const Copy& copy) {
     const std::uint32_t epoch = words_.epoch.load();
-    const std::uint64_t turn = words_.turn.load();
-    const std::uint64_t written = words_.written.load();
     const std::uint64_t start = words_.start.load();
     const bool has_stretch = epoch != state_.passed;
     const std::uint64_t unread = has_stretch ? written - state_.consumed : 0;
@@ -230,19 +256,15 @@ class Receiver {
     own.written.store(state_.consumed + unread);
     own.start.store(start);
     own.mark.store(words_.mark.load());
-    own.turn.store(turn == kNoTurn ? written : turn);
+    own.turn.store(written);
     own.final.store(1);
     own.epoch.store(epoch);
     own.consumed.store(state_.consumed);
     own.passed.store(state_.passed);
-    own.sleep.store(kDetached);
+    own.sleep.store(words_.sleep.load());
   }
 
-  void disarm() {
-    const std::uint32_t before = words_.sleep.fetch_and(~kArmed);
-    count_bell(before);
-    state_.armed = false;
-  }
+  void disarm() { count_bells(words_.sleep.fetch_and(~kArmed)); }
   [[nodiscard]] bool has_ring_news() const {
     return has_bytes_in_ring() || words_.turn.load() == state_.consumed;
   }
@@ -288,9 +310,10 @@ class Receiver {
   // More than TCP can hold on its way.
   static constexpr std::uint64_t kTcpBytesMax = std::uint64_t{1} << 32;
 
-  // The bit we had set was cleared since: a bell was sent for that, or will be.
-  void count_bell(std::uint32_t before) {
-    if (state_.armed && (before & kArmed) == 0) ++state_.due;
+  static constexpr std::uint32_t kBellsMask = ~std::uint32_t{0} / kBell;
+  // For each time that the bit we had set was cleared a bell was sent, or will be.
+  void count_bells(std::uint32_t before) {
+    state_.due = state_.taken + ((before / kBell - state_.taken) & kBellsMask);
   }
 
   // TCP has no bytes. A receive that finds none steps over an urgent one, a peek does not; who has sent one opens no stretch any more.
@@ -340,6 +363,7 @@ class Receiver {
     const std::uint64_t before = words_.mark.load() - state_.position;
     if (before > kTcpBytesMax) return false;
     state_.tcp_left = before;
+    state_.taken_before = state_.taken;
     state_.entered = epoch;
     return true;
   }
@@ -402,11 +426,6 @@ class Receiver {
     }
     return total > 0 ? total : nothing();
   }
-  // Of the bells in TCP, the one that is not counted yet.
-  [[nodiscard]] std::uint32_t bell_to_count() const {
-    return state_.armed && (words_.sleep.load() & kArmed) == 0 ? 1 : 0;
-  }
-
   // The sender's stretch ends here. All bells of it lie before the first byte of TCP.
   long pass() {
     const long result = try_pass();

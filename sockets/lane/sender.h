@@ -17,6 +17,7 @@ struct SenderState {
   std::uint64_t written = 0;
   std::uint64_t start = 0;
   std::uint32_t epoch = 0;
+  std::uint32_t bells = 0;   // owed before this stretch
   std::uint32_t in_tcp = 0;  // sends of the program inside the kernel now
   bool open = false;         // the ring is the lane
   bool final = false;        // it never will be again
@@ -41,7 +42,7 @@ class Sender {
     return unread > ring_.capacity() ? 0 : ring_.capacity() - static_cast<std::size_t>(unread);
   }
   [[nodiscard]] bool peer_left() const { return (words_.sleep.load() & kDetached) != 0; }
-  [[nodiscard]] bool peer_waits() const { return (words_.sleep.load() & kArmed) != 0; }
+  [[nodiscard]] bool peer_waits() const { return is_armed(words_.sleep.load()); }
   [[nodiscard]] bool peer_closed() const { return words_.closed.load() != 0; }
 
   // Puts `count` bytes, 1 to room(), into the open ring. 0, or a negative errno: the connection has failed.
@@ -55,33 +56,34 @@ class Sender {
     ring_.put(state_.written, state_.start, count, source);
     state_.written += count;
     words_.written.store(state_.written);
-    // One atomic step: either the receiver sees the bytes when it looks after it armed, or we see that it armed.
-    const std::uint32_t before = words_.sleep.fetch_and(~kArmed);
+    const std::uint32_t before = owe_bell();
     if ((before & kDetached) != 0) return take_back();
-    if ((before & kArmed) != 0) return wire_.ring_bell();
+    if (is_armed(before)) return wire_.ring_bell();
     return 0;
   }
 
   // Wakes a peer that sleeps, by a bell that is for no bytes: it makes a call, and sees that we leave. 0, or a negative errno.
   long wake() {
     if (!state_.open && !(may_open() && open())) return 0;
-    return (words_.sleep.fetch_and(~kArmed) & kArmed) != 0 ? wire_.ring_bell() : 0;
+    return is_armed(owe_bell()) ? wire_.ring_bell() : 0;
   }
 
   // A peer that has left reads the ring no more: what lies there unread, and what it does not take itself, goes to TCP, and so
   // does everything from now on.
   long take_back() {
-    if (!claim_unread()) return -EPROTO;
-    const std::uint64_t consumed = words_.consumed.load();
-    const std::uint64_t unread = state_.written - consumed;
+    const std::uint32_t claim = claim_unread();
+    if (claim == kResending) return -EPROTO;
+    const std::uint64_t end = claim == kReceivers ? words_.claimed.load() : words_.consumed.load();
+    const std::uint64_t unread = state_.written - end;
+    const std::uint64_t sent = claim == kSenders ? std::min(taken_back(), unread) : 0;
     long result = 0;
     if (unread > ring_.capacity()) {
       result = -EPROTO;
-    } else if (unread > 0) {
-      result = wire_.send_back(ring_, consumed, state_.start, static_cast<std::size_t>(unread));
+    } else if (unread > sent) {
+      result = wire_.send_back(ring_, end + sent, state_.start, static_cast<std::size_t>(unread - sent));
     }
-    state_.written = consumed;
-    words_.written.store(consumed);
+    state_.written = end;
+    words_.written.store(end);
     finish();
     return result;
   }
@@ -103,7 +105,7 @@ class Sender {
   // sees our send, or we see what it does. 0, or a negative errno.
   long begin_tcp() {
     words_.in_tcp.exchange(++state_.in_tcp);
-    if (!peer_left() || wire_.await(words_.claim, kReceivers)) return 0;
+    if (!peer_left() || wire_.await(words_.claim, kResending)) return 0;
     end_tcp();
     return -EPROTO;
   }
@@ -120,6 +122,7 @@ class Sender {
     const std::int64_t sent = wire_.sent();
     if (sent < 0) return false;
     words_.in_tcp.store(0);
+    state_.bells = words_.sleep.load() / kBell;
     words_.mark.store(static_cast<std::uint64_t>(sent));
     words_.turn.store(kNoTurn);
     words_.epoch.store(++state_.epoch);
@@ -127,17 +130,54 @@ class Sender {
     return true;
   }
 
+  // The lock came from a process of the family that died with it. What that had published counts, and what it owed the
+  // receiver is made good.
+  void take_over() {
+    const std::uint64_t published = words_.written.load();
+    if (state_.written - published <= ring_.capacity()) state_.written = published;
+    words_.start.store(state_.start);
+    state_.epoch = words_.epoch.load();
+    state_.final = words_.final.load() != 0;
+    state_.open = words_.turn.load() == kNoTurn && words_.passed.load() != state_.epoch;
+    if (!state_.open) return;
+    if (const std::int64_t in_tcp = in_tcp_since_mark(); in_tcp >= 0 && in_tcp < bells_of_stretch())
+      static_cast<void>(wire_.ring_bell());
+    if (state_.final) turn();
+  }
+
  private:
-  // Or the receiver has claimed it, and is done. One that claims it and lets go of it again does so a hundred times at most.
-  bool claim_unread() {
-    constexpr int kClaimsMax = 1000;
+  // Whoever has left wants no bells.
+  static bool is_armed(std::uint32_t sleep) { return (sleep & (kArmed | kDetached)) == kArmed; }
+  // One atomic step: either the receiver sees the bytes when it looks after it armed, or we see that it armed.
+  std::uint32_t owe_bell() {
+    return words_.sleep.update(
+        [](std::uint32_t sleep) { return is_armed(sleep) ? sleep - kArmed + kBell : sleep; });
+  }
+  [[nodiscard]] std::int64_t bells_of_stretch() const {
+    constexpr std::uint32_t kMask = ~std::uint32_t{0} / kBell;
+    return (words_.sleep.load() / kBell - state_.bells) & kMask;
+  }
+  // Bells, and what was taken back.
+  std::int64_t in_tcp_since_mark() {
+    const std::int64_t sent = wire_.sent();
+    return sent < 0 ? sent : sent - static_cast<std::int64_t>(words_.mark.load());
+  }
+  // kUnclaimed: what is unread is the sender's from now on; kSenders: it was before, and a process of the family died at it;
+  // kReceivers: the receiver has it; kResending: the peer has broken the protocol.
+  std::uint32_t claim_unread() {
+    constexpr int kClaimsMax = 1000;  // one that tries and lets go again does so a hundred times at most
     for (int i = 0; i < kClaimsMax; ++i) {
-      if (words_.claim.exchange_if(kUnclaimed, kSenders)) return true;
+      if (words_.claim.exchange_if(kUnclaimed, kSenders)) return kUnclaimed;
       const std::uint32_t claim = words_.claim.load();
-      if (claim == kTaken || claim == kSenders) return true;
-      if (claim > kTaken || !wire_.await(words_.claim, kReceivers)) return false;
+      if (claim == kSenders || claim == kReceivers) return claim;
+      if (claim > kResending || !wire_.await(words_.claim, kResending)) return kResending;
     }
-    return false;
+    return kResending;
+  }
+  // By a process of the family that died at it.
+  std::uint64_t taken_back() {
+    const std::int64_t bytes = in_tcp_since_mark() - bells_of_stretch();
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
   }
 
   SenderState& state_;

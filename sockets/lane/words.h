@@ -15,6 +15,15 @@ class SharedWord {
   T fetch_or(T bits) noexcept { return value_.fetch_or(bits, std::memory_order_acq_rel); }
   T fetch_and(T bits) noexcept { return value_.fetch_and(bits, std::memory_order_acq_rel); }
   T exchange(T value) noexcept { return value_.exchange(value, std::memory_order_acq_rel); }
+  // One atomic step: what was there becomes change(that), which is mostly the same. What was there.
+  template <typename Change>
+  T update(const Change& change) noexcept {
+    T before = value_.fetch_or(0, std::memory_order_acq_rel);  // the line is ours from here on
+    while (change(before) != before &&
+           !value_.compare_exchange_weak(before, change(before), std::memory_order_acq_rel)) {
+    }
+    return before;
+  }
   // Whether it was `before`, and is `after` now.
   bool exchange_if(T before, T after) noexcept {
     return value_.compare_exchange_strong(before, after, std::memory_order_acq_rel);

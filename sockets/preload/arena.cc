@@ -73,8 +73,8 @@ void make_lock(pthread_mutex_t& mutex) noexcept {
 
 void clear(Slot& slot) noexcept {
   if (!slot.locks_made) {
-    make_lock(slot.sending);
-    make_lock(slot.receiving);
+    make_lock(slot.sending.mutex);
+    make_lock(slot.receiving.mutex);
     slot.locks_made = true;
   }
   slot.why.store(Why::kNone);
@@ -99,8 +99,9 @@ void clear(Slot& slot) noexcept {
   slot.shut.store(0);
   slot.send_buffer = 0;
   slot.low_water = 0;
-  slot.corked = slot.nodelay = slot.end_seen = slot.leaving = false;
+  slot.corked = slot.nodelay = slot.resets = slot.end_seen = slot.leaving = false;
   slot.checked_ns = 0;
+  slot.sending.owner_died = slot.receiving.owner_died = false;
   slot.sender = {};
   slot.receiver = {};
   for (auto* count : {&slot.ring_sent, &slot.tcp_sent, &slot.bells, &slot.turns, &slot.ring_received,
@@ -177,13 +178,16 @@ bool adopt_arena(int descriptor) noexcept {
   return true;
 }
 
-SlotLock::SlotLock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) {
+SlotLock::SlotLock(SharedLock& shared) noexcept : lock_(shared) {
   lock();
 }
 
 void SlotLock::lock() noexcept {
-  const int error = pthread_mutex_lock(&mutex_);
-  if (error == EOWNERDEAD) pthread_mutex_consistent(&mutex_);
+  const int error = pthread_mutex_lock(&lock_.mutex);
+  if (error == EOWNERDEAD) {
+    lock_.owner_died = true;
+    pthread_mutex_consistent(&lock_.mutex);
+  }
   held_ = error == 0 || error == EOWNERDEAD;
 }
 

@@ -30,22 +30,22 @@ bool adopt_arena(int descriptor) noexcept;
 // Holds a lock of a slot. One whose owner died is taken over: what its owner published counts, and nothing else.
 class SlotLock {
  public:
-  explicit SlotLock(pthread_mutex_t& mutex) noexcept;
+  explicit SlotLock(SharedLock& shared) noexcept;
   ~SlotLock() {
-    if (held_) pthread_mutex_unlock(&mutex_);
+    if (held_) pthread_mutex_unlock(&lock_.mutex);
   }
   SlotLock(const SlotLock&) = delete;
   SlotLock& operator=(const SlotLock&) = delete;
   // False: this very thread holds it, which a handler of a signal has interrupted.
   [[nodiscard]] bool held() const noexcept { return held_; }
   void unlock() noexcept {
-    if (held_) pthread_mutex_unlock(&mutex_);
+    if (held_) pthread_mutex_unlock(&lock_.mutex);
     held_ = false;
   }
   void lock() noexcept;
 
  private:
-  pthread_mutex_t& mutex_;
+  SharedLock& lock_;
   bool held_ = false;
 };
 

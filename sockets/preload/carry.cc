@@ -41,12 +41,14 @@ bool leave_with_unread(int number, std::uint32_t index) noexcept {
     }
   };
   const ToOwn to_own{segment->ring(slot.is_caller, slot.capacity), ring};
+  let_end_reset(slot, number, true);  // first: the process may be killed at any time
   Wire wire(slot, number, 0);
   const bool carried =
       receiver_of(slot, *segment, wire)
           .leave_with(incoming(slot, *own),
                       [&](const lane::Ring& peers, std::uint64_t position, std::uint64_t start,
                           std::size_t count) { peers.get(position, start, count, to_own); });
+  if (!carried) let_end_reset(slot, number, false);
   slot.carried.store(carried);
   return carried;
 }

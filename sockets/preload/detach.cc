@@ -39,6 +39,7 @@ Left leave_receiving(int number, std::uint32_t index, int peers_descriptor) noex
     left = receiver.has_left();
   }
   if (left != Left::kYes) return left;
+  let_end_reset(slot, number, false);
   slot.receives_in_lane.store(false);
   slot.leaving = false;
   return left;
@@ -157,11 +158,12 @@ bool finish_leaving(int number, std::uint32_t index) noexcept {
   if (segment == nullptr) return false;
   Wire wire(slot, number, 0);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
-  const bool peer_is_gone = !slot.carried.load() && !is_established(number);
   if (receiver.has_left() != LaneReceiver::Left::kYes) {
-    if (!peer_is_gone) return false;
-    receiver.take_bells();  // of what it was about to take back we hear no more
+    // Of what it was about to take back we would hear no more.
+    if (!slot.carried.load() && has_ended(number) && receiver.stay()) slot.leaving = false;
+    return false;
   }
+  let_end_reset(slot, number, false);
   slot.receives_in_lane.store(false);
   slot.leaving = false;
   if (slot.low_water != 0)
@@ -179,6 +181,14 @@ void serve_leaver(int number, std::uint32_t index) noexcept {
   Wire wire(slot, number, MSG_NOSIGNAL);
   if (sender_of(slot, *segment, wire).take_back() == -EPROTO)
     reset_connection(slot, number, "the peer says that it has read what was never sent");
+}
+
+void end_sending(int number) noexcept {
+  detach_sending(number);
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return;
+  if (Segment* const segment = place_of(index).segment.load())
+    outgoing(slot_at(index), *segment).ended.store(1);
 }
 
 void detach_all(Why why) noexcept {

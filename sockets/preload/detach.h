@@ -24,6 +24,8 @@ void serve_leaver(int number, std::uint32_t slot) noexcept;
 void detach_all(Why why) noexcept;
 // What is sent from now on goes by TCP, behind what lies in the ring.
 void detach_sending(int number) noexcept;
+// The same, before the program shuts this way down.
+void end_sending(int number) noexcept;
 // What is sent next is urgent, which is TCP's; a connection that is not in the lane yet never will be.
 void prepare_urgent(int number) noexcept;
 // The peer sends by TCP from now on.

@@ -21,17 +21,23 @@ inline Direction& outgoing(const Slot& slot, Segment& segment) noexcept {
 
 // With the slot's lock for receiving held.
 inline LaneReceiver receiver_of(Slot& slot, Segment& segment, Wire& wire) noexcept {
-  return {slot.receiver,
-          incoming(slot, segment),
-          {segment.ring(slot.is_caller, slot.capacity), slot.capacity},
-          wire};
+  LaneReceiver receiver(slot.receiver, incoming(slot, segment),
+                        {segment.ring(slot.is_caller, slot.capacity), slot.capacity}, wire);
+  if (slot.receiving.owner_died) {
+    slot.receiving.owner_died = false;
+    receiver.take_over();
+  }
+  return receiver;
 }
 // With the slot's lock for sending held.
 inline LaneSender sender_of(Slot& slot, Segment& segment, Wire& wire) noexcept {
-  return {slot.sender,
-          outgoing(slot, segment),
-          {segment.ring(!slot.is_caller, slot.capacity), slot.capacity},
-          wire};
+  LaneSender sender(slot.sender, outgoing(slot, segment),
+                    {segment.ring(!slot.is_caller, slot.capacity), slot.capacity}, wire);
+  if (slot.sending.owner_died) {
+    slot.sending.owner_died = false;
+    sender.take_over();
+  }
+  return sender;
 }
 
 }  // namespace exs::sockets

@@ -1,13 +1,16 @@
 #include "sockets/preload/looking.h"
 
+#include <poll.h>
 #include <sched.h>
 
 #include <cerrno>
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
+#include "sockets/preload/detach.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/epoll_sets.h"
+#include "sockets/preload/raw.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/table.h"
 
@@ -89,6 +92,12 @@ bool is_readable(int number, std::uint32_t index) noexcept {
   const SlotLock lock(slot.receiving);
   Segment* const segment = lock.held() && slot_of(number) == index ? incoming_segment(index) : nullptr;
   if (segment == nullptr || !slot.receives_in_lane.load()) return true;
+  if (slot.leaving) {  // which takes the bells
+    finish_leaving(number, index);
+    pollfd entry{number, POLLIN, 0};
+    const timespec now{};
+    return raw::sys(SYS_ppoll, &entry, 1, &now, nullptr, 0) != 0;
+  }
   Wire wire(slot, number, 0);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   if (receiver.in_ring() > 0 || receiver.bells_in_tcp() == 0) return true;

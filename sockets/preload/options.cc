@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
@@ -73,6 +74,11 @@ void correct_option(std::uint32_t index, int level, int name, void* value, sockl
   if (length < sizeof(int)) return;
   const bool fitted = slot.send_buffer != 0;
   int told = 0;
+  if (level == SOL_SOCKET && name == SO_LINGER && slot.resets && length >= sizeof(linger)) {
+    const linger programs{slot.linger_on, slot.linger_for};
+    std::memcpy(value, &programs, sizeof programs);
+    return;
+  }
   if (level == SOL_SOCKET && name == SO_ERROR) {
     told = take_error(index);
     if (told == 0) return;
@@ -105,6 +111,13 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
     // What comes next is the kernel's alone.
     if (level == IPPROTO_TCP && (name == TCP_ULP || name == TCP_REPAIR)) detach(number, Why::kOption);
     return true;
+  }
+  if (level == SOL_SOCKET && name == SO_LINGER && slot.resets && length >= sizeof(linger)) {
+    linger programs{};
+    std::memcpy(&programs, value, sizeof programs);
+    slot.linger_on = programs.l_onoff;
+    slot.linger_for = programs.l_linger;
+    return false;
   }
   if (slot.send_buffer == 0 || level != IPPROTO_TCP || !has_number) return true;
   if (name == TCP_NODELAY) {

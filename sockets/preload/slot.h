@@ -24,6 +24,12 @@ enum class Stage : std::uint32_t {
   kPlain,    // TCP for good
 };
 
+// Robust: who gets it from a process that died with it sees that.
+struct SharedLock {
+  pthread_mutex_t mutex;
+  bool owner_died;  // and what it was at is not set right yet (ends.h)
+};
+
 // The counters are those of exs-explain. Thread: any, unless a lock is named.
 struct Slot {
   std::atomic<Stage> stage;
@@ -63,15 +69,17 @@ struct Slot {
   int low_water;    // SO_RCVLOWAT, to be set when receives go to TCP; 0: none
   bool corked;
   bool nodelay;
+  bool resets;                     // what is unread is not in F, which resets at its end all the same
+  int linger_on, linger_for;       // SO_LINGER, while it does
   std::atomic<std::uint8_t> shut;  // ways that the program has shut down: 1 receiving, 2 sending
   bool end_seen;                   // the peer sends no more, or is gone
   bool leaving;                    // receives go on in the lane until the peer has seen that we left it
   Patience patience;               // of blocking receives
 
-  alignas(64) pthread_mutex_t sending;  // robust; guards `sender`
+  alignas(64) SharedLock sending;  // guards `sender`
   lane::SenderState sender;
-  std::uint64_t checked_ns;               // when a peer that does not read was looked for last
-  alignas(64) pthread_mutex_t receiving;  // robust; guards `receiver`
+  std::uint64_t checked_ns;          // when a peer that does not read was looked for last
+  alignas(64) SharedLock receiving;  // guards `receiver`
   lane::ReceiverState receiver;
 
   // --- counters ---

@@ -14,6 +14,7 @@
 #include "sockets/preload/detach.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/epoll_sets.h"
+#include "sockets/preload/killed.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/looking.h"
 #include "sockets/preload/meeting.h"
@@ -91,7 +92,9 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool&
     receiver.look_by_itself();
     becomes_hot = true;
   }
+  if (count > 0 && slot.leaving && (flags & MSG_PEEK) == 0) finish_leaving(number, index);
   if (count == 0) slot.end_seen = true;
+  if (count == 0 && !slot.carried.load() && reset_by_dead_peer(number, slot, *segment)) return -ECONNRESET;
   if (count != -EPROTO) return count;
   reset_connection(
       slot, number,
@@ -196,7 +199,7 @@ class Sending {
     if (segment == nullptr) return to_tcp(SSIZE_MAX);
     Wire wire(slot_, number_, flags_);
     LaneSender sender = sender_of(slot_, *segment, wire);
-    if (sender.is_open()) return step_in_ring(sender);
+    if (sender.is_open()) return step_in_ring(sender, *segment);
     if (sender.may_open() && !slot_.end_seen && sender.open()) {
       is_new_stretch_ = true;
       return 1;
@@ -204,8 +207,9 @@ class Sending {
     return to_tcp(slot_.sender.final ? SSIZE_MAX : kTcpPiece);
   }
 
-  long step_in_ring(LaneSender& sender) noexcept {
+  long step_in_ring(LaneSender& sender, Segment& segment) noexcept {
     if (sender.peer_closed() || slot_.end_seen || is_peer_gone(sender)) {
+      note_dead_peer(number_, slot_, segment);
       sender.finish();
       return 1;
     }
@@ -243,7 +247,6 @@ class Sending {
   [[nodiscard]] bool is_peer_gone(const LaneSender& sender) noexcept {
     constexpr std::uint64_t kEveryNs = 20'000;
     if (sender.peer_waits()) return slot_.end_seen = !is_established(number_);
-    if (sender.room() == slot_.capacity) return false;
     const std::uint64_t now = monotonic_ns();
     if (now - slot_.checked_ns < kEveryNs) return false;
     slot_.checked_ns = now;

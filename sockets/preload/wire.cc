@@ -68,6 +68,16 @@ std::int64_t bytes_sent(int descriptor) noexcept {
   return static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
 }
 
+// Of the kernel, which <netinet/tcp.h> names, too, but not beside <linux/tcp.h>.
+constexpr int kEstablished = 1;
+constexpr int kFinWait1 = 4;
+constexpr int kFinWait2 = 5;
+constexpr int kReset = 7;
+int state_of(int descriptor) noexcept {
+  tcp_info info;
+  return tcp_info_of(descriptor, info) ? info.tcpi_state : kReset;
+}
+
 }  // namespace
 
 long Wire::message(long number, const Parts& parts, std::size_t limit, int flags) const noexcept {
@@ -226,15 +236,23 @@ std::int64_t Wire::sent() noexcept {
   return bytes_sent(descriptor_);
 }
 
-// The peer copies a ring of bytes meanwhile.
+// The receiver resends what is unread meanwhile.
 bool Wire::await(const lane::SharedWord<std::uint32_t>& word, std::uint32_t value) const noexcept {
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {
     if (word.load() != value) return true;
     sleep_1ms();
   }
-  reset_connection(slot_, descriptor_, "the peer has begun to take what it left unread, and does not end it");
+  reset_connection(slot_, descriptor_,
+                   "the peer has begun to send again what it left unread, and does not end it");
   return false;
+}
+
+std::int64_t Wire::taken() noexcept {
+  const int state = state_of(descriptor_);
+  if (state == kReset) return -1;
+  const std::int64_t bytes = bytes_taken(descriptor_);
+  return bytes > 0 && has_ended(descriptor_) ? bytes - 1 : bytes;  // the end is counted as a byte
 }
 
 void fit_tcp_options(Slot& slot, int descriptor) noexcept {
@@ -265,6 +283,22 @@ void restore_tcp_options(Slot& slot, int descriptor) noexcept {
   slot.send_buffer = 0;
 }
 
+void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept {
+  if (slot.resets == resets) return;
+  linger value{1, 0};
+  socklen_t length = sizeof value;
+  if (resets) {
+    linger programs{};
+    if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_LINGER, &programs, &length) != 0) return;
+    slot.linger_on = programs.l_onoff;
+    slot.linger_for = programs.l_linger;
+  } else {
+    value = {slot.linger_on, slot.linger_for};
+  }
+  raw::sys(SYS_setsockopt, descriptor, SOL_SOCKET, SO_LINGER, &value, sizeof value);
+  slot.resets = resets;
+}
+
 std::int64_t bytes_taken(int descriptor) noexcept {
   // Bytes may arrive between the two questions.
   constexpr int kTries = 8;
@@ -282,9 +316,16 @@ std::int64_t bytes_taken(int descriptor) noexcept {
 }
 
 bool is_established(int descriptor) noexcept {
-  constexpr int kEstablished = 1;
-  tcp_info info;
-  return tcp_info_of(descriptor, info) && info.tcpi_state == kEstablished;
+  return state_of(descriptor) == kEstablished;
+}
+
+bool is_reset(int descriptor) noexcept {
+  return state_of(descriptor) == kReset;
+}
+
+bool has_ended(int descriptor) noexcept {
+  const int state = state_of(descriptor);
+  return state != kEstablished && state != kFinWait1 && state != kFinWait2;
 }
 
 }  // namespace exs::sockets

@@ -25,6 +25,7 @@ class Wire {
   [[nodiscard]] bool is_at_mark() const noexcept;
   long look() noexcept;
   long drop(std::size_t count) noexcept;
+  std::int64_t taken() noexcept;
   long take_bells(std::uint32_t count) noexcept;
   void await_bells(std::uint32_t count) noexcept;
   // By the peer's own descriptor, if there is one.
@@ -58,9 +59,16 @@ void fit_tcp_options(Slot& slot, int descriptor) noexcept;
 void fit_send_buffer(Slot& slot, int descriptor) noexcept;
 void restore_tcp_options(Slot& slot, int descriptor) noexcept;
 
+// Whether the end of the TCP connection is a reset, as Linux has it where bytes are unread, whatever SO_LINGER says.
+void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept;
+
 // Bytes that the program has taken of a connection, ever; a negative number: cannot be told.
 std::int64_t bytes_taken(int descriptor) noexcept;
 // Of an established connection whose peer sends on.
 bool is_established(int descriptor) noexcept;
+// The peer sends no more: what it has sent is there.
+bool has_ended(int descriptor) noexcept;
+// By a reset, which the kernel tells.
+bool is_reset(int descriptor) noexcept;
 
 }  // namespace exs::sockets

@@ -72,6 +72,10 @@ struct HostileWord {
   T fetch_or(T) { return load(); }
   T fetch_and(T) { return load(); }
   T exchange(T) { return load(); }
+  template <typename Change>
+  T update(const Change&) {
+    return load();
+  }
   bool exchange_if(T, T) { return g_peer->below(2) == 0; }
 };
 using Words = lane::Direction<HostileWord>;

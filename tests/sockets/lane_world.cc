@@ -266,18 +266,18 @@ std::string World::key() const {
   };
   for (const std::uint64_t value :
        {words.written.value(), words.start.value(), words.mark.value(), words.turn.value(),
-        words.consumed.value(), own.written.value(), own.start.value(), own.mark.value(), own.turn.value(),
-        own.consumed.value(), sender.written, sender.start, receiver.consumed, receiver.position,
-        receiver.tcp_left, tcp_sent})
+        words.consumed.value(), words.claimed.value(), own.written.value(), own.start.value(),
+        own.mark.value(), own.turn.value(), own.consumed.value(), sender.written, sender.start,
+        receiver.consumed, receiver.position, receiver.tcp_left, tcp_sent})
     add(value);
   for (const std::uint32_t value :
        {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(),
         words.claim.value(), words.in_tcp.value(), own.epoch.value(), own.passed.value(), own.sleep.value(),
-        sender.epoch, sender.in_tcp, receiver.passed, receiver.entered, receiver.due, receiver.taken})
+        sender.epoch, sender.in_tcp, sender.bells, receiver.passed, receiver.entered, receiver.due,
+        receiver.taken, receiver.taken_before})
     add(value);
-  key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.armed << 2 |
-                                  receiver.looks << 3 | receiver.leaving << 4 | own.final.value() << 5 |
-                                  receiver.broken << 6));
+  key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.looks << 3 |
+                                  receiver.leaving << 4 | own.final.value() << 5 | receiver.broken << 6));
   key.push_back(static_cast<char>(phase));
   key.push_back(static_cast<char>(next_item));
   key.push_back(static_cast<char>(got));

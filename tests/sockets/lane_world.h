@@ -63,6 +63,14 @@ class ModelWord {
       return before;
     }));
   }
+  template <typename Change>
+  T update(const Change& change) {
+    return static_cast<T>(step([&] {
+      const T before = value_;
+      value_ = change(before);
+      return before;
+    }));
+  }
   bool exchange_if(T before, T after) {
     return step([&]() -> std::uint64_t {
              if (value_ != before) return 0;

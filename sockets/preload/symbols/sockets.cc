@@ -82,7 +82,7 @@ EXS_EXPORT int __connect(int number, const sockaddr* to, socklen_t length) {
 }
 
 EXS_EXPORT int shutdown(int number, int how) {
-  if (slot_of(number) != 0 && how != SHUT_RD) detach_sending(number);
+  if (slot_of(number) != 0 && how != SHUT_RD) end_sending(number);
   const int result = libc().shutdown(number, how);
   const std::uint32_t slot = slot_of(number);
   if (result != 0 || slot == 0) return result;

@@ -8,6 +8,7 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/epoll_sets.h"
+#include "sockets/preload/killed.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/looking.h"
 #include "sockets/preload/runtime.h"
@@ -115,6 +116,9 @@ struct PollList {
       }
       if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0) continue;
       slot_at(slot).end_seen = true;
+      Segment* const segment = place_of(slot).segment.load();
+      if (segment != nullptr && note_dead_peer(entries[i].fd, slot_at(slot), *segment))
+        entries[i].revents = static_cast<short>(entries[i].revents | POLLHUP);
       if (slot_at(slot).receiver.error != 0)
         entries[i].revents = static_cast<short>(entries[i].revents | POLLERR);
     }

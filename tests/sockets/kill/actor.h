@@ -1,0 +1,54 @@
+// A program of a round: it does what it is told, one call after the other, and notes in memory that it shares with the round how
+// far it has come.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "tests/sockets/kill/script.h"
+
+namespace killing {
+
+// What the round may know of an actor that is dead.
+struct Notes {
+  std::atomic<std::uint32_t> phase;  // of the step: odd inside a call
+  std::atomic<std::uint64_t> sent;   // bytes of sends that have returned
+  std::atomic<std::uint64_t> to_send;
+  std::atomic<std::uint64_t> received;
+  std::atomic<std::uint64_t> to_receive;
+  std::atomic<std::uint32_t> port;
+  static constexpr std::size_t kBytesMax = 64 * 1024;
+  unsigned char bytes[kBytesMax];  // received
+};
+
+struct Command {
+  Op op;
+  std::uint32_t bytes;
+  std::uint32_t script;
+  std::uint32_t first;  // of the step: the cue to begin with
+  std::uint32_t port;
+};
+
+struct Answer {
+  std::int64_t result;
+  std::int32_t error;
+  std::int32_t events;  // of poll
+  std::uint32_t signals;
+  std::int32_t pid;
+};
+
+// Descriptors of an actor that are not its program's.
+inline constexpr int kControl = 600;
+inline constexpr int kChildControl = 601;
+inline constexpr int kNotes = 602;
+inline constexpr int kRequests = 603;
+
+Notes* map_notes();  // of all actors
+// `who` does not come back.
+[[noreturn]] void act(Who who);
+// What becomes of an actor that executes this program: it goes on with its step.
+[[noreturn]] void act_on(char** words);
+
+}  // namespace killing
