@@ -41,13 +41,16 @@ bool leave_with_unread(int number, std::uint32_t index) noexcept {
     }
   };
   const ToOwn to_own{segment->ring(slot.is_caller, slot.capacity), ring};
-  let_end_reset(slot, number, true);  // first: the process may be killed at any time
   Wire wire(slot, number, 0);
-  const bool carried =
-      receiver_of(slot, *segment, wire)
-          .leave_with(incoming(slot, *own),
-                      [&](const lane::Ring& peers, std::uint64_t position, std::uint64_t start,
-                          std::size_t count) { peers.get(position, start, count, to_own); });
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  // Before, because the process may be killed at any time, and TCP knows nothing of what it has not read.
+  let_end_reset(slot, number, receiver.in_ring() > 0);
+  const bool carried = receiver.leave_with(
+      incoming(slot, *own),
+      [&](const lane::Ring& peers, std::uint64_t position, std::uint64_t start, std::size_t count) {
+        let_end_reset(slot, number, true);
+        peers.get(position, start, count, to_own);
+      });
   if (!carried) let_end_reset(slot, number, false);
   slot.carried.store(carried);
   return carried;
