@@ -30,7 +30,7 @@ struct Registration {
   bool is_hot;
   bool is_used;
 };
-Registration registrations[kRegistrations];  // [0] is none
+constinit Registration registrations[kRegistrations] = {};  // [0] is none
 std::uint32_t registrations_used = 1;
 std::uint32_t free_registration = 0;
 
@@ -44,7 +44,7 @@ struct Set {
   std::uint64_t asked_ns;  // when the kernel was asked last
   std::uint32_t calls;     // since
 };
-Set sets[kSets];
+constinit Set sets[kSets] = {};
 
 // Guards registrations and lists of hot ones. The table's lock, because numbers change with them.
 using SetsLock = TableLock;

@@ -12,18 +12,28 @@ struct Patience {
   static constexpr std::uint32_t kLeastNs = 2'000;
   static constexpr std::uint32_t kRetryAfter = 64;
 
-  std::uint32_t ns = kFirstNs;
+  // All zero at first, so that tables of it cost a start nothing.
+  std::int32_t beyond_first_ns = 0;
   std::uint32_t skipped = 0;
 
   // What to spend now; 0: nothing.
   std::uint32_t allowance() noexcept {
-    if (ns >= kLeastNs) return ns;
+    if (const std::uint32_t now = ns(); now >= kLeastNs) return now;
     if (++skipped < kRetryAfter) return 0;
     skipped = 0;
-    return ns = kFirstNs;
+    set(kFirstNs);
+    return kFirstNs;
   }
-  void found() noexcept { ns = ns * 2 > kMostNs ? kMostNs : ns * 2; }
-  void missed() noexcept { ns /= 2; }
+  void found() noexcept { set(ns() * 2 > kMostNs ? kMostNs : ns() * 2); }
+  void missed() noexcept { set(ns() / 2); }
+
+ private:
+  [[nodiscard]] std::uint32_t ns() const noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(kFirstNs) + beyond_first_ns);
+  }
+  void set(std::uint32_t ns) noexcept {
+    beyond_first_ns = static_cast<std::int32_t>(ns) - static_cast<std::int32_t>(kFirstNs);
+  }
 };
 
 }  // namespace exs::sockets

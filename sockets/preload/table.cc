@@ -12,7 +12,7 @@ std::atomic<std::uint32_t> g_numbers[kNumbers];
 
 namespace {
 
-Place places[kSlots];
+constinit Place places[kSlots] = {};  // of no page until it is used
 std::atomic<std::uint32_t> used{0};
 constexpr long kRetired = -1;
 std::atomic<long> process{0};
