@@ -20,7 +20,7 @@ class PlainReceive {
   PlainReceive& operator=(const PlainReceive&) = delete;
   // False: the lane decides where its bytes come from.
   [[nodiscard]] bool allowed() const noexcept { return slot_ != nullptr; }
-  ssize_t done(ssize_t result) noexcept;
+  ssize_t done(ssize_t result, bool wants_bytes = true) noexcept;
 
  private:
   Slot* slot_ = nullptr;

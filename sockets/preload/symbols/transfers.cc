@@ -10,6 +10,7 @@
 #include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
+#include "sockets/preload/outcome.h"
 #include "sockets/preload/passing.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
@@ -39,10 +40,6 @@ bool has_bad_pointer(const iovec* parts, std::size_t count) noexcept {
     if (parts[i].iov_len > 0 && reinterpret_cast<std::uintptr_t>(parts[i].iov_base) < kFirstPage) return true;
   return false;
 }
-ssize_t fail(int error) noexcept {
-  errno = error;
-  return -1;
-}
 
 // What a receive of no bytes does: read() returns, recv() waits for a byte that it does not take.
 enum class Family { kFile, kSocket };
@@ -64,7 +61,7 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
   if (amount == Amount::kRefused || (amount == Amount::kNothing && family == Family::kFile)) return plain();
   {
     PlainReceive call(number, slot);
-    if (call.allowed()) return call.done(plain());
+    if (call.allowed()) return call.done(plain(), amount == Amount::kBytes);
   }
   // Another user's process could change bytes between the program's look at them and its receive.
   if ((flags & MSG_PEEK) != 0 && slot_at(slot).is_foreign && slot_at(slot).stage.load() != Stage::kPlain)

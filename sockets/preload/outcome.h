@@ -1,0 +1,26 @@
+// What a call of the program returns, with errno set as that does. Thread: the call's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "sockets/preload/slot.h"
+
+namespace exs::sockets {
+
+inline ssize_t fail(int error) noexcept {
+  errno = error;
+  return -1;
+}
+// Of one that moved `total` bytes before this result.
+inline ssize_t outcome(Slot& slot, std::size_t total, long result) noexcept {
+  // TCP tells an error once, and this call cannot.
+  if (total > 0 && result < 0 && result != -EAGAIN && result != -EINTR)
+    slot.receiver.error = static_cast<int>(-result);
+  if (total > 0) return static_cast<ssize_t>(total);
+  return result < 0 ? fail(static_cast<int>(-result)) : result;
+}
+
+}  // namespace exs::sockets

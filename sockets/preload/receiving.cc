@@ -1,0 +1,232 @@
+#include "sockets/preload/transfer.h"
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "sockets/preload/arena.h"
+#include "sockets/preload/carry.h"
+#include "sockets/preload/detach.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/epoll_sets.h"
+#include "sockets/preload/killed.h"
+#include "sockets/preload/libc.h"
+#include "sockets/preload/looking.h"
+#include "sockets/preload/meeting.h"
+#include "sockets/preload/outcome.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/reset.h"
+#include "sockets/preload/rules.h"
+#include "sockets/preload/spin.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+// The segment that receives come from, with the lock for receiving held; null: the number is another's by now, or there is none.
+Segment* incoming_of(int number, std::uint32_t index) noexcept {
+  return slot_of(number) == index ? incoming_segment(index) : nullptr;
+}
+
+// One look; -ENOTCONN: there is no lane any more, ask again.
+long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool& becomes_hot) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  if (!lock.held()) return -EAGAIN;
+  if (slot.leaving && finish_leaving(number, index)) return -ENOTCONN;
+  if (slot_of(number) != index || !slot.receives_in_lane.load()) return -ENOTCONN;
+  Segment* const segment = incoming_segment(index);
+  if (segment == nullptr) {
+    if (slot.carried.load()) reset_connection(slot, number, "there is no memory to map what is unread");
+    return -ENOTCONN;
+  }
+  Wire wire(slot, number, flags);
+  LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  const std::uint64_t before = slot.receiver.consumed;
+  long count = (flags & MSG_PEEK) != 0 ? receiver.peek(parts) : receiver.receive(parts);
+  if (count == -EAGAIN && !slot.leaving && was_told_of_bytes(slot)) count = -EPROTO;
+  slot.ring_received.fetch_add(slot.receiver.consumed - before, std::memory_order_relaxed);
+  if (count > 0 && slot.receiver.consumed != before && !slot.receiver.looks && is_in_sets(index) &&
+      may_look(slot, index)) {
+    receiver.look_by_itself();
+    becomes_hot = true;
+  }
+  if (count > 0 && slot.leaving && (flags & MSG_PEEK) == 0) finish_leaving(number, index);
+  if (count == 0) slot.end_seen = true;
+  if (count == 0 && !slot.carried.load() && reset_by_dead_peer(number, slot, *segment)) return -ECONNRESET;
+  if (count != -EPROTO) return count;
+  reset_connection(
+      slot, number,
+      "what came is not what the peer announced; does anything read or write the socket unseen?");
+  return -ENOTCONN;
+}
+
+// A blocking receive, before it sleeps.
+bool look_for_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  if (is_in_sets(index)) return false;
+  const std::uint32_t ns = looking_ns(slot.patience, settings_of(slot));
+  if (ns == 0 || !start_looking(number, index)) return false;
+  const SpinLimit limit(ns);
+  do {
+    if (!has_bytes(index)) continue;
+    slot.patience.found();
+    slot.looks_found.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  } while (limit.goes_on());
+  slot.patience.missed();
+  slot.looks_missed.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+// Sleeps in the kernel's own receive, so that signals, time limits and cancellation are the real ones. False: errno has it.
+bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  slot.sleepers.fetch_add(1);
+  if (!stop_looking(number, index)) {
+    slot.sleepers.fetch_sub(1);
+    return true;
+  }
+  slot.sleeps.fetch_add(1, std::memory_order_relaxed);
+  char byte;
+  const ssize_t there = libc().recv(number, &byte, 1, MSG_PEEK);
+  slot.sleepers.fetch_sub(1);
+  if (there >= 0) return true;
+  if (errno == EINTR || errno == EAGAIN) return false;
+  // TCP tells it once. What lies in the ring comes first.
+  const int error = errno;
+  const SlotLock lock(slot.receiving);
+  slot.receiver.error = error;
+  return true;
+}
+
+// More bytes than are there, of which TCP tells nobody who only looks at them. False: there will be none, or a signal came.
+bool wait_for_more(int number, const Slot& slot, int flags) noexcept {
+  constexpr std::uint8_t kReceiving = 1;
+  return may_wait(number, flags) && (slot.shut.load() & kReceiving) == 0 && is_established(number) &&
+         sleep_1ms();
+}
+
+ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
+  Parts::Window window = parts.window(SSIZE_MAX);
+  msghdr message{};
+  message.msg_iov = window.parts;
+  message.msg_iovlen = window.count;
+  return libc().recvmsg(number, &message, flags);
+}
+
+// Bytes that nobody wants, as MSG_TRUNC asks of TCP.
+ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) noexcept {
+  char scratch[4096];
+  std::size_t total = 0;
+  while (total < count) {
+    const iovec part{scratch, std::min(count - total, sizeof scratch)};
+    const ssize_t got =
+        receive(number, index, Parts(&part, 1), (flags & ~MSG_TRUNC) | (total > 0 ? MSG_DONTWAIT : 0));
+    if (got <= 0) return total > 0 ? static_cast<ssize_t>(total) : got;
+    total += static_cast<std::size_t>(got);
+    if (static_cast<std::size_t>(got) < part.iov_len && (flags & MSG_WAITALL) == 0) break;
+  }
+  return static_cast<ssize_t>(total);
+}
+}  // namespace
+
+bool may_wait(int number, int flags) noexcept {
+  if ((flags & MSG_DONTWAIT) != 0) return false;
+  return (raw::sys(SYS_fcntl, number, F_GETFL, 0) & O_NONBLOCK) == 0;
+}
+
+PlainReceive::PlainReceive(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  meet(number, index);
+  if (slot.receives_in_lane.load()) return;
+  slot.in_receive.fetch_add(1);
+  if (slot.receives_in_lane.load()) {
+    slot.in_receive.fetch_sub(1);
+    return;
+  }
+  slot_ = &slot;
+}
+PlainReceive::~PlainReceive() {
+  if (slot_ != nullptr) slot_->in_receive.fetch_sub(1);
+}
+ssize_t PlainReceive::done(ssize_t result, bool wants_bytes) noexcept {
+  if (result == 0 && wants_bytes && slot_->receiver.error != 0) {
+    // It was met in the lane, with bytes to tell first.
+    errno = slot_->receiver.error;
+    slot_->receiver.error = 0;
+    return -1;
+  }
+  if (result > 0) {
+    slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+    slot_->tcp_received.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+  }
+  return result;
+}
+
+int take_error(std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const int error = slot.receiver.error;
+  slot.receiver.error = 0;
+  return error;
+}
+
+ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcept {
+  if ((flags & MSG_TRUNC) != 0 && (flags & MSG_PEEK) == 0) return discard(number, index, parts.left(), flags);
+  meet(number, index);
+  const Parts all = parts;
+  const std::size_t wanted = parts.left();
+  std::size_t total = 0;
+  for (;;) {
+    if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
+    bool becomes_hot = false;
+    const long count = receive_now(number, index, parts, flags, becomes_hot);
+    if (becomes_hot) make_hot(index);
+    if (count == -ENOTCONN)
+      return total > 0 ? static_cast<ssize_t>(total) : plain_receive(number, parts, flags);
+    if (count > 0) {
+      total =
+          (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
+      if ((flags & MSG_WAITALL) == 0 || total == wanted || Wire(slot_at(index), number, 0).is_at_mark())
+        return static_cast<ssize_t>(total);
+      if ((flags & MSG_PEEK) != 0 && !wait_for_more(number, slot_at(index), flags))
+        return static_cast<ssize_t>(total);
+      continue;
+    }
+    if (count != -EAGAIN) return outcome(slot_at(index), total, count);
+    serve_leaver(number, index);
+    if (!may_wait(number, flags)) return outcome(slot_at(index), total, -EAGAIN);
+    if (look_for_bytes(number, index)) continue;
+    if (!sleep_for_bytes(number, index)) return outcome(slot_at(index), total, -errno);
+  }
+}
+
+int unread_bytes(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  int in_tcp = 0;
+  if (raw::sys(SYS_ioctl, number, SIOCINQ, &in_tcp) != 0) return -1;
+  Segment* const segment = lock.held() ? incoming_of(number, index) : nullptr;
+  if (segment == nullptr) return in_tcp;
+  Wire wire(slot, number, 0);
+  const LaneReceiver receiver = receiver_of(slot, *segment, wire);
+  const std::size_t in_ring = receiver.in_ring();
+  const auto bells = static_cast<int>(receiver.bells_in_tcp());
+  return static_cast<int>(std::min<std::size_t>(in_ring, INT_MAX / 2)) + std::max(in_tcp - bells, 0);
+}
+
+std::size_t bytes_in_ring(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.receiving);
+  Segment* const segment = lock.held() ? incoming_of(number, index) : nullptr;
+  if (segment == nullptr) return 0;
+  Wire wire(slot, number, 0);
+  return receiver_of(slot, *segment, wire).in_ring();
+}
+
+}  // namespace exs::sockets
