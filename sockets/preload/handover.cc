@@ -10,6 +10,7 @@
 
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
+#include "sockets/preload/cookie.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/number_list.h"
 #include "sockets/preload/numbers.h"
@@ -119,9 +120,8 @@ void take_over() noexcept {
   if (*list != ':' || !adopt_arena(descriptor)) return;
   ++list;
   each_number_in("/proc/self/fd", [&](int number) {
-    std::uint64_t cookie = 0;
-    socklen_t length = sizeof cookie;
-    if (raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return;
+    const std::uint64_t cookie = cookie_of(number, SO_COOKIE);
+    if (cookie == 0) return;
     for (std::uint32_t slot = 1; slot < kSlots && slot_at(slot).generation.load() != 0; ++slot)
       if (slot_at(slot).cookie == cookie && is_listed(list, slot)) adopt_connection(number, slot);
   });

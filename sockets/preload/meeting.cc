@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/cookie.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/guests.h"
 #include "sockets/preload/hidden.h"
@@ -80,12 +81,6 @@ int unix_socket(int type) noexcept {
 }
 void close_raw(int descriptor) noexcept {
   if (descriptor >= 0) raw::sys(SYS_close, descriptor);
-}
-std::uint64_t cookie(int descriptor, int name) noexcept {
-  std::uint64_t value = 0;
-  socklen_t length = sizeof value;
-  raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, name, &value, &length);
-  return value;
 }
 // Another user's process must be of the user whose socket the peer's end is: it could have taken the name of a connection that
 // is not its own.
@@ -190,7 +185,7 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   if (probe < 0) return give_up(slot, Why::kNoDescriptors);
   const Name listener = listener_name(peer.port);
   const bool listens = raw::sys(SYS_connect, probe, &listener.address, listener.length) == 0;
-  const bool same_space = cookie(probe, SO_NETNS_COOKIE) == cookie(number, SO_NETNS_COOKIE);
+  const bool same_space = have_one_namespace(probe, number);
   close_raw(probe);
   if (!listens) return give_up(slot, Why::kPeerNotPreloaded);
   if (!same_space) return give_up(slot, Why::kOtherNetns);
@@ -268,8 +263,8 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   }
   int memfd = -1;
   const std::size_t capacity = settings_of(slot).ring_bytes;
-  if (!peer_is_allowed(guest, number, slot) ||
-      cookie(guest, SO_NETNS_COOKIE) != cookie(number, SO_NETNS_COOKIE) || !is_established(number)) {
+  if (!peer_is_allowed(guest, number, slot) || !have_one_namespace(guest, number) ||
+      !is_established(number)) {
     close_guest(guest);
     return give_up(slot, Why::kOtherUser);
   }
@@ -383,8 +378,7 @@ int announce_listener(int number) noexcept {
   const int mark = unix_socket(SOCK_DGRAM);
   if (mark < 0) return -1;
   raw::sys(SYS_shutdown, mark, SHUT_RDWR);  // nobody can leave anything in it
-  if (cookie(mark, SO_NETNS_COOKIE) == cookie(number, SO_NETNS_COOKIE) &&
-      raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
+  if (have_one_namespace(mark, number) && raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
     return hide(mark);
   close_raw(mark);
   return -1;

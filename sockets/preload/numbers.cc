@@ -7,6 +7,7 @@
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
+#include "sockets/preload/cookie.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/explain.h"
@@ -18,13 +19,6 @@
 
 namespace exs::sockets {
 namespace {
-
-std::uint64_t cookie_of(int number) noexcept {
-  std::uint64_t cookie = 0;
-  socklen_t length = sizeof cookie;
-  raw::sys(SYS_getsockopt, number, SOL_SOCKET, SO_COOKIE, &cookie, &length);
-  return cookie;
-}
 
 std::uint64_t inode_of(int number) noexcept {
   struct stat about {};
@@ -69,7 +63,7 @@ void note_connection(int number, bool is_caller) noexcept {
   if (index == 0) return;
   Slot& slot = slot_at(index);
   slot.is_caller = is_caller;
-  slot.cookie = cookie_of(number);
+  slot.cookie = cookie_of(number, SO_COOKIE);
   slot.inode = inode_of(number);
   if (number <= STDERR_FILENO) {  // which stdio reads and writes below our names
     slot.why.store(Why::kOption);
@@ -141,7 +135,7 @@ Closing::Closing(int number) noexcept {
   }
   if (slot_ == 0) return;
   Slot& slot = slot_at(slot_);
-  if (slot.cookie != cookie_of(number)) {  // it is another's by now
+  if (slot.cookie != cookie_of(number, SO_COOKIE)) {  // it is another's by now
     slot.processes.fetch_sub(1);
     return;
   }

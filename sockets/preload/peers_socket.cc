@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "sockets/preload/cookie.h"
 #include "sockets/preload/number_list.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
@@ -23,19 +24,12 @@ bool are_mirrored(int one, int other) noexcept {
          point_of(SYS_getsockname, other, others_own) && point_of(SYS_getpeername, other, others_peer) &&
          own == others_peer && peer == others_own;
 }
-bool are_of_one_namespace(int one, int other) noexcept {
-  std::uint64_t cookies[2] = {};
-  socklen_t length = sizeof cookies[0];
-  return raw::sys(SYS_getsockopt, one, SOL_SOCKET, SO_NETNS_COOKIE, &cookies[0], &length) == 0 &&
-         raw::sys(SYS_getsockopt, other, SOL_SOCKET, SO_NETNS_COOKIE, &cookies[1], &length) == 0 &&
-         cookies[0] == cookies[1];
-}
 
 }  // namespace
 
 bool PeersSocket::borrow(int process, int peers_number, int number) noexcept {
   descriptor_ = static_cast<int>(raw::sys(SYS_pidfd_getfd, process, peers_number, 0));
-  if (descriptor_ >= 0 && are_mirrored(number, descriptor_) && are_of_one_namespace(number, descriptor_))
+  if (descriptor_ >= 0 && are_mirrored(number, descriptor_) && have_one_namespace(number, descriptor_))
     return true;
   if (descriptor_ >= 0) raw::sys(SYS_close, descriptor_);
   descriptor_ = -1;

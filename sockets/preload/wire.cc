@@ -157,7 +157,6 @@ void Wire::await_bells(std::uint32_t count) noexcept {
 }
 
 bool Wire::is_read_unseen() const noexcept {
-  constexpr int kEstablished = 1;
   tcp_info before;
   tcp_info after;
   int unread = 0;

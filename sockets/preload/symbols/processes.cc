@@ -176,15 +176,8 @@ EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, 
   if (result < 0) undo_fork();
   return result;
 }
-EXS_EXPORT int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept {
-  va_list rest;
-  va_start(rest, argument);
-  void* const parent = va_arg(rest, void*);
-  void* const own = va_arg(rest, void*);
-  void* const child = va_arg(rest, void*);
-  va_end(rest);
-  return clone(run, stack, flags, argument, parent, own, child);
-}
+EXS_EXPORT int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept
+    __attribute__((alias("clone")));
 
 EXS_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
   return become([&] { return successor_of(path, environment); }, environment,
