@@ -18,4 +18,6 @@ kill -INT "$server"
 read -r summary <&"$output"
 wait "$server"
 echo "server: $summary"
-[[ $summary =~ ^[0-9]+" requests answered, 100 keys expired"$ ]]
+# Each client lets one key expire, and renews another one, which on a slow machine expires before that as well.
+[[ $summary =~ ^[0-9]+" requests answered, "([0-9]+)" keys expired"$ ]]
+((BASH_REMATCH[1] >= 100 && BASH_REMATCH[1] <= 200))

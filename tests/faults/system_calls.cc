@@ -49,7 +49,8 @@ std::ostream& operator<<(std::ostream& out, const Path& path) {
 constexpr std::size_t kBytes = 64;
 constexpr int kWarmUp = 500;
 constexpr int kMessages = 2000;
-// An acknowledgement waits for its answer while the engine stands by, and that thread may have no processor for a while.
+// An acknowledgement waits for its answer while the engine stands by, and that thread may have no processor for a while; where
+// both ends sleep, who comes late is woken once more.
 constexpr int kTries = 5;
 
 class Exchange {
@@ -135,9 +136,8 @@ BOOST_DATA_TEST_CASE(a_message_of_the_steady_state_makes_no_more_calls_than_are_
                      data::make(kPaths), path) {
   Exchange exchange(path);
   exchange.run(kWarmUp);
-  const int tries = path.is_answered ? kTries : 1;
   double least = most_of(path) + 1;
-  for (int i = 0; i < tries && least > most_of(path); ++i)
+  for (int i = 0; i < kTries && least > most_of(path); ++i)
     least = std::min(least, calls_of_a_message(exchange, path));
   BOOST_TEST(least <= most_of(path));
 }
