@@ -398,8 +398,11 @@ class Receiver {
     }
     if (!state_.looks) arm();
     if (has_ring_news()) return;
+    const long count = take_bells();
+    keep(count);
+    if (state_.due == state_.taken || (count < 0 && count != -EAGAIN)) return;
     // Of bytes that were just taken the bell may be on its way, and nobody shall see it come.
-    if (state_.due != state_.taken) wire_.await_bells(state_.due - state_.taken);
+    wire_.await_bells(state_.due - state_.taken);
     keep(take_bells());
   }
 

@@ -34,6 +34,11 @@ std::uint32_t looking_ns(Patience& patience, const Settings& settings) noexcept 
   return settings.spin_auto ? patience.allowance() : settings.spin_us * kNsOfUs;
 }
 
+bool will_look(const Patience& patience, const Settings& settings) noexcept {
+  if (settings.kernel_waits || has_one_processor()) return false;
+  return settings.spin_auto ? patience.allows() : settings.spin_us > 0;
+}
+
 bool may_look(const Slot& slot, std::uint32_t index) noexcept {
   return !settings_of(slot).kernel_waits && slot.processes.load(std::memory_order_relaxed) == 1 &&
          !slot.needs_bells.load(std::memory_order_relaxed) && slot.sleepers.load() == 0 &&

@@ -11,6 +11,8 @@ namespace exs::sockets {
 
 // What a thread may spend on looking before it sleeps; 0: nothing.
 std::uint32_t looking_ns(Patience& patience, const Settings& settings) noexcept;
+// Whether that is something. Who sleeps at once says so with patience.skip().
+bool will_look(const Patience& patience, const Settings& settings) noexcept;
 
 // Everybody who waits for the connection comes through the layer, and nobody sleeps now.
 bool may_look(const Slot& slot, std::uint32_t index) noexcept;

@@ -24,6 +24,9 @@ struct Patience {
     set(kFirstNs);
     return kFirstNs;
   }
+  // Whether the next allowance is more than nothing.
+  [[nodiscard]] bool allows() const noexcept { return ns() >= kLeastNs || skipped + 1 >= kRetryAfter; }
+  void skip() noexcept { ++skipped; }
   void found() noexcept { set(ns() * 2 > kMostNs ? kMostNs : ns() * 2); }
   void missed() noexcept { set(ns() / 2); }
 

@@ -33,8 +33,15 @@ Segment* incoming_of(int number, std::uint32_t index) noexcept {
   return slot_of(number) == index ? incoming_segment(index) : nullptr;
 }
 
+// Where nothing is there, the kernel's own receive tells the rest: an end, an error, or that the program does not wait.
+bool sleeps_at_once(const Slot& slot, std::uint32_t index, int flags) noexcept {
+  return (flags & MSG_DONTWAIT) == 0 && !slot.receiver.looks &&
+         (is_in_sets(index) || !will_look(slot.patience, settings_of(slot)));
+}
+
 // One look; -ENOTCONN: there is no lane any more, ask again.
-long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool& becomes_hot) noexcept {
+long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool sleeps_next,
+                 bool& becomes_hot) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
   if (!lock.held()) return -EAGAIN;
@@ -46,6 +53,7 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool&
     return -ENOTCONN;
   }
   Wire wire(slot, number, flags);
+  if (sleeps_next) wire.leave_looks_to_sleep();
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   const std::uint64_t before = slot.receiver.consumed;
   long count = (flags & MSG_PEEK) != 0 ? receiver.peek(parts) : receiver.receive(parts);
@@ -92,12 +100,13 @@ bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
     slot.sleepers.fetch_sub(1);
     return true;
   }
-  slot.sleeps.fetch_add(1, std::memory_order_relaxed);
   char byte;
   const ssize_t there = libc().recv(number, &byte, 1, MSG_PEEK);
   slot.sleepers.fetch_sub(1);
+  if (there < 0 && errno == EAGAIN) return false;
+  slot.sleeps.fetch_add(1, std::memory_order_relaxed);
   if (there >= 0) return true;
-  if (errno == EINTR || errno == EAGAIN) return false;
+  if (errno == EINTR) return false;
   // TCP tells it once. What lies in the ring comes first.
   const int error = errno;
   const SlotLock lock(slot.receiving);
@@ -182,10 +191,12 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
   const Parts all = parts;
   const std::size_t wanted = parts.left();
   std::size_t total = 0;
+  bool has_slept = false;
   for (;;) {
     if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
+    const bool sleeps = !has_slept && sleeps_at_once(slot_at(index), index, flags);
     bool becomes_hot = false;
-    const long count = receive_now(number, index, parts, flags, becomes_hot);
+    const long count = receive_now(number, index, parts, flags, sleeps, becomes_hot);
     if (becomes_hot) make_hot(index);
     if (count == -ENOTCONN)
       return total > 0 ? static_cast<ssize_t>(total) : plain_receive(number, parts, flags);
@@ -200,9 +211,14 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     }
     if (count != -EAGAIN) return outcome(slot_at(index), total, count);
     serve_leaver(number, index);
-    if (!may_wait(number, flags)) return outcome(slot_at(index), total, -EAGAIN);
-    if (look_for_bytes(number, index)) continue;
+    if (sleeps) {
+      slot_at(index).patience.skip();
+    } else {
+      if (!may_wait(number, flags)) return outcome(slot_at(index), total, -EAGAIN);
+      if (look_for_bytes(number, index)) continue;
+    }
     if (!sleep_for_bytes(number, index)) return outcome(slot_at(index), total, -errno);
+    has_slept = true;
   }
 }
 

@@ -129,6 +129,7 @@ bool Wire::is_at_mark() const noexcept {
 }
 
 long Wire::look() noexcept {
+  if (sleep_looks_) return -EAGAIN;
   char byte;
   return raw::sys(SYS_recvfrom, descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
 }

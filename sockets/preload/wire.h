@@ -24,6 +24,8 @@ class Wire {
   long unread() noexcept;
   [[nodiscard]] bool is_at_mark() const noexcept;
   long look() noexcept;
+  // Who finds nothing sleeps next, in a call that looks itself.
+  void leave_looks_to_sleep() noexcept { sleep_looks_ = true; }
   long drop(std::size_t count) noexcept;
   std::int64_t taken() noexcept;
   long take_bells(std::uint32_t count) noexcept;
@@ -51,6 +53,7 @@ class Wire {
   int descriptor_;
   int flags_;
   int peers_descriptor_ = -1;
+  bool sleep_looks_ = false;
 };
 
 // What the lane needs of TCP's options while it is in use, and what they are again afterwards.
