@@ -27,7 +27,8 @@ ProcessPair::ProcessPair(const Settings& settings, const std::function<void(cons
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) tools::fail("socketpair", errno);
   child_ = std::make_unique<tools::ChildProcess>([&] {
     close(ends[0]);
-    const Line line(ends[1]);
+    // Open until the process ends: it has said what is wrong before the other end, which ends it, sees it go.
+    static const Line line(ends[1]);
     if (settings.pin) tools::pin_to_core(1);
     body(line);
     return 0;
