@@ -32,8 +32,8 @@ constexpr int kConnectLimitMs = 5000;  // of a connection that nothing is to kee
 constexpr std::uint32_t kAllocationsMax = 3000;
 constexpr std::uint32_t kRoundsByChance = kSanitized ? 8 : 40;  // of each scenario
 // A sanitized process takes a hundred times as long to start and to look for leaks: rounds of several that fail in a row overlap
-// most of the one before, so most are left out there.
-constexpr std::uint32_t kStepInARow = kSanitized ? 3 : 1;
+// most of the one before, so four of five are left out there.
+constexpr std::uint32_t kStepInARow = kSanitized ? 5 : 1;
 
 void run_round(const Scenario& scenario, const Shortage& shortage) {
   World world;
