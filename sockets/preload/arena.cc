@@ -78,7 +78,7 @@ void clear(Slot& slot) noexcept {
     slot.locks_made = true;
   }
   slot.why.store(Why::kNone);
-  slot.is_caller = slot.is_foreign = false;
+  slot.is_caller = slot.is_foreign = slot.was_between = false;
   slot.is_meeting.store(false);
   slot.rule.store(0);
   slot.processes.store(1);
@@ -89,6 +89,7 @@ void clear(Slot& slot) noexcept {
   slot.needs_bells.store(false);
   slot.patience = {};
   slot.since_ns.store(0);
+  slot.tried_ns.store(0);
   slot.cookie = 0;
   slot.inode = 0;
   slot.capacity = 0;
@@ -114,6 +115,10 @@ void clear(Slot& slot) noexcept {
 
 Slot& slot_at(std::uint32_t index) noexcept {
   return arena.load(std::memory_order_acquire)->slots[index];
+}
+
+std::uint32_t index_of(const Slot& slot) noexcept {
+  return static_cast<std::uint32_t>(&slot - arena.load(std::memory_order_acquire)->slots);
 }
 
 std::uint32_t take_slot() noexcept {
@@ -182,8 +187,15 @@ SlotLock::SlotLock(SharedLock& shared) noexcept : lock_(shared) {
   lock();
 }
 
+SlotLock::SlotLock(SharedLock& shared, std::try_to_lock_t) noexcept : lock_(shared) {
+  take(pthread_mutex_trylock(&lock_.mutex));
+}
+
 void SlotLock::lock() noexcept {
-  const int error = pthread_mutex_lock(&lock_.mutex);
+  take(pthread_mutex_lock(&lock_.mutex));
+}
+
+void SlotLock::take(int error) noexcept {
   if (error == EOWNERDEAD) {
     lock_.owner_died = true;
     pthread_mutex_consistent(&lock_.mutex);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "sockets/preload/arena_layout.h"
 
@@ -10,6 +11,7 @@ namespace exs::sockets {
 
 // Slot 0 is none. Thread: any.
 Slot& slot_at(std::uint32_t index) noexcept;
+std::uint32_t index_of(const Slot& slot) noexcept;
 // A free slot, as if new, in stage kNoted; 0: there is none, or no memory.
 std::uint32_t take_slot() noexcept;
 // Nobody has a number for it any more.
@@ -31,6 +33,8 @@ bool adopt_arena(int descriptor) noexcept;
 class SlotLock {
  public:
   explicit SlotLock(SharedLock& shared) noexcept;
+  // Does not wait: who finds it taken does not hold it.
+  SlotLock(SharedLock& shared, std::try_to_lock_t) noexcept;
   ~SlotLock() {
     if (held_) pthread_mutex_unlock(&lock_.mutex);
   }
@@ -45,6 +49,8 @@ class SlotLock {
   void lock() noexcept;
 
  private:
+  void take(int error) noexcept;
+
   SharedLock& lock_;
   bool held_ = false;
 };

@@ -5,10 +5,13 @@
 
 #include <cerrno>
 
+#include "sockets/between/between.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
+#include "sockets/preload/cookie.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/meeting.h"
+#include "sockets/preload/numbers.h"
 #include "sockets/preload/peers_socket.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
@@ -19,6 +22,13 @@ namespace exs::sockets {
 namespace {
 
 constexpr int kPatienceMs = 100;
+constexpr int kFarPatienceMs = 1000;
+
+// What the peer's program has sent is here, and what follows comes by TCP.
+void end_receiving_afar(int number, Slot& slot, between::Link& link) noexcept {
+  if (!between::end_both(link, kFarPatienceMs) && is_established(number))
+    reset_connection(slot, number, "the peer's host did not end its lane in time");
+}
 
 using Left = LaneReceiver::Left;
 
@@ -79,6 +89,9 @@ void detach_sending_of(int number, std::uint32_t index) noexcept {
   Wire wire(slot, number, 0);
   sender_of(slot, *segment, wire).finish();
   restore_tcp_options(slot, number);
+  between::Link* const link = place_of(index).link.load();
+  if (link != nullptr && between::await_turn(*link, kFarPatienceMs) <= 0 && is_established(number))
+    reset_connection(slot, number, "the peer's host did not take what was sent to it");
 }
 
 // What is unread the peer sends by TCP, in its next call.
@@ -97,6 +110,7 @@ bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
       segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
                                    static_cast<std::uint32_t>(Meeting::kWithdrawn));
     detach_sending_of(number, index);
+    if (between::Link* const link = place_of(index).link.load()) end_receiving_afar(number, slot, *link);
   }
   end_meeting(index);
   slot.why.store(why);
@@ -131,6 +145,8 @@ void detach(int number, Why why) noexcept {
 void detach_slot(int number, std::uint32_t index, Why why) noexcept {
   if (index == 0) return;
   const int error = errno;
+  if (between::Link* const link = place_of(index).link.load())
+    end_receiving_afar(number, slot_at(index), *link);
   // First, because a bell that wakes the peer comes before the end of what we send by the ring.
   if (place_of(index).segment.load() != nullptr || slot_at(index).carried.load())
     detach_receiving(number, index);
@@ -191,6 +207,33 @@ void end_sending(int number) noexcept {
     outgoing(slot_at(index), *segment).ended.store(1);
 }
 
+bool finish_sending_afar(std::uint32_t index, Segment& segment, int descriptor) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock lock(slot.sending, std::try_to_lock);
+  if (!lock.held()) return false;
+  Wire wire(slot, descriptor, MSG_NOSIGNAL);
+  sender_of(slot, segment, wire).finish();
+  return true;
+}
+
+void end_lanes_between_hosts() noexcept {
+  for (int number = 0; number < numbers_known(); ++number) {
+    const std::uint32_t index = slot_of(number);
+    between::Link* const link = index == 0 ? nullptr : place_of(index).link.load();
+    if (link == nullptr) continue;
+    detach_sending(number);
+    end_receiving_afar(number, slot_at(index), *link);
+  }
+}
+
+void reset_afar(std::uint32_t index, int descriptor, const char* cause) noexcept {
+  Slot& slot = slot_at(index);
+  if (cookie_of(descriptor, SO_COOKIE) == slot.cookie) return reset_connection(slot, descriptor, cause);
+  // The program has closed it, and the slot is another's.
+  const sockaddr none{AF_UNSPEC, {}};
+  raw::sys(SYS_connect, descriptor, &none, sizeof none);
+}
+
 void detach_all(Why why) noexcept {
   for (int number = 0; number < numbers_known() && places_used() > 0; ++number)
     if (slot_of(number) != 0) detach(number, why);
@@ -209,6 +252,7 @@ void refuse_bytes(int number) noexcept {
   const std::uint32_t index = slot_of(number);
   if (Segment* const segment = place_of(index).segment.load())
     incoming(slot_at(index), *segment).closed.store(1);
+  if (between::Link* const link = place_of(index).link.load()) between::wake(*link);
 }
 
 void say_goodbye(int number, std::uint32_t index) noexcept {

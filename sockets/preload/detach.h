@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sockets/preload/segment.h"
 #include "sockets/preload/slot.h"
 
 namespace exs::sockets {
@@ -26,6 +27,11 @@ void detach_all(Why why) noexcept;
 void detach_sending(int number) noexcept;
 // The same, before the program shuts this way down.
 void end_sending(int number) noexcept;
+// The same for a peer's host that asks for it: false: the connection is busy now.
+bool finish_sending_afar(std::uint32_t slot, Segment& segment, int descriptor) noexcept;
+void reset_afar(std::uint32_t slot, int descriptor, const char* cause) noexcept;
+// Before a fork: connections of two processes go by TCP.
+void end_lanes_between_hosts() noexcept;
 // What is sent next is urgent, which is TCP's; a connection that is not in the lane yet never will be.
 void prepare_urgent(int number) noexcept;
 // The peer sends by TCP from now on.

@@ -32,10 +32,10 @@ void explain_end(std::uint32_t index) noexcept {
     return value.load(std::memory_order_relaxed);
   };
   log_line("%s, sent %" PRIu64 " bytes by shared memory and %" PRIu64 " by TCP, received %" PRIu64
-           " and %" PRIu64 ", %" PRIu64 " turns, %" PRIu64 " bells, %" PRIu64 " sleeps%s",
+           " and %" PRIu64 ", %" PRIu64 " turns, %" PRIu64 " bells, %" PRIu64 " sleeps%s%s",
            slot.is_caller ? "connected" : "accepted", count(slot.ring_sent), count(slot.tcp_sent),
            count(slot.ring_received), count(slot.tcp_received), count(slot.turns), count(slot.bells),
-           count(slot.sleeps), cause.text);
+           count(slot.sleeps), slot.was_between ? "; by RDMA to another host" : "", cause.text);
 }
 
 }  // namespace exs::sockets

@@ -10,12 +10,15 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sockets/between/between.h"
+#include "sockets/between/card_name.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/cookie.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/guests.h"
 #include "sockets/preload/hidden.h"
 #include "sockets/preload/kept_marks.h"
+#include "sockets/preload/meeting_steps.h"
 #include "sockets/preload/peer_user.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
@@ -27,16 +30,12 @@ namespace exs::sockets {
 namespace {
 
 constexpr std::uint32_t kCallsMax = 64;
-constexpr std::uint64_t kNanosecondsMax = 5'000'000'000;
+// A caller on another host has to load a library first, and to ask an agent.
+constexpr std::uint64_t kFarEveryNs = 8'000'000;
+constexpr std::uint64_t kFarNsMax = 10'000'000'000;
 constexpr std::uint64_t kNanosecondsLeast =
     20'000'000;  // many calls are made while a peer is not even scheduled
 constexpr std::uint64_t kOfferMagic = 0x31726566666f7865;  // "exoffer1"
-
-std::uint64_t now_ns() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // A name in the abstract space.
 struct Name {
@@ -49,13 +48,6 @@ struct Name {
     std::memcpy(address.sun_path + used, text, bytes);
     length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + used + bytes);
   }
-  void add(const Point& point) noexcept {
-    char text[64];
-    char* end = text;
-    for (const std::uint8_t byte : point.address) end += std::snprintf(end, 3, "%02x", byte);
-    std::snprintf(end, 8, ".%u", point.port);
-    add(text);
-  }
 };
 
 Name listener_name(std::uint16_t port) noexcept {
@@ -66,14 +58,8 @@ Name listener_name(std::uint16_t port) noexcept {
   name.add(text);
   return name;
 }
-Name card_name(const Point& caller, const Point& called) noexcept {
-  Name name;
-  name.address.sun_family = AF_UNIX;
-  name.add("exs-sock/1/");
-  name.add(caller);
-  name.add("-");
-  name.add(called);
-  return name;
+between::CardName card_name(const Point& caller, const Point& called) noexcept {
+  return {far_place(caller), far_place(called)};
 }
 
 int unix_socket(int type) noexcept {
@@ -96,16 +82,27 @@ bool peer_is_allowed(int guest, int number, Slot& slot) noexcept {
   socklen_t length = sizeof credentials;
   if (raw::sys(SYS_getsockopt, guest, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
   const auto own = static_cast<uid_t>(raw::sys(SYS_geteuid));
+  slot.is_foreign = credentials.uid != own && credentials.uid != 0;
+  slot.peer = credentials.uid == own ? credentials.pid : 0;
+  if (credentials.uid == 0) return true;  // could do all that we can; agents are its
   if (!settings_of(slot).users.allow(credentials.uid, own)) return false;
-  slot.is_foreign = credentials.uid != own;
-  slot.peer = slot.is_foreign ? 0 : credentials.pid;
   return !slot.is_foreign || is_user_of_peer(number, credentials.uid);
 }
 
-// Stage kPlain, for this cause.
-void give_up(Slot& slot, Why why) noexcept {
-  slot.why.store(why);
-  slot.stage.store(Stage::kPlain);
+// Receives go through the lane from now on, unless somebody is in the kernel who would take bells for bytes.
+void get_ready(int number, Slot& slot, Segment& segment) noexcept {
+  if (slot.receives_in_lane.load()) return;
+  const SlotLock lock(slot.receiving);
+  if (!lock.held() || slot.receives_in_lane.load()) return;
+  slot.receives_in_lane.store(true);
+  const std::int64_t taken = slot.in_receive.load() == 0 && is_established(number) ? bytes_taken(number) : -1;
+  if (taken < 0) {
+    slot.receives_in_lane.store(false);
+    return;
+  }
+  slot.receiver.position = static_cast<std::uint64_t>(taken);
+  incoming(slot, segment).ready.store(1);
+  if (between::Link* const link = place_of(index_of(slot)).link.load()) between::wake(*link);
 }
 
 struct Offer {
@@ -157,21 +154,6 @@ int receive_offer(int from) noexcept {
   return -1;
 }
 
-// Receives go through the lane from now on, unless somebody is in the kernel who would take bells for bytes.
-void get_ready(int number, Slot& slot, Segment& segment) noexcept {
-  if (slot.receives_in_lane.load()) return;
-  const SlotLock lock(slot.receiving);
-  if (!lock.held() || slot.receives_in_lane.load()) return;
-  slot.receives_in_lane.store(true);
-  const std::int64_t taken = slot.in_receive.load() == 0 && is_established(number) ? bytes_taken(number) : -1;
-  if (taken < 0) {
-    slot.receives_in_lane.store(false);
-    return;
-  }
-  slot.receiver.position = static_cast<std::uint64_t>(taken);
-  incoming(slot, segment).ready.store(1);
-}
-
 void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   Point own{};
   Point peer{};
@@ -179,7 +161,7 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
     return slot.calls.store(0);  // not connected yet
   const bool is_local = std::memcmp(own.address, peer.address, sizeof own.address) == 0 ||
                         (own.is_loopback() && peer.is_loopback());
-  if (!is_local) return give_up(slot, Why::kOtherHost);
+  if (!is_local || !settings_of(slot).local) return call_other_host(number, index, slot, own, peer);
   if (!may_have_guests()) return give_up(slot, Why::kBroken);
   const int probe = unix_socket(SOCK_DGRAM);
   if (probe < 0) return give_up(slot, Why::kNoDescriptors);
@@ -191,7 +173,7 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   if (!same_space) return give_up(slot, Why::kOtherNetns);
   int card = unix_socket(SOCK_SEQPACKET);
   if (card < 0) return give_up(slot, Why::kNoDescriptors);
-  const Name name = card_name(own, peer);
+  const between::CardName name = card_name(own, peer);
   if (raw::sys(SYS_bind, card, &name.address, name.length) != 0 || raw::sys(SYS_listen, card, 1) != 0) {
     close_guest(card);
     return give_up(slot, Why::kBroken);
@@ -207,17 +189,9 @@ bool has_expired(const Slot& slot) noexcept {
   return waited > kNanosecondsMax || (slot.calls.load() > kCallsMax && waited > kNanosecondsLeast);
 }
 
-void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
-                Stage stage) noexcept {
-  slot.capacity = capacity;
-  slot.bell = static_cast<std::uint8_t>(segment.bell);
-  place_of(index).segment.store(&segment);
-  slot.stage.store(stage);
-  get_ready(number, slot, segment);
-}
-
 void join(int number, std::uint32_t index, Slot& slot) noexcept {
   slot.calls.fetch_add(1);
+  if (between::Link* const link = place_of(index).link.load()) return join_afar(number, index, slot, *link);
   const int card = place_of(index).socket - 1;  // none after an exec that failed
   const int guest =
       static_cast<int>(raw::sys(SYS_accept4, card, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -256,7 +230,7 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
     return;
   const int guest = unix_socket(SOCK_SEQPACKET);
   if (guest < 0) return;
-  const Name name = card_name(peer, own);
+  const between::CardName name = card_name(peer, own);
   if (raw::sys(SYS_connect, guest, &name.address, name.length) != 0) {
     close_guest(guest);
     return;
@@ -285,28 +259,26 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   enter_lane(number, index, slot, *segment, capacity, Stage::kOffered);
 }
 
-void withdraw(std::uint32_t index, Slot& slot, Segment& segment) noexcept {
-  const SlotLock lock(slot.receiving);
-  end_meeting(index);
-  slot.receives_in_lane.store(false);
-  place_of(index).segment.store(nullptr);
-  unmap_segment(&segment, slot.capacity);
-  give_up(slot, Why::kPeerNotPreloaded);
-}
-
 void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
   slot.calls.fetch_add(1);
-  Segment& segment = *place_of(index).segment.load();
+  Segment* const segment = place_of(index).segment.load();
+  if (between::Link* const link = place_of(index).link.load())
+    return await_stream(number, index, slot, *link);
+  if (answer_invitation(number, index, slot, segment)) return;
   constexpr auto kJoined = static_cast<std::uint32_t>(Meeting::kJoined);
-  std::uint32_t meeting = segment.meeting.load();
+  std::uint32_t meeting = segment->meeting.load();
   if (meeting != kJoined) {
     if (!has_expired(slot)) return;
-    meeting = segment.meeting.exchange(static_cast<std::uint32_t>(Meeting::kWithdrawn));
+    meeting = segment->meeting.exchange(static_cast<std::uint32_t>(Meeting::kWithdrawn));
   }
-  if (meeting != kJoined) return withdraw(index, slot, segment);
-  end_meeting(index);
-  fit_tcp_options(slot, number);
-  slot.stage.store(Stage::kLane);
+  if (meeting == kJoined) {
+    end_meeting(index);
+    fit_tcp_options(slot, number);
+    slot.stage.store(Stage::kLane);
+    return;
+  }
+  take_offer_back(index, slot, segment);
+  give_up(slot, Why::kPeerNotPreloaded);
 }
 
 // Looks up which rule counts. False: the connection has no peer yet.
@@ -323,6 +295,19 @@ bool find_rule(int number, Slot& slot) noexcept {
   return true;
 }
 
+// Whether a card is here by now, now and then.
+void offer_afar(int number, std::uint32_t index, Slot& slot) noexcept {
+  const std::uint64_t now = now_ns();
+  if (slot.since_ns.load() == 0) {
+    if (!wants_other_hosts(settings_of(slot))) return give_up(slot, Why::kPeerNotPreloaded);
+    slot.since_ns.store(now);
+  }
+  if (now - slot.since_ns.load() > kFarNsMax) return give_up(slot, Why::kPeerNotPreloaded);
+  if (now - slot.tried_ns.load() < kFarEveryNs) return;
+  slot.tried_ns.store(now);
+  offer(number, index, slot);
+}
+
 void count_call(int number, std::uint32_t index, Slot& slot) noexcept {
   if (!find_rule(number, slot)) return;
   if (!settings_of(slot).on) return give_up(slot, Why::kRule);
@@ -337,10 +322,40 @@ void count_call(int number, std::uint32_t index, Slot& slot) noexcept {
   const bool tries =
       calls == first || (calls > first && (calls & (calls - 1)) == 0) || (first == 1 && calls < kCallsMax);
   if (tries || (many_bytes && calls < kCallsMax)) offer(number, index, slot);
-  if (slot.stage.load() == Stage::kNoted && calls >= kCallsMax) give_up(slot, Why::kPeerNotPreloaded);
+  if (slot.stage.load() != Stage::kNoted || calls < kCallsMax) return;
+  offer_afar(number, index, slot);
 }
 
 }  // namespace
+
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void give_up(Slot& slot, Why why) noexcept {
+  slot.why.store(why);
+  slot.stage.store(Stage::kPlain);
+}
+
+void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
+                Stage stage) noexcept {
+  slot.capacity = capacity;
+  slot.bell = static_cast<std::uint8_t>(segment.bell);
+  place_of(index).segment.store(&segment);
+  slot.stage.store(stage);
+  get_ready(number, slot, segment);
+}
+
+void take_offer_back(std::uint32_t index, Slot& slot, Segment* segment) noexcept {
+  const SlotLock lock(slot.receiving);
+  slot.receives_in_lane.store(false);
+  place_of(index).segment.store(nullptr);
+  if (place_of(index).link.load() == nullptr) unmap_segment(segment, slot.capacity);
+  end_meeting(index);
+  slot.capacity = 0;
+}
 
 void meet(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
@@ -364,7 +379,10 @@ void meet(int number, std::uint32_t index) noexcept {
 
 void end_meeting(std::uint32_t index) noexcept {
   Place& place = place_of(index);
-  if (place.socket == 0 || is_vfork_child()) return;  // the socket is the parent's to close
+  if (is_vfork_child()) return;  // the socket is the parent's to close
+  if (place.segment.load() == nullptr)
+    if (between::Link* const link = place.link.exchange(nullptr)) between::release(*link, 0);
+  if (place.socket == 0) return;
   close_guest(place.socket - 1);
   place.socket = 0;
 }

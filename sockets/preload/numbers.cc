@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sockets/between/between.h"
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
@@ -15,6 +16,7 @@
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/runtime.h"
+#include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
@@ -46,7 +48,11 @@ void release(std::uint32_t index) noexcept {
   {
     const SlotLock sending(slot.sending);
     const SlotLock receiving(slot.receiving);
-    if (Segment* const segment = place.segment.exchange(nullptr)) unmap_segment(segment, slot.capacity);
+    Segment* const segment = place.segment.exchange(nullptr);
+    if (between::Link* const link = place.link.exchange(nullptr))
+      between::release(*link, slot.receiver.due - slot.receiver.taken);
+    else if (segment != nullptr)
+      unmap_segment(segment, slot.capacity);
     drop_carried(index, slot.processes.load() == 0);
   }
   if (slot.processes.load() != 0) return;
@@ -158,6 +164,12 @@ void adopt_connection(int number, std::uint32_t slot) noexcept {
 
 void leave_all(bool (*kept)(int number)) noexcept {
   if (is_vfork_child()) return;
+  constexpr std::uint64_t kFarPatienceNs = 1'000'000'000;
+  const std::uint64_t far_end = monotonic_ns() + kFarPatienceNs;
+  const auto far_ms = [&] {
+    const std::uint64_t now = monotonic_ns();
+    return now < far_end ? static_cast<int>((far_end - now) / 1'000'000) : 0;
+  };
   const int end = numbers_known();
   for (int number = 0; number < end; ++number) {
     const std::uint32_t index = slot_of(number);
@@ -166,12 +178,20 @@ void leave_all(bool (*kept)(int number)) noexcept {
     Slot& slot = slot_at(index);
     if (slot.processes.load() > 1) continue;
     say_goodbye(number, index);
+    if (between::Link* const link = place_of(index).link.load()) between::await_turn(*link, far_ms());
     explain_end(index);
   }
+  between::await_released(far_ms());
   for (std::uint32_t index = 1; index < places_used(); ++index) {
     end_meeting(index);  // the kernel would close what strangers have left in it
     if (place_of(index).numbers > 0) slot_at(index).processes.fetch_sub(1);
   }
+}
+
+void leave_for_good() noexcept {
+  static std::atomic<bool> left{false};
+  if (is_vfork_child() || left.exchange(true)) return;
+  leave_all([](int) { return false; });
 }
 
 void return_to_all() noexcept {
@@ -191,6 +211,8 @@ void after_fork_in_parent() noexcept {
 }
 
 void after_fork_in_child() noexcept {
+  for (std::uint32_t index = 1; index < places_used(); ++index) place_of(index).link.store(nullptr);
+  between::forget_in_child();
   if (!is_retired()) remember_process();
 }
 

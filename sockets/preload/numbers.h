@@ -33,6 +33,8 @@ void adopt_connection(int number, std::uint32_t slot) noexcept;
 // The process ends, or becomes another program: what it has of each connection is given up. `kept` says of a number whether
 // the program after this one has it (handover.h).
 void leave_all(bool (*kept)(int number)) noexcept;
+// The same, of a process that ends: once.
+void leave_for_good() noexcept;
 // The process goes on all the same.
 void return_to_all() noexcept;
 

@@ -8,10 +8,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sockets/between/between.h"
+#include "sockets/preload/detach.h"
 #include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reset.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/table.h"
 
@@ -25,6 +28,7 @@ __attribute__((constructor(101))) void start() noexcept {
   libc();
   remember_process();
   read_settings();
+  between::set_program({finish_sending_afar, reset_afar, current.any_path, leave_for_good});
   if (current.on) take_over();
   if (current.on) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "sockets/between/between.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/killed.h"
@@ -76,6 +77,8 @@ class Sending {
     Wire wire(slot_, number_, flags_);
     LaneSender sender = sender_of(slot_, *segment, wire);
     if (sender.is_open()) return step_in_ring(sender, *segment);
+    const long ended = await_turn();
+    if (ended <= 0) return ended;
     if (sender.may_open() && !slot_.end_seen && sender.open()) {
       is_new_stretch_ = true;
       return 1;
@@ -119,6 +122,19 @@ class Sending {
     return 1;
   }
 
+  // A stretch ends at another host before a byte of TCP comes behind it. Positive, or a negative errno.
+  [[nodiscard]] long await_turn() const noexcept {
+    between::Link* const link = place_of(index_).link.load();
+    if (link == nullptr) return 1;
+    constexpr int kMomentMs = 20;
+    const int ended = between::await_turn(*link, may_wait(number_, flags_) ? -1 : kMomentMs);
+    if (ended > 0) return 1;
+    if (ended == 0) return -EAGAIN;
+    if (ended == -1 && !is_established(number_)) return 1;  // the kernel tells
+    reset_connection(slot_, number_, "the path between the hosts broke while bytes were on it");
+    return -ECONNRESET;
+  }
+
   // A peer that was killed reads no more. Where it had waited, it leaves nothing unread, and TCP answers the bell as it would
   // the bytes.
   [[nodiscard]] bool is_peer_gone(const LaneSender& sender) noexcept {
@@ -143,6 +159,14 @@ class Sending {
 
   // A reader that is at it makes room within moments.
   [[nodiscard]] std::size_t await_room(const LaneSender& sender) const noexcept {
+    if (between::Link* const link = place_of(index_).link.load()) {
+      // A turn costs a way there and back; who reads makes room sooner than that.
+      constexpr int kPatienceMs = 200;
+      constexpr int kMomentMs = 5;
+      between::await_room(*link, slot_.sender.written - slot_.capacity,
+                          may_wait(number_, flags_) ? kPatienceMs : kMomentMs);
+      return sender.room();
+    }
     const Settings& settings = settings_of(slot_);
     if (settings.spin_us == 0 && !settings.spin_auto) return 0;
     const SpinLimit limit(kRoomPatienceNs);
@@ -218,6 +242,7 @@ KernelSend::KernelSend(int number, std::uint32_t index) noexcept : number_(numbe
   if (Segment* const segment = segment_of(number, index)) {
     Wire wire(slot, number, 0);
     sender_of(slot, *segment, wire).turn();
+    if (between::Link* const link = place_of(index).link.load()) between::await_turn(*link, -1);
   }
   is_begun_ = begin_tcp(number, index) == 0;
 }

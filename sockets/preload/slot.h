@@ -35,6 +35,7 @@ struct Slot {
   std::atomic<Stage> stage;
   std::atomic<std::uint32_t> generation;  // times that it was taken
   std::atomic<Why> why;
+  bool was_between;              // its lane led to another host
   std::atomic<bool> is_meeting;  // a thread takes a step of it
   bool locks_made;
   bool is_caller;
@@ -55,6 +56,7 @@ struct Slot {
   std::atomic<std::uint64_t> told;
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
+  std::atomic<std::uint64_t> tried_ns;  // a caller of another host was looked for
   std::uint64_t cookie;                 // SO_COOKIE of the TCP socket
   std::uint64_t inode;                  // of the same, by which others find it in /proc
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sockets/between/link.h"
 #include "sockets/preload/segment.h"
 
 namespace exs::sockets {
@@ -34,6 +35,7 @@ inline std::uint32_t slot_of(int number) noexcept {
 struct Place {
   std::atomic<Segment*> segment;
   std::atomic<Segment*> carried;             // carry.h
+  std::atomic<between::Link*> link;          // to another host; it has the segment then
   std::uint32_t numbers;                     // of this process that mean the connection
   std::atomic<std::uint32_t> registrations;  // with epoll sets: the first (epoll_sets.h)
   int socket;  // of the meeting, and one more: the card, or the called end's; 0: none

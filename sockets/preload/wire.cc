@@ -11,9 +11,12 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "sockets/between/between.h"
+#include "sockets/preload/arena.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
 #include "sockets/preload/spin.h"
+#include "sockets/preload/table.h"
 
 namespace exs::sockets {
 namespace {
@@ -169,6 +172,10 @@ bool Wire::is_read_unseen() const noexcept {
 }
 
 long Wire::ring_bell() noexcept {
+  if (between::Link* const link = place_of(index_of(slot_)).link.load()) {
+    between::wake(*link);
+    return 0;
+  }
   slot_.bells.fetch_add(1, std::memory_order_relaxed);
   const int flags = MSG_DONTWAIT | (flags_ & MSG_NOSIGNAL);
   long sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);

@@ -63,6 +63,22 @@ bool set_count(std::string_view value, std::uint64_t high, std::uint32_t& target
   return parse_bytes(value, number) && in_range(number, 1, high, target);
 }
 
+bool set_between(std::string_view value, Settings& settings) noexcept {
+  using Between = Settings::Between;
+  settings.between = value == "on" ? Between::kOn : value == "off" ? Between::kOff : Between::kAuto;
+  return value == "on" || value == "off" || value == "auto";
+}
+
+bool set_path(std::string_view value, Settings& settings) noexcept {
+  settings.any_path = value == "any";
+  return value == "any" || value == "rdma";
+}
+
+bool set_local(std::string_view value, Settings& settings) noexcept {
+  settings.local = value != "off";
+  return value == "on" || value == "off";
+}
+
 bool set(std::string_view key, std::string_view value, Settings& settings) noexcept {
   constexpr std::uint64_t kCallsMax = 1000;
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 30;
@@ -71,6 +87,11 @@ bool set(std::string_view key, std::string_view value, Settings& settings) noexc
   if (key == "wait") return set_wait(value, settings);
   if (key == "after") return set_count(value, kCallsMax, settings.after);
   if (key == "after-bytes") return set_count(value, kBytesMax, settings.after_bytes);
+  constexpr std::uint64_t kPortMax = 65535;
+  if (key == "between") return set_between(value, settings);
+  if (key == "path") return set_path(value, settings);
+  if (key == "local") return set_local(value, settings);
+  if (key == "agent") return set_count(value, kPortMax, settings.agent_port);
   if (key == "turn") return set_count(value, kBytesMax, settings.turn_every);
   return false;
 }

@@ -30,6 +30,11 @@ struct Settings {
   std::uint32_t ring_bytes = 256 * 1024;
   std::uint32_t after = 4;  // calls on a connection before it asks for its peer
   std::uint32_t after_bytes = 64 * 1024;
+  bool local = true;  // peers on this host share memory; else they are met as those of other hosts are
+  enum class Between : std::uint8_t { kAuto, kOn, kOff };  // kAuto: if an agent runs on this host
+  Between between = Between::kAuto;
+  std::uint32_t agent_port = 7429;
+  bool any_path = false;         // tests: the lane between hosts goes by TCP, where there is no RDMA device
   std::uint32_t turn_every = 0;  // tests: a sender leaves the ring after so many bytes; 0: when it is full
   AllowedUsers users;
 };

@@ -6,7 +6,7 @@
 
 namespace exs::sockets {
 
-// Those up to kSandbox a slot may hold. The others are seen in it from outside.
+// Those up to kTooMany a slot may hold. The others are seen in it from outside.
 enum class Why : std::uint32_t {
   kNone,  // of a connection that has no lane: it has not asked for one
   kPeerNotPreloaded,
@@ -22,6 +22,15 @@ enum class Why : std::uint32_t {
   kBroken,
   kRule,
   kSandbox,
+  // On the way to another host, in the order of between/link.h.
+  kNotCome,
+  kNoLibrary,
+  kNoDevice,
+  kNoAgent,
+  kNotFound,
+  kNoPath,
+  kNoMemory,
+  kTooMany,
   kAsking,    // the ends are about to meet
   kStarting,  // they have met, and nothing was sent since
   kReceiving,

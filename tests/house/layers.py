@@ -15,6 +15,9 @@ PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("tag_source", "window_ta
 # What event/ may know of the protocol engine.
 PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operation")]
 
+# Of the preloaded library, what its lane between hosts needs as well; the rest of it is above that lane.
+PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hidden", "spin", "runtime")]
+
 # Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
@@ -27,11 +30,14 @@ MAY_INCLUDE = {
     "src/api": ["src/", "event/", "exs/exs.h", "exs/cpp/peer_snapshot.hpp"],
     "sockets/settings": ["sockets/settings/"],
     "sockets/lane": ["sockets/lane/"],
+    # libexs is loaded, not linked: its header is for the types.
+    "sockets/between": ["sockets/between/", "sockets/lane/", *PRELOAD_PARTS, "exs/exs.h"],
     "sockets/preload": ["sockets/"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
+    "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "tools/common/", "tools/sockets_agent/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
     "perf": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "perf/"],
     "include/exs": [],

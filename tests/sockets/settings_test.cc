@@ -51,13 +51,38 @@ BOOST_AUTO_TEST_CASE(words_are_taken_in_turn) {
   BOOST_TEST(!parsed("off").on);
   BOOST_TEST(parsed("spin=0").spin_us == 0U);
   BOOST_TEST(parsed("spin=2ms").spin_us == 2000U);
+  BOOST_TEST(parsed("agent=7").agent_port == 7U);
+  BOOST_TEST(!parsed("local=off").local);
+  BOOST_TEST(parsed("path=any").any_path);
+  BOOST_TEST((parsed("between=on").between == Settings::Between::kOn));
+  BOOST_TEST((parsed("between=off").between == Settings::Between::kOff));
 }
 
 BOOST_AUTO_TEST_CASE(a_word_that_means_nothing_is_told_and_left_out) {
-  for (const char* word :
-       {"ring=5k", "ring=2k", "ring=32M", "ring=", "ring", "spin=20", "spin=2s", "spin=9999999us",
-        "wait=long", "after=0", "after=1001", "after=x", "turn=0", "colour=red", "=1", "on=1",
-        "99999999999999999999=1", "ring=99999999999999999999", "ring=4096M"}) {
+  for (const char* word : {"ring=5k",
+                           "ring=2k",
+                           "ring=32M",
+                           "ring=",
+                           "ring",
+                           "spin=20",
+                           "spin=2s",
+                           "spin=9999999us",
+                           "wait=long",
+                           "after=0",
+                           "after=1001",
+                           "after=x",
+                           "turn=0",
+                           "colour=red",
+                           "=1",
+                           "on=1",
+                           "99999999999999999999=1",
+                           "ring=99999999999999999999",
+                           "ring=4096M",
+                           "agent=0",
+                           "agent=65536",
+                           "between=yes",
+                           "local=",
+                           "path=tcp"}) {
     BOOST_TEST(complaint_about(word) == word);
     BOOST_TEST(complaint_about(std::string("after=2,") + word + ",turn=3") == word);
   }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "sockets/between/between.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/retire.h"
 #include "sockets/preload/symbols/export.h"
@@ -105,12 +106,12 @@ Function of_liburing(const char* name) noexcept {
   return reinterpret_cast<Function>(find_in_library("liburing.so.2", name));
 }
 
-// A ring that the program has is one by which it may use any of its sockets.
+// A ring that the program has is one by which it may use any of its sockets. libexs has one of its own.
 template <typename Function, typename... Words>
-int make_ring(const char* name, Words... words) noexcept {
+int make_ring(const void* caller, const char* name, Words... words) noexcept {
   const auto next = of_liburing<Function>(name);
   const int result = next == nullptr ? -ENOSYS : next(words...);
-  if (result >= 0) retire(Why::kIoUring);
+  if (result >= 0 && !between::is_in_library(caller)) retire(Why::kIoUring);
   return result;
 }
 
@@ -141,23 +142,26 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
   if (call == SYS_exit_group) _exit(all.number(0));
   const long result = libc().syscall(call, all.words[0], all.words[1], all.words[2], all.words[3],
                                      all.words[4], all.words[5]);
-  if (call == SYS_io_uring_setup && result >= 0) retire(Why::kIoUring);
+  if (call == SYS_io_uring_setup && result >= 0 && !between::is_in_library(__builtin_return_address(0)))
+    retire(Why::kIoUring);
   return result;
 }
 
 EXS_EXPORT int io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags) noexcept {
-  return make_ring<int (*)(unsigned, io_uring*, unsigned)>("io_uring_queue_init", entries, ring, flags);
+  return make_ring<int (*)(unsigned, io_uring*, unsigned)>(__builtin_return_address(0), "io_uring_queue_init",
+                                                           entries, ring, flags);
 }
 EXS_EXPORT int io_uring_queue_init_params(unsigned entries, io_uring* ring,
                                           io_uring_params* parameters) noexcept {
-  return make_ring<int (*)(unsigned, io_uring*, io_uring_params*)>("io_uring_queue_init_params", entries,
-                                                                   ring, parameters);
+  return make_ring<int (*)(unsigned, io_uring*, io_uring_params*)>(
+      __builtin_return_address(0), "io_uring_queue_init_params", entries, ring, parameters);
 }
 EXS_EXPORT int io_uring_queue_init_mem(unsigned entries, io_uring* ring, io_uring_params* parameters,
                                        void* memory, size_t bytes) noexcept {
   return make_ring<int (*)(unsigned, io_uring*, io_uring_params*, void*, size_t)>(
-      "io_uring_queue_init_mem", entries, ring, parameters, memory, bytes);
+      __builtin_return_address(0), "io_uring_queue_init_mem", entries, ring, parameters, memory, bytes);
 }
 EXS_EXPORT int io_uring_setup(unsigned entries, io_uring_params* parameters) noexcept {
-  return make_ring<int (*)(unsigned, io_uring_params*)>("io_uring_setup", entries, parameters);
+  return make_ring<int (*)(unsigned, io_uring_params*)>(__builtin_return_address(0), "io_uring_setup",
+                                                        entries, parameters);
 }

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "sockets/preload/aliases.h"
+#include "sockets/preload/detach.h"
 #include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
@@ -31,9 +32,6 @@ bool survives_exec(int number) noexcept {
 // By its own number or another one.
 bool comes_along(int number) noexcept {
   return survives_exec(number) || alias_of(number) >= 0;
-}
-bool survives_nothing(int) noexcept {
-  return false;
 }
 
 // Runs exec(environment), with a word more in it if the next program takes over connections.
@@ -85,13 +83,6 @@ auto run_shell(const Run& run) noexcept {
   return result;
 }
 
-void leave_for_good() noexcept {
-  static bool left = false;
-  if (left || is_vfork_child()) return;
-  left = true;
-  leave_all(survives_nothing);
-}
-
 __attribute__((destructor)) void leave_at_exit() noexcept {
   leave_for_good();
 }
@@ -140,6 +131,8 @@ using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, co
 using namespace exs::sockets;
 
 EXS_EXPORT pid_t fork() noexcept {
+  // Not among the handlers of a fork: libexs has its locks by then, which the pump needs.
+  if (!is_vfork_child()) end_lanes_between_hosts();
   const pid_t result = libc().fork();  // its handlers are ours
   if (result < 0) undo_fork();
   return result;
@@ -148,6 +141,7 @@ EXS_EXPORT pid_t __fork() noexcept {
   return fork();
 }
 EXS_EXPORT pid_t _Fork() noexcept {
+  if (!is_vfork_child()) end_lanes_between_hosts();
   before_fork();
   const pid_t result = libc()._Fork();
   if (result == 0) {

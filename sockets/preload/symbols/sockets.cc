@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "sockets/between/between.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
@@ -30,8 +31,8 @@ bool is_tcp(int number) noexcept {
          protocol == IPPROTO_TCP;
 }
 
-int accepted(int listener, int number) noexcept {
-  if (number < 0 || !settings().on) return number;
+int accepted(int listener, int number, const void* caller) noexcept {
+  if (number < 0 || !settings().on || between::is_in_library(caller)) return number;
   const int error = errno;
   forget_number(number);
   if ((entry_of(listener) & kListenerBit) != 0) {
@@ -51,16 +52,18 @@ using namespace exs::sockets;
 
 EXS_EXPORT int listen(int number, int backlog) {
   const int result = libc().listen(number, backlog);
-  if (result == 0 && settings().on && is_tcp(number)) note_listener(number);
+  if (result == 0 && settings().on && is_tcp(number) && !between::is_in_library(__builtin_return_address(0)))
+    note_listener(number);
   return result;
 }
 EXS_EXPORT int accept(int number, sockaddr* from, socklen_t* length) {
-  return accepted(number, libc().accept(number, from, length));
+  return accepted(number, libc().accept(number, from, length), __builtin_return_address(0));
 }
 EXS_EXPORT int accept4(int number, sockaddr* from, socklen_t* length, int flags) {
-  return accepted(number, libc().accept4(number, from, length, flags));
+  return accepted(number, libc().accept4(number, from, length, flags), __builtin_return_address(0));
 }
 EXS_EXPORT int connect(int number, const sockaddr* to, socklen_t length) {
+  if (between::is_in_library(__builtin_return_address(0))) return libc().connect(number, to, length);
   const bool ends = to != nullptr && length >= sizeof to->sa_family && to->sa_family == AF_UNSPEC;
   if (ends && slot_of(number) != 0) detach(number, Why::kOption);
   const int result = libc().connect(number, to, length);

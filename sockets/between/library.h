@@ -1,0 +1,39 @@
+// libexs, loaded when a first connection is about to take a lane between hosts, and never before. Thread: the pump's, but for
+// post(), which any may call.
+#pragma once
+
+#include "exs/exs.h"
+
+namespace exs::sockets::between {
+
+#define EXS_BETWEEN_FUNCTIONS(X) \
+  X(exs_init)                    \
+  X(exs_setlog)                  \
+  X(exs_socket)                  \
+  X(exs_bind)                    \
+  X(exs_listen)                  \
+  X(exs_accept)                  \
+  X(exs_connect)                 \
+  X(exs_getsockname)             \
+  X(exs_setsockopt)              \
+  X(exs_send)                    \
+  X(exs_recv)                    \
+  X(exs_close_async)             \
+  X(exs_qcreate)                 \
+  X(exs_qmodify)                 \
+  X(exs_qwait)                   \
+  X(exs_qpost)                   \
+  X(exs_mregister)               \
+  X(exs_mderegister)             \
+  X(exs_errtext)
+
+struct Library {
+#define EXS_BETWEEN_POINTER(name) decltype(&::name) name;
+  EXS_BETWEEN_FUNCTIONS(EXS_BETWEEN_POINTER)
+#undef EXS_BETWEEN_POINTER
+};
+
+// Null: it is not installed, or is not the one that this library knows.
+const Library* load_library() noexcept;
+
+}  // namespace exs::sockets::between

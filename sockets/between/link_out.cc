@@ -1,0 +1,141 @@
+// Frames to the peer: what the program has stored into the outgoing direction, and of the incoming one what the peer waits for.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sockets/between/pump.h"
+
+namespace exs::sockets::between {
+namespace {
+
+// Bytes that are copied behind their frame; more go straight from the ring.
+constexpr std::size_t kCopiedMax = 1024;
+constexpr std::size_t kPieceMax = 64 * 1024;
+// Sends under way: two of these pieces.
+constexpr std::uint32_t kSendsMax = 4;
+
+// In this order, so that nothing is told before what comes before it: a stretch begins after the one before it has been passed, which the
+// program learns from this thread.
+Frame read_words(const Link& link) noexcept {
+  const Direction& out = link.outgoing();
+  const Direction& in = link.incoming();
+  Frame frame{};
+  frame.magic = kFrameMagic;
+  frame.final = out.final.load();
+  frame.epoch = out.epoch.load();
+  frame.turn = out.turn.load();
+  frame.position = out.written.load();
+  frame.start = out.start.load();
+  frame.mark = out.mark.load();
+  frame.consumed = in.consumed.load();
+  frame.passed = in.passed.load();
+  // An end that may still give up does not say that it is ready.
+  const bool is_ready = in.ready.load() != 0 && link.state.load() == State::kRuns;
+  frame.flags = (is_ready ? kReady : 0) | (in.closed.load() != 0 ? kClosed : 0) |
+                (link.finish_wanted.load() ? kFinish : 0) | (in.final.load() != 0 ? kHasFinal : 0);
+  frame.turned = link.pump.turned;
+  frame.bells = link.pump.bells;
+  return frame;
+}
+
+// From the words to what is told of them now: at most a piece of the ring, and a turn only behind the last of its bytes.
+void choose_bytes(const Link& link, Frame& frame) noexcept {
+  const Frame& told = link.pump.told;
+  const std::uint64_t written = frame.position;
+  const std::uint64_t turn = frame.turn;
+  const bool is_past_turn = frame.epoch == told.epoch && (told.turn != lane::kNoTurn || told.epoch == 0);
+  frame.position = link.pump.sent;
+  const std::uint64_t unsent = is_past_turn ? 0 : written - link.pump.sent;
+  const std::uint64_t place = (frame.position - frame.start) & (link.capacity - 1);
+  frame.bytes =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({unsent, link.capacity - place, kPieceMax}));
+  if (is_past_turn) {
+    frame.turn = told.turn;
+    frame.mark = told.mark;
+    frame.start = told.start;
+  } else if (turn != frame.position + frame.bytes) {
+    frame.turn = lane::kNoTurn;
+  }
+}
+
+bool is_news(const Link& link, const Frame& frame) noexcept {
+  const Frame& told = link.pump.told;
+  constexpr unsigned kParts = 4;  // of the ring: so much room is worth a frame of its own
+  return frame.bytes > 0 || link.pump.answers || frame.epoch != told.epoch || frame.turn != told.turn ||
+         frame.final != told.final || frame.passed != told.passed || frame.turned != told.turned ||
+         frame.bells != told.bells || frame.flags != told.flags ||
+         frame.consumed - told.consumed >= link.capacity / kParts;
+}
+
+bool post(Link& link, const void* bytes, std::size_t count, int region) noexcept {
+  Link::Pump& pump = link.pump;
+  if (library().exs_send(pump.socket, bytes, count, 0, queue(), handle_of(link, Op::kSend), region) != 0) {
+    break_off(link, false);
+    return false;
+  }
+  ++pump.sends;
+  return true;
+}
+
+bool post_frame(Link& link, const Frame& frame) noexcept {
+  const std::byte* const bytes =
+      link.outgoing_ring() + ((frame.position - frame.start) & (link.capacity - 1));
+  if (frame.bytes > kCopiedMax)
+    return post(link, &frame, sizeof frame, EXS_MHANDLE_UNREGISTERED) &&
+           post(link, bytes, frame.bytes, link.pump.region);
+  std::byte message[sizeof frame + kCopiedMax];
+  std::memcpy(message, &frame, sizeof frame);
+  std::memcpy(message + sizeof frame, bytes, frame.bytes);
+  return post(link, message, sizeof frame + frame.bytes, EXS_MHANDLE_UNREGISTERED);
+}
+
+// What there is to tell; false: nothing.
+bool make_frame(const Link& link, Frame& frame) noexcept {
+  frame = read_words(link);
+  choose_bytes(link, frame);
+  return is_news(link, frame);
+}
+
+}  // namespace
+
+bool send_hello(Link& link) noexcept {
+  Hello& hello = link.pump.hello;
+  hello = {kHelloMagic, link.token, link.capacity, link.bell, 0};
+  return post(link, &hello, sizeof hello, EXS_MHANDLE_UNREGISTERED);
+}
+
+void begin_stream(Link& link) noexcept {
+  Link::Pump& pump = link.pump;
+  pump.region = library().exs_mregister(link.segment, Segment::bytes(link.capacity), 0);
+  if (pump.region < 0) return fail(link, Fault::kMemory);
+  pump.told = {};
+  pump.told.turn = lane::kNoTurn;
+  pump.answers = true;
+  if (await_frame(link)) send_news(link);
+}
+
+void send_news(Link& link) noexcept {
+  Link::Pump& pump = link.pump;
+  for (;;) {
+    Frame frame;
+    while (!pump.broken && pump.sends < kSendsMax && make_frame(link, frame)) {
+      if (!post_frame(link, frame)) return;
+      pump.sent += frame.bytes;
+      pump.told = frame;
+      pump.answers = false;
+      link.told_consumed.store(frame.consumed);
+    }
+    if (pump.broken || pump.sends >= kSendsMax) return;  // the end of a send comes back here
+    // What the program puts there from now on wakes us.
+    if ((link.outgoing().sleep.fetch_or(lane::kArmed) & lane::kArmed) != 0 || !make_frame(link, frame))
+      return;
+  }
+}
+
+bool is_sent(const Link& link) noexcept {
+  const Direction& out = link.outgoing();
+  return link.turned.load() == out.epoch.load();
+}
+
+}  // namespace exs::sockets::between

@@ -1,0 +1,217 @@
+#include "sockets/between/pump.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+
+#include "sockets/between/between.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/spin.h"
+
+namespace exs::sockets::between {
+namespace {
+
+constexpr std::uintptr_t kOpBits = 7;
+constexpr int kQueueDepth = 16384;
+constexpr std::int64_t kTickNs = 1'000'000;
+constexpr std::size_t kStackBytes = 256 * 1024;
+
+alignas(64) Link links[kLinks];
+const Library* loaded = nullptr;
+std::atomic<int> queue_handle{-1};
+std::atomic<std::uint32_t> stops{0};
+std::atomic<bool> has_stopped{false};
+int ticking = 0;  // links that are to be looked at again soon
+enum class Life : std::uint32_t { kNone, kRuns, kFailed };
+std::atomic<Life> life{Life::kNone};
+
+bool has_one_processor() noexcept {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < 2;
+}
+
+void look_and_tick(Link& link) noexcept {
+  const bool again = look_at(link);
+  ticking += static_cast<int>(again) - static_cast<int>(link.pump.ticks);
+  link.pump.ticks = again;
+}
+
+void take_event(const exs_event_t& event) noexcept {
+  if (event.exs_evt_type == EXS_EVT_ACCEPT) {
+    if (event.exs_evt_errno == 0) take_stream(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+    return;
+  }
+  if (take_guest(event.exs_evt_ahandle, event)) return;
+  const auto word = reinterpret_cast<std::uintptr_t>(event.exs_evt_ahandle);
+  Link& link = *reinterpret_cast<Link*>(word & ~kOpBits);
+  take_link_event(link, static_cast<Op>(word & kOpBits), event);
+  look_and_tick(link);
+}
+
+bool look_at_ticking() noexcept {
+  if (ticking > 0)
+    for (Link& link : links)
+      if (link.pump.ticks) look_and_tick(link);
+  if (has_guests()) look_at_guests();
+  return ticking > 0 || has_guests();
+}
+
+// The process ends, and libexs with it, which must not be in use then.
+void stop() noexcept {
+  constexpr int kPatienceMs = 2000;
+  leave_program();
+  stops.store(1);
+  if (queue_handle.load() >= 0) loaded->exs_qpost(queue(), &stops, nullptr);
+  for (int i = 0; i < kPatienceMs && !has_stopped.load() && life.load() == Life::kRuns; ++i) sleep_1ms();
+}
+void park_if_asked() noexcept {
+  if (stops.load() == 0) return;
+  has_stopped.store(true);
+  for (;;) raw::sys(SYS_futex, &stops, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+bool prepare(Fault& fault) noexcept {
+  loaded = load_library();
+  // Behind those that the library has registered, so that it comes before them.
+  atexit(stop);
+  park_if_asked();
+  if (loaded == nullptr) {
+    fault = Fault::kNoLibrary;
+    return false;
+  }
+  fault = Fault::kMemory;
+  if (loaded->exs_init(EXS_VERSION1) != 0) return false;
+  loaded->exs_setlog([](int, const char*, void*) {}, nullptr, EXS_LOG_OFF);
+  const int made = loaded->exs_qcreate(kQueueDepth);
+  if (made < 0) return false;
+  const int wait = has_one_processor() ? EXS_WAIT_NOTIFY : EXS_WAIT_ADAPTIVE;
+  loaded->exs_qmodify(made, EXS_QATTR_WAIT, &wait, sizeof wait);
+  queue_handle.store(made);
+  return true;
+}
+
+void* run(void*) noexcept {
+  Fault fault = Fault::kNone;
+  if (!prepare(fault)) {
+    life.store(Life::kFailed);
+    for (Link& link : links)
+      if (link.state.load() != State::kFree) fail(link, fault);
+    return nullptr;
+  }
+  // Those that were here before the queue.
+  for (Link& link : links)
+    if (link.woken.exchange(false)) look_and_tick(link);
+  bool ticks = look_at_ticking();
+  for (;;) {
+    constexpr int kEvents = 64;
+    exs_event_t events[kEvents];
+    const int count = loaded->exs_qwait(queue(), events, kEvents, 1, ticks ? kTickNs : -1);
+    if (count < 0 && errno != EINTR) return nullptr;
+    park_if_asked();
+    for (int i = 0; i < count; ++i)
+      if (events[i].exs_evt_ahandle != &stops) take_event(events[i]);
+    ticks = look_at_ticking();
+  }
+}
+
+// A handler of a signal may interrupt its own thread's post, which then posts for both.
+thread_local bool is_posting = false;
+thread_local bool posts_again = false;
+
+}  // namespace
+
+Link& link_at(std::size_t index) noexcept {
+  return links[index];
+}
+
+const Library& library() noexcept {
+  return *loaded;
+}
+int queue() noexcept {
+  return queue_handle.load(std::memory_order_relaxed);
+}
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+void* handle_of(Link& link, Op op) noexcept {
+  return reinterpret_cast<std::byte*>(&link) + static_cast<std::uintptr_t>(op);
+}
+
+bool start_pump(Fault& fault) noexcept {
+  Life none = Life::kNone;
+  if (!life.compare_exchange_strong(none, Life::kRuns)) {
+    fault = Fault::kNoLibrary;
+    return none == Life::kRuns;
+  }
+  static std::atomic<bool> is_registered{false};
+  if (!is_registered.exchange(true)) atexit(stop);  // if the process ends while the library is loaded
+  if (start_thread(run)) return true;
+  life.store(Life::kFailed);
+  fault = Fault::kMemory;
+  return false;
+}
+
+bool start_thread(void* (*body)(void*)) noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+void post_wake(Link& link) noexcept {
+  if (link.woken.exchange(true)) return;
+  if (is_posting) {
+    posts_again = true;
+    return;
+  }
+  if (queue_handle.load() < 0) return;  // the pump looks at all when it begins
+  is_posting = true;
+  if (loaded->exs_qpost(queue(), handle_of(link, Op::kWake), nullptr) != 0) link.woken.store(false);
+  while (posts_again) {
+    posts_again = false;
+    for (Link& other : links)
+      if (other.woken.load()) loaded->exs_qpost(queue(), handle_of(other, Op::kWake), nullptr);
+  }
+  is_posting = false;
+}
+
+void forget_pump() noexcept {
+  life.store(Life::kNone);
+  queue_handle.store(-1);
+  stops.store(0);
+  has_stopped.store(false);
+  ticking = 0;
+  is_posting = posts_again = false;
+  for (Link& link : links) {
+    if (link.state.load() == State::kFree) continue;
+    close_descriptor(link);
+    link.pump = {};
+    link.segment = nullptr;
+    link.woken.store(false);
+    link.state.store(State::kFree);
+  }
+}
+
+void tell(Link& link) noexcept {
+  link.news.fetch_add(1);
+  raw::sys(SYS_futex, &link.news, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace exs::sockets::between

@@ -1,0 +1,125 @@
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "sockets/between/between.h"
+#include "sockets/preload/arena.h"
+#include "sockets/preload/ends.h"
+#include "sockets/preload/meeting.h"
+#include "sockets/preload/meeting_steps.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/rules.h"
+#include "sockets/preload/table.h"
+#include "sockets/preload/wire.h"
+
+namespace exs::sockets {
+namespace {
+
+void give_up_afar(Slot& slot, between::Fault fault) noexcept {
+  static_assert(static_cast<unsigned>(Why::kTooMany) - static_cast<unsigned>(Why::kNotCome) ==
+                static_cast<unsigned>(between::Fault::kTooMany));
+  give_up(slot, static_cast<Why>(static_cast<unsigned>(Why::kNotCome) + static_cast<unsigned>(fault)));
+}
+
+bool is_late(const Slot& slot) noexcept {
+  return now_ns() - slot.since_ns.load() > kNanosecondsMax;
+}
+
+// The card was that of an agent, who says where the caller is.
+bool receive_invitation(std::uint32_t index, between::Invitation& invitation) noexcept {
+  const int guest = place_of(index).socket - 1;
+  const long count =
+      raw::sys(SYS_recvfrom, guest, &invitation, sizeof invitation, MSG_DONTWAIT, nullptr, nullptr);
+  return count == sizeof invitation && invitation.magic == between::kInvitationMagic;
+}
+
+}  // namespace
+
+between::Place16 far_place(const Point& point) noexcept {
+  between::Place16 place{};
+  std::memcpy(place.address, point.address, sizeof place.address);
+  place.port = point.port;
+  return place;
+}
+bool wants_other_hosts(const Settings& settings) noexcept {
+  using Between = Settings::Between;
+  return settings.between == Between::kOn || (settings.between == Between::kAuto && between::has_agent());
+}
+
+void call_other_host(int number, std::uint32_t index, Slot& slot, const Point& own,
+                     const Point& peer) noexcept {
+  const Settings& settings = settings_of(slot);
+  if (!wants_other_hosts(settings)) return give_up(slot, Why::kOtherHost);
+  if (!settings.any_path && !between::has_device()) return give_up_afar(slot, between::Fault::kNoDevice);
+  between::Fault fault{};
+  between::Link* const link = between::call(number, index, far_place(own), far_place(peer),
+                                            static_cast<std::uint16_t>(settings.agent_port), fault);
+  if (link == nullptr) return give_up_afar(slot, fault);
+  place_of(index).link.store(link);
+  slot.calls.store(0);
+  slot.since_ns.store(now_ns());
+  slot.stage.store(Stage::kCalling);
+}
+
+// The called end has come by a stream.
+void join_afar(int number, std::uint32_t index, Slot& slot, between::Link& link) noexcept {
+  const between::State state = link.state.load();
+  if (state == between::State::kMet && slot.processes.load() == 1 && is_established(number)) {
+    int memfd = -1;
+    Segment* const segment = create_segment(link.capacity, link.bell, memfd);
+    if (memfd >= 0) raw::sys(SYS_close, memfd);
+    if (segment != nullptr) {
+      slot.was_between = true;
+      fit_tcp_options(slot, number);
+      link.segment = segment;
+      incoming(slot, *segment).ended.store(1);  // TCP has no say in it (killed.h)
+      enter_lane(number, index, slot, *segment, link.capacity, Stage::kLane);
+      return between::join(link);
+    }
+  } else if (state != between::State::kOver && !is_late(slot) && slot.processes.load() == 1) {
+    return;
+  }
+  const between::Fault fault = link.fault.load();
+  end_meeting(index);
+  give_up_afar(slot, fault);
+}
+
+bool answer_invitation(int number, std::uint32_t index, Slot& slot, Segment* segment) noexcept {
+  between::Invitation invitation{};
+  if (!receive_invitation(index, invitation)) return false;
+  const Settings& settings = settings_of(slot);
+  const bool may = settings.between != Settings::Between::kOff &&
+                   (settings.any_path || between::has_device()) && slot.processes.load() == 1;
+  between::Fault fault = between::Fault::kNoDevice;
+  between::Link* const link =
+      may ? between::answer(number, index, invitation, *segment, slot.capacity, slot.bell, fault) : nullptr;
+  end_meeting(index);
+  if (link == nullptr) {
+    take_offer_back(index, slot, segment);
+    give_up_afar(slot, fault);
+    return true;
+  }
+  incoming(slot, *segment).ended.store(1);
+  place_of(index).link.store(link);
+  slot.peer = 0;  // that was the agent
+  slot.since_ns.store(now_ns());
+  return true;
+}
+
+void await_stream(int number, std::uint32_t index, Slot& slot, between::Link& link) noexcept {
+  const between::State state = link.state.load();
+  if (state == between::State::kRuns) {
+    fit_tcp_options(slot, number);
+    slot.was_between = true;
+    slot.stage.store(Stage::kLane);
+    return;
+  }
+  if (state != between::State::kOver && !is_late(slot)) return;
+  // Whoever has come to know that the peer runs has bytes of it.
+  if (!between::end_both(link, 0) || link.state.load() == between::State::kRuns) return;
+  const between::Fault fault = link.fault.load();
+  take_offer_back(index, slot, place_of(index).segment.load());
+  give_up_afar(slot, fault);
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,154 @@
+"""A program with sockets that knows nothing of exs: peer.py PLAY SIDE ADDRESS PORT. The called side tells its port on a line first."""
+import hashlib
+import os
+import random
+import socket
+import sys
+import threading
+import time
+
+LARGEST = 400_000
+ROUNDS = 40
+BYTES = random.Random(1).randbytes(LARGEST)
+
+
+def sizes():
+    choice = random.Random(7)
+    return [choice.choice([1, 3, 64, 1000, 1024, 1025, 5000, 65536, 70000, choice.randrange(1, LARGEST)]) for _ in range(ROUNDS)]
+
+
+def receive(connection, count):
+    parts, left = [], count
+    while left > 0:
+        part = connection.recv(min(left, 1 << 20))
+        if not part:
+            raise SystemExit(f"the end came {left} bytes of {count} early")
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def echo(connection, count):
+    for i in range(count):
+        connection.sendall(BYTES[i:i + 64])
+        if receive(connection, 64) != BYTES[i:i + 64]:
+            raise SystemExit(f"message {i} came back wrong")
+
+
+def has_met():
+    """Where the test has the ends take a lane, the rest begins when they have it."""
+    with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
+        return os.environ.get("EXS_TEST_MAPS", "") in maps.read()
+
+
+def meet_by_echo(connection):
+    end = time.monotonic() + 60
+    while not has_met() and time.monotonic() < end:
+        echo(connection, 50)
+    echo(connection, 400)
+    connection.sendall(b"rest" * 16)
+    echo(connection, 50)
+    print("met", flush=True)
+
+
+def answer(connection, count):
+    for _ in range(count):
+        connection.sendall(receive(connection, 64))
+
+
+def meet_by_answers(connection):
+    while (message := receive(connection, 64)) != b"rest" * 16:
+        connection.sendall(message)
+    answer(connection, 50)
+
+
+def transfers_called(connection):
+    meet_by_answers(connection)
+    digest = hashlib.sha256()
+    for count in sizes():
+        data = receive(connection, count)
+        digest.update(data)
+        connection.sendall(data[::-1])
+    sender = in_thread(lambda: [connection.sendall(BYTES[:count]) for count in sizes()])
+    for count in sizes():
+        digest.update(receive(connection, count))
+    sender.join()
+    connection.sendall(digest.digest() + BYTES)
+    connection.shutdown(socket.SHUT_WR)
+    print("end", len(connection.recv(1)), digest.hexdigest())
+
+
+def transfers_calling(connection):
+    meet_by_echo(connection)
+    digest = hashlib.sha256()
+    for count in sizes():
+        connection.sendall(BYTES[:count])
+        digest.update(BYTES[:count])
+        print(count, receive(connection, count) == BYTES[:count][::-1])
+    sender = in_thread(lambda: [connection.sendall(BYTES[-count:]) for count in sizes()])
+    for count in sizes():
+        print(count, receive(connection, count) == BYTES[:count])
+        digest.update(BYTES[-count:])
+    sender.join()
+    print(receive(connection, 32) == digest.digest(), receive(connection, LARGEST) == BYTES, len(connection.recv(1)))
+
+
+def fork_called(connection):
+    meet_by_answers(connection)
+    if os.fork() != 0:
+        os._exit(0)  # and the thread that served the lane with it
+    answer(connection, 40)
+    print("end", len(connection.recv(1)), flush=True)
+
+
+def fork_calling(connection):
+    meet_by_echo(connection)
+    echo(connection, 40)
+    print("echoed")
+
+
+def idle_called(connection):
+    meet_by_answers(connection)
+    connection.sendall(b"last words" + str(os.getpid()).encode())
+    receive(connection, 1)
+
+
+def idle_calling(connection):
+    """The called side is killed once its last words have come."""
+    meet_by_echo(connection)
+    told = connection.recv(64)
+    while len(told) < 11:
+        told += connection.recv(64)
+    os.kill(int(told[10:]), 9)
+    try:
+        print("end", connection.recv(1))
+        connection.sendall(b"more")
+        for _ in range(100):
+            connection.sendall(b"x" * 1000)
+        print("the kernel takes what nobody reads")
+    except (ConnectionResetError, BrokenPipeError):
+        print("gone")
+
+
+def main():
+    play, side, address, port = sys.argv[1:]
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    if side == "called":
+        with socket.socket(family) as listener:
+            listener.bind((address, int(port)))
+            listener.listen()
+            print(listener.getsockname()[1], flush=True)
+            connection, _ = listener.accept()
+    else:
+        connection = socket.create_connection((address, int(port)))
+    with connection:
+        globals()[f"{play}_{side}"](connection)
+
+
+main()

@@ -1,0 +1,33 @@
+// exs-sockets-agent: brings ends of connections between hosts together, so that their bytes go by RDMA.
+#include <iostream>
+#include <string>
+
+#include "sockets/between/format.h"
+#include "tools/common/command_line.h"
+#include "tools/sockets_agent/agent.h"
+
+namespace agent {
+namespace {
+
+int run(int argc, char** argv) {
+  std::string address;
+  std::uint16_t port = exs::sockets::between::kAgentPort;
+  bool is_verbose = false;
+  tools::CommandLine line("exs-sockets-agent",
+                          "bring the ends of TCP connections between hosts together, so that programs run by "
+                          "exs-run send by RDMA");
+  line.add_port(port, "TCP port to listen at; 0: a free one").shows_default();
+  line.add_bind_address(address);
+  line.add_flag("--verbose", is_verbose, "Tell of each request");
+  line.parse(argc, argv);
+  Agent served(address, port, is_verbose);
+  std::cout << "port " << served.port() << std::endl;
+  served.run();
+}
+
+}  // namespace
+}  // namespace agent
+
+int main(int argc, char** argv) {
+  return tools::run_main("exs-sockets-agent", [&] { return agent::run(argc, argv); });
+}
