@@ -39,7 +39,7 @@ int cycles_wanted() {
   for (int i = 1; i + 1 < suite.argc; ++i) {
     if (std::string_view(suite.argv[i]) == "--cycles") return std::atoi(suite.argv[i + 1]);
   }
-  return kSanitized ? 5 : 20;  // a storm with checks takes minutes in a guest
+  return 20;
 }
 
 void signal_every(int microseconds) {
