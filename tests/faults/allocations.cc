@@ -145,6 +145,7 @@ Shortage shortage_by_chance(std::uint32_t seed) {
 struct Wishes {
   std::uint64_t seconds = 0;  // 0: a number of rounds
   std::uint32_t seed = 1;
+  std::uint32_t step = 1;  // of each_allocation_may_fail: of so many, one
 };
 
 Wishes parse_wishes() {
@@ -154,6 +155,7 @@ Wishes parse_wishes() {
     const std::string option = suite.argv[i];
     const std::uint64_t value = std::strtoull(suite.argv[i + 1], nullptr, 10);
     if (option == "--seconds") wishes.seconds = value;
+    if (option == "--step") wishes.step = static_cast<std::uint32_t>(value);
     if (option == "--seed") wishes.seed = static_cast<std::uint32_t>(value);
   }
   return wishes;
@@ -167,7 +169,7 @@ namespace data = boost::unit_test::data;
 
 BOOST_DATA_TEST_CASE(each_allocation_may_fail, data::xrange(scarce_scenarios().size()), number) {
   BOOST_TEST_CONTEXT(scarce_scenarios()[number].name) {
-    fail_each(scarce_scenarios()[number], 1, 1);
+    fail_each(scarce_scenarios()[number], 1, parse_wishes().step);
   }
 }
 
