@@ -82,11 +82,18 @@ bool peer_is_allowed(int guest, int number, Slot& slot) noexcept {
   socklen_t length = sizeof credentials;
   if (raw::sys(SYS_getsockopt, guest, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return false;
   const auto own = static_cast<uid_t>(raw::sys(SYS_geteuid));
-  slot.is_foreign = credentials.uid != own && credentials.uid != 0;
-  slot.peer = credentials.uid == own ? credentials.pid : 0;
-  if (credentials.uid == 0) return true;  // could do all that we can; agents are its
   if (!settings_of(slot).users.allow(credentials.uid, own)) return false;
+  slot.is_foreign = credentials.uid != own;
+  slot.peer = slot.is_foreign ? 0 : credentials.pid;
   return !slot.is_foreign || is_user_of_peer(number, credentials.uid);
+}
+
+// Of root, who gets no offer then, as a program of its may not be allowed to share memory with us.
+bool may_be_agent(int guest, const Slot& slot) noexcept {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  return raw::sys(SYS_getsockopt, guest, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 &&
+         credentials.uid == 0 && wants_other_hosts(settings_of(slot));
 }
 
 // Receives go through the lane from now on, unless somebody is in the kernel who would take bells for bytes.
@@ -237,7 +244,8 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   }
   int memfd = -1;
   const std::size_t capacity = settings_of(slot).ring_bytes;
-  if (!peer_is_allowed(guest, number, slot) || !have_one_namespace(guest, number) ||
+  const bool may_share = peer_is_allowed(guest, number, slot);
+  if (!(may_share || may_be_agent(guest, slot)) || !have_one_namespace(guest, number) ||
       !is_established(number)) {
     close_guest(guest);
     return give_up(slot, Why::kOtherUser);
@@ -246,7 +254,7 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   clock_gettime(CLOCK_MONOTONIC, &now);
   Segment* const segment = create_segment(capacity, static_cast<std::uint8_t>(now.tv_nsec >> 4), memfd);
   if (segment != nullptr) segment->number_of_called.store(number);
-  if (segment == nullptr || !send_offer(guest, memfd)) {
+  if (segment == nullptr || (may_share && !send_offer(guest, memfd))) {
     if (segment != nullptr) unmap_segment(segment, capacity);
     close_raw(memfd);
     close_guest(guest);

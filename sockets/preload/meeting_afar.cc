@@ -102,6 +102,7 @@ bool answer_invitation(int number, std::uint32_t index, Slot& slot, Segment* seg
   incoming(slot, *segment).ended.store(1);
   place_of(index).link.store(link);
   slot.peer = 0;  // that was the agent
+  slot.is_foreign = false;
   slot.since_ns.store(now_ns());
   return true;
 }
