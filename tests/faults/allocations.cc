@@ -31,8 +31,8 @@ constexpr int kRoundLimitMs = 10'000;  // only a hang takes this long
 constexpr int kConnectLimitMs = 5000;  // of a connection that nothing is to keep from coming
 constexpr std::uint32_t kAllocationsMax = 3000;
 constexpr std::uint32_t kRoundsByChance = kSanitized ? 8 : 40;  // of each scenario
-// A sanitized process takes a hundred times as long to start and to look for leaks: rounds of several that fail in a row overlap
-// most of the one before, so four of five are left out there.
+// A sanitized process takes a hundred times as long to start and to look for leaks, so there every second allocation fails; rounds
+// of several that fail in a row overlap most of the one before, and of these there is one in five.
 constexpr std::uint32_t kStepInARow = kSanitized ? 5 : 1;
 
 void run_round(const Scenario& scenario, const Shortage& shortage) {
@@ -145,7 +145,7 @@ Shortage shortage_by_chance(std::uint32_t seed) {
 struct Wishes {
   std::uint64_t seconds = 0;  // 0: a number of rounds
   std::uint32_t seed = 1;
-  std::uint32_t step = 1;  // of each_allocation_may_fail: of so many, one
+  std::uint32_t step = kSanitized ? 2 : 1;  // each_allocation_may_fail: of so many, one
 };
 
 Wishes parse_wishes() {
