@@ -2,8 +2,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
-#include <time.h>
 
 #include <cerrno>
 #include <climits>
@@ -30,11 +28,6 @@ std::atomic<bool> has_stopped{false};
 int ticking = 0;  // links that are to be looked at again soon
 enum class Life : std::uint32_t { kNone, kRuns, kFailed };
 std::atomic<Life> life{Life::kNone};
-
-bool has_one_processor() noexcept {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < 2;
-}
 
 void look_and_tick(Link& link) noexcept {
   const bool again = look_at(link);
@@ -137,9 +130,7 @@ int queue() noexcept {
   return queue_handle.load(std::memory_order_relaxed);
 }
 std::uint64_t now_ns() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return monotonic_ns();
 }
 void* handle_of(Link& link, Op op) noexcept {
   return reinterpret_cast<std::byte*>(&link) + static_cast<std::uintptr_t>(op);

@@ -1,7 +1,6 @@
 #include "sockets/preload/looking.h"
 
 #include <poll.h>
-#include <sched.h>
 
 #include <cerrno>
 
@@ -12,20 +11,13 @@
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/rules.h"
+#include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
 namespace {
 
 constexpr std::uint32_t kNsOfUs = 1000;
-
-bool has_one_processor() noexcept {
-  static const bool one = [] {
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < 2;
-  }();
-  return one;
-}
 
 }  // namespace
 

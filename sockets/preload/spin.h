@@ -1,6 +1,7 @@
 // How long a thread looks before it sleeps. Thread: any.
 #pragma once
 
+#include <sched.h>
 #include <time.h>
 
 #include <cstdint>
@@ -21,6 +22,15 @@ inline void pause() noexcept {
 #else
   asm volatile("yield");
 #endif
+}
+
+// Whoever looks keeps the other end from running.
+inline bool has_one_processor() noexcept {
+  static const bool one = [] {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < 2;
+  }();
+  return one;
 }
 
 // For what is rare, and waits for something that nobody tells. Not a cancellation point. False: a signal came.

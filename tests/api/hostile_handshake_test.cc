@@ -33,6 +33,7 @@ struct Server : HostileServer {
           state == kListen && port == ntohs(listener.sin_port))
         return queued;
     }
+    BOOST_FAIL("the listener is not in /proc/net/tcp");
     return 0;
   }
 
