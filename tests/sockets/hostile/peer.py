@@ -1,6 +1,7 @@
 """A peer that speaks the layer's protocol by hand, to break it: names, card, offer and segment of sockets/preload/."""
 import array
 import contextlib
+import ctypes
 import fcntl
 import mmap
 import os
@@ -16,7 +17,7 @@ CAPACITY = 4096
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 OFFERED, JOINED = 0, 1
 NO_TURN = (1 << 64) - 1
-ARMED, DETACHED = 1, 2
+ARMED, DETACHED, BELL_OWED = 1, 2, 4
 LIMIT_S = 10
 # Of sockets/preload/segment.h and sockets/lane/direction.h.
 MEETING, BELL = 16, 20
@@ -25,6 +26,10 @@ WORDS = {"written": (0, "Q"), "start": (8, "Q"), "mark": (16, "Q"), "turn": (24,
          "consumed": (64, "Q"), "passed": (72, "I"), "ready": (76, "I"), "closed": (80, "I"), "sleep": (128, "I"), "claim": (132, "I")}
 SENDERS = ("written", "start", "mark", "turn", "epoch", "final", "sleep", "claim")
 RECEIVERS = ("consumed", "passed", "ready", "closed", "sleep", "claim")
+
+COMPARE_EXCHANGE = ctypes.CDLL("libatomic.so.1").__atomic_compare_exchange_4
+COMPARE_EXCHANGE.restype = ctypes.c_bool
+SEQ_CST = 5
 
 
 def part(name):
@@ -72,6 +77,16 @@ class Segment:
 
     def set_meeting(self, value):
         struct.pack_into("=I", self.memory, MEETING, value)
+
+    def owe_bell(self):
+        """Whether the victim wants a bell. It counts those that are owed to it, so this has to be one step."""
+        word = ctypes.c_uint32.from_buffer(self.memory, self.outgoing + WORDS["sleep"][0])
+        seen = ctypes.c_uint32(word.value)
+        while seen.value & ARMED:
+            owed = ctypes.c_uint32(seen.value - ARMED + BELL_OWED)
+            if COMPARE_EXCHANGE(ctypes.byref(word), ctypes.byref(seen), owed, SEQ_CST, SEQ_CST):
+                return True
+        return False
 
     @property
     def bell(self):

@@ -105,9 +105,7 @@ class HostileTest(unittest.TestCase):
 
     def ring(self, connection, segment):
         """The bell of what was put into the ring."""
-        sleep = segment.get(segment.outgoing, "sleep")
-        if sleep & ARMED:
-            segment.set(segment.outgoing, "sleep", sleep & ~ARMED)
+        if segment.owe_bell():
             connection.send(bytes([segment.bell]))
 
 
