@@ -316,10 +316,12 @@ class Receiver {
     state_.due = state_.taken + ((before / kBell - state_.taken) & kBellsMask);
   }
 
-  // TCP has no bytes. A receive that finds none steps over an urgent one, a peek does not; who has sent one opens no stretch any more.
+  // TCP has no bytes, or has ended. A receive that finds none steps over an urgent one, a peek does not; who has sent one opens no
+  // stretch any more.
   template <typename Sink>
   long none(Sink& sink, long result) {
-    return result == -EAGAIN && wire_.is_at_mark() ? wire_.receive(sink, sink.left()) : result;
+    const bool has_none = result == -EAGAIN || result == 0;
+    return has_none && wire_.is_at_mark() ? wire_.receive(sink, sink.left()) : result;
   }
   template <typename Sink>
   long take_peeked(Sink& sink, long count) {

@@ -211,6 +211,42 @@ near.sendall(b"unread")
 print(near.recv(100), os.waitpid(pid, 0)[1])
 """)
 
+    def test_a_send_to_a_killed_peer_is_not_cut_where_the_ring_is_full(self):
+        self.compare('''
+peer = subprocess.Popen([sys.executable, "-c", """
+import socket, sys
+near = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+while question := near.recv(100):
+    near.sendall(question)
+""", str(listener.getsockname()[1])])
+far, _ = listener.accept()
+for _ in range(100):
+    far.sendall(b"question")
+    far.recv(100)
+while open(f"/proc/{peer.pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S":
+    pass
+peer.kill()
+peer.wait()
+ports = ":%04X %s:%04X 08 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
+while ports not in open("/proc/self/net/tcp").read():  # the end has come, and no call of this program has seen it
+    pass
+print(far.send(bytes(5000), socket.MSG_DONTWAIT))
+''')
+
+    def test_a_receive_at_an_end_steps_over_an_urgent_byte(self):
+        self.compare("""
+near, far = pair()
+for end in near, far:  # both ends know that there is a lane
+    try:
+        end.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        pass
+near.send(b"12345", socket.MSG_OOB)
+print(select.select([], [], [far]) == ([], [], [far]))
+far.shutdown(socket.SHUT_RD)
+print(far.recv(7), far.recv(1), select.select([], [], [far], 0)[2])
+""")
+
 
 if __name__ == "__main__":
     unittest.main()
