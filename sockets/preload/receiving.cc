@@ -154,7 +154,7 @@ ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) n
     const iovec part{scratch, std::min(count - total, sizeof scratch)};
     const ssize_t got =
         receive(number, index, Parts(&part, 1), (flags & ~MSG_TRUNC) | (total > 0 ? MSG_DONTWAIT : 0));
-    if (got <= 0) return total > 0 ? static_cast<ssize_t>(total) : got;
+    if (got <= 0) return outcome(slot_at(index), total, got < 0 ? -errno : 0);
     total += static_cast<std::size_t>(got);
     if (static_cast<std::size_t>(got) < part.iov_len && (flags & MSG_WAITALL) == 0) break;
   }

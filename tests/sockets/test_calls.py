@@ -247,6 +247,21 @@ far.shutdown(socket.SHUT_RD)
 print(far.recv(7), far.recv(1), select.select([], [], [far], 0)[2])
 """)
 
+    def test_a_receive_of_bytes_that_nobody_wants_keeps_the_error_behind_them(self):
+        self.compare("""
+near.sendall(b"x" * 34)
+far.sendall(b"unread")
+ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
+near.close()
+while ports in open("/proc/self/net/tcp").read():
+    pass
+print(len(far.recv(10000, socket.MSG_TRUNC | socket.MSG_WAITALL)))
+try:
+    far.send(b"more")
+except OSError as error:
+    print(error)
+""")
+
 
 if __name__ == "__main__":
     unittest.main()
