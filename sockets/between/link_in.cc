@@ -68,9 +68,10 @@ void ring_bells(Link& link, std::uint32_t wanted) noexcept {
   constexpr int kSmall = 8 * 1024;
   constexpr int kTries = 1000;
   bool enlarged = false;
+  int tries = kTries;  // of all of them: other connections wait meanwhile
   for (; link.pump.rung != wanted; ++link.pump.rung) {
     long sent = -EAGAIN;
-    for (int i = 0; i < kTries && sent == -EAGAIN; ++i) {
+    for (; tries > 0 && sent == -EAGAIN; --tries) {
       sent = raw::sys(SYS_sendto, link.descriptor, &link.bell, 1, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
       if (sent != -EAGAIN) break;
       // Bytes that overflowed the ring before, and are not read yet, fill the small buffer.
@@ -80,7 +81,10 @@ void ring_bells(Link& link, std::uint32_t wanted) noexcept {
         sleep_1ms();
       enlarged = true;
     }
-    if (sent == -EAGAIN) reset_program(link, "the kernel took no byte of it for a second");
+    if (sent != -EAGAIN) continue;
+    reset_program(link, "the kernel took no byte of it for a second");
+    link.pump.rung = wanted;
+    break;
   }
   if (enlarged) raw::sys(SYS_setsockopt, link.descriptor, SOL_SOCKET, SO_SNDBUF, &kSmall, sizeof kSmall);
 }

@@ -37,6 +37,7 @@ std::uint32_t free_registration = 0;
 struct Set {
   std::atomic<bool> used;
   std::atomic<bool> shared;
+  std::atomic<bool> is_parents;  // the parent of this process sleeps in it, too, and knows nothing of our waker
   std::atomic<bool> has_waker;
   std::atomic<std::uint32_t> sleepers;
   std::atomic<std::uint32_t> hot;  // the first
@@ -229,6 +230,7 @@ void note_epoll_set(int number) noexcept {
   for (std::uint32_t i = 0; i < kSets; ++i) {
     if (sets[i].used.exchange(true)) continue;
     sets[i].shared.store(false);
+    sets[i].is_parents.store(false);
     sets[i].has_waker.store(false);
     sets[i].sleepers.store(0);
     sets[i].hot.store(0);
@@ -253,6 +255,14 @@ void share_epoll_set(int number) noexcept {
   if (set == kSets) return;
   sets[set].shared.store(true);
   arm_hot_ones(sets[set]);
+}
+
+void share_all_epoll_sets() noexcept {
+  for (Set& set : sets) {
+    if (!set.used.load()) continue;
+    set.shared.store(true);
+    set.is_parents.store(true);
+  }
 }
 
 bool set_has_bytes(int number) noexcept {
@@ -295,7 +305,7 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   const bool is_awake = sets[set].sleepers.load() == 0 && !sets[set].shared.load();
   if (!is_awake && stop_looking(number, slot)) return;
   heat(index);
-  if (is_awake) return;
+  if (is_awake || sets[set].is_parents.load()) return;
   put_waker_into(set_number);
   sets[set].has_waker.store(true);
 }

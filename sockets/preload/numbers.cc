@@ -213,6 +213,7 @@ void after_fork_in_parent() noexcept {
 void after_fork_in_child() noexcept {
   for (std::uint32_t index = 1; index < places_used(); ++index) place_of(index).link.store(nullptr);
   between::forget_in_child();
+  share_all_epoll_sets();
   if (!is_retired()) remember_process();
 }
 

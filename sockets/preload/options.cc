@@ -108,6 +108,7 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
       detach_later(number, Why::kOption);
       return false;
     }
+    if (level == SOL_SOCKET && name == SO_RCVLOWAT && has_number) slot.low_water = 0;
     // What comes next is the kernel's alone.
     if (level == IPPROTO_TCP && (name == TCP_ULP || name == TCP_REPAIR)) detach(number, Why::kOption);
     return true;
@@ -115,8 +116,8 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
   if (level == SOL_SOCKET && name == SO_LINGER && slot.resets && length >= sizeof(linger)) {
     linger programs{};
     std::memcpy(&programs, value, sizeof programs);
-    slot.linger_on = programs.l_onoff;
-    slot.linger_for = programs.l_linger;
+    slot.linger_on = programs.l_onoff != 0 ? 1 : 0;
+    if (slot.linger_on != 0) slot.linger_for = programs.l_linger;
     return false;
   }
   if (slot.send_buffer == 0 || level != IPPROTO_TCP || !has_number) return true;

@@ -81,6 +81,8 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool 
     receiver.look_by_itself();
     becomes_hot = true;
   }
+  // Somebody whom we do not see may wait for the next bytes.
+  if (count > 0 && slot.receiver.looks && is_in_sets(index) && !sets_are_awake(index)) receiver.stop_looking();
   if (count > 0 && slot.leaving && (flags & MSG_PEEK) == 0) finish_leaving(number, index);
   if (count == 0) slot.end_seen = true;
   if (count == 0 && !slot.carried.load() && reset_by_dead_peer(number, slot, *segment)) return -ECONNRESET;
@@ -146,6 +148,15 @@ ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
   return libc().recvmsg(number, &message, flags);
 }
 
+// Of a receive by TCP behind a lane, which may have met the error that TCP tells once, with bytes to tell first.
+ssize_t with_kept_error(Slot& slot, ssize_t result, bool wants_bytes) noexcept {
+  const bool is_being_reset = result < 0 && errno == ENOTCONN && was_reset(slot);
+  if ((result != 0 && !is_being_reset) || !wants_bytes) return result;
+  const int error = slot.receiver.error;
+  slot.receiver.error = 0;
+  return error != 0 ? fail(error) : 0;
+}
+
 // Bytes that nobody wants, as MSG_TRUNC asks of TCP.
 ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) noexcept {
   char scratch[4096];
@@ -182,12 +193,7 @@ PlainReceive::~PlainReceive() {
   if (slot_ != nullptr) slot_->in_receive.fetch_sub(1);
 }
 ssize_t PlainReceive::done(ssize_t result, bool wants_bytes) noexcept {
-  if (result == 0 && wants_bytes && slot_->receiver.error != 0) {
-    // It was met in the lane, with bytes to tell first.
-    errno = slot_->receiver.error;
-    slot_->receiver.error = 0;
-    return -1;
-  }
+  result = with_kept_error(*slot_, result, wants_bytes);
   if (result > 0) {
     slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
     slot_->tcp_received.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
@@ -216,7 +222,8 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     const long count = receive_now(number, index, parts, flags, sleeps, becomes_hot);
     if (becomes_hot) make_hot(index);
     if (count == -ENOTCONN)
-      return total > 0 ? static_cast<ssize_t>(total) : plain_receive(number, parts, flags);
+      return total > 0 ? static_cast<ssize_t>(total)
+                       : with_kept_error(slot_at(index), plain_receive(number, parts, flags), parts.left() > 0);
     if (count > 0) {
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);

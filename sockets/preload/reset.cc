@@ -16,6 +16,8 @@ void reset_connection(Slot& slot, int number, const char* cause) noexcept {
   log_line("socket %d is reset: %s", number, cause);
   const sockaddr none{AF_UNSPEC, {}};
   raw::sys(SYS_connect, number, &none, sizeof none);
+  // Says that there is no connection, and ends both ways all the same, as a reset by the peer does.
+  raw::sys(SYS_shutdown, number, SHUT_RDWR);
 }
 
 bool was_reset(const Slot& slot) noexcept {

@@ -9,7 +9,7 @@ namespace exs::sockets {
 // ECONNRESET, from the kernel. Nothing of the peer's segment is read from now on. Thread: any.
 void reset_connection(Slot& slot, int number, const char* cause) noexcept;
 
-// And the number may be made another connection.
+// And the number can be made another connection only after it has been told to end this one.
 bool was_reset(const Slot& slot) noexcept;
 
 }  // namespace exs::sockets

@@ -300,9 +300,12 @@ void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept {
     slot.linger_on = programs.l_onoff;
     slot.linger_for = programs.l_linger;
   } else {
-    value = {slot.linger_on, slot.linger_for};
+    value.l_linger = slot.linger_for;  // which is kept only with the option on
   }
   raw::sys(SYS_setsockopt, descriptor, SOL_SOCKET, SO_LINGER, &value, sizeof value);
+  value.l_onoff = slot.linger_on;
+  if (!resets && slot.linger_on == 0)
+    raw::sys(SYS_setsockopt, descriptor, SOL_SOCKET, SO_LINGER, &value, sizeof value);
   slot.resets = resets;
 }
 

@@ -262,6 +262,49 @@ except OSError as error:
     print(error)
 """)
 
+    def test_the_last_low_water_mark_counts(self):
+        self.compare("""
+near.sendall(b"unread")
+for mark in 10, 1:
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, mark)
+    print(far.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT))
+print(far.recv(100), far.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT))
+""")
+
+    def test_the_time_to_linger_is_kept_while_nobody_lingers(self):
+        self.compare("""
+near.sendall(b"unread")
+far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 2)  # the ring is left, and what is unread comes along
+for linger in b"\\1\\0\\0\\0\\3\\0\\0\\0", b"\\0\\0\\0\\0\\7\\0\\0\\0":
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    print(far.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8))
+print(far.recv(100), far.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8))
+""")
+
+    def test_a_set_that_a_child_has_put_a_connection_into_wakes_its_parent(self):
+        self.compare("""
+go, gone = os.pipe()
+ready, made = os.pipe()
+waits = select.epoll()
+near.sendall(b"first")
+pid = os.fork()
+if pid == 0:
+    os.read(go, 1)
+    waits.register(far.fileno(), select.EPOLLIN)
+    far.recv(100)
+    os.write(made, b"x")
+    os.read(go, 1)
+    os._exit(0)
+number = far.fileno()
+far.close()
+os.write(gone, b"x")
+os.read(ready, 1)
+near.sendall(b"second")
+print(waits.poll(5) == [(number, select.EPOLLIN)])
+os.write(gone, b"x")
+print(os.waitpid(pid, 0)[1])
+""")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -66,13 +66,14 @@ EXS_EXPORT int connect(int number, const sockaddr* to, socklen_t length) {
   if (between::is_in_library(__builtin_return_address(0))) return libc().connect(number, to, length);
   const bool ends = to != nullptr && length >= sizeof to->sa_family && to->sa_family == AF_UNSPEC;
   if (ends && slot_of(number) != 0) detach(number, Why::kOption);
+  if (!ends && slot_of(number) != 0 && was_reset(slot_at(slot_of(number)))) {
+    errno = EISCONN;
+    return -1;
+  }
   const int result = libc().connect(number, to, length);
   const int error = errno;
   if (ends) {
     if (result == 0) forget_number(number);
-  } else if ((result == 0 || error == EINPROGRESS) && slot_of(number) != 0 &&
-             was_reset(slot_at(slot_of(number)))) {
-    note_connection(number, true);
   } else if ((result == 0 || error == EINPROGRESS || error == EINTR) && slot_of(number) == 0 &&
              settings().on && is_tcp(number)) {
     note_connection(number, true);

@@ -1,0 +1,98 @@
+"""Programs with a lane to a host that lies in its frames (hostile_host.cc): each connection ends as one of TCP may, in time, nothing of
+it is left, and the program goes on. EXS_SOCKETS_LIBRARY, EXS_SOCKETS_AGENT and EXS_HOSTILE_HOST are the programs;
+EXS_LONG_SECONDS makes it more rounds."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
+LONG_S = int(os.environ.get("EXS_LONG_SECONDS", "0"))
+VICTIM = str(pathlib.Path(__file__).resolve().parent.parent / "hostile" / "victim.py")
+ENDS = ("Connection reset by peer", "Broken pipe", "end")
+END_OF_SHUTDOWN = "Transport endpoint is not connected"  # of a connection that was reset, as with TCP
+LIES = 12 * 13  # that the host tells one at a time
+WRONG_HELLOS = 6
+RANDOM = 40 + 20 * LONG_S
+LIMIT_S = 120 + 4 * LONG_S
+
+
+class HostileHost(unittest.TestCase):
+    def setUp(self):
+        self.log = self.enterContext(tempfile.TemporaryFile())
+        self.watch = threading.Timer(LIMIT_S, self.kill)
+        self.processes = []
+        self.watch.start()
+        self.addCleanup(self.close)
+
+    def kill(self):
+        for process in self.processes:
+            process.kill()
+
+    def close(self):
+        self.watch.cancel()
+        for process in self.processes:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def start(self, command, **environment):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **environment})
+        self.processes.append(process)
+        return process
+
+    def start_host(self, *words):
+        return self.start([os.environ["EXS_HOSTILE_HOST"], *map(str, words)])
+
+    def start_victim(self, agent_port, *words):
+        layer = f"after=1,local=off,between=on,path=any,ring=4k,agent={agent_port}"
+        return self.start([sys.executable, VICTIM, *map(str, words)], LD_PRELOAD=LIBRARY, EXS_EXPLAIN="yes", EXS_SOCKETS=layer,
+                          EXS_SOCKETS_CONF="/dev/null")
+
+    def told(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")[-4000:]
+
+    def line(self, process):
+        text = process.stdout.readline()
+        if not text:
+            self.fail(f"it has ended with {process.wait()}: {self.told()}")
+        return json.loads(text)
+
+    def check_rounds(self, host, victim, rounds):
+        """That it ends is the victim's: a lie of which it says nothing has to leave it an end by TCP."""
+        resets = 0
+        for _ in range(rounds):
+            lie = self.line(host)
+            line = self.line(victim)
+            self.assertLess(line["took"], 8, lie)
+            if not isinstance(line["result"], int):
+                self.assertIn(line["result"], ENDS if lie.get("how") != "s" else (*ENDS, END_OF_SHUTDOWN), lie)
+            resets += line["result"] in ENDS[:2]
+        self.assertEqual(host.wait(), 0, self.told())
+        self.assertGreater(resets, rounds / 4)
+
+    def test_of_the_calling_end(self):
+        agent = self.start([os.environ["EXS_SOCKETS_AGENT"], "--port", "0"])
+        agent_port = int(agent.stdout.readline().split()[1])
+        victim = self.start_victim(agent_port, "listen")
+        port = int(victim.stdout.readline())
+        rounds = LIES + RANDOM
+        self.check_rounds(self.start_host("calling", port, agent_port, rounds, 1), victim, rounds)
+        self.assertIsNone(victim.poll())
+        self.assertIsNone(agent.poll())
+
+    def test_of_the_called_end(self):
+        rounds = WRONG_HELLOS + LIES + RANDOM
+        host = self.start_host("called", rounds, 1)
+        port, agent_port = host.stdout.readline().split()
+        victim = self.start_victim(agent_port, "connect", port)
+        self.check_rounds(host, victim, rounds)
+
+
+if __name__ == "__main__":
+    unittest.main()
