@@ -145,8 +145,10 @@ void detach(int number, Why why) noexcept {
 void detach_slot(int number, std::uint32_t index, Why why) noexcept {
   if (index == 0) return;
   const int error = errno;
-  if (between::Link* const link = place_of(index).link.load())
+  if (between::Link* const link = place_of(index).link.load()) {
+    detach_sending_of(number, index);  // which the end of the lane waits for
     end_receiving_afar(number, slot_at(index), *link);
+  }
   // First, because a bell that wakes the peer comes before the end of what we send by the ring.
   if (place_of(index).segment.load() != nullptr || slot_at(index).carried.load())
     detach_receiving(number, index);

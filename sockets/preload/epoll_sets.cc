@@ -1,5 +1,7 @@
 #include "sockets/preload/epoll_sets.h"
 
+#include <poll.h>
+
 #include <atomic>
 
 #include "sockets/preload/arena.h"
@@ -110,7 +112,14 @@ void remove(std::uint32_t slot, std::uint32_t index) noexcept {
   free_it(index);
 }
 
-// What the program wants to know and the ring tells. Edges of room are the kernel's.
+bool takes_bytes(const Registration& registration) noexcept {
+  if (slot_at(registration.slot).sender.open) return has_room(registration.slot);
+  pollfd entry{registration.number, POLLOUT, 0};
+  const timespec now{};
+  return raw::sys(SYS_ppoll, &entry, 1, &now, nullptr, 0) > 0 && (entry.revents & POLLOUT) != 0;
+}
+
+// What the program wants to know and the ring tells. Edges of room are the kernel's, but an edge tells of all that is so.
 std::uint32_t ready_events(Registration& registration) noexcept {
   const std::uint32_t wanted = registration.events;
   const bool edges = (wanted & EPOLLET) != 0;
@@ -122,6 +131,7 @@ std::uint32_t ready_events(Registration& registration) noexcept {
     const std::uint64_t written = bytes_written(registration.slot);
     if (written == registration.reported) return ready;
     registration.reported = written;
+    if ((wanted & EPOLLOUT) != 0 && takes_bytes(registration)) ready |= wanted & (EPOLLOUT | EPOLLWRNORM);
   }
   return ready | (wanted & (EPOLLIN | EPOLLRDNORM));
 }

@@ -305,6 +305,22 @@ os.write(gone, b"x")
 print(os.waitpid(pid, 0)[1])
 """)
 
+    def test_an_edge_tells_of_room_along_with_bytes(self):
+        self.compare("""
+silent = pair()
+for _ in range(3):  # one end that has never sent
+    silent[0].sendall(b"bytes")
+    silent[1].recv(100)
+for near, far in (near, far), silent:
+    waits = select.epoll()
+    waits.register(far.fileno(), select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+    near.sendall(b"first")
+    far.recv(100)
+    waits.poll(0)
+    near.sendall(b"second")
+    print([events for _, events in waits.poll()])
+""")
+
 
 if __name__ == "__main__":
     unittest.main()

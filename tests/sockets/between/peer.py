@@ -2,7 +2,9 @@
 import hashlib
 import os
 import random
+import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -113,6 +115,38 @@ def fork_calling(connection):
     print("echoed")
 
 
+def resume(connection, part):
+    """In another program: the rest of a message, if there is one, lies unread."""
+    connection.sendall(part + receive(connection, 64 - len(part)))
+    answer(connection, 40)
+    print("end", len(connection.recv(1)), flush=True)
+
+
+def exec_called(connection):
+    meet_by_answers(connection)
+    part = receive(connection, 24)
+    connection.set_inheritable(True)
+    os.execv(sys.executable, [sys.executable, __file__, "executed", "called", part.hex(), str(connection.fileno())])
+
+
+def pass_called(connection):
+    near, far = socket.socketpair()
+    other = subprocess.Popen([sys.executable, __file__, "passed", "called", "", str(far.fileno())], pass_fds=[far.fileno()])
+    meet_by_answers(connection)
+    socket.send_fds(near, [receive(connection, 64)], [connection.fileno()])
+    connection.close()
+    raise SystemExit(other.wait())
+
+
+def exec_calling(connection):
+    meet_by_echo(connection)
+    echo(connection, 41)
+    print("echoed")
+
+
+pass_calling = exec_calling
+
+
 def idle_called(connection):
     meet_by_answers(connection)
     connection.sendall(b"last words" + str(os.getpid()).encode())
@@ -136,8 +170,76 @@ def idle_calling(connection):
         print("gone")
 
 
+def random_count():
+    return random.Random(int(os.environ["EXS_TEST_SEED"])).randrange(1, 4 * LARGEST)
+
+
+def source_called(connection):
+    """Sends for ever."""
+    meet_by_answers(connection)
+    connection.sendall(b"%10d" % os.getpid())
+    while True:
+        connection.sendall(BYTES)
+
+
+def source_calling(connection):
+    """The called side is killed after a number of bytes: what still comes is what was sent, and then there is an end."""
+    meet_by_echo(connection)
+    called, count, left = int(receive(connection, 10)), 0, random_count()
+    try:
+        while part := connection.recv(min(left, 50_000) if left > 0 else 50_000):
+            at = count % LARGEST
+            if part != (BYTES + BYTES)[at:at + len(part)]:
+                raise SystemExit(f"wrong bytes behind {count}")
+            count += len(part)
+            left -= len(part)
+            if left == 0:
+                os.kill(called, 9)
+    except ConnectionResetError:
+        pass
+    print("ended" if left <= 0 else "early")
+
+
+def sink_called(connection):
+    """Is killed after a number of bytes."""
+    meet_by_answers(connection)
+    receive(connection, random_count())
+    os.kill(os.getpid(), 9)
+
+
+def sink_calling(connection):
+    meet_by_echo(connection)
+    try:
+        while True:
+            connection.sendall(BYTES)
+    except (ConnectionResetError, BrokenPipeError):
+        print("gone")
+
+
+def stop_called(connection):
+    """Stops after a number of bytes."""
+    meet_by_answers(connection)
+    digest = hashlib.sha256(receive(connection, random_count()))
+    os.kill(os.getpid(), signal.SIGSTOP)
+    while part := connection.recv(1 << 20):
+        digest.update(part)
+    print(digest.hexdigest())
+
+
+def stop_calling(connection):
+    meet_by_echo(connection)
+    for _ in range(40):
+        connection.sendall(BYTES)
+    print(hashlib.sha256(BYTES * 40).hexdigest())
+
+
 def main():
     play, side, address, port = sys.argv[1:]
+    if play == "executed":
+        return resume(socket.socket(fileno=int(port)), bytes.fromhex(address))
+    if play == "passed":
+        part, numbers, _, _ = socket.recv_fds(socket.socket(fileno=int(port)), 64, 1)
+        return resume(socket.socket(fileno=numbers[0]), part)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     if side == "called":
         with socket.socket(family) as listener:
@@ -149,6 +251,7 @@ def main():
         connection = socket.create_connection((address, int(port)))
     with connection:
         globals()[f"{play}_{side}"](connection)
+    return None
 
 
 main()

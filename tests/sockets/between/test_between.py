@@ -11,6 +11,8 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "servers"))
@@ -23,13 +25,24 @@ PATH = "rdma" if "EXS_TEST_ADDRESS" in os.environ else "any"
 PEER = str(pathlib.Path(__file__).with_name("peer.py"))
 BETWEEN = "by RDMA to another host"
 # Short rings and forced turns change the lane often.
+ROUNDS = 4 + int(os.environ.get("EXS_LONG_SECONDS", "0")) // 4
 WORDS = {"default": "on", "short": "ring=4k", "turning": "turn=3000"}
+
+
+def await_state(pid, state):
+    end = time.monotonic() + LIMIT_S
+    while pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != state:
+        if time.monotonic() > end:
+            raise TimeoutError(f"a process does not get into state {state}")
 
 
 class BetweenTest(ServerTest):
     def setUp(self):
-        self.agent = subprocess.Popen([AGENT, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.start_agent()
         self.addCleanup(self.end_agent)
+
+    def start_agent(self):
+        self.agent = subprocess.Popen([AGENT, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.agent_port = int(self.agent.stdout.readline().split()[1])
 
     def end_agent(self):
@@ -41,9 +54,9 @@ class BetweenTest(ServerTest):
         return {"LD_PRELOAD": LIBRARY, "EXS_EXPLAIN": "yes", "EXS_TEST_MAPS": maps,
                 "EXS_SOCKETS": f"after=1,local=off,between=on,path={PATH},agent={self.agent_port},{words}"}
 
-    def play_peer(self, name, environment, during=None):
+    def play_peer(self, name, environment, during=None, seed=0):
         """What both sides print, how they end, and what they say of the connection."""
-        everything = {**os.environ, **environment}
+        everything = {**os.environ, **environment, "EXS_TEST_SEED": str(seed)}
         # Unbuffered: what is read of a line here is not what communicate() reads.
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": everything, "bufsize": 0}
         with subprocess.Popen([sys.executable, PEER, name, "called", ADDRESS, "0"], **pipes) as called:
@@ -52,7 +65,7 @@ class BetweenTest(ServerTest):
             with subprocess.Popen([sys.executable, PEER, name, "calling", ADDRESS, port], **pipes) as calling:
                 self.addCleanup(calling.kill)
                 if during is not None:
-                    during(calling)
+                    during(calling, called)
                 told, log = calling.communicate(timeout=LIMIT_S * 2)
             told_by_called, log_of_called = called.communicate(timeout=LIMIT_S)
         logs = (log + log_of_called).decode(errors="replace")
@@ -65,10 +78,10 @@ class BetweenTest(ServerTest):
 
 
 class Peers(BetweenTest):
-    def compare_peers(self, name, words):
-        expected, _ = self.play_peer(name, {})
+    def compare_peers(self, name, words, during=None, seed=0):
+        expected, _ = self.play_peer(name, {}, during, seed)
         self.assertEqual(expected[1], 0)
-        found, logs = self.play_peer(name, self.layer(words))
+        found, logs = self.play_peer(name, self.layer(words), during, seed)
         self.assertEqual(found, expected, logs[-3000:])
         self.assert_went_between(logs)
 
@@ -80,21 +93,64 @@ class Peers(BetweenTest):
     def test_fork(self):
         self.compare_peers("fork", "on")
 
+    def test_exec(self):
+        self.compare_peers("exec", "on")
+
+    def test_descriptor_is_passed(self):
+        self.compare_peers("pass", "on")
+
     def test_peer_is_killed(self):
         self.compare_peers("idle", "on")
 
+    def test_peer_is_killed_while_bytes_are_under_way(self):
+        for seed in range(ROUNDS):
+            for name in "source", "sink":
+                with self.subTest(play=name, seed=seed):
+                    expected, _ = self.play_peer(name, {}, seed=seed)
+                    self.assertEqual(expected[1], 0)
+                    found, logs = self.play_peer(name, self.layer(("on", "ring=4k")[seed % 2]), seed=seed)
+                    self.assertEqual(found, expected, logs[-3000:])
+                    self.assertIn(BETWEEN, logs)
+
+    def test_peer_is_stopped_for_a_while(self):
+        def go_on(calling, called):
+            await_state(called.pid, "T")
+            await_state(calling.pid, "S")  # with what it sends where nobody takes it
+            called.send_signal(signal.SIGCONT)
+        for seed in range(2):
+            with self.subTest(seed=seed):
+                self.compare_peers("stop", ("on", "ring=4k")[seed], go_on, seed)
+
+    def test_agent_is_killed_at_any_moment(self):
+        """Somewhere in the time that a whole play takes; with another agent for each."""
+        expected, _ = self.play_peer("transfers", {})
+        began = time.monotonic()
+        self.play_peer("transfers", self.layer(maps=""))
+        whole = time.monotonic() - began
+        choice = random.Random(3)
+        for _ in range(ROUNDS):
+            delay = choice.uniform(0, whole)
+            with self.subTest(delay=delay):
+                timer = threading.Timer(delay, self.agent.kill)
+                found, logs = self.play_peer("transfers", self.layer(maps=""), lambda *_, timer=timer: timer.start())
+                timer.join()
+                self.assertEqual(found, expected, logs[-3000:])
+                self.assertNotIn("is reset", logs)
+            self.end_agent()
+            self.start_agent()
+
     def test_agent_is_killed_after_the_ends_met(self):
-        def kill(calling):
+        def kill(calling, _):
             self.assertEqual(calling.stdout.readline(), b"met\n")
             self.agent.send_signal(signal.SIGKILL)
-        expected, _ = self.play_peer("transfers", {}, lambda calling: calling.stdout.readline())
+        expected, _ = self.play_peer("transfers", {}, lambda calling, _: calling.stdout.readline())
         found, logs = self.play_peer("transfers", self.layer(), kill)
         self.assertEqual(found, expected, logs[-3000:])
         self.assert_went_between(logs)
 
     def test_agent_is_killed_while_they_meet(self):
         expected, _ = self.play_peer("transfers", {})
-        found, logs = self.play_peer("transfers", self.layer(maps=""), lambda _: self.agent.send_signal(signal.SIGKILL))
+        found, logs = self.play_peer("transfers", self.layer(maps=""), lambda *_: self.agent.send_signal(signal.SIGKILL))
         self.assertEqual(found, expected, logs[-3000:])
         self.assertNotIn("is reset", logs)
 
