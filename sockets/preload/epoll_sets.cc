@@ -39,7 +39,7 @@ std::uint32_t free_registration = 0;
 struct Set {
   std::atomic<bool> used;
   std::atomic<bool> shared;
-  std::atomic<bool> is_parents;  // the parent of this process sleeps in it, too, and knows nothing of our waker
+  std::atomic<bool> is_parents;  // a process that knows nothing of our waker sleeps in it, too
   std::atomic<bool> has_waker;
   std::atomic<std::uint32_t> sleepers;
   std::atomic<std::uint32_t> hot;  // the first
@@ -248,6 +248,14 @@ void note_epoll_set(int number) noexcept {
     set_entry(number, kEpollBit | i);
     return;
   }
+}
+
+void note_inherited_epoll_set(int number) noexcept {
+  note_epoll_set(number);
+  const std::uint32_t set = index_of(number);
+  if (set == kSets) return;
+  sets[set].shared.store(true);
+  sets[set].is_parents.store(true);
 }
 
 void forget_epoll_set(int number) noexcept {

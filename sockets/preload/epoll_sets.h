@@ -17,6 +17,8 @@ namespace exs::sockets {
 
 // A number that epoll_create() gave.
 void note_epoll_set(int number) noexcept;
+// One that other processes wait for, too.
+void note_inherited_epoll_set(int number) noexcept;
 void forget_epoll_set(int number) noexcept;
 // It has a second number, or is in another set: who waits for it is not seen any more.
 void share_epoll_set(int number) noexcept;

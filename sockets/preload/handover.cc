@@ -12,6 +12,7 @@
 #include "sockets/preload/arena.h"
 #include "sockets/preload/cookie.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/inherited_sets.h"
 #include "sockets/preload/number_list.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
@@ -125,6 +126,7 @@ void take_over() noexcept {
     for (std::uint32_t slot = 1; slot < kSlots && slot_at(slot).generation.load() != 0; ++slot)
       if (slot_at(slot).cookie == cookie && is_listed(list, slot)) adopt_connection(number, slot);
   });
+  each_number_in("/proc/self/fd", adopt_epoll_set);
   // What did not come along has one process less.
   for (const char* at = list; *at != '\0';) {
     char* end = nullptr;

@@ -321,6 +321,24 @@ for near, far in (near, far), silent:
     print([events for _, events in waits.poll()])
 """)
 
+    def test_a_program_that_is_executed_waits_with_the_sets_it_inherits(self):
+        self.compare('''
+waits = select.epoll()
+near.sendall(b"first")
+while len(far.recv(100, socket.MSG_PEEK)) < 5:
+    pass
+waits.register(far.fileno(), select.EPOLLIN)
+near.sendall(b"second")
+print(far.recv(3), waits.poll(5) == [(far.fileno(), select.EPOLLIN)], flush=True)
+for number in waits.fileno(), far.fileno(), near.fileno():
+    os.set_inheritable(number, True)
+os.execv(sys.executable, [sys.executable, "-c", """
+import select, socket, sys
+waits, far = select.epoll.fromfd(int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2]))
+print(waits.poll(5) == [(far.fileno(), select.EPOLLIN)], far.recv(8, socket.MSG_WAITALL), waits.poll(0))
+""", str(waits.fileno()), str(far.fileno())])
+''')
+
 
 if __name__ == "__main__":
     unittest.main()
