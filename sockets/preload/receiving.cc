@@ -82,7 +82,8 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool 
     becomes_hot = true;
   }
   // Somebody whom we do not see may wait for the next bytes.
-  if (count > 0 && slot.receiver.looks && is_in_sets(index) && !sets_are_awake(index)) receiver.stop_looking();
+  if (count > 0 && slot.receiver.looks && is_in_sets(index) && !sets_are_awake(index))
+    receiver.stop_looking();
   if (count > 0 && slot.leaving && (flags & MSG_PEEK) == 0) finish_leaving(number, index);
   if (count == 0) slot.end_seen = true;
   if (count == 0 && !slot.carried.load() && reset_by_dead_peer(number, slot, *segment)) return -ECONNRESET;
@@ -222,8 +223,9 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     const long count = receive_now(number, index, parts, flags, sleeps, becomes_hot);
     if (becomes_hot) make_hot(index);
     if (count == -ENOTCONN)
-      return total > 0 ? static_cast<ssize_t>(total)
-                       : with_kept_error(slot_at(index), plain_receive(number, parts, flags), parts.left() > 0);
+      return total > 0
+                 ? static_cast<ssize_t>(total)
+                 : with_kept_error(slot_at(index), plain_receive(number, parts, flags), parts.left() > 0);
     if (count > 0) {
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);
