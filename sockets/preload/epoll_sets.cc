@@ -39,7 +39,7 @@ std::uint32_t free_registration = 0;
 struct Set {
   std::atomic<bool> used;
   std::atomic<bool> shared;
-  std::atomic<bool> is_parents;  // a process that knows nothing of our waker sleeps in it, too
+  std::atomic<bool> has_strangers;  // a process that knows nothing of our waker sleeps in it, too
   std::atomic<bool> has_waker;
   std::atomic<std::uint32_t> sleepers;
   std::atomic<std::uint32_t> hot;  // the first
@@ -216,6 +216,11 @@ int look_for_a_while(Set& set, int number, epoll_event* events, int max, const K
   return 0;
 }
 
+void share_with_strangers(Set& set) noexcept {
+  set.shared.store(true);
+  set.has_strangers.store(true);
+}
+
 // Their peers ring from now on. False: one has bytes.
 bool arm_hot_ones(Set& set) noexcept {
   const SetsLock lock;
@@ -240,7 +245,7 @@ void note_epoll_set(int number) noexcept {
   for (std::uint32_t i = 0; i < kSets; ++i) {
     if (sets[i].used.exchange(true)) continue;
     sets[i].shared.store(false);
-    sets[i].is_parents.store(false);
+    sets[i].has_strangers.store(false);
     sets[i].has_waker.store(false);
     sets[i].sleepers.store(0);
     sets[i].hot.store(0);
@@ -254,8 +259,7 @@ void note_inherited_epoll_set(int number) noexcept {
   note_epoll_set(number);
   const std::uint32_t set = index_of(number);
   if (set == kSets) return;
-  sets[set].shared.store(true);
-  sets[set].is_parents.store(true);
+  share_with_strangers(sets[set]);
 }
 
 void forget_epoll_set(int number) noexcept {
@@ -276,11 +280,8 @@ void share_epoll_set(int number) noexcept {
 }
 
 void share_all_epoll_sets() noexcept {
-  for (Set& set : sets) {
-    if (!set.used.load()) continue;
-    set.shared.store(true);
-    set.is_parents.store(true);
-  }
+  for (Set& set : sets)
+    if (set.used.load()) share_with_strangers(set);
 }
 
 bool set_has_bytes(int number) noexcept {
@@ -323,7 +324,7 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   const bool is_awake = sets[set].sleepers.load() == 0 && !sets[set].shared.load();
   if (!is_awake && stop_looking(number, slot)) return;
   heat(index);
-  if (is_awake || sets[set].is_parents.load()) return;
+  if (is_awake || sets[set].has_strangers.load()) return;
   put_waker_into(set_number);
   sets[set].has_waker.store(true);
 }

@@ -140,11 +140,11 @@ class Stream {
   void take(int number) { number_ = number; }
   void connect(const Place16& peer) {
     const SocketName name(peer);
-    number_ = open(queue_);
+    number_ = open();
     check(exs_connect(number_, name.address(), name.length(), 0, queue_, nullptr), "exs_connect");
     if (await("a stream").exs_evt_errno != 0) give_up("the victim does not listen");
   }
-  static int open(exs_qhandle_t) {
+  static int open() {
     const int number = check(exs_socket(AF_INET, SOCK_STREAM, 0), "exs_socket");
     constexpr char kProvider[] = "require:iwarp";
     const int linger_ms = 200;
@@ -315,7 +315,7 @@ void ask_agent(int agent_port, const Request& request) {
 
 void play_calling(int victim_port, int agent_port, std::size_t rounds, std::mt19937_64& dice,
                   exs_qhandle_t queue) {
-  const int listener = Stream::open(queue);
+  const int listener = Stream::open();
   const sockaddr_in any = loopback(0);
   check(exs_bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any), "exs_bind");
   check(exs_listen(listener, 16), "exs_listen");

@@ -24,8 +24,8 @@ ADDRESS = os.environ.get("EXS_TEST_ADDRESS", "127.0.0.1")
 PATH = "rdma" if "EXS_TEST_ADDRESS" in os.environ else "any"
 PEER = str(pathlib.Path(__file__).with_name("peer.py"))
 BETWEEN = "by RDMA to another host"
-# Short rings and forced turns change the lane often.
 ROUNDS = 4 + int(os.environ.get("EXS_LONG_SECONDS", "0")) // 4
+# Short rings and forced turns change the lane often.
 WORDS = {"default": "on", "short": "ring=4k", "turning": "turn=3000"}
 
 
