@@ -62,14 +62,14 @@ class HostileHost(unittest.TestCase):
         text = process.stdout.readline()
         if not text:
             self.fail(f"it has ended with {process.wait()}: {self.told()}")
-        return json.loads(text)
+        return text
 
     def check_rounds(self, host, victim, rounds):
         """That it ends is the victim's: a lie of which it says nothing has to leave it an end by TCP."""
         resets = 0
         for text in host.stdout:
             lie = json.loads(text)
-            line = self.line(victim)
+            line = json.loads(self.line(victim))
             self.assertLess(line["took"], 8, lie)
             self.assertLess(line["numbers"], 16, "descriptors")  # those of the last ones are closed by and by
             if not isinstance(line["result"], int):
@@ -80,9 +80,9 @@ class HostileHost(unittest.TestCase):
 
     def test_of_the_calling_end(self):
         agent = self.start([os.environ["EXS_SOCKETS_AGENT"], "--port", "0"])
-        agent_port = int(agent.stdout.readline().split()[1])
+        agent_port = int(self.line(agent).split()[1])
         victim = self.start_victim(agent_port, "listen")
-        port = int(victim.stdout.readline())
+        port = int(self.line(victim))
         rounds = LIES + RANDOM
         self.check_rounds(self.start_host("calling", port, agent_port, rounds, SEED), victim, rounds)
         self.assertIsNone(victim.poll())
@@ -91,7 +91,7 @@ class HostileHost(unittest.TestCase):
     def test_of_the_called_end(self):
         rounds = WRONG_HELLOS + LIES + RANDOM
         host = self.start_host("called", rounds, SEED)
-        port, agent_port = host.stdout.readline().split()
+        port, agent_port = self.line(host).split()
         victim = self.start_victim(agent_port, "connect", port)
         self.check_rounds(host, victim, rounds)
 
