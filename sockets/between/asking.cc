@@ -103,8 +103,7 @@ void ask_for(Link& link) noexcept {
 void* run(void*) noexcept {
   for (;;) {
     const std::uint32_t known = questions.load();
-    for (std::size_t i = 0; i < kLinks; ++i) {
-      Link& link = link_at(i);
+    for (Link& link : taken_links()) {
       if (!link.is_asked.load()) continue;
       if (link.state.load() == State::kAsks && !link.released.load()) ask_for(link);
       link.is_asked.store(false);

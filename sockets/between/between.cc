@@ -21,32 +21,28 @@ Program program{};
 
 Link* claim(int number, Fault& fault) noexcept {
   fault = Fault::kTooMany;
-  for (std::size_t i = 0; i < kLinks; ++i) {
-    Link& link = link_at(i);
-    State free = State::kFree;
-    if (!link.state.compare_exchange_strong(free, State::kClaimed)) continue;
-    link.fault.store(Fault::kNone);
-    link.released.store(false);
-    link.finish_wanted.store(false);
-    link.turned.store(0);
-    link.has_final.store(false);
-    link.answered.store(false);
-    link.lost_bytes.store(false);
-    link.told_consumed.store(0);
-    link.told_passed.store(0);
-    link.segment = nullptr;
-    link.bells_awaited = 0;
-    link.pump = {};
-    link.pump.socket = link.pump.region = -1;
-    const long descriptor = raw::sys(SYS_fcntl, number, F_DUPFD_CLOEXEC, 0);
-    if (descriptor >= 0) {
-      link.descriptor = hide(static_cast<int>(descriptor));
-      return &link;
-    }
-    link.state.store(State::kFree);
-    fault = Fault::kMemory;
-    return nullptr;
+  Link* const link = take_link();
+  if (link == nullptr) return nullptr;
+  link->fault.store(Fault::kNone);
+  link->released.store(false);
+  link->finish_wanted.store(false);
+  link->turned.store(0);
+  link->has_final.store(false);
+  link->answered.store(false);
+  link->lost_bytes.store(false);
+  link->told_consumed.store(0);
+  link->told_passed.store(0);
+  link->segment = nullptr;
+  link->bells_awaited = 0;
+  link->pump = {};
+  link->pump.socket = link->pump.region = -1;
+  const long descriptor = raw::sys(SYS_fcntl, number, F_DUPFD_CLOEXEC, 0);
+  if (descriptor >= 0) {
+    link->descriptor = hide(static_cast<int>(descriptor));
+    return link;
   }
+  link->state.store(State::kFree);
+  fault = Fault::kMemory;
   return nullptr;
 }
 
@@ -228,8 +224,7 @@ void release(Link& link, std::uint32_t bells_awaited) noexcept {
 
 void await_released(int limit_ms) noexcept {
   const std::uint64_t end = monotonic_ns() + static_cast<std::uint64_t>(limit_ms) * 1'000'000;
-  for (std::size_t i = 0; i < kLinks; ++i) {
-    Link& link = link_at(i);
+  for (Link& link : taken_links()) {
     while (link.released.load() && link.descriptor >= 0 && link.state.load() != State::kFree) {
       if (monotonic_ns() >= end) return;
       sleep_1ms();

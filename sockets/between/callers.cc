@@ -73,8 +73,7 @@ Listener* listener_at(const Place16& own) noexcept {
 }
 
 Link* find_link(const Token& token) noexcept {
-  for (std::size_t i = 0; i < kLinks; ++i) {
-    Link& link = link_at(i);
+  for (Link& link : taken_links()) {
     if (link.state.load() == State::kAsks && !link.released.load() &&
         is_same(&link.token, &token, sizeof token))
       return &link;

@@ -20,7 +20,9 @@ constexpr int kQueueDepth = 16384;
 constexpr std::int64_t kTickNs = 1'000'000;
 constexpr std::size_t kStackBytes = 256 * 1024;
 
-alignas(64) Link links[kLinks];
+constexpr std::size_t kLinks = 512;
+alignas(64) constinit Link links[kLinks] = {};
+std::atomic<std::size_t> links_taken{0};
 const Library* loaded = nullptr;
 std::atomic<int> queue_handle{-1};
 std::atomic<std::uint32_t> stops{0};
@@ -49,7 +51,7 @@ void take_event(const exs_event_t& event) noexcept {
 
 bool look_at_ticking() noexcept {
   if (ticking > 0)
-    for (Link& link : links)
+    for (Link& link : taken_links())
       if (link.pump.ticks) look_and_tick(link);
   if (has_guests()) look_at_guests();
   return ticking > 0 || has_guests();
@@ -93,12 +95,12 @@ void* run(void*) noexcept {
   Fault fault = Fault::kNone;
   if (!prepare(fault)) {
     life.store(Life::kFailed);
-    for (Link& link : links)
+    for (Link& link : taken_links())
       if (link.state.load() != State::kFree) fail(link, fault);
     return nullptr;
   }
   // Those that were here before the queue.
-  for (Link& link : links)
+  for (Link& link : taken_links())
     if (link.woken.exchange(false)) look_and_tick(link);
   bool ticks = look_at_ticking();
   for (;;) {
@@ -119,8 +121,19 @@ thread_local bool posts_again = false;
 
 }  // namespace
 
-Link& link_at(std::size_t index) noexcept {
-  return links[index];
+Link* take_link() noexcept {
+  for (std::size_t i = 0; i < kLinks; ++i) {
+    State free = State::kFree;
+    if (!links[i].state.compare_exchange_strong(free, State::kClaimed)) continue;
+    std::size_t taken = links_taken.load();
+    while (taken <= i && !links_taken.compare_exchange_weak(taken, i + 1)) {
+    }
+    return &links[i];
+  }
+  return nullptr;
+}
+std::span<Link> taken_links() noexcept {
+  return {links, links_taken.load()};
 }
 
 const Library& library() noexcept {
@@ -177,7 +190,7 @@ void post_wake(Link& link) noexcept {
   if (loaded->exs_qpost(queue(), handle_of(link, Op::kWake), nullptr) != 0) link.woken.store(false);
   while (posts_again) {
     posts_again = false;
-    for (Link& other : links)
+    for (Link& other : taken_links())
       if (other.woken.load()) loaded->exs_qpost(queue(), handle_of(other, Op::kWake), nullptr);
   }
   is_posting = false;
@@ -190,7 +203,7 @@ void forget_pump() noexcept {
   has_stopped.store(false);
   ticking = 0;
   is_posting = posts_again = false;
-  for (Link& link : links) {
+  for (Link& link : taken_links()) {
     if (link.state.load() == State::kFree) continue;
     close_descriptor(link);
     link.pump = {};

@@ -11,13 +11,17 @@
 // 3. The pump takes no lock that a thread of the program may hold while it waits for the pump.
 #pragma once
 
+#include <span>
+
 #include "sockets/between/library.h"
 #include "sockets/between/link.h"
 
 namespace exs::sockets::between {
 
-inline constexpr std::size_t kLinks = 512;
-Link& link_at(std::size_t index) noexcept;
+// One that is free, or null: there are as many as there may be. It is the caller's, who sets its state.
+Link* take_link() noexcept;
+// Those that were ever taken: the others' memory is not touched.
+std::span<Link> taken_links() noexcept;
 
 // False: there can be none; `fault` says why.
 bool start_pump(Fault& fault) noexcept;

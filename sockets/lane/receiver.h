@@ -114,6 +114,11 @@ class Receiver {
 
   // The next bytes of the ring ring a bell.
   void arm() { count_bells(words_.sleep.fetch_or(kArmed)); }
+  // And so do those behind them, whenever the next ones do.
+  void arm_for_each() {
+    words_.sleep.fetch_or(kEach);
+    if (!state_.looks) arm();
+  }
 
   // From now on no bells, which are the sender's dearest step: before anybody sleeps, stop_looking() must have said yes.
   void look_by_itself() {

@@ -19,6 +19,7 @@ struct SenderState {
   std::uint32_t epoch = 0;
   std::uint32_t bells = 0;   // owed before this stretch
   std::uint32_t in_tcp = 0;  // sends of the program inside the kernel now
+  std::uint32_t rung = 0;    // bells since the ring was empty
   bool open = false;         // the ring is the lane
   bool final = false;        // it never will be again
 };
@@ -51,6 +52,7 @@ class Sender {
     if (words_.consumed.load() ==
         state_.written) {  // whoever reads it empty and fills it again stays in a few pages
       state_.start = state_.written;
+      state_.rung = 0;
       words_.start.store(state_.start);
     }
     ring_.put(state_.written, state_.start, count, source);
@@ -58,8 +60,9 @@ class Sender {
     words_.written.store(state_.written);
     const std::uint32_t before = owe_bell();
     if ((before & kDetached) != 0) return take_back();
-    if (is_armed(before)) return wire_.ring_bell();
-    return 0;
+    if (!is_armed(before)) return 0;
+    ++state_.rung;
+    return wire_.ring_bell();
   }
 
   // Wakes a peer that sleeps, by a bell that is for no bytes: it makes a call, and sees that we leave. 0, or a negative errno.
@@ -146,12 +149,18 @@ class Sender {
   }
 
  private:
+  // That nobody takes from TCP. More could fill it, where as many bytes of the program's would not.
+  static constexpr std::uint32_t kBellsMax = 64;
+
   // Whoever has left wants no bells.
   static bool is_armed(std::uint32_t sleep) { return (sleep & (kArmed | kDetached)) == kArmed; }
   // One atomic step: either the receiver sees the bytes when it looks after it armed, or we see that it armed.
   std::uint32_t owe_bell() {
-    return words_.sleep.update(
-        [](std::uint32_t sleep) { return is_armed(sleep) ? sleep - kArmed + kBell : sleep; });
+    const std::uint32_t stays = state_.rung < kBellsMax ? kEach : 0;
+    return words_.sleep.update([stays](std::uint32_t sleep) {
+      if (!is_armed(sleep)) return sleep;
+      return (sleep & stays) != 0 ? sleep + kBell : sleep - kArmed + kBell;
+    });
   }
   [[nodiscard]] std::int64_t bells_of_stretch() const {
     constexpr std::uint32_t kMask = ~std::uint32_t{0} / kBell;

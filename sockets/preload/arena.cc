@@ -87,6 +87,7 @@ void clear(Slot& slot) noexcept {
   slot.told.store(0);
   slot.sleepers.store(0);
   slot.needs_bells.store(false);
+  slot.wants_each_bell.store(false);
   slot.patience = {};
   slot.since_ns.store(0);
   slot.tried_ns.store(0);

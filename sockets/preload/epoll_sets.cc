@@ -316,6 +316,7 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   // Woken once, or one waiter of many: that is the kernel's to decide.
   if (index == 0 || (event->events & (EPOLLONESHOT | EPOLLEXCLUSIVE)) != 0)
     slot_at(slot).needs_bells.store(true);
+  if ((event->events & EPOLLET) != 0) want_each_bell(number, slot);
   if (index == 0) return;
   registrations[index].events = event->events;
   registrations[index].data = event->data;

@@ -65,6 +65,18 @@ bool is_looking(std::uint32_t index) noexcept {
   return slot_at(index).receiver.looks;
 }
 
+void want_each_bell(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  slot.wants_each_bell.store(true);
+  if (!slot.receives_in_lane.load()) return;  // get_ready() looks after it
+  const SlotLock lock(slot.receiving);
+  if (!lock.held() || slot_of(number) != index || slot.carried.load()) return;
+  Segment* const segment = place_of(index).segment.load();
+  if (segment == nullptr) return;
+  Wire wire(slot, number, 0);
+  receiver_of(slot, *segment, wire).arm_for_each();
+}
+
 bool has_bytes(std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = incoming_segment(index);

@@ -21,6 +21,8 @@ bool start_looking(int number, std::uint32_t slot) noexcept;
 // False: there are bytes in the ring, and no sleep is needed. Whoever sleeps has counted himself among the sleepers before.
 bool stop_looking(int number, std::uint32_t slot) noexcept;
 bool is_looking(std::uint32_t slot) noexcept;
+// Somebody waits for edges: what the peer puts into the ring rings a bell while others lie there, too.
+void want_each_bell(int number, std::uint32_t slot) noexcept;
 // Bytes are in the ring of a connection that is looked at. A peer that takes back what whoever waits has been told is found out
 // by the next receive.
 bool has_bytes(std::uint32_t slot) noexcept;

@@ -108,6 +108,7 @@ void get_ready(int number, Slot& slot, Segment& segment) noexcept {
     return;
   }
   slot.receiver.position = static_cast<std::uint64_t>(taken);
+  if (slot.wants_each_bell.load()) incoming(slot, segment).sleep.fetch_or(lane::kEach);
   incoming(slot, segment).ready.store(1);
   if (between::Link* const link = place_of(index_of(slot)).link.load()) between::wake(*link);
 }

@@ -13,7 +13,7 @@ namespace exs::sockets {
 
 using Direction = lane::Direction<lane::SharedWord>;
 
-inline constexpr std::uint64_t kSegmentMagic = 0x31306b636f737865;  // "exsock01"
+inline constexpr std::uint64_t kSegmentMagic = 0x32306b636f737865;  // "exsock02"
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kCapacityMax = std::size_t{16} << 20;
 

@@ -52,6 +52,7 @@ struct Slot {
   std::atomic<std::uint32_t> in_receive;  // receives of the program inside the kernel that may take any byte
   std::atomic<std::uint32_t> sleepers;    // threads asleep in the kernel that a bell has to wake
   std::atomic<bool> needs_bells;          // somebody waits for it in a way that the layer does not see
+  std::atomic<bool> wants_each_bell;      // somebody waits for edges
   // Whoever waited has been told of bytes: the stream has at least so many.
   std::atomic<std::uint64_t> told;
   std::atomic<std::uint64_t> bytes;

@@ -253,9 +253,9 @@ std::string receive(World& world, const Sizes& sizes, std::uint8_t kind) {
 
 }  // namespace
 
-World::World() {
+World::World(const Sizes& sizes) {
   words.turn.set(lane::kNoTurn);
-  words.sleep.set(lane::kArmed);
+  words.sleep.set(sizes.wants_each ? lane::kArmed | lane::kEach : lane::kArmed);
   words.ready.set(1);
 }
 
@@ -273,7 +273,7 @@ std::string World::key() const {
   for (const std::uint32_t value :
        {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(),
         words.claim.value(), words.in_tcp.value(), own.epoch.value(), own.passed.value(), own.sleep.value(),
-        sender.epoch, sender.in_tcp, sender.bells, receiver.passed, receiver.entered, receiver.due,
+        sender.epoch, sender.in_tcp, sender.bells, sender.rung, receiver.passed, receiver.entered, receiver.due,
         receiver.taken, receiver.taken_before})
     add(value);
   key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.looks << 3 |
@@ -394,7 +394,7 @@ Explorer::Result Explorer::run(std::size_t moments_max) {
   std::unordered_map<std::string, std::uint32_t> seen;
   std::deque<World> open;
   std::vector<bool> ends;
-  open.emplace_back();
+  open.emplace_back(sizes_);
   seen.emplace(open.front().key(), 0);
   while (!open.empty() && result_.complaint.empty() && seen.size() < moments_max) {
     const World world = open.front();

@@ -95,6 +95,7 @@ struct Sizes {
   bool may_return = false;    // and resends what is unread, for a sender that makes no more calls
   bool may_take = false;      // the receiver leaves with what is unread, at any time
   bool may_look = false;      // the receiver disarms and arms, at any time
+  bool wants_each = false;    // the receiver wants a bell for each put
   std::uint8_t wakes_at = 0;  // the sender wakes the receiver, for nothing, before this byte
 };
 
@@ -116,7 +117,7 @@ struct World {
   Log receiving;
   std::uint8_t receive_kind = 0;  // of the operation under way
 
-  explicit World();
+  explicit World(const Sizes& sizes);
   [[nodiscard]] std::string key() const;
 };
 

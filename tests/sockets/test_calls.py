@@ -321,6 +321,19 @@ for near, far in (near, far), silent:
     print([events for _, events in waits.poll()])
 """)
 
+    def test_bytes_behind_unread_ones_tell_an_edge(self):
+        self.compare("""
+waits = select.epoll()
+near.sendall(b"first")
+far.recv(100, socket.MSG_PEEK)
+waits.register(far.fileno(), select.EPOLLIN | select.EPOLLET)
+print(waits.poll(5) == [(far.fileno(), select.EPOLLIN)], waits.poll(0))
+for _ in range(3):
+    near.sendall(b"more")
+    print(waits.poll(5) == [(far.fileno(), select.EPOLLIN)], waits.poll(0))
+print(far.recv(100), waits.poll(0))
+""")
+
     def test_a_program_that_is_executed_waits_with_the_sets_it_inherits(self):
         self.compare('''
 waits = select.epoll()

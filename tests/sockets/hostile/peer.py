@@ -17,7 +17,7 @@ CAPACITY = 4096
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 OFFERED, JOINED = 0, 1
 NO_TURN = (1 << 64) - 1
-ARMED, DETACHED, BELL_OWED = 1, 2, 4
+ARMED, DETACHED, BELL_OWED = 1, 2, 8
 LIMIT_S = 10
 # Of sockets/preload/segment.h and sockets/lane/direction.h.
 MEETING, BELL = 16, 20
