@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
 // Bits of Direction::sleep.
 inline constexpr std::uint32_t kArmed = 1;  // the receiver wants a bell for the next bytes
 inline constexpr std::uint32_t kDetached =
-    2;  // the receiver has left the ring, and reads no byte of it any more
+    2;                                     // the receiver has left the ring, and reads no byte of it any more
 inline constexpr std::uint32_t kEach = 4;  // whoever waits is told of edges: each put rings, and kArmed stays
 // What is above them counts the bells that were ever owed: one each time that the sender cleared kArmed, or left it for kEach, in
 // the same step.

@@ -273,8 +273,8 @@ std::string World::key() const {
   for (const std::uint32_t value :
        {words.epoch.value(), words.final.value(), words.passed.value(), words.sleep.value(),
         words.claim.value(), words.in_tcp.value(), own.epoch.value(), own.passed.value(), own.sleep.value(),
-        sender.epoch, sender.in_tcp, sender.bells, sender.rung, receiver.passed, receiver.entered, receiver.due,
-        receiver.taken, receiver.taken_before})
+        sender.epoch, sender.in_tcp, sender.bells, sender.rung, receiver.passed, receiver.entered,
+        receiver.due, receiver.taken, receiver.taken_before})
     add(value);
   key.push_back(static_cast<char>(sender.open | sender.final << 1 | receiver.looks << 3 |
                                   receiver.leaving << 4 | own.final.value() << 5 | receiver.broken << 6));
