@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::uint32_t kSets = 4096;
 constexpr std::uint32_t kRegistrations = 65536;
-constexpr std::uint64_t kAskKernelNs = 20'000;
+constexpr std::uint64_t kAskKernelNs = 50'000;
 constexpr std::uint32_t kAskKernelCalls = 8;
+constexpr std::uint32_t kIdleSleepsMax = 8;
 
 struct Registration {
   int number;
@@ -27,6 +28,8 @@ struct Registration {
   std::uint32_t events;
   epoll_data_t data;
   std::uint64_t reported;  // bytes_written() when it was reported last, for edges
+  std::uint64_t received;  // bytes_received() when the set slept last
+  std::uint32_t idle;      // sleeps since it had some last
   std::uint32_t next_of_slot;
   std::uint32_t next_hot;  // 0: the last
   bool is_hot;
@@ -163,9 +166,11 @@ int of_kernel(Set& set, int number, epoll_event* events, int count) noexcept {
   const int left = without_waker(number, events, count);
   if (set.hot.load() == 0) return left;
   const SetsLock lock;
-  for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot)
+  for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot) {
+    if ((registrations[at].events & EPOLLONESHOT) == 0) continue;
     for (int i = 0; i < left; ++i)
       if (events[i].data.u64 == registrations[at].data.u64) note_told(registrations[at]);
+  }
   return left;
 }
 
@@ -221,20 +226,40 @@ void share_with_strangers(Set& set) noexcept {
   set.has_strangers.store(true);
 }
 
+// Before a sleep: whether it has had no bytes for some, so that none are likely to come soon.
+bool has_cooled(Registration& registration) noexcept {
+  const std::uint64_t received = bytes_received(registration.slot);
+  registration.idle = received == registration.received ? registration.idle + 1 : 0;
+  registration.received = received;
+  return registration.idle > kIdleSleepsMax;
+}
+
 // Their peers ring from now on. False: one has bytes.
 bool arm_hot_ones(Set& set) noexcept {
   const SetsLock lock;
   bool all = true;
   for (std::uint32_t at = set.hot.load(); at != 0;) {
-    const std::uint32_t next = registrations[at].next_hot;
-    if (stop_looking(registrations[at].number, registrations[at].slot)) {
-      if (!is_looking(registrations[at].slot)) cool(at);
-    } else if ((registrations[at].events & EPOLLIN) != 0) {
+    Registration& registration = registrations[at];
+    const std::uint32_t next = registration.next_hot;
+    if (stop_looking(registration.number, registration.slot)) {
+      if (!is_looking(registration.slot) && has_cooled(registration)) cool(at);
+    } else if ((registration.events & EPOLLIN) != 0) {
       all = false;
     }
     at = next;
   }
   return all;
+}
+
+// The set has slept. One was rung for, and the others are likely to get bytes, too: of these nobody needs to ring.
+void look_at_hot_ones(Set& set) noexcept {
+  const SetsLock lock;
+  for (std::uint32_t at = set.hot.load(); at != 0;) {
+    const Registration& registration = registrations[at];
+    const std::uint32_t next = registration.next_hot;
+    if (!is_looking(registration.slot) && !start_looking(registration.number, registration.slot)) cool(at);
+    at = next;
+  }
 }
 
 }  // namespace
@@ -293,8 +318,9 @@ bool set_has_bytes(int number) noexcept {
   return false;
 }
 
+// A child of vfork changes the parent's set, too, so this is not a matter of whose numbers they are: programs call it often.
 void note_registration(int set_number, int operation, int number, const epoll_event* event) noexcept {
-  if (is_vfork_child()) return;
+  if (is_retired()) return;
   if ((entry_of(number) & kEpollBit) != 0 && operation == EPOLL_CTL_ADD) return share_epoll_set(number);
   const std::uint32_t slot = slot_of(number);
   if (slot == 0) return;
@@ -308,8 +334,12 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   if (index == 0 && set != kSets) {
     index = take_registration();
     if (index != 0) {
-      registrations[index] = {number, slot,  set, 0, {}, 0, place_of(slot).registrations.load(),
-                              0,      false, true};
+      Registration& made = registrations[index] = {};
+      made.number = number;
+      made.slot = slot;
+      made.set = set;
+      made.next_of_slot = place_of(slot).registrations.load();
+      made.is_used = true;
       place_of(slot).registrations.store(index);
     }
   }
@@ -378,6 +408,7 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
     set.sleepers.fetch_sub(1);
     set.asked_ns = monotonic_ns();
     const int result = of_kernel(set, number, events, told);
+    if (result > 0) look_at_hot_ones(set);
     if (result != 0 || told == 0) return result;
   }
 }

@@ -134,4 +134,8 @@ std::uint64_t bytes_written(std::uint32_t index) noexcept {
   return segment == nullptr ? 0 : incoming(slot_at(index), *segment).written.load();
 }
 
+std::uint64_t bytes_received(std::uint32_t index) noexcept {
+  return __atomic_load_n(&slot_at(index).receiver.consumed, __ATOMIC_ACQUIRE);
+}
+
 }  // namespace exs::sockets

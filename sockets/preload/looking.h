@@ -32,7 +32,8 @@ bool is_readable(int number, std::uint32_t slot) noexcept;
 bool was_told_of_bytes(const Slot& slot) noexcept;
 // The open ring takes at least a byte.
 bool has_room(std::uint32_t slot) noexcept;
-// Bytes put into the ring by the peer, ever.
+// Bytes put into the ring by the peer, ever, and taken from there.
 std::uint64_t bytes_written(std::uint32_t slot) noexcept;
+std::uint64_t bytes_received(std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

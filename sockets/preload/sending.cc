@@ -136,10 +136,12 @@ class Sending {
   }
 
   // A peer that was killed reads no more. Where it had waited, it leaves nothing unread, and TCP answers the bell as it would
-  // the bytes; but what comes behind the bell, as the ring did not take it, would meet that answer.
+  // the bytes; but what comes behind the bell, as the ring did not take it, would meet that answer. Where it has read all, this send
+  // goes well by TCP, too, and the next call sees that nobody has taken it.
   [[nodiscard]] bool is_peer_gone(const LaneSender& sender) noexcept {
     constexpr std::uint64_t kEveryNs = 20'000;
-    if (sender.peer_waits() && parts_.left() <= std::min(sender.room(), limit_of_piece())) return false;
+    const bool may_be_last = sender.peer_waits() || sender.room() == slot_.capacity;
+    if (may_be_last && parts_.left() <= std::min(sender.room(), limit_of_piece())) return false;
     const std::uint64_t now = monotonic_ns();
     if (now - slot_.checked_ns < kEveryNs) return false;
     slot_.checked_ns = now;
