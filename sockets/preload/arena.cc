@@ -89,9 +89,9 @@ void clear(Slot& slot) noexcept {
   slot.needs_bells.store(false);
   slot.wants_each_bell.store(false);
   slot.patience = {};
+  slot.waits.store(false);
   slot.since_ns.store(0);
   slot.tried_ns.store(0);
-  slot.cookie = 0;
   slot.inode = 0;
   slot.capacity = 0;
   slot.peer = 0;

@@ -8,8 +8,8 @@
 #include "sockets/between/between.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
-#include "sockets/preload/cookie.h"
 #include "sockets/preload/ends.h"
+#include "sockets/preload/identity.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/peers_socket.h"
@@ -230,7 +230,7 @@ void end_lanes_between_hosts() noexcept {
 
 void reset_afar(std::uint32_t index, int descriptor, const char* cause) noexcept {
   Slot& slot = slot_at(index);
-  if (cookie_of(descriptor, SO_COOKIE) == slot.cookie) return reset_connection(slot, descriptor, cause);
+  if (inode_of(descriptor) == slot.inode) return reset_connection(slot, descriptor, cause);
   // The program has closed it, and the slot is another's.
   const sockaddr none{AF_UNSPEC, {}};
   raw::sys(SYS_connect, descriptor, &none, sizeof none);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint32_t kSets = 4096;
 constexpr std::uint32_t kRegistrations = 65536;
-constexpr std::uint64_t kAskKernelNs = 50'000;
+constexpr std::uint64_t kAskKernelNs = 50'000;     // while our connections have bytes
+constexpr std::uint64_t kAskKernelIdleNs = 5'000;  // while they are looked at, and have none
 constexpr std::uint32_t kAskKernelCalls = 8;
 constexpr std::uint32_t kIdleSleepsMax = 8;
 
@@ -193,16 +194,18 @@ int add_of_kernel(Set& set, int number, epoll_event* events, int ours, int max,
   return count;
 }
 
-bool is_time_for_kernel(Set& set) noexcept {
-  if (++set.calls < kAskKernelCalls && monotonic_ns() - set.asked_ns < kAskKernelNs) return false;
+bool is_time_for_kernel(Set& set, std::uint64_t every_ns) noexcept {
+  const std::uint64_t now = monotonic_ns();
+  if (set.calls < kAskKernelCalls && now - set.asked_ns < every_ns) return false;
   set.calls = 0;
-  set.asked_ns = monotonic_ns();
+  set.asked_ns = now;
   return true;
 }
 
-int look(Set& set, int number, epoll_event* events, int max, const KernelWait& kernel) noexcept {
+int look(Set& set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
+         const KernelWait& kernel) noexcept {
   const int ours = collect(set, number, events, max);
-  if (!is_time_for_kernel(set)) return ours;
+  if (!is_time_for_kernel(set, ask_kernel_ns)) return ours;
   return add_of_kernel(set, number, events, ours, max, kernel);
 }
 
@@ -211,7 +214,7 @@ int look_for_a_while(Set& set, int number, epoll_event* events, int max, const K
   if (ns == 0) return 0;
   const SpinLimit limit(ns);
   do {
-    const int found = look(set, number, events, max, kernel);
+    const int found = look(set, number, events, max, kAskKernelIdleNs, kernel);
     if (found != 0) {
       set.patience.found();
       return found;
@@ -391,7 +394,8 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
   for (;;) {
     if (set.has_waker.exchange(false)) take_waker_from(number);
     if (set.hot.load() != 0) {
-      int found = look(set, number, events, max, kernel);
+      ++set.calls;
+      int found = look(set, number, events, max, kAskKernelNs, kernel);
       if (found == 0 && !may_sleep)
         return of_kernel(set, number, events, kernel.now(kernel.context, events, max));
       if (found == 0) found = look_for_a_while(set, number, events, max, kernel);

@@ -10,8 +10,8 @@
 
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
-#include "sockets/preload/cookie.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/identity.h"
 #include "sockets/preload/inherited_sets.h"
 #include "sockets/preload/number_list.h"
 #include "sockets/preload/numbers.h"
@@ -121,10 +121,10 @@ void take_over() noexcept {
   if (*list != ':' || !adopt_arena(descriptor)) return;
   ++list;
   each_number_in("/proc/self/fd", [&](int number) {
-    const std::uint64_t cookie = cookie_of(number, SO_COOKIE);
-    if (cookie == 0) return;
+    const std::uint64_t inode = inode_of(number);
+    if (inode == 0) return;
     for (std::uint32_t slot = 1; slot < kSlots && slot_at(slot).generation.load() != 0; ++slot)
-      if (slot_at(slot).cookie == cookie && is_listed(list, slot)) adopt_connection(number, slot);
+      if (slot_at(slot).inode == inode && is_listed(list, slot)) adopt_connection(number, slot);
   });
   each_number_in("/proc/self/fd", adopt_epoll_set);
   // What did not come along has one process less.

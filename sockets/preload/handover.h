@@ -2,7 +2,7 @@
 // program takes over the family's memory, and receives the rest.
 //
 // The next program finds EXS_SOCKETS_FAMILY=DESCRIPTOR:SLOT,SLOT,... in its environment, before it runs, and takes it out. Which
-// of its numbers mean these connections it learns from the kernel (SO_COOKIE), so nothing is said of duplicates.
+// of its numbers mean these connections it learns from the kernel (fstat), so nothing is said of duplicates.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 #include "sockets/between/between.h"
 #include "sockets/between/card_name.h"
 #include "sockets/preload/arena.h"
-#include "sockets/preload/cookie.h"
+#include "sockets/preload/identity.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/guests.h"
 #include "sockets/preload/hidden.h"

@@ -1,17 +1,16 @@
 #include "sockets/preload/numbers.h"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sockets/between/between.h"
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/carry.h"
-#include "sockets/preload/cookie.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/explain.h"
+#include "sockets/preload/identity.h"
 #include "sockets/preload/kept_marks.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
@@ -21,11 +20,6 @@
 
 namespace exs::sockets {
 namespace {
-
-std::uint64_t inode_of(int number) noexcept {
-  struct stat about {};
-  return raw::sys(SYS_fstat, number, &about) == 0 ? about.st_ino : 0;
-}
 
 bool is_known(int number) noexcept {
   return static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers);
@@ -67,9 +61,9 @@ void note_connection(int number, bool is_caller) noexcept {
   forget_number(number);
   const std::uint32_t index = take_slot();
   if (index == 0) return;
+  watch_for_forks();
   Slot& slot = slot_at(index);
   slot.is_caller = is_caller;
-  slot.cookie = cookie_of(number, SO_COOKIE);
   slot.inode = inode_of(number);
   if (number <= STDERR_FILENO) {  // which stdio reads and writes below our names
     slot.why.store(Why::kOption);
@@ -141,7 +135,8 @@ Closing::Closing(int number) noexcept {
   }
   if (slot_ == 0) return;
   Slot& slot = slot_at(slot_);
-  if (slot.cookie != cookie_of(number, SO_COOKIE)) {  // it is another's by now
+  const bool has_lane = place_of(slot_).segment.load() != nullptr || slot.receives_in_lane.load();
+  if (has_lane && slot.inode != inode_of(number)) {  // it is another's by now
     slot.processes.fetch_sub(1);
     return;
   }

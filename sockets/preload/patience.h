@@ -26,6 +26,7 @@ struct Patience {
   }
   // Whether the next allowance is more than nothing.
   [[nodiscard]] bool allows() const noexcept { return ns() >= kLeastNs || skipped + 1 >= kRetryAfter; }
+  [[nodiscard]] bool is_gone() const noexcept { return ns() < kLeastNs; }
   void skip() noexcept { ++skipped; }
   void found() noexcept { set(ns() * 2 > kMostNs ? kMostNs : ns() * 2); }
   void missed() noexcept { set(ns() / 2); }

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "sockets/preload/cookie.h"
+#include "sockets/preload/identity.h"
 #include "sockets/preload/number_list.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"

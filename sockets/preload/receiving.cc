@@ -29,6 +29,8 @@
 namespace exs::sockets {
 namespace {
 
+constexpr std::uint64_t kMomentNs = 3'000;
+
 // The segment that receives come from, with the lock for receiving held; null: the number is another's by now, or there is none.
 Segment* incoming_of(int number, std::uint32_t index) noexcept {
   return slot_of(number) == index ? incoming_segment(index) : nullptr;
@@ -92,6 +94,19 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool 
       slot, number,
       "what came is not what the peer announced; does anything read or write the socket unseen?");
   return -ENOTCONN;
+}
+
+// Before the kernel is asked whether TCP has bytes, or an end. A peer that answers at once has done so by then.
+void look_for_a_moment(std::uint32_t index, int flags) noexcept {
+  Slot& slot = slot_at(index);
+  if (!slot.waits.load(std::memory_order_relaxed) || !slot.receiver.looks || (flags & MSG_DONTWAIT) != 0 ||
+      slot.patience.is_gone() || is_in_sets(index))
+    return;
+  const SpinLimit limit(kMomentNs);
+  while (!has_bytes(index))
+    if (!limit.goes_on()) return;
+  slot.patience.found();
+  slot.looks_found.fetch_add(1, std::memory_order_relaxed);
 }
 
 // A blocking receive, before it sleeps.
@@ -219,6 +234,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
   for (;;) {
     if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
     const bool sleeps = !has_slept && sleeps_at_once(slot_at(index), index, flags);
+    if (total == 0) look_for_a_moment(index, flags);
     bool becomes_hot = false;
     const long count = receive_now(number, index, parts, flags, sleeps, becomes_hot);
     if (becomes_hot) make_hot(index);
@@ -240,7 +256,9 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     if (sleeps) {
       slot_at(index).patience.skip();
     } else {
-      if (!may_wait(number, flags)) return outcome(slot_at(index), total, -EAGAIN);
+      const bool waits = may_wait(number, flags);
+      slot_at(index).waits.store(waits, std::memory_order_relaxed);
+      if (!waits) return outcome(slot_at(index), total, -EAGAIN);
       if (look_for_bytes(number, index)) continue;
     }
     if (!sleep_for_bytes(number, index)) return outcome(slot_at(index), total, -errno);

@@ -87,7 +87,8 @@ class Sending {
   }
 
   long step_in_ring(LaneSender& sender, Segment& segment) noexcept {
-    if (sender.peer_closed() || slot_.end_seen || is_peer_gone(sender)) {
+    const std::uint64_t now = monotonic_ns();
+    if (sender.peer_closed() || slot_.end_seen || is_peer_gone(sender, segment, now)) {
       note_dead_peer(number_, slot_, segment);
       sender.finish();
       return 1;
@@ -106,6 +107,7 @@ class Sending {
     }
     is_new_stretch_ = false;
     const std::size_t count = std::min(room, limit_of_piece());
+    outgoing(slot_, segment).put_ns.store(now);
     const long result = sender.put(parts_, count);
     if (result < 0) return told(result, sender);
     slot_.ring_sent.fetch_add(count, std::memory_order_relaxed);
@@ -136,14 +138,12 @@ class Sending {
   }
 
   // A peer that was killed reads no more. Where it had waited, it leaves nothing unread, and TCP answers the bell as it would
-  // the bytes; but what comes behind the bell, as the ring did not take it, would meet that answer. Where it has read all, this send
-  // goes well by TCP, too, and the next call sees that nobody has taken it.
-  [[nodiscard]] bool is_peer_gone(const LaneSender& sender) noexcept {
+  // the bytes; but what comes behind the bell, as the ring did not take it, would meet that answer.
+  [[nodiscard]] bool is_peer_gone(const LaneSender& sender, Segment& segment, std::uint64_t now) noexcept {
     constexpr std::uint64_t kEveryNs = 20'000;
-    const bool may_be_last = sender.peer_waits() || sender.room() == slot_.capacity;
-    if (may_be_last && parts_.left() <= std::min(sender.room(), limit_of_piece())) return false;
-    const std::uint64_t now = monotonic_ns();
-    if (now - slot_.checked_ns < kEveryNs) return false;
+    if (sender.peer_waits() && parts_.left() <= std::min(sender.room(), limit_of_piece())) return false;
+    const std::uint64_t put = incoming(slot_, segment).put_ns.load();
+    if (now - slot_.checked_ns < kEveryNs || now - put < kEveryNs) return false;
     slot_.checked_ns = now;
     return slot_.end_seen = !is_established(number_);
   }

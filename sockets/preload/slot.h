@@ -58,8 +58,7 @@ struct Slot {
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
   std::atomic<std::uint64_t> tried_ns;  // a caller of another host was looked for
-  std::uint64_t cookie;                 // SO_COOKIE of the TCP socket
-  std::uint64_t inode;                  // of the same, by which others find it in /proc
+  std::uint64_t inode;                  // of the TCP socket: no other one on the host has it
 
   // Of the segment, as it was when it was checked.
   std::size_t capacity;
@@ -78,6 +77,7 @@ struct Slot {
   bool end_seen;                   // the peer sends no more, or is gone
   bool leaving;                    // receives go on in the lane until the peer has seen that we left it
   Patience patience;               // of blocking receives
+  std::atomic<bool> waits;         // the last receive that found nothing was one
 
   alignas(64) SharedLock sending;  // guards `sender`
   lane::SenderState sender;

@@ -1,16 +1,31 @@
 #include "sockets/preload/table.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/arena.h"
 #include "sockets/preload/raw.h"
+
+// Children of vfork that have our memory now; symbols/vfork.cc counts them.
+extern "C" {
+__attribute__((visibility("hidden"))) std::atomic<std::uint32_t> exs_sockets_vforks{0};
+}
 
 namespace exs::sockets {
 
 std::atomic<std::uint32_t> g_numbers[kNumbers];
 
 namespace {
+
+#if defined(__x86_64__)
+constexpr bool kSeesVforks = true;
+#else
+constexpr bool kSeesVforks = false;
+#endif
+constexpr std::size_t kPageBytes = 4096;
+// True in a page that the kernel wipes in the child of any fork; null: there is none yet.
+std::atomic<std::atomic<bool>*> own_mark{nullptr};
 
 constinit Place places[kSlots] = {};  // of no page until it is used
 std::atomic<std::uint32_t> used{0};
@@ -91,11 +106,35 @@ void retire_process() noexcept {
 }
 
 bool is_vfork_child() noexcept {
-  return is_retired() || raw::sys(SYS_getpid) != process.load(std::memory_order_relaxed);
+  if (is_retired()) return true;
+  const std::atomic<bool>* const mark = own_mark.load(std::memory_order_relaxed);
+  if (mark != nullptr && mark->load(std::memory_order_relaxed) && exs_sockets_vforks.load() == 0)
+    return false;
+  return raw::sys(SYS_getpid) != process.load(std::memory_order_relaxed);
+}
+
+void note_shared_memory() noexcept {
+  exs_sockets_vforks.fetch_add(1);
+}
+
+void watch_for_forks() noexcept {
+  if (!kSeesVforks || own_mark.load() != nullptr) return;
+  const long page =
+      raw::sys(SYS_mmap, 0, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page < 0 && page > -static_cast<long>(kPageBytes)) return;
+  if (raw::sys(SYS_madvise, page, kPageBytes, MADV_WIPEONFORK) != 0) {
+    raw::sys(SYS_munmap, page, kPageBytes);
+    return;
+  }
+  auto* const mark = reinterpret_cast<std::atomic<bool>*>(page);
+  mark->store(true);
+  own_mark.store(mark);
 }
 
 void remember_process() noexcept {
   process.store(raw::sys(SYS_getpid));
+  exs_sockets_vforks.store(0);
+  if (std::atomic<bool>* const mark = own_mark.load()) mark->store(true);
   owner.store(0);
   depth.store(0);
   own_number = 0;

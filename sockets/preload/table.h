@@ -63,11 +63,15 @@ void set_entry(int number, std::uint32_t entry) noexcept;
 int numbers_known() noexcept;
 
 // A child of vfork shares our memory, but not our numbers: it must change nothing here. Said of a process that the layer has left
-// (retire.h), too, and then without a system call.
+// (retire.h), too. Asks the kernel only while there may be one.
 bool is_vfork_child() noexcept;
+// Other processes with our memory are made now, and stay as long as they like.
+void note_shared_memory() noexcept;
+// From here on, forks that we do not see are told, too: before, the kernel is asked each time.
+void watch_for_forks() noexcept;
 void retire_process() noexcept;
 bool is_retired() noexcept;
-// The process is another one from now on.
+// The process is another one from now on, with memory of its own.
 void remember_process() noexcept;
 
 }  // namespace exs::sockets

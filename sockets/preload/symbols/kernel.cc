@@ -140,6 +140,7 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
     return close_range(static_cast<unsigned>(all.words[0]), static_cast<unsigned>(all.words[1]),
                        all.number(2));
   if (call == SYS_exit_group) _exit(all.number(0));
+  if (call == SYS_clone || call == SYS_clone3) note_shared_memory();  // as well may be
   const long result = libc().syscall(call, all.words[0], all.words[1], all.words[2], all.words[3],
                                      all.words[4], all.words[5]);
   if (call == SYS_io_uring_setup && result >= 0 && !between::is_in_library(__builtin_return_address(0)))

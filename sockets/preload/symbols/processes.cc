@@ -161,6 +161,7 @@ EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, 
   void* const own = va_arg(rest, void*);
   void* const child = va_arg(rest, void*);
   va_end(rest);
+  if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM) note_shared_memory();
   if ((flags & CLONE_VM) != 0 || run == nullptr || stack == nullptr)
     return next(run, stack, flags, argument, parent, own, child);
   Copied copied{run, argument};

@@ -23,8 +23,9 @@ LIMIT_S = 10
 MEETING, BELL = 16, 20
 FROM_CALLED, FROM_CALLER = 64, 256
 WORDS = {"written": (0, "Q"), "start": (8, "Q"), "mark": (16, "Q"), "turn": (24, "Q"), "epoch": (32, "I"), "final": (36, "I"),
+         "put_ns": (48, "Q"),
          "consumed": (64, "Q"), "passed": (72, "I"), "ready": (76, "I"), "closed": (80, "I"), "sleep": (128, "I"), "claim": (132, "I")}
-SENDERS = ("written", "start", "mark", "turn", "epoch", "final", "sleep", "claim")
+SENDERS = ("written", "start", "mark", "turn", "epoch", "final", "put_ns", "sleep", "claim")
 RECEIVERS = ("consumed", "passed", "ready", "closed", "sleep", "claim")
 
 COMPARE_EXCHANGE = ctypes.CDLL("libatomic.so.1").__atomic_compare_exchange_4
