@@ -5,6 +5,8 @@
 //   uring LIB|CALL    rings of io_uring, by liburing or by syscall(2): polls, receives and sends by them
 //   syscall           syscall(2) in place of the functions
 //   raw               one read past the C library: prints what came of the connection
+//   child HOW         each round a child, which closes the connection: by vfork (VFORK), or fork by syscall(2) (CALL) or past the C
+//                     library (INSTRUCTION)
 // Prints "rounds N" of each end that has seen all of its rounds.
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,12 +15,14 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -145,16 +149,40 @@ static void receive_all(const char* how, int number, int round, int from_server)
   if (memcmp(bytes, wanted, BYTES) != 0) _exit(3);
 }
 
+// What it closes is its own, whoever has the memory in which the layer keeps what it knows of the number.
+static void close_in_child(int number, const char* by) {
+  const pid_t child = strcmp(by, "VFORK") == 0  ? vfork()
+                      : strcmp(by, "CALL") == 0 ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)
+                                                : (pid_t)by_instruction(SYS_clone, SIGCHLD, 0, 0);
+  if (child == 0) {
+    if (close(number) != 0 || dup2(STDERR_FILENO, number) != number) _exit(1);
+    _exit(0);
+  }
+  int status = 1;
+  check(child > 0 && waitpid(child, &status, 0) == child && status == 0, "child");
+}
+static void fail_to_make_one(void) {
+  const struct rlimit none = {0, 0};
+  if (getuid() == 0) check(setresuid(65534, 65534, 65534) == 0, "user");  // no limit holds for root
+  check(setrlimit(RLIMIT_NPROC, &none) == 0, "limit");
+  errno = 0;
+  const pid_t child = vfork();
+  if (child == 0) _exit(0);
+  check(child == -1 && errno == EAGAIN, "vfork at its limit");
+}
+
 static void play_server(int number, const char* how, const char* by) {
   char bytes[BYTES];
   static const char told[] = "rounds\n";
   for (int round = 0; round < ROUNDS; ++round) {
     if (round == CHANGE_AT) change(how, by);
+    if (round >= CHANGE_AT && strcmp(how, "child") == 0) close_in_child(number, by);
     receive_all(how, number, round, 0);
     fill(bytes, round, 1);
     if (send_by(how, number, round, bytes) != BYTES) _exit(4);
   }
   if (write(1, told, sizeof told - 1) < 0) _exit(5);
+  if (strcmp(how, "child") == 0) fail_to_make_one();
   if (strcmp(how, "strict") == 0) by_instruction(SYS_exit, 0, 0, 0);
   close(number);
   _exit(0);

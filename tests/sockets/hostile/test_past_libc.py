@@ -52,6 +52,11 @@ class PastLibc(unittest.TestCase):
     def test_calls_by_number(self):
         self.compare("syscall")
 
+    def test_children_close_numbers_of_their_own(self):
+        for by in "VFORK", "CALL", "INSTRUCTION":
+            with self.subTest(by):
+                self.compare("child", by)
+
     def test_an_instruction_past_everything(self):
         """Nobody hears of it; what it took is missed when the layer reads next, and no byte is wrong."""
         said, log = self.layered("raw", settings="after=1,wait=kernel")
