@@ -321,6 +321,34 @@ for near, far in (near, far), silent:
     print([events for _, events in waits.poll()])
 """)
 
+    def test_what_the_kernel_refuses_it_refuses_first(self):
+        self.compare("""
+libc = ctypes.CDLL(None, use_errno=True)
+read, recv, write = libc.read, libc.recv, libc.write
+for call in read, recv, write:
+    call.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+recv.argtypes = [*recv.argtypes, ctypes.c_int]
+huge = (1 << 63) - 1
+def told(result):
+    return result, ctypes.get_errno() if result < 0 else 0
+print(told(read(far.fileno(), None, huge)), told(write(far.fileno(), None, huge)))
+near.shutdown(socket.SHUT_WR)
+print(told(read(far.fileno(), None, 10)), told(read(far.fileno(), None, huge)), told(recv(far.fileno(), None, huge, 0)))
+""")
+
+    def test_a_vector_of_no_bytes_tells_no_error(self):
+        self.compare("""
+far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # so that TCP has the bytes before the end, too
+far.sendall(b"unread")
+near.close()
+while True:
+    try:
+        print(os.writev(far.fileno(), [b"", b""]), far.send(b"bytes"))
+    except OSError as error:
+        print(error.errno, os.writev(far.fileno(), [b"", b""]))
+        break
+""")
+
     def test_bytes_behind_unread_ones_tell_an_edge(self):
         self.compare("""
 waits = select.epoll()

@@ -41,7 +41,20 @@ bool has_bad_pointer(const iovec* parts, std::size_t count) noexcept {
   return false;
 }
 
-// What a receive of no bytes does: read() returns, recv() waits for a byte that it does not take.
+// No process has memory there: the kernel refuses such a part before it looks at the socket, but for recv() and send(), which
+// take no more at a time than it allows.
+bool is_beyond_memory(const iovec* parts, std::size_t count) noexcept {
+  constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 56;
+  if (parts == nullptr || count > IOV_MAX) return false;
+  for (std::size_t i = 0; i < count; ++i)
+    if (parts[i].iov_len > kEnd ||
+        reinterpret_cast<std::uintptr_t>(parts[i].iov_base) > kEnd - parts[i].iov_len)
+      return true;
+  return false;
+}
+
+// What a receive of no bytes does: read() returns, recv() waits for a byte that it does not take. A writev() of none returns, too,
+// where a send tells an error.
 enum class Family { kFile, kSocket };
 
 constexpr int kReceivesFromKernel = MSG_OOB | MSG_ERRQUEUE;
@@ -81,10 +94,12 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
 
 template <typename Plain>
 ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t count, int flags,
-                const Plain& plain) noexcept {
+                Family family, const Plain& plain) noexcept {
+  const Amount amount = amount_of(parts, count);
+  if (amount == Amount::kRefused || (amount == Amount::kNothing && family == Family::kFile)) return plain();
   if (const int error = take_error(slot); error != 0) return fail(error);
   if ((flags & MSG_OOB) != 0) prepare_urgent(number);
-  if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || amount_of(parts, count) != Amount::kBytes) return plain();
+  if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || amount == Amount::kNothing) return plain();
   {
     PlainSend call(number, slot);
     if (call.allowed()) return call.done(plain());
@@ -99,26 +114,29 @@ ssize_t receive_into(int number, void* memory, std::size_t bytes, int flags, Fam
   const std::uint32_t slot = slot_of(number);
   if (is_likely(slot == 0)) return plain();
   const iovec part{memory, bytes};
+  if (family == Family::kFile && is_beyond_memory(&part, 1)) return plain();
   return receive_or(number, slot, &part, 1, flags, family, plain);
 }
 template <typename Plain>
-ssize_t send_from(int number, const void* memory, std::size_t bytes, int flags, const Plain& plain) noexcept {
+ssize_t send_from(int number, const void* memory, std::size_t bytes, int flags, Family family,
+                  const Plain& plain) noexcept {
   const std::uint32_t slot = slot_of(number);
   if (is_likely(slot == 0)) return plain();
   const iovec part{const_cast<void*>(memory), bytes};
-  return send_or(number, slot, &part, 1, flags, plain);
+  if (family == Family::kFile && is_beyond_memory(&part, 1)) return plain();
+  return send_or(number, slot, &part, 1, flags, Family::kSocket, plain);
 }
 template <typename Plain>
 ssize_t receive_parts(int number, const iovec* parts, int count, int flags, const Plain& plain) noexcept {
   const std::uint32_t slot = slot_of(number);
-  if (is_likely(slot == 0)) return plain();
+  if (is_likely(slot == 0) || is_beyond_memory(parts, static_cast<std::size_t>(count))) return plain();
   return receive_or(number, slot, parts, static_cast<std::size_t>(count), flags, Family::kFile, plain);
 }
 template <typename Plain>
 ssize_t send_parts(int number, const iovec* parts, int count, int flags, const Plain& plain) noexcept {
   const std::uint32_t slot = slot_of(number);
-  if (is_likely(slot == 0)) return plain();
-  return send_or(number, slot, parts, static_cast<std::size_t>(count), flags, plain);
+  if (is_likely(slot == 0) || is_beyond_memory(parts, static_cast<std::size_t>(count))) return plain();
+  return send_or(number, slot, parts, static_cast<std::size_t>(count), flags, Family::kFile, plain);
 }
 
 ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
@@ -129,6 +147,7 @@ ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
     if (result >= 0 && message != nullptr && message->msg_controllen > 0) forget_passed_numbers(*message);
     return result;
   }
+  if (is_beyond_memory(message->msg_iov, message->msg_iovlen)) return plain();
   bool went_to_kernel = false;
   const ssize_t result =
       receive_or(number, slot, message->msg_iov, message->msg_iovlen, flags, Family::kSocket, [&] {
@@ -153,7 +172,8 @@ ssize_t send_message(int number, const msghdr* message, int flags) noexcept {
     detach(number, Why::kOption);
     return plain();
   }
-  return send_or(number, slot, message->msg_iov, message->msg_iovlen, flags, plain);
+  if (is_beyond_memory(message->msg_iov, message->msg_iovlen)) return plain();
+  return send_or(number, slot, message->msg_iov, message->msg_iovlen, flags, Family::kSocket, plain);
 }
 
 }  // namespace
@@ -230,7 +250,8 @@ EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags
 }
 
 EXS_EXPORT ssize_t write(int number, const void* memory, size_t bytes) {
-  return send_from(number, memory, bytes, 0, [&] { return libc().write(number, memory, bytes); });
+  return send_from(number, memory, bytes, 0, Family::kFile,
+                   [&] { return libc().write(number, memory, bytes); });
 }
 EXS_EXPORT ssize_t __write(int number, const void* memory, size_t bytes) {
   return write(number, memory, bytes);
@@ -246,14 +267,15 @@ EXS_EXPORT ssize_t pwritev64v2(int number, const iovec* parts, int count, off64_
   return pwritev2(number, parts, count, offset, flags);
 }
 EXS_EXPORT ssize_t send(int number, const void* memory, size_t bytes, int flags) {
-  return send_from(number, memory, bytes, flags, [&] { return libc().send(number, memory, bytes, flags); });
+  return send_from(number, memory, bytes, flags, Family::kSocket,
+                   [&] { return libc().send(number, memory, bytes, flags); });
 }
 EXS_EXPORT ssize_t __send(int number, const void* memory, size_t bytes, int flags) {
   return send(number, memory, bytes, flags);
 }
 EXS_EXPORT ssize_t sendto(int number, const void* memory, size_t bytes, int flags, const sockaddr* to,
                           socklen_t length) {
-  return send_from(number, memory, bytes, flags,
+  return send_from(number, memory, bytes, flags, Family::kSocket,
                    [&] { return libc().sendto(number, memory, bytes, flags, to, length); });
 }
 EXS_EXPORT ssize_t sendmsg(int number, const msghdr* message, int flags) {
