@@ -336,6 +336,21 @@ near.shutdown(socket.SHUT_WR)
 print(told(read(far.fileno(), None, 10)), told(read(far.fileno(), None, huge)), told(recv(far.fileno(), None, huge, 0)))
 """)
 
+    def test_a_receive_of_no_bytes_finds_an_urgent_one_before_an_error(self):
+        self.compare("""
+near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+far.sendall(b"unread")
+near.send(b"123u", socket.MSG_OOB)
+while select.select([], [], [far]) != ([], [], [far]):
+    pass
+near.close()
+print(far.recv(4), far.recv(0, socket.MSG_DONTWAIT))
+try:
+    far.recv(1)
+except OSError as error:
+    print(error.errno)
+""")
+
     def test_a_vector_of_no_bytes_tells_no_error(self):
         self.compare("""
 far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # so that TCP has the bytes before the end, too

@@ -15,6 +15,7 @@
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 #include "sockets/preload/transfer.h"
+#include "sockets/preload/wire.h"
 
 namespace exs::sockets {
 namespace {
@@ -80,6 +81,8 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
   if ((flags & MSG_PEEK) != 0 && slot_at(slot).is_foreign && slot_at(slot).stage.load() != Stage::kPlain)
     detach_later(number, Why::kOption);
   if (amount == Amount::kNothing) {
+    // An urgent byte counts as one that is there, before an error behind it.
+    if (Wire(slot_at(slot), number, 0).is_at_mark()) return plain();
     const ssize_t there = look_for_a_byte(number, slot, flags);
     // Urgent data and the end have answers of their own.
     if (there < 0 && errno == EAGAIN && !may_wait(number, flags)) return plain();
