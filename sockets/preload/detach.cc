@@ -156,6 +156,18 @@ void detach_slot(int number, std::uint32_t index, Why why) noexcept {
   errno = error;
 }
 
+bool detach_now(int number, std::uint32_t index, Why why) noexcept {
+  if (place_of(index).link.load() != nullptr || slot_at(index).carried.load()) return false;
+  Left left = leave_receiving(number, index, -1);
+  if (left == Left::kNotYet || left == Left::kBehind) {
+    const PeersSocket peers(number, slot_at(index));
+    if (peers.descriptor() >= 0) left = leave_receiving(number, index, peers.descriptor());
+  }
+  if (left != Left::kYes) return false;
+  begin_detach(number, index, why);
+  return true;
+}
+
 void detach_later(int number, Why why) noexcept {
   if (const std::uint32_t index = slot_of(number); index != 0) detach_slot_later(number, index, why);
 }

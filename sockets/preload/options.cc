@@ -104,6 +104,7 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
   if (!is_of_kernel(level, name)) {
     if (level == SOL_SOCKET && name == SO_RCVLOWAT && has_number && wanted > 1 &&
         slot.receives_in_lane.load()) {
+      if (detach_now(number, index, Why::kOption)) return true;
       slot.low_water = wanted;  // a bell is one byte
       detach_later(number, Why::kOption);
       return false;

@@ -262,6 +262,18 @@ except OSError as error:
     print(error)
 """)
 
+    def test_a_poll_waits_for_as_many_bytes_as_the_low_water_mark(self):
+        self.compare("""
+near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+near.sendall(b"1234567")
+while len(far.recv(100, socket.MSG_PEEK)) < 7:
+    pass
+far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 10)
+print(select.select([far], [], [], 0)[0])
+near.sendall(b"890")
+print(select.select([far], [], [], 10)[0] == [far], far.recv(100))
+""")
+
     def test_the_last_low_water_mark_counts(self):
         self.compare("""
 near.sendall(b"unread")

@@ -119,7 +119,9 @@ void Stage::send_same(const Place& place, const Command& command) {
   flush.op = Op::flush;
   flush.fd = place.fd;
   flush.timeout_ms = connection_at(place).is_delayed ? kDelayMs : kUncertainMs;
-  if (!is_over(place)) static_cast<void>(both_.call(place.process, flush));
+  const Connection& connection = connection_at(place);
+  if (!connection.is_reset && connection.ends[1 - place.end].is_open)
+    static_cast<void>(both_.call(place.process, flush));
 }
 
 void Stage::drain_all(const Place& place) {
