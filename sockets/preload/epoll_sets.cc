@@ -52,6 +52,7 @@ struct Set {
   std::uint32_t calls;     // since
 };
 constinit Set sets[kSets] = {};
+std::atomic<std::uint32_t> sets_used{0};
 
 // Guards registrations and lists of hot ones. The table's lock, because numbers change with them.
 using SetsLock = TableLock;
@@ -272,6 +273,7 @@ void note_epoll_set(int number) noexcept {
   const SetsLock lock;
   for (std::uint32_t i = 0; i < kSets; ++i) {
     if (sets[i].used.exchange(true)) continue;
+    sets_used.fetch_add(1);
     sets[i].shared.store(false);
     sets[i].has_strangers.store(false);
     sets[i].has_waker.store(false);
@@ -298,6 +300,7 @@ void forget_epoll_set(int number) noexcept {
   for (std::uint32_t i = 1; i < registrations_used; ++i)
     if (registrations[i].is_used && registrations[i].set == set) remove(registrations[i].slot, i);
   sets[set].used.store(false);
+  sets_used.fetch_sub(1);
 }
 
 void share_epoll_set(int number) noexcept {
@@ -307,9 +310,14 @@ void share_epoll_set(int number) noexcept {
   arm_hot_ones(sets[set]);
 }
 
-void share_all_epoll_sets() noexcept {
-  for (Set& set : sets)
-    if (set.used.load()) share_with_strangers(set);
+void share_epoll_sets_that(bool (*kept)(int number)) noexcept {
+  if (is_retired() || sets_used.load() == 0) return;
+  for (int number = 0; number < numbers_known(); ++number) {
+    const std::uint32_t set = index_of(number);
+    if (set == kSets || !kept(number)) continue;
+    share_with_strangers(sets[set]);
+    arm_hot_ones(sets[set]);
+  }
 }
 
 bool set_has_bytes(int number) noexcept {

@@ -22,8 +22,8 @@ void note_inherited_epoll_set(int number) noexcept;
 void forget_epoll_set(int number) noexcept;
 // It has a second number, or is in another set: who waits for it is not seen any more.
 void share_epoll_set(int number) noexcept;
-// In the child of a fork: the parent waits for them, too.
-void share_all_epoll_sets() noexcept;
+// Another process is about to have them, too, which waits for them as it likes: those that it keeps.
+void share_epoll_sets_that(bool (*kept)(int number)) noexcept;
 
 // For who waits for the set itself: a connection in it has bytes that no bell told of.
 bool set_has_bytes(int number) noexcept;

@@ -197,6 +197,7 @@ void return_to_all() noexcept {
 
 void before_fork() noexcept {
   if (is_retired()) return;
+  share_epoll_sets_that([](int) { return true; });
   lock_table();
   return_to_all();
 }
@@ -208,7 +209,6 @@ void after_fork_in_parent() noexcept {
 void after_fork_in_child() noexcept {
   for (std::uint32_t index = 1; index < places_used(); ++index) place_of(index).link.store(nullptr);
   between::forget_in_child();
-  share_all_epoll_sets();
   if (!is_retired()) remember_process();
 }
 

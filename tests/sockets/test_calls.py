@@ -317,6 +317,24 @@ os.write(gone, b"x")
 print(os.waitpid(pid, 0)[1])
 """)
 
+    def test_a_child_waits_in_a_set_without_the_connections_in_it(self):
+        self.compare("""
+waits = select.epoll()
+waits.register(far.fileno(), select.EPOLLIN)
+near.sendall(b"first")
+print(far.recv(100))
+number = far.fileno()
+closed, closes = os.pipe()
+pid = os.fork()
+if pid == 0:
+    far.close()
+    os.write(closes, b"x")
+    os._exit(waits.poll(10) != [(number, select.EPOLLIN)])
+os.read(closed, 1)
+near.sendall(b"second")
+print(os.waitpid(pid, 0)[1], far.recv(100))
+""")
+
     def test_an_edge_tells_of_room_along_with_bytes(self):
         self.compare("""
 silent = pair()

@@ -12,6 +12,7 @@
 
 #include "sockets/preload/aliases.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/epoll_sets.h"
 #include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
@@ -61,6 +62,7 @@ int become(const Ask& successor, char* const* environment, const Exec& exec) noe
 template <typename Ask, typename Run>
 int run_beside(const Ask& successor, char* const* environment, const Run& run) noexcept {
   const Successor next = places_used() > 0 ? successor() : Successor::kNone;
+  share_epoll_sets_that(survives_exec);
   if (next == Successor::kNone) return run(environment);
   Handover handover(next == Successor::kOurs, comes_along);
   const int result = run_with(handover, environment, run);
@@ -71,6 +73,7 @@ int run_beside(const Ask& successor, char* const* environment, const Run& run) n
 // By a function that gives it the environment of this one.
 template <typename Run>
 auto run_shell(const Run& run) noexcept {
+  share_epoll_sets_that(survives_exec);
   Handover handover(places_used() > 0 && successor_of("/bin/sh", environ) == Successor::kOurs, survives_exec);
   char** const own = environ;
   auto** const room = static_cast<char**>(__builtin_alloca(environment_words(own) * sizeof(char*)));
