@@ -79,6 +79,7 @@ class Sending {
     if (sender.is_open()) return step_in_ring(sender, *segment);
     const long ended = await_turn();
     if (ended <= 0) return ended;
+    if (slot_.sender.final) restore_tcp_options(slot_, number_);  // the peer has left
     if (sender.may_open() && !slot_.end_seen && sender.open()) {
       is_new_stretch_ = true;
       return 1;

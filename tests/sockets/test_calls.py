@@ -211,6 +211,13 @@ near.sendall(b"unread")
 print(near.recv(100), os.waitpid(pid, 0)[1])
 """)
 
+    def test_sends_to_a_peer_that_has_left_find_all_of_the_buffer(self):
+        self.compare("""
+one, other = socket.socketpair()
+socket.send_fds(one, [b"x"], [far.fileno()])
+print(sum(near.send(bytes(1000), socket.MSG_DONTWAIT) for _ in range(100)))
+""")
+
     def test_a_send_to_a_killed_peer_is_not_cut_where_the_ring_is_full(self):
         self.compare('''
 peer = subprocess.Popen([sys.executable, "-c", """
