@@ -108,8 +108,11 @@ class Peers(BetweenTest):
                 with self.subTest(play=name, seed=seed):
                     expected, _ = self.play_peer(name, {}, seed=seed)
                     self.assertEqual(expected[1], 0)
-                    found, logs = self.play_peer(name, self.layer(("on", "ring=4k")[seed % 2]), seed=seed)
-                    self.assertEqual(found, expected, logs[-3000:])
+                    for _ in range(3):  # ends on a busy machine may not find each other, and have the same results by TCP
+                        found, logs = self.play_peer(name, self.layer(("on", "ring=4k")[seed % 2]), seed=seed)
+                        self.assertEqual(found, expected, logs[-3000:])
+                        if BETWEEN in logs:
+                            break
                     self.assertIn(BETWEEN, logs)
 
     def test_peer_is_stopped_for_a_while(self):
