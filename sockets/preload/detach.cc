@@ -158,6 +158,7 @@ void detach_slot(int number, std::uint32_t index, Why why) noexcept {
 
 bool detach_now(int number, std::uint32_t index, Why why) noexcept {
   if (place_of(index).link.load() != nullptr || slot_at(index).carried.load()) return false;
+  if (!is_established(number)) return false;  // a socket that is shut down sends no more
   Left left = leave_receiving(number, index, -1);
   if (left == Left::kNotYet || left == Left::kBehind) {
     const PeersSocket peers(number, slot_at(index));

@@ -16,7 +16,8 @@ void detach(int number, Why why) noexcept;
 void detach_slot(int number, std::uint32_t slot, Why why) noexcept;
 // The same for what is in no hurry: what is unread is received from the ring, by this process, before TCP.
 void detach_later(int number, Why why) noexcept;
-// What is unread goes to TCP now. False: it cannot, as the kernel does not lend us the peer's socket; nothing else is done.
+// What is unread goes to TCP now. False: it cannot, as the peer has shut down or the kernel does not lend us its socket; nothing else
+// is done.
 bool detach_now(int number, std::uint32_t slot, Why why) noexcept;
 // With the lock for receiving held: whether receives may go to TCP now.
 bool finish_leaving(int number, std::uint32_t slot) noexcept;
