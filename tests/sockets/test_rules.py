@@ -3,14 +3,14 @@ EXS_SOCKETS_LIBRARY is the library."""
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
-LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
-LIMIT_S = 60
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "servers"))
+from servers import LIBRARY, LIMIT_S, free_ports  # noqa: E402
+
 OFF = "off: a line of sockets.conf"
 # Both ends of connections in turn, each by a port of its own.
 PROGRAM = """
@@ -33,18 +33,11 @@ assert os.wait()[1] == 0
 """
 
 
-def free_ports(count):
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
-
-
 class Rules(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.ports = free_ports(2)
+        first = free_ports(2)
+        self.ports = [first, first + 1]
 
     def run_with(self, text, program=PROGRAM, **environment):
         """(what ends said, other lines); `text` may name the ports {a} and {b}."""

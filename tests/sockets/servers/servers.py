@@ -1,7 +1,9 @@
 """Servers and clients that know nothing of exs, run plainly and with libexs_sockets.so: what they print must be the same.
 EXS_SOCKETS_LIBRARY is the library."""
+import contextlib
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -20,10 +22,19 @@ def layer(words):
     return {"LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_EXPLAIN": "yes"}
 
 
+def free_ports(count):
+    """The first of several in a row, below those that the kernel gives out, so that nothing else takes one before a server does."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in random.sample(range(first // 2, first - count), 100):
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for number in range(port, port + count):
+                stack.enter_context(socket.create_server(("127.0.0.1", number)))
+            return port
+    raise RuntimeError("no free ports")
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)
 
 
 def is_listened_at(port):

@@ -3,9 +3,11 @@ import hashlib
 import os
 import pathlib
 import shutil
+import subprocess
+import time
 import unittest
 
-from servers import LIBRARY, ServerTest, free_port
+from servers import LIBRARY, LIMIT_S, ServerTest, free_port
 
 PROGRAMS = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
 CONFIGURATION = """
@@ -42,6 +44,14 @@ class Postgres(ServerTest):
         with open(self.data / "db/postgresql.conf", "a", encoding="utf-8") as file:
             file.write(CONFIGURATION)
 
+    def await_answers(self, server, at):
+        """It listens before it answers."""
+        end = time.monotonic() + LIMIT_S
+        while subprocess.run([PROGRAMS[-1] / "pg_isready", "-q", *map(str, at)], check=False).returncode != 0:
+            if server.process.poll() is not None or time.monotonic() > end:
+                self.fail(f"no answers: {server.log_path.read_text(errors='replace')}")
+            time.sleep(0.02)
+
     def play(self, environment):
         # The library, where the user postgres may read it.
         environment = environment and {**environment, "LD_PRELOAD": str(self.library)}
@@ -49,6 +59,7 @@ class Postgres(ServerTest):
         server = self.start(self.as_owner([PROGRAMS[-1] / "postgres", "-D", self.data / "db", "-p", port]), environment, port,
                             self.data)
         at = ["-h", "127.0.0.1", "-p", port, "-U", "postgres"]
+        self.await_answers(server, at)
 
         def run(program, *arguments, words=None):
             nonlocal log

@@ -1,15 +1,12 @@
 """stress-ng: what it does to sockets and descriptors, with its own checks on."""
-import contextlib
 import os
 import pathlib
-import random
 import re
-import socket
 import subprocess
 import tempfile
 import unittest
 
-from servers import LAYERED, LIMIT_S, ServerTest, layer, ring_bytes
+from servers import LAYERED, LIMIT_S, ServerTest, free_ports, layer, ring_bytes
 
 # What it does, how often, and the ports that it does it with, after the first of several in a row.
 STRESSORS = {
@@ -23,22 +20,11 @@ STRESSORS = {
 PORTS = 12  # four for each worker of --epoll
 
 
-def free_ports():
-    """The first of several in a row, below those that the kernel gives out."""
-    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    for port in random.sample(range(first // 2, first - PORTS), 100):
-        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
-            for number in range(port, port + PORTS):
-                stack.enter_context(socket.create_server(("127.0.0.1", number)))
-            return port
-    raise RuntimeError("no free ports")
-
-
 class Stress(ServerTest):
     def play(self, options, environment):
         """(what is to be the same, what the layer said)"""
         with tempfile.TemporaryDirectory() as folder:
-            first = free_ports()
+            first = free_ports(PORTS)
             words = [str(word + first) if isinstance(word, int) else word for word in options]
             done = subprocess.run(["stress-ng", "--verify", "--timeout", str(LIMIT_S), *words], cwd=folder,
                                   env={**os.environ, **environment}, capture_output=True, text=True, timeout=2 * LIMIT_S, check=False)
