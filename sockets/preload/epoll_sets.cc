@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "sockets/preload/arena.h"
@@ -146,13 +147,27 @@ void note_told(Registration& registration) noexcept {
   if ((registration.events & EPOLLONESHOT) != 0) registration.events = EPOLLONESHOT;
 }
 
+// Another process that has the set may have taken the connection out. Adding it changes nothing if it is there still.
+bool is_in_kernels_set(int set_number, const Registration& registration) noexcept {
+  epoll_event none{};
+  if (raw::sys(SYS_epoll_ctl, set_number, EPOLL_CTL_ADD, registration.number, &none) != 0) return true;
+  raw::sys(SYS_epoll_ctl, set_number, EPOLL_CTL_DEL, registration.number, &none);
+  return false;
+}
+
 int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   const SetsLock lock;
   int count = 0;
-  for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = registrations[at].next_hot) {
+  std::uint32_t next = 0;
+  for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = next) {
     Registration& registration = registrations[at];
+    next = registration.next_hot;
     const std::uint32_t ready = ready_events(registration);
     if (ready == 0) continue;
+    if (set.has_strangers.load() && !is_in_kernels_set(number, registration)) {
+      remove(registration.slot, at);
+      continue;
+    }
     events[count++] = {ready, registration.data};
     if ((registration.events & EPOLLONESHOT) == 0) continue;
     note_told(registration);
@@ -162,10 +177,28 @@ int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   return count;
 }
 
+// An error that the kernel has told us, but the program not, is there still.
+void add_kept_errors(const Set& set, epoll_event* events, int count) noexcept {
+  const auto is_end = [](const epoll_event& event) {
+    return (event.events & (EPOLLHUP | EPOLLERR)) == EPOLLHUP;
+  };
+  if (std::none_of(events, events + count, is_end)) return;
+  const SetsLock lock;
+  for (std::uint32_t at = 1; at < registrations_used; ++at) {
+    const Registration& registration = registrations[at];
+    if (!registration.is_used || &sets[registration.set] != &set ||
+        slot_at(registration.slot).receiver.error == 0)
+      continue;
+    for (int i = 0; i < count; ++i)
+      if (is_end(events[i]) && events[i].data.u64 == registration.data.u64) events[i].events |= EPOLLERR;
+  }
+}
+
 // What the kernel has told, as the program may see it.
 int of_kernel(Set& set, int number, epoll_event* events, int count) noexcept {
   if (count <= 0) return count;
   const int left = without_waker(number, events, count);
+  add_kept_errors(set, events, left);
   if (set.hot.load() == 0) return left;
   const SetsLock lock;
   for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot) {

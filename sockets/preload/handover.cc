@@ -67,7 +67,8 @@ Handover::Handover(bool is_ours, bool (*kept)(int number)) noexcept {
     if (slot == 0 || !kept(number)) continue;
     if (descriptor_ < 0 || slots_ == kSlotsMax) {
       detach_slot(open_number(number), slot, Why::kPinnedExec);
-    } else if (detach_with_unread(open_number(number), slot, Why::kPinnedExec)) {
+    } else if (detach_with_unread(open_number(number), slot, Why::kPinnedExec) ||
+               slot_at(slot).receiver.error != 0) {  // which TCP tells nobody any more
       add(slot);
     }
   }

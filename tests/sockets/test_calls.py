@@ -269,6 +269,55 @@ except OSError as error:
     print(error)
 """)
 
+    def test_a_set_tells_of_an_error_that_came_behind_bytes(self):
+        self.compare("""
+waits = select.epoll()
+waits.register(far.fileno(), select.EPOLLIN)
+near.sendall(b"x" * 34)
+far.sendall(b"unread")
+ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
+near.close()
+while ports in open("/proc/self/net/tcp").read():
+    pass
+print(len(far.recv(10000, socket.MSG_WAITALL)), [events for _, events in waits.poll(10)])
+""")
+
+    def test_a_program_that_is_executed_is_told_of_an_error_that_came_behind_bytes(self):
+        self.compare('''
+near.sendall(b"x" * 34)
+far.sendall(b"unread")
+ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
+near.close()
+while ports in open("/proc/self/net/tcp").read():
+    pass
+print(len(far.recv(10000, socket.MSG_WAITALL)), flush=True)
+os.set_inheritable(far.fileno(), True)
+os.execv(sys.executable, [sys.executable, "-c", """
+import socket, sys
+try:
+    socket.socket(fileno=int(sys.argv[1])).send(b"more")
+except OSError as error:
+    print(error)
+""", str(far.fileno())])
+''')
+
+    def test_a_child_is_not_told_of_a_connection_that_its_parent_has_taken_out_of_their_set(self):
+        self.compare("""
+waits = select.epoll()
+waits.register(far.fileno(), select.EPOLLIN)
+near.sendall(b"first")
+print(waits.poll(10) == [(far.fileno(), select.EPOLLIN)])
+reader, writer = os.pipe()
+pid = os.fork()
+if pid == 0:
+    os.read(reader, 1)
+    print(waits.poll(0), waits.poll(0), far.recv(100), flush=True)
+    os._exit(0)
+waits.unregister(far.fileno())
+os.write(writer, b"x")
+print(os.waitpid(pid, 0)[1], waits.poll(0))
+""")
+
     def test_a_poll_waits_for_as_many_bytes_as_the_low_water_mark(self):
         self.compare("""
 near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
