@@ -145,14 +145,18 @@ class Receiver {
   void leave() { static_cast<void>(detach()); }
   // The same, but what is unread comes along: `own` becomes a direction that no sender changes, from which the rest is received.
   // copy(ring, position, start, n) copies the bytes. False: the sender is at it, and sends what is unread by TCP.
+  // `again`: a process of the family died at it.
   template <typename Copy>
-  bool leave_with(Direction<Word>& own, const Copy& copy) {
+  bool leave_with(Direction<Word>& own, const Copy& copy, bool again = false) {
     const bool was_armed = detach();
-    // Armed still, and no bell was sent: the sender is in the middle of putting bytes there.
-    if (was_armed && state_.due == state_.taken) return false;
-    const std::uint64_t end = words_.written.load();
-    words_.claimed.store(end);
-    if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) return false;
+    std::uint64_t end = words_.claimed.load();
+    if (!again || words_.claim.load() != kReceivers) {
+      // Armed still, and no bell was sent: the sender is in the middle of putting bytes there.
+      if (was_armed && state_.due == state_.taken) return false;
+      end = words_.written.load();
+      words_.claimed.store(end);
+      if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) return false;
+    }
     copy_to(own, end, copy);
     state_.leaving = false;
     words_.consumed.store(end);

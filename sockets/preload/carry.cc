@@ -26,7 +26,7 @@ Segment* incoming_segment(std::uint32_t index) noexcept {
   return slot_at(index).carried.load() ? carried_segment(index) : place_of(index).segment.load();
 }
 
-bool leave_with_unread(int number, std::uint32_t index) noexcept {
+bool leave_with_unread(int number, std::uint32_t index, bool again) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = place_of(index).segment.load();
   Segment* const own = carried_segment(index);
@@ -50,7 +50,8 @@ bool leave_with_unread(int number, std::uint32_t index) noexcept {
       [&](const lane::Ring& peers, std::uint64_t position, std::uint64_t start, std::size_t count) {
         let_end_reset(slot, number, true);
         peers.get(position, start, count, to_own);
-      });
+      },
+      again);
   if (!carried) let_end_reset(slot, number, false);
   slot.carried.store(carried);
   return carried;

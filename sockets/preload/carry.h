@@ -13,7 +13,8 @@ namespace exs::sockets {
 Segment* incoming_segment(std::uint32_t slot) noexcept;
 
 // Receives leave the peer's ring. False: there is no memory to carry what is unread, or the peer is at it: it sends all by TCP.
-bool leave_with_unread(int number, std::uint32_t slot) noexcept;
+// `again`: a process of the family died at it.
+bool leave_with_unread(int number, std::uint32_t slot, bool again) noexcept;
 
 // The process has no number of it any more; `last`: nobody has. Thread: any.
 void drop_carried(std::uint32_t slot, bool last) noexcept;

@@ -32,12 +32,35 @@ void end_receiving_afar(int number, Slot& slot, between::Link& link) noexcept {
 
 using Left = LaneReceiver::Left;
 
+// What is unread the peer sends by TCP, in its next call.
+void leave_unread(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Wire wire(slot, number, 0);
+  receiver_of(slot, *place_of(index).segment.load(), wire).leave();
+}
+
+// Receives leave the ring, with what is unread there if that can be.
+void take_along(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  const bool again = slot.takes_along.exchange(true);
+  slot.leaving = true;
+  if (!leave_with_unread(number, index, again)) leave_unread(number, index);
+  slot.takes_along.store(false);
+}
+
+// The segment that receives come from, with the lock for receiving held: after what a relative died at.
+Segment* receiving_segment(int number, std::uint32_t index) noexcept {
+  if (slot_at(index).takes_along.load() && place_of(index).segment.load() != nullptr)
+    take_along(number, index);
+  return incoming_segment(index);
+}
+
 // Begins to leave, unless that is under way, and says how far it is. By the peer's descriptor we send what is unread ourselves.
 Left leave_receiving(int number, std::uint32_t index, int peers_descriptor) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
   if (!lock.held() || !slot.receives_in_lane.load()) return Left::kYes;
-  Segment* const segment = incoming_segment(index);
+  Segment* const segment = receiving_segment(number, index);
   if (segment == nullptr) return Left::kNever;
   Wire wire(slot, number, 0);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
@@ -94,13 +117,6 @@ void detach_sending_of(int number, std::uint32_t index) noexcept {
     reset_connection(slot, number, "the peer's host did not take what was sent to it");
 }
 
-// What is unread the peer sends by TCP, in its next call.
-void leave_unread(int number, std::uint32_t index) noexcept {
-  Slot& slot = slot_at(index);
-  Wire wire(slot, number, 0);
-  receiver_of(slot, *place_of(index).segment.load(), wire).leave();
-}
-
 // Receives still go through the lane.
 bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
   Slot& slot = slot_at(index);
@@ -124,8 +140,7 @@ void detach_slot_later(int number, std::uint32_t index, Why why) noexcept {
     Slot& slot = slot_at(index);
     const SlotLock lock(slot.receiving);
     if (lock.held() && slot.receives_in_lane.load() && !slot.leaving) {
-      slot.leaving = true;
-      if (!leave_with_unread(number, index)) leave_unread(number, index);
+      take_along(number, index);
       finish_leaving(number, index);
     }
   }
@@ -185,7 +200,7 @@ bool detach_with_unread(int number, std::uint32_t index, Why why) noexcept {
 
 bool finish_leaving(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
-  Segment* const segment = incoming_segment(index);
+  Segment* const segment = receiving_segment(number, index);
   if (segment == nullptr) return false;
   Wire wire(slot, number, 0);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
@@ -279,7 +294,8 @@ void say_goodbye(int number, std::uint32_t index) noexcept {
     incoming(slot, *segment).closed.store(1);
   }
   const SlotLock lock(slot.receiving);
-  Segment* const segment = lock.held() && slot.receives_in_lane.load() ? incoming_segment(index) : nullptr;
+  Segment* const segment =
+      lock.held() && slot.receives_in_lane.load() ? receiving_segment(number, index) : nullptr;
   if (segment == nullptr) return;
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   receiver.arm();

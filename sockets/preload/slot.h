@@ -76,6 +76,7 @@ struct Slot {
   std::atomic<std::uint8_t> shut;  // ways that the program has shut down: 1 receiving, 2 sending
   bool end_seen;                   // the peer sends no more, or is gone
   bool leaving;                    // receives go on in the lane until the peer has seen that we left it
+  std::atomic<bool> takes_along;   // what is unread: found set by who holds the lock, a relative died at it
   Patience patience;               // of blocking receives
   std::atomic<bool> waits;         // the last receive that found nothing was one
 

@@ -290,18 +290,19 @@ void restore_tcp_options(Slot& slot, int descriptor) noexcept {
   slot.send_buffer = 0;
 }
 
+// Its steps may be repeated by who finds that a process of the family died between them.
 void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept {
-  if (slot.resets == resets) return;
+  if (!resets && !slot.resets) return;
   linger value{1, 0};
   socklen_t length = sizeof value;
-  if (resets) {
+  if (!slot.resets) {
     linger programs{};
     if (raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_LINGER, &programs, &length) != 0) return;
     slot.linger_on = programs.l_onoff;
     slot.linger_for = programs.l_linger;
-  } else {
-    value.l_linger = slot.linger_for;  // which is kept only with the option on
+    slot.resets = true;
   }
+  if (!resets) value.l_linger = slot.linger_for;  // which is kept only with the option on
   raw::sys(SYS_setsockopt, descriptor, SOL_SOCKET, SO_LINGER, &value, sizeof value);
   value.l_onoff = slot.linger_on;
   if (!resets && slot.linger_on == 0)

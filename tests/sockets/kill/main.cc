@@ -138,8 +138,7 @@ class Sweep {
     const std::vector<Script>& all = scripts();
     std::vector<std::uint32_t> chosen;
     for (std::uint32_t i = 0; i < all.size(); ++i)
-      if (options_.only.empty() ? !all[i].is_open : all[i].name.find(options_.only) != std::string::npos)
-        chosen.push_back(i);
+      if (options_.only.empty() || all[i].name.find(options_.only) != std::string::npos) chosen.push_back(i);
     if (options_.seconds > 0) std::shuffle(chosen.begin(), chosen.end(), random_);
     for (const std::uint32_t script : chosen)
       if (has_time()) sweep(script);

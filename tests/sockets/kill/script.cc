@@ -132,6 +132,7 @@ std::vector<Part> families() {
       {"family-receive-part", {survivor(Op::kSend, kSome)}, {victim(Op::kReceive, kHalf)}},
       {"family-receive-turn", {survivor(Op::kSend, kMany)}, {victim(Op::kReceive, kMany)}},
       {"family-give-up", {survivor(Op::kSend, kSome)}, {victim(Op::kGiveUpRing)}},
+      {"family-give-up-overflowed", {survivor(Op::kSend, kMany)}, {victim(Op::kGiveUpRing)}},
       {"family-take-back",
        {survivor(Op::kLimitFiles), victim(Op::kSend, kSome), survivor(Op::kGiveUpRing)},
        {victim(Op::kSend, kHalf)}},
@@ -153,7 +154,6 @@ void add(std::vector<Script>& all, const Part& part, const Ends& ends, const Cue
   script.step = part.step;
   script.has_exec = contains(part.step, Op::kExec);
   script.has_child = contains(script.before, Op::kFork);
-  script.is_open = script.name.find("family-give-up") == 0;
   script.may_sleep = script.name.find("take-back") == std::string::npos;
   script.can_go_on = !contains(part.step, Op::kClose) && !contains(part.step, Op::kExit) &&
                      !contains(part.step, Op::kExec) && !contains(part.step, Op::kFork) &&

@@ -47,7 +47,6 @@ struct Script {
   std::vector<Cue> step;   // the victim's
   bool has_child = false;  // of the victim, which goes on
   bool has_exec = false;   // its instructions are not counted: there are too many
-  bool is_open = false;    // it finds what is not mended yet, so it is played where --only names it
   bool may_sleep = true;   // the survivor; false: there are bytes for it, which are under way
   bool can_go_on = true;   // a victim that was stopped has a connection afterwards
 };
