@@ -209,13 +209,18 @@ class Sweep {
       ++request.place.calls;
     }
   }
+  // Between two calls of the program plain TCP makes no system call to be killed at: it shows the beginning of the second one.
+  static Seen::const_iterator find(const Seen& seen, std::uint32_t phase) {
+    const auto exact = seen.find(phase);
+    return exact == seen.end() && phase % 2 == 0 ? seen.find(phase + 1) : exact;
+  }
   // Whether the step goes on behind the place.
   bool compare(const Request& request, const Seen& seen) {
     const Report& report = layered_.play(request);
     ++layered_rounds_;
     if (report.fault[0] != '\0') {
       differ(request, report, report.fault);
-    } else if (const auto allowed = seen.find(report.phase);
+    } else if (const auto allowed = find(seen, report.phase);
                allowed == seen.end() || allowed->second.count(report.seen) == 0) {
       std::string told = std::string("seen:") + report.seen;
       if (allowed != seen.end())
