@@ -33,11 +33,14 @@ struct Registration {
   std::uint64_t received;  // bytes_received() when the set slept last
   std::uint32_t idle;      // sleeps since it had some last
   std::uint32_t next_of_slot;
+  std::uint32_t next_of_bucket;
   std::uint32_t next_hot;  // 0: the last
   bool is_hot;
   bool is_used;
 };
 constinit Registration registrations[kRegistrations] = {};  // [0] is none
+constexpr std::uint32_t kBuckets = 65536;
+constinit std::uint32_t buckets[kBuckets] = {};  // registrations by their sets and data
 std::uint32_t registrations_used = 1;
 std::uint32_t free_registration = 0;
 
@@ -72,6 +75,31 @@ std::uint32_t take_registration() noexcept {
   return registrations_used < kRegistrations ? registrations_used++ : 0;
 }
 
+std::uint32_t& bucket_of(std::uint32_t set, epoll_data_t data) noexcept {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+  constexpr unsigned kShift = 48;
+  return buckets[((data.u64 ^ set) * kMix) >> kShift];
+}
+
+void put_into_bucket(std::uint32_t index) noexcept {
+  std::uint32_t& first = bucket_of(registrations[index].set, registrations[index].data);
+  registrations[index].next_of_bucket = first;
+  first = index;
+}
+
+void take_from_bucket(std::uint32_t index) noexcept {
+  std::uint32_t* at = &bucket_of(registrations[index].set, registrations[index].data);
+  while (*at != 0 && *at != index) at = &registrations[*at].next_of_bucket;
+  if (*at == index) *at = registrations[index].next_of_bucket;
+}
+
+// The registrations that the kernel's event may be of: programs may give several the same data.
+template <typename Use>
+void each_of_event(std::uint32_t set, const epoll_event& event, const Use& use) noexcept {
+  for (std::uint32_t at = bucket_of(set, event.data); at != 0; at = registrations[at].next_of_bucket)
+    if (registrations[at].set == set && registrations[at].data.u64 == event.data.u64) use(registrations[at]);
+}
+
 void cool(std::uint32_t index) noexcept {
   Registration& cold = registrations[index];
   if (!cold.is_hot) return;
@@ -95,6 +123,7 @@ void heat(std::uint32_t index) noexcept {
 
 void free_it(std::uint32_t index) noexcept {
   cool(index);
+  take_from_bucket(index);
   registrations[index].is_used = false;
   registrations[index].next_of_slot = free_registration;
   free_registration = index;
@@ -177,40 +206,51 @@ int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   return count;
 }
 
-// An error that the kernel has told us, but the program not, is there still.
-void add_kept_errors(const Set& set, epoll_event* events, int count) noexcept {
-  const auto is_end = [](const epoll_event& event) {
-    return (event.events & (EPOLLHUP | EPOLLERR)) == EPOLLHUP;
-  };
-  if (std::none_of(events, events + count, is_end)) return;
-  const SetsLock lock;
-  for (std::uint32_t at = 1; at < registrations_used; ++at) {
-    const Registration& registration = registrations[at];
-    if (!registration.is_used || &sets[registration.set] != &set ||
-        slot_at(registration.slot).receiver.error == 0)
-      continue;
-    for (int i = 0; i < count; ++i)
-      if (is_end(events[i]) && events[i].data.u64 == registration.data.u64) events[i].events |= EPOLLERR;
+// A bell tells of bytes that were received before it came: the peer was about to ring it. Then the event is as if it had not been.
+bool tells_of_bell_alone(std::uint32_t set, int set_number, epoll_event& event) noexcept {
+  constexpr std::uint32_t kBytes = EPOLLIN | EPOLLRDNORM;
+  if ((event.events & kBytes) == 0) return false;
+  Registration found{};
+  int matches = 0;
+  each_of_event(set, event, [&](const Registration& registration) {
+    found = registration;
+    ++matches;
+  });
+  if (matches != 1 || !has_bell_alone(found.slot) || is_readable(found.number, found.slot)) return false;
+  event.events &= ~kBytes;
+  if (event.events != 0) return false;
+  if ((found.events & EPOLLONESHOT) != 0) {
+    epoll_event again{found.events, found.data};
+    raw::sys(SYS_epoll_ctl, set_number, EPOLL_CTL_MOD, found.number, &again);
   }
+  return true;
+}
+
+// One that is told once is told now; an error that the kernel has told us, but the program not, is there still.
+void note_event(std::uint32_t set, epoll_event& event) noexcept {
+  const bool is_end = (event.events & (EPOLLHUP | EPOLLERR)) == EPOLLHUP;
+  each_of_event(set, event, [&](Registration& registration) {
+    note_told(registration);
+    if (is_end && slot_at(registration.slot).receiver.error != 0) event.events |= EPOLLERR;
+  });
 }
 
 // What the kernel has told, as the program may see it.
-int of_kernel(Set& set, int number, epoll_event* events, int count) noexcept {
+int of_kernel(std::uint32_t set, int number, epoll_event* events, int count) noexcept {
   if (count <= 0) return count;
-  const int left = without_waker(number, events, count);
-  add_kept_errors(set, events, left);
-  if (set.hot.load() == 0) return left;
+  const int told = without_waker(number, events, count);
   const SetsLock lock;
-  for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot) {
-    if ((registrations[at].events & EPOLLONESHOT) == 0) continue;
-    for (int i = 0; i < left; ++i)
-      if (events[i].data.u64 == registrations[at].data.u64) note_told(registrations[at]);
+  int left = 0;
+  for (int i = 0; i < told; ++i) {
+    if (tells_of_bell_alone(set, number, events[i])) continue;
+    note_event(set, events[i]);
+    events[left++] = events[i];
   }
   return left;
 }
 
 // What the kernel adds; one that both have becomes one.
-int add_of_kernel(Set& set, int number, epoll_event* events, int ours, int max,
+int add_of_kernel(std::uint32_t set, int number, epoll_event* events, int ours, int max,
                   const KernelWait& kernel) noexcept {
   if (ours == max) return ours;
   const int more =
@@ -236,25 +276,27 @@ bool is_time_for_kernel(Set& set, std::uint64_t every_ns) noexcept {
   return true;
 }
 
-int look(Set& set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
+int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
          const KernelWait& kernel) noexcept {
-  const int ours = collect(set, number, events, max);
-  if (!is_time_for_kernel(set, ask_kernel_ns)) return ours;
+  const int ours = collect(sets[set], number, events, max);
+  if (!is_time_for_kernel(sets[set], ask_kernel_ns)) return ours;
   return add_of_kernel(set, number, events, ours, max, kernel);
 }
 
-int look_for_a_while(Set& set, int number, epoll_event* events, int max, const KernelWait& kernel) noexcept {
-  const std::uint32_t ns = looking_ns(set.patience, settings());
+int look_for_a_while(std::uint32_t set, int number, epoll_event* events, int max,
+                     const KernelWait& kernel) noexcept {
+  Patience& patience = sets[set].patience;
+  const std::uint32_t ns = looking_ns(patience, settings());
   if (ns == 0) return 0;
   const SpinLimit limit(ns);
   do {
     const int found = look(set, number, events, max, kAskKernelIdleNs, kernel);
     if (found != 0) {
-      set.patience.found();
+      patience.found();
       return found;
     }
   } while (limit.goes_on());
-  set.patience.missed();
+  patience.missed();
   return 0;
 }
 
@@ -384,6 +426,8 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
       made.set = set;
       made.next_of_slot = place_of(slot).registrations.load();
       made.is_used = true;
+      made.data = event->data;
+      put_into_bucket(index);
       place_of(slot).registrations.store(index);
     }
   }
@@ -393,7 +437,9 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   if ((event->events & EPOLLET) != 0) want_each_bell(number, slot);
   if (index == 0) return;
   registrations[index].events = event->events;
+  take_from_bucket(index);
   registrations[index].data = event->data;
+  put_into_bucket(index);
   registrations[index].reported = 0;
   if (!is_looking(slot)) return;
   const bool is_awake = sets[set].sleepers.load() == 0 && !sets[set].shared.load();
@@ -436,13 +482,13 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
     if (set.has_waker.exchange(false)) take_waker_from(number);
     if (set.hot.load() != 0) {
       ++set.calls;
-      int found = look(set, number, events, max, kAskKernelNs, kernel);
+      int found = look(index, number, events, max, kAskKernelNs, kernel);
       if (found == 0 && !may_sleep)
-        return of_kernel(set, number, events, kernel.now(kernel.context, events, max));
-      if (found == 0) found = look_for_a_while(set, number, events, max, kernel);
+        return of_kernel(index, number, events, kernel.now(kernel.context, events, max));
+      if (found == 0) found = look_for_a_while(index, number, events, max, kernel);
       if (found != 0) return found;
     } else if (!may_sleep) {
-      return of_kernel(set, number, events, kernel.now(kernel.context, events, max));
+      return of_kernel(index, number, events, kernel.now(kernel.context, events, max));
     }
     set.sleepers.fetch_add(1);
     if (!arm_hot_ones(set)) {
@@ -452,7 +498,7 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
     const int told = kernel.sleep(kernel.context, events, max);
     set.sleepers.fetch_sub(1);
     set.asked_ns = monotonic_ns();
-    const int result = of_kernel(set, number, events, told);
+    const int result = of_kernel(index, number, events, told);
     if (result > 0) look_at_hot_ones(set);
     if (result != 0 || told == 0) return result;
   }

@@ -90,6 +90,16 @@ bool has_bytes(std::uint32_t index) noexcept {
   return true;
 }
 
+bool has_bell_alone(std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  Segment* const segment = slot.receives_in_lane.load() ? incoming_segment(index) : nullptr;
+  if (segment == nullptr || slot.receiver.tcp_left > 0) return false;
+  Wire wire(slot, -1, 0);
+  const LaneReceiver receiver(slot.receiver, incoming(slot, *segment),
+                              {segment->ring(slot.is_caller, slot.capacity), slot.capacity}, wire);
+  return receiver.bells_in_tcp() > 0 && !receiver.has_bytes_in_ring();
+}
+
 bool was_told_of_bytes(const Slot& slot) noexcept {
   return slot.told.load(std::memory_order_relaxed) == slot.receiver.consumed + 1 &&
          slot.receiver.tcp_left == 0;

@@ -28,6 +28,8 @@ void want_each_bell(int number, std::uint32_t slot) noexcept;
 bool has_bytes(std::uint32_t slot) noexcept;
 // TCP is readable, as the kernel says: not for bells alone, which are taken then.
 bool is_readable(int number, std::uint32_t slot) noexcept;
+// TCP has a bell, as it seems, and nothing else is there.
+bool has_bell_alone(std::uint32_t slot) noexcept;
 // With the lock for receiving held, of a receive that found none.
 bool was_told_of_bytes(const Slot& slot) noexcept;
 // The open ring takes at least a byte.

@@ -26,6 +26,7 @@ namespace {
 constexpr unsigned kLifeSeconds = 30;
 constexpr int kPollMs = 1000;
 constexpr int kHangUpMs = 300;
+constexpr int kSleepMs = 1;
 constexpr rlim_t kFileBytes = rlim_t{64} << 20U;  // enough for a ring, too little for a family
 
 std::atomic<std::uint32_t> g_pipe_signals{0};
@@ -110,7 +111,9 @@ class Actor {
       case Op::kAwaitHangUp: return ask(0, kHangUpMs, answer);
       case Op::kSettle: return settle();
       case Op::kWatch: return watch();
-      case Op::kAskSet: return ask_set();
+      case Op::kAskSet: return ask_set(0);
+      case Op::kSleepInSet: return ask_set(kSleepMs);
+      case Op::kTrustSet: return trust_set();
       case Op::kLimitFiles: return limit_files();
       case Op::kGiveUpRing: return give_up_ring();
       case Op::kShutdown: return shutdown(connection_, SHUT_WR);
@@ -207,9 +210,14 @@ class Actor {
     event.events = EPOLLIN;
     return epoll_ctl(set_, EPOLL_CTL_ADD, connection_, &event);
   }
-  std::int64_t ask_set() const {
+  std::int64_t ask_set(int limit_ms) const {
     epoll_event event = {};
-    return epoll_wait(set_, &event, 1, 0);
+    return epoll_wait(set_, &event, 1, limit_ms);
+  }
+  std::int64_t trust_set() const {
+    char byte = 0;
+    return ask_set(0) == 1 && recv(connection_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN ? 1
+                                                                                                          : 0;
   }
   static std::int64_t limit_files() {
     const rlimit limit = {kFileBytes, kFileBytes};

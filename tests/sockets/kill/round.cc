@@ -189,7 +189,9 @@ class Round {
     if (request_.what != What::kStop) return;
     see(Who::kSurvivor, "meanwhile", Op::kTryReceive);
     see(Who::kSurvivor, "send", Op::kSend, kWhileStopped);
+    if (script_.watches) see(Who::kSurvivor, "sleep", Op::kSleepInSet);
     if (report_.goes_on) tracer_->run_to_end();
+    if (script_.watches) see(Who::kSurvivor, "set-lies", Op::kTrustSet);
   }
 
   // --- the survivor ---

@@ -1,5 +1,7 @@
 #include "tests/sockets/kill/script.h"
 
+#include <algorithm>
+
 namespace killing {
 namespace {
 
@@ -99,6 +101,7 @@ std::vector<Part> lookings() {
       {"look-give-up", unread, {victim(Op::kGiveUpRing), victim(Op::kReceive, kSome)}},
       {"look-close", unread, {victim(Op::kClose)}},
       {"look-exit", unread, {victim(Op::kExit)}},
+      {"put-to-watcher", {survivor(Op::kWatch)}, {victim(Op::kSend, kSome)}},
       {"put-to-looker",
        {survivor(Op::kWatch), victim(Op::kSend, kSome), survivor(Op::kReceive, kSome)},
        {victim(Op::kSend, kSome)}},
@@ -154,6 +157,9 @@ void add(std::vector<Script>& all, const Part& part, const Ends& ends, const Cue
   script.step = part.step;
   script.has_exec = contains(part.step, Op::kExec);
   script.has_child = contains(script.before, Op::kFork);
+  script.watches = std::any_of(script.before.begin(), script.before.end(), [](const Cue& cue) {
+    return cue.who == Who::kSurvivor && cue.op == Op::kWatch;
+  });
   script.may_sleep = script.name.find("take-back") == std::string::npos;
   script.can_go_on = !contains(part.step, Op::kClose) && !contains(part.step, Op::kExit) &&
                      !contains(part.step, Op::kExec) && !contains(part.step, Op::kFork) &&

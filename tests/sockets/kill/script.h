@@ -20,6 +20,8 @@ enum class Op : std::uint8_t {
   kSettle,       // the same of the peer's end, unseen by a preloaded library
   kWatch,        // by an epoll set
   kAskSet,       // whether it is readable
+  kSleepInSet,   // the same, after a moment's sleep
+  kTrustSet,     // whether a receive finds nothing though it is
   kLimitFiles,   // so that nothing can be taken along
   kGiveUpRing,   // by an option that TCP alone can serve
   kShutdown,
@@ -46,6 +48,7 @@ struct Script {
   std::vector<Cue> before;
   std::vector<Cue> step;   // the victim's
   bool has_child = false;  // of the victim, which goes on
+  bool watches = false;    // the survivor has the connection in an epoll set
   bool has_exec = false;   // its instructions are not counted: there are too many
   bool may_sleep = true;   // the survivor; false: there are bytes for it, which are under way
   bool can_go_on = true;   // a victim that was stopped has a connection afterwards
