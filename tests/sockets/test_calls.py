@@ -32,6 +32,14 @@ def take_turns(near, far, times=100):
 def await_sleep(thread):
     while open(f"/proc/self/task/{thread.native_id}/stat").read().rsplit(")", 1)[1].split()[0] != "S":
         pass
+def reset_behind(count):
+    # far has so many bytes to receive, and a reset behind them.
+    near.sendall(b"x" * count)
+    far.sendall(b"unread")
+    ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
+    near.close()
+    while ports in open("/proc/self/net/tcp").read():
+        pass
 near, far = pair()
 take_turns(near, far)
 """
@@ -256,12 +264,7 @@ print(far.recv(7), far.recv(1), select.select([], [], [far], 0)[2])
 
     def test_a_receive_of_bytes_that_nobody_wants_keeps_the_error_behind_them(self):
         self.compare("""
-near.sendall(b"x" * 34)
-far.sendall(b"unread")
-ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
-near.close()
-while ports in open("/proc/self/net/tcp").read():
-    pass
+reset_behind(34)
 print(len(far.recv(10000, socket.MSG_TRUNC | socket.MSG_WAITALL)))
 try:
     far.send(b"more")
@@ -273,23 +276,13 @@ except OSError as error:
         self.compare("""
 waits = select.epoll()
 waits.register(far.fileno(), select.EPOLLIN)
-near.sendall(b"x" * 34)
-far.sendall(b"unread")
-ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
-near.close()
-while ports in open("/proc/self/net/tcp").read():
-    pass
+reset_behind(34)
 print(len(far.recv(10000, socket.MSG_WAITALL)), [events for _, events in waits.poll(10)])
 """)
 
     def test_a_program_that_is_executed_is_told_of_an_error_that_came_behind_bytes(self):
         self.compare('''
-near.sendall(b"x" * 34)
-far.sendall(b"unread")
-ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
-near.close()
-while ports in open("/proc/self/net/tcp").read():
-    pass
+reset_behind(34)
 print(len(far.recv(10000, socket.MSG_WAITALL)), flush=True)
 os.set_inheritable(far.fileno(), True)
 os.execv(sys.executable, [sys.executable, "-c", """
