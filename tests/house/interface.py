@@ -158,7 +158,7 @@ def constants_in(text):
 def check_constants(pages):
     code = re.sub(r"/\*.*?\*/", "", (ROOT / "include/exs/exs.h").read_text(), flags=re.DOTALL)
     defined = constants_in(code) - {"EXS_H", "EXS_API"}
-    sources = [path.read_text() for folder in ("src", "event", "sockets") for path in (ROOT / folder).rglob("*.cc")]
+    sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc") for path in (ROOT / folder).rglob("*.cc")]
     environment = set(re.findall(r'(?:getenv|switch_from_environment)\("(EXS_\w+)"', "\n".join(sources)))
     yield from complain_unless_equal("constant", "the code", defined | environment, "the pages",
                                      constants_in("\n".join(pages)))

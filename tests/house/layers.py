@@ -33,6 +33,8 @@ MAY_INCLUDE = {
     # libexs is loaded, not linked: its header is for the types.
     "sockets/between": ["sockets/between/", "sockets/lane/", *PRELOAD_PARTS, "exs/exs.h"],
     "sockets/preload": ["sockets/"],
+    "rpc/channel": ["exs/exs.h", "rpc/channel/"],
+    "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
@@ -63,6 +65,7 @@ ONLY_IN = {
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
+    r"rpc/(?!channel/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/baselines/rpc/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
@@ -83,7 +86,7 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "include", "tools") else parts[0]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "include", "tools") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):
@@ -92,7 +95,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include)/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|sunrpc))/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -119,7 +122,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "sockets", "include", "tools", "perf", "examples", "tests")
+    files = [path for folder in ("src", "event", "sockets", "rpc", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

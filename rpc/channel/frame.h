@@ -1,0 +1,42 @@
+// The header of each message of a link: what it is, and how long. rpc/FORMAT.md has the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace exs::rpc {
+
+enum class FrameType : std::uint8_t {
+  kHello = 1,    // the first of whoever connects; its token follows
+  kWelcome = 2,  // the answer
+  kMessage = 3,  // a message follows
+  kLong = 4,     // a message of `length` bytes is the next message of the link
+};
+
+struct Frame {
+  FrameType type;
+  std::uint32_t length;
+};
+
+inline constexpr std::size_t kFrameBytes = 8;
+// The kernel's RPC over RDMA has the same limit for messages that travel in their frames.
+inline constexpr std::size_t kInlineBytes = 4096;
+inline constexpr std::size_t kTokenBytes = 16;
+
+inline void put_frame(const Frame& frame, std::byte* at) {
+  at[0] = static_cast<std::byte>(frame.type);
+  at[1] = at[2] = at[3] = std::byte{0};
+  for (unsigned i = 0; i < 4; ++i) at[4 + i] = static_cast<std::byte>(frame.length >> (24 - 8 * i));
+}
+
+// False: these bytes are no header.
+inline bool get_frame(const std::byte* at, std::size_t bytes, Frame& frame) {
+  if (bytes < kFrameBytes || (at[1] | at[2] | at[3]) != std::byte{0}) return false;
+  frame.type = static_cast<FrameType>(at[0]);
+  frame.length = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    frame.length = frame.length << 8U | std::to_integer<std::uint32_t>(at[4 + i]);
+  return frame.type >= FrameType::kHello && frame.type <= FrameType::kLong;
+}
+
+}  // namespace exs::rpc

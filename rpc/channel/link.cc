@@ -1,0 +1,122 @@
+#include "rpc/channel/link.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace exs::rpc {
+
+Link::~Link() {
+  break_off();
+  if (region_ != EXS_MHANDLE_INVALID) exs_mderegister(region_, 0);
+}
+
+bool Link::begin(std::uint32_t longest) {
+  longest_ = longest;
+  region_ = exs_mregister(frame_bytes_.data(), frame_bytes_.size(), EXS_MRF_LOCAL_ONLY);
+  return region_ != EXS_MHANDLE_INVALID && receive_next();
+}
+
+Link::News Link::take(const exs_event_t& event) {
+  if (event.exs_evt_type == EXS_EVT_SENDMSG || event.exs_evt_type == EXS_EVT_SEND) {
+    if (event.exs_evt_errno != 0) return end(event.exs_evt_errno);
+    if (!sends_.empty()) {
+      spare_ = std::move(sends_.front());
+      spare_.shrink();
+      sends_.erase(sends_.begin());
+    }
+    if (!owes_receive_ || receive_next()) return News::kNothing;
+    return end(errno);
+  }
+  if (event.exs_evt_type != EXS_EVT_RECV) return News::kNothing;
+  if (event.exs_evt_errno != 0) return end(event.exs_evt_errno);
+  if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) return end(ECONNRESET);
+  const std::size_t bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  if ((event.exs_evt_flags & EXS_EVF_TRUNC) != 0) return end(EPROTO);
+  if (!awaits_body_) return take_frame(bytes);
+  awaits_body_ = false;
+  if (bytes != frame_.length) return end(EPROTO);
+  frame_.type = FrameType::kMessage;
+  received_ = {body_.get(), bytes};
+  received_bytes += bytes;
+  return News::kMessage;
+}
+
+Link::News Link::take_frame(std::size_t bytes) {
+  if (!get_frame(frame_bytes_.data(), bytes, frame_)) return end(EPROTO);
+  if (frame_.type == FrameType::kLong) return receive_body() ? News::kNothing : end(errno);
+  if (frame_.length != bytes - kFrameBytes) return end(EPROTO);
+  received_ = {frame_bytes_.data() + kFrameBytes, frame_.length};
+  received_bytes += frame_.length;
+  return News::kMessage;
+}
+
+// Its memory is the kernel's to give when bytes come.
+bool Link::receive_body() {
+  if (frame_.length <= kInlineBytes || frame_.length > longest_) {
+    errno = EPROTO;
+    return false;
+  }
+  if (body_capacity_ < frame_.length) {
+    body_.reset(new (std::nothrow) std::byte[frame_.length]);
+    body_capacity_ = body_ ? frame_.length : 0;
+    if (!body_) {
+      errno = ENOMEM;
+      return false;
+    }
+  }
+  awaits_body_ = true;
+  return exs_recv(socket_, body_.get(), frame_.length, 0, queue_, handle_, EXS_MHANDLE_UNREGISTERED) == 0;
+}
+
+bool Link::receive_next() {
+  constexpr std::size_t kKeptBytes = std::size_t{4} << 20U;
+  received_ = {};
+  if (body_capacity_ > kKeptBytes) {
+    body_.reset();
+    body_capacity_ = 0;
+  }
+  owes_receive_ = sends_.size() >= kLongSendsMax;
+  return owes_receive_ ||
+         exs_recv(socket_, frame_bytes_.data(), frame_bytes_.size(), 0, queue_, handle_, region_) == 0;
+}
+
+bool Link::send_frame(FrameType type, std::span<const std::byte> body) {
+  std::array<std::byte, kFrameBytes + kTokenBytes> bytes;
+  put_frame({type, static_cast<std::uint32_t>(body.size())}, bytes.data());
+  if (!body.empty()) std::memcpy(bytes.data() + kFrameBytes, body.data(), body.size());
+  return exs_send(socket_, bytes.data(), kFrameBytes + body.size(), EXS_NO_EVENT, queue_, handle_,
+                  EXS_MHANDLE_UNREGISTERED) == 0;
+}
+
+bool Link::send(MessageBuffer& buffer, std::size_t bytes) {
+  sent_bytes += bytes;
+  const bool is_long = bytes > kInlineBytes;
+  put_frame({is_long ? FrameType::kLong : FrameType::kMessage, static_cast<std::uint32_t>(bytes)},
+            buffer.frame());
+  const std::size_t in_frame = kFrameBytes + (is_long ? 0 : bytes);
+  if (exs_send(socket_, buffer.frame(), in_frame, EXS_NO_EVENT, queue_, handle_, EXS_MHANDLE_UNREGISTERED) !=
+      0)
+    return false;
+  if (!is_long) return true;
+  if (exs_send(socket_, buffer.message(), bytes, EXS_NO_IMMEDIATE, queue_, handle_, buffer.region()) != 0)
+    return false;
+  sends_.push_back(std::exchange(buffer, std::exchange(spare_, {})));
+  return true;
+}
+
+void Link::break_off() {
+  if (socket_ < 0) return;
+  constexpr int kAtOnce = 0;
+  exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
+  exs_close(std::exchange(socket_, -1));
+  sends_.clear();
+}
+
+Link::News Link::end(int error) {
+  if (error_ == 0) error_ = error;
+  return News::kEnd;
+}
+
+}  // namespace exs::rpc

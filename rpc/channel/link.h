@@ -1,0 +1,87 @@
+// A link carries messages between two ends over one exs connection: a short one in a frame of its own, a longer one behind a frame
+// that tells its length, from the sender's memory into the receiver's. Thread: one at a time.
+//
+// Design notes
+// 1. Exactly one receive is posted, so a long message never meets the buffer of frames.
+// 2. A short message is copied when it is posted, so its buffer is free at once. A long one keeps its memory until the peer has it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exs/exs.h"
+#include "rpc/channel/frame.h"
+#include "rpc/channel/message_buffer.h"
+
+namespace exs::rpc {
+
+class Link {
+ public:
+  // Takes the connected socket; its events go to `queue`, each with `handle`.
+  Link(int socket, exs_qhandle_t queue, exs_ahandle_t handle)
+      : socket_(socket), queue_(queue), handle_(handle) {}
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  // Posts the first receive. False, here and below: errno, and the link is of no use any more.
+  bool begin(std::uint32_t longest);
+
+  // What an event of this link has brought.
+  enum class News {
+    kNothing,
+    kMessage,  // received(), until receive_next()
+    kEnd,      // error() says why; no more events of receives come
+  };
+  News take(const exs_event_t& event);
+
+  [[nodiscard]] FrameType type() const { return frame_.type; }
+  [[nodiscard]] std::span<const std::byte> received() const { return received_; }
+  // The message is not needed any more. While many long messages are on their way to the peer, nothing is received from it.
+  bool receive_next();
+  // The peer has not given the body of a long message whose frame has come.
+  [[nodiscard]] bool awaits_body() const { return awaits_body_; }
+
+  bool send_frame(FrameType type, std::span<const std::byte> body);
+  // The first `bytes` bytes of the message in `buffer`. A long one takes the buffer and gives another.
+  bool send(MessageBuffer& buffer, std::size_t bytes);
+  // Long messages that the peer does not have yet.
+  [[nodiscard]] std::size_t sending() const { return sends_.size(); }
+
+  [[nodiscard]] int error() const { return error_; }
+  [[nodiscard]] int socket() const { return socket_; }
+  // Ends at once: the peer reads our memory no more.
+  void break_off();
+
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+
+ private:
+  static constexpr std::size_t kLongSendsMax = 8;
+
+  News take_frame(std::size_t bytes);
+  bool receive_body();
+  News end(int error);
+
+  int socket_;
+  exs_qhandle_t queue_;
+  exs_ahandle_t handle_;
+  exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
+  std::uint32_t longest_ = 0;
+  int error_ = 0;
+  Frame frame_{};
+  bool awaits_body_ = false;
+  std::span<const std::byte> received_;
+  std::unique_ptr<std::byte[]> body_;
+  std::size_t body_capacity_ = 0;
+  bool owes_receive_ = false;
+  std::vector<MessageBuffer> sends_;  // in the order of their sends; each until the peer has it
+  MessageBuffer spare_;
+  alignas(64) std::array<std::byte, kFrameBytes + kInlineBytes> frame_bytes_;
+};
+
+}  // namespace exs::rpc

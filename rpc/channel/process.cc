@@ -1,0 +1,45 @@
+#include "rpc/channel/process.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+
+#include "exs/exs.h"
+
+namespace exs::rpc {
+namespace {
+
+// A page that a child finds wiped: not zero in the process that started exs.
+std::atomic<char*> mark{nullptr};
+
+}  // namespace
+
+bool start_library() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (is_own_process()) return true;
+  if (mark.load() != nullptr) {
+    errno = EOPNOTSUPP;  // a child: libexs is its parent's
+    return false;
+  }
+  const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  if (madvise(page, bytes, MADV_WIPEONFORK) != 0 || exs_init(EXS_VERSION) != 0) {
+    munmap(page, bytes);
+    return false;
+  }
+  *static_cast<char*>(page) = 1;
+  mark.store(static_cast<char*>(page));
+  return true;
+}
+
+bool is_own_process() noexcept {
+  const char* const page = mark.load(std::memory_order_acquire);
+  return page != nullptr && *page != 0;
+}
+
+}  // namespace exs::rpc

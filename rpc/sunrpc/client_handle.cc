@@ -1,0 +1,316 @@
+#include "rpc/sunrpc/client_handle.h"
+
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "exs/sunrpc.h"
+#include "rpc/channel/process.h"
+#include "rpc/sunrpc/client_link.h"
+#include "rpc/sunrpc/encoder.h"
+#include "rpc/sunrpc/settings.h"
+#include "rpc/sunrpc/xdr_function.h"
+
+namespace exs::rpc {
+namespace {
+
+constexpr std::int64_t kNsOfSecond = 1'000'000'000;
+constexpr std::int64_t kNsOfMicrosecond = 1'000;
+constexpr rpcprog_t kRpcbind = 100000;
+
+bool is_zero(const timeval& time) {
+  return time.tv_sec == 0 && time.tv_usec == 0;
+}
+// What libtirpc does not take for a time.
+bool is_bad(const timeval& time) {
+  return time.tv_sec <= -1 || time.tv_sec > 100'000'000 || time.tv_usec <= -1 || time.tv_usec > 1'000'000;
+}
+
+class Handle {
+ public:
+  explicit Handle(CLIENT* client)
+      : plain_ops_(client->cl_ops), plain_private_(client->cl_private), calls_left_(settings().after) {
+    std::uint32_t program = 0;
+    if (clnt_control(client, CLGET_PROG, &program) && program == kRpcbind) may_ask_ = false;
+  }
+  static Handle& of(CLIENT* client) { return *static_cast<Handle*>(static_cast<void*>(client->cl_private)); }
+
+  static clnt_stat call(CLIENT* client, rpcproc_t procedure, xdrproc_t encode, void* arguments,
+                        xdrproc_t decode, void* results, timeval limit) {
+    Handle& self = of(client);
+    const std::lock_guard lock(self.mutex_);
+    self.client_ = client;
+    if (!self.has_link()) self.consider_link();
+    if (!self.has_link()) return self.call_plain(procedure, encode, arguments, decode, results, limit);
+    return self.call_by_link(procedure, encode, arguments, decode, results, limit);
+  }
+  static bool link(CLIENT* client) {
+    Handle& self = of(client);
+    const std::lock_guard lock(self.mutex_);
+    self.client_ = client;
+    self.calls_left_ = 0;
+    if (!self.has_link()) self.consider_link();
+    return self.has_link();
+  }
+  static void abort(CLIENT* client) {
+    CLIENT plain = of(client).plain(client);
+    clnt_abort(&plain);
+  }
+  static void get_error(CLIENT* client, rpc_err* error) {
+    Handle& self = of(client);
+    const std::lock_guard lock(self.mutex_);
+    if (self.was_by_link_) {
+      *error = self.error_;
+      return;
+    }
+    CLIENT plain = self.plain(client);
+    clnt_geterr(&plain, error);
+  }
+  static bool_t free_results(CLIENT* /*client*/, xdrproc_t free, void* results) {
+    XDR stream{};
+    stream.x_op = XDR_FREE;
+    return free(&stream, results);
+  }
+  static void destroy(CLIENT* client) {
+    const std::unique_ptr<Handle> self(&of(client));
+    client->cl_ops = self->plain_ops_;
+    client->cl_private = self->plain_private_;
+    clnt_destroy(client);
+  }
+  static bool_t control(CLIENT* client, u_int request, void* value) {
+    Handle& self = of(client);
+    const std::lock_guard lock(self.mutex_);
+    return self.control(request, value, client);
+  }
+
+ private:
+  using Operations = std::remove_pointer_t<decltype(CLIENT::cl_ops)>;
+
+  [[nodiscard]] bool has_link() const { return link_ != nullptr && is_own_process(); }
+  // The handle as libtirpc knows it.
+  [[nodiscard]] CLIENT plain(CLIENT* client) const {
+    CLIENT copy = *client;
+    copy.cl_ops = plain_ops_;
+    copy.cl_private = plain_private_;
+    return copy;
+  }
+
+  void consider_link() {
+    if (!may_ask_ || settings().use == Use::kOff) return;
+    if (calls_left_ > 0) {
+      --calls_left_;
+      return;
+    }
+    CLIENT plain = this->plain(client_);
+    may_ask_ = false;
+    link_ = ClientLink::connect(plain);
+    if (link_ == nullptr) return;
+    clnt_control(&plain, CLGET_XID, &id_);
+    id_ = htonl(id_);
+    clnt_control(&plain, CLGET_PROG, &program_);
+    clnt_control(&plain, CLGET_VERS, &version_);
+  }
+
+  clnt_stat call_plain(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
+                       void* results, timeval limit) {
+    CLIENT plain = this->plain(client_);
+    was_by_link_ = false;
+    const clnt_stat told = clnt_call(&plain, procedure, encode, arguments, decode, results, limit);
+    return told;
+  }
+
+  clnt_stat call_by_link(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
+                         void* results, timeval limit) {
+    was_by_link_ = true;
+    ++calls_by_link_;
+    if (!has_limit_ && !is_bad(limit)) limit_ = limit;
+    int refreshes = 2;
+    for (;;) {
+      error_ = {};
+      Encoder encoder(message_);
+      if (!encode_call(encoder, procedure, encode, arguments)) return fail(RPC_CANTENCODEARGS, 0);
+      if (encoder.bytes() > link_->longest()) {
+        // What was sent before without an answer has to be served before.
+        if (is_unanswered_ && ping() != RPC_SUCCESS) return error_.re_status;
+        set_plain_id();
+        return call_plain(procedure, encode, arguments, decode, results, limit);
+      }
+      if (!link_->link().send(message_, encoder.bytes())) return lose_link(RPC_CANTSEND, errno);
+      if (is_zero(limit)) {
+        is_unanswered_ = true;
+        return decode == nullptr ? RPC_SUCCESS : fail(RPC_TIMEDOUT, 0);
+      }
+      bool refresh = false;
+      const clnt_stat told = await_reply(decode, results, refresh);
+      if (!refresh || refreshes-- == 0) return told;
+    }
+  }
+
+  clnt_stat ping() {
+    const auto nothing = xdr_function(xdr_void);
+    return call_by_link(NULLPROC, nothing, nullptr, nothing, nullptr, {25, 0});
+  }
+
+  bool encode_call(Encoder& encoder, rpcproc_t procedure, xdrproc_t encode, void* arguments) {
+    constexpr u_int kWords = 6;
+    int32_t* const header = XDR_INLINE(encoder.stream(), kWords * BYTES_PER_XDR_UNIT);
+    if (header == nullptr) return false;
+    const std::uint32_t words[kWords] = {ntohl(--id_), CALL,     RPC_MSG_VERSION,
+                                         program_,     version_, static_cast<std::uint32_t>(procedure)};
+    for (u_int i = 0; i < kWords; ++i) header[i] = static_cast<int32_t>(htonl(words[i]));
+    return AUTH_MARSHALL(client_->cl_auth, encoder.stream()) != 0 &&
+           AUTH_WRAP(client_->cl_auth, encoder.stream(), encode, static_cast<caddr_t>(arguments)) != 0;
+  }
+
+  clnt_stat await_reply(xdrproc_t decode, void* results, bool& refresh) {
+    std::int64_t left = limit_.tv_sec * kNsOfSecond + limit_.tv_usec * kNsOfMicrosecond;
+    for (;;) {
+      const Link::News news = link_->wait(left);
+      if (news == Link::News::kNothing) return give_up_waiting();
+      if (news == Link::News::kEnd) return lose_link(RPC_CANTRECV, ECONNRESET);
+      bool is_ours = false;
+      const clnt_stat told = read_reply(decode, results, refresh, is_ours);
+      if (!link_->link().receive_next()) return lose_link(RPC_CANTRECV, errno);
+      if (!is_ours) continue;
+      is_unanswered_ = false;
+      return told;
+    }
+  }
+  clnt_stat give_up_waiting() {
+    // The peer may be reading what the next call writes.
+    if (link_->link().sending() > 0) return lose_link(RPC_TIMEDOUT, 0);
+    return fail(RPC_TIMEDOUT, 0);
+  }
+
+  clnt_stat read_reply(xdrproc_t decode, void* results, bool& refresh, bool& is_ours) {
+    const auto bytes = link_->link().received();
+    XDR stream{};
+    auto* const start = const_cast<std::byte*>(bytes.data());
+    xdrmem_create(&stream, static_cast<char*>(static_cast<void*>(start)), static_cast<u_int>(bytes.size()),
+                  XDR_DECODE);
+    rpc_msg reply{};
+    reply.acpted_rply.ar_verf = _null_auth;
+    reply.acpted_rply.ar_results.where = nullptr;
+    reply.acpted_rply.ar_results.proc = xdr_function(xdr_void);
+    if (link_->link().type() != FrameType::kMessage || !xdr_replymsg(&stream, &reply) ||
+        reply.rm_xid != ntohl(id_))
+      return RPC_FAILED;
+    is_ours = true;
+    _seterr_reply(&reply, &error_);
+    if (error_.re_status != RPC_SUCCESS) {
+      refresh = AUTH_REFRESH(client_->cl_auth, &reply) != 0;
+      return error_.re_status;
+    }
+    if (!AUTH_VALIDATE(client_->cl_auth, &reply.acpted_rply.ar_verf)) {
+      error_.re_status = RPC_AUTHERROR;
+      error_.re_why = AUTH_INVALIDRESP;
+    } else if (!AUTH_UNWRAP(client_->cl_auth, &stream, decode, static_cast<caddr_t>(results))) {
+      error_.re_status = RPC_CANTDECODERES;
+    }
+    if (reply.acpted_rply.ar_verf.oa_base != nullptr) {
+      stream.x_op = XDR_FREE;
+      xdr_opaque_auth(&stream, &reply.acpted_rply.ar_verf);
+    }
+    return error_.re_status;
+  }
+
+  clnt_stat fail(clnt_stat status, int error) {
+    error_.re_status = status;
+    error_.re_errno = error;
+    return status;
+  }
+  // What follows goes by TCP.
+  clnt_stat lose_link(clnt_stat status, int error) {
+    link_.reset();
+    may_ask_ = false;
+    set_plain_id();
+    return fail(status, error);
+  }
+  void set_plain_id() {
+    CLIENT plain = this->plain(client_);
+    std::uint32_t next = ntohl(id_) - 1;
+    clnt_control(&plain, CLSET_XID, &next);
+  }
+
+  bool_t tell_about(exs_sunrpc_info_t& told) const {
+    exs_sunrpc_info_t info{};
+    if (told.struct_bytes > sizeof info) return FALSE;
+    info.struct_bytes = told.struct_bytes;
+    info.by_exs = has_link() ? 1 : 0;
+    info.calls = calls_by_link_;
+    if (has_link()) {
+      Link& link = link_->link();
+      socklen_t length = sizeof info.provider;
+      exs_getsockopt(link.socket(), SOL_EXS, EXS_SO_PROVIDER, info.provider, &length);
+      info.bytes_sent = link.sent_bytes;
+      info.bytes_received = link.received_bytes;
+    }
+    std::memcpy(&told, &info, told.struct_bytes);
+    return TRUE;
+  }
+
+  bool_t control(u_int request, void* value, CLIENT* client) {
+    if (request == EXS_SUNRPC_GET_INFO && value != nullptr)
+      return tell_about(*static_cast<exs_sunrpc_info_t*>(value));
+    CLIENT plain = this->plain(client);
+    if (!has_link() || value == nullptr) {
+      const bool_t done = clnt_control(&plain, request, value);
+      if (done && request == CLSET_TIMEOUT) set_limit(value);
+      return done;
+    }
+    switch (request) {
+      case CLGET_TIMEOUT: std::memcpy(value, &limit_, sizeof limit_); return TRUE;
+      case CLGET_XID: *static_cast<std::uint32_t*>(value) = ntohl(id_); return TRUE;
+      case CLSET_XID: id_ = htonl(*static_cast<const std::uint32_t*>(value) + 1); return TRUE;
+      case CLSET_PROG: std::memcpy(&program_, value, sizeof program_); break;
+      case CLSET_VERS: std::memcpy(&version_, value, sizeof version_); break;
+      default: break;
+    }
+    const bool_t done = clnt_control(&plain, request, value);
+    if (done && request == CLSET_TIMEOUT) set_limit(value);
+    return done;
+  }
+  void set_limit(const void* value) {
+    std::memcpy(&limit_, value, sizeof limit_);
+    has_limit_ = true;
+  }
+
+  std::mutex mutex_;
+  Operations* plain_ops_;
+  decltype(CLIENT::cl_private) plain_private_;
+  CLIENT* client_ = nullptr;  // of the call
+  std::uint32_t calls_left_;
+  bool may_ask_ = true;
+  std::unique_ptr<ClientLink> link_;
+  MessageBuffer message_;
+  // Of the last call, as libtirpc has it: each call counts down the word of the message, whatever the order of its bytes.
+  std::uint32_t id_ = 0;
+  std::uint32_t program_ = 0;
+  std::uint32_t version_ = 0;
+  timeval limit_ = {};
+  bool has_limit_ = false;
+  std::uint64_t calls_by_link_ = 0;
+  bool was_by_link_ = false;
+  bool is_unanswered_ = false;  // a call was sent, and nothing has come since
+  rpc_err error_ = {};
+};
+
+}  // namespace
+
+void adopt_client(CLIENT* client) {
+  static std::remove_pointer_t<decltype(client->cl_ops)> operations = {
+      Handle::call, Handle::abort, Handle::get_error, Handle::free_results, Handle::destroy, Handle::control};
+  if (client->cl_ops == &operations) return;
+  client->cl_private = new Handle(client);
+  client->cl_ops = &operations;
+}
+
+bool link_client(CLIENT* client) {
+  adopt_client(client);
+  return Handle::link(client);
+}
+
+}  // namespace exs::rpc

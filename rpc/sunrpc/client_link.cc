@@ -1,0 +1,143 @@
+#include "rpc/sunrpc/client_link.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "rpc/channel/process.h"
+#include "rpc/sunrpc/refusals.h"
+#include "rpc/sunrpc/rendezvous.h"
+#include "rpc/sunrpc/xdr_function.h"
+
+namespace exs::rpc {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr timeval kOfferLimit = {5, 0};
+constexpr std::uint32_t kLongest = std::uint32_t{1} << 30U;
+constexpr int kQueueDepth = 64;
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+// By the handle's own connection, as a call of another program, and without the caller's proof of identity, which is for his server.
+clnt_stat ask(CLIENT& plain, Answer& answer) {
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+  std::uint32_t ours = kProgram;
+  std::uint32_t our_version = kProgramVersion;
+  if (!clnt_control(&plain, CLGET_PROG, &program) || !clnt_control(&plain, CLGET_VERS, &version))
+    return RPC_SYSTEMERROR;
+  clnt_control(&plain, CLSET_PROG, &ours);
+  clnt_control(&plain, CLSET_VERS, &our_version);
+  AUTH* const auth = std::exchange(plain.cl_auth, authnone_create());
+  Offer offer{static_cast<std::uint32_t>(Kind::kSunRpc), kLinkVersion, kInlineBytes};
+  const clnt_stat told = clnt_call(&plain, kOfferProcedure, xdr_function(xdr_offer), &offer,
+                                   xdr_function(xdr_answer), &answer, kOfferLimit);
+  plain.cl_auth = auth;
+  clnt_control(&plain, CLSET_PROG, &program);
+  clnt_control(&plain, CLSET_VERS, &version);
+  return told;
+}
+
+// A server that ends the connection when it is asked what it does not know gets another one, by the same number.
+void connect_anew(CLIENT& plain, int descriptor) {
+  netbuf address{};
+  if (!clnt_control(&plain, CLGET_SVC_ADDR, &address)) return;
+  const auto* const server = static_cast<const sockaddr*>(address.buf);
+  const int made = socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (made < 0) return;
+  const int flags = fcntl(descriptor, F_GETFD);
+  if (connect(made, server, address.len) == 0)
+    dup3(made, descriptor, flags >= 0 && (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+  close(made);
+}
+
+// Where the server's exs socket is: at its end of the connection.
+void set_place(sockaddr_storage& place, socklen_t& length, std::uint32_t port) {
+  const auto network_port = htons(static_cast<std::uint16_t>(port));
+  if (place.ss_family == AF_INET) {
+    reinterpret_cast<sockaddr_in&>(place).sin_port = network_port;
+  } else if (place.ss_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(place).sin6_port = network_port;
+  } else {
+    const sockaddr_in here{AF_INET, network_port, {htonl(INADDR_LOOPBACK)}, {}};
+    std::memcpy(&place, &here, length = sizeof here);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain) {
+  int descriptor = -1;
+  sockaddr_storage server{};
+  socklen_t length = sizeof server;
+  if (!clnt_control(&plain, CLGET_FD, &descriptor) ||
+      getpeername(descriptor, reinterpret_cast<sockaddr*>(&server), &length) != 0 ||
+      has_refused(server, length))
+    return nullptr;
+  Answer answer{};
+  const clnt_stat told = ask(plain, answer);
+  if (told == RPC_CANTRECV || told == RPC_CANTSEND) connect_anew(plain, descriptor);
+  std::unique_ptr<ClientLink> made(new ClientLink);
+  sockaddr_storage place = server;
+  socklen_t place_length = length;
+  if (told == RPC_SUCCESS && answer.reason == Reason::kNone && answer.version == kLinkVersion &&
+      answer.inline_bytes == kInlineBytes && answer.port <= UINT16_MAX && start_library()) {
+    set_place(place, place_length, answer.port);
+    if (made->reach(place, place_length, answer)) return made;
+  }
+  note_refusal(server, length);
+  return nullptr;
+}
+
+ClientLink::~ClientLink() {
+  link_.reset();
+  if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
+}
+
+bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const Answer& answer) {
+  longest_ = answer.longest;
+  queue_ = exs_qcreate(kQueueDepth);
+  if (queue_ == EXS_QHANDLE_INVALID) return false;
+  const int socket = exs_socket(place.ss_family, SOCK_SEQPACKET, 0);
+  if (socket < 0) return false;
+  link_ = std::make_unique<Link>(socket, queue_, this);
+  constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
+  constexpr int kConnectMs = 1000;
+  exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kSmall);
+  exs_setsockopt(socket, SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &kConnectMs, sizeof kConnectMs);
+  exs_event_t event{};
+  if (exs_connect(socket, reinterpret_cast<const sockaddr*>(&place), length, 0, queue_, this) != 0 ||
+      exs_qwait(queue_, &event, 1, 1, 2 * kSecond) != 1 || event.exs_evt_errno != 0)
+    return false;
+  const std::span<const char> token(answer.token);
+  return link_->begin(kLongest) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
+         wait(kSecond) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&
+         link_->receive_next();
+}
+
+Link::News ClientLink::wait(std::int64_t limit_ns) {
+  const std::int64_t end = now_ns() + limit_ns;
+  for (std::int64_t left = limit_ns;;) {
+    exs_event_t event;
+    const int count = exs_qwait(queue_, &event, 1, 1, left);
+    if (count == 0) return Link::News::kNothing;
+    if (count == 1)
+      if (const Link::News news = link_->take(event); news != Link::News::kNothing) return news;
+    if (count < 0 && errno != EINTR) return Link::News::kEnd;
+    left = std::max<std::int64_t>(end - now_ns(), 0);
+  }
+}
+
+}  // namespace exs::rpc

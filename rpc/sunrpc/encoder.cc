@@ -1,0 +1,57 @@
+#include "rpc/sunrpc/encoder.h"
+
+#include <arpa/inet.h>
+
+#include <cstring>
+
+namespace exs::rpc {
+
+const XDR::xdr_ops Encoder::kOperations = {get_long,     put_long,     get_bytes, put_bytes, position,
+                                           set_position, inline_bytes, destroy,   control};
+
+Encoder::Encoder(MessageBuffer& buffer) : buffer_(buffer) {
+  stream_.x_op = XDR_ENCODE;
+  stream_.x_ops = &kOperations;
+  stream_.x_private = this;
+}
+
+bool_t Encoder::put_long(XDR* stream, const long* value) {
+  const std::uint32_t word = htonl(static_cast<std::uint32_t>(*value));
+  return put_bytes(stream, static_cast<const char*>(static_cast<const void*>(&word)), sizeof word);
+}
+bool_t Encoder::put_bytes(XDR* stream, const char* bytes, u_int count) {
+  std::byte* const at = of(stream).take(count);
+  if (at == nullptr) return FALSE;
+  if (count > 0) std::memcpy(at, bytes, count);
+  return TRUE;
+}
+
+u_int Encoder::position(XDR* stream) {
+  return static_cast<u_int>(of(stream).position_);
+}
+bool_t Encoder::set_position(XDR* stream, u_int position) {
+  Encoder& self = of(stream);
+  if (!self.buffer_.reserve(position)) return FALSE;
+  self.position_ = position;
+  return TRUE;
+}
+
+// Whoever asks for it stores 32-bit words there, which messages are made of.
+int32_t* Encoder::inline_bytes(XDR* stream, u_int count) {
+  Encoder& self = of(stream);
+  if (self.position_ % sizeof(int32_t) != 0) return nullptr;
+  return static_cast<int32_t*>(static_cast<void*>(self.take(count)));
+}
+
+bool_t Encoder::get_long(XDR* /*stream*/, long* /*value*/) {
+  return FALSE;
+}
+bool_t Encoder::get_bytes(XDR* /*stream*/, char* /*bytes*/, u_int /*count*/) {
+  return FALSE;
+}
+void Encoder::destroy(XDR* /*stream*/) {}
+bool_t Encoder::control(XDR* /*stream*/, int /*request*/, void* /*value*/) {
+  return FALSE;
+}
+
+}  // namespace exs::rpc

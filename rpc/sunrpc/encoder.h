@@ -1,0 +1,45 @@
+// An XDR stream that writes a message where it will be sent from, which takes the place of libtirpc's record stream and its copy.
+// Thread: one at a time.
+#pragma once
+
+#include <rpc/rpc.h>
+
+#include "rpc/channel/message_buffer.h"
+
+namespace exs::rpc {
+
+class Encoder {
+ public:
+  // For one message, from its first byte. What is encoded stays in `buffer`.
+  explicit Encoder(MessageBuffer& buffer);
+
+  [[nodiscard]] XDR* stream() { return &stream_; }
+  [[nodiscard]] std::size_t bytes() const { return position_; }
+
+ private:
+  static Encoder& of(XDR* stream) { return *static_cast<Encoder*>(static_cast<void*>(stream->x_private)); }
+  static bool_t get_long(XDR* stream, long* value);
+  static bool_t put_long(XDR* stream, const long* value);
+  static bool_t get_bytes(XDR* stream, char* bytes, u_int count);
+  static bool_t put_bytes(XDR* stream, const char* bytes, u_int count);
+  static u_int position(XDR* stream);
+  static bool_t set_position(XDR* stream, u_int position);
+  static int32_t* inline_bytes(XDR* stream, u_int count);
+  static void destroy(XDR* stream);
+  static bool_t control(XDR* stream, int request, void* value);
+  static const XDR::xdr_ops kOperations;
+
+  // The next `count` bytes; null: there is no room.
+  std::byte* take(std::size_t count) {
+    if (!buffer_.reserve(position_ + count)) return nullptr;
+    std::byte* const at = buffer_.message() + position_;
+    position_ += count;
+    return at;
+  }
+
+  MessageBuffer& buffer_;
+  std::size_t position_ = 0;
+  XDR stream_{};
+};
+
+}  // namespace exs::rpc

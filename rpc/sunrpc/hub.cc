@@ -1,0 +1,291 @@
+#include "rpc/sunrpc/hub.h"
+
+#include <netinet/in.h>
+#include <rpc/svc_mt.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "rpc/channel/process.h"
+#include "rpc/sunrpc/settings.h"
+
+namespace exs::rpc {
+namespace {
+
+constexpr std::int64_t kLookNs = 50'000;       // for another request
+constexpr std::int64_t kInARowNs = 1'000'000;  // until the program's loop has its turn
+constexpr std::int64_t kHelloNs = 5'000'000'000;
+constexpr std::uint32_t kLongest = std::uint32_t{256} << 20U;
+constexpr std::size_t kStrangersMax = 256;
+constexpr int kFirstDepth = 1024;
+constexpr int kSlotsOfLink = 96;
+constexpr int kPendingMax = 64;  // replies that a client leaves unread
+constexpr int kBacklog = 256;
+constexpr exs_ahandle_t kAccepts = nullptr;
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+bool is_stream(int descriptor) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+}
+
+// The server keeps a fifth of what it may have for its own.
+bool has_descriptors(int highest) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(highest) < limit.rlim_cur / 5 * 4;
+}
+
+// Where the server's end of the connection is; a local one is reached at the host's own address.
+bool local_address(int descriptor, sockaddr_storage& address, socklen_t& length) {
+  length = sizeof address;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return false;
+  if (address.ss_family == AF_INET) {
+    reinterpret_cast<sockaddr_in&>(address).sin_port = 0;
+  } else if (address.ss_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(address).sin6_port = 0;
+  } else {
+    const sockaddr_in here{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
+    std::memcpy(&address, &here, length = sizeof here);
+  }
+  return true;
+}
+
+std::uint16_t port_of(const sockaddr_storage& address) {
+  return ntohs(address.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(address).sin_port
+                                            : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+}
+
+}  // namespace
+
+Hub& Hub::instance() {
+  static Hub& hub = *new Hub;  // transports of the program may outlive every static
+  return hub;
+}
+
+bool Hub::start() {
+  if (queue_ != EXS_QHANDLE_INVALID) return is_own_process();
+  if (!start_library()) return false;
+  queue_ = exs_qcreate(kFirstDepth);
+  if (queue_ == EXS_QHANDLE_INVALID) return false;
+  static SVCXPRT_EXT extension{};
+  static char name[] = "exs";
+  static const std::remove_pointer_t<decltype(transport_.xp_ops)> operations = {
+      receive,
+      [](SVCXPRT*) { return XPRT_IDLE; },
+      [](SVCXPRT*, xdrproc_t, void*) { return FALSE; },
+      [](SVCXPRT*, rpc_msg*) { return FALSE; },
+      [](SVCXPRT*, xdrproc_t, void*) { return FALSE; },
+      destroy};
+  static const std::remove_pointer_t<decltype(transport_.xp_ops2)> more = {
+      [](SVCXPRT*, const u_int, void*) { return FALSE; }};
+  transport_.xp_fd = exs_qfd(queue_);
+  transport_.xp_ops = &operations;
+  transport_.xp_ops2 = &more;
+  transport_.xp_netid = name;
+  transport_.xp_p3 = &extension;
+  xprt_register(&transport_);
+  depth_ = kFirstDepth;
+  return true;
+}
+
+Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
+  Answer answer{};
+  const auto refuse = [&](Reason reason) {
+    answer.reason = reason;
+    return answer;
+  };
+  if (settings().use == Use::kOff) return refuse(Reason::kOff);
+  if (offer.kind != static_cast<std::uint32_t>(Kind::kSunRpc) || offer.version < kLinkVersion ||
+      offer.inline_bytes < kInlineBytes)
+    return refuse(Reason::kVersion);
+  if (!is_stream(transport->xp_fd)) return refuse(Reason::kNoStream);
+  if (!has_descriptors(transport->xp_fd)) return refuse(Reason::kNoDescriptors);
+  const Listener* const listener = start() ? listen_at(transport) : nullptr;
+  if (listener == nullptr) return refuse(Reason::kNoSocket);
+  ServerTransport& ours = ServerTransport::of(transport);
+  if (ours.link() != nullptr || !add_token(ours, answer.token)) return refuse(Reason::kNoSocket);
+  answer.version = kLinkVersion;
+  answer.port = listener->port;
+  answer.inline_bytes = kInlineBytes;
+  answer.longest = kLongest;
+  return answer;
+}
+
+const Hub::Listener* Hub::listen_at(SVCXPRT* transport) {
+  Listener made{};
+  if (!local_address(transport->xp_fd, made.address, made.length)) return nullptr;
+  for (const Listener& known : listeners_)
+    if (known.length == made.length && std::memcmp(&known.address, &made.address, made.length) == 0)
+      return &known;
+  made.socket = exs_socket(made.address.ss_family, SOCK_SEQPACKET, 0);
+  if (made.socket < 0) return nullptr;
+  sockaddr_storage bound = made.address;
+  if (bound.ss_family == AF_INET) reinterpret_cast<sockaddr_in&>(bound).sin_port = htons(settings().port);
+  if (bound.ss_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(bound).sin6_port = htons(settings().port);
+  socklen_t length = made.length;
+  constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
+  constexpr int kOperationsMax = kPendingMax;
+  exs_fcntl(made.socket, EXS_F_SET_SMALL_MAX, kSmall);
+  exs_fcntl(made.socket, EXS_F_SET_MAX_OPS, kOperationsMax);
+  auto* const address = reinterpret_cast<sockaddr*>(&bound);
+  if (exs_bind(made.socket, address, length) != 0 || exs_listen(made.socket, kBacklog) != 0 ||
+      exs_getsockname(made.socket, address, &length) != 0 ||
+      exs_accept(made.socket, nullptr, EXS_MULTISHOT, queue_, kAccepts) != 0) {
+    exs_close(made.socket);
+    return nullptr;
+  }
+  made.port = port_of(bound);
+  listeners_.push_back(made);
+  return &listeners_.back();
+}
+
+bool Hub::add_token(ServerTransport& transport, std::array<char, kTokenBytes>& bytes) {
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return false;
+  const std::int64_t now = now_ns();
+  const auto is_over = [&](const Token& token) {
+    return token.transport == &transport || token.end_ns < now;
+  };
+  tokens_.erase(std::remove_if(tokens_.begin(), tokens_.end(), is_over), tokens_.end());
+  tokens_.push_back({bytes, &transport, now + kHelloNs});
+  return true;
+}
+
+ServerTransport* Hub::take_token(std::span<const std::byte> bytes) {
+  const auto is_it = [&](const Token& token) {
+    return bytes.size() == token.bytes.size() &&
+           std::memcmp(bytes.data(), token.bytes.data(), bytes.size()) == 0;
+  };
+  const auto found = std::find_if(tokens_.begin(), tokens_.end(), is_it);
+  if (found == tokens_.end()) return nullptr;
+  const Token token = *found;
+  tokens_.erase(found);
+  return token.end_ns >= now_ns() ? token.transport : nullptr;
+}
+
+void Hub::forget(const ServerTransport& transport) {
+  const auto is_its = [&](const Token& token) { return token.transport == &transport; };
+  tokens_.erase(std::remove_if(tokens_.begin(), tokens_.end(), is_its), tokens_.end());
+  for (Place& place : places_) {
+    if (place.transport != &transport) continue;
+    place.transport = nullptr;
+    ++place.generation;
+  }
+}
+
+bool_t Hub::receive(SVCXPRT* /*transport*/, rpc_msg* /*message*/) {
+  instance().serve();
+  return FALSE;
+}
+
+// The program ends everything that it waits for. There is no way back.
+void Hub::destroy(SVCXPRT* transport) {
+  xprt_unregister(transport);
+}
+
+void Hub::serve() {
+  if (!is_own_process()) return xprt_unregister(&transport_);
+  constexpr int kEvents = 64;
+  std::array<exs_event_t, kEvents> events;
+  const std::int64_t begun = now_ns();
+  std::int64_t look_ns = 0;
+  for (;;) {
+    const int count = exs_qwait(queue_, events.data(), kEvents, 1, look_ns);
+    if (count <= 0) break;
+    for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
+    look_ns = kLookNs;
+    if (now_ns() - begun < kInARowNs) continue;
+    exs_qpost(queue_, kAccepts, nullptr);  // the program's loop comes back here after its turn
+    break;
+  }
+  if (strangers_ > 0) drop_late_strangers();
+}
+
+exs_ahandle_t Hub::handle_of(std::size_t index) const {
+  const std::uint64_t word = (std::uint64_t{places_[index].generation} << 32U) | (index + 1);
+  return reinterpret_cast<exs_ahandle_t>(word);
+}
+Hub::Place* Hub::place_of(exs_ahandle_t handle) {
+  const auto word = reinterpret_cast<std::uint64_t>(handle);
+  const std::size_t index = (word & UINT32_MAX) - 1;
+  if (index >= places_.size() || places_[index].generation != word >> 32U) return nullptr;
+  return &places_[index];
+}
+
+void Hub::take(const exs_event_t& event) {
+  if (event.exs_evt_type == EXS_EVT_ACCEPT) {
+    if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+    return;
+  }
+  Place* const place = event.exs_evt_ahandle == kAccepts ? nullptr : place_of(event.exs_evt_ahandle);
+  if (place == nullptr) return;
+  Link* const link = place->stranger ? place->stranger.get() : place->transport->link();
+  switch (link->take(event)) {
+    case Link::News::kNothing: break;
+    case Link::News::kEnd: end(*place); break;
+    case Link::News::kMessage:
+      if (place->stranger) {
+        greet(*place);
+      } else if (link->type() != FrameType::kMessage) {
+        end(*place);
+      } else {
+        place->transport->serve();
+      }
+  }
+}
+
+void Hub::accept(int socket) {
+  std::size_t index = 0;
+  while (index < places_.size() && (places_[index].stranger || places_[index].transport != nullptr)) ++index;
+  if (index == places_.size()) places_.emplace_back();
+  const int depth = kFirstDepth + static_cast<int>(places_.size()) * kSlotsOfLink;
+  if (depth > depth_) {
+    const int deeper = std::min(depth * 2, EXS_QDEPTH_MAX);
+    if (exs_qmodify(queue_, EXS_QATTR_DEPTH, &deeper, sizeof deeper) == 0) depth_ = deeper;
+  }
+  Place& place = places_[index];
+  place.stranger = std::make_unique<Link>(socket, queue_, handle_of(index));
+  place.end_ns = now_ns() + kHelloNs;
+  ++strangers_;
+  if (strangers_ > kStrangersMax || !place.stranger->begin(kLongest)) end(place);
+}
+
+// The first message has come.
+void Hub::greet(Place& place) {
+  Link& link = *place.stranger;
+  ServerTransport* const transport = link.type() == FrameType::kHello ? take_token(link.received()) : nullptr;
+  if (transport == nullptr || transport->link() != nullptr || !link.receive_next() ||
+      !link.send_frame(FrameType::kWelcome, {}))
+    return end(place);
+  --strangers_;
+  place.transport = transport;
+  transport->take_link(std::move(place.stranger), reply_);
+}
+
+void Hub::end(Place& place) {
+  if (place.stranger) {
+    place.stranger.reset();
+    --strangers_;
+    ++place.generation;
+  } else if (place.transport != nullptr) {
+    place.transport->end();
+  }
+}
+
+void Hub::drop_late_strangers() {
+  const std::int64_t now = now_ns();
+  for (Place& place : places_)
+    if (place.stranger && place.end_ns < now) end(place);
+}
+
+}  // namespace exs::rpc

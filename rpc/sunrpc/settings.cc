@@ -1,0 +1,53 @@
+#include "rpc/sunrpc/settings.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace exs::rpc {
+namespace {
+
+void refuse(const char* variable, std::string_view value, const char* cure) {
+  std::fprintf(stderr, "exs-sunrpc: %s=%.*s is ignored: %s\n", variable, static_cast<int>(value.size()),
+               value.data(), cure);
+}
+
+template <typename Number>
+void read_number(const char* variable, Number& number) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return;
+  const std::string_view value = text;
+  Number read = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), read);
+  if (error == std::errc{} && end == value.data() + value.size()) {
+    number = read;
+  } else {
+    refuse(variable, value, "it is to be a number");
+  }
+}
+
+Settings read_settings() {
+  Settings settings;
+  read_number("EXS_SUNRPC_AFTER", settings.after);
+  read_number("EXS_SUNRPC_PORT", settings.port);
+  const char* const text = std::getenv("EXS_SUNRPC");
+  const std::string_view use = text == nullptr ? "auto" : text;
+  if (use == "off") {
+    settings.use = Use::kOff;
+  } else if (use == "require") {
+    settings.use = Use::kRequire;
+  } else if (use != "auto") {
+    refuse("EXS_SUNRPC", use, "it is to be off, auto or require");
+  }
+  return settings;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings read = read_settings();
+  return read;
+}
+
+}  // namespace exs::rpc

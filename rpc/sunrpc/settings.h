@@ -1,0 +1,19 @@
+// EXS_SUNRPC, EXS_SUNRPC_AFTER and EXS_SUNRPC_PORT, as exs-sunrpc(7) has them. Thread: any.
+#pragma once
+
+#include <cstdint>
+
+namespace exs::rpc {
+
+enum class Use { kOff, kAuto, kRequire };
+
+struct Settings {
+  Use use = Use::kAuto;
+  std::uint32_t after = 3;  // calls of a handle by TCP before it asks for a link
+  std::uint16_t port = 0;   // of the server's exs socket; 0: any
+};
+
+// Read once.
+const Settings& settings();
+
+}  // namespace exs::rpc

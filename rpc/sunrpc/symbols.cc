@@ -1,0 +1,112 @@
+// The functions of libtirpc that come by here first. libtirpc calls them through its own table of symbols, so whoever loads before it
+// has them: linked before it, or preloaded.
+#include <dlfcn.h>
+#include <rpc/rpc.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "rpc/sunrpc/client_handle.h"
+#include "rpc/sunrpc/hub.h"
+#include "rpc/sunrpc/rendezvous.h"
+#include "rpc/sunrpc/settings.h"
+#include "rpc/sunrpc/xdr_function.h"
+
+#define EXS_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace exs::rpc {
+namespace {
+
+// What a creator of handles by name has open.
+thread_local void* wish = nullptr;
+
+// Not of the calls to rpcbind that it makes meanwhile.
+bool is_wished(rpcprog_t program) {
+  constexpr rpcprog_t kRpcbind = 100000;
+  return wish != nullptr && program != kRpcbind;
+}
+
+template <typename Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+void answer_offer(SVCXPRT* transport) {
+  Offer offer{};
+  if (!svc_getargs(transport, xdr_function(xdr_offer), &offer)) return svcerr_decode(transport);
+  Answer answer{};
+  try {
+    answer = Hub::instance().answer(transport, offer);
+  } catch (const std::bad_alloc&) {
+    answer = {};
+    answer.reason = Reason::kNoSocket;
+  }
+  svc_sendreply(transport, xdr_function(xdr_answer), &answer);
+}
+
+void dispatch(svc_req* request, SVCXPRT* transport) {
+  if (request->rq_proc == NULLPROC) {
+    svc_sendreply(transport, xdr_function(xdr_void), nullptr);
+  } else if (request->rq_proc == kOfferProcedure) {
+    answer_offer(transport);
+  } else {
+    svcerr_noproc(transport);
+  }
+}
+
+// Every transport of the process answers offers, as libtirpc looks programs up by their numbers alone.
+__attribute__((constructor)) void serve_offers() {
+  if (settings().use == Use::kOff) return;
+  static char name[] = "exs";
+  static SVCXPRT transport{};
+  transport.xp_fd = -1;
+  transport.xp_netid = name;
+  svc_reg(&transport, kProgram, kProgramVersion, dispatch, nullptr);
+}
+
+}  // namespace
+}  // namespace exs::rpc
+
+using exs::rpc::next;
+using exs::rpc::Use;
+
+EXS_EXPORT CLIENT* clnt_vc_create(int descriptor, const netbuf* address, rpcprog_t program, rpcvers_t version,
+                                  u_int send_bytes, u_int receive_bytes) {
+  using Create = CLIENT* (*)(int, const netbuf*, rpcprog_t, rpcvers_t, u_int, u_int);
+  static const auto create = next<Create>("clnt_vc_create");
+  CLIENT* const client = create(descriptor, address, program, version, send_bytes, receive_bytes);
+  if (client == nullptr || exs::rpc::settings().use == Use::kOff) return client;
+  exs::rpc::adopt_client(client);
+  if (!exs::rpc::is_wished(program) || exs::rpc::link_client(client) ||
+      exs::rpc::settings().use != Use::kRequire)
+    return client;
+  clnt_destroy(client);
+  rpc_createerr.cf_stat = RPC_UNKNOWNPROTO;
+  return nullptr;
+}
+
+// The type of network "exs" is "tcp" with a wish for a link.
+EXS_EXPORT void* __rpc_setconf(const char* type) {
+  static const auto open = next<void* (*)(const char*)>("__rpc_setconf");
+  const bool is_exs = type != nullptr && std::strcmp(type, "exs") == 0;
+  void* const list = open(is_exs ? "tcp" : type);
+  if (is_exs) exs::rpc::wish = list;
+  return list;
+}
+EXS_EXPORT void __rpc_endconf(void* list) {
+  static const auto close = next<void (*)(void*)>("__rpc_endconf");
+  if (exs::rpc::wish == list) exs::rpc::wish = nullptr;
+  close(list);
+}
+
+EXS_EXPORT int exs_sunrpc_attach(CLIENT* client) {
+  int descriptor = -1;
+  if (client == nullptr || !clnt_control(client, CLGET_FD, &descriptor)) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (exs::rpc::settings().use != Use::kOff && exs::rpc::link_client(client)) return 0;
+  errno = EOPNOTSUPP;
+  return -1;
+}

@@ -1,0 +1,13 @@
+// Functions of XDR as libtirpc takes them: with arguments that it does not name.
+#pragma once
+
+#include <rpc/rpc.h>
+
+namespace exs::rpc {
+
+template <typename Function>
+xdrproc_t xdr_function(Function* function) {
+  return reinterpret_cast<xdrproc_t>(reinterpret_cast<void*>(function));
+}
+
+}  // namespace exs::rpc
