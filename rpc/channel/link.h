@@ -43,8 +43,6 @@ class Link {
   [[nodiscard]] std::span<const std::byte> received() const { return received_; }
   // The message is not needed any more. While many long messages are on their way to the peer, nothing is received from it.
   bool receive_next();
-  // The peer has not given the body of a long message whose frame has come.
-  [[nodiscard]] bool awaits_body() const { return awaits_body_; }
 
   bool send_frame(FrameType type, std::span<const std::byte> body);
   // The first `bytes` bytes of the message in `buffer`. A long one takes the buffer and gives another.

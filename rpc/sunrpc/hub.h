@@ -5,7 +5,7 @@
 // 1. Nothing of exs begins before a client asks for a link: a program may fork and close descriptors before that.
 // 2. The hub looks for more for a while after each request, because whoever asks often asks again at once, and then the way back
 //    through poll() would cost more than the request.
-// 3. It destroys no transport: the loop above may hold descriptors that were ready before (ServerTransport::end()).
+// 3. It destroys no transport: the loop above may hold descriptors that were ready before. The end of the connection does.
 #pragma once
 
 #include <rpc/rpc.h>

@@ -1,7 +1,6 @@
 #include "rpc/sunrpc/server_transport.h"
 
 #include <rpc/svc_mt.h>
-#include <sys/socket.h>
 
 #include <utility>
 
@@ -39,7 +38,6 @@ void ServerTransport::end() {
   if (link_ == nullptr) return;
   Hub::instance().forget(*this);
   link_.reset();
-  shutdown(transport_->xp_fd, SHUT_RDWR);
 }
 
 bool_t ServerTransport::receive(SVCXPRT* transport, rpc_msg* message) {

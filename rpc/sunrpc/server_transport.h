@@ -27,7 +27,7 @@ class ServerTransport {
   [[nodiscard]] SVCXPRT* transport() const { return transport_; }
   // Lets the program answer what the link has received. Afterwards this object may be gone.
   void serve();
-  // The link is of no use any more. The program's loop sees the end of the TCP connection, and destroys the transport.
+  // The link is of no use any more. The connection may be: to a child of the client, or to one that goes on without a link.
   void end();
 
  private:

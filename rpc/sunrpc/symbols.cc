@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "rpc/sunrpc/client_handle.h"
 #include "rpc/sunrpc/hub.h"
@@ -18,13 +19,16 @@
 namespace exs::rpc {
 namespace {
 
-// What a creator of handles by name has open.
+constexpr char kName[] = "exs";
+
+// The list of networks that a creator of handles by this name has open, and whether the one at work was given our entry of them.
 thread_local void* wish = nullptr;
+thread_local bool has_our_entry = false;
 
 // Not of the calls to rpcbind that it makes meanwhile.
 bool is_wished(rpcprog_t program) {
   constexpr rpcprog_t kRpcbind = 100000;
-  return wish != nullptr && program != kRpcbind;
+  return (wish != nullptr || has_our_entry) && program != kRpcbind;
 }
 
 template <typename Function>
@@ -58,10 +62,9 @@ void dispatch(svc_req* request, SVCXPRT* transport) {
 // Every transport of the process answers offers, as libtirpc looks programs up by their numbers alone.
 __attribute__((constructor)) void serve_offers() {
   if (settings().use == Use::kOff) return;
-  static char name[] = "exs";
   static SVCXPRT transport{};
   transport.xp_fd = -1;
-  transport.xp_netid = name;
+  transport.xp_netid = const_cast<char*>(kName);
   svc_reg(&transport, kProgram, kProgramVersion, dispatch, nullptr);
 }
 
@@ -89,7 +92,7 @@ EXS_EXPORT CLIENT* clnt_vc_create(int descriptor, const netbuf* address, rpcprog
 // The type of network "exs" is "tcp" with a wish for a link.
 EXS_EXPORT void* __rpc_setconf(const char* type) {
   static const auto open = next<void* (*)(const char*)>("__rpc_setconf");
-  const bool is_exs = type != nullptr && std::strcmp(type, "exs") == 0;
+  const bool is_exs = type != nullptr && std::strcmp(type, exs::rpc::kName) == 0;
   void* const list = open(is_exs ? "tcp" : type);
   if (is_exs) exs::rpc::wish = list;
   return list;
@@ -98,6 +101,27 @@ EXS_EXPORT void __rpc_endconf(void* list) {
   static const auto close = next<void (*)(void*)>("__rpc_endconf");
   if (exs::rpc::wish == list) exs::rpc::wish = nullptr;
   close(list);
+}
+
+// So is the network "exs" of NETPATH, and of those who ask for its entry.
+EXS_EXPORT netconfig* getnetconfigent(const char* network) {
+  static const auto get = next<netconfig* (*)(const char*)>("getnetconfigent");
+  const bool is_exs = network != nullptr && std::strcmp(network, exs::rpc::kName) == 0;
+  netconfig* const entry = get(is_exs ? "tcp" : network);
+  if (is_exs && entry != nullptr) entry->nc_device = const_cast<char*>(exs::rpc::kName);
+  return entry;
+}
+EXS_EXPORT CLIENT* clnt_tli_create(int descriptor, const netconfig* network, netbuf* address,
+                                   rpcprog_t program, rpcvers_t version, u_int send_bytes,
+                                   u_int receive_bytes) {
+  using Create = CLIENT* (*)(int, const netconfig*, netbuf*, rpcprog_t, rpcvers_t, u_int, u_int);
+  static const auto create = next<Create>("clnt_tli_create");
+  const char* const device = network == nullptr ? nullptr : network->nc_device;
+  const bool is_ours = device != nullptr && std::strcmp(device, exs::rpc::kName) == 0;
+  const bool had_our_entry = std::exchange(exs::rpc::has_our_entry, is_ours);
+  CLIENT* const client = create(descriptor, network, address, program, version, send_bytes, receive_bytes);
+  exs::rpc::has_our_entry = had_our_entry;
+  return client;
 }
 
 EXS_EXPORT int exs_sunrpc_attach(CLIENT* client) {
