@@ -58,6 +58,16 @@ expect() { # name, command...
 "$cc" -Wall -Werror "$work/use.c" -o "$work/use-shared" $(pkg-config --cflags --libs exs)
 expect shared env LD_LIBRARY_PATH="$prefix/$libdir" "$work/use-shared"
 
+if [[ -e $prefix/$libdir/libexs-sunrpc.so ]]; then
+  echo '#include <rpc/rpc.h>
+#include <exs/sunrpc.h>
+int main(void) { return exs_sunrpc_attach(NULL) == -1 ? 0 : 1; }' >"$work/rpc.c"
+  # shellcheck disable=SC2046
+  "$cc" -Wall -Werror "$work/rpc.c" -o "$work/rpc" $(pkg-config --cflags --libs exs-sunrpc)
+  readelf -d "$work/rpc" | grep -o 'lib[^]]*so' | grep -m 1 -e sunrpc -e tirpc | grep -q sunrpc || fail "libtirpc comes first"
+  LD_LIBRARY_PATH=$prefix/$libdir "$work/rpc" || fail "program of exs-sunrpc"
+fi
+
 mkdir "$work/cmake"
 cp "$work/use.c" "$work/cmake"
 cat >"$work/cmake/CMakeLists.txt" <<PROJECT

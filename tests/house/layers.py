@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "tools/common/", "tools/sockets_agent/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
-    "perf": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "perf/"],
+    "perf": ["exs/exs.h", "exs/exs.hpp", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
     "tests": [""],  # all of it
@@ -65,7 +65,7 @@ ONLY_IN = {
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
-    r"rpc/(?!channel/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/baselines/rpc/"],
+    r"rpc/(?!channel/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.

@@ -1,0 +1,267 @@
+// exs-rpc-ping: the time of a remote procedure call by the size of its argument, which comes back as its result.
+#include <exs/exs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "perf/rpc_ping/sunrpc.h"
+#include "perf/rpc_ping/way.h"
+#include "perf/support/kind.h"
+#include "perf/support/times.h"
+#include "tools/common/child_process.h"
+#include "tools/common/clock.h"
+#include "tools/common/command_line.h"
+#include "tools/common/failure.h"
+#include "tools/common/json.h"
+#include "tools/common/run_info.h"
+#include "tools/common/units.h"
+
+namespace rpc_ping {
+namespace {
+
+using tools::Json;
+
+constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{64} << 20U;
+
+struct Settings {
+  std::string way = "sunrpc";
+  std::string provider = "auto";
+  std::string host;
+  std::string bind_address = "127.0.0.1";
+  std::uint16_t port = 0;
+  std::vector<std::uint64_t> sizes;
+  std::uint32_t calls = 10'000;
+  std::uint32_t warmup_calls = 1'000;
+  bool is_server = false;
+  bool is_self = false;
+  bool verify = false;
+  bool json = false;
+  bool pin = true;
+};
+
+struct Result {
+  std::uint64_t size_bytes = 0;
+  std::string carrier;
+  tools::Histogram times;
+  std::uint64_t client_cpu_ns = 0;
+  ServerUse server;
+};
+
+std::vector<Way> all_ways() {
+  return {sunrpc_by_exs(), sunrpc_by_tcp(), sunrpc_by_local_socket()};
+}
+Way way_of(const std::string& name) {
+  for (Way& way : all_ways())
+    if (name == way.name) return way;
+  throw tools::UsageError("there is no way " + name);
+}
+
+void fill(std::vector<char>& bytes, std::uint64_t call) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 + call);
+}
+
+// Each call with a pattern of its own: what comes back could else be that of the one before.
+void call_once(Caller& caller, std::vector<char>& bytes, std::uint64_t call, bool verify) {
+  if (verify) fill(bytes, call);
+  caller.call(bytes);
+  if (!verify) return;
+  std::vector<char> expected(bytes.size());
+  fill(expected, call);
+  if (bytes != expected) throw tools::Failure("the bytes of a result are not those of the argument");
+}
+
+Result measure(Caller& caller, const Settings& settings, std::uint64_t size_bytes) {
+  Result result;
+  result.size_bytes = size_bytes;
+  std::vector<char> bytes(size_bytes, 'x');
+  // Large arguments need no thousand calls to settle.
+  constexpr std::uint64_t kWarmupBytes = std::uint64_t{64} << 20U;
+  std::uint64_t warmup = settings.warmup_calls;
+  if (size_bytes > 0) warmup = std::min<std::uint64_t>(warmup, kWarmupBytes / size_bytes + 1);
+  for (std::uint64_t i = 0; i < warmup; ++i) call_once(caller, bytes, i, settings.verify);
+  caller.use_of_server();
+  tools::Stopwatch watch;
+  watch.start();
+  for (std::uint64_t i = 0; i < settings.calls; ++i) {
+    const std::uint64_t begun_ns = tools::now_ns();
+    call_once(caller, bytes, i, settings.verify);
+    result.times.record(tools::now_ns() - begun_ns);
+  }
+  watch.stop();
+  result.client_cpu_ns = watch.cpu_ns();
+  result.server = caller.use_of_server();
+  result.carrier = caller.carrier();
+  return result;
+}
+
+double us_of(double ns) {
+  return std::round(ns) / 1000;
+}
+double us_of_call(std::uint64_t ns, std::uint64_t calls) {
+  return us_of(static_cast<double>(ns) / static_cast<double>(calls));
+}
+
+Json::Object object_of(const Result& result, const Settings& settings) {
+  return {{"size_bytes", result.size_bytes},
+          {"carrier", result.carrier},
+          {"calls", result.times.count()},
+          {"round_trip_us", json_of(perf::times_of(result.times, us_of))},
+          {"client_cpu_us", us_of_call(result.client_cpu_ns, settings.calls)},
+          {"server_cpu_us", us_of_call(result.server.cpu_ns, settings.calls)},
+          {"verified", settings.verify ? Json(true) : Json(nullptr)}};
+}
+
+void print_head(const Settings& settings, bool pinned) {
+  std::printf("exs-rpc-ping %s: %s; %s\n", exs_version_string(), way_of(settings.way).summary,
+              pinned ? "each process pinned to a core" : "not pinned");
+  std::printf("%10s %8s %9s %9s %9s %9s %11s %11s\n", "argument", "by", "min us", "p50 us", "p99 us",
+              "max us", "client us", "server us");
+}
+void print_row(const Result& result, const Settings& settings) {
+  const perf::Times times = perf::times_of(result.times, us_of);
+  std::printf("%10s %8s %9.2f %9.2f %9.2f %9.2f %11.2f %11.2f\n",
+              tools::format_size(result.size_bytes).c_str(), result.carrier.c_str(), times.min, times.p50,
+              times.p99, times.max, us_of_call(result.client_cpu_ns, settings.calls),
+              us_of_call(result.server.cpu_ns, settings.calls));
+  std::fflush(stdout);
+}
+
+void run_client(const Settings& settings, const std::string& host, const std::string& place, bool pinned) {
+  const std::unique_ptr<Caller> caller = way_of(settings.way).connect(host, place);
+  if (!settings.json) print_head(settings, pinned);
+  Json::Array sizes;
+  for (const std::uint64_t size_bytes : settings.sizes) {
+    const Result result = measure(*caller, settings, size_bytes);
+    if (settings.json) {
+      sizes.emplace_back(object_of(result, settings));
+    } else {
+      print_row(result, settings);
+    }
+  }
+  if (!settings.json) return;
+  Json::Object out = tools::begin_results("exs-rpc-ping");
+  out.emplace_back("way", settings.way);
+  out.emplace_back("pinned", pinned);
+  out.emplace_back("sizes", std::move(sizes));
+  tools::print_json(out);
+}
+
+void serve(const Settings& settings, const Told& told) {
+  way_of(settings.way).serve(settings.bind_address, std::to_string(settings.port), told);
+}
+
+// The end of a pipe that the server tells its place by.
+std::string read_place(int from) {
+  std::string place(64, '\0');
+  const ssize_t count = read(from, place.data(), place.size());
+  if (count <= 0) throw tools::Failure("the server has no place");
+  place.resize(static_cast<std::size_t>(count));
+  return place;
+}
+
+void run_both(const Settings& settings) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) == -1) tools::fail("cannot make a pipe", errno);
+  tools::ChildProcess server([&] {
+    if (settings.pin) tools::pin_to_core(1);
+    close(ends[0]);
+    serve(settings, [&](const std::string& place) {
+      if (write(ends[1], place.data(), place.size()) == -1) tools::fail("cannot tell the place", errno);
+      close(ends[1]);
+    });
+    return 0;
+  });
+  close(ends[1]);
+  const bool pinned = settings.pin && tools::pin_to_core(0);
+  run_client(settings, settings.bind_address, read_place(ends[0]), pinned);
+}
+
+std::vector<std::uint64_t> sizes_of(const std::string& words) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t from = 0; from <= words.size();) {
+    const std::size_t comma = std::min(words.find(',', from), words.size());
+    sizes.push_back(tools::parse_size(words.substr(from, comma - from)));
+    if (sizes.back() > kSizeMaxBytes) throw tools::UsageError("--size must be 0 to 64M");
+    from = comma + 1;
+  }
+  return sizes;
+}
+
+Settings parse(int argc, const char* const* argv) {
+  Settings settings;
+  std::string sizes = "0,8,64,256,1440,3072,64K,1M";
+  std::string ways;
+  std::vector<std::string> names;
+  for (const Way& way : all_ways()) {
+    names.emplace_back(way.name);
+    ways += (ways.empty() ? "" : "; ") + std::string(way.name) + ": " + way.summary;
+  }
+  bool no_pin = false;
+  tools::CommandLine line("exs-rpc-ping", "time of remote procedure calls, by the size of their argument");
+  line.add("HOST", settings.host, "Address of the server");
+  line.add_flag("-s,--server", settings.is_server, "Serve until a signal ends it");
+  line.add_flag("--self", settings.is_self, "Both ends here, in two processes");
+  line.add_port(settings.port, "Port of the server; 0 with --server or --self: any");
+  line.add_bind_address(settings.bind_address);
+  line.add("--way", settings.way, ways).one_of(names).shows_default();
+  line.add("--provider", settings.provider, "Of exs")
+      .one_of({"auto", "iwarp", "shm", "verbs"})
+      .shows_default();
+  line.add("--size", sizes, "Bytes of the argument, several with commas; 0 is a call of nothing")
+      .shows_default();
+  line.add("--calls", settings.calls, "Calls to measure, of each size")
+      .between(std::uint64_t{1}, std::uint64_t{100'000'000})
+      .shows_default();
+  line.add("--warm-up", settings.warmup_calls, "Calls before them").shows_default();
+  line.add_flag("--verify", settings.verify, "Look at every byte that comes back");
+  line.add_json_flag(settings.json);
+  line.add_flag("--no-pin", no_pin,
+                "Leave the choice of cores to the system, instead of one core for each process");
+  line.parse(argc, argv);
+  if (settings.is_server + settings.is_self + !settings.host.empty() != 1)
+    throw tools::UsageError("one of HOST, --server and --self is to be given");
+  if (!settings.host.empty() && settings.port == 0) throw tools::UsageError("HOST needs the server's --port");
+  settings.sizes = sizes_of(sizes);
+  settings.pin = !no_pin;
+  return settings;
+}
+
+// libexs-sunrpc.so decides when it is loaded whether it is there at all, so this program begins anew where it is not to be.
+void begin_as_told(const Settings& settings, char** argv) {
+  const char* const use = way_of(settings.way).has_exs_sunrpc ? "auto" : "off";
+  const char* const given = std::getenv("EXS_SUNRPC");
+  if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);
+  if (std::string(given == nullptr ? "auto" : given) == use) return;
+  setenv("EXS_SUNRPC", use, 1);
+  execv("/proc/self/exe", argv);
+  tools::fail("cannot begin anew", errno);
+}
+
+int run(int argc, char** argv) {
+  const Settings settings = parse(argc, argv);
+  begin_as_told(settings, argv);
+  if (settings.is_self) {
+    run_both(settings);
+  } else if (settings.is_server) {
+    serve(settings, [](const std::string& place) {
+      std::printf("exs-rpc-ping: serving at %s\n", place.c_str());
+      std::fflush(stdout);
+    });
+  } else {
+    run_client(settings, settings.host, std::to_string(settings.port), false);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace rpc_ping
+
+int main(int argc, char** argv) {
+  return tools::run_main("exs-rpc-ping", [&] { return rpc_ping::run(argc, argv); });
+}

@@ -1,0 +1,12 @@
+// Calls by libtirpc: over TCP, over a local socket, and over exs with libexs-sunrpc.so.
+#pragma once
+
+#include "perf/rpc_ping/way.h"
+
+namespace rpc_ping {
+
+Way sunrpc_by_tcp();
+Way sunrpc_by_local_socket();
+Way sunrpc_by_exs();
+
+}  // namespace rpc_ping
