@@ -87,7 +87,28 @@ void EventQueue::cancel_reservation() {
 void EventQueue::added() {
   EXS_CHECK(entries_.count() <= reserved_);
   count_.store(entries_.count(), std::memory_order_relaxed);
-  if (ready_fd_.valid() && entries_.count() == 1) raise_event(ready_fd_.get());
+  if (takers_ == 0) keep_ready_fd();
+}
+
+// It says what is so.
+void EventQueue::keep_ready_fd() {
+  if (!ready_fd_.valid() || is_raised_ == !entries_.empty()) return;
+  is_raised_ = !is_raised_;
+  if (is_raised_) {
+    raise_event(ready_fd_.get());
+  } else {
+    lower_event(ready_fd_.get());
+  }
+}
+
+void EventQueue::begin_taking() {
+  LockGuard guard(mutex_);
+  ++takers_;
+}
+
+void EventQueue::end_taking() {
+  LockGuard guard(mutex_);
+  if (--takers_ == 0) keep_ready_fd();
 }
 
 void EventQueue::unlock_and_notify() {
@@ -160,7 +181,7 @@ std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max)
     if (entries_.count() < min || entries_.empty()) return 0;
     taken = std::min(max, entries_.count());
     for (std::size_t i = 0; i < taken; ++i) take_front(out[i]);
-    if (ready_fd_.valid() && entries_.empty()) lower_event(ready_fd_.get());
+    if (entries_.empty()) keep_ready_fd();
     if (awaited_) next = next_waiter();
   }
   if (next) next->try_again();
@@ -230,9 +251,9 @@ Result<int> EventQueue::ready_fd() {
   if (!ready_fd_.valid()) {
     UniqueFd made(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!made.valid()) return failure(errno);
-    if (!entries_.empty()) raise_event(made.get());
     ready_fd_ = std::move(made);
     has_ready_fd_ = true;
+    keep_ready_fd();
   }
   return ready_fd_.get();
 }

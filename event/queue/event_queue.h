@@ -75,7 +75,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void awake_as_follower(std::size_t min) EXS_EXCLUDES(mutex_);  // `min`: as announced
   [[nodiscard]] int follower_fd() const noexcept { return follower_fd_.get(); }
 
-  // A descriptor that is readable while there are events. Created by the first call.
+  // A descriptor that is readable while there are events that no thread is about to take. Created by the first call.
   Result<int> ready_fd() EXS_EXCLUDES(mutex_);
   [[nodiscard]] bool has_ready_fd() const noexcept { return has_ready_fd_.load(std::memory_order_relaxed); }
 
@@ -117,6 +117,23 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
    private:
     EventQueue& queue_;
   };
+  // Marks the calling thread as one that takes each event as it comes, so nobody needs to be told of it by the descriptor. With a
+  // thread that asks again at once, that would be two system calls an event. One that wants several leaves some to others.
+  class TakeScope {
+   public:
+    TakeScope(EventQueue& queue, std::size_t min)
+        : queue_(min <= 1 && queue.has_ready_fd() ? &queue : nullptr) {
+      if (queue_ != nullptr) queue_->begin_taking();
+    }
+    ~TakeScope() {
+      if (queue_ != nullptr) queue_->end_taking();
+    }
+    TakeScope(const TakeScope&) = delete;
+    TakeScope& operator=(const TakeScope&) = delete;
+
+   private:
+    EventQueue* const queue_;
+  };
 
  private:
   struct Entry {
@@ -144,6 +161,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] std::shared_ptr<WaitLine::Waiter> next_waiter() EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
+  void begin_taking() EXS_EXCLUDES(mutex_);
+  void end_taking() EXS_EXCLUDES(mutex_);
+  void keep_ready_fd() EXS_REQUIRES(mutex_);
   [[nodiscard]] bool wants_sleep(std::size_t min) EXS_REQUIRES(mutex_);
   [[nodiscard]] bool followers_are_due() const EXS_REQUIRES(mutex_);
   void notify(const Recipients& recipients);
@@ -171,6 +191,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
   std::vector<std::size_t> follower_mins_ EXS_GUARDED_BY(mutex_);  // of the followers asleep
   UniqueFd ready_fd_ EXS_GUARDED_BY(mutex_);
+  bool is_raised_ EXS_GUARDED_BY(mutex_) = false;  // ready_fd_ is readable
+  std::size_t takers_ EXS_GUARDED_BY(mutex_) = 0;  // threads in a TakeScope
   exs_signal_t signal_ EXS_GUARDED_BY(mutex_){};
   bool closed_ EXS_GUARDED_BY(mutex_) = false;
   bool awaited_ EXS_GUARDED_BY(mutex_) = false;  // somebody may be in the line

@@ -51,6 +51,7 @@ class Wait {
       if (queue_.look_is_due()) poll_once();
       return Status();
     }
+    const EventQueue::TakeScope taking(queue_, min_);
     if (limit_.has_passed()) {
       drive(now());
       return taken() ? Status() : take_what_is_there();
@@ -60,7 +61,7 @@ class Wait {
       held_ = queue_.shared_from_this();
       section_->leave();
     }
-    const EventQueue::WaitScope scope(queue_);
+    const EventQueue::WaitScope waiting(queue_);
     if (sleeps_at_once_) {
       const Status status = first_sleep();
       if (count_ > 0 || !status.ok()) return count_ > 0 ? Status() : status;

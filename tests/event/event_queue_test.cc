@@ -94,6 +94,25 @@ BOOST_AUTO_TEST_CASE(the_ready_descriptor_follows_the_events) {
   BOOST_TEST(readable(descriptor));
 }
 
+BOOST_AUTO_TEST_CASE(the_ready_descriptor_leaves_events_to_a_thread_that_takes_them) {
+  reserve(4);
+  const int descriptor = *queue->ready_fd();
+  {
+    const EventQueue::TakeScope taking(*queue, 1);
+    push();
+    push();
+    BOOST_TEST(!readable(descriptor));
+    BOOST_TEST(queue->take(out, 1, 1) == 1U);
+    BOOST_TEST(!readable(descriptor));
+  }
+  BOOST_TEST(readable(descriptor));  // it has left one
+  BOOST_TEST(queue->take(out, 1, 1) == 1U);
+  BOOST_TEST(!readable(descriptor));
+  const EventQueue::TakeScope taking(*queue, 2);  // may leave one for long
+  push();
+  BOOST_TEST(readable(descriptor));
+}
+
 BOOST_AUTO_TEST_CASE(nobody_goes_to_sleep_when_enough_is_there) {
   reserve(2);
   push();
