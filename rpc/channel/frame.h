@@ -16,6 +16,7 @@ enum class FrameType : std::uint8_t {
 struct Frame {
   FrameType type;
   std::uint32_t length;
+  bool has_all = false;  // the sender has received everything that was sent to it
 };
 
 inline constexpr std::size_t kFrameBytes = 8;
@@ -25,14 +26,16 @@ inline constexpr std::size_t kTokenBytes = 16;
 
 inline void put_frame(const Frame& frame, std::byte* at) {
   at[0] = static_cast<std::byte>(frame.type);
-  at[1] = at[2] = at[3] = std::byte{0};
+  at[1] = static_cast<std::byte>(frame.has_all);
+  at[2] = at[3] = std::byte{0};
   for (unsigned i = 0; i < 4; ++i) at[4 + i] = static_cast<std::byte>(frame.length >> (24 - 8 * i));
 }
 
 // False: these bytes are no header.
 inline bool get_frame(const std::byte* at, std::size_t bytes, Frame& frame) {
-  if (bytes < kFrameBytes || (at[1] | at[2] | at[3]) != std::byte{0}) return false;
+  if (bytes < kFrameBytes || (at[2] | at[3]) != std::byte{0} || at[1] > std::byte{1}) return false;
   frame.type = static_cast<FrameType>(at[0]);
+  frame.has_all = at[1] != std::byte{0};
   frame.length = 0;
   for (unsigned i = 0; i < 4; ++i)
     frame.length = frame.length << 8U | std::to_integer<std::uint32_t>(at[4 + i]);

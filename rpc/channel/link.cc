@@ -14,7 +14,7 @@ Link::~Link() {
 
 bool Link::begin(std::uint32_t longest) {
   longest_ = longest;
-  region_ = exs_mregister(frame_bytes_.data(), frame_bytes_.size(), EXS_MRF_LOCAL_ONLY);
+  region_ = exs_mregister(&frames_, sizeof frames_, EXS_MRF_LOCAL_ONLY);
   return region_ != EXS_MHANDLE_INVALID && receive_next();
 }
 
@@ -44,10 +44,11 @@ Link::News Link::take(const exs_event_t& event) {
 }
 
 Link::News Link::take_frame(std::size_t bytes) {
-  if (!get_frame(frame_bytes_.data(), bytes, frame_)) return end(EPROTO);
+  if (!get_frame(frames_.in.data(), bytes, frame_)) return end(EPROTO);
+  if (frame_.has_all) is_out_free_ = true;
   if (frame_.type == FrameType::kLong) return receive_body() ? News::kNothing : end(errno);
   if (frame_.length != bytes - kFrameBytes) return end(EPROTO);
-  received_ = {frame_bytes_.data() + kFrameBytes, frame_.length};
+  received_ = {frames_.in.data() + kFrameBytes, frame_.length};
   received_bytes += frame_.length;
   return News::kMessage;
 }
@@ -79,12 +80,12 @@ bool Link::receive_next() {
   }
   owes_receive_ = sends_.size() >= kLongSendsMax;
   return owes_receive_ ||
-         exs_recv(socket_, frame_bytes_.data(), frame_bytes_.size(), 0, queue_, handle_, region_) == 0;
+         exs_recv(socket_, frames_.in.data(), frames_.in.size(), 0, queue_, handle_, region_) == 0;
 }
 
 bool Link::send_frame(FrameType type, std::span<const std::byte> body) {
   std::array<std::byte, kFrameBytes + kTokenBytes> bytes;
-  put_frame({type, static_cast<std::uint32_t>(body.size())}, bytes.data());
+  put_frame({type, static_cast<std::uint32_t>(body.size()), false}, bytes.data());
   if (!body.empty()) std::memcpy(bytes.data() + kFrameBytes, body.data(), body.size());
   return exs_send(socket_, bytes.data(), kFrameBytes + body.size(), EXS_NO_EVENT, queue_, handle_,
                   EXS_MHANDLE_UNREGISTERED) == 0;
@@ -92,15 +93,24 @@ bool Link::send_frame(FrameType type, std::span<const std::byte> body) {
 
 bool Link::send(MessageBuffer& buffer, std::size_t bytes) {
   sent_bytes += bytes;
-  const bool is_long = bytes > kInlineBytes;
-  put_frame({is_long ? FrameType::kLong : FrameType::kMessage, static_cast<std::uint32_t>(bytes)},
-            buffer.frame());
-  const std::size_t in_frame = kFrameBytes + (is_long ? 0 : bytes);
-  if (exs_send(socket_, buffer.frame(), in_frame, EXS_NO_EVENT, queue_, handle_, EXS_MHANDLE_UNREGISTERED) !=
-      0)
-    return false;
-  if (!is_long) return true;
-  if (exs_send(socket_, buffer.message(), bytes, EXS_NO_IMMEDIATE, queue_, handle_, buffer.region()) != 0)
+  return bytes > kInlineBytes ? send_long(buffer, bytes) : send_short(buffer, bytes);
+}
+
+bool Link::send_short(const MessageBuffer& buffer, std::size_t bytes) {
+  const bool has_room = std::exchange(is_out_free_, false);
+  put_frame({FrameType::kMessage, static_cast<std::uint32_t>(bytes), has_room}, buffer.frame());
+  const std::size_t in_all = kFrameBytes + bytes;
+  if (!has_room)
+    return exs_send(socket_, buffer.frame(), in_all, EXS_NO_EVENT, queue_, handle_,
+                    EXS_MHANDLE_UNREGISTERED) == 0;
+  std::memcpy(frames_.out.data(), buffer.frame(), in_all);
+  return exs_send(socket_, frames_.out.data(), in_all, EXS_NO_EVENT, queue_, handle_, region_) == 0;
+}
+
+bool Link::send_long(MessageBuffer& buffer, std::size_t bytes) {
+  put_frame({FrameType::kLong, static_cast<std::uint32_t>(bytes), is_out_free_}, buffer.frame());
+  if (exs_send(socket_, buffer.frame(), kFrameBytes, EXS_NO_EVENT, queue_, handle_, buffer.region()) != 0 ||
+      exs_send(socket_, buffer.message(), bytes, EXS_NO_IMMEDIATE, queue_, handle_, buffer.region()) != 0)
     return false;
   sends_.push_back(std::exchange(buffer, std::exchange(spare_, {})));
   return true;

@@ -3,7 +3,9 @@
 //
 // Design notes
 // 1. Exactly one receive is posted, so a long message never meets the buffer of frames.
-// 2. A short message is copied when it is posted, so its buffer is free at once. A long one keeps its memory until the peer has it.
+// 2. A short message leaves from memory of the link, if what left from there before is known to have arrived: the client knows when
+//    its last call is answered, and tells the server with the next one. Else exs copies it, and asks the kernel whether the memory is
+//    there, which takes longer than all the rest of a call. A long one keeps its memory until the peer has it.
 #pragma once
 
 #include <array>
@@ -47,6 +49,8 @@ class Link {
   bool send_frame(FrameType type, std::span<const std::byte> body);
   // The first `bytes` bytes of the message in `buffer`. A long one takes the buffer and gives another.
   bool send(MessageBuffer& buffer, std::size_t bytes);
+  // Everything that was sent has arrived, as its answer has come.
+  void note_answer() { is_out_free_ = true; }
   // Long messages that the peer does not have yet.
   [[nodiscard]] std::size_t sending() const { return sends_.size(); }
 
@@ -63,6 +67,8 @@ class Link {
 
   News take_frame(std::size_t bytes);
   bool receive_body();
+  bool send_short(const MessageBuffer& buffer, std::size_t bytes);
+  bool send_long(MessageBuffer& buffer, std::size_t bytes);
   News end(int error);
 
   int socket_;
@@ -79,7 +85,11 @@ class Link {
   bool owes_receive_ = false;
   std::vector<MessageBuffer> sends_;  // in the order of their sends; each until the peer has it
   MessageBuffer spare_;
-  alignas(64) std::array<std::byte, kFrameBytes + kInlineBytes> frame_bytes_;
+  bool is_out_free_ = true;
+  // Of one region.
+  struct alignas(64) Frames {
+    std::array<std::byte, kFrameBytes + kInlineBytes> in, out;
+  } frames_;
 };
 
 }  // namespace exs::rpc

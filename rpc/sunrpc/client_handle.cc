@@ -175,6 +175,7 @@ class Handle {
       const clnt_stat told = read_reply(decode, results, refresh, is_ours);
       if (!link_->link().receive_next()) return lose_link(RPC_CANTRECV, errno);
       if (!is_ours) continue;
+      link_->link().note_answer();
       is_unanswered_ = false;
       return told;
     }
