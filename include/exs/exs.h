@@ -273,7 +273,8 @@ EXS_API int exs_qmodify(exs_qhandle_t queue, int attribute, const void* value, s
  * EFAULT. exs extension. */
 EXS_API int exs_qstatus(exs_qhandle_t queue, int attribute, void* value, size_t* length);
 /* exs_qfd - a descriptor that is readable (level-triggered) while the queue holds events, for poll and epoll.
- * What a waiting thread takes does not show. The queue owns it: do not read, write or close it. EBADF; EMFILE, ENFILE, ENOMEM. exs extension. */
+ * What a waiting thread takes does not show. The queue owns it: do not read, write or close it. EBADF; EMFILE,
+ * ENFILE, ENOMEM. exs extension. */
 EXS_API int exs_qfd(exs_qhandle_t queue);
 /* exs_qpost - post an EXS_EVT_USER event with `handle` and the five words (NULL: zeros), which wakes a thread
  * that waits on the queue. EBADF; EAGAIN no slot. exs extension. */
