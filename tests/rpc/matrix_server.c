@@ -14,6 +14,9 @@
 
 void matrix_1(struct svc_req* request, SVCXPRT* transport); /* of rpcgen */
 
+/* Above these there is no answer: some clients ask for anything. */
+static const unsigned kSleepMsMax = 2000;
+static const unsigned kMakeMax = 64U << 20U;
 static unsigned total;
 
 void* nothing_1_svc(void* argument, struct svc_req* request) {
@@ -81,6 +84,7 @@ u_int* refuse_1_svc(u_int* argument, struct svc_req* request) {
 
 u_int* sleep_ms_1_svc(u_int* argument, struct svc_req* request) {
   (void)request;
+  if (*argument > kSleepMsMax) return NULL;
   const struct timespec time = {*argument / 1000, *argument % 1000 * 1000000L};
   nanosleep(&time, NULL);
   return argument;
@@ -89,6 +93,7 @@ u_int* sleep_ms_1_svc(u_int* argument, struct svc_req* request) {
 blob* make_1_svc(u_int* argument, struct svc_req* request) {
   static blob result;
   (void)request;
+  if (*argument > kMakeMax) return NULL;
   free(result.blob_val);
   result.blob_val = calloc(*argument + 1U, 1);
   result.blob_len = *argument;

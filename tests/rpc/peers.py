@@ -1,0 +1,55 @@
+"""How the tests of this folder run servers and clients of libtirpc. A program is "old" when it has nothing of exs, "linked" when
+libexs-sunrpc.so was linked before libtirpc, "preloaded" when it is an old one that runs with the library. EXS_SUNRPC_LIBRARY is the
+library, EXS_RPC_PROGRAMS the folder of the programs, EXS_RPC_WAYS which of the three are to be had: a library that a sanitizer
+looks into cannot be preloaded."""
+import contextlib
+import os
+import pathlib
+import subprocess
+
+LIBRARY = os.environ["EXS_SUNRPC_LIBRARY"]
+PROGRAMS = pathlib.Path(os.environ["EXS_RPC_PROGRAMS"])
+WAYS = os.environ["EXS_RPC_WAYS"].split()
+NEW = WAYS[-1]  # has the library
+LIMIT_S = 60
+
+
+def command(program, way, *arguments):
+    name = program + ("-linked" if way == "linked" else "")
+    return [str(PROGRAMS / name), *map(str, arguments)]
+
+
+def environment(way, **more):
+    """exs says on the standard error when it connects."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("EXS_SUNRPC")}
+    preload = {"LD_PRELOAD": LIBRARY} if way == "preloaded" else {}
+    return {**plain, **preload, **({"EXS_EXPLAIN": "yes"} if way != "old" else {}), **more}
+
+
+def goes_by_exs(server, client):
+    return "old" not in (server, client)
+
+
+def has_connected(log):
+    return ": connected" in log
+
+
+@contextlib.contextmanager
+def server(way, *arguments, program="rpc-matrix-server", stderr=subprocess.DEVNULL, **more):
+    """A running server; its `port` is what it printed first. What it writes on its standard error later is in `log`, if that is a pipe."""
+    with subprocess.Popen(command(program, way, *arguments), stdout=subprocess.PIPE, stderr=stderr, text=True,
+                          env=environment(way, **more)) as process:
+        try:
+            process.port = process.stdout.readline().strip()
+            if not process.port.isdigit():
+                raise AssertionError(f"{program} has no port: {process.port!r}")
+            yield process
+        finally:
+            process.kill()
+            if stderr == subprocess.PIPE:
+                process.log = process.stderr.read()
+
+
+def run(way, *arguments, program="rpc-matrix-client", limit_s=LIMIT_S, **more):
+    return subprocess.run(command(program, way, *arguments), capture_output=True, text=True, env=environment(way, **more),
+                          timeout=limit_s, check=False)
