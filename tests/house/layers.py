@@ -34,6 +34,7 @@ MAY_INCLUDE = {
     "sockets/between": ["sockets/between/", "sockets/lane/", *PRELOAD_PARTS, "exs/exs.h"],
     "sockets/preload": ["sockets/"],
     "rpc/channel": ["exs/exs.h", "rpc/channel/"],
+    "rpc/generator": ["rpc/generator/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
@@ -65,7 +66,7 @@ ONLY_IN = {
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
-    r"rpc/(?!channel/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
+    r"rpc/(?!channel/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
@@ -95,7 +96,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|sunrpc))/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|generator|sunrpc))/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):

@@ -1,0 +1,71 @@
+// The words of an interface. Besides the words of RFC 5531 it knows what rpcgen leaves to the C preprocessor: comments, of which
+// those of one known word are modes, conditions on names, and names for numbers; and lines with %, which go into the header.
+// Thread: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rpc/generator/failure.h"
+
+namespace exs::generator {
+
+struct Token {
+  enum class Kind : std::uint8_t {
+    kName,
+    kNumber,  // text as written; value
+    kMark,    // one character
+    kMode,    // of a comment: text is inout, inplace, oneway or idempotent
+    kPassed,  // a line for the header, without its %
+    kEnd,
+  };
+  Kind kind = Kind::kEnd;
+  std::string text;
+  std::int64_t value = 0;
+  Position position;
+};
+
+class Lexer {
+ public:
+  // `defined`: names that #ifdef finds; RPC_HDR and RPC_EXS are always among them.
+  Lexer(std::string_view text, const std::set<std::string>& defined);
+
+  // All of them, the end as the last.
+  std::vector<Token> run();
+
+ private:
+  [[nodiscard]] bool at_end() const { return next_ == text_.size(); }
+  [[nodiscard]] char look(std::size_t ahead = 0) const {
+    return next_ + ahead < text_.size() ? text_[next_ + ahead] : '\0';
+  }
+  char take();
+  std::string take_line();
+  [[nodiscard]] Position here() const { return {line_, column_}; }
+
+  void take_comment();
+  void take_directive();
+  void define(const std::string& rest, Position where);
+  void take_word();
+  void take_number();
+  void add(Token::Kind kind, std::string text, Position where, std::int64_t value = 0);
+  // Conditions around here hold.
+  [[nodiscard]] bool is_taken() const;
+
+  std::string_view text_;
+  std::size_t next_ = 0;
+  std::size_t line_ = 1;
+  std::size_t column_ = 1;
+  bool at_line_start_ = true;
+  std::map<std::string, std::string> names_;  // defined names, and what they stand for
+  std::vector<bool> conditions_;
+  std::vector<Token> tokens_;
+};
+
+// What `text`, a number of C in base 8, 10 or 16, means. False: it is none, or too large.
+bool parse_number(std::string_view text, std::int64_t& value);
+
+}  // namespace exs::generator

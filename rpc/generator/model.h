@@ -1,0 +1,112 @@
+// What an interface defines, with the layout that its types have in messages (rpc/FORMAT.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace exs::generator {
+
+struct Type;
+
+struct Field {
+  std::string name;
+  const Type* type = nullptr;  // null: a void arm
+  std::uint64_t offset = 0;    // in messages
+};
+
+// An arm of a union, for one or more values of its discriminant.
+struct Arm {
+  std::vector<std::int64_t> values;  // none: the default
+  std::vector<std::string> labels;   // as written
+  Field field;
+};
+
+struct Type {
+  enum class Kind : std::uint8_t {
+    kScalar,
+    kBool,
+    kEnum,
+    kString,
+    kArray,
+    kVector,
+    kOptional,
+    kStruct,
+    kUnion
+  };
+  enum class Scalar : std::uint8_t { kInt, kUnsigned, kFloat, kOpaque };
+
+  Kind kind = Kind::kScalar;
+  Scalar scalar = Scalar::kInt;
+  std::string name;                // of its definition, or of a word of the language; empty: it has none
+  bool is_defined_here = false;    // by the interface
+  bool is_complete = true;         // false: only pointers to it can be declared
+  const Type* original = nullptr;  // what a typedef gives another name
+  const Type* element = nullptr;   // of arrays, vectors, optionals
+  std::uint64_t count = 0;         // of an array; the most of a vector or string
+  std::vector<Field> fields;       // of a struct; of a union: its discriminant
+  std::vector<Arm> arms;
+  std::vector<std::int64_t> values;  // of an enum
+
+  // In messages:
+  std::uint64_t bytes = 0;
+  std::uint64_t alignment = 1;
+  std::uint64_t arms_offset = 0;  // of a union
+  bool is_flat = false;           // no padding, nothing behind it, nothing to check: copied as it is
+  bool varies = false;            // something lies behind it
+  unsigned levels = 1;            // of types in types, those behind it with them
+};
+
+// An enum's or a struct's own text is told in the order of the interface, for the header.
+struct Definition {
+  enum class Kind : std::uint8_t { kConstant, kEnum, kStruct, kUnion, kTypedef, kPassed };
+  Kind kind = Kind::kConstant;
+  std::string name;
+  std::string text;  // of a constant: its value; of a passed line: the line
+  const Type* type = nullptr;
+  std::vector<std::pair<std::string, std::int64_t>> enumerators;
+};
+
+struct Procedure {
+  std::string name;
+  std::int64_t number = 0;
+  std::vector<const Type*> arguments;  // none: void
+  const Type* argument = nullptr;      // of all; more than one are a struct
+  const Type* result = nullptr;        // null: void
+  bool is_inout = false;
+  bool is_inplace = false;
+  bool is_oneway = false;
+  bool is_idempotent = false;
+  std::uint64_t hash = 0;  // of its types and modes
+};
+
+struct Version {
+  std::string name;
+  std::int64_t number = 0;
+  std::vector<Procedure> procedures;
+};
+
+struct Program {
+  std::string name;
+  std::int64_t number = 0;
+  std::vector<Version> versions;
+};
+
+struct Interface {
+  std::vector<std::unique_ptr<Type>> types;
+  std::vector<Definition> definitions;
+  std::vector<Program> programs;
+};
+
+inline constexpr std::uint64_t kTypeBytesMax = std::uint64_t{1} << 30U;
+inline constexpr unsigned kLevelsMax = 200;
+inline constexpr std::uint64_t kUnlimited = UINT32_MAX;
+
+// Sets the layout from parts that have theirs. False: the type would be too large, or too deep.
+bool lay_out(Type& type);
+// Procedures that have the same one understand each other's messages.
+std::uint64_t hash_of(const Procedure& procedure);
+
+}  // namespace exs::generator
