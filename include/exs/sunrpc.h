@@ -1,4 +1,4 @@
-/* exs/sunrpc.h - SunRPC over exs, for programs of libtirpc. Include <rpc/rpc.h> first. Valid C11 and C++.
+/* exs/sunrpc.h - SunRPC over exs, for programs of libtirpc. Include libtirpc's rpc.h first. Valid C11 and C++.
  *
  * Programs need none of this: linked before libtirpc (-lexs-sunrpc -ltirpc), or preloaded, libexs-sunrpc.so serves them as they are.
  * exs-sunrpc(7) is the overview. */

@@ -78,6 +78,18 @@ def bare_device(name, figure, mode):
     return Program(name, ("verbs-baseline", "--bind", DEVICE_ADDRESS, "--mode", mode), figure)
 
 
+def rpc(name, way, size, *options):
+    return Program(name, ("exs-rpc-ping", "--self", "--way", way, "--size", size, *options), "round_trip_us.p50")
+
+
+def sunrpc(size, provider="shm"):
+    return rpc("exs-sunrpc", "sunrpc", size, "--provider", provider)
+
+
+def tirpc(size, way="tcp"):
+    return rpc({"tcp": "libtirpc over TCP", "unix": "libtirpc over a local socket"}[way], way, size)
+
+
 STREAM = ("--kind", "stream", "--size", "64", "--depth", "64")
 BLAST_1M = ("exs-blast", RATE, "--kind", "normal", "--size", "1M", "--depth", "8")
 SHM_BLAST_1M = (*BLAST_1M, "--memory")
@@ -126,5 +138,15 @@ QUESTIONS = [
              (Against((bare_device("SEND and RECV", ONE_WAY, "ping"),), at_most=1.2),)),
     Question("verbs", "throughput, normal, 1 MiB, depth 8, both sleeping", on_device(*BLAST_1M),
              (Against((bare_device("READs", RATE, "read"),), at_least=0.9),)),
+    Question("rpc", "call of nothing, shm", sunrpc("0"),
+             (Against((tirpc("0"),), at_most=0.125), Against((tirpc("0", "unix"),)),
+              Against((dataclasses.replace(shm_ping(*PING_64), name="one-way times of exs-ping"),), times=2))),
+    Question("rpc", "call with 3 KiB there and back, shm", sunrpc("3072"),
+             (Against((tirpc("3072"),), at_most=0.167), Against((tirpc("3072", "unix"),)))),
+    Question("rpc", "call with 64 KiB there and back, shm", sunrpc("64K"),
+             (Against((tirpc("64K"),)), Against((tirpc("64K", "unix"),)))),
+    Question("rpc", "call with 1 MiB there and back, shm", sunrpc("1M"),
+             (Against((tirpc("1M"),), at_most=0.5), Against((tirpc("1M", "unix"),)))),
+    Question("rpc", "call of nothing, iwarp", sunrpc("0", "iwarp"), (Against((tirpc("0"),), at_most=0.5),)),
 ]
 GROUPS = list(dict.fromkeys(question.group for question in QUESTIONS))

@@ -37,6 +37,7 @@ struct Settings {
   std::uint16_t port = 0;
   std::vector<std::uint64_t> sizes;
   std::uint32_t calls = 10'000;
+  std::uint64_t time_ns = 0;  // 0: by calls
   std::uint32_t warmup_calls = 1'000;
   bool is_server = false;
   bool is_self = false;
@@ -88,8 +89,10 @@ Result measure(Caller& caller, const Settings& settings, std::uint64_t size_byte
   caller.use_of_server();
   tools::Stopwatch watch;
   watch.start();
-  for (std::uint64_t i = 0; i < settings.calls; ++i) {
-    const std::uint64_t begun_ns = tools::now_ns();
+  const std::uint64_t end_ns = watch.start_ns() + settings.time_ns;
+  std::uint64_t begun_ns = watch.start_ns();
+  for (std::uint64_t i = 0; settings.time_ns > 0 ? begun_ns < end_ns : i < settings.calls; ++i) {
+    begun_ns = tools::now_ns();
     call_once(caller, bytes, i, settings.verify);
     result.times.record(tools::now_ns() - begun_ns);
   }
@@ -112,8 +115,8 @@ Json::Object object_of(const Result& result, const Settings& settings) {
           {"carrier", result.carrier},
           {"calls", result.times.count()},
           {"round_trip_us", json_of(perf::times_of(result.times, us_of))},
-          {"client_cpu_us", us_of_call(result.client_cpu_ns, settings.calls)},
-          {"server_cpu_us", us_of_call(result.server.cpu_ns, settings.calls)},
+          {"client_cpu_us", us_of_call(result.client_cpu_ns, result.times.count())},
+          {"server_cpu_us", us_of_call(result.server.cpu_ns, result.times.count())},
           {"verified", settings.verify ? Json(true) : Json(nullptr)}};
 }
 
@@ -123,32 +126,36 @@ void print_head(const Settings& settings, bool pinned) {
   std::printf("%10s %8s %9s %9s %9s %9s %11s %11s\n", "argument", "by", "min us", "p50 us", "p99 us",
               "max us", "client us", "server us");
 }
-void print_row(const Result& result, const Settings& settings) {
+void print_row(const Result& result) {
   const perf::Times times = perf::times_of(result.times, us_of);
   std::printf("%10s %8s %9.2f %9.2f %9.2f %9.2f %11.2f %11.2f\n",
               tools::format_size(result.size_bytes).c_str(), result.carrier.c_str(), times.min, times.p50,
-              times.p99, times.max, us_of_call(result.client_cpu_ns, settings.calls),
-              us_of_call(result.server.cpu_ns, settings.calls));
+              times.p99, times.max, us_of_call(result.client_cpu_ns, result.times.count()),
+              us_of_call(result.server.cpu_ns, result.times.count()));
   std::fflush(stdout);
 }
 
 void run_client(const Settings& settings, const std::string& host, const std::string& place, bool pinned) {
   const std::unique_ptr<Caller> caller = way_of(settings.way).connect(host, place);
   if (!settings.json) print_head(settings, pinned);
-  Json::Array sizes;
+  std::vector<Json::Object> results;
   for (const std::uint64_t size_bytes : settings.sizes) {
     const Result result = measure(*caller, settings, size_bytes);
     if (settings.json) {
-      sizes.emplace_back(object_of(result, settings));
+      results.push_back(object_of(result, settings));
     } else {
-      print_row(result, settings);
+      print_row(result);
     }
   }
   if (!settings.json) return;
   Json::Object out = tools::begin_results("exs-rpc-ping");
   out.emplace_back("way", settings.way);
   out.emplace_back("pinned", pinned);
-  out.emplace_back("sizes", std::move(sizes));
+  if (results.size() == 1) {
+    out.insert(out.end(), results[0].begin(), results[0].end());
+  } else {
+    out.emplace_back("sizes", tools::array_of(results));
+  }
   tools::print_json(out);
 }
 
@@ -202,6 +209,7 @@ Settings parse(int argc, const char* const* argv) {
     names.emplace_back(way.name);
     ways += (ways.empty() ? "" : "; ") + std::string(way.name) + ": " + way.summary;
   }
+  double seconds = 0;
   bool no_pin = false;
   tools::CommandLine line("exs-rpc-ping", "time of remote procedure calls, by the size of their argument");
   line.add("HOST", settings.host, "Address of the server");
@@ -218,6 +226,8 @@ Settings parse(int argc, const char* const* argv) {
   line.add("--calls", settings.calls, "Calls to measure, of each size")
       .between(std::uint64_t{1}, std::uint64_t{100'000'000})
       .shows_default();
+  line.add("--time", seconds, "Seconds to measure, of each size, in place of --calls")
+      .between(tools::kSecondsMin, 3600.0);
   line.add("--warm-up", settings.warmup_calls, "Calls before them").shows_default();
   line.add_flag("--verify", settings.verify, "Look at every byte that comes back");
   line.add_json_flag(settings.json);
@@ -228,6 +238,7 @@ Settings parse(int argc, const char* const* argv) {
     throw tools::UsageError("one of HOST, --server and --self is to be given");
   if (!settings.host.empty() && settings.port == 0) throw tools::UsageError("HOST needs the server's --port");
   settings.sizes = sizes_of(sizes);
+  settings.time_ns = tools::ns_of(seconds);
   settings.pin = !no_pin;
   return settings;
 }

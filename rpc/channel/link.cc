@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace exs::rpc {
@@ -38,7 +37,7 @@ Link::News Link::take(const exs_event_t& event) {
   awaits_body_ = false;
   if (bytes != frame_.length) return end(EPROTO);
   frame_.type = FrameType::kMessage;
-  received_ = {body_.get(), bytes};
+  received_ = {body_.message(), bytes};
   received_bytes += bytes;
   return News::kMessage;
 }
@@ -59,25 +58,17 @@ bool Link::receive_body() {
     errno = EPROTO;
     return false;
   }
-  if (body_capacity_ < frame_.length) {
-    body_.reset(new (std::nothrow) std::byte[frame_.length]);
-    body_capacity_ = body_ ? frame_.length : 0;
-    if (!body_) {
-      errno = ENOMEM;
-      return false;
-    }
+  if (!body_.reserve(frame_.length)) {
+    errno = ENOMEM;
+    return false;
   }
   awaits_body_ = true;
-  return exs_recv(socket_, body_.get(), frame_.length, 0, queue_, handle_, EXS_MHANDLE_UNREGISTERED) == 0;
+  return exs_recv(socket_, body_.message(), frame_.length, 0, queue_, handle_, body_.region()) == 0;
 }
 
 bool Link::receive_next() {
-  constexpr std::size_t kKeptBytes = std::size_t{4} << 20U;
   received_ = {};
-  if (body_capacity_ > kKeptBytes) {
-    body_.reset();
-    body_capacity_ = 0;
-  }
+  body_.shrink();
   owes_receive_ = sends_.size() >= kLongSendsMax;
   return owes_receive_ ||
          exs_recv(socket_, frames_.in.data(), frames_.in.size(), 0, queue_, handle_, region_) == 0;

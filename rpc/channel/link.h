@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -80,8 +79,7 @@ class Link {
   Frame frame_{};
   bool awaits_body_ = false;
   std::span<const std::byte> received_;
-  std::unique_ptr<std::byte[]> body_;
-  std::size_t body_capacity_ = 0;
+  MessageBuffer body_;  // of a long message
   bool owes_receive_ = false;
   std::vector<MessageBuffer> sends_;  // in the order of their sends; each until the peer has it
   MessageBuffer spare_;

@@ -1,4 +1,4 @@
-// Memory that a message is written into, with room for its frame before it. It grows as the message does, and a peer may read it.
+// Memory for a message, with room for its frame before it. It grows as the message does that is written there, and a peer may read it.
 // Thread: one at a time.
 #pragma once
 

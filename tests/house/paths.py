@@ -16,7 +16,7 @@ FOLDERS = {path for file in FILES for path in file.parents}
 KNOWN = {str(path) for path in FOLDERS.union(FILES)} | {str(file.with_suffix("")) for file in FILES}
 TOP = "|".join(sorted(str(folder) for folder in FOLDERS if folder.parent == pathlib.Path(".") and folder.name))
 
-NAMED = re.compile(rf"(?<![\w/.$*}}>~-])((?:{TOP})/[\w./{{}},*-]*\w|(?:{TOP})/[\w/-]+(?=/))")
+NAMED = re.compile(rf"(?<![\w/.$*}}<>~-])((?:{TOP})/[\w./{{}},*-]*\w|(?:{TOP})/[\w/-]+(?=/))")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 COMMENT = {".md": r".*", ".cc": r"//.*|/\*.*|^ \*.*", ".txt": r"#.*", ".py": r"#.*", "": r"#.*"}
 MANUAL = re.compile(r"^\.[1-8]$")

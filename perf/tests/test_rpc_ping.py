@@ -1,0 +1,33 @@
+"""Remote procedure calls: all keys are there, every byte comes back, and calls go the way that was asked for."""
+import unittest
+
+from tools import ToolsTest, run
+
+WAYS = {"sunrpc": "shm", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
+
+
+class RpcPing(ToolsTest):
+    def test_each_way_is_complete_and_verified(self):
+        for way, carrier in WAYS.items():
+            with self.subTest(way=way):
+                result = self.measure("exs-rpc-ping", "--self", "--way", way, "--size", "0,8,4K,64K", "--calls", "200", "--verify")
+                self.assertEqual(result["way"], way)
+                self.assertEqual([size["size_bytes"] for size in result["sizes"]], [0, 8, 4096, 65536])
+                for size in result["sizes"]:
+                    self.assertEqual((size["carrier"], size["calls"], size["verified"]), (carrier, 200, True))
+                    times = size["round_trip_us"]
+                    self.assertTrue(0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"])
+                    self.assertGreaterEqual(size["server_cpu_us"], 0)
+
+    def test_the_provider_is_the_one_that_was_asked_for(self):
+        result = self.measure("exs-rpc-ping", "--self", "--provider", "iwarp", "--size", "100", "--calls", "100", "--verify")
+        self.assertEqual(result["carrier"], "iwarp")
+
+    def test_options_that_make_no_sense(self):
+        for options in ((), ("--self", "--server"), ("127.0.0.1",), ("--self", "--size", "65M"), ("--self", "--way", "pigeon")):
+            with self.subTest(options=options):
+                self.assertEqual(run("exs-rpc-ping", *options).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
