@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace exs::rpc {
@@ -15,19 +16,30 @@ constexpr std::size_t kLongestBytes = std::size_t{1} << 30U;
 }  // namespace
 
 MessageBuffer::~MessageBuffer() {
-  if (memory_ != nullptr) exs_free(memory_);
+  give_back();
+}
+
+void MessageBuffer::give_back() {
+  if (region_ == EXS_MHANDLE_UNREGISTERED) {
+    delete[] memory_;
+  } else if (memory_ != nullptr) {
+    exs_free(memory_);
+  }
 }
 
 bool MessageBuffer::grow(std::size_t bytes) {
   if (bytes > kLongestBytes) return false;
   const std::size_t size = std::max(kFirstBytes, std::bit_ceil(bytes + kFrameBytes));
   exs_mhandle_t region = EXS_MHANDLE_INVALID;
-  auto* const memory = static_cast<std::byte*>(exs_alloc(size, &region));
-  if (memory == nullptr) return false;
-  if (memory_ != nullptr) {
-    std::memcpy(memory, memory_, kFrameBytes + capacity_);
-    exs_free(memory_);
+  auto* memory = static_cast<std::byte*>(exs_alloc(size, &region));
+  if (memory == nullptr) {
+    // Memory that a peer may read costs a descriptor. A process that has no more of them sends from its own.
+    region = EXS_MHANDLE_UNREGISTERED;
+    memory = new (std::nothrow) std::byte[size];
   }
+  if (memory == nullptr) return false;
+  if (memory_ != nullptr) std::memcpy(memory, memory_, kFrameBytes + capacity_);
+  give_back();
   memory_ = memory;
   capacity_ = size - kFrameBytes;
   region_ = region;
@@ -36,7 +48,8 @@ bool MessageBuffer::grow(std::size_t bytes) {
 
 void MessageBuffer::shrink() {
   if (capacity_ <= kKeptBytes) return;
-  exs_free(std::exchange(memory_, nullptr));
+  give_back();
+  memory_ = nullptr;
   capacity_ = 0;
   region_ = EXS_MHANDLE_INVALID;
 }

@@ -32,6 +32,7 @@ class MessageBuffer {
 
  private:
   bool grow(std::size_t bytes);
+  void give_back();
   void swap(MessageBuffer& other) noexcept;
 
   std::byte* memory_ = nullptr;

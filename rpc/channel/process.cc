@@ -1,6 +1,8 @@
 #include "rpc/channel/process.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -40,6 +42,14 @@ bool start_library() {
 bool is_own_process() noexcept {
   const char* const page = mark.load(std::memory_order_acquire);
   return page != nullptr && *page != 0;
+}
+
+bool has_descriptors() {
+  const int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (lowest >= 0) close(lowest);
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && lowest >= 0 &&
+         static_cast<rlim_t>(lowest) < limit.rlim_cur / 5 * 4;
 }
 
 }  // namespace exs::rpc

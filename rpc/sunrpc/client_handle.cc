@@ -24,6 +24,9 @@ constexpr rpcprog_t kRpcbind = 100000;
 bool is_zero(const timeval& time) {
   return time.tv_sec == 0 && time.tv_usec == 0;
 }
+std::int64_t nanoseconds(const timeval& time) {
+  return time.tv_sec * kNsOfSecond + time.tv_usec * kNsOfMicrosecond;
+}
 // What libtirpc does not take for a time.
 bool is_bad(const timeval& time) {
   return time.tv_sec <= -1 || time.tv_sec > 100'000'000 || time.tv_usec <= -1 || time.tv_usec > 1'000'000;
@@ -43,7 +46,7 @@ class Handle {
     Handle& self = of(client);
     const std::lock_guard lock(self.mutex_);
     self.client_ = client;
-    if (!self.has_link()) self.consider_link();
+    if (!self.has_link()) self.consider_link(self.has_limit_ ? self.limit_ : limit);
     if (!self.has_link()) return self.call_plain(procedure, encode, arguments, decode, results, limit);
     return self.call_by_link(procedure, encode, arguments, decode, results, limit);
   }
@@ -52,7 +55,8 @@ class Handle {
     const std::lock_guard lock(self.mutex_);
     self.client_ = client;
     self.calls_left_ = 0;
-    if (!self.has_link()) self.consider_link();
+    constexpr timeval kLimit = {25, 0};
+    if (!self.has_link()) self.consider_link(kLimit);
     return self.has_link();
   }
   static void abort(CLIENT* client) {
@@ -98,15 +102,16 @@ class Handle {
     return copy;
   }
 
-  void consider_link() {
-    if (!may_ask_ || settings().use == Use::kOff) return;
+  // Before a call with this limit, which the question takes a half of. A call that waits for nothing does not wait for a link.
+  void consider_link(const timeval& limit) {
+    if (!may_ask_ || is_zero(limit) || is_bad(limit) || settings().use == Use::kOff) return;
     if (calls_left_ > 0) {
       --calls_left_;
       return;
     }
     CLIENT plain = this->plain(client_);
     may_ask_ = false;
-    link_ = ClientLink::connect(plain);
+    link_ = ClientLink::connect(plain, nanoseconds(limit) / 2);
     if (link_ == nullptr) return;
     clnt_control(&plain, CLGET_XID, &id_);
     id_ = htonl(id_);
@@ -131,14 +136,20 @@ class Handle {
     for (;;) {
       error_ = {};
       Encoder encoder(message_);
-      if (!encode_call(encoder, procedure, encode, arguments)) return fail(RPC_CANTENCODEARGS, 0);
-      if (encoder.bytes() > link_->longest()) {
+      const bool is_encoded = encode_call(encoder, procedure, encode, arguments);
+      if (!is_encoded && !encoder.is_full()) return fail(RPC_CANTENCODEARGS, 0);
+      if (!is_encoded || encoder.bytes() > link_->longest()) {
         // What was sent before without an answer has to be served before.
         if (is_unanswered_ && ping() != RPC_SUCCESS) return error_.re_status;
         set_plain_id();
         return call_plain(procedure, encode, arguments, decode, results, limit);
       }
-      if (!link_->link().send(message_, encoder.bytes())) return lose_link(RPC_CANTSEND, errno);
+      if (!link_->link().send(message_, encoder.bytes())) {
+        lose_link(RPC_CANTSEND, errno);
+        // Those that were sent before may be lost.
+        if (is_unanswered_) return error_.re_status;
+        return call_plain(procedure, encode, arguments, decode, results, limit);
+      }
       if (is_zero(limit)) {
         is_unanswered_ = true;
         return decode == nullptr ? RPC_SUCCESS : fail(RPC_TIMEDOUT, 0);
@@ -166,7 +177,7 @@ class Handle {
   }
 
   clnt_stat await_reply(xdrproc_t decode, void* results, bool& refresh) {
-    std::int64_t left = limit_.tv_sec * kNsOfSecond + limit_.tv_usec * kNsOfMicrosecond;
+    std::int64_t left = nanoseconds(limit_);
     for (;;) {
       const Link::News news = link_->wait(left);
       if (news == Link::News::kNothing) return give_up_waiting();

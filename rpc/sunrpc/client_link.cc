@@ -20,7 +20,7 @@ namespace exs::rpc {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr timeval kOfferLimit = {5, 0};
+constexpr std::int64_t kOfferNs = 5 * kSecond;
 constexpr std::uint32_t kLongest = std::uint32_t{1} << 30U;
 constexpr int kQueueDepth = 64;
 
@@ -31,7 +31,7 @@ std::int64_t now_ns() {
 }
 
 // By the handle's own connection, as a call of another program, and without the caller's proof of identity, which is for his server.
-clnt_stat ask(CLIENT& plain, Answer& answer) {
+clnt_stat ask(CLIENT& plain, Answer& answer, std::int64_t limit_ns) {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t ours = kProgram;
@@ -42,8 +42,9 @@ clnt_stat ask(CLIENT& plain, Answer& answer) {
   clnt_control(&plain, CLSET_VERS, &our_version);
   AUTH* const auth = std::exchange(plain.cl_auth, authnone_create());
   Offer offer{static_cast<std::uint32_t>(Kind::kSunRpc), kLinkVersion, kInlineBytes};
+  const timeval limit = {limit_ns / kSecond, limit_ns % kSecond / 1000};
   const clnt_stat told = clnt_call(&plain, kOfferProcedure, xdr_function(xdr_offer), &offer,
-                                   xdr_function(xdr_answer), &answer, kOfferLimit);
+                                   xdr_function(xdr_answer), &answer, limit);
   plain.cl_auth = auth;
   clnt_control(&plain, CLSET_PROG, &program);
   clnt_control(&plain, CLSET_VERS, &version);
@@ -78,16 +79,16 @@ void set_place(sockaddr_storage& place, socklen_t& length, std::uint32_t port) {
 
 }  // namespace
 
-std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain) {
+std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain, std::int64_t limit_ns) {
   int descriptor = -1;
   sockaddr_storage server{};
   socklen_t length = sizeof server;
   if (!clnt_control(&plain, CLGET_FD, &descriptor) ||
       getpeername(descriptor, reinterpret_cast<sockaddr*>(&server), &length) != 0 ||
-      has_refused(server, length))
+      has_refused(server, length) || !has_descriptors())
     return nullptr;
   Answer answer{};
-  const clnt_stat told = ask(plain, answer);
+  const clnt_stat told = ask(plain, answer, std::min(limit_ns, kOfferNs));
   if (told == RPC_CANTRECV || told == RPC_CANTSEND) connect_anew(plain, descriptor);
   std::unique_ptr<ClientLink> made(new ClientLink);
   sockaddr_storage place = server;
@@ -95,7 +96,7 @@ std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain) {
   if (told == RPC_SUCCESS && answer.reason == Reason::kNone && answer.version == kLinkVersion &&
       answer.inline_bytes == kInlineBytes && answer.port <= UINT16_MAX && start_library()) {
     set_place(place, place_length, answer.port);
-    if (made->reach(place, place_length, answer)) return made;
+    if (made->reach(place, place_length, answer, std::min(limit_ns, kSecond))) return made;
   }
   note_refusal(server, length);
   return nullptr;
@@ -106,7 +107,8 @@ ClientLink::~ClientLink() {
   if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
 }
 
-bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const Answer& answer) {
+bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const Answer& answer,
+                       std::int64_t limit_ns) {
   longest_ = answer.longest;
   queue_ = exs_qcreate(kQueueDepth);
   if (queue_ == EXS_QHANDLE_INVALID) return false;
@@ -114,16 +116,16 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
   if (socket < 0) return false;
   link_ = std::make_unique<Link>(socket, queue_, this);
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
-  constexpr int kConnectMs = 1000;
+  const int connect_ms = static_cast<int>(std::max<std::int64_t>(limit_ns / 1'000'000, 1));
   exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kSmall);
-  exs_setsockopt(socket, SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &kConnectMs, sizeof kConnectMs);
+  exs_setsockopt(socket, SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &connect_ms, sizeof connect_ms);
   exs_event_t event{};
   if (exs_connect(socket, reinterpret_cast<const sockaddr*>(&place), length, 0, queue_, this) != 0 ||
-      exs_qwait(queue_, &event, 1, 1, 2 * kSecond) != 1 || event.exs_evt_errno != 0)
+      exs_qwait(queue_, &event, 1, 1, 2 * limit_ns) != 1 || event.exs_evt_errno != 0)
     return false;
   const std::span<const char> token(answer.token);
   return link_->begin(kLongest) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
-         wait(kSecond) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&
+         wait(limit_ns) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&
          link_->receive_next();
 }
 

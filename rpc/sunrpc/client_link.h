@@ -13,7 +13,7 @@ namespace exs::rpc {
 class ClientLink {
  public:
   // `plain` is the handle as libtirpc made it. Null: there is to be no link, and the handle is as it was.
-  static std::unique_ptr<ClientLink> connect(CLIENT& plain);
+  static std::unique_ptr<ClientLink> connect(CLIENT& plain, std::int64_t limit_ns);
   ~ClientLink();
   ClientLink(const ClientLink&) = delete;
   ClientLink& operator=(const ClientLink&) = delete;
@@ -26,7 +26,8 @@ class ClientLink {
 
  private:
   ClientLink() = default;
-  bool reach(const sockaddr_storage& place, socklen_t length, const struct Answer& answer);
+  bool reach(const sockaddr_storage& place, socklen_t length, const struct Answer& answer,
+             std::int64_t limit_ns);
 
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
   std::unique_ptr<Link> link_;

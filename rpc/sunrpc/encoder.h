@@ -15,6 +15,8 @@ class Encoder {
 
   [[nodiscard]] XDR* stream() { return &stream_; }
   [[nodiscard]] std::size_t bytes() const { return position_; }
+  // There was no memory for the message, or it is longer than any may be: another carrier may have room for it.
+  [[nodiscard]] bool is_full() const { return is_full_; }
 
  private:
   static Encoder& of(XDR* stream) { return *static_cast<Encoder*>(static_cast<void*>(stream->x_private)); }
@@ -31,7 +33,10 @@ class Encoder {
 
   // The next `count` bytes; null: there is no room.
   std::byte* take(std::size_t count) {
-    if (!buffer_.reserve(position_ + count)) return nullptr;
+    if (!buffer_.reserve(position_ + count)) {
+      is_full_ = true;
+      return nullptr;
+    }
     std::byte* const at = buffer_.message() + position_;
     position_ += count;
     return at;
@@ -39,6 +44,7 @@ class Encoder {
 
   MessageBuffer& buffer_;
   std::size_t position_ = 0;
+  bool is_full_ = false;
   XDR stream_{};
 };
 

@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <rpc/svc_mt.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -38,12 +37,6 @@ bool is_stream(int descriptor) {
   int type = 0;
   socklen_t length = sizeof type;
   return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
-}
-
-// The server keeps a fifth of what it may have for its own.
-bool has_descriptors(int highest) {
-  rlimit limit{};
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(highest) < limit.rlim_cur / 5 * 4;
 }
 
 // Where the server's end of the connection is; a local one is reached at the host's own address.
@@ -110,7 +103,7 @@ Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
       offer.inline_bytes < kInlineBytes)
     return refuse(Reason::kVersion);
   if (!is_stream(transport->xp_fd)) return refuse(Reason::kNoStream);
-  if (!has_descriptors(transport->xp_fd)) return refuse(Reason::kNoDescriptors);
+  if (!has_descriptors()) return refuse(Reason::kNoDescriptors);
   const Listener* const listener = start() ? listen_at(transport) : nullptr;
   if (listener == nullptr) return refuse(Reason::kNoSocket);
   ServerTransport& ours = ServerTransport::of(transport);

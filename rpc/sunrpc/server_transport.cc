@@ -31,7 +31,7 @@ void ServerTransport::serve() {
   if (is_gone) return;
   is_gone_ = nullptr;
   const bool is_bad = std::exchange(request_, Request::kNone) == Request::kBad;
-  if (link_ != nullptr && (is_bad || !link_->receive_next())) end();
+  if (link_ != nullptr && (is_bad || is_broken_ || !link_->receive_next())) end();
 }
 
 void ServerTransport::end() {
@@ -99,7 +99,9 @@ bool_t ServerTransport::reply_by_link(rpc_msg* message) {
   Encoder encoder(*reply_);
   if (!xdr_replymsg(encoder.stream(), message)) return FALSE;
   if (has_results && !SVCAUTH_WRAP(&SVC_XP_AUTH(transport_), encoder.stream(), encode, results)) return FALSE;
-  return static_cast<bool_t>(link_->send(*reply_, encoder.bytes()));
+  // A client is told at once of a reply that cannot be sent.
+  if (!link_->send(*reply_, encoder.bytes())) is_broken_ = true;
+  return static_cast<bool_t>(!is_broken_);
 }
 
 void ServerTransport::destroy(SVCXPRT* transport) {

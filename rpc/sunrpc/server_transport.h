@@ -22,6 +22,7 @@ class ServerTransport {
   void take_link(std::unique_ptr<Link> link, MessageBuffer& reply) {
     link_ = std::move(link);
     reply_ = &reply;
+    is_broken_ = false;
   }
   [[nodiscard]] Link* link() const { return link_.get(); }
   [[nodiscard]] SVCXPRT* transport() const { return transport_; }
@@ -55,6 +56,7 @@ class ServerTransport {
   std::unique_ptr<Link> link_;
   MessageBuffer* reply_ = nullptr;
   Request request_ = Request::kNone;
+  bool is_broken_ = false;   // a reply could not be sent
   bool* is_gone_ = nullptr;  // to be told to who serves
   std::uint32_t id_ = 0;
   XDR stream_{};
