@@ -2,6 +2,7 @@
  * a local socket if a path is given; prints the port.
  *   rpc-matrix-server [PATH] */
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,19 @@
 #include <matrix.h>
 
 void matrix_1(struct svc_req* request, SVCXPRT* transport); /* of rpcgen */
+static void strike_before_answer(void);
 
 /* Above these there is no answer: some clients ask for anything. */
 static const unsigned kSleepMsMax = 2000;
 static const unsigned kMakeMax = 64U << 20U;
 static unsigned total;
+/* A signal to itself, in the procedure of the call that makes it due. */
+static strike due;
 
 void* nothing_1_svc(void* argument, struct svc_req* request) {
   static char result;
   (void)argument, (void)request;
+  strike_before_answer();
   return &result;
 }
 
@@ -98,6 +103,19 @@ blob* make_1_svc(u_int* argument, struct svc_req* request) {
   result.blob_val = calloc(*argument + 1U, 1);
   result.blob_len = *argument;
   return result.blob_val == NULL ? NULL : &result;
+}
+
+u_int* strike_1_svc(strike* argument, struct svc_req* request) {
+  (void)request;
+  due = *argument;
+  return &argument->calls;
+}
+
+static void strike_before_answer(void) {
+  if (due.number == 0 || due.calls-- > 0) return;
+  const int number = (int)due.number;
+  due.number = 0;
+  raise(number);
 }
 
 static int serve(int socket) {

@@ -35,10 +35,10 @@ def has_connected(log):
 
 
 @contextlib.contextmanager
-def server(way, *arguments, program="rpc-matrix-server", stderr=subprocess.DEVNULL, **more):
-    """A running server; its `port` is what it printed first. What it writes on its standard error later is in `log`, if that is a pipe."""
-    with subprocess.Popen(command(program, way, *arguments), stdout=subprocess.PIPE, stderr=stderr, text=True,
-                          env=environment(way, **more)) as process:
+def server(way, *arguments, program="rpc-matrix-server", prefix=(), **more):
+    """A running server; its `port` is what it printed first."""
+    with subprocess.Popen([*prefix, *command(program, way, *arguments)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, env=environment(way, **more)) as process:
         try:
             process.port = process.stdout.readline().strip()
             if not process.port.isdigit():
@@ -46,10 +46,8 @@ def server(way, *arguments, program="rpc-matrix-server", stderr=subprocess.DEVNU
             yield process
         finally:
             process.kill()
-            if stderr == subprocess.PIPE:
-                process.log = process.stderr.read()
 
 
-def run(way, *arguments, program="rpc-matrix-client", limit_s=LIMIT_S, **more):
-    return subprocess.run(command(program, way, *arguments), capture_output=True, text=True, env=environment(way, **more),
+def run(way, *arguments, program="rpc-matrix-client", prefix=(), limit_s=LIMIT_S, **more):
+    return subprocess.run([*prefix, *command(program, way, *arguments)], capture_output=True, text=True, env=environment(way, **more),
                           timeout=limit_s, check=False)
