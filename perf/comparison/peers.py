@@ -1,4 +1,5 @@
-"""Programs of others beside UCX: libfabric, sockperf, iperf3, qperf; and ZeroMQ and Open MPI through small programs of ours."""
+"""Programs of others beside UCX: libfabric, sockperf, iperf3, qperf; and ZeroMQ, Open MPI, Cap'n Proto and gRPC through small programs of
+ours."""
 import dataclasses
 import json
 import pathlib
@@ -130,6 +131,65 @@ class OpenMpi:
         transport = ["--mca", "pml", "ob1", "--mca", "btl", f"self,{self.btl}", "--mca", "btl_tcp_if_include", "lo"]
         line = [mpirun, "--allow-run-as-root", "-n", 2, "--bind-to", "core", *transport, program, self.mode, self.size_bytes, seconds]
         return run_of(json_of(line), self.figure)
+
+
+@dataclasses.dataclass(frozen=True)
+class RpcPeer:
+    """Calls by perf/peers/PROGRAM.cc over a local socket, compiled with what its interface is compiled to. Both ends sleep."""
+
+    name: str
+    program: str
+    size_bytes: int
+
+    def run(self, binaries, seconds, _address=None):
+        program = compiled_with_interface(self.program, binaries.resolve().parent / "peers")
+        return run_of(json_of([program, self.size_bytes, seconds]), "round_trip_us.p50")
+
+
+@dataclasses.dataclass(frozen=True)
+class Interface:
+    """How an interface becomes C++."""
+
+    file: str
+    compiler: tuple  # {file}, {sources}, {out}
+    makes: tuple
+    libraries: tuple
+    packages: str
+
+
+INTERFACES = {
+    "capnp-ping": Interface("capnp-ping.capnp", ("capnp", "compile", "-oc++:{out}", "--src-prefix={sources}", "{file}"),
+                            ("capnp-ping.capnp.c++",), ("capnp-rpc",), "capnproto, libcapnp-dev"),
+    "grpc-ping": Interface("grpc-ping.proto", ("protoc", "-I{sources}", "--cpp_out={out}", "--grpc_out={out}",
+                                               "--plugin=protoc-gen-grpc={plugin}", "{file}"),
+                           ("grpc-ping.pb.cc", "grpc-ping.grpc.pb.cc"), ("grpc++", "protobuf"),
+                           "libgrpc++-dev, protobuf-compiler-grpc"),
+}
+
+
+def compiled_with_interface(name, out):
+    """The program of SOURCES/NAME.cc, newer than its sources."""
+    interface, source, program = INTERFACES[name], SOURCES / f"{name}.cc", out / name
+    sources = (source, SOURCES / interface.file, SOURCES / "rpc_pair.h")
+    if program.exists() and all(program.stat().st_mtime >= path.stat().st_mtime for path in sources):
+        return program
+    compiler, plugin = shutil.which("c++") or shutil.which("g++"), shutil.which("grpc_cpp_plugin")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", *interface.libraries], capture_output=True, text=True, check=False)
+    is_there = compiler and flags.returncode == 0 and shutil.which(interface.compiler[0])
+    if not is_there or (plugin is None and "{plugin}" in " ".join(interface.compiler)):
+        raise Missing(f"there is no {interface.libraries[0]}; scripts/setup --peers installs it (Debian: {interface.packages})")
+    out.mkdir(exist_ok=True)
+    words = {"file": SOURCES / interface.file, "sources": SOURCES, "out": out, "plugin": plugin}
+    compile_or_fail([word.format(**words) for word in interface.compiler], interface.file)
+    compile_or_fail([compiler, "-O2", "-std=c++17", "-I", out, "-I", SOURCES, "-o", program, source,
+                     *(out / made for made in interface.makes), *flags.stdout.split()], source.name)
+    return program
+
+
+def compile_or_fail(line, what):
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{what} does not compile\n{done.stderr}")
 
 
 def json_of(line, limit_s=RUN_LIMIT_S):

@@ -1,6 +1,7 @@
 """What perf/compare asks: a program measured, and what it is compared with, with a bound or for information."""
 import dataclasses
 
+from comparison.peers import RpcPeer
 from comparison.sides import DEVICE_ADDRESS, Program
 from comparison.ucx import Ucx
 
@@ -90,6 +91,11 @@ def tirpc(size, way="tcp"):
     return rpc({"tcp": "libtirpc over TCP", "unix": "libtirpc over a local socket"}[way], way, size)
 
 
+def rpc_peers(size_bytes):
+    return (Against((RpcPeer("Cap'n Proto, local socket", "capnp-ping", size_bytes),)),
+            Against((RpcPeer("gRPC, local socket", "grpc-ping", size_bytes),)))
+
+
 STREAM = ("--kind", "stream", "--size", "64", "--depth", "64")
 BLAST_1M = ("exs-blast", RATE, "--kind", "normal", "--size", "1M", "--depth", "8")
 SHM_BLAST_1M = (*BLAST_1M, "--memory")
@@ -140,13 +146,13 @@ QUESTIONS = [
              (Against((bare_device("READs", RATE, "read"),), at_least=0.9),)),
     Question("rpc", "call of nothing, shm", sunrpc("0"),
              (Against((tirpc("0"),), at_most=0.125), Against((tirpc("0", "unix"),)),
-              Against((dataclasses.replace(shm_ping(*PING_64), name="one-way times of exs-ping"),), times=2))),
+              Against((dataclasses.replace(shm_ping(*PING_64), name="one-way times of exs-ping"),), times=2), *rpc_peers(0))),
     Question("rpc", "call with 3 KiB there and back, shm", sunrpc("3072"),
-             (Against((tirpc("3072"),), at_most=0.167), Against((tirpc("3072", "unix"),)))),
+             (Against((tirpc("3072"),), at_most=0.167), Against((tirpc("3072", "unix"),)), *rpc_peers(3072))),
     Question("rpc", "call with 64 KiB there and back, shm", sunrpc("64K"),
-             (Against((tirpc("64K"),)), Against((tirpc("64K", "unix"),)))),
+             (Against((tirpc("64K"),)), Against((tirpc("64K", "unix"),)), *rpc_peers(64 << 10))),
     Question("rpc", "call with 1 MiB there and back, shm", sunrpc("1M"),
-             (Against((tirpc("1M"),), at_most=0.5), Against((tirpc("1M", "unix"),)))),
+             (Against((tirpc("1M"),), at_most=0.5), Against((tirpc("1M", "unix"),)), *rpc_peers(1 << 20))),
     Question("rpc", "call of nothing, iwarp", sunrpc("0", "iwarp"), (Against((tirpc("0"),), at_most=0.5),)),
 ]
 GROUPS = list(dict.fromkeys(question.group for question in QUESTIONS))
