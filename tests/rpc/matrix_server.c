@@ -37,7 +37,7 @@ blob* echo_1_svc(blob* argument, struct svc_req* request) {
   result.blob_val = malloc(argument->blob_len + 1U);
   result.blob_len = argument->blob_len;
   if (result.blob_val == NULL) return NULL;
-  memcpy(result.blob_val, argument->blob_val, argument->blob_len);
+  if (argument->blob_len > 0) memcpy(result.blob_val, argument->blob_val, argument->blob_len);
   return &result;
 }
 

@@ -20,9 +20,11 @@ def command(program, way, *arguments):
 
 
 def environment(way, **more):
-    """exs says on the standard error when it connects."""
+    """exs says on the standard error when it connects. A server that is killed in the end has to end at what a sanitizer finds."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("EXS_SUNRPC")}
     preload = {"LD_PRELOAD": LIBRARY} if way == "preloaded" else {}
+    if "preloaded" not in WAYS:
+        plain["TSAN_OPTIONS"] = f"{plain.get('TSAN_OPTIONS', '')} halt_on_error=1"
     return {**plain, **preload, **({"EXS_EXPLAIN": "yes"} if way != "old" else {}), **more}
 
 
