@@ -1,6 +1,7 @@
 /* The server of the matrix, as any user of rpcgen writes it: it knows nothing of exs. Listens at a port of the loopback interface, and at
  * a local socket if a path is given; prints the port.
- *   rpc-matrix-server [PATH] */
+ *   rpc-matrix-server [PATH]
+ *   rpc-matrix-server -n NETWORK      by svc_create(), and so with rpcbind; prints how many transports there are */
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -142,7 +143,15 @@ static int listen_at_path(const char* path) {
   return serve(listener);
 }
 
+static int serve_by_name(const char* network) {
+  printf("%d\n", svc_create(matrix_1, MATRIX, MATRIX_1, network));
+  fflush(stdout);
+  svc_run();
+  return 1;
+}
+
 int main(int count, char** words) {
+  if (count == 3 && strcmp(words[1], "-n") == 0) return serve_by_name(words[2]);
   if (count > 1 && listen_at_path(words[1]) != 0) return 1;
   if (listen_at_port() != 0) return 1;
   svc_run();
