@@ -181,7 +181,7 @@ def compiled_with_interface(name, out):
     out.mkdir(exist_ok=True)
     words = {"file": SOURCES / interface.file, "sources": SOURCES, "out": out, "plugin": plugin}
     compile_or_fail([word.format(**words) for word in interface.compiler], interface.file)
-    compile_or_fail([compiler, "-O2", "-std=c++17", "-I", out, "-I", SOURCES, "-o", program, source,
+    compile_or_fail([compiler, "-O2", "-std=c++17", "-I", out, "-I", SOURCES.parents[1], "-o", program, source,
                      *(out / made for made in interface.makes), *flags.stdout.split()], source.name)
     return program
 

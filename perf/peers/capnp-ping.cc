@@ -1,8 +1,8 @@
 // Cap'n Proto beside exs-rpc-ping: its two-party RPC over a local socket. capnp-ping BYTES SECONDS
 #include <capnp/ez-rpc.h>
 
-#include "capnp-ping.capnp.h"
-#include "rpc_pair.h"
+#include <capnp-ping.capnp.h>
+#include "perf/peers/rpc_pair.h"
 
 namespace {
 

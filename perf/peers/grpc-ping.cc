@@ -1,8 +1,8 @@
 // gRPC beside exs-rpc-ping: blocking calls over a local socket, without encryption. grpc-ping BYTES SECONDS
 #include <grpcpp/grpcpp.h>
 
-#include "grpc-ping.grpc.pb.h"
-#include "rpc_pair.h"
+#include <grpc-ping.grpc.pb.h>
+#include "perf/peers/rpc_pair.h"
 
 namespace {
 
