@@ -91,6 +91,10 @@ def tirpc(size, way="tcp"):
     return rpc({"tcp": "libtirpc over TCP", "unix": "libtirpc over a local socket"}[way], way, size)
 
 
+def asleep(side):
+    return dataclasses.replace(side, command=(*side.command, "--pause", "2000", "--warm-up", "20"))
+
+
 def rpc_peers(size_bytes):
     return (Against((RpcPeer("Cap'n Proto, local socket", "capnp-ping", size_bytes),)),
             Against((RpcPeer("gRPC, local socket", "grpc-ping", size_bytes),)))
@@ -154,5 +158,6 @@ QUESTIONS = [
     Question("rpc", "call with 1 MiB there and back, shm", sunrpc("1M"),
              (Against((tirpc("1M"),), at_most=0.5), Against((tirpc("1M", "unix"),)), *rpc_peers(1 << 20))),
     Question("rpc", "call of nothing, iwarp", sunrpc("0", "iwarp"), (Against((tirpc("0"),), at_most=0.5),)),
+    Question("rpc", "call of nothing, shm, both asleep before", asleep(sunrpc("0")), (Against((asleep(tirpc("0")),), at_most=1.1),)),
 ]
 GROUPS = list(dict.fromkeys(question.group for question in QUESTIONS))

@@ -37,7 +37,8 @@ struct Settings {
   std::uint16_t port = 0;
   std::vector<std::uint64_t> sizes;
   std::uint32_t calls = 10'000;
-  std::uint64_t time_ns = 0;  // 0: by calls
+  std::uint64_t time_ns = 0;   // 0: by calls
+  std::uint32_t pause_us = 0;  // before each call
   std::uint32_t warmup_calls = 1'000;
   bool is_server = false;
   bool is_self = false;
@@ -92,6 +93,7 @@ Result measure(Caller& caller, const Settings& settings, std::uint64_t size_byte
   const std::uint64_t end_ns = watch.start_ns() + settings.time_ns;
   std::uint64_t begun_ns = watch.start_ns();
   for (std::uint64_t i = 0; settings.time_ns > 0 ? begun_ns < end_ns : i < settings.calls; ++i) {
+    if (settings.pause_us > 0) usleep(settings.pause_us);
     begun_ns = tools::now_ns();
     call_once(caller, bytes, i, settings.verify);
     result.times.record(tools::now_ns() - begun_ns);
@@ -229,6 +231,10 @@ Settings parse(int argc, const char* const* argv) {
   line.add("--time", seconds, "Seconds to measure, of each size, in place of --calls")
       .between(tools::kSecondsMin, 3600.0);
   line.add("--warm-up", settings.warmup_calls, "Calls before them").shows_default();
+  line.add("--pause", settings.pause_us,
+           "Microseconds before each call; with 2000 both ends sleep when it comes")
+      .between(std::uint64_t{0}, std::uint64_t{1'000'000})
+      .shows_default();
   line.add_flag("--verify", settings.verify, "Look at every byte that comes back");
   line.add_json_flag(settings.json);
   line.add_flag("--no-pin", no_pin,

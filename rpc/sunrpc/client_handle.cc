@@ -135,10 +135,10 @@ class Handle {
     int refreshes = 2;
     for (;;) {
       error_ = {};
-      Encoder encoder(message_);
+      Encoder encoder(message_, link_->longest());
       const bool is_encoded = encode_call(encoder, procedure, encode, arguments);
       if (!is_encoded && !encoder.is_full()) return fail(RPC_CANTENCODEARGS, 0);
-      if (!is_encoded || encoder.bytes() > link_->longest()) {
+      if (!is_encoded) {
         // What was sent before without an answer has to be served before.
         if (is_unanswered_ && ping() != RPC_SUCCESS) return error_.re_status;
         set_plain_id();

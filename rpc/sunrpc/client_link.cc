@@ -77,6 +77,15 @@ void set_place(sockaddr_storage& place, socklen_t& length, std::uint32_t port) {
   }
 }
 
+// iwarp is TCP itself, and has more to do for a long message than the handle's connection.
+std::uint32_t longest_by(int socket) {
+  constexpr std::uint32_t kLongestByIwarp = std::uint32_t{128} << 10U;
+  char provider[16] = "";
+  socklen_t length = sizeof provider;
+  exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, provider, &length);
+  return std::strcmp(provider, "iwarp") == 0 ? kLongestByIwarp : UINT32_MAX;
+}
+
 }  // namespace
 
 std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain, std::int64_t limit_ns) {
@@ -109,7 +118,6 @@ ClientLink::~ClientLink() {
 
 bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const Answer& answer,
                        std::int64_t limit_ns) {
-  longest_ = answer.longest;
   queue_ = exs_qcreate(kQueueDepth);
   if (queue_ == EXS_QHANDLE_INVALID) return false;
   const int socket = exs_socket(place.ss_family, SOCK_SEQPACKET, 0);
@@ -123,6 +131,7 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
   if (exs_connect(socket, reinterpret_cast<const sockaddr*>(&place), length, 0, queue_, this) != 0 ||
       exs_qwait(queue_, &event, 1, 1, 2 * limit_ns) != 1 || event.exs_evt_errno != 0)
     return false;
+  longest_ = std::min(answer.longest, longest_by(socket));
   const std::span<const char> token(answer.token);
   return link_->begin(kLongest) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
          wait(limit_ns) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&

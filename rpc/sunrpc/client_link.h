@@ -21,7 +21,7 @@ class ClientLink {
   // Takes events until one brings news, or the time is up: then News::kNothing.
   Link::News wait(std::int64_t limit_ns);
   [[nodiscard]] Link& link() { return *link_; }
-  // Bytes of the longest message that the server takes.
+  // Bytes of the longest message that is to go by it.
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
 
  private:

@@ -9,7 +9,7 @@ namespace exs::rpc {
 const XDR::xdr_ops Encoder::kOperations = {get_long,     put_long,     get_bytes, put_bytes, position,
                                            set_position, inline_bytes, destroy,   control};
 
-Encoder::Encoder(MessageBuffer& buffer) : buffer_(buffer) {
+Encoder::Encoder(MessageBuffer& buffer, std::size_t longest) : buffer_(buffer), longest_(longest) {
   stream_.x_op = XDR_ENCODE;
   stream_.x_ops = &kOperations;
   stream_.x_private = this;

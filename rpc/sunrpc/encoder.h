@@ -4,18 +4,21 @@
 
 #include <rpc/rpc.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "rpc/channel/message_buffer.h"
 
 namespace exs::rpc {
 
 class Encoder {
  public:
-  // For one message, from its first byte. What is encoded stays in `buffer`.
-  explicit Encoder(MessageBuffer& buffer);
+  // For one message, from its first byte, of at most `longest` bytes. What is encoded stays in `buffer`.
+  explicit Encoder(MessageBuffer& buffer, std::size_t longest = SIZE_MAX);
 
   [[nodiscard]] XDR* stream() { return &stream_; }
   [[nodiscard]] std::size_t bytes() const { return position_; }
-  // There was no memory for the message, or it is longer than any may be: another carrier may have room for it.
+  // There was no memory for the message, or it is longer than it may be: another carrier may have room for it.
   [[nodiscard]] bool is_full() const { return is_full_; }
 
  private:
@@ -33,7 +36,7 @@ class Encoder {
 
   // The next `count` bytes; null: there is no room.
   std::byte* take(std::size_t count) {
-    if (!buffer_.reserve(position_ + count)) {
+    if (position_ + count > longest_ || !buffer_.reserve(position_ + count)) {
       is_full_ = true;
       return nullptr;
     }
@@ -43,6 +46,7 @@ class Encoder {
   }
 
   MessageBuffer& buffer_;
+  std::size_t longest_;
   std::size_t position_ = 0;
   bool is_full_ = false;
   XDR stream_{};
