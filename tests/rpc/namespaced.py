@@ -23,6 +23,8 @@ def enter():
         print("skipped: no namespaces here")
         sys.exit(77)
     os.environ[INSIDE] = "yes"
+    # What libtirpc and rpcgen's stubs allocate and leave is not ours; test_matrix.py and test_faults.py look for leaks.
+    os.environ["ASAN_OPTIONS"] = f"{os.environ.get('ASAN_OPTIONS', '')} detect_leaks=0"
     os.execvp(words[0], [*words, sys.executable, *sys.argv])
 
 

@@ -74,7 +74,7 @@ void same_codes(void) {
   rejected.rj_stat = RPC_MISMATCH;
   rejected.rj_vers.high = 4;
   SHOW_CODE(xdr_rejected_reply, &rejected, &other_rejected, (void)0);
-  char proof[] = "abcdefg";
+  char proof[MAX_AUTH_BYTES + 1] = "abcdefg";
   struct opaque_auth auth = {AUTH_SYS, proof, 7};
   struct opaque_auth other_auth;
   SHOW_CODE(xdr_opaque_auth, &auth, &other_auth, (void)0);
