@@ -91,7 +91,9 @@ void same_security(void) {
   SHOW(rpc_gss_set_callback(&callback));
   SHOW(rpc_gss_set_svc_name(principal, mechanism, 0, kNoProgram, 1));
   SHOW(rpc_gss_set_svc_name(principal, nonsense, 0, kNoProgram, 1));
+#ifndef __SANITIZE_ADDRESS__ /* libtirpc writes a byte behind its own memory */
   rpc_gss_principal_t name = NULL;
   SHOW(rpc_gss_get_principal_name(&name, mechanism, nonsense, nonsense, nonsense));
   SHOW(rpc_gss_get_principal_name(&name, nonsense, nonsense, NULL, NULL));
+#endif
 }
