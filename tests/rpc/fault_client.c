@@ -10,10 +10,12 @@
  *     many=COUNT              so many handles more, a call by each; how many succeed, and whether any goes by exs
  *     cycle=COUNT             handles that come, call and go; "descriptors stay" when there are no more of them after the last than
  *                             after the first tenth
+ *     threads=COUNT           so many make 100 calls each by the handle, and by ones of their own; how many go wrong
  *     fork=WORD,WORD...       a child does these words, and is waited for
  *     leave                   a child goes on with the words; this process ends */
 #include <dirent.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +136,41 @@ static void cycle(int count) {
   if (more <= 0) printf("cycle: descriptors stay\n");
 }
 
+/* Half by the shared handle. Each call knows its answer. */
+static void* call_often(void* shared) {
+  CLIENT* const own = make_handle();
+  long wrong = own == NULL;
+  for (u_int i = 0; own != NULL && i < 200; ++i) {
+    const u_int bytes = i % 4 == 0 ? 9000 + i : i;
+    blob argument = {bytes, calloc(bytes + 1U, 1)};
+    u_int result = 0;
+    CLIENT* const client = i % 2 == 0 ? shared : own;
+    if (argument.blob_val == NULL) exit(2);
+    wrong += clnt_call(client, COUNT, CODE(xdr_blob), &argument, CODE(xdr_u_int), (char*)&result, limit) !=
+                 RPC_SUCCESS ||
+             result != bytes;
+    free(argument.blob_val);
+  }
+  if (own != NULL) destroy_handle(own);
+  return (void*)wrong;
+}
+
+static void call_by_threads(int count) {
+  enum { kThreadsMax = 32 };
+  pthread_t threads[kThreadsMax];
+  long wrong = 0;
+  int started = 0;
+  while (started < count && started < kThreadsMax &&
+         pthread_create(&threads[started], NULL, call_often, handle()) == 0)
+    ++started;
+  for (int i = 0; i < started; ++i) {
+    void* result = NULL;
+    pthread_join(threads[i], &result);
+    wrong += (long)result;
+  }
+  printf("threads: %d, %ld wrong\n", started, wrong);
+}
+
 static void fork_for(char* words) {
   fflush(stdout);
   const pid_t child = fork();
@@ -181,6 +218,7 @@ static void perform(char* word) {
   if (IS("strike")) send_strike(value + 1);
   if (IS("many")) add_handles(number);
   if (IS("cycle")) cycle(number);
+  if (IS("threads")) call_by_threads(number);
   if (IS("fork")) fork_for(value + 1);
 }
 

@@ -140,8 +140,8 @@ class Stopped(Faults):
         """A call that ends while the server may read its memory ends the link; TCP goes on."""
         for way in WITH_LIBRARY:
             server = self.start(way)
-            client = self.client(way, server, "new", "null", "link", "wait", "limit=50", "echo=1000000", "link", "wait",
-                                 "limit=20000", "null", "echo=1000000", "link")
+            client = self.client(way, server, "new", "null", "link", "wait", "limit=50", "echo=100000", "link", "wait",
+                                 "limit=20000", "null", "echo=100000", "link")
             self.lines_until(client, "wait")
             os.kill(server.pid, signal.SIGSTOP)
             self.go_on(client)
@@ -216,6 +216,21 @@ class Forked(Faults):
             told = self.tell(server, way, "new", "null", "link", "leave", "null", "echo=100000", "link", "new", "null", "link")
             self.assertEqual(told, ["null: done", "link: exs", "null: done", "echo: done", "link: TCP", "null: done", "link: TCP"])
             self.served(server, way)
+
+
+class Shared(Faults):
+    def test_threads(self):
+        """They take turns on one handle, while others come and go."""
+        for way in peers.WAYS:
+            told = self.play(way, "new", "null", "threads=8", "link", "null")
+            self.assertEqual(told, ["null: done", "threads: 8, 0 wrong", f"link: {'TCP' if way == 'old' else 'exs'}", "null: done"])
+
+    def test_threads_and_forks(self):
+        """A child of a process that had threads calls by TCP; its parent's threads go on by the link."""
+        for way in WITH_LIBRARY:
+            told = self.play(way, "new", "threads=4", "fork=null,echo=9000", "threads=4", "link")
+            self.assertEqual(told, ["threads: 4, 0 wrong", "null: done", "echo: done", "child: 0", "threads: 4, 0 wrong",
+                                    "link: exs"])
 
 
 class Scarce(Faults):
