@@ -54,4 +54,4 @@ def answer(question, against, figures, missing):
     return {**out, "against_name": against.name_of(best), "against_median": beside,
             "against": {side.name: [against.times * value for value in figures[side]] for side in there},
             "lacking": {side.name: missing[side] for side in against.sides if side in missing},
-            "ratio": round(ratio, 3), "met": against.is_met(ratio), "bound_text": against.bound_text(ratio)}
+            "ratio": float(f"{ratio:.3g}"), "met": against.is_met(ratio), "bound_text": against.bound_text(ratio)}

@@ -2,6 +2,7 @@
  * a local socket if a path is given; prints the port.
  *   rpc-matrix-server [PATH]
  *   rpc-matrix-server -n NETWORK      by svc_create(), and so with rpcbind; prints how many transports there are */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <matrix.h>
@@ -17,8 +17,7 @@
 void matrix_1(struct svc_req* request, SVCXPRT* transport); /* of rpcgen */
 static void strike_before_answer(void);
 
-/* Above these there is no answer: some clients ask for anything. */
-static const unsigned kSleepMsMax = 2000;
+/* Above this there is no answer: some clients ask for anything. */
 static const unsigned kMakeMax = 64U << 20U;
 static unsigned total;
 /* A signal to itself, in the procedure of the call that makes it due. */
@@ -88,12 +87,12 @@ u_int* refuse_1_svc(u_int* argument, struct svc_req* request) {
   return NULL;
 }
 
-u_int* sleep_ms_1_svc(u_int* argument, struct svc_req* request) {
+u_int* wait_for_1_svc(char** fifo, struct svc_req* request) {
+  static u_int result;
   (void)request;
-  if (*argument > kSleepMsMax) return NULL;
-  const struct timespec time = {*argument / 1000, *argument % 1000 * 1000000L};
-  nanosleep(&time, NULL);
-  return argument;
+  const int reader = open(*fifo, O_RDONLY);
+  if (reader >= 0) close(reader);
+  return &result;
 }
 
 blob* make_1_svc(u_int* argument, struct svc_req* request) {

@@ -189,7 +189,7 @@ Bytes spoil(Bytes bytes, std::mt19937& random) {
 }
 
 Bytes random_call(std::mt19937& random) {
-  // SLEEP_MS (7) and MAKE (8) do as much as they are told to.
+  // WAIT_FOR (7) and MAKE (8) do as much as they are told to.
   const Bytes call = call_message(static_cast<std::uint32_t>(random() % 7), {0, 0, 0, 4, 1, 2, 3, 4});
   const Bytes spoiled = spoil(call, random);
   const Bytes whole = frame(kMessage, static_cast<std::uint32_t>(spoiled.size()), spoiled);
@@ -206,7 +206,7 @@ int play_random(int port, int rounds, unsigned seed) {
     if (stranger.awaits() != "welcome") give_up("no welcome");
     for (int step = 0; step < 50; ++step) {
       const Bytes message = random_call(random);
-      // What has no reply (ADD, and what SLEEP_MS or MAKE were turned into) is not waited for.
+      // What has no reply (ADD, and what WAIT_FOR or MAKE were turned into) is not waited for.
       if (!stranger.send(message) || stranger.awaits(1'000'000) == "ended") {
         ++ended;
         break;
