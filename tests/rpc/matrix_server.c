@@ -150,6 +150,7 @@ static int serve_by_name(const char* network) {
 }
 
 int main(int count, char** words) {
+  signal(SIGPIPE, SIG_IGN); /* libtirpc writes to connections whose clients have been killed */
   if (count == 3 && strcmp(words[1], "-n") == 0) return serve_by_name(words[2]);
   if (count > 1 && listen_at_path(words[1]) != 0) return 1;
   if (listen_at_port() != 0) return 1;

@@ -90,9 +90,9 @@ Stranger::Stranger(std::uint16_t port)
       exs_fcntl(socket_, EXS_F_SET_SMALL_MAX, kSmallMax) != 0 ||
       exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address, 0, queue_, nullptr) !=
           0 ||
-      exs_qwait(queue_, &event, 1, 1, std::int64_t{20'000'000'000}) != 1 || event.exs_evt_errno != 0 ||
-      !post_receive())
+      exs_qwait(queue_, &event, 1, 1, std::int64_t{20'000'000'000}) != 1 || event.exs_evt_errno != 0)
     give_up("no exs connection to the server");
+  has_ended_ = !post_receive();  // the server may have ended it already
 }
 Stranger::~Stranger() {
   constexpr int kAtOnce = 0;
@@ -117,6 +117,7 @@ bool Stranger::send_apart(const Bytes& message) {
 }
 
 std::string Stranger::awaits(std::int64_t limit_ns) {
+  if (has_ended_) return "ended";
   for (;;) {
     exs_event_t event{};
     const int count = exs_qwait(queue_, &event, 1, 1, limit_ns);

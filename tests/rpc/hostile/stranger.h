@@ -60,6 +60,7 @@ class Stranger {
 
   exs_qhandle_t queue_;
   int socket_;
+  bool has_ended_ = false;
   std::vector<Bytes> sent_;  // not taken by the server yet, perhaps
   std::array<unsigned char, 8192> received_{};
 };
