@@ -151,15 +151,18 @@ static void play_programs(CLIENT* client) {
 
 /* The answer to it comes when its time has been up for a while, whatever that is. */
 static void call_late(CLIENT* client, const char* what, struct timeval limit) {
-  char path[64];
+  char folder[] = "/tmp/rpc-matrix-XXXXXX";
+  char path[sizeof folder + 8];
   char* fifo = path;
   u_int result = 0;
-  snprintf(path, sizeof path, "/tmp/rpc-matrix-client-%d", (int)getpid());
+  if (mkdtemp(folder) == NULL) exit(2);
+  snprintf(path, sizeof path, "%s/fifo", folder);
   if (mkfifo(path, 0600) != 0) exit(2);
   tell(client, what, 0, call(client, WAIT_FOR, CODE(xdr_wrapstring), &fifo, CODE(xdr_u_int), &result, limit));
   const int writer = open(path, O_WRONLY);
   if (writer >= 0) close(writer);
   unlink(path);
+  rmdir(folder);
 }
 
 static void play_limits(CLIENT* client) {

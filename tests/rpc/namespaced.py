@@ -29,8 +29,8 @@ def enter():
 
 
 def prepare():
-    """The loopback interface, and what lies in /run, /tmp and /dev/shm, are the test's own."""
-    for folder in ("/run", "/tmp", "/dev/shm"):
+    """The loopback interface, and what lies in /run and /dev/shm, are the test's own. The programs may lie in /tmp."""
+    for folder in ("/run", "/dev/shm"):
         subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
     pathlib.Path("/run/rpcbind").mkdir()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

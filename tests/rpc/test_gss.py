@@ -13,7 +13,7 @@ import peers
 
 namespaced.enter()
 
-FOLDER = pathlib.Path("/tmp/kerberos")
+FOLDER = pathlib.Path("/run/kerberos")
 CONFIGURATION = f"""[libdefaults]
  default_realm = TEST
  dns_lookup_kdc = false

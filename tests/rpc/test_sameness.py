@@ -54,7 +54,7 @@ class Sameness(unittest.TestCase):
     @contextlib.contextmanager
     def server(self, way):
         """By rpcbind on each network, and at a local socket."""
-        with peers.server(way, "-n", "visible"), peers.server(way, "/tmp/same"):
+        with peers.server(way, "-n", "visible"), peers.server(way, "/run/same"):
             namespaced.await_listed(PROGRAM, "tcp")
             namespaced.await_listed(PROGRAM, "udp6")
             yield
@@ -63,9 +63,9 @@ class Sameness(unittest.TestCase):
     def play(self, server, client, part):
         before = namespaced.listed()
         with self.server(server):
-            done = peers.run(client, part, program="rpc-same", SAME_PATH="/tmp/same")
-        pathlib.Path("/tmp/same").unlink()
-        for name in "/tmp/same-socket", "/tmp/same-other":
+            done = peers.run(client, part, program="rpc-same", SAME_PATH="/run/same")
+        pathlib.Path("/run/same").unlink()
+        for name in "/run/same-socket", "/run/same-other":
             pathlib.Path(name).unlink(missing_ok=True)
         self.assertEqual(done.returncode, 0, (done.stdout[-1000:], done.stderr[-2000:]))
         self.assertTrue(done.stdout.endswith("\nend\n"))

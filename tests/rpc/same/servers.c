@@ -156,7 +156,7 @@ static int bound(int type) {
 }
 
 static void show_creators(void) {
-  char path[] = "/tmp/same-socket";
+  char path[] = "/run/same-socket";
   SHOW_TRANSPORT(svctcp_create(RPC_ANYSOCK, 0, 0));
   SHOW_TRANSPORT(svcudp_create(RPC_ANYSOCK));
   SHOW_TRANSPORT(svcudp_bufcreate(RPC_ANYSOCK, 900, 900));
@@ -243,7 +243,7 @@ void same_servers(void) {
   serve_child("svc_getreq_common", connect_tcp, &place, loop_by_descriptors);
   serve_child("svc_getreq", connect_tcp, &place, loop_by_words);
   const int local = socket(AF_UNIX, SOCK_STREAM, 0);
-  struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/tmp/same-other"};
+  struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/run/same-other"};
   if (bind(local, (struct sockaddr*)&address, sizeof address) != 0 || listen(local, 5) != 0)
     printf("not bound\n");
   svc_vc_create(local, 0, 0);
