@@ -107,7 +107,7 @@ class Neighbours(unittest.TestCase):
     def test_wire_of_an_old_client(self):
         """SunRPC on TCP to one port, and nothing else."""
         with tempfile.NamedTemporaryFile(suffix=".pcap") as capture, peers.server(peers.NEW) as process:
-            with subprocess.Popen(["tshark", "-i", "lo", "-w", capture.name, "-q"], stderr=subprocess.PIPE, text=True) as tshark:
+            with subprocess.Popen(["tshark", "-B", "64", "-i", "lo", "-w", capture.name, "-q"], stderr=subprocess.PIPE, text=True) as tshark:
                 while "Capturing on" not in (line := tshark.stderr.readline()):
                     self.assertNotEqual(line, "", "tshark does not capture")
                 self.await_capture(capture.name)
