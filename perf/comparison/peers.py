@@ -216,8 +216,5 @@ def compiled(name, library, package, binaries, sources=SOURCES):
     if compiler is None or flags.returncode != 0:
         raise Missing(f"there is no {library}; scripts/setup --peers installs it (Debian: {package})")
     program.parent.mkdir(exist_ok=True)
-    done = subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source, *flags.stdout.split()], capture_output=True,
-                          text=True, check=False)
-    if done.returncode != 0:
-        raise Failed(f"{source.name} does not compile\n{done.stderr}")
+    compile_or_fail([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source, *flags.stdout.split()], source.name)
     return program

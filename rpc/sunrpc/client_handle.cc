@@ -123,8 +123,7 @@ class Handle {
                        void* results, timeval limit) {
     CLIENT plain = this->plain(client_);
     was_by_link_ = false;
-    const clnt_stat told = clnt_call(&plain, procedure, encode, arguments, decode, results, limit);
-    return told;
+    return clnt_call(&plain, procedure, encode, arguments, decode, results, limit);
   }
 
   clnt_stat call_by_link(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
