@@ -7,6 +7,7 @@
 
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
+#include "src/api/bind.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/socket_address.h"
@@ -16,12 +17,12 @@ namespace exs {
 namespace {
 
 // Binds a socket without a port, as listen(2) would: a provider's listener needs the port.
-Status give_port(int number) {
+Status give_port(Socket& socket) EXS_REQUIRES(socket.mutex) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
-  if (kernel::getsockname(number, as_sockaddr(address), &length) != 0) return Status(errno);
+  if (kernel::getsockname(socket.number(), as_sockaddr(address), &length) != 0) return Status(errno);
   if (port_of(address) != 0) return Status();
-  return kernel_status(kernel::bind(number, as_sockaddr(address), length));
+  return bind_socket(socket, *as_sockaddr(address));
 }
 
 Reason why_not_listening(Status failed) {
@@ -62,7 +63,7 @@ bool kernel_listens(int number) {
 Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   const int number = socket.number();
   const Choice choice = socket.options().session(0).choice;
-  if (const Status status = give_port(number); !status.ok()) return status;
+  if (const Status status = give_port(socket); !status.ok()) return status;
   Status failed;
   ListeningPoints made = open_by_provider(number, backlog, choice, failed);
   const bool leads_anywhere =

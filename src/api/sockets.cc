@@ -9,6 +9,7 @@
 
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
+#include "src/api/bind.h"
 #include "src/api/control.h"
 #include "src/base/kernel.h"
 #include "src/base/socket_address.h"
@@ -132,21 +133,6 @@ Result<int> name_of(Library& library, int number, End end, sockaddr* address, so
   return 0;
 }
 
-// bind(2) does not know of listeners that are not TCP sockets.
-Status check_own_listeners(Socket& socket, const sockaddr& address) {
-  LockGuard guard(socket.mutex);
-  const Choice choice = socket.options().session(0).choice;
-  const ProviderSet& set = providers();
-  if (set.allows(choice, Role::kNetwork) || set.allows(choice, Role::kSameHost)) return Status();
-  for (const Role role : kRoles) {
-    Provider* const provider = set.allows(choice, role) ? set.player(role) : nullptr;
-    OwnListening* const own = provider != nullptr ? provider->own_listening() : nullptr;
-    if (own == nullptr) continue;
-    if (const Status status = own->check_address(address); !status.ok()) return status;
-  }
-  return Status();
-}
-
 }  // namespace
 }  // namespace exs
 
@@ -184,11 +170,8 @@ int exs_bind(int number, const struct sockaddr* address, socklen_t length) {
     if (socket->adopted() != Adopted::kNo)
       return api_result(kernel_status(kernel::bind(number, address, length)));
     if (const Status status = check_address(*socket, address, length); !status.ok()) return failure(status);
-    if (const Status status = check_own_listeners(*socket, *address); !status.ok()) return failure(status);
-    // A server started anew must not wait for the last connections of its predecessor to time out.
-    const int yes = 1;
-    kernel::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    return api_result(kernel_status(kernel::bind(number, address, length)));
+    LockGuard guard(socket->mutex);
+    return api_result(bind_socket(*socket, *address));
   });
 }
 

@@ -426,6 +426,34 @@ BOOST_AUTO_TEST_CASE(a_socket_without_an_address_gets_a_port) {
   echo(socket, accepted());
 }
 
+// A connection manager gives ports to those who connect, of which the kernel's TCP sockets know nothing.
+BOOST_AUTO_TEST_CASE(a_port_of_the_librarys_choice_is_free_to_the_device_too) {
+  for (const std::string choice : {"auto", "require:verbs"}) {
+    const int socket = make_socket(choice);
+    fake.behave({.ports_taken = 5});
+    address = loopback();
+    BOOST_TEST(outcome(exs_bind(socket, generic(address), sizeof address)) == "ok");
+    BOOST_TEST(fake.behaviour().ports_taken == 0);
+    BOOST_TEST(outcome(exs_listen(socket, 1)) == "ok");
+    exs_close(socket);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_port_of_the_callers_is_refused_where_only_the_device_is_allowed) {
+  fake.behave({});
+  exs_close(bound_socket("require:verbs"));  // a port that is free
+  fake.behave({.ports_taken = 1});
+  const int strict = make_socket("require:verbs");
+  BOOST_TEST(outcome(exs_bind(strict, generic(address), sizeof address)) == "EADDRINUSE");
+  BOOST_TEST(outcome(exs_bind(strict, generic(address), sizeof address)) == "ok");
+  exs_close(strict);
+}
+
+BOOST_AUTO_TEST_CASE(the_kernel_chooses_where_the_device_has_every_port) {
+  fake.behave({.ports_taken = 1000});
+  exs_close(bound_socket("auto"));
+}
+
 // A peer that connects before the first accept waits; one that connects after the close is refused.
 BOOST_AUTO_TEST_CASE(peers_wait_for_an_accept_and_not_for_a_closed_socket) {
   listening = bound_socket("auto");

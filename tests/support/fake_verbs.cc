@@ -271,7 +271,9 @@ class FakeVerbsProvider final : public Provider, private OwnListening {
       return failure(errno);
     return std::make_unique<FakeListening>(std::move(own), network_port, holds);
   }
-  Status check_address(const sockaddr&) override { return {}; }
+  Status check_address(const sockaddr&) override {
+    return Status(FakeVerbs::instance().take_port() ? EADDRINUSE : 0);
+  }
 
   const std::unique_ptr<Provider> inner_ = iwarp::make_iwarp_provider();
 };
@@ -307,6 +309,11 @@ int FakeVerbs::attempts() const {
 void FakeVerbs::note_attempt() {
   std::lock_guard guard(mutex_);
   ++attempts_;
+}
+
+bool FakeVerbs::take_port() {
+  std::lock_guard guard(mutex_);
+  return behaviour_.ports_taken > 0 && behaviour_.ports_taken-- > 0;
 }
 
 void FakeVerbs::listens(std::uint16_t network_port, std::uint16_t own_port) {

@@ -35,6 +35,7 @@ class FakeVerbs {
     int listen_error = EADDRINUSE;
     bool port_opens = true;  // of shards that are created from now on
     bool accepts = true;
+    int ports_taken = 0;  // of those asked about next
   };
 
   // To be called before exs_init.
@@ -46,6 +47,7 @@ class FakeVerbs {
 
   // --- for the provider ---
   void note_attempt();
+  bool take_port();
   void listens(std::uint16_t network_port, std::uint16_t own_port);
   void listens_no_more(std::uint16_t network_port);
   // 0: there is none.

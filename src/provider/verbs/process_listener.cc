@@ -49,7 +49,9 @@ Status VerbsProcessListener::check(const sockaddr& address) {
   auto id = nobody.channel_->make_id(nobody);
   sockaddr_storage wanted = copy_of(address);
   if (!id || ::rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&wanted)) == 0) return Status();
-  return Status(errno == EADDRINUSE ? EADDRINUSE : 0);
+  // The wildcard needs no device, so it is not available where one address has the port.
+  const bool is_taken = errno == EADDRINUSE || (errno == EADDRNOTAVAIL && is_any(address));
+  return Status(is_taken ? EADDRINUSE : 0);
 }
 
 Status VerbsProcessListener::listen_on(const sockaddr_storage& address, bool only_address) {

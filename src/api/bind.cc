@@ -1,0 +1,89 @@
+#include "src/api/bind.h"
+
+#include <vector>
+
+#include "src/base/kernel.h"
+#include "src/base/socket_address.h"
+#include "src/base/unique_fd.h"
+#include "src/provider/registry.h"
+
+namespace exs {
+namespace {
+
+// Of so many ports one is free, whatever is connected.
+constexpr int kProposalsMax = 32;
+
+using Listenings = std::vector<OwnListening*>;
+
+Listenings allowed_listenings(const Choice& choice) {
+  const ProviderSet& set = providers();
+  Listenings found;
+  for (const Role role : kRoles) {
+    Provider* const provider = set.allows(choice, role) ? set.player(role) : nullptr;
+    OwnListening* const own = provider != nullptr ? provider->own_listening() : nullptr;
+    if (own != nullptr) found.push_back(own);
+  }
+  return found;
+}
+
+Status check_listenings(const Listenings& listenings, const sockaddr_storage& address) {
+  for (OwnListening* const own : listenings) {
+    if (const Status status = own->check_address(*as_sockaddr(address)); !status.ok()) return status;
+  }
+  return Status();
+}
+
+// A server started anew must not wait for the last connections of its predecessor to time out.
+Status bind_anew(int number, const sockaddr_storage& address) {
+  const int yes = 1;
+  kernel::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  return kernel_status(kernel::bind(number, as_sockaddr(address), address_bytes(*as_sockaddr(address))));
+}
+
+// A port holder keeps others of the host from a port until the socket is bound to it, too.
+struct Proposal {
+  UniqueFd holder;
+  in_port_t port = 0;
+};
+
+Proposal propose_port(const sockaddr_storage& address) {
+  Proposal made{UniqueFd(kernel::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+  sockaddr_storage given{};
+  socklen_t length = sizeof given;
+  if (made.holder.valid() && bind_anew(made.holder.get(), address).ok() &&
+      kernel::getsockname(made.holder.get(), as_sockaddr(given), &length) == 0)
+    made.port = port_of(given);
+  return made;
+}
+
+// The kernel knows the ports of its TCP sockets alone; a connection manager gives others to the ends that connect. So the
+// kernel proposes, and who listens by itself is asked. The kernel's choice stands when all are taken.
+Status bind_to_free_port(int number, sockaddr_storage address, const Listenings& listenings) {
+  for (int i = 0; i < kProposalsMax; ++i) {
+    const Proposal proposal = propose_port(address);
+    if (proposal.port == 0) break;
+    sockaddr_storage proposed = address;
+    port_of(proposed) = proposal.port;
+    if (check_listenings(listenings, proposed).ok()) return bind_anew(number, proposed);
+  }
+  return bind_anew(number, address);
+}
+
+}  // namespace
+
+Status bind_socket(Socket& socket, const sockaddr& address) {
+  const Choice choice = socket.options().session(0).choice;
+  const Listenings listenings = allowed_listenings(choice);
+  const sockaddr_storage wanted = copy_of(address);
+  if (port_of(wanted) == 0 && !listenings.empty())
+    return bind_to_free_port(socket.number(), wanted, listenings);
+  // bind(2) does not know of listeners that are not TCP sockets.
+  const bool others =
+      providers().allows(choice, Role::kNetwork) || providers().allows(choice, Role::kSameHost);
+  if (!others) {
+    if (const Status status = check_listenings(listenings, wanted); !status.ok()) return status;
+  }
+  return bind_anew(socket.number(), wanted);
+}
+
+}  // namespace exs
