@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/rpc_ping/stubs.h"
 #include "perf/rpc_ping/sunrpc.h"
 #include "perf/rpc_ping/way.h"
 #include "perf/support/kind.h"
@@ -56,7 +57,7 @@ struct Result {
 };
 
 std::vector<Way> all_ways() {
-  return {sunrpc_by_exs(), sunrpc_by_tcp(), sunrpc_by_local_socket()};
+  return {sunrpc_by_exs(), stubs(), sunrpc_by_tcp(), sunrpc_by_local_socket()};
 }
 Way way_of(const std::string& name) {
   for (Way& way : all_ways())

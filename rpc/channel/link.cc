@@ -74,6 +74,12 @@ bool Link::receive_next() {
          exs_recv(socket_, frames_.in.data(), frames_.in.size(), 0, queue_, handle_, region_) == 0;
 }
 
+bool Link::take_body(MessageBuffer& buffer) {
+  if (received_.data() != body_.message() || received_.empty()) return false;
+  std::swap(body_, buffer);
+  return true;
+}
+
 bool Link::send_frame(FrameType type, std::span<const std::byte> body) {
   std::array<std::byte, kFrameBytes + kTokenBytes> bytes;
   put_frame({type, static_cast<std::uint32_t>(body.size()), false}, bytes.data());
@@ -96,6 +102,12 @@ bool Link::send_short(const MessageBuffer& buffer, std::size_t bytes) {
                     EXS_MHANDLE_UNREGISTERED) == 0;
   std::memcpy(frames_.out.data(), buffer.frame(), in_all);
   return exs_send(socket_, frames_.out.data(), in_all, EXS_NO_EVENT, queue_, handle_, region_) == 0;
+}
+
+bool Link::send_kept(std::byte* frame, std::size_t bytes, exs_mhandle_t region) {
+  sent_bytes += bytes;
+  put_frame({FrameType::kMessage, static_cast<std::uint32_t>(bytes), false}, frame);
+  return exs_send(socket_, frame, kFrameBytes + bytes, EXS_NO_EVENT, queue_, handle_, region) == 0;
 }
 
 bool Link::send_long(MessageBuffer& buffer, std::size_t bytes) {

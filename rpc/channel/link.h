@@ -44,10 +44,14 @@ class Link {
   [[nodiscard]] std::span<const std::byte> received() const { return received_; }
   // The message is not needed any more. While many long messages are on their way to the peer, nothing is received from it.
   bool receive_next();
+  // The memory of received() in exchange for that of `buffer`, if it is a long message.
+  bool take_body(MessageBuffer& buffer);
 
   bool send_frame(FrameType type, std::span<const std::byte> body);
   // The first `bytes` bytes of the message in `buffer`. A long one takes the buffer and gives another.
   bool send(MessageBuffer& buffer, std::size_t bytes);
+  // The short message behind room for its frame, in registered memory that the caller keeps until the peer is known to have it.
+  bool send_kept(std::byte* frame, std::size_t bytes, exs_mhandle_t region);
   // Everything that was sent has arrived, as its answer has come.
   void note_answer() { is_out_free_ = true; }
   // Long messages that the peer does not have yet.

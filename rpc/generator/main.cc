@@ -1,4 +1,4 @@
-// exs-rpcgen: reads an interface, and tells what is wrong with it or how it lies in messages.
+// exs-rpcgen: reads an interface, and writes its stubs, or tells what is wrong with it.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -6,34 +6,54 @@
 #include <string>
 #include <string_view>
 
+#include "rpc/generator/c_output.h"
 #include "rpc/generator/parser.h"
 #include "rpc/generator/report.h"
 
 namespace {
 
+using exs::generator::Interface;
+
 constexpr const char* kHelp =
     "exs-rpcgen [OPTION...] FILE.x\n"
-    "Checks an interface in the language of rpcgen, and prints the layout of its types in messages of "
-    "exs-rpc.\n"
+    "Writes stubs of exs-rpc for an interface in the language of rpcgen: FILE_exs.h, FILE_exs.c for both "
+    "ends, and\n"
+    "FILE_exs_serve.c for the server.\n"
+    "  --output=DIR    write there instead of here\n"
+    "  --types=rpcgen  use the types of rpcgen's FILE.h; functions begin with exs_ then\n"
     "  --define=NAME   #ifdef finds NAME\n"
-    "  --check         print nothing but what is wrong\n"
+    "  --report        write no stubs: print how the types lie in messages\n"
+    "  --check         write no stubs: print nothing but what is wrong\n"
     "  --help          print this\n";
 
 struct Wishes {
   std::set<std::string> defined;
   std::string file;
+  std::string folder = ".";
+  bool has_own_types = true;
+  bool wants_report = false;
   bool only_checks = false;
 };
 
+// What follows an option's "=". Null: it is another option.
+const char* value_of(std::string_view argument, std::string_view option) {
+  return argument.substr(0, option.size()) == option ? argument.data() + option.size() : nullptr;
+}
+
 // False: the arguments are not what they should be.
 bool read_arguments(int count, char** arguments, Wishes& wishes) {
-  constexpr std::string_view kDefine = "--define=";
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "--check") {
       wishes.only_checks = true;
-    } else if (argument.substr(0, kDefine.size()) == kDefine) {
-      wishes.defined.emplace(argument.substr(kDefine.size()));
+    } else if (argument == "--report") {
+      wishes.wants_report = true;
+    } else if (const char* const name = value_of(argument, "--define=")) {
+      wishes.defined.emplace(name);
+    } else if (const char* const folder = value_of(argument, "--output=")) {
+      wishes.folder = folder;
+    } else if (argument == "--types=rpcgen" || argument == "--types=exs") {
+      wishes.has_own_types = argument == "--types=exs";
     } else if (argument.substr(0, 1) == "-" || !wishes.file.empty()) {
       return false;
     } else {
@@ -41,6 +61,29 @@ bool read_arguments(int count, char** arguments, Wishes& wishes) {
     }
   }
   return !wishes.file.empty();
+}
+
+// "demo" of "there/demo.x".
+std::string bare_name(const std::string& path) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  const std::size_t ending = file.rfind('.');
+  return ending == std::string::npos || ending == 0 ? file : file.substr(0, ending);
+}
+
+bool write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text << std::flush;
+  if (!file.fail()) return true;
+  std::fprintf(stderr, "%s: cannot be written: name another folder with --output\n", path.c_str());
+  return false;
+}
+
+bool write_stubs(const Interface& interface, const Wishes& wishes) {
+  const exs::generator::Spelling spelling{wishes.has_own_types, bare_name(wishes.file)};
+  const std::string start = wishes.folder + "/" + spelling.name + "_exs";
+  return write(start + ".h", c_header(interface, spelling)) &&
+         write(start + ".c", c_source(interface, spelling)) &&
+         write(start + "_serve.c", c_service(interface, spelling));
 }
 
 int translate(const Wishes& wishes) {
@@ -54,7 +97,8 @@ int translate(const Wishes& wishes) {
     using exs::generator::Lexer;
     using exs::generator::Parser;
     const auto interface = Parser(Lexer(text, wishes.defined).run()).run();
-    if (!wishes.only_checks) std::fputs(exs::generator::report(interface).c_str(), stdout);
+    if (wishes.wants_report) std::fputs(exs::generator::report(interface).c_str(), stdout);
+    if (!wishes.wants_report && !wishes.only_checks && !write_stubs(interface, wishes)) return 1;
   } catch (const exs::generator::Failure& failure) {
     std::fprintf(stderr, "%s:%s\n", wishes.file.c_str(), failure.what());
     return 1;

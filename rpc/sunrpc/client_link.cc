@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rpc/channel/clock.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/refusals.h"
 #include "rpc/sunrpc/rendezvous.h"
@@ -23,12 +23,6 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kOfferNs = 5 * kSecond;
 constexpr std::uint32_t kLongest = std::uint32_t{1} << 30U;
 constexpr int kQueueDepth = 64;
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kSecond + now.tv_nsec;
-}
 
 // By the handle's own connection, as a call of another program, and without the caller's proof of identity, which is for his server.
 clnt_stat ask(CLIENT& plain, Answer& answer, std::int64_t limit_ns) {

@@ -4,12 +4,12 @@
 #include <rpc/svc_mt.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "rpc/channel/clock.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/settings.h"
 
@@ -26,12 +26,6 @@ constexpr int kSlotsOfLink = 96;
 constexpr int kPendingMax = 64;  // replies that a client leaves unread
 constexpr int kBacklog = 256;
 constexpr exs_ahandle_t kAccepts = nullptr;
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
 
 bool is_stream(int descriptor) {
   int type = 0;

@@ -58,6 +58,17 @@ expect() { # name, command...
 "$cc" -Wall -Werror "$work/use.c" -o "$work/use-shared" $(pkg-config --cflags --libs exs)
 expect shared env LD_LIBRARY_PATH="$prefix/$libdir" "$work/use-shared"
 
+cat >"$work/demo.x" <<INTERFACE
+program DEMO { version ONE { int TWICE(int) = 1; } = 1; } = 0x20000001;
+INTERFACE
+"$prefix/bin/exs-rpcgen" --output="$work" "$work/demo.x"
+echo '#include "demo_exs.h"
+int twice_1_serve(int argument, int *result, exs_rpc_request_t *request) { (void)request; return *result = 2 * argument, 0; }
+int main(void) { return demo_one_open(0, 0, 0) == 0 && demo_one_service.interface == &demo_one_interface ? 0 : 1; }' >"$work/demo.c"
+# shellcheck disable=SC2046
+"$cc" -Wall -Wextra -Werror "$work"/demo*.c -o "$work/demo" $(pkg-config --cflags --libs exs-rpc)
+LD_LIBRARY_PATH=$prefix/$libdir "$work/demo" || fail "program of exs-rpc"
+
 if [[ -e $prefix/$libdir/libexs-sunrpc.so ]]; then
   echo '#include <rpc/rpc.h>
 #include <exs/sunrpc.h>

@@ -37,7 +37,7 @@ class Function:
 
 
 # The headers of the layers that have libraries of their own.
-LAYERS = ["sunrpc.h"]
+LAYERS = ["rpc.h", "sunrpc.h"]
 
 
 def functions_of(header):

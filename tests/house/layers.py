@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "sockets/preload": ["sockets/"],
     "rpc/channel": ["exs/exs.h", "rpc/channel/"],
     "rpc/generator": ["rpc/generator/"],
+    "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
     "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
@@ -42,7 +43,7 @@ MAY_INCLUDE = {
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "tools/common/", "tools/sockets_agent/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
-    "perf": ["exs/exs.h", "exs/exs.hpp", "exs/sunrpc.h", "tools/common/", "perf/"],
+    "perf": ["exs/exs.h", "exs/exs.hpp", "exs/rpc.h", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
     "tests": [""],  # all of it
@@ -66,7 +67,7 @@ ONLY_IN = {
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
-    r"rpc/(?!channel/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
+    r"rpc/(?!channel/|fast/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
@@ -96,13 +97,13 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|generator|sunrpc))/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|fast|generator|sunrpc))/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
     exceptions = [pattern for prefix, patterns in EXCEPTIONS.items() if name.startswith(prefix) for pattern in patterns]
     for style, header in INCLUDE.findall(text):
-        if style == '"' and not is_ours(header):
+        if style == '"' and not is_ours(header) and not header.endswith("_exs.h"):  # of exs-rpcgen
             yield f'includes "{header}": name it from the root of the repository'
         elif is_ours(header):
             allowed = any(header.startswith(prefix) for prefix in folder_rule(name))

@@ -1,0 +1,10 @@
+// Calls by stubs of exs-rpcgen.
+#pragma once
+
+#include "perf/rpc_ping/way.h"
+
+namespace rpc_ping {
+
+Way stubs();
+
+}  // namespace rpc_ping

@@ -1,0 +1,254 @@
+#include "rpc/fast/binding.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "rpc/channel/clock.h"
+#include "rpc/fast/codec.h"
+#include "rpc/fast/error_text.h"
+
+namespace exs::rpc {
+namespace {
+
+constexpr std::int64_t kGreetingNs = 5'000'000'000;
+constexpr std::int64_t kNsOfMicrosecond = 1000;
+
+// What a flat argument is is where it was received; others get memory of the request.
+void* place_of(const exs_rpc_type_t* type, std::span<const std::byte> body, Arena& arena) {
+  if (type == nullptr) return nullptr;
+  if (type->kind != EXS_RPC_FLAT) return arena.take(type->memory_bytes);
+  return body.size() == type->bytes ? const_cast<std::byte*>(body.data()) : arena.take(type->bytes);
+}
+
+int decode_argument(const exs_rpc_type_t* type, std::span<const std::byte> body, void* argument,
+                    Arena& arena) {
+  if (type == nullptr) return body.empty() ? 0 : EPROTO;
+  if (argument == nullptr) return ENOMEM;
+  if (argument == body.data()) return 0;
+  return decode(*type, body, argument, Placement::kView, &arena);
+}
+
+}  // namespace
+
+Binding::Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const std::vector<Service>& services,
+                 const ServerSettings& settings, std::int64_t now_ns)
+    : link_(socket, queue, handle),
+      services_(services),
+      settings_(settings),
+      greeted_by_ns_(now_ns + kGreetingNs) {}
+
+bool Binding::begin(bool is_full) {
+  is_full_ = is_full;
+  return link_.begin(settings_.longest);
+}
+
+void Binding::end() {
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  for (exs_rpc_request* const one : kept_) one->is_cancelled = true;
+  kept_.clear();
+  link_.break_off();
+}
+
+bool Binding::has_ended() {
+  const std::lock_guard lock(mutex_);
+  return has_ended_;
+}
+
+bool Binding::take(const exs_event_t& event, Workshop& workshop) {
+  Link::News news;
+  {
+    const std::lock_guard lock(mutex_);
+    news = link_.take(event);
+  }
+  switch (news) {
+    case Link::News::kNothing: return true;
+    case Link::News::kEnd: return false;
+    case Link::News::kMessage: break;
+  }
+  if (!take_message(workshop)) return false;
+  const std::lock_guard lock(mutex_);
+  return link_.receive_next();
+}
+
+bool Binding::take_message(Workshop& workshop) {
+  switch (state_) {
+    case State::kHello: return take_hello();
+    case State::kTable: return take_table(workshop);
+    case State::kReady: return take_request(workshop);
+  }
+  return false;
+}
+
+bool Binding::take_hello() {
+  Hello hello;
+  if (link_.type() != FrameType::kHello || !is_hello(link_.received(), hello)) return false;
+  Welcome welcome;
+  welcome.reason = Welcome::Reason::kNoProgram;
+  for (const Service& one : services_) {
+    const exs_rpc_interface_t& interface = *one.service->interface;
+    if (interface.program != hello.program) continue;
+    welcome.reason = Welcome::Reason::kNoVersion;
+    if (interface.version != hello.version) continue;
+    service_ = &one;
+    break;
+  }
+  if (service_ != nullptr) welcome.reason = Welcome::Reason::kNone;
+  if (is_full_) welcome.reason = Welcome::Reason::kFull;
+  welcome.slots = settings_.slots;
+  welcome.longest = settings_.longest;
+  state_ = State::kTable;
+  return link_.send_frame(FrameType::kWelcome, bytes_of(welcome));
+}
+
+bool Binding::take_table(Workshop& workshop) {
+  if (service_ == nullptr || is_full_) return true;  // the client reads why, and ends
+  Header header;
+  const auto message = link_.received();
+  if (link_.type() != FrameType::kMessage || !get_header(message, header) || header.kind != Kind::kTable ||
+      !match(message.subspan(kHeaderBytes), *service_->service->interface, match_) ||
+      !memory_.allocate(settings_.slots))
+    return false;
+  const std::size_t count = match_.verdicts.size();
+  if (!workshop.message.reserve(kHeaderBytes + count)) return false;
+  header.length = static_cast<std::uint32_t>(count);
+  put_header(header, workshop.message.message());
+  std::transform(match_.verdicts.begin(), match_.verdicts.end(), workshop.message.message() + kHeaderBytes,
+                 [](Verdict verdict) { return static_cast<std::byte>(verdict); });
+  state_ = State::kReady;
+  return link_.send(workshop.message, kHeaderBytes + count);
+}
+
+bool Binding::take_request(Workshop& workshop) {
+  Header header;
+  const auto message = link_.received();
+  if (link_.type() != FrameType::kMessage || !get_header(message, header)) return false;
+  if (header.kind == Kind::kCancel) return take_cancel(header);
+  if (header.kind != Kind::kCall || header.procedure >= match_.verdicts.size() ||
+      match_.verdicts[header.procedure] != Verdict::kCallable || !use_slot(header.sequence))
+    return false;
+  return serve(header, message.subspan(kHeaderBytes), workshop);
+}
+
+// False: the client uses a slot whose call is not answered, or one that there is not.
+bool Binding::use_slot(std::uint32_t sequence) {
+  const std::uint32_t slot = sequence % kSlotsMax;
+  const std::uint64_t bit = std::uint64_t{1} << slot;
+  const std::lock_guard lock(mutex_);
+  if (slot >= settings_.slots || (busy_slots_ & bit) != 0) return false;
+  busy_slots_ |= bit;
+  return true;
+}
+
+bool Binding::take_cancel(const Header& header) {
+  const std::lock_guard lock(mutex_);
+  for (exs_rpc_request* const one : kept_)
+    if (one->sequence == header.sequence) one->is_cancelled = true;
+  return header.length == 0;
+}
+
+bool Binding::serve(const Header& header, std::span<const std::byte> body, Workshop& workshop) {
+  workshop.arena.reset();
+  const std::uint16_t place = match_.places[header.procedure];
+  const exs_rpc_procedure_t& procedure = service_->service->interface->procedures[place];
+  exs_rpc_request request;
+  request.binding = shared_from_this();
+  request.procedure = &procedure;
+  request.user = service_->user;
+  request.arena = &workshop.arena;
+  request.sequence = header.sequence;
+  request.arrived_ns = workshop.arrived_ns;
+  request.end_ns = header.micros == 0 ? INT64_MAX : request.arrived_ns + header.micros * kNsOfMicrosecond;
+  request.is_timed = header.is_timed != 0;
+  void* const argument = place_of(procedure.argument, body, workshop.arena);
+  const int error = decode_argument(procedure.argument, body, argument, workshop.arena);
+  if (error == EPROTO) return false;
+  const bool is_inout = (procedure.flags & EXS_RPC_INOUT) != 0;
+  void* const result = is_inout || procedure.result == nullptr
+                           ? argument
+                           : workshop.arena.take(procedure.result->memory_bytes);
+  Status status = Status::kOk;
+  std::int32_t told = 0;
+  if (!workshop.is_fresh && request.end_ns < now_ns()) {
+    status = Status::kOverdue;
+  } else if (error != 0 || (procedure.result != nullptr && result == nullptr)) {
+    status = Status::kNoMemory;
+  } else {
+    told = service_->service->serve[place](argument, result, &request);
+    if (request.is_kept) return true;
+    if (told != 0) status = Status::kFailed;
+  }
+  const int failed = status == Status::kFailed
+                         ? reply(request, told, nullptr, workshop.message)
+                         : send_reply(request, status, procedure.result, result, workshop.message);
+  return failed != ECONNRESET;
+}
+
+int Binding::reply(const Request& request, int status, const void* result, MessageBuffer& buffer) {
+  static const exs_rpc_type_t number = {EXS_RPC_FLAT, 4, 0, 0, 4, 4, 0, nullptr, nullptr, 0};
+  const std::int32_t told = status;
+  if (status != 0) return send_reply(request, Status::kFailed, &number, &told, buffer);
+  return send_reply(request, Status::kOk, request.procedure->result, result, buffer);
+}
+
+int Binding::send_reply(const Request& request, Status status, const exs_rpc_type_t* type, const void* value,
+                        MessageBuffer& buffer) {
+  const std::uint32_t slot = request.sequence % kSlotsMax;
+  const std::lock_guard lock(mutex_);
+  if (has_ended_) return ECONNRESET;
+  Outgoing message(memory_, slot, buffer);
+  std::size_t bytes = kHeaderBytes;
+  int error = 0;
+  if (type != nullptr && (status == Status::kOk || status == Status::kFailed)) {
+    constexpr std::size_t kLongest = std::size_t{1} << 30U;
+    error = encode(*type, value, message, kHeaderBytes, kLongest, bytes);
+    if (error != 0) {
+      status = Status::kNoResult;
+      bytes = kHeaderBytes;
+      message.restart();
+    }
+  }
+  Header header;
+  header.sequence = request.sequence;
+  header.length = static_cast<std::uint32_t>(bytes - kHeaderBytes);
+  header.procedure = static_cast<std::uint16_t>(status);
+  header.kind = Kind::kReply;
+  if (request.is_timed) {
+    header.is_timed = 1;
+    header.micros = static_cast<std::uint32_t>((now_ns() - request.arrived_ns) / kNsOfMicrosecond);
+  }
+  put_header(header, message.message());
+  busy_slots_ &= ~(std::uint64_t{1} << slot);
+  return message.send(link_, bytes) ? error : ECONNRESET;
+}
+
+exs_rpc_request* Binding::keep(Request& request) {
+  auto* const kept = new (std::nothrow) exs_rpc_request;
+  if (kept == nullptr) return nullptr;
+  kept->binding = request.binding;
+  kept->procedure = request.procedure;
+  kept->user = request.user;
+  kept->sequence = request.sequence;
+  kept->arrived_ns = request.arrived_ns;
+  kept->end_ns = request.end_ns;
+  kept->is_timed = request.is_timed;
+  const std::lock_guard lock(mutex_);
+  kept_.push_back(kept);
+  request.is_kept = true;
+  return kept;
+}
+
+void Binding::forget(const exs_rpc_request* kept) {
+  const std::lock_guard lock(mutex_);
+  kept_.erase(std::remove(kept_.begin(), kept_.end(), kept), kept_.end());
+}
+
+int Binding::peer(sockaddr* address, socklen_t* length) {
+  const std::lock_guard lock(mutex_);
+  if (has_ended_) return refuse(ENOTCONN, "the client is gone");
+  return exs_getpeername(link_.socket(), address, length);
+}
+
+}  // namespace exs::rpc

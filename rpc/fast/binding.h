@@ -1,0 +1,121 @@
+// A client's connection, in the server: greeted, then a request at a time. Thread: that of its worker, but for what is said otherwise.
+//
+// Design notes
+// 1. A procedure runs without the lock, on arguments that stay where they were received. Whoever answers takes the lock for it.
+// 2. A request that is kept has its slot until it is answered. The client cannot use that slot before, so it cannot flood the server.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "exs/rpc.h"
+#include "rpc/channel/link.h"
+#include "rpc/fast/arena.h"
+#include "rpc/fast/greeting.h"
+#include "rpc/fast/header.h"
+#include "rpc/fast/slot_memory.h"
+
+namespace exs::rpc {
+
+class Binding;
+
+struct Request {
+  std::shared_ptr<Binding> binding;
+  const exs_rpc_procedure_t* procedure = nullptr;
+  void* user = nullptr;
+  Arena* arena = nullptr;  // null: it was kept
+  std::uint32_t sequence = 0;
+  std::int64_t arrived_ns = 0;
+  std::int64_t end_ns = 0;
+  bool is_timed = false;
+  bool is_kept = false;  // the other object of it answers
+  std::atomic<bool> is_cancelled{false};
+};
+
+}  // namespace exs::rpc
+
+struct exs_rpc_request : exs::rpc::Request {};
+
+namespace exs::rpc {
+
+// An interface, who serves it, and what he is told.
+struct Service {
+  const exs_rpc_service_t* service;
+  void* user;
+};
+
+// Of a server.
+struct ServerSettings {
+  std::uint32_t slots;
+  std::uint32_t longest;
+  std::uint32_t clients;
+};
+
+// Of a worker, for its bindings in turn.
+struct Workshop {
+  Arena arena;
+  MessageBuffer message;
+  std::int64_t arrived_ns = 0;  // when the events that it takes now were there
+  bool is_fresh = false;        // which is just now
+};
+
+class Binding : public std::enable_shared_from_this<Binding> {
+ public:
+  Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const std::vector<Service>& services,
+          const ServerSettings& settings, std::int64_t now_ns);
+
+  // Here and below, false: it has ended, and is to be given up.
+  bool begin(bool is_full);
+  bool take(const exs_event_t& event, Workshop& workshop);
+  [[nodiscard]] bool is_late(std::int64_t now_ns) const {
+    return state_ != State::kReady && now_ns > greeted_by_ns_;
+  }
+  [[nodiscard]] bool is_greeted() const { return state_ == State::kReady; }
+  // Its requests that are kept are answered in vain from now on.
+  void end();
+
+  // --- requests; thread: any ---
+  // 0, or what is wrong with the result, of which the client is told. ECONNRESET: the client is gone.
+  int reply(const Request& request, int status, const void* result, MessageBuffer& buffer);
+  exs_rpc_request* keep(Request& request);
+  // Before it is replied to.
+  void forget(const exs_rpc_request* kept);
+  int peer(sockaddr* address, socklen_t* length);
+  [[nodiscard]] bool has_ended();
+
+ private:
+  enum class State { kHello, kTable, kReady };
+
+  bool take_message(Workshop& workshop);
+  bool take_hello();
+  bool take_table(Workshop& workshop);
+  bool take_request(Workshop& workshop);
+  bool take_cancel(const Header& header);
+  bool serve(const Header& header, std::span<const std::byte> body, Workshop& workshop);
+  int send_reply(const Request& request, Status status, const exs_rpc_type_t* type, const void* value,
+                 MessageBuffer& buffer);
+  bool use_slot(std::uint32_t sequence);
+
+  std::mutex mutex_;
+  Link link_;
+  SlotMemory memory_;
+  const std::vector<Service>& services_;
+  const ServerSettings settings_;
+  const std::int64_t greeted_by_ns_;
+  State state_ = State::kHello;
+  bool is_full_ = false;
+  bool has_ended_ = false;
+  const Service* service_ = nullptr;
+  Match match_;
+  std::uint64_t busy_slots_ = 0;
+  std::vector<exs_rpc_request*> kept_;
+};
+
+}  // namespace exs::rpc

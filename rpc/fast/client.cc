@@ -1,0 +1,409 @@
+#include "rpc/fast/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "rpc/channel/clock.h"
+#include "rpc/channel/process.h"
+#include "rpc/fast/codec.h"
+#include "rpc/fast/error_text.h"
+
+namespace exs::rpc {
+namespace {
+
+constexpr std::uint32_t kSlotBits = 6;
+static_assert(kSlotsMax == 1U << kSlotBits);
+// After so long in silence a connection is looked at before a call goes by it: its server may have ended.
+constexpr std::int64_t kSilenceNs = 1'000'000;
+
+const char* name_of(const Call& call) {
+  return call.procedure->name;
+}
+
+int refuse_argument(int error, const char* procedure) {
+  if (error == EINVAL)
+    return refuse(error, "%s: an argument has a NULL, or a value that its type does not have", procedure);
+  if (error == EMSGSIZE)
+    return refuse(error, "%s: an argument has more elements than the interface or the server allows",
+                  procedure);
+  return refuse(error, "%s: no memory for its arguments", procedure);
+}
+
+}  // namespace
+
+Client::Client(const ServerAddress& server, const exs_rpc_interface_t& interface,
+               const ClientSettings& settings)
+    : server_(server), interface_(interface), settings_(settings), calls_(settings.slots) {
+  for (std::uint32_t i = 0; i < calls_.size(); ++i) {
+    calls_[i].client = this;
+    calls_[i].slot = calls_[i].sequence = i;
+  }
+}
+
+// One-way calls are not to be lost.
+Client::~Client() {
+  Lock lock(mutex_);
+  const std::int64_t end_ns = now_ns() + settings_.call_ns;
+  const auto is_oneway = [](const Call& call) {
+    return call.awaits_reply && !call.has_owner && (call.procedure->flags & EXS_RPC_ONEWAY) != 0;
+  };
+  while (binding_ != nullptr && !is_broken_ && is_own_process() &&
+         std::any_of(calls_.begin(), calls_.end(), is_oneway))
+    if (!look(lock, end_ns)) break;
+}
+
+int Client::connect(std::int64_t limit_ns) {
+  const std::int64_t connect_ns = std::min(limit_ns, settings_.connect_ns);
+  binding_ = ClientBinding::make(server_, interface_, settings_.slots, settings_.longest, connect_ns);
+  is_broken_ = false;
+  active_ns_ = now_ns();
+  return binding_ == nullptr ? -1 : 0;
+}
+
+int Client::call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context) {
+  const std::int64_t start_ns = now_ns();
+  const bool has_time = context != nullptr && context->timeout_ns > 0;
+  const std::int64_t end_ns = start_ns + (has_time ? context->timeout_ns : settings_.call_ns);
+  const Wish wish{procedure, argument, result, context, start_ns, end_ns, true};
+  if (const int error = check(wish); error != 0) return error;
+  Lock lock(mutex_);
+  const bool is_idempotent = (interface_.procedures[procedure].flags & EXS_RPC_IDEMPOTENT) != 0;
+  for (int tries = is_idempotent ? 2 : 1;; --tries) {
+    exs_rpc_call* const call = start(wish, lock);
+    if (call == nullptr) return -1;
+    if (!call->has_owner) return 0;  // one-way
+    wait(*call, lock);
+    if (call->error == ECONNRESET && tries > 1) {
+      call->has_owner = false;
+      continue;
+    }
+    return tell(*call, result);
+  }
+}
+
+exs_rpc_call* Client::begin(std::uint32_t procedure, const void* argument, exs_rpc_context_t* context) {
+  const std::int64_t start_ns = now_ns();
+  const bool has_time = context != nullptr && context->timeout_ns > 0;
+  const std::int64_t end_ns = start_ns + (has_time ? context->timeout_ns : settings_.call_ns);
+  const Wish wish{procedure, argument, nullptr, context, start_ns, end_ns, false};
+  if (check(wish) != 0) return nullptr;
+  if ((interface_.procedures[procedure].flags & EXS_RPC_ONEWAY) != 0) {
+    refuse(EINVAL, "%s: a one-way call has no end: call it", interface_.procedures[procedure].name);
+    return nullptr;
+  }
+  Lock lock(mutex_);
+  return start(wish, lock);
+}
+
+int Client::end(Call& call, void* result) {
+  if (call.procedure->result != nullptr && result == nullptr)
+    return refuse(EINVAL, "%s: no room for its result", name_of(call));
+  Lock lock(mutex_);
+  wait(call, lock);
+  return tell(call, result);
+}
+
+bool Client::has_ended(Call& call) {
+  Lock lock(mutex_);
+  if (!call.has_ended && !is_watched_) look(lock, 0);
+  if (!call.has_ended && call.end_ns <= now_ns()) give_up(call, ETIMEDOUT);
+  return call.has_ended;
+}
+
+void Client::cancel(Call& call) {
+  Lock lock(mutex_);
+  if (!call.has_ended) give_up(call, ECANCELED);
+}
+
+exs_rpc_client_info_t Client::info() {
+  const Lock lock(mutex_);
+  exs_rpc_client_info_t info{};
+  if (binding_ == nullptr || is_broken_) return info;
+  Link& link = binding_->link();
+  socklen_t length = sizeof info.provider;
+  exs_getsockopt(link.socket(), SOL_EXS, EXS_SO_PROVIDER, info.provider, &length);
+  info.slots = binding_->slots();
+  info.bytes_sent = link.sent_bytes;
+  info.bytes_received = link.received_bytes;
+  return info;
+}
+
+int Client::check(const Wish& wish) const {
+  if (wish.context != nullptr) {
+    wish.context->outcome = EXS_RPC_NOT_EXECUTED;
+    wish.context->remote_status = 0;
+    wish.context->server_us = 0;
+    if (wish.context->timeout_ns < 0 || (wish.context->flags & ~(EXS_RPC_IN_PLACE | EXS_RPC_TIMED)) != 0)
+      return refuse(EINVAL, "%s: a time or flag of the context: set it to zero first", interface_.name);
+  }
+  if (wish.procedure >= interface_.procedures_count)
+    return refuse(EINVAL, "%s has %u procedures, not %u: use its stubs", interface_.name,
+                  interface_.procedures_count, wish.procedure + 1);
+  const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
+  if (procedure.argument != nullptr && wish.argument == nullptr)
+    return refuse(EINVAL, "%s: no argument", procedure.name);
+  if (procedure.result != nullptr && wish.may_wait && wish.result == nullptr)
+    return refuse(EINVAL, "%s: no room for its result", procedure.name);
+  if (!is_own_process())
+    return refuse(EOPNOTSUPP, "%s: a child has no clients of its parent: open one", procedure.name);
+  return 0;
+}
+
+// A call that has been sent; null: errno.
+exs_rpc_call* Client::start(const Wish& wish, Lock& lock) {
+  const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
+  for (int tries = 2;; --tries) {
+    if (ensure_binding(lock, wish) != 0) return nullptr;
+    switch (binding_->verdict(wish.procedure)) {
+      case Verdict::kCallable: break;
+      case Verdict::kAbsent: refuse(ENOSYS, "the server does not have %s", procedure.name); return nullptr;
+      default:
+        refuse(EPROTONOSUPPORT,
+               "the server has %s with other types: make the stubs of both from one interface",
+               procedure.name);
+        return nullptr;
+    }
+    exs_rpc_call* const call = take_slot(wish, lock);
+    if (call == nullptr) {
+      if (is_broken_ && tries > 1) continue;
+      return nullptr;
+    }
+    const int error = send(*call, wish);
+    if (error == 0) return call;
+    call->has_owner = call->awaits_reply = false;
+    if (!is_broken_) {
+      refuse_argument(error, procedure.name);
+      return nullptr;
+    }
+    // Nothing has left, so it may go another way.
+    if (tries == 1) {
+      refuse(ECONNRESET, "%s: the connection broke: %s", procedure.name, std::strerror(error));
+      return nullptr;
+    }
+  }
+}
+
+int Client::ensure_binding(Lock& lock, const Wish& wish) {
+  const auto is_silent = [&] {
+    return wish.start_ns - active_ns_ > kSilenceNs && !is_watched_ && !is_broken_;
+  };
+  if (binding_ != nullptr && is_silent()) look(lock, 0);
+  if (binding_ != nullptr && !is_broken_) {
+    active_ns_ = wish.start_ns;
+    return 0;
+  }
+  while (is_watched_) look(lock, wish.end_ns);  // by another thread, which is about to find the end
+  if (binding_ != nullptr && !is_broken_) return 0;
+  binding_.reset();
+  return connect(std::max<std::int64_t>(wish.end_ns - now_ns(), 1));
+}
+
+exs_rpc_call* Client::take_slot(const Wish& wish, Lock& lock) {
+  const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
+  for (;;) {
+    for (std::uint32_t i = 0; i < binding_->slots(); ++i) {
+      exs_rpc_call& call = calls_[i];
+      if (!call.is_free()) continue;
+      call.sequence += kSlotsMax;
+      call.procedure = &procedure;
+      call.context = wish.context;
+      call.result = wish.result;
+      call.is_in_place = (procedure.flags & EXS_RPC_INOUT) != 0 ||
+                         (wish.context != nullptr && (wish.context->flags & EXS_RPC_IN_PLACE) != 0);
+      call.end_ns = wish.end_ns;
+      call.error = 0;
+      call.has_ended = false;
+      call.has_owner = (procedure.flags & EXS_RPC_ONEWAY) == 0;
+      call.awaits_reply = true;
+      return &call;
+    }
+    if (!wish.may_wait) {
+      refuse(EAGAIN, "%s: %u calls are under way: end one, or ask for more slots", procedure.name,
+             binding_->slots());
+      return nullptr;
+    }
+    const bool in_time = look(lock, wish.end_ns);
+    if (is_broken_) {
+      refuse(ECONNRESET, "%s: the connection broke", procedure.name);
+      return nullptr;
+    }
+    if (!in_time) {
+      refuse(ETIMEDOUT, "%s: all %u slots are taken by calls that are not answered", procedure.name,
+             binding_->slots());
+      return nullptr;
+    }
+  }
+}
+
+// An error of the argument leaves the binding as it is.
+int Client::send(Call& call, const Wish& wish) {
+  Outgoing message(binding_->memory(), call.slot, message_);
+  std::size_t bytes = kHeaderBytes;
+  if (call.procedure->argument != nullptr) {
+    const int error =
+        encode(*call.procedure->argument, wish.argument, message, kHeaderBytes, binding_->longest(), bytes);
+    if (error != 0) return error;
+  }
+  Header header;
+  header.sequence = call.sequence;
+  header.length = static_cast<std::uint32_t>(bytes - kHeaderBytes);
+  header.procedure = static_cast<std::uint16_t>(wish.procedure);
+  header.kind = Kind::kCall;
+  header.is_timed = wish.context != nullptr && (wish.context->flags & EXS_RPC_TIMED) != 0 ? 1 : 0;
+  header.micros = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>((wish.end_ns - wish.start_ns) / 1000, 1, UINT32_MAX));
+  put_header(header, message.message());
+  if (message.send(binding_->link(), bytes)) return 0;
+  const int error = errno;
+  lose_binding(error);
+  return error;
+}
+
+int Client::wait(Call& call, Lock& lock) {
+  while (!call.has_ended)
+    if (!look(lock, call.end_ns) && !call.has_ended) give_up(call, ETIMEDOUT);
+  return call.error;
+}
+
+bool Client::look(Lock& lock, std::int64_t end_ns) {
+  const std::int64_t left_ns = end_ns == 0 ? 0 : std::max<std::int64_t>(end_ns - now_ns(), 0);
+  if (is_watched_) {
+    ++waiting_;
+    const auto told = progress_.wait_for(lock, std::chrono::nanoseconds(left_ns));
+    --waiting_;
+    return told == std::cv_status::no_timeout;
+  }
+  is_watched_ = true;
+  lock.unlock();
+  constexpr std::size_t kEvents = 16;
+  std::array<exs_event_t, kEvents> events;
+  const int count = binding_->wait(events, left_ns);
+  const int error = errno;
+  lock.lock();
+  is_watched_ = false;
+  for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
+  if (count < 0 && error != EINTR) lose_binding(error);
+  if (waiting_ > 0) progress_.notify_all();
+  return count != 0;
+}
+
+void Client::take(const exs_event_t& event) {
+  if (is_broken_) return;
+  Link& link = binding_->link();
+  switch (link.take(event)) {
+    case Link::News::kNothing: break;
+    case Link::News::kEnd: lose_binding(link.error()); break;
+    case Link::News::kMessage:
+      if (!take_reply()) {
+        lose_binding(EPROTO);
+      } else if (!link.receive_next()) {
+        lose_binding(errno);
+      }
+  }
+}
+
+// False: the server does not keep to the protocol.
+bool Client::take_reply() {
+  const Link& link = binding_->link();
+  Header header;
+  if (link.type() != FrameType::kMessage || !get_header(link.received(), header) ||
+      header.kind != Kind::kReply)
+    return false;
+  const std::uint32_t slot = header.sequence % kSlotsMax;
+  if (slot >= binding_->slots()) return false;
+  Call& call = calls_[slot];
+  if (!call.awaits_reply || call.sequence != header.sequence) return false;
+  call.awaits_reply = false;
+  if (!call.has_ended) finish(call, header, link.received().subspan(kHeaderBytes));
+  return call.error != EPROTO;
+}
+
+void Client::finish(Call& call, const Header& header, std::span<const std::byte> body) {
+  if (call.context != nullptr && header.is_timed != 0) call.context->server_us = header.micros;
+  switch (static_cast<Status>(header.procedure)) {
+    case Status::kOk: return conclude(call, place_result(call, body, call.result), EXS_RPC_EXECUTED);
+    case Status::kFailed: {
+      std::int32_t status = 0;
+      if (!read_words(body, status)) return conclude(call, EPROTO, EXS_RPC_UNKNOWN);
+      if (call.context != nullptr) call.context->remote_status = status;
+      return conclude(call, EREMOTEIO, EXS_RPC_EXECUTED);
+    }
+    case Status::kOverdue: return conclude(call, ETIMEDOUT, EXS_RPC_NOT_EXECUTED);
+    case Status::kNoMemory: return conclude(call, ENOMEM, EXS_RPC_NOT_EXECUTED);
+    case Status::kNoResult: return conclude(call, EMSGSIZE, EXS_RPC_EXECUTED);
+    default: return conclude(call, EPROTO, EXS_RPC_UNKNOWN);
+  }
+}
+
+// At once if somebody waits for it, else when he asks.
+int Client::place_result(Call& call, std::span<const std::byte> body, void* result) {
+  const exs_rpc_type_t* const type = call.procedure->result;
+  if (type == nullptr) return body.empty() ? 0 : EPROTO;
+  if (result != nullptr)
+    return decode(*type, body, result, call.is_in_place ? Placement::kInPlace : Placement::kCopy, nullptr);
+  call.reply_bytes = body.size();
+  if (binding_->link().take_body(call.reply)) return 0;
+  if (!call.reply.reserve(kHeaderBytes + body.size())) return ENOMEM;
+  std::memcpy(call.reply.message() + kHeaderBytes, body.data(), body.size());
+  return 0;
+}
+
+// Its slot stays taken until the reply has come.
+void Client::give_up(Call& call, int error) {
+  conclude(call, error, EXS_RPC_UNKNOWN);
+  if (!call.awaits_reply || is_broken_ || (call.procedure->flags & EXS_RPC_ONEWAY) != 0) return;
+  Header header;
+  header.sequence = call.sequence;
+  header.kind = Kind::kCancel;
+  if (!binding_->link().send_frame(FrameType::kMessage, bytes_of(header))) lose_binding(errno);
+}
+
+void Client::conclude(Call& call, int error, int outcome) {
+  call.has_ended = true;
+  call.error = error;
+  if (call.context != nullptr) call.context->outcome = outcome;
+}
+
+int Client::tell(Call& call, void* result) {
+  int error = call.error;
+  if (error == 0 && call.result == nullptr && call.procedure->result != nullptr) {
+    const std::span<const std::byte> body(call.reply.message() + kHeaderBytes, call.reply_bytes);
+    error = decode(*call.procedure->result, body, result,
+                   call.is_in_place ? Placement::kInPlace : Placement::kCopy, nullptr);
+    call.reply.shrink();
+    if (error == EPROTO) lose_binding(EPROTO);
+  }
+  const exs_rpc_procedure_t& procedure = *call.procedure;
+  call.has_owner = false;
+  if (waiting_ > 0) progress_.notify_all();
+  switch (error) {
+    case 0: return 0;
+    case ETIMEDOUT: return refuse(error, "%s: not answered in time", procedure.name);
+    case ECANCELED: return refuse(error, "%s: cancelled", procedure.name);
+    case EREMOTEIO:
+      return refuse(error, "%s: the procedure failed, and remote_status of the context tells how",
+                    procedure.name);
+    case EMSGSIZE:
+      return refuse(error,
+                    "%s: its result is longer than the server may send, or than the memory it is to go to",
+                    procedure.name);
+    case EPROTO: return refuse(error, "%s: the server does not keep to the protocol", procedure.name);
+    default: return refuse(error, "%s: %s", procedure.name, std::strerror(error));
+  }
+}
+
+void Client::lose_binding(int error) {
+  if (is_broken_) return;
+  is_broken_ = true;
+  binding_->link().break_off();
+  for (Call& call : calls_) {
+    if (!call.awaits_reply) continue;
+    call.awaits_reply = false;
+    if (!call.has_ended) conclude(call, error == EPROTO ? EPROTO : ECONNRESET, EXS_RPC_UNKNOWN);
+  }
+}
+
+}  // namespace exs::rpc

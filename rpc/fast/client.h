@@ -1,0 +1,118 @@
+// A client: its calls, and the one connection that they go by, which is made anew when it has broken. Thread: any.
+//
+// Design notes
+// 1. Of the threads that wait, one looks at the connection, and takes what comes for all.
+// 2. A call that is given up keeps its slot until its reply has come, so no late reply meets another call.
+// 3. A one-way call is answered, too, though nobody waits: so its slot is known to be free, and a server is never flooded.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "rpc/fast/client_binding.h"
+
+namespace exs::rpc {
+
+class Client;
+
+struct Call {
+  Client* client = nullptr;
+  std::uint32_t slot = 0;
+  std::uint32_t sequence = 0;  // slot, and above it how often it was used
+  bool has_owner = false;      // somebody will ask for the outcome
+  bool awaits_reply = false;
+  bool has_ended = false;  // its outcome is known
+  const exs_rpc_procedure_t* procedure = nullptr;
+  exs_rpc_context_t* context = nullptr;
+  void* result = nullptr;  // where it goes as soon as it comes; null: it is kept until it is asked for
+  bool is_in_place = false;
+  std::int64_t end_ns = 0;
+  int error = 0;
+  MessageBuffer reply;
+  std::size_t reply_bytes = 0;
+
+  [[nodiscard]] bool is_free() const { return !has_owner && !awaits_reply; }
+};
+
+}  // namespace exs::rpc
+
+struct exs_rpc_call : exs::rpc::Call {};
+
+namespace exs::rpc {
+
+struct ClientSettings {
+  std::int64_t connect_ns;
+  std::int64_t call_ns;
+  std::uint32_t longest;
+  std::uint32_t slots;
+};
+
+class Client {
+ public:
+  Client(const ServerAddress& server, const exs_rpc_interface_t& interface, const ClientSettings& settings);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Here and below: 0, or -1 with errno and error_text().
+  int connect(std::int64_t limit_ns = INT64_MAX);
+  int call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context);
+  exs_rpc_call* begin(std::uint32_t procedure, const void* argument, exs_rpc_context_t* context);
+  int end(Call& call, void* result);
+  bool has_ended(Call& call);
+  void cancel(Call& call);
+  exs_rpc_client_info_t info();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // What is asked of a call, from stub to slot.
+  struct Wish {
+    std::uint32_t procedure;
+    const void* argument;
+    void* result;
+    exs_rpc_context_t* context;
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+    bool may_wait;
+  };
+
+  int check(const Wish& wish) const;
+  exs_rpc_call* start(const Wish& wish, Lock& lock);
+  int ensure_binding(Lock& lock, const Wish& wish);
+  exs_rpc_call* take_slot(const Wish& wish, Lock& lock);
+  int send(Call& call, const Wish& wish);
+  int wait(Call& call, Lock& lock);
+  // Waits for something to happen. False: the time is over.
+  bool look(Lock& lock, std::int64_t end_ns);
+  void take(const exs_event_t& event);
+  bool take_reply();
+  void finish(Call& call, const Header& header, std::span<const std::byte> body);
+  int place_result(Call& call, std::span<const std::byte> body, void* result);
+  void give_up(Call& call, int error);
+  void conclude(Call& call, int error, int outcome);
+  int tell(Call& call, void* result);
+  void lose_binding(int error);
+
+  const ServerAddress server_;
+  const exs_rpc_interface_t& interface_;
+  const ClientSettings settings_;
+  std::mutex mutex_;
+  std::condition_variable progress_;
+  bool is_watched_ = false;  // a thread looks at the connection
+  int waiting_ = 0;          // threads, for the one that looks
+  std::unique_ptr<ClientBinding> binding_;
+  bool is_broken_ = false;  // the binding
+  std::int64_t active_ns_ = 0;
+  std::vector<exs_rpc_call> calls_;  // one for each slot
+  MessageBuffer message_;
+};
+
+}  // namespace exs::rpc
+
+struct exs_rpc_client : exs::rpc::Client {
+  using Client::Client;
+};

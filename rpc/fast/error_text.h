@@ -1,0 +1,14 @@
+// What exs_rpc_errtext() tells of this thread. Thread: any.
+#pragma once
+
+#include <cstdarg>
+
+namespace exs::rpc {
+
+// Keeps the text and sets errno to `error`; returns -1.
+[[gnu::format(printf, 2, 3)]] int refuse(int error, const char* format, ...);
+const char* error_text();
+// Sets errno to the error again, after what may have changed it.
+void restore_error();
+
+}  // namespace exs::rpc

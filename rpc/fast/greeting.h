@@ -1,0 +1,65 @@
+// What both ends say first (rpc/FORMAT.md): HELLO with program and version, the table of the client's procedures; WELCOME with the server's
+// limits, and what it says to each procedure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "exs/rpc.h"
+#include "rpc/channel/frame.h"
+
+namespace exs::rpc {
+
+struct Hello {
+  std::array<char, 8> magic{'e', 'x', 's', '-', 'r', 'p', 'c', '\1'};  // the last is the format's version
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+};
+static_assert(sizeof(Hello) == kTokenBytes);
+
+struct Welcome {
+  enum class Reason : std::uint32_t { kNone = 0, kNoProgram = 1, kNoVersion = 2, kFull = 3 };
+  Reason reason = Reason::kNone;
+  std::uint32_t slots = 0;
+  std::uint32_t longest = 0;  // message to the server
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Welcome) == kTokenBytes);
+
+// One procedure in a table.
+struct TableEntry {
+  std::uint32_t number;
+  std::uint32_t reserved;
+  std::uint64_t hash;
+};
+inline constexpr std::size_t kProceduresMax = 4096;
+
+enum class Verdict : std::uint8_t { kCallable = 0, kAbsent = 1, kOtherTypes = 2 };
+
+template <typename Words>
+std::span<const std::byte> bytes_of(const Words& words) {
+  return std::as_bytes(std::span(&words, 1));
+}
+// False: there are not as many bytes.
+template <typename Words>
+bool read_words(std::span<const std::byte> bytes, Words& words) {
+  if (bytes.size() != sizeof words) return false;
+  std::memcpy(&words, bytes.data(), sizeof words);
+  return true;
+}
+
+bool is_hello(std::span<const std::byte> bytes, Hello& hello);
+std::vector<TableEntry> table_of(const exs_rpc_interface_t& interface);
+// Of the procedures of a client, by its table: their places among those of the server, or a verdict.
+struct Match {
+  std::vector<Verdict> verdicts;
+  std::vector<std::uint16_t> places;
+};
+// False: the bytes are no table.
+bool match(std::span<const std::byte> table, const exs_rpc_interface_t& interface, Match& matched);
+
+}  // namespace exs::rpc

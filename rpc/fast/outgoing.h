@@ -1,0 +1,52 @@
+// A message that is being written: in the place of its slot while it fits there, else in a buffer that grows. Thread: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "rpc/channel/link.h"
+#include "rpc/fast/slot_memory.h"
+
+namespace exs::rpc {
+
+class Outgoing {
+ public:
+  Outgoing(const SlotMemory& slots, std::size_t slot, MessageBuffer& buffer)
+      : place_(slots.frame(slot) + kFrameBytes), region_(slots.region()), buffer_(buffer), memory_(place_) {}
+
+  [[nodiscard]] std::byte* message() const { return memory_; }
+  // Room for `bytes` in all, with the first `written` kept. False: there is no memory.
+  bool reserve(std::size_t bytes, std::size_t written) {
+    if (bytes <= capacity_) return true;
+    if (!is_long_) {
+      if (!buffer_.reserve(bytes)) return false;
+      std::memcpy(buffer_.message(), memory_, written);
+      is_long_ = true;
+    } else if (!buffer_.reserve(bytes)) {
+      return false;
+    }
+    memory_ = buffer_.message();
+    capacity_ = buffer_.capacity();
+    return true;
+  }
+  // For another message instead.
+  void restart() {
+    memory_ = place_;
+    capacity_ = kInlineBytes;
+    is_long_ = false;
+  }
+  // False: errno; the link is of no use any more.
+  bool send(Link& link, std::size_t bytes) {
+    return is_long_ ? link.send(buffer_, bytes) : link.send_kept(memory_ - kFrameBytes, bytes, region_);
+  }
+
+ private:
+  std::byte* const place_;
+  const exs_mhandle_t region_;
+  MessageBuffer& buffer_;
+  std::byte* memory_;
+  std::size_t capacity_ = kInlineBytes;
+  bool is_long_ = false;
+};
+
+}  // namespace exs::rpc

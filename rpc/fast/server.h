@@ -1,0 +1,45 @@
+// A server: what it serves, where it listens, its threads. Thread: one at a time, but for stop().
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rpc/fast/worker.h"
+
+namespace exs::rpc {
+
+class Server {
+ public:
+  explicit Server(const ServerSettings& settings) : settings_(settings) {}
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Here and below: 0, or -1 with errno and error_text().
+  int prepare(std::uint32_t threads);
+  int add(const exs_rpc_service_t& service, void* user);
+  int listen(const sockaddr* address, socklen_t length);
+  int run();
+  void stop();
+
+ private:
+  static void accept(void* server, int socket);
+
+  const ServerSettings settings_;
+  std::vector<Service> services_;
+  std::atomic<std::uint32_t> clients_{0};
+  std::vector<std::unique_ptr<Worker>> workers_;  // the first is that of run()'s caller, and accepts
+  std::vector<int> listeners_;
+  std::atomic<bool> runs_{false};
+  std::atomic<bool> stops_{false};
+};
+
+}  // namespace exs::rpc
+
+struct exs_rpc_server : exs::rpc::Server {
+  using Server::Server;
+};

@@ -1,0 +1,23 @@
+#include "rpc/fast/slot_memory.h"
+
+#include <sys/mman.h>
+
+namespace exs::rpc {
+
+// Pages of its own, which the kernel gives when a slot is first used.
+bool SlotMemory::allocate(std::size_t slots) {
+  const std::size_t bytes = slots * kStride;
+  void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return false;
+  memory_ = static_cast<std::byte*>(made);
+  bytes_ = bytes;
+  region_ = exs_mregister(memory_, bytes_, EXS_MRF_LOCAL_ONLY);
+  return region_ != EXS_MHANDLE_INVALID;
+}
+
+SlotMemory::~SlotMemory() {
+  if (region_ != EXS_MHANDLE_INVALID) exs_mderegister(region_, EXS_MRF_WAIT);
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+}  // namespace exs::rpc

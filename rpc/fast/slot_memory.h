@@ -1,0 +1,32 @@
+// A place for one short message for each call that may be under way, from which it leaves as it was written. The place is free again when
+// the call that has the slot is answered, or, in the server, when its client uses the slot again. Thread: one at a time.
+#pragma once
+
+#include <cstddef>
+
+#include "exs/exs.h"
+#include "rpc/channel/frame.h"
+
+namespace exs::rpc {
+
+class SlotMemory {
+ public:
+  SlotMemory() = default;
+  ~SlotMemory();
+  SlotMemory(const SlotMemory&) = delete;
+  SlotMemory& operator=(const SlotMemory&) = delete;
+
+  // False: errno.
+  bool allocate(std::size_t slots);
+  [[nodiscard]] std::byte* frame(std::size_t slot) const { return memory_ + slot * kStride; }
+  [[nodiscard]] exs_mhandle_t region() const { return region_; }
+
+ private:
+  static constexpr std::size_t kStride = (kFrameBytes + kInlineBytes + 63) / 64 * 64;
+
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
+};
+
+}  // namespace exs::rpc

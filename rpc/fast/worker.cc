@@ -1,0 +1,140 @@
+#include "rpc/fast/worker.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+
+#include "rpc/channel/clock.h"
+
+namespace exs::rpc {
+namespace {
+
+constexpr int kFirstDepth = 1024;
+constexpr int kSlotsOfClient = 96;
+constexpr std::int64_t kUngreetedNs = 1'000'000'000;  // between looks for clients that do not greet
+constexpr exs_ahandle_t kWake = nullptr;
+
+void refuse_socket(int socket) {
+  constexpr int kAtOnce = 0;
+  exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
+  exs_close(socket);
+}
+
+}  // namespace
+
+bool Worker::prepare() {
+  queue_ = exs_qcreate(kFirstDepth);
+  depth_ = kFirstDepth;
+  return queue_ != EXS_QHANDLE_INVALID;
+}
+
+Worker::~Worker() {
+  for (const int socket : adopted_) refuse_socket(socket);
+  for (Place& place : places_)
+    if (place.binding != nullptr) place.binding->end();
+  places_.clear();
+  if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
+}
+
+void Worker::adopt(int socket) {
+  {
+    const std::lock_guard lock(mutex_);
+    adopted_.push_back(socket);
+  }
+  wake();
+}
+
+void Worker::wake() {
+  exs_qpost(queue_, kWake, nullptr);
+}
+
+void Worker::run(const std::atomic<bool>& stop, Accept accept, void* server) {
+  constexpr int kEvents = 64;
+  std::array<exs_event_t, kEvents> events;
+  while (!stop.load(std::memory_order_acquire)) {
+    const int count = exs_qwait(queue_, events.data(), kEvents, 1, ungreeted_.empty() ? -1 : kUngreetedNs);
+    workshop_.arrived_ns = now_ns();
+    workshop_.is_fresh = true;
+    for (int i = 0; i < count; ++i) {
+      take(events[static_cast<std::size_t>(i)], accept, server);
+      workshop_.is_fresh = false;
+    }
+    if (!ungreeted_.empty()) end_late();
+    if (count < 0 && errno != EINTR) break;
+  }
+}
+
+exs_ahandle_t Worker::handle_of(std::uint32_t index) const {
+  const std::uint64_t word = (std::uint64_t{places_[index].generation} << 32U) | (index + 1);
+  return reinterpret_cast<exs_ahandle_t>(word);
+}
+
+void Worker::take(const exs_event_t& event, Accept accept, void* server) {
+  if (event.exs_evt_type == EXS_EVT_ACCEPT) {
+    if (event.exs_evt_errno == 0) accept(server, event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+    return;
+  }
+  if (event.exs_evt_ahandle == kWake) return take_adopted();
+  const auto word = reinterpret_cast<std::uint64_t>(event.exs_evt_ahandle);
+  const auto index = static_cast<std::uint32_t>(word) - 1;
+  if (index >= places_.size() || places_[index].generation != word >> 32U) return;
+  if (!places_[index].binding->take(event, workshop_)) end(index);
+}
+
+void Worker::take_adopted() {
+  std::vector<int> sockets;
+  {
+    const std::lock_guard lock(mutex_);
+    sockets.swap(adopted_);
+  }
+  for (const int socket : sockets) add(socket);
+}
+
+void Worker::add(int socket) {
+  if (free_places_.empty()) {
+    free_places_.push_back(static_cast<std::uint32_t>(places_.size()));
+    places_.emplace_back();
+  }
+  const std::uint32_t index = free_places_.back();
+  free_places_.pop_back();
+  clients_.fetch_add(1, std::memory_order_relaxed);
+  const bool is_full = all_clients_.fetch_add(1, std::memory_order_relaxed) >= settings_.clients;
+  deepen();
+  places_[index].binding =
+      std::make_shared<Binding>(socket, queue_, handle_of(index), services_, settings_, now_ns());
+  ungreeted_.push_back(index);
+  if (!places_[index].binding->begin(is_full)) end(index);
+}
+
+// There is a slot for everything that the clients may have under way.
+void Worker::deepen() {
+  const std::int64_t wanted = kFirstDepth + std::int64_t{clients()} * kSlotsOfClient;
+  if (wanted <= depth_) return;
+  const int deeper = static_cast<int>(std::min<std::int64_t>(wanted * 2, EXS_QDEPTH_MAX));
+  if (exs_qmodify(queue_, EXS_QATTR_DEPTH, &deeper, sizeof deeper) == 0) depth_ = deeper;
+}
+
+void Worker::end(std::uint32_t index) {
+  Place& place = places_[index];
+  place.binding->end();
+  place.binding.reset();
+  ++place.generation;
+  free_places_.push_back(index);
+  std::erase(ungreeted_, index);
+  clients_.fetch_sub(1, std::memory_order_relaxed);
+  all_clients_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Worker::end_late() {
+  const std::int64_t now = now_ns();
+  std::vector<std::uint32_t> late;
+  std::erase_if(ungreeted_, [&](std::uint32_t index) {
+    const Binding& binding = *places_[index].binding;
+    if (binding.is_late(now)) late.push_back(index);
+    return binding.is_greeted();
+  });
+  for (const std::uint32_t index : late) end(index);
+}
+
+}  // namespace exs::rpc

@@ -1,0 +1,43 @@
+// A server of everything.x, in a thread of this process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "everything_exs.h"
+
+namespace exs::test {
+
+struct EverythingState {
+  std::atomic<int> notes{0};
+  std::mutex mutex;
+  std::vector<exs_rpc_request_t*> held;
+  std::atomic<int> cancelled{0};  // of those held, when they were released
+};
+
+class EverythingServer {
+ public:
+  explicit EverythingServer(const exs_rpc_server_options_t* options = nullptr, std::uint16_t port = 0);
+  ~EverythingServer();
+  EverythingServer(const EverythingServer&) = delete;
+  EverythingServer& operator=(const EverythingServer&) = delete;
+
+  [[nodiscard]] std::string port() const { return std::to_string(port_); }
+  [[nodiscard]] std::uint16_t number() const { return static_cast<std::uint16_t>(port_); }
+  // The one that serves now.
+  static EverythingState& state();
+  // Until so many requests are held.
+  static void wait_for_held(std::size_t count);
+
+ private:
+  EverythingState state_;
+  exs_rpc_server_t* server_ = nullptr;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace exs::test
