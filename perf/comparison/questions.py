@@ -87,6 +87,10 @@ def sunrpc(size, provider="shm"):
     return rpc("exs-sunrpc", "sunrpc", size, "--provider", provider)
 
 
+def stubs(size, *options, figure="round_trip_us.p50", provider="shm"):
+    return dataclasses.replace(rpc("exs-rpc", "stubs", size, "--provider", provider, *options), figure=figure)
+
+
 def tirpc(size, way="tcp"):
     return rpc({"tcp": "libtirpc over TCP", "unix": "libtirpc over a local socket"}[way], way, size)
 
@@ -158,6 +162,15 @@ QUESTIONS = [
     Question("rpc", "call with 1 MiB there and back, shm", sunrpc("1M"),
              (Against((tirpc("1M"),), at_most=0.5), Against((tirpc("1M", "unix"),)), *rpc_peers(1 << 20))),
     Question("rpc", "call of nothing, iwarp", sunrpc("0", "iwarp"), (Against((tirpc("0"),), at_most=0.5),)),
+    Question("rpc", "call of nothing by a stub, shm", stubs("0"),
+             (Against((dataclasses.replace(shm_ping(*PING_64), name="one-way times of exs-ping"),), at_most=1.1, times=2),
+              Against((sunrpc("0"),)), *(dataclasses.replace(peer, at_most=bound)
+                                         for peer, bound in zip(rpc_peers(0), (0.1, 0.02))))),
+    Question("rpc", "call with 3 KiB there and back by a stub, shm", stubs("3072"), (Against((sunrpc("3072"),)),)),
+    Question("rpc", "call with 1 MiB there and back by a stub, shm", stubs("1M"), (Against((sunrpc("1M"),)),)),
+    Question("rpc", "call of nothing by a stub, iwarp", stubs("0", provider="iwarp"), (Against((sunrpc("0", "iwarp"),)),)),
+    Question("rpc", "calls of nothing by stubs, 8 under way, shm", stubs("0", "--under-way", "8", figure="calls_per_second"),
+             (Against((dataclasses.replace(stubs("0", figure="calls_per_second"), name="one at a time"),)),)),
     Question("rpc", "call of nothing, shm, both asleep before", asleep(sunrpc("0")), (Against((asleep(tirpc("0")),), at_most=1.1),)),
 ]
 GROUPS = list(dict.fromkeys(question.group for question in QUESTIONS))

@@ -1,9 +1,10 @@
-"""The counterpart of Figure 2 of the paper on vRPC: the time of a call by the size of its argument, which is its result as well."""
+"""The counterparts of Figures 2 and 3 of the paper on vRPC: the time of a call by the size of its argument, which is its result as well,
+by SunRPC's own libraries, and by stubs that need not be compatible."""
 import dataclasses
 
 from comparison.charts import Chart, Series, series
 from comparison.peers import RpcPeer
-from comparison.questions import rpc, sunrpc, tirpc
+from comparison.questions import PING_64, rpc, shm_ping, stubs, sunrpc, tirpc
 from comparison.sides import Run
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -25,6 +26,21 @@ class Known:
         return Run(self.value)
 
 
+@dataclasses.dataclass(frozen=True)
+class Twice:
+    """What a measurement gives, times two."""
+
+    measured: object
+
+    @property
+    def name(self):
+        return self.measured.name
+
+    def run(self, binaries, seconds, address=None):
+        done = self.measured.run(binaries, seconds, address)
+        return dataclasses.replace(done, value=2 * done.value)
+
+
 def figures(is_quick):
     sizes = FEW_SIZES if is_quick else SIZES
 
@@ -43,5 +59,15 @@ def figures(is_quick):
         line("gRPC, local socket", "peer", lambda size: RpcPeer("gRPC", "grpc-ping", size)),
         *(Series(name, "paper", ((NOTHING, Known(name, us)),)) for name, us in PAPER_US.items()),
     ]
+    two_ways = dataclasses.replace(shm_ping(*PING_64), name="two one-way times of exs-ping, 64 B")
+    more_lines = [
+        line("exs-sunrpc, shm", "exs", lambda size: sunrpc(str(size))),
+        line("exs-rpc, shm", "exs", lambda size: stubs(str(size))),
+        line("exs-rpc, iwarp", "exs", lambda size: stubs(str(size), provider="iwarp")),
+        Series("two one-way times of exs-ping, 64 B", "limit", ((NOTHING, Twice(two_ways)),)),
+        line("Cap'n Proto, local socket", "peer", lambda size: RpcPeer("Cap'n Proto", "capnp-ping", size)),
+        Series("ShrimpRPC (paper)", "paper", ((NOTHING, Known("ShrimpRPC (paper)", PAPER_US["ShrimpRPC (paper)"])),)),
+    ]
     return [Chart("figure-2", "Figure 2: a remote procedure call, there and back (leftmost: a call of nothing)", "size", "us", 1,
-                  tuple(lines))]
+                  tuple(lines)),
+            Chart("figure-3", "Figure 3: the same by stubs (leftmost: a call of nothing)", "size", "us", 1, tuple(more_lines))]

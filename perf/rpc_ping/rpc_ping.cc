@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct Settings {
   std::uint64_t time_ns = 0;   // 0: by calls
   std::uint32_t pause_us = 0;  // before each call
   std::uint32_t warmup_calls = 1'000;
+  std::uint32_t under_way = 1;
   bool is_server = false;
   bool is_self = false;
   bool verify = false;
@@ -52,6 +54,7 @@ struct Result {
   std::uint64_t size_bytes = 0;
   std::string carrier;
   tools::Histogram times;
+  std::uint64_t elapsed_ns = 0;
   std::uint64_t client_cpu_ns = 0;
   ServerUse server;
 };
@@ -79,6 +82,40 @@ void call_once(Caller& caller, std::vector<char>& bytes, std::uint64_t call, boo
   if (bytes != expected) throw tools::Failure("the bytes of a result are not those of the argument");
 }
 
+bool goes_on(const Settings& settings, std::uint64_t calls, std::uint64_t now_ns, std::uint64_t end_ns) {
+  return settings.time_ns > 0 ? now_ns < end_ns : calls < settings.calls;
+}
+
+void measure_one_by_one(Caller& caller, const Settings& settings, std::vector<char>& bytes,
+                        std::uint64_t end_ns, Result& result) {
+  std::uint64_t begun_ns = tools::now_ns();
+  for (std::uint64_t i = 0; goes_on(settings, i, begun_ns, end_ns); ++i) {
+    if (settings.pause_us > 0) usleep(settings.pause_us);
+    begun_ns = tools::now_ns();
+    call_once(caller, bytes, i, settings.verify);
+    result.times.record(tools::now_ns() - begun_ns);
+  }
+}
+
+// The time of a call is that from its begin to its end, where others wait as well.
+void measure_together(Caller& caller, const Settings& settings, std::vector<char>& bytes,
+                      std::uint64_t end_ns, Result& result) {
+  std::deque<std::uint64_t> begun_ns;
+  std::uint64_t begun = 0;
+  for (std::uint64_t now_ns = tools::now_ns();;) {
+    while (begun_ns.size() < settings.under_way && goes_on(settings, begun, now_ns, end_ns)) {
+      begun_ns.push_back(now_ns);
+      caller.begin(bytes);
+      ++begun;
+    }
+    if (begun_ns.empty()) return;
+    caller.end(bytes);
+    now_ns = tools::now_ns();
+    result.times.record(now_ns - begun_ns.front());
+    begun_ns.pop_front();
+  }
+}
+
 Result measure(Caller& caller, const Settings& settings, std::uint64_t size_bytes) {
   Result result;
   result.size_bytes = size_bytes;
@@ -92,14 +129,10 @@ Result measure(Caller& caller, const Settings& settings, std::uint64_t size_byte
   tools::Stopwatch watch;
   watch.start();
   const std::uint64_t end_ns = watch.start_ns() + settings.time_ns;
-  std::uint64_t begun_ns = watch.start_ns();
-  for (std::uint64_t i = 0; settings.time_ns > 0 ? begun_ns < end_ns : i < settings.calls; ++i) {
-    if (settings.pause_us > 0) usleep(settings.pause_us);
-    begun_ns = tools::now_ns();
-    call_once(caller, bytes, i, settings.verify);
-    result.times.record(tools::now_ns() - begun_ns);
-  }
+  const auto measure_calls = settings.under_way > 1 ? measure_together : measure_one_by_one;
+  measure_calls(caller, settings, bytes, end_ns, result);
   watch.stop();
+  result.elapsed_ns = watch.wall_ns();
   result.client_cpu_ns = watch.cpu_ns();
   result.server = caller.use_of_server();
   result.carrier = caller.carrier();
@@ -117,6 +150,8 @@ Json::Object object_of(const Result& result, const Settings& settings) {
   return {{"size_bytes", result.size_bytes},
           {"carrier", result.carrier},
           {"calls", result.times.count()},
+          {"calls_per_second", std::round(static_cast<double>(result.times.count()) * 1e9 /
+                                          static_cast<double>(result.elapsed_ns))},
           {"round_trip_us", json_of(perf::times_of(result.times, us_of))},
           {"client_cpu_us", us_of_call(result.client_cpu_ns, result.times.count())},
           {"server_cpu_us", us_of_call(result.server.cpu_ns, result.times.count())},
@@ -126,14 +161,16 @@ Json::Object object_of(const Result& result, const Settings& settings) {
 void print_head(const Settings& settings, bool pinned) {
   std::printf("exs-rpc-ping %s: %s; %s\n", exs_version_string(), way_of(settings.way).summary,
               pinned ? "each process pinned to a core" : "not pinned");
-  std::printf("%10s %8s %9s %9s %9s %9s %11s %11s\n", "argument", "by", "min us", "p50 us", "p99 us",
-              "max us", "client us", "server us");
+  std::printf("%10s %8s %9s %9s %9s %9s %9s %11s %11s\n", "argument", "by", "min us", "p50 us", "p99 us",
+              "max us", "k calls/s", "client us", "server us");
 }
 void print_row(const Result& result) {
   const perf::Times times = perf::times_of(result.times, us_of);
-  std::printf("%10s %8s %9.2f %9.2f %9.2f %9.2f %11.2f %11.2f\n",
+  std::printf("%10s %8s %9.2f %9.2f %9.2f %9.2f %9.1f %11.2f %11.2f\n",
               tools::format_size(result.size_bytes).c_str(), result.carrier.c_str(), times.min, times.p50,
-              times.p99, times.max, us_of_call(result.client_cpu_ns, result.times.count()),
+              times.p99, times.max,
+              static_cast<double>(result.times.count()) * 1e6 / static_cast<double>(result.elapsed_ns),
+              us_of_call(result.client_cpu_ns, result.times.count()),
               us_of_call(result.server.cpu_ns, result.times.count()));
   std::fflush(stdout);
 }
@@ -154,6 +191,7 @@ void run_client(const Settings& settings, const std::string& host, const std::st
   Json::Object out = tools::begin_results("exs-rpc-ping");
   out.emplace_back("way", settings.way);
   out.emplace_back("pinned", pinned);
+  out.emplace_back("under_way", settings.under_way);
   if (results.size() == 1) {
     out.insert(out.end(), results[0].begin(), results[0].end());
   } else {
@@ -231,6 +269,10 @@ Settings parse(int argc, const char* const* argv) {
       .shows_default();
   line.add("--time", seconds, "Seconds to measure, of each size, in place of --calls")
       .between(tools::kSecondsMin, 3600.0);
+  line.add("--under-way", settings.under_way,
+           "Calls that have begun and not ended; more than one with --way stubs")
+      .between(std::uint64_t{1}, std::uint64_t{kUnderWayMax})
+      .shows_default();
   line.add("--warm-up", settings.warmup_calls, "Calls before them").shows_default();
   line.add("--pause", settings.pause_us,
            "Microseconds before each call; with 2000 both ends sleep when it comes")
@@ -244,6 +286,8 @@ Settings parse(int argc, const char* const* argv) {
   if (settings.is_server + settings.is_self + !settings.host.empty() != 1)
     throw tools::UsageError("one of HOST, --server and --self is to be given");
   if (!settings.host.empty() && settings.port == 0) throw tools::UsageError("HOST needs the server's --port");
+  if (settings.under_way > 1 && (settings.verify || settings.pause_us > 0))
+    throw tools::UsageError("--verify and --pause are for one call at a time");
   settings.sizes = sizes_of(sizes);
   settings.time_ns = tools::ns_of(seconds);
   settings.pin = !no_pin;

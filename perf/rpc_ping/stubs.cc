@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <cerrno>
+#include <deque>
 
 #include "rpc_ping_exs.h"
 #include "tools/common/clock.h"
@@ -29,6 +30,18 @@ class StubCaller : public Caller {
     check(echo_1(client_, &inout, nullptr));
     if (inout.blob_len != bytes.size()) throw tools::Failure("the server gave another number of bytes back");
   }
+  void begin(std::span<char> bytes) override {
+    const blob argument{static_cast<unsigned>(bytes.size()), bytes.data()};
+    exs_rpc_call_t* const call =
+        bytes.empty() ? nothing_1_begin(client_, nullptr) : echo_1_begin(client_, &argument, nullptr);
+    check(call == nullptr ? -1 : 0);
+    calls_.push_back(call);
+  }
+  void end(std::span<char> bytes) override {
+    blob result{static_cast<unsigned>(bytes.size()), bytes.data()};
+    check(bytes.empty() ? nothing_1_end(calls_.front()) : echo_1_end(calls_.front(), &result));
+    calls_.pop_front();
+  }
   ServerUse use_of_server() override {
     server_use use{};
     check(use_1(client_, &use, nullptr));
@@ -43,10 +56,14 @@ class StubCaller : public Caller {
 
  private:
   exs_rpc_client_t* client_;
+  std::deque<exs_rpc_call_t*> calls_;
 };
 
 std::unique_ptr<Caller> connect(const std::string& host, const std::string& port) {
-  return std::make_unique<StubCaller>(rpc_ping_one_open(host.c_str(), port.c_str(), nullptr));
+  exs_rpc_client_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.slots = kUnderWayMax;
+  return std::make_unique<StubCaller>(rpc_ping_one_open(host.c_str(), port.c_str(), &options));
 }
 
 void serve(const std::string& host, const std::string& port, const Told& told) {

@@ -15,11 +15,16 @@ struct ServerUse {
   std::uint64_t cpu_ns = 0;
 };
 
+inline constexpr std::uint32_t kUnderWayMax = 64;
+
 class Caller {
  public:
   virtual ~Caller() = default;
   // One call with these bytes as its argument. The server gives as many back, into the same place. Throws Failure.
   virtual void call(std::span<char> bytes) = 0;
+  // The same in two steps, where several calls may be under way; they end in the order in which they began.
+  virtual void begin(std::span<char> bytes);
+  virtual void end(std::span<char> bytes);
   virtual ServerUse use_of_server() = 0;
   // By what the calls go now: "shm", "iwarp", "verbs", "tcp", "unix".
   virtual std::string carrier() = 0;

@@ -3,7 +3,7 @@ import unittest
 
 from tools import ToolsTest, run
 
-WAYS = {"sunrpc": "shm", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
+WAYS = {"sunrpc": "shm", "stubs": "shm", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
 
 
 class RpcPing(ToolsTest):
@@ -23,8 +23,15 @@ class RpcPing(ToolsTest):
         result = self.measure("exs-rpc-ping", "--self", "--provider", "iwarp", "--size", "100", "--calls", "100", "--verify")
         self.assertEqual(result["carrier"], "iwarp")
 
+    def test_several_calls_under_way(self):
+        result = self.measure("exs-rpc-ping", "--self", "--way", "stubs", "--size", "100", "--calls", "500", "--under-way", "8")
+        self.assertEqual((result["under_way"], result["calls"]), (8, 500))
+        self.assertGreater(result["calls_per_second"], 0)
+        self.assertEqual(run("exs-rpc-ping", "--self", "--way", "tcp", "--under-way", "2").returncode, 2)
+
     def test_options_that_make_no_sense(self):
-        for options in ((), ("--self", "--server"), ("127.0.0.1",), ("--self", "--size", "65M"), ("--self", "--way", "pigeon")):
+        for options in ((), ("--self", "--server"), ("127.0.0.1",), ("--self", "--size", "65M"), ("--self", "--way", "pigeon"),
+                        ("--self", "--way", "stubs", "--under-way", "65"), ("--self", "--way", "stubs", "--under-way", "2", "--verify")):
             with self.subTest(options=options):
                 self.assertEqual(run("exs-rpc-ping", *options).returncode, 2)
 

@@ -176,12 +176,12 @@ BOOST_AUTO_TEST_CASE(results_take_the_place_of_arguments) {
 
 BOOST_AUTO_TEST_CASE(results_go_to_memory_of_the_callers) {
   std::vector<char> room(100, 'r');
-  bytes result{100, room.data()};
+  blob result{100, room.data()};
   context.flags = EXS_RPC_IN_PLACE;
   BOOST_TEST(outcome(make_1(client.get(), 60, &result, &context)) == "ok");
-  BOOST_TEST((result.bytes_len == 60 && result.bytes_val == room.data()));
+  BOOST_TEST((result.blob_len == 60 && result.blob_val == room.data()));
   BOOST_TEST((room[59] == '\0' && room[60] == 'r'));
-  result.bytes_len = 100;
+  result.blob_len = 100;
   BOOST_TEST(outcome(make_1(client.get(), 101, &result, &context)) == "EMSGSIZE");
   BOOST_TEST(context.outcome == EXS_RPC_EXECUTED);
   BOOST_TEST(outcome(nothing_1(client.get(), nullptr)) == "ok");
@@ -209,12 +209,12 @@ BOOST_AUTO_TEST_CASE(messages_of_every_length) {
   for (const std::size_t length : {0, 1, 7, 8, 4064, 4072, 4073, 4080, 4096, 65536, 1 << 20, 20 << 20}) {
     std::vector<char> given(length);
     std::iota(given.begin(), given.end(), char{1});
-    const bytes argument{static_cast<unsigned>(length), given.data()};
-    bytes got{};
+    const blob argument{static_cast<unsigned>(length), given.data()};
+    blob got{};
     BOOST_REQUIRE_MESSAGE(copy_1(client.get(), &argument, &got, nullptr) == 0, exs_rpc_errtext());
-    BOOST_REQUIRE_EQUAL(got.bytes_len, length);
-    BOOST_TEST((length == 0 || std::memcmp(got.bytes_val, given.data(), length) == 0));
-    bytes_free(&got);
+    BOOST_REQUIRE_EQUAL(got.blob_len, length);
+    BOOST_TEST((length == 0 || std::memcmp(got.blob_val, given.data(), length) == 0));
+    blob_free(&got);
   }
 }
 
@@ -359,8 +359,8 @@ BOOST_AUTO_TEST_CASE(messages_longer_than_either_end_takes) {
   const EverythingServer small(&options);
   const Client own = open_client(small);
   std::vector<char> given(1 << 20);
-  const bytes argument{static_cast<unsigned>(given.size()), given.data()};
-  bytes got{};
+  const blob argument{static_cast<unsigned>(given.size()), given.data()};
+  blob got{};
   BOOST_TEST(outcome(copy_1(own.get(), &argument, &got, &context)) == "EMSGSIZE");
   BOOST_TEST(context.outcome == EXS_RPC_NOT_EXECUTED);
   BOOST_TEST(outcome(nothing_1(own.get(), nullptr)) == "ok");

@@ -103,7 +103,7 @@ int flat_1_serve(const flat* argument, flat* result, exs_rpc_request_t*) {
   *result = *argument;
   return 0;
 }
-int copy_1_serve(const bytes* argument, bytes* result, exs_rpc_request_t*) {
+int copy_1_serve(const blob* argument, blob* result, exs_rpc_request_t*) {
   *result = *argument;
   return 0;
 }
@@ -148,10 +148,10 @@ int release_1_serve(int* result, exs_rpc_request_t* request) {
   state.held.clear();
   return 0;
 }
-int make_1_serve(unsigned argument, bytes* result, exs_rpc_request_t* request) {
-  result->bytes_len = argument;
-  result->bytes_val = static_cast<char*>(exs_rpc_request_alloc(request, argument));
-  return result->bytes_val == nullptr ? 1 : 0;
+int make_1_serve(unsigned argument, blob* result, exs_rpc_request_t* request) {
+  result->blob_len = argument;
+  result->blob_val = static_cast<char*>(exs_rpc_request_alloc(request, argument));
+  return result->blob_val == nullptr ? 1 : 0;
 }
 int left_1_serve(std::int64_t* result, exs_rpc_request_t* request) {
   *result = exs_rpc_request_time_left(request) / 1'000'000;
