@@ -58,26 +58,20 @@ bool Binding::has_ended() {
 }
 
 bool Binding::take(const exs_event_t& event, Workshop& workshop) {
-  Link::News news;
-  {
-    const std::lock_guard lock(mutex_);
-    news = link_.take(event);
-  }
-  switch (news) {
+  Lock lock(mutex_);
+  switch (link_.take(event)) {
     case Link::News::kNothing: return true;
     case Link::News::kEnd: return false;
-    case Link::News::kMessage: break;
+    case Link::News::kMessage: return take_message(workshop, lock) && link_.receive_next();
   }
-  if (!take_message(workshop)) return false;
-  const std::lock_guard lock(mutex_);
-  return link_.receive_next();
+  return false;
 }
 
-bool Binding::take_message(Workshop& workshop) {
+bool Binding::take_message(Workshop& workshop, Lock& lock) {
   switch (state_) {
     case State::kHello: return take_hello();
     case State::kTable: return take_table(workshop);
-    case State::kReady: return take_request(workshop);
+    case State::kReady: return take_request(workshop, lock);
   }
   return false;
 }
@@ -121,7 +115,7 @@ bool Binding::take_table(Workshop& workshop) {
   return link_.send(workshop.message, kHeaderBytes + count);
 }
 
-bool Binding::take_request(Workshop& workshop) {
+bool Binding::take_request(Workshop& workshop, Lock& lock) {
   Header header;
   const auto message = link_.received();
   if (link_.type() != FrameType::kMessage || !get_header(message, header)) return false;
@@ -129,81 +123,83 @@ bool Binding::take_request(Workshop& workshop) {
   if (header.kind != Kind::kCall || header.procedure >= match_.verdicts.size() ||
       match_.verdicts[header.procedure] != Verdict::kCallable || !use_slot(header.sequence))
     return false;
-  return serve(header, message.subspan(kHeaderBytes), workshop);
+  return serve(header, message.subspan(kHeaderBytes), workshop, lock);
 }
 
 // False: the client uses a slot whose call is not answered, or one that there is not.
 bool Binding::use_slot(std::uint32_t sequence) {
   const std::uint32_t slot = sequence % kSlotsMax;
   const std::uint64_t bit = std::uint64_t{1} << slot;
-  const std::lock_guard lock(mutex_);
   if (slot >= settings_.slots || (busy_slots_ & bit) != 0) return false;
   busy_slots_ |= bit;
   return true;
 }
 
 bool Binding::take_cancel(const Header& header) {
-  const std::lock_guard lock(mutex_);
   for (exs_rpc_request* const one : kept_)
     if (one->sequence == header.sequence) one->is_cancelled = true;
   return header.length == 0;
 }
 
-bool Binding::serve(const Header& header, std::span<const std::byte> body, Workshop& workshop) {
-  workshop.arena.reset();
-  const std::uint16_t place = match_.places[header.procedure];
-  const exs_rpc_procedure_t& procedure = service_->service->interface->procedures[place];
+bool Binding::serve(const Header& header, std::span<const std::byte> body, Workshop& workshop, Lock& lock) {
   exs_rpc_request request;
-  request.binding = shared_from_this();
-  request.procedure = &procedure;
+  request.binding = this;
   request.user = service_->user;
   request.arena = &workshop.arena;
   request.sequence = header.sequence;
   request.arrived_ns = workshop.arrived_ns;
   request.end_ns = header.micros == 0 ? INT64_MAX : request.arrived_ns + header.micros * kNsOfMicrosecond;
   request.is_timed = header.is_timed != 0;
+  lock.unlock();
+  workshop.arena.reset();
+  const Result result = run(request, match_.places[header.procedure], body, workshop);
+  lock.lock();
+  if (request.is_kept) return true;
+  return result.status != Status::kBad && send_reply(request, result, workshop.message) != ECONNRESET;
+}
+
+// Without the lock.
+Binding::Result Binding::run(exs_rpc_request& request, std::uint16_t place, std::span<const std::byte> body,
+                             Workshop& workshop) {
+  const exs_rpc_procedure_t& procedure = service_->service->interface->procedures[place];
+  request.procedure = &procedure;
+  if (!workshop.is_fresh && request.end_ns < now_ns()) return {Status::kOverdue, nullptr, nullptr};
   void* const argument = place_of(procedure.argument, body, workshop.arena);
   const int error = decode_argument(procedure.argument, body, argument, workshop.arena);
-  if (error == EPROTO) return false;
+  if (error == EPROTO) return {Status::kBad, nullptr, nullptr};
   const bool is_inout = (procedure.flags & EXS_RPC_INOUT) != 0;
   void* const result = is_inout || procedure.result == nullptr
                            ? argument
                            : workshop.arena.take(procedure.result->memory_bytes);
-  Status status = Status::kOk;
-  std::int32_t told = 0;
-  if (!workshop.is_fresh && request.end_ns < now_ns()) {
-    status = Status::kOverdue;
-  } else if (error != 0 || (procedure.result != nullptr && result == nullptr)) {
-    status = Status::kNoMemory;
-  } else {
-    told = service_->service->serve[place](argument, result, &request);
-    if (request.is_kept) return true;
-    if (told != 0) status = Status::kFailed;
-  }
-  const int failed = status == Status::kFailed
-                         ? reply(request, told, nullptr, workshop.message)
-                         : send_reply(request, status, procedure.result, result, workshop.message);
-  return failed != ECONNRESET;
+  if (error != 0 || (procedure.result != nullptr && result == nullptr))
+    return {Status::kNoMemory, nullptr, nullptr};
+  request.told = service_->service->serve[place](argument, result, &request);
+  if (request.told != 0) return failure_of(request);
+  return {Status::kOk, procedure.result, result};
 }
 
-int Binding::reply(const Request& request, int status, const void* result, MessageBuffer& buffer) {
+Binding::Result Binding::failure_of(const Request& request) {
   static const exs_rpc_type_t number = {EXS_RPC_FLAT, 4, 0, 0, 4, 4, 0, nullptr, nullptr, 0};
-  const std::int32_t told = status;
-  if (status != 0) return send_reply(request, Status::kFailed, &number, &told, buffer);
-  return send_reply(request, Status::kOk, request.procedure->result, result, buffer);
+  return {Status::kFailed, &number, &request.told};
 }
 
-int Binding::send_reply(const Request& request, Status status, const exs_rpc_type_t* type, const void* value,
-                        MessageBuffer& buffer) {
+int Binding::reply(Request& request, int status, const void* result, MessageBuffer& buffer) {
+  request.told = status;
+  const Result told =
+      status != 0 ? failure_of(request) : Result{Status::kOk, request.procedure->result, result};
+  const Lock lock(mutex_);
+  return has_ended_ ? ECONNRESET : send_reply(request, told, buffer);
+}
+
+int Binding::send_reply(const Request& request, const Result& result, MessageBuffer& buffer) {
   const std::uint32_t slot = request.sequence % kSlotsMax;
-  const std::lock_guard lock(mutex_);
-  if (has_ended_) return ECONNRESET;
   Outgoing message(memory_, slot, buffer);
+  Status status = result.status;
   std::size_t bytes = kHeaderBytes;
   int error = 0;
-  if (type != nullptr && (status == Status::kOk || status == Status::kFailed)) {
+  if (result.type != nullptr) {
     constexpr std::size_t kLongest = std::size_t{1} << 30U;
-    error = encode(*type, value, message, kHeaderBytes, kLongest, bytes);
+    error = encode(*result.type, result.value, message, kHeaderBytes, kLongest, bytes);
     if (error != 0) {
       status = Status::kNoResult;
       bytes = kHeaderBytes;
@@ -227,7 +223,8 @@ int Binding::send_reply(const Request& request, Status status, const exs_rpc_typ
 exs_rpc_request* Binding::keep(Request& request) {
   auto* const kept = new (std::nothrow) exs_rpc_request;
   if (kept == nullptr) return nullptr;
-  kept->binding = request.binding;
+  kept->binding = this;
+  kept->owned_binding = shared_from_this();
   kept->procedure = request.procedure;
   kept->user = request.user;
   kept->sequence = request.sequence;

@@ -27,7 +27,8 @@ namespace exs::rpc {
 class Binding;
 
 struct Request {
-  std::shared_ptr<Binding> binding;
+  Binding* binding = nullptr;
+  std::shared_ptr<Binding> owned_binding;  // of one that was kept
   const exs_rpc_procedure_t* procedure = nullptr;
   void* user = nullptr;
   Arena* arena = nullptr;  // null: it was kept
@@ -35,7 +36,8 @@ struct Request {
   std::int64_t arrived_ns = 0;
   std::int64_t end_ns = 0;
   bool is_timed = false;
-  bool is_kept = false;  // the other object of it answers
+  std::int32_t told = 0;  // what the procedure has returned
+  bool is_kept = false;   // the other object of it answers
   std::atomic<bool> is_cancelled{false};
 };
 
@@ -83,7 +85,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
 
   // --- requests; thread: any ---
   // 0, or what is wrong with the result, of which the client is told. ECONNRESET: the client is gone.
-  int reply(const Request& request, int status, const void* result, MessageBuffer& buffer);
+  int reply(Request& request, int status, const void* result, MessageBuffer& buffer);
   exs_rpc_request* keep(Request& request);
   // Before it is replied to.
   void forget(const exs_rpc_request* kept);
@@ -93,14 +95,24 @@ class Binding : public std::enable_shared_from_this<Binding> {
  private:
   enum class State { kHello, kTable, kReady };
 
-  bool take_message(Workshop& workshop);
+  using Lock = std::unique_lock<std::mutex>;
+  // Of the value behind a reply's header.
+  struct Result {
+    Status status;
+    const exs_rpc_type_t* type;  // null: there is none
+    const void* value;
+  };
+
+  bool take_message(Workshop& workshop, Lock& lock);
   bool take_hello();
   bool take_table(Workshop& workshop);
-  bool take_request(Workshop& workshop);
+  bool take_request(Workshop& workshop, Lock& lock);
   bool take_cancel(const Header& header);
-  bool serve(const Header& header, std::span<const std::byte> body, Workshop& workshop);
-  int send_reply(const Request& request, Status status, const exs_rpc_type_t* type, const void* value,
-                 MessageBuffer& buffer);
+  bool serve(const Header& header, std::span<const std::byte> body, Workshop& workshop, Lock& lock);
+  Result run(exs_rpc_request& request, std::uint16_t place, std::span<const std::byte> body,
+             Workshop& workshop);
+  static Result failure_of(const Request& request);
+  int send_reply(const Request& request, const Result& result, MessageBuffer& buffer);
   bool use_slot(std::uint32_t sequence);
 
   std::mutex mutex_;

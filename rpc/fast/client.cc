@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "rpc/channel/clock.h"
 #include "rpc/channel/process.h"
@@ -58,7 +59,7 @@ Client::~Client() {
 int Client::connect(std::int64_t limit_ns) {
   const std::int64_t connect_ns = std::min(limit_ns, settings_.connect_ns);
   binding_ = ClientBinding::make(server_, interface_, settings_.slots, settings_.longest, connect_ns);
-  is_broken_ = false;
+  is_broken_ = owes_receive_ = false;
   active_ns_ = now_ns();
   return binding_ == nullptr ? -1 : 0;
 }
@@ -75,7 +76,7 @@ int Client::call(std::uint32_t procedure, const void* argument, void* result, ex
     exs_rpc_call* const call = start(wish, lock);
     if (call == nullptr) return -1;
     if (!call->has_owner) return 0;  // one-way
-    wait(*call, lock);
+    wait(*call, lock, start_ns);
     if (call->error == ECONNRESET && tries > 1) {
       call->has_owner = false;
       continue;
@@ -102,13 +103,13 @@ int Client::end(Call& call, void* result) {
   if (call.procedure->result != nullptr && result == nullptr)
     return refuse(EINVAL, "%s: no room for its result", name_of(call));
   Lock lock(mutex_);
-  wait(call, lock);
+  wait(call, lock, now_ns());
   return tell(call, result);
 }
 
 bool Client::has_ended(Call& call) {
   Lock lock(mutex_);
-  if (!call.has_ended && !is_watched_) look(lock, 0);
+  if (!call.has_ended && !is_watched_) look_for(lock, 0);
   if (!call.has_ended && call.end_ns <= now_ns()) give_up(call, ETIMEDOUT);
   return call.has_ended;
 }
@@ -190,7 +191,7 @@ int Client::ensure_binding(Lock& lock, const Wish& wish) {
   const auto is_silent = [&] {
     return wish.start_ns - active_ns_ > kSilenceNs && !is_watched_ && !is_broken_;
   };
-  if (binding_ != nullptr && is_silent()) look(lock, 0);
+  if (binding_ != nullptr && is_silent()) look_for(lock, 0);
   if (binding_ != nullptr && !is_broken_) {
     active_ns_ = wish.start_ns;
     return 0;
@@ -262,20 +263,25 @@ int Client::send(Call& call, const Wish& wish) {
   return error;
 }
 
-int Client::wait(Call& call, Lock& lock) {
-  while (!call.has_ended)
-    if (!look(lock, call.end_ns) && !call.has_ended) give_up(call, ETIMEDOUT);
-  return call.error;
+void Client::wait(Call& call, Lock& lock, std::int64_t time_ns) {
+  for (; !call.has_ended; time_ns = now_ns())
+    if (!look_for(lock, std::max<std::int64_t>(call.end_ns - time_ns, 0)) && !call.has_ended)
+      give_up(call, ETIMEDOUT);
 }
 
 bool Client::look(Lock& lock, std::int64_t end_ns) {
-  const std::int64_t left_ns = end_ns == 0 ? 0 : std::max<std::int64_t>(end_ns - now_ns(), 0);
+  return look_for(lock, std::max<std::int64_t>(end_ns - now_ns(), 0));
+}
+
+bool Client::look_for(Lock& lock, std::int64_t left_ns) {
   if (is_watched_) {
     ++waiting_;
     const auto told = progress_.wait_for(lock, std::chrono::nanoseconds(left_ns));
     --waiting_;
     return told == std::cv_status::no_timeout;
   }
+  if (std::exchange(owes_receive_, false) && !is_broken_ && !binding_->link().receive_next())
+    lose_binding(errno);
   is_watched_ = true;
   lock.unlock();
   constexpr std::size_t kEvents = 16;
@@ -297,11 +303,8 @@ void Client::take(const exs_event_t& event) {
     case Link::News::kNothing: break;
     case Link::News::kEnd: lose_binding(link.error()); break;
     case Link::News::kMessage:
-      if (!take_reply()) {
-        lose_binding(EPROTO);
-      } else if (!link.receive_next()) {
-        lose_binding(errno);
-      }
+      owes_receive_ = true;
+      if (!take_reply()) lose_binding(EPROTO);
   }
 }
 

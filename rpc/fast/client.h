@@ -3,7 +3,8 @@
 // Design notes
 // 1. Of the threads that wait, one looks at the connection, and takes what comes for all.
 // 2. A call that is given up keeps its slot until its reply has come, so no late reply meets another call.
-// 3. A one-way call is answered, too, though nobody waits: so its slot is known to be free, and a server is never flooded.
+// 3. The next receive is posted when somebody looks for something, which is after the next call has left.
+// 4. A one-way call is answered, too, though nobody waits: so its slot is known to be free, and a server is never flooded.
 #pragma once
 
 #include <condition_variable>
@@ -85,9 +86,11 @@ class Client {
   int ensure_binding(Lock& lock, const Wish& wish);
   exs_rpc_call* take_slot(const Wish& wish, Lock& lock);
   int send(Call& call, const Wish& wish);
-  int wait(Call& call, Lock& lock);
+  // `time_ns`: about now.
+  void wait(Call& call, Lock& lock, std::int64_t time_ns);
   // Waits for something to happen. False: the time is over.
   bool look(Lock& lock, std::int64_t end_ns);
+  bool look_for(Lock& lock, std::int64_t left_ns);
   void take(const exs_event_t& event);
   bool take_reply();
   void finish(Call& call, const Header& header, std::span<const std::byte> body);
@@ -106,6 +109,7 @@ class Client {
   int waiting_ = 0;          // threads, for the one that looks
   std::unique_ptr<ClientBinding> binding_;
   bool is_broken_ = false;  // the binding
+  bool owes_receive_ = false;
   std::int64_t active_ns_ = 0;
   std::vector<exs_rpc_call> calls_;  // one for each slot
   MessageBuffer message_;

@@ -28,6 +28,7 @@ enum class Status : std::uint16_t {
   kOverdue = 2,   // not executed: the client has given up
   kNoMemory = 3,  // not executed
   kNoResult = 4,  // executed, and its result cannot be sent
+  kBad = 5,       // never sent: the arguments are none
 };
 
 struct Header {
