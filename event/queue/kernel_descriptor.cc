@@ -33,4 +33,8 @@ void KernelDescriptor::close_socket() const noexcept {
   placeholder_.store(*cookie, std::memory_order_relaxed);
 }
 
+void KernelDescriptor::stop_listening() const noexcept {
+  if (!adopted_ && is_there()) kernel::shutdown(number_, SHUT_RD);
+}
+
 }  // namespace exs

@@ -46,6 +46,8 @@ class KernelDescriptor {
   // Adopted: if it was taken over, closes the socket at once. The number stays taken until the last reference
   // to this object is gone.
   void close_socket() const noexcept;
+  // Ours: a listening socket listens no more, so another one may have its port although the number stays taken.
+  void stop_listening() const noexcept;
 
  private:
   using Cookie = std::optional<std::uint64_t>;

@@ -415,6 +415,7 @@ void Acceptor::close(const ControlTarget& target) {
     }
     listeners_.clear();
     descriptor_->close_socket();
+    descriptor_->stop_listening();
   }
   points_.by_provider.clear();
   if (target.queue) close_targets_.push_back(target);

@@ -42,6 +42,31 @@ struct Fixture {
   exs_rpc_context_t context{};
 };
 
+// A port that no other program gets, between two servers that have it.
+class HeldPort {
+ public:
+  HeldPort() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    const int yes = 1;
+    setsockopt(holder_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    BOOST_REQUIRE_EQUAL(bind(holder_, generic, length), 0);
+    BOOST_REQUIRE_EQUAL(getsockname(holder_, generic, &length), 0);
+    number_ = ntohs(address.sin_port);
+  }
+  ~HeldPort() { close(holder_); }
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+  [[nodiscard]] std::uint16_t number() const { return number_; }
+
+ private:
+  int holder_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::uint16_t number_ = 0;
+};
+
 char* text(const char* of) {
   return const_cast<char*>(of);
 }
@@ -397,8 +422,8 @@ BOOST_AUTO_TEST_CASE(a_call_is_cancelled) {
 
 BOOST_AUTO_TEST_CASE(the_server_ends_and_another_comes) {
   exs_rpc_context_t waiting{};
-  auto own = std::make_unique<EverythingServer>();
-  const std::uint16_t port = own->number();
+  const HeldPort port;
+  auto own = std::make_unique<EverythingServer>(nullptr, port.number());
   const Client caller = open_client(*own);
   exs_rpc_call_t* const call = add_1_begin(caller.get(), 1, 2, nullptr);
   int sum = 0;
@@ -407,7 +432,7 @@ BOOST_AUTO_TEST_CASE(the_server_ends_and_another_comes) {
   BOOST_TEST(outcome(fail_1_end(held, &sum)) == "ok");
   own.reset();
   BOOST_TEST(outcome(nothing_1(caller.get(), &context)) != "ok");
-  own = std::make_unique<EverythingServer>(nullptr, port);
+  own = std::make_unique<EverythingServer>(nullptr, port.number());
   BOOST_TEST(outcome(nothing_1(caller.get(), &context)) == "ok");
 }
 
