@@ -9,11 +9,12 @@ namespace exs::rpc {
 Link::~Link() {
   break_off();
   if (region_ != EXS_MHANDLE_INVALID) exs_mderegister(region_, 0);
+  if (out_region_ != EXS_MHANDLE_INVALID) exs_mderegister(out_region_, 0);
 }
 
 bool Link::begin(std::uint32_t longest) {
   longest_ = longest;
-  region_ = exs_mregister(&frames_, sizeof frames_, EXS_MRF_LOCAL_ONLY);
+  region_ = exs_mregister(in_.data(), in_.size(), EXS_MRF_LOCAL_ONLY);
   return region_ != EXS_MHANDLE_INVALID && receive_next();
 }
 
@@ -43,11 +44,11 @@ Link::News Link::take(const exs_event_t& event) {
 }
 
 Link::News Link::take_frame(std::size_t bytes) {
-  if (!get_frame(frames_.in.data(), bytes, frame_)) return end(EPROTO);
+  if (!get_frame(in_.data(), bytes, frame_)) return end(EPROTO);
   if (frame_.has_all) is_out_free_ = true;
   if (frame_.type == FrameType::kLong) return receive_body() ? News::kNothing : end(errno);
   if (frame_.length != bytes - kFrameBytes) return end(EPROTO);
-  received_ = {frames_.in.data() + kFrameBytes, frame_.length};
+  received_ = {in_.data() + kFrameBytes, frame_.length};
   received_bytes += frame_.length;
   return News::kMessage;
 }
@@ -70,8 +71,7 @@ bool Link::receive_next() {
   received_ = {};
   body_.shrink();
   owes_receive_ = sends_.size() >= kLongSendsMax;
-  return owes_receive_ ||
-         exs_recv(socket_, frames_.in.data(), frames_.in.size(), 0, queue_, handle_, region_) == 0;
+  return owes_receive_ || exs_recv(socket_, in_.data(), in_.size(), 0, queue_, handle_, region_) == 0;
 }
 
 bool Link::take_body(MessageBuffer& buffer) {
@@ -94,14 +94,30 @@ bool Link::send(MessageBuffer& buffer, std::size_t bytes) {
 }
 
 bool Link::send_short(const MessageBuffer& buffer, std::size_t bytes) {
-  const bool has_room = std::exchange(is_out_free_, false);
-  put_frame({FrameType::kMessage, static_cast<std::uint32_t>(bytes), has_room}, buffer.frame());
+  const bool has_all = std::exchange(is_out_free_, false);
+  if (!has_all || !has_out()) return send_unregistered(buffer, bytes, has_all);
+  put_frame({FrameType::kMessage, static_cast<std::uint32_t>(bytes), has_all}, buffer.frame());
   const std::size_t in_all = kFrameBytes + bytes;
-  if (!has_room)
-    return exs_send(socket_, buffer.frame(), in_all, EXS_NO_EVENT, queue_, handle_,
-                    EXS_MHANDLE_UNREGISTERED) == 0;
-  std::memcpy(frames_.out.data(), buffer.frame(), in_all);
-  return exs_send(socket_, frames_.out.data(), in_all, EXS_NO_EVENT, queue_, handle_, region_) == 0;
+  std::memcpy(out_->data(), buffer.frame(), in_all);
+  return exs_send(socket_, out_->data(), in_all, EXS_NO_EVENT, queue_, handle_, out_region_) == 0;
+}
+
+bool Link::has_out() {
+  if (out_ != nullptr) return out_region_ != EXS_MHANDLE_INVALID;
+  out_ = std::make_unique<FrameMemory>();
+  out_region_ = exs_mregister(out_->data(), out_->size(), EXS_MRF_LOCAL_ONLY);
+  return out_region_ != EXS_MHANDLE_INVALID;
+}
+
+bool Link::send_copied(MessageBuffer& buffer, std::size_t bytes) {
+  sent_bytes += bytes;
+  return bytes > kInlineBytes ? send_long(buffer, bytes) : send_unregistered(buffer, bytes, false);
+}
+
+bool Link::send_unregistered(const MessageBuffer& buffer, std::size_t bytes, bool has_all) {
+  put_frame({FrameType::kMessage, static_cast<std::uint32_t>(bytes), has_all}, buffer.frame());
+  return exs_send(socket_, buffer.frame(), kFrameBytes + bytes, EXS_NO_EVENT, queue_, handle_,
+                  EXS_MHANDLE_UNREGISTERED) == 0;
 }
 
 bool Link::send_kept(std::byte* frame, std::size_t bytes, exs_mhandle_t region) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,8 @@ class Link {
   bool send_frame(FrameType type, std::span<const std::byte> body);
   // The first `bytes` bytes of the message in `buffer`. A long one takes the buffer and gives another.
   bool send(MessageBuffer& buffer, std::size_t bytes);
+  // The same for a message now and then: exs copies it, so the link needs no memory to send from.
+  bool send_copied(MessageBuffer& buffer, std::size_t bytes);
   // The short message behind room for its frame, in registered memory that the caller keeps until the peer is known to have it.
   bool send_kept(std::byte* frame, std::size_t bytes, exs_mhandle_t region);
   // Everything that was sent has arrived, as its answer has come.
@@ -71,6 +74,8 @@ class Link {
   News take_frame(std::size_t bytes);
   bool receive_body();
   bool send_short(const MessageBuffer& buffer, std::size_t bytes);
+  bool send_unregistered(const MessageBuffer& buffer, std::size_t bytes, bool has_all);
+  bool has_out();
   bool send_long(MessageBuffer& buffer, std::size_t bytes);
   News end(int error);
 
@@ -88,10 +93,11 @@ class Link {
   std::vector<MessageBuffer> sends_;  // in the order of their sends; each until the peer has it
   MessageBuffer spare_;
   bool is_out_free_ = true;
-  // Of one region.
-  struct alignas(64) Frames {
-    std::array<std::byte, kFrameBytes + kInlineBytes> in, out;
-  } frames_;
+  using FrameMemory = std::array<std::byte, kFrameBytes + kInlineBytes>;
+  alignas(64) FrameMemory in_;
+  // When it first sends from there.
+  std::unique_ptr<FrameMemory> out_;
+  exs_mhandle_t out_region_ = EXS_MHANDLE_INVALID;
 };
 
 }  // namespace exs::rpc

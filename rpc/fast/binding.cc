@@ -112,7 +112,7 @@ bool Binding::take_table(Workshop& workshop) {
   std::transform(match_.verdicts.begin(), match_.verdicts.end(), workshop.message.message() + kHeaderBytes,
                  [](Verdict verdict) { return static_cast<std::byte>(verdict); });
   state_ = State::kReady;
-  return link_.send(workshop.message, kHeaderBytes + count);
+  return link_.send_copied(workshop.message, kHeaderBytes + count);
 }
 
 bool Binding::take_request(Workshop& workshop, Lock& lock) {

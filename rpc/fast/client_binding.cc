@@ -72,7 +72,7 @@ int ClientBinding::greet(const exs_rpc_interface_t& interface, std::uint32_t slo
   put_header(header, message.message());
   if (bytes != 0) std::memcpy(message.message() + kHeaderBytes, table.data(), bytes);
   if (!link_->begin(longest) || !link_->send_frame(FrameType::kHello, bytes_of(hello)) ||
-      !link_->send(message, kHeaderBytes + bytes))
+      !link_->send_copied(message, kHeaderBytes + bytes))
     return refuse(errno, "cannot greet the server: %s", exs_errtext());
   if (await_message(FrameType::kWelcome, end_ns) != 0 || take_welcome(interface, slots) != 0) return -1;
   return await_message(FrameType::kMessage, end_ns) != 0 ? -1 : take_verdicts(interface);

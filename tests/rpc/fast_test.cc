@@ -340,6 +340,23 @@ BOOST_AUTO_TEST_CASE(a_server_of_several_threads) {
   BOOST_TEST(right == 600);
 }
 
+BOOST_AUTO_TEST_CASE(three_hundred_clients_of_two_threads) {
+  exs_rpc_server_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.threads = 2;
+  const EverythingServer threaded(&options);
+  std::vector<Client> clients;
+  for (int i = 0; i < 300; ++i) clients.push_back(open_client(threaded));
+  std::vector<exs_rpc_call_t*> calls;
+  for (int i = 0; i < 300; ++i)
+    calls.push_back(add_1_begin(clients[static_cast<std::size_t>(i)].get(), i, 1, nullptr));
+  for (int i = 0; i < 300; ++i) {
+    int sum = 0;
+    BOOST_TEST(outcome(add_1_end(calls[static_cast<std::size_t>(i)], &sum)) == "ok");
+    BOOST_TEST(sum == i + 1);
+  }
+}
+
 // ---------------------------------------------------------------- what can go wrong
 
 BOOST_AUTO_TEST_CASE(a_procedure_that_fails) {

@@ -1,0 +1,42 @@
+// The other process of faults_test.
+//   rpc-stub-peer server        serves everything.x, prints its port
+//   rpc-stub-peer client PORT   calls for ever, prints a line after the first call
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "everything_exs.h"
+
+namespace {
+
+int serve() {
+  exs_rpc_server_t* const server = exs_rpc_server_create(nullptr);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (server == nullptr || exs_rpc_server_add(server, &everything_one_service, nullptr) != 0) return 1;
+  const int port = exs_rpc_server_listen(server, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  std::printf("%d\n", port);
+  std::fflush(stdout);
+  return exs_rpc_server_run(server);
+}
+
+int call(const char* port) {
+  exs_rpc_client_t* const client = everything_one_open("127.0.0.1", port, nullptr);
+  if (client == nullptr) return 1;
+  for (int i = 0;; ++i) {
+    int sum = 0;
+    if (add_1(client, i, 1, &sum, nullptr) != 0 || sum != i + 1) return 1;
+    if (i == 0) std::printf("called\n");
+    if (i == 0) std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count == 2 && std::strcmp(words[1], "server") == 0) return serve();
+  return count == 3 ? call(words[2]) : 2;
+}
