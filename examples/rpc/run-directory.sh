@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 
 run() { # environment...: what the client says
   local pid port
-  env "$@" "$server" >"$work/port" &
+  : >"$work/port"
+  env "$@" "$server" >>"$work/port" &
   pid=$!
   until port=$(cat "$work/port") && [[ -n $port ]]; do
     kill -0 "$pid"

@@ -1,26 +1,45 @@
 #!/usr/bin/env bash
-# The directory by stubs of exs-rpcgen. With the programs of rpcgen, it says the same as those.
-#   run-directory_stubs.sh SERVER CLIENT [RPCGEN-SERVER RPCGEN-CLIENT]
+# The directory by stubs of exs-rpcgen: the client says the same of a server, of one that asks two others, and, if the programs of rpcgen
+# are there, what rpcgen's client says of its server.
+#   run-directory_stubs.sh SERVER CLIENT COROUTINE-SERVER [RPCGEN-SERVER RPCGEN-CLIENT]
 set -euo pipefail
 work=$(mktemp -d)
+pids=()
 trap 'rm -rf "$work"' EXIT
 
-run() { # server client: what the client says
-  local pid port
+start() { # program argument...: sets `port`
   : >"$work/port"
-  "$1" >>"$work/port" &
-  pid=$!
+  "$@" >>"$work/port" &
+  pids+=($!)
   until port=$(cat "$work/port") && [[ -n $port ]]; do
-    kill -0 "$pid"
+    kill -0 "${pids[-1]}"
     sleep 0.01
   done
-  "$2" "$port"
-  kill "$pid"
-  wait "$pid" || [[ $? == 143 ]]
+}
+end() {
+  local pid
+  for pid in "${pids[@]}"; do
+    kill "$pid"
+    wait "$pid" || [[ $? == 143 ]]
+  done
+  pids=()
 }
 
-run "$1" "$2" | tee "$work/stubs"
-if (($# == 4)); then
-  run "$3" "$4" >"$work/rpcgen"
-  diff "$work/rpcgen" "$work/stubs"
+start "$1"
+"$2" "$port" | tee "$work/stubs"
+end
+
+start "$1"
+first=$port
+start "$1"
+start "$3" "$first" "$port"
+"$2" "$port" >"$work/coroutines"
+end
+diff "$work/stubs" "$work/coroutines"
+
+if (($# == 5)); then
+  start "$4"
+  "$5" "$port" >"$work/rpcgen"
+  end
+  diff "$work/stubs" "$work/rpcgen"
 fi

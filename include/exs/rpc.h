@@ -5,6 +5,7 @@
 #ifndef EXS_RPC_H
 #define EXS_RPC_H
 
+#include <exs/exs.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -101,12 +102,16 @@ typedef struct exs_rpc_context { /* of a call; all zero is a good one */
   uint32_t server_us;            /* set with EXS_RPC_TIMED: microseconds in the server */
 } exs_rpc_context_t;
 
+#define EXS_RPC_ON_QUEUE \
+  0x1 /* the client's events come to the caller's queue, who gives them to exs_rpc_take() */
 typedef struct exs_rpc_client_options { /* 0: the default */
   size_t struct_bytes;                  /* sizeof */
   int64_t connect_timeout_ns;           /* 5 s */
   int64_t timeout_ns;                   /* of calls: 25 s */
   uint32_t message_bytes_max;           /* of a result: 64 MiB; at most 1 GiB */
-  uint32_t slots; /* calls under way at a time: 8; at most 64, and what the server has */
+  uint32_t slots;      /* calls under way at a time: 8; at most 64, and what the server has */
+  uint32_t flags;      /* EXS_RPC_ON_QUEUE */
+  exs_qhandle_t queue; /* with it */
 } exs_rpc_client_options_t;
 
 /* exs_rpc_connect - connect to a server. `options` may be NULL. NULL with errno: EINVAL an argument; ECONNREFUSED, EHOSTUNREACH,
@@ -135,11 +140,17 @@ EXS_RPC_API int exs_rpc_invoke(exs_rpc_client_t* client, uint32_t procedure, con
  * Errors as exs_rpc_invoke, but EREMOTEIO; EAGAIN as many calls are under way as there are slots. Thread: any. */
 EXS_RPC_API exs_rpc_call_t* exs_rpc_begin(exs_rpc_client_t* client, uint32_t procedure, const void* argument,
                                           exs_rpc_context_t* context);
-/* exs_rpc_end - wait for a call, take its result, and free it. 0, or -1 with errno. Errors as exs_rpc_invoke, but ECONNREFUSED, ENOSYS,
- * EPROTONOSUPPORT, EOPNOTSUPP; ECANCELED it was cancelled. Thread: any, one for each call. */
+/* exs_rpc_end - wait for a call, take its result, and free it. `result` NULL: not wanted. 0, or -1 with errno. Errors as exs_rpc_invoke, but ECONNREFUSED, ENOSYS,
+ * EPROTONOSUPPORT, EOPNOTSUPP; ECANCELED it was cancelled; EAGAIN it has not ended, and its client is on the caller's queue. Thread: any, one for each call. */
 EXS_RPC_API int exs_rpc_end(exs_rpc_call_t* call, void* result);
 /* exs_rpc_test - 1 if exs_rpc_end() of the call would not wait, else 0. Takes what has arrived for the client. Thread: any. */
 EXS_RPC_API int exs_rpc_test(exs_rpc_call_t* call);
+/* exs_rpc_on_end - let `ended(user)` be called once, when exs_rpc_end() of the call would not wait: at once, or later by the thread that
+ * takes what has arrived. It may call functions of exs-rpc. Thread: any. */
+EXS_RPC_API void exs_rpc_on_end(exs_rpc_call_t* call, void (*ended)(void* user), void* user);
+/* exs_rpc_take - take an event of the queue that a client was given with EXS_RPC_ON_QUEUE. 1, or 0 if it is none of this client's: the
+ * handle of those is `client`. Thread: any. */
+EXS_RPC_API int exs_rpc_take(exs_rpc_client_t* client, const exs_event_t* event);
 /* exs_rpc_cancel - end a call, unless it has ended, with ECANCELED; its server is told. exs_rpc_end() is still to come. Thread: any. */
 EXS_RPC_API void exs_rpc_cancel(exs_rpc_call_t* call);
 typedef struct exs_rpc_client_info { /* set struct_bytes first; the library fills what fits */

@@ -30,6 +30,11 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
+  // From the next receive and send on.
+  void use_queue(exs_qhandle_t queue, exs_ahandle_t handle) {
+    queue_ = queue;
+    handle_ = handle;
+  }
   // Posts the first receive. False, here and below: errno, and the link is of no use any more.
   bool begin(std::uint32_t longest);
 

@@ -44,6 +44,13 @@ Client::Client(const ServerAddress& server, const exs_rpc_interface_t& interface
   }
 }
 
+Client::Section::~Section() {
+  if (client_.ended_.empty()) return;
+  const std::vector<Ended> ended = std::exchange(client_.ended_, {});
+  lock.unlock();
+  for (const Ended& one : ended) one.function(one.user);
+}
+
 // One-way calls are not to be lost.
 Client::~Client() {
   Lock lock(mutex_);
@@ -51,14 +58,15 @@ Client::~Client() {
   const auto is_oneway = [](const Call& call) {
     return call.awaits_reply && !call.has_owner && (call.procedure->flags & EXS_RPC_ONEWAY) != 0;
   };
-  while (binding_ != nullptr && !is_broken_ && is_own_process() &&
+  while (has_own_queue() && binding_ != nullptr && !is_broken_ && is_own_process() &&
          std::any_of(calls_.begin(), calls_.end(), is_oneway))
     if (!look(lock, end_ns)) break;
 }
 
 int Client::connect(std::int64_t limit_ns) {
   const std::int64_t connect_ns = std::min(limit_ns, settings_.connect_ns);
-  binding_ = ClientBinding::make(server_, interface_, settings_.slots, settings_.longest, connect_ns);
+  binding_ = ClientBinding::make(server_, interface_, settings_.slots, settings_.longest, connect_ns,
+                                 EventsTo{settings_.queue, this});
   is_broken_ = owes_receive_ = false;
   active_ns_ = now_ns();
   return binding_ == nullptr ? -1 : 0;
@@ -68,10 +76,15 @@ int Client::call(std::uint32_t procedure, const void* argument, void* result, ex
   const std::int64_t start_ns = now_ns();
   const bool has_time = context != nullptr && context->timeout_ns > 0;
   const std::int64_t end_ns = start_ns + (has_time ? context->timeout_ns : settings_.call_ns);
-  const Wish wish{procedure, argument, result, context, start_ns, end_ns, true};
+  const Wish wish{procedure, argument, result, context, start_ns, end_ns, has_own_queue()};
   if (const int error = check(wish); error != 0) return error;
-  Lock lock(mutex_);
-  const bool is_idempotent = (interface_.procedures[procedure].flags & EXS_RPC_IDEMPOTENT) != 0;
+  const exs_rpc_procedure_t& called = interface_.procedures[procedure];
+  if (!has_own_queue() && (called.flags & EXS_RPC_ONEWAY) == 0)
+    return refuse(EINVAL, "%s: the client is on a queue of the program's: begin the call, and wait there",
+                  called.name);
+  Section section(*this);
+  Lock& lock = section.lock;
+  const bool is_idempotent = (called.flags & EXS_RPC_IDEMPOTENT) != 0;
   for (int tries = is_idempotent ? 2 : 1;; --tries) {
     exs_rpc_call* const call = start(wish, lock);
     if (call == nullptr) return -1;
@@ -95,28 +108,49 @@ exs_rpc_call* Client::begin(std::uint32_t procedure, const void* argument, exs_r
     refuse(EINVAL, "%s: a one-way call has no end: call it", interface_.procedures[procedure].name);
     return nullptr;
   }
-  Lock lock(mutex_);
-  return start(wish, lock);
+  Section section(*this);
+  return start(wish, section.lock);
 }
 
 int Client::end(Call& call, void* result) {
-  if (call.procedure->result != nullptr && result == nullptr)
-    return refuse(EINVAL, "%s: no room for its result", name_of(call));
-  Lock lock(mutex_);
-  wait(call, lock, now_ns());
+  Section section(*this);
+  if (!has_own_queue() && !call.has_ended)
+    return refuse(EAGAIN, "%s: the call has not ended: exs_rpc_on_end() tells when", name_of(call));
+  wait(call, section.lock, now_ns());
   return tell(call, result);
 }
 
 bool Client::has_ended(Call& call) {
-  Lock lock(mutex_);
-  if (!call.has_ended && !is_watched_) look_for(lock, 0);
+  Section section(*this);
+  if (has_own_queue() && !call.has_ended && !is_watched_) look_for(section.lock, 0);
   if (!call.has_ended && call.end_ns <= now_ns()) give_up(call, ETIMEDOUT);
   return call.has_ended;
 }
 
 void Client::cancel(Call& call) {
-  Lock lock(mutex_);
+  const Section section(*this);
   if (!call.has_ended) give_up(call, ECANCELED);
+}
+
+void Client::on_end(Call& call, void (*ended)(void* user), void* user) {
+  const Section section(*this);
+  call.ended = ended;
+  call.user = user;
+  if (call.has_ended) note_end(call);
+}
+
+void Client::note_end(Call& call) {
+  if (call.ended != nullptr) ended_.push_back({std::exchange(call.ended, nullptr), call.user});
+}
+
+bool Client::take_event(const exs_event_t& event) {
+  if (event.exs_evt_ahandle != this) return false;
+  const Section section(*this);
+  if (binding_ == nullptr || is_broken_ || event.exs_evt_socket != binding_->link().socket()) return true;
+  take(event);
+  if (std::exchange(owes_receive_, false) && !is_broken_ && !binding_->link().receive_next())
+    lose_binding(errno);
+  return true;
 }
 
 exs_rpc_client_info_t Client::info() {
@@ -188,6 +222,10 @@ exs_rpc_call* Client::start(const Wish& wish, Lock& lock) {
 }
 
 int Client::ensure_binding(Lock& lock, const Wish& wish) {
+  if (!has_own_queue()) {
+    if (!is_broken_) return 0;
+    return refuse(ECONNRESET, "%s: the connection broke: open another client", interface_.name);
+  }
   const auto is_silent = [&] {
     return wish.start_ns - active_ns_ > kSilenceNs && !is_watched_ && !is_broken_;
   };
@@ -216,6 +254,7 @@ exs_rpc_call* Client::take_slot(const Wish& wish, Lock& lock) {
                          (wish.context != nullptr && (wish.context->flags & EXS_RPC_IN_PLACE) != 0);
       call.end_ns = wish.end_ns;
       call.error = 0;
+      call.ended = nullptr;
       call.has_ended = false;
       call.has_owner = (procedure.flags & EXS_RPC_ONEWAY) == 0;
       call.awaits_reply = true;
@@ -368,18 +407,19 @@ void Client::conclude(Call& call, int error, int outcome) {
   call.has_ended = true;
   call.error = error;
   if (call.context != nullptr) call.context->outcome = outcome;
+  note_end(call);
 }
 
 int Client::tell(Call& call, void* result) {
   int error = call.error;
-  if (error == 0 && call.result == nullptr && call.procedure->result != nullptr) {
+  if (error == 0 && call.result == nullptr && call.procedure->result != nullptr && result != nullptr) {
     const std::span<const std::byte> body(call.reply.message() + kHeaderBytes, call.reply_bytes);
     error = decode(*call.procedure->result, body, result,
                    call.is_in_place ? Placement::kInPlace : Placement::kCopy, nullptr);
-    call.reply.shrink();
     if (error == EPROTO) lose_binding(EPROTO);
   }
   const exs_rpc_procedure_t& procedure = *call.procedure;
+  call.reply.shrink();
   call.has_owner = false;
   if (waiting_ > 0) progress_.notify_all();
   switch (error) {

@@ -32,6 +32,8 @@ struct Call {
   bool is_in_place = false;
   std::int64_t end_ns = 0;
   int error = 0;
+  void (*ended)(void* user) = nullptr;  // is called when it has ended, once
+  void* user = nullptr;
   MessageBuffer reply;
   std::size_t reply_bytes = 0;
 
@@ -49,6 +51,7 @@ struct ClientSettings {
   std::int64_t call_ns;
   std::uint32_t longest;
   std::uint32_t slots;
+  exs_qhandle_t queue;  // of the caller; EXS_QHANDLE_INVALID: the client has its own
 };
 
 class Client {
@@ -65,10 +68,25 @@ class Client {
   int end(Call& call, void* result);
   bool has_ended(Call& call);
   void cancel(Call& call);
+  void on_end(Call& call, void (*ended)(void* user), void* user);
+  // Of the caller's queue. False: it is none of ours.
+  bool take_event(const exs_event_t& event);
   exs_rpc_client_info_t info();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  // Has the lock, and tells of calls that have ended when it has it no more.
+  class Section {
+   public:
+    explicit Section(Client& client) : lock(client.mutex_), client_(client) {}
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+    Lock lock;
+
+   private:
+    Client& client_;
+  };
 
   // What is asked of a call, from stub to slot.
   struct Wish {
@@ -95,7 +113,9 @@ class Client {
   bool take_reply();
   void finish(Call& call, const Header& header, std::span<const std::byte> body);
   int place_result(Call& call, std::span<const std::byte> body, void* result);
+  [[nodiscard]] bool has_own_queue() const { return settings_.queue == EXS_QHANDLE_INVALID; }
   void give_up(Call& call, int error);
+  void note_end(Call& call);
   void conclude(Call& call, int error, int outcome);
   int tell(Call& call, void* result);
   void lose_binding(int error);
@@ -112,6 +132,11 @@ class Client {
   bool owes_receive_ = false;
   std::int64_t active_ns_ = 0;
   std::vector<exs_rpc_call> calls_;  // one for each slot
+  struct Ended {
+    void (*function)(void* user);
+    void* user;
+  };
+  std::vector<Ended> ended_;  // to be told of
   MessageBuffer message_;
 };
 

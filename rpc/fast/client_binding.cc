@@ -17,9 +17,10 @@ constexpr int kQueueDepth = 256;
 
 std::unique_ptr<ClientBinding> ClientBinding::make(const ServerAddress& server,
                                                    const exs_rpc_interface_t& interface, std::uint32_t slots,
-                                                   std::uint32_t longest, std::int64_t limit_ns) {
+                                                   std::uint32_t longest, std::int64_t limit_ns,
+                                                   const EventsTo& events_to) {
   const std::int64_t end_ns = now_ns() + limit_ns;
-  std::unique_ptr<ClientBinding> made(new ClientBinding);
+  std::unique_ptr<ClientBinding> made(new ClientBinding(events_to));
   if (!start_library()) {
     refuse(errno, "exs does not start: %s", std::strerror(errno));
     return nullptr;
@@ -108,6 +109,7 @@ int ClientBinding::take_verdicts(const exs_rpc_interface_t& interface) {
       header.length != interface.procedures_count)
     return refuse(EPROTO, "no server of exs-rpc answers there");
   for (const std::byte one : message.subspan(kHeaderBytes)) verdicts_.push_back(static_cast<Verdict>(one));
+  if (events_to_.queue != EXS_QHANDLE_INVALID) link_->use_queue(events_to_.queue, events_to_.handle);
   return link_->receive_next() ? 0 : refuse(errno, "the connection broke");
 }
 

@@ -22,12 +22,19 @@ struct ServerAddress {
   socklen_t length = 0;
 };
 
+// Whose queue the events come to.
+struct EventsTo {
+  exs_qhandle_t queue = EXS_QHANDLE_INVALID;  // none: the binding's
+  exs_ahandle_t handle = nullptr;
+};
+
 class ClientBinding {
  public:
   // Null: errno, and error_text(). `slots`: as many as are wanted.
   static std::unique_ptr<ClientBinding> make(const ServerAddress& server,
                                              const exs_rpc_interface_t& interface, std::uint32_t slots,
-                                             std::uint32_t longest, std::int64_t limit_ns);
+                                             std::uint32_t longest, std::int64_t limit_ns,
+                                             const EventsTo& events_to);
   ~ClientBinding();
   ClientBinding(const ClientBinding&) = delete;
   ClientBinding& operator=(const ClientBinding&) = delete;
@@ -45,7 +52,7 @@ class ClientBinding {
   }
 
  private:
-  ClientBinding() = default;
+  explicit ClientBinding(const EventsTo& events_to) : events_to_(events_to) {}
   int connect(const ServerAddress& server, std::int64_t limit_ns);
   int greet(const exs_rpc_interface_t& interface, std::uint32_t slots, std::uint32_t longest,
             std::int64_t end_ns);
@@ -53,6 +60,7 @@ class ClientBinding {
   int take_verdicts(const exs_rpc_interface_t& interface);
   int await_message(FrameType type, std::int64_t end_ns);
 
+  const EventsTo events_to_;
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
   SlotMemory memory_;
   std::unique_ptr<Link> link_;

@@ -37,7 +37,8 @@ class Outgoing {
   }
   // False: errno; the link is of no use any more.
   bool send(Link& link, std::size_t bytes) {
-    return is_long_ ? link.send_copied(buffer_, bytes) : link.send_kept(memory_ - kFrameBytes, bytes, region_);
+    return is_long_ ? link.send_copied(buffer_, bytes)
+                    : link.send_kept(memory_ - kFrameBytes, bytes, region_);
   }
 
  private:

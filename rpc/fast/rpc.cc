@@ -82,6 +82,7 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
   if (!is_address(address, length) || interface == nullptr || !read_options(given, options) ||
       interface->procedures_count > exs::rpc::kProceduresMax || options.connect_timeout_ns < 0 ||
       options.timeout_ns < 0 || options.slots > exs::rpc::kSlotsMax ||
+      (options.flags & ~std::uint32_t{EXS_RPC_ON_QUEUE}) != 0 ||
       options.message_bytes_max > kMessageBytesMax) {
     refuse(EINVAL, "an address of another family, no interface, or an option that is out of range");
     return nullptr;
@@ -93,7 +94,8 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
     const exs::rpc::ClientSettings settings{
         or_default(options.connect_timeout_ns, 5 * kSecond), or_default(options.timeout_ns, 25 * kSecond),
         std::max(or_default(options.message_bytes_max, kMessageBytes), kMessageBytesMin),
-        or_default(options.slots, 8)};
+        or_default(options.slots, 8),
+        (options.flags & EXS_RPC_ON_QUEUE) != 0 ? options.queue : EXS_QHANDLE_INVALID};
     auto client = std::make_unique<exs_rpc_client>(server, *interface, settings);
     return client->connect() == 0 ? client.release() : nullptr;
   });
@@ -148,6 +150,14 @@ int exs_rpc_end(exs_rpc_call_t* call, void* result) {
 
 int exs_rpc_test(exs_rpc_call_t* call) {
   return call == nullptr || call->client->has_ended(*call) ? 1 : 0;
+}
+
+void exs_rpc_on_end(exs_rpc_call_t* call, void (*ended)(void* user), void* user) {
+  if (call != nullptr && ended != nullptr) call->client->on_end(*call, ended, user);
+}
+
+int exs_rpc_take(exs_rpc_client_t* client, const exs_event_t* event) {
+  return client != nullptr && event != nullptr && client->take_event(*event) ? 1 : 0;
 }
 
 void exs_rpc_cancel(exs_rpc_call_t* call) {

@@ -123,6 +123,13 @@ std::string version_name(const Spelling& spelling, const Program& program, const
   return (spelling.has_own_types ? "" : "exs_") + lower_case(program.name) + "_" + lower_case(version.name);
 }
 
+std::string guard_of(const Spelling& spelling, const std::string& ending) {
+  std::string guard = upper_case(spelling.name) + "_EXS_" + ending;
+  for (char& c : guard)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return guard;
+}
+
 std::string free_name(const Spelling& spelling, const Type& type) {
   return (spelling.has_own_types ? "" : "exs_") + type.name + "_free";
 }

@@ -170,15 +170,20 @@ std::string c_parameters(const Procedure& procedure) {
   return text;
 }
 
+std::string c_parameter_names(const Procedure& procedure) {
+  if (procedure.is_inout) return "inout, ";
+  std::string text;
+  for (std::size_t i = 0; i < procedure.arguments.size(); ++i) text += parameter_name(procedure, i) + ", ";
+  return text;
+}
+
 std::string c_results(const Procedure& procedure) {
   if (procedure.result == nullptr || procedure.is_inout) return "";
   return c_declaration(*procedure.result, "*result") + ", ";
 }
 
 std::string c_header(const Interface& interface, const Spelling& spelling) {
-  std::string guard = upper_case(spelling.name) + "_EXS_H";
-  for (char& c : guard)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  const std::string guard = guard_of(spelling, "H");
   std::string text = kNotice;
   text += "#ifndef " + guard + "\n#define " + guard + "\n\n#include <exs/rpc.h>\n#include <stdint.h>\n\n";
   if (!spelling.has_own_types) text += "#include \"" + spelling.name + ".h\"\n";

@@ -12,6 +12,8 @@ namespace exs::generator {
 std::string c_header(const Interface& interface, const Spelling& spelling);
 // NAME_exs.c: tables of types and procedures, and stubs; for both ends.
 std::string c_source(const Interface& interface, const Spelling& spelling);
+// NAME_exs.hpp: a class for each version, whose calls are awaited or waited for.
+std::string cpp_header(const Interface& interface, const Spelling& spelling);
 // NAME_exs_serve.c: from requests to the server's procedures.
 std::string c_service(const Interface& interface, const Spelling& spelling);
 
@@ -20,8 +22,9 @@ std::string c_service(const Interface& interface, const Spelling& spelling);
 std::string c_types(const Interface& interface);
 std::string c_tables(const Interface& interface, const Spelling& spelling);
 
-// The parameters of a procedure, each with its type: "const name *argument, ".
+// The parameters of a procedure, each with its type: "const name *argument, ", and their names: "argument, ".
 std::string c_parameters(const Procedure& procedure);
+std::string c_parameter_names(const Procedure& procedure);
 // Those that are results: "answer *result, ".
 std::string c_results(const Procedure& procedure);
 

@@ -82,6 +82,7 @@ bool write_stubs(const Interface& interface, const Wishes& wishes) {
   const exs::generator::Spelling spelling{wishes.has_own_types, bare_name(wishes.file)};
   const std::string start = wishes.folder + "/" + spelling.name + "_exs";
   return write(start + ".h", c_header(interface, spelling)) &&
+         write(start + ".hpp", cpp_header(interface, spelling)) &&
          write(start + ".c", c_source(interface, spelling)) &&
          write(start + "_serve.c", c_service(interface, spelling));
 }

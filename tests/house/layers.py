@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "rpc/generator": ["rpc/generator/"],
     "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
-    "examples": ["exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
+    "examples": ["exs/rpc.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
@@ -52,6 +52,7 @@ MAY_INCLUDE = {
 # reasons, and looks at RDMA devices, as the library does; what measures the cost of a call looks inside.
 EXCEPTIONS = {
     "include/exs/exs.hpp": [r"exs/cpp/\w+\.hpp"],
+    "include/exs/rpc.h": [r"exs/exs\.hp?p?", r"exs/rpc\.h"],  # and rpc.hpp
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
     "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],
@@ -103,7 +104,7 @@ def is_ours(header):
 def complaints_about(name, text):
     exceptions = [pattern for prefix, patterns in EXCEPTIONS.items() if name.startswith(prefix) for pattern in patterns]
     for style, header in INCLUDE.findall(text):
-        if style == '"' and not is_ours(header) and not header.endswith("_exs.h"):  # of exs-rpcgen
+        if style == '"' and not is_ours(header) and not header.endswith(("_exs.h", "_exs.hpp")):  # of exs-rpcgen
             yield f'includes "{header}": name it from the root of the repository'
         elif is_ours(header):
             allowed = any(header.startswith(prefix) for prefix in folder_rule(name))

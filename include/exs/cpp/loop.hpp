@@ -14,6 +14,7 @@
 #include <functional>
 #include <mutex>
 #include <type_traits>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -24,6 +25,13 @@ class Sleeping;
 class Watching;
 
 namespace detail {
+
+// What posts operations on a loop's queue by itself, all with one handle.
+class Guest {
+ public:
+  virtual ~Guest() = default;
+  virtual void take(const exs_event_t& event) = 0;
+};
 
 // A socket that its loop lists while it is open.
 class Attached {
@@ -163,6 +171,9 @@ class Loop {
     if (!error) operations_.add(operation);
     return error;
   }
+  // Events with this handle go to the guest from now on. Throws std::bad_alloc.
+  void add_guest(void* handle, detail::Guest& guest) { guests_.emplace(handle, &guest); }
+  void remove_guest(void* handle) noexcept { guests_.erase(handle); }
   [[nodiscard]] detail::Timers& timers() noexcept { return timers_; }
   [[nodiscard]] detail::Descriptors& descriptors() noexcept { return descriptors_; }
   [[nodiscard]] bool is_ending() const noexcept { return ending_; }
@@ -260,6 +271,8 @@ class Loop {
   void deliver(const exs_event_t& event) {
     if (event.exs_evt_ahandle == own_handle())
       return event.exs_evt_type == EXS_EVT_CLOSE ? void(--closes_) : call_posted();
+    if (const auto guest = guests_.find(event.exs_evt_ahandle); guest != guests_.end())
+      return keep_exception([&] { guest->second->take(event); });
     if (is_notice(event.exs_evt_type) || (event.exs_evt_flags & EXS_EVF_MORE) != 0) {
       detail::Operation* const operation = operations_.find(event.exs_evt_ahandle);
       if (operation == nullptr || !operation->hear(event)) deliver_to_other(event);
@@ -321,6 +334,7 @@ class Loop {
   detail::Descriptors descriptors_;
   std::size_t closes_ = 0;  // in the background, whose event has not been dequeued
   std::function<void(const Event&)> on_other_event_;
+  std::unordered_map<void*, detail::Guest*> guests_;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
   mutable std::atomic<bool> stop_asked_{false};
