@@ -45,10 +45,17 @@ Client::Client(const ServerAddress& server, const exs_rpc_interface_t& interface
 }
 
 Client::Section::~Section() {
-  if (client_.ended_.empty()) return;
-  const std::vector<Ended> ended = std::exchange(client_.ended_, {});
+  if (client_.ended_ == nullptr) return;
+  struct Ended {
+    void (*function)(void* user);
+    void* user;
+  };
+  std::array<Ended, kSlotsMax> ended;
+  std::size_t count = 0;
+  for (Call* call = std::exchange(client_.ended_, nullptr); call != nullptr; call = call->next_ended)
+    ended[count++] = {std::exchange(call->ended, nullptr), call->user};
   lock.unlock();
-  for (const Ended& one : ended) one.function(one.user);
+  for (const Ended& one : std::span(ended.data(), count)) one.function(one.user);
 }
 
 // One-way calls are not to be lost.
@@ -140,7 +147,7 @@ void Client::on_end(Call& call, void (*ended)(void* user), void* user) {
 }
 
 void Client::note_end(Call& call) {
-  if (call.ended != nullptr) ended_.push_back({std::exchange(call.ended, nullptr), call.user});
+  if (call.ended != nullptr) call.next_ended = std::exchange(ended_, &call);
 }
 
 bool Client::take_event(const exs_event_t& event) {

@@ -34,6 +34,7 @@ struct Call {
   int error = 0;
   void (*ended)(void* user) = nullptr;  // is called when it has ended, once
   void* user = nullptr;
+  Call* next_ended = nullptr;
   MessageBuffer reply;
   std::size_t reply_bytes = 0;
 
@@ -132,11 +133,7 @@ class Client {
   bool owes_receive_ = false;
   std::int64_t active_ns_ = 0;
   std::vector<exs_rpc_call> calls_;  // one for each slot
-  struct Ended {
-    void (*function)(void* user);
-    void* user;
-  };
-  std::vector<Ended> ended_;  // to be told of
+  Call* ended_ = nullptr;            // list of those to be told of
   MessageBuffer message_;
 };
 

@@ -108,7 +108,7 @@ void Server::accept(void* server, int socket) {
   const auto fewest =
       std::min_element(workers.begin(), workers.end(),
                        [](const auto& one, const auto& other) { return one->clients() < other->clients(); });
-  (*fewest)->adopt(socket);
+  if (!(*fewest)->adopt(socket)) exs_close(socket);
 }
 
 }  // namespace exs::rpc

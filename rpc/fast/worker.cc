@@ -37,12 +37,15 @@ Worker::~Worker() {
   if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
 }
 
-void Worker::adopt(int socket) {
-  {
+bool Worker::adopt(int socket) {
+  try {
     const std::lock_guard lock(mutex_);
     adopted_.push_back(socket);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
   wake();
+  return true;
 }
 
 void Worker::wake() {
@@ -79,7 +82,18 @@ void Worker::take(const exs_event_t& event, Accept accept, void* server) {
   const auto word = reinterpret_cast<std::uint64_t>(event.exs_evt_ahandle);
   const auto index = static_cast<std::uint32_t>(word) - 1;
   if (index >= places_.size() || places_[index].generation != word >> 32U) return;
-  if (!places_[index].binding->take(event, workshop_)) end(index);
+  take_of(index, event);
+}
+
+// A client whose request finds no memory loses its connection, and nobody else does.
+void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
+  bool goes_on = false;
+  try {
+    goes_on = places_[index].binding->take(event, workshop_);
+  } catch (const std::bad_alloc&) {
+    goes_on = false;
+  }
+  if (!goes_on) end(index);
 }
 
 void Worker::take_adopted() {
@@ -92,19 +106,32 @@ void Worker::take_adopted() {
 }
 
 void Worker::add(int socket) {
-  if (free_places_.empty()) {
-    free_places_.push_back(static_cast<std::uint32_t>(places_.size()));
-    places_.emplace_back();
-  }
+  if (!make_binding(socket)) return refuse_socket(socket);
   const std::uint32_t index = free_places_.back();
   free_places_.pop_back();
   clients_.fetch_add(1, std::memory_order_relaxed);
   const bool is_full = all_clients_.fetch_add(1, std::memory_order_relaxed) >= settings_.clients;
   deepen();
-  places_[index].binding =
-      std::make_shared<Binding>(socket, queue_, handle_of(index), services_, settings_, now_ns());
   ungreeted_.push_back(index);
   if (!places_[index].binding->begin(is_full)) end(index);
+}
+
+// In the last of the free places, with room for all that adding it takes. False: there is no memory.
+bool Worker::make_binding(int socket) {
+  try {
+    if (free_places_.empty()) {
+      free_places_.reserve(places_.size() + 1);
+      places_.emplace_back();
+      free_places_.push_back(static_cast<std::uint32_t>(places_.size() - 1));
+    }
+    ungreeted_.reserve(ungreeted_.size() + 1);
+    const std::uint32_t index = free_places_.back();
+    places_[index].binding =
+        std::make_shared<Binding>(socket, queue_, handle_of(index), services_, settings_, now_ns());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 // There is a slot for everything that the clients may have under way.

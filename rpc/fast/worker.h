@@ -29,7 +29,8 @@ class Worker {
   [[nodiscard]] exs_qhandle_t queue() const { return queue_; }
   // Serves until `stop` is set, and woken after it.
   void run(const std::atomic<bool>& stop, Accept accept, void* server);
-  void adopt(int socket);
+  // False: there is no memory.
+  bool adopt(int socket);
   void wake();
   [[nodiscard]] std::uint32_t clients() const { return clients_.load(std::memory_order_relaxed); }
 
@@ -42,8 +43,10 @@ class Worker {
 
   [[nodiscard]] exs_ahandle_t handle_of(std::uint32_t index) const;
   void take(const exs_event_t& event, Accept accept, void* server);
+  void take_of(std::uint32_t index, const exs_event_t& event);
   void take_adopted();
   void add(int socket);
+  bool make_binding(int socket);
   void end(std::uint32_t index);
   void end_late();
   void deepen();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "exs/sunrpc.h"
 #include "rpc/channel/process.h"
@@ -112,6 +113,7 @@ class Handle {
     CLIENT plain = this->plain(client_);
     may_ask_ = false;
     link_ = ClientLink::connect(plain, nanoseconds(limit) / 2);
+    owes_receive_ = false;
     if (link_ == nullptr) return;
     clnt_control(&plain, CLGET_XID, &id_);
     id_ = htonl(id_);
@@ -178,12 +180,14 @@ class Handle {
   clnt_stat await_reply(xdrproc_t decode, void* results, bool& refresh) {
     std::int64_t left = nanoseconds(limit_);
     for (;;) {
+      if (std::exchange(owes_receive_, false) && !link_->link().receive_next())
+        return lose_link(RPC_CANTRECV, errno);
       const Link::News news = link_->wait(left);
       if (news == Link::News::kNothing) return give_up_waiting();
       if (news == Link::News::kEnd) return lose_link(RPC_CANTRECV, ECONNRESET);
       bool is_ours = false;
       const clnt_stat told = read_reply(decode, results, refresh, is_ours);
-      if (!link_->link().receive_next()) return lose_link(RPC_CANTRECV, errno);
+      owes_receive_ = true;
       if (!is_ours) continue;
       link_->link().note_answer();
       is_unanswered_ = false;
@@ -306,6 +310,7 @@ class Handle {
   std::uint64_t calls_by_link_ = 0;
   bool was_by_link_ = false;
   bool is_unanswered_ = false;  // a call was sent, and nothing has come since
+  bool owes_receive_ = false;   // the next one is posted after the next call has left
   rpc_err error_ = {};
 };
 
