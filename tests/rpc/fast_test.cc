@@ -26,7 +26,7 @@ using Client = std::unique_ptr<exs_rpc_client_t, CloseClient>;
 constexpr std::int64_t kMillisecond = 1'000'000;
 
 Client open_client(const EverythingServer& server, const exs_rpc_client_options_t* options = nullptr) {
-  Client client(everything_one_open("127.0.0.1", server.port().c_str(), options));
+  Client client(everything_one_open(host(), server.port().c_str(), options));
   BOOST_REQUIRE_MESSAGE(client != nullptr, exs_rpc_errtext());
   return client;
 }
@@ -46,9 +46,7 @@ struct Fixture {
 class HeldPort {
  public:
   HeldPort() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in address = address_of_host(0);
     socklen_t length = sizeof address;
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     const int yes = 1;
@@ -330,7 +328,7 @@ BOOST_AUTO_TEST_CASE(a_server_of_several_threads) {
   std::atomic<int> right{0};
   for (int t = 0; t < 6; ++t)
     threads.emplace_back([&] {
-      const Client own(everything_one_open("127.0.0.1", threaded.port().c_str(), nullptr));
+      const Client own(everything_one_open(host(), threaded.port().c_str(), nullptr));
       for (int i = 0; i < 100; ++i) {
         int sum = 0;
         if (add_1(own.get(), i, i, &sum, nullptr) == 0 && sum == 2 * i) ++right;
@@ -484,7 +482,7 @@ BOOST_AUTO_TEST_CASE(interfaces_that_differ) {
       {"ABSENT", 99, 0, known.hash, nullptr, nullptr},
   };
   exs_rpc_interface_t interface { "EVERYTHING.ONE", everything_one_interface.program, 1, 3, procedures };
-  const auto open = [&] { return exs_rpc_open("127.0.0.1", server.port().c_str(), &interface, nullptr); };
+  const auto open = [&] { return exs_rpc_open(host(), server.port().c_str(), &interface, nullptr); };
   const Client other(open());
   BOOST_REQUIRE_MESSAGE(other != nullptr, exs_rpc_errtext());
   const auto call = [&](std::uint32_t procedure) {
@@ -505,7 +503,7 @@ BOOST_AUTO_TEST_CASE(interfaces_that_differ) {
 
 BOOST_AUTO_TEST_CASE(nobody_listens_and_there_is_no_such_name) {
   const std::string port = server.port();
-  BOOST_TEST(exs_rpc_open("127.0.0.1", "1", &everything_one_interface, nullptr) == nullptr);
+  BOOST_TEST(exs_rpc_open(host(), "1", &everything_one_interface, nullptr) == nullptr);
   BOOST_TEST(errno == ECONNREFUSED);
   BOOST_TEST(exs_rpc_open("no such name", "1", &everything_one_interface, nullptr) == nullptr);
   BOOST_TEST(errno == ENOENT);
@@ -520,7 +518,7 @@ BOOST_AUTO_TEST_CASE(more_clients_than_the_server_takes) {
   const EverythingServer small(&options);
   Client first = open_client(small);
   const Client second = open_client(small);
-  BOOST_TEST(everything_one_open("127.0.0.1", small.port().c_str(), nullptr) == nullptr);
+  BOOST_TEST(everything_one_open(host(), small.port().c_str(), nullptr) == nullptr);
   BOOST_TEST(errno == EAGAIN);
   BOOST_TEST(outcome(nothing_1(first.get(), nullptr)) == "ok");
 }
@@ -540,7 +538,7 @@ BOOST_AUTO_TEST_CASE(options_and_orders_that_are_wrong) {
   exs_rpc_client_options_t wishes{};
   wishes.struct_bytes = sizeof wishes;
   wishes.timeout_ns = -1;
-  BOOST_TEST(everything_one_open("127.0.0.1", server.port().c_str(), &wishes) == nullptr);
+  BOOST_TEST(everything_one_open(host(), server.port().c_str(), &wishes) == nullptr);
   BOOST_TEST(errno == EINVAL);
 }
 

@@ -1,6 +1,4 @@
 // Ends that break the rules of rpc/FORMAT.md lose their connection; nobody else notices.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
@@ -109,10 +107,7 @@ class RawEnd {
   static int connected(std::uint16_t port) {
     const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
     exs_fcntl(socket, EXS_F_SET_SMALL_MAX, rpc::kFrameBytes + rpc::kInlineBytes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
+    sockaddr_in address = address_of_host(port);
     BOOST_REQUIRE_EQUAL(exs_connect_sync(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address),
                         0);
     return socket;
@@ -228,9 +223,7 @@ const std::vector<FalseAnswer> kFalseAnswers = {
 class FalseServer {
  public:
   FalseServer() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in address = address_of_host(0);
     socklen_t length = sizeof address;
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     exs_fcntl(socket_, EXS_F_SET_SMALL_MAX, rpc::kFrameBytes + rpc::kInlineBytes);
@@ -279,7 +272,7 @@ struct Fixture {
 BOOST_FIXTURE_TEST_SUITE(lies_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(servers_end_who_lies_and_serve_all_others) {
-  exs_rpc_client_t* const good = everything_one_open("127.0.0.1", server.port().c_str(), nullptr);
+  exs_rpc_client_t* const good = everything_one_open(host(), server.port().c_str(), nullptr);
   BOOST_REQUIRE(good != nullptr);
   const auto expect_end = [&](const Lie& lie, bool is_greeted) {
     BOOST_TEST_CONTEXT(lie.what) {
@@ -310,7 +303,7 @@ BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_answer) {
         end->send(FrameType::kMessage, lie.answer(header));
         while (!end->receive().empty()) continue;
       });
-      exs_rpc_client_t* const client = everything_one_open("127.0.0.1", false_server.port().c_str(), nullptr);
+      exs_rpc_client_t* const client = everything_one_open(host(), false_server.port().c_str(), nullptr);
       BOOST_REQUIRE_MESSAGE(client != nullptr, exs_rpc_errtext());
       int sum = 0;
       BOOST_TEST(outcome(add_1(client, 1, 2, &sum, nullptr)) == lie.error);
@@ -343,7 +336,7 @@ BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_welcome) {
       welcome(*end);
       while (!end->receive().empty()) continue;
     });
-    BOOST_TEST(everything_one_open("127.0.0.1", false_server.port().c_str(), nullptr) == nullptr);
+    BOOST_TEST(everything_one_open(host(), false_server.port().c_str(), nullptr) == nullptr);
     BOOST_TEST(errno == EPROTO);
     answering.join();
   }
@@ -354,7 +347,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_greet) {
   exs_rpc_client_options_t wishes{};
   wishes.struct_bytes = sizeof wishes;
   wishes.connect_timeout_ns = 50'000'000;
-  BOOST_TEST(everything_one_open("127.0.0.1", false_server.port().c_str(), &wishes) == nullptr);
+  BOOST_TEST(everything_one_open(host(), false_server.port().c_str(), &wishes) == nullptr);
   BOOST_TEST(errno == ETIMEDOUT);
 }
 

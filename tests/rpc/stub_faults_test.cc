@@ -70,7 +70,7 @@ Client open_client(const char* port) {
   options.struct_bytes = sizeof options;
   options.connect_timeout_ns = 2'000 * kMillisecond;
   options.timeout_ns = 2'000 * kMillisecond;
-  Client client(everything_one_open("127.0.0.1", port, &options));
+  Client client(everything_one_open(host(), port, &options));
   BOOST_REQUIRE_MESSAGE(client != nullptr, exs_rpc_errtext());
   return client;
 }
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_child_has_none_of_its_parents_clients) {
   if (child == 0) {
     const bool is_refused = nothing_1(client.get(), nullptr) != 0 && errno == EOPNOTSUPP;
     const bool opens_none =
-        everything_one_open("127.0.0.1", server.line(), nullptr) == nullptr && errno == EOPNOTSUPP;
+        everything_one_open(host(), server.line(), nullptr) == nullptr && errno == EOPNOTSUPP;
     const bool makes_none = exs_rpc_server_create(nullptr) == nullptr && errno == EOPNOTSUPP;
     _exit(is_refused && opens_none && makes_none ? 0 : 1);
   }

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 struct Fixture {
   EverythingServer server;
-  everything_one_client waiting{"127.0.0.1", server.port()};
+  everything_one_client waiting{host(), server.port()};
 };
 
 bool is(const std::error_code& error, int number) {
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(calls_that_are_waited_for) {
 
 BOOST_AUTO_TEST_CASE(calls_of_a_wrong_argument) {
   BOOST_TEST(is(waiting.echo_1("seventeen letters").get().error, EMSGSIZE));
-  BOOST_CHECK_THROW(everything_one_client("127.0.0.1", "1"), std::system_error);
+  BOOST_CHECK_THROW(everything_one_client(host(), "1"), std::system_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_nobody_asks_for) {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_nobody_asks_for) {
 
 BOOST_AUTO_TEST_CASE(coroutines_await_calls) {
   ex::Loop loop;
-  everything_one_client client(loop, "127.0.0.1", server.port(), {.slots = 64});
+  everything_one_client client(loop, host(), server.port(), {.slots = 64});
   int sum = 0;
   const auto add_up = [&](int from) -> ex::Task<> {
     for (int i = 0; i < 50; ++i) sum += (co_await client.add_1(from, i)).value() - from - i + 1;
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(coroutines_await_calls) {
 
 BOOST_AUTO_TEST_CASE(several_calls_of_one_coroutine_are_under_way) {
   ex::Loop loop;
-  everything_one_client client(loop, "127.0.0.1", server.port());
+  everything_one_client client(loop, host(), server.port());
   loop.block_on([](everything_one_client& by) -> ex::Task<> {
     auto first = by.later_1(1);
     auto second = by.echo_1("two");
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(several_calls_of_one_coroutine_are_under_way) {
 
 BOOST_AUTO_TEST_CASE(an_awaited_call_has_a_limit) {
   ex::Loop loop;
-  everything_one_client client(loop, "127.0.0.1", server.port());
+  everything_one_client client(loop, host(), server.port());
   loop.block_on([](everything_one_client& by) -> ex::Task<> {
     const auto late = co_await by.hold_1(30ms);
     BOOST_TEST(is(late.error, ETIMEDOUT));
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(calls_that_are_awaited_when_the_client_ends) {
   std::error_code error;
   ex::Loop loop;
   {
-    everything_one_client client(loop, "127.0.0.1", server.port());
+    everything_one_client client(loop, host(), server.port());
     loop.spawn(hold_one(client, error));
     const auto begun = client.hold_1();
     EverythingServer::wait_for_held(2);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(calls_that_are_awaited_when_the_client_ends) {
 BOOST_AUTO_TEST_CASE(the_server_ends_while_a_call_is_awaited) {
   ex::Loop loop;
   auto own = std::make_unique<EverythingServer>();
-  everything_one_client client(loop, "127.0.0.1", own->port());
+  everything_one_client client(loop, host(), own->port());
   std::error_code error;
   loop.spawn([](everything_one_client& by, std::error_code& told) -> ex::Task<> {
     told = (co_await by.hold_1()).error;

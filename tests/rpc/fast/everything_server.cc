@@ -1,8 +1,5 @@
 #include "tests/rpc/fast/everything_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstring>
@@ -19,10 +16,7 @@ EverythingServer::EverythingServer(const exs_rpc_server_options_t* options, std:
   BOOST_REQUIRE_MESSAGE(server_ != nullptr, exs_rpc_errtext());
   current = &state_;
   BOOST_REQUIRE_EQUAL(exs_rpc_server_add(server_, &everything_one_service, &state_), 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
+  sockaddr_in address = address_of_host(port);
   port_ = exs_rpc_server_listen(server_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   BOOST_REQUIRE_MESSAGE(port_ > 0, exs_rpc_errtext());
   thread_ = std::thread([this] { exs_rpc_server_run(server_); });

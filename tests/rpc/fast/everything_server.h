@@ -1,8 +1,12 @@
 // A server of everything.x, in a thread of this process.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -18,6 +22,20 @@ struct EverythingState {
   std::vector<exs_rpc_request_t*> held;
   std::atomic<int> cancelled{0};  // of those held, when they were released
 };
+
+// The address that tests use, as a word: 127.0.0.1, or that of a device.
+inline const char* host() {
+  const char* const chosen = std::getenv("EXS_TEST_ADDRESS");
+  return chosen == nullptr ? "127.0.0.1" : chosen;
+}
+// Of any port.
+inline sockaddr_in address_of_host(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, host(), &address.sin_addr);
+  return address;
+}
 
 class EverythingServer {
  public:

@@ -1,21 +1,16 @@
 // The other process of faults_test.
 //   rpc-stub-peer server        serves everything.x, prints its port
 //   rpc-stub-peer client PORT   calls for ever, prints a line after the first call
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <cstdio>
 #include <cstring>
 
-#include "everything_exs.h"
+#include "tests/rpc/fast/everything_server.h"
 
 namespace {
 
 int serve() {
   exs_rpc_server_t* const server = exs_rpc_server_create(nullptr);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = exs::test::address_of_host(0);
   if (server == nullptr || exs_rpc_server_add(server, &everything_one_service, nullptr) != 0) return 1;
   const int port = exs_rpc_server_listen(server, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   std::printf("%d\n", port);
@@ -24,7 +19,7 @@ int serve() {
 }
 
 int call(const char* port) {
-  exs_rpc_client_t* const client = everything_one_open("127.0.0.1", port, nullptr);
+  exs_rpc_client_t* const client = everything_one_open(exs::test::host(), port, nullptr);
   if (client == nullptr) return 1;
   for (int i = 0;; ++i) {
     int sum = 0;
