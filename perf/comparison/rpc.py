@@ -50,6 +50,8 @@ def figures(is_quick):
     direct = ("exs-run", "exs-rpc-ping", "--self", "--way", "tcp", "--size")
     lines = [
         line("exs-sunrpc, shm", "exs", lambda size: sunrpc(str(size))),
+        line("exs-sunrpc no-copy, shm", "exs", lambda size: rpc("exs-sunrpc no-copy", "sunrpc-no-copy", str(size), "--provider", "shm")),
+        line("exs-sunrpc reduced, shm", "exs", lambda size: rpc("exs-sunrpc reduced", "sunrpc-reduced", str(size), "--provider", "shm")),
         line("exs-sunrpc, iwarp", "exs", lambda size: sunrpc(str(size), "iwarp")),
         line("libtirpc by exs-run", "exs", lambda size: dataclasses.replace(rpc("libtirpc by exs-run", "tcp", str(size)),
                                                                            command=(*direct, str(size)))),

@@ -2,6 +2,7 @@
 #include <exs/exs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -60,7 +61,8 @@ struct Result {
 };
 
 std::vector<Way> all_ways() {
-  return {sunrpc_by_exs(), stubs(), sunrpc_by_tcp(), sunrpc_by_local_socket()};
+  return {sunrpc_by_exs(), sunrpc_reduced(), sunrpc_without_copies(),
+          stubs(),         sunrpc_by_tcp(),  sunrpc_by_local_socket()};
 }
 Way way_of(const std::string& name) {
   for (Way& way : all_ways())
@@ -75,11 +77,12 @@ void fill(std::vector<char>& bytes, std::uint64_t call) {
 // Each call with a pattern of its own: what comes back could else be that of the one before.
 void call_once(Caller& caller, std::vector<char>& bytes, std::uint64_t call, bool verify) {
   if (verify) fill(bytes, call);
-  caller.call(bytes);
+  const std::span<const char> result = caller.call(bytes);
   if (!verify) return;
   std::vector<char> expected(bytes.size());
   fill(expected, call);
-  if (bytes != expected) throw tools::Failure("the bytes of a result are not those of the argument");
+  if (!std::equal(result.begin(), result.end(), expected.begin(), expected.end()))
+    throw tools::Failure("the bytes of a result are not those of the argument");
 }
 
 bool goes_on(const Settings& settings, std::uint64_t calls, std::uint64_t now_ns, std::uint64_t end_ns) {
@@ -294,13 +297,22 @@ Settings parse(int argc, const char* const* argv) {
   return settings;
 }
 
+// False: it was another one, or, where it was not set, not the default.
+bool make_environment(const char* name, const char* value, const char* otherwise) {
+  const char* const given = std::getenv(name);
+  const bool is_it = std::string(given == nullptr ? otherwise : given) == value;
+  setenv(name, value, 1);
+  return is_it;
+}
+
 // libexs-sunrpc.so decides when it is loaded whether it is there at all, so this program begins anew where it is not to be.
 void begin_as_told(const Settings& settings, char** argv) {
-  const char* const use = way_of(settings.way).has_exs_sunrpc ? "auto" : "off";
-  const char* const given = std::getenv("EXS_SUNRPC");
+  const char* const variant = way_of(settings.way).exs_sunrpc;
   if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);
-  if (std::string(given == nullptr ? "auto" : given) == use) return;
-  setenv("EXS_SUNRPC", use, 1);
+  const bool has_use = make_environment("EXS_SUNRPC", variant != nullptr ? "auto" : "off", "auto");
+  if (make_environment("EXS_SUNRPC_VARIANT", variant == nullptr ? "optimized" : variant, "optimized") &&
+      has_use)
+    return;
   execv("/proc/self/exe", argv);
   tools::fail("cannot begin anew", errno);
 }

@@ -41,11 +41,18 @@ xdrproc_t xdr_function(Function* function) {
   return reinterpret_cast<xdrproc_t>(reinterpret_cast<void (*)()>(function));
 }
 
+bool_t xdr_blob_in_place(XDR* stream, Blob* blob) {
+  return exs_xdr_bytes(stream, &blob->bytes, &blob->length, UINT32_MAX);
+}
+
 const auto kNothing = xdr_function(xdr_void);
+const auto kCopied = xdr_function(xdr_blob);
+const auto kInPlace = xdr_function(xdr_blob_in_place);
 
 class SunRpcCaller : public Caller {
  public:
-  SunRpcCaller(CLIENT* client, const char* carrier) : client_(client), carrier_(carrier) {
+  SunRpcCaller(CLIENT* client, const char* carrier, xdrproc_t code = kCopied)
+      : client_(client), carrier_(carrier), code_(code) {
     if (client == nullptr) throw tools::Failure(clnt_spcreateerror("cannot connect"));
   }
   ~SunRpcCaller() override {
@@ -53,12 +60,18 @@ class SunRpcCaller : public Caller {
     clnt_destroy(client_);
   }
 
-  void call(std::span<char> bytes) override {
-    if (bytes.empty()) return ask(NULLPROC, kNothing, nullptr, kNothing, nullptr);
+  std::span<const char> call(std::span<char> bytes) override {
+    if (bytes.empty()) {
+      ask(NULLPROC, kNothing, nullptr, kNothing, nullptr);
+      return bytes;
+    }
     Blob blob{static_cast<u_int>(bytes.size()), bytes.data()};
     Blob result{static_cast<u_int>(bytes.size()), bytes.data()};
-    ask(kEcho, xdr_function(xdr_blob), &blob, xdr_function(xdr_blob), &result);
+    ask(kEcho, code_, &blob, code_, &result);
     if (result.length != bytes.size()) throw tools::Failure("the server gave another number of bytes back");
+    const std::span<const char> place(result.bytes, result.length);
+    if (result.bytes != bytes.data()) clnt_freeres(client_, code_, static_cast<void*>(&result));
+    return place;
   }
   ServerUse use_of_server() override {
     ServerUse use;
@@ -80,17 +93,19 @@ class SunRpcCaller : public Caller {
 
   CLIENT* client_;
   const char* carrier_;
+  xdrproc_t code_;  // of arguments and results
 };
 
 std::uint64_t calls_served = 0;
+xdrproc_t served_code = kCopied;
 
 // As rpcgen's dispatch does it: the argument is allocated, and freed after the reply.
 void echo(SVCXPRT* transport) {
   Blob blob{0, nullptr};
-  if (!svc_getargs(transport, xdr_function(xdr_blob), &blob)) return svcerr_decode(transport);
+  if (!svc_getargs(transport, served_code, &blob)) return svcerr_decode(transport);
   ++calls_served;
-  svc_sendreply(transport, xdr_function(xdr_blob), &blob);
-  svc_freeargs(transport, xdr_function(xdr_blob), &blob);
+  svc_sendreply(transport, served_code, &blob);
+  svc_freeargs(transport, served_code, &blob);
 }
 void do_nothing(SVCXPRT* transport) {
   ++calls_served;
@@ -147,11 +162,21 @@ void serve_tcp(const std::string& host, const std::string& port, const Told& tol
   told(std::to_string(ntohs(address.sin_port)));
   serve_at(listener);
 }
-std::unique_ptr<Caller> connect_tcp(const std::string& host, const std::string& port) {
+std::unique_ptr<Caller> connect_coded(const std::string& host, const std::string& port, xdrproc_t code) {
   sockaddr_in address = address_of(host, port);
   int descriptor = RPC_ANYSOCK;
   return std::make_unique<SunRpcCaller>(clnttcp_create(&address, kProgram, kVersion, &descriptor, 0, 0),
-                                        "tcp");
+                                        "tcp", code);
+}
+std::unique_ptr<Caller> connect_tcp(const std::string& host, const std::string& port) {
+  return connect_coded(host, port, kCopied);
+}
+std::unique_ptr<Caller> connect_in_place(const std::string& host, const std::string& port) {
+  return connect_coded(host, port, kInPlace);
+}
+void serve_in_place(const std::string& host, const std::string& port, const Told& told) {
+  served_code = kInPlace;
+  serve_tcp(host, port, told);
 }
 
 // In the abstract namespace: nothing is left behind.
@@ -186,13 +211,21 @@ std::unique_ptr<Caller> connect_local(const std::string& /*host*/, const std::st
 }  // namespace
 
 Way sunrpc_by_tcp() {
-  return {"tcp", "libtirpc over TCP", false, connect_tcp, serve_tcp};
+  return {"tcp", "libtirpc over TCP", nullptr, connect_tcp, serve_tcp};
 }
 Way sunrpc_by_local_socket() {
-  return {"unix", "libtirpc over a local socket", false, connect_local, serve_local};
+  return {"unix", "libtirpc over a local socket", nullptr, connect_local, serve_local};
 }
 Way sunrpc_by_exs() {
-  return {"sunrpc", "libtirpc, and libexs-sunrpc.so before it", true, connect_tcp, serve_tcp};
+  return {"sunrpc", "libtirpc, and libexs-sunrpc.so before it", "optimized", connect_tcp, serve_tcp};
+}
+Way sunrpc_reduced() {
+  return {"sunrpc-reduced", "the same, with memory that exs does not know", "reduced", connect_tcp,
+          serve_tcp};
+}
+Way sunrpc_without_copies() {
+  return {"sunrpc-no-copy", "the same, with opaque data that stay in the messages", "optimized",
+          connect_in_place, serve_in_place};
 }
 
 }  // namespace rpc_ping

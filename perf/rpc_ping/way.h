@@ -20,8 +20,9 @@ inline constexpr std::uint32_t kUnderWayMax = 64;
 class Caller {
  public:
   virtual ~Caller() = default;
-  // One call with these bytes as its argument. The server gives as many back, into the same place. Throws Failure.
-  virtual void call(std::span<char> bytes) = 0;
+  // One call with these bytes as its argument. The server gives as many back: where they are, into the same place if they are copied
+  // at all. Throws Failure.
+  virtual std::span<const char> call(std::span<char> bytes) = 0;
   // The same in two steps, where several calls may be under way; they end in the order in which they began.
   virtual void begin(std::span<char> bytes);
   virtual void end(std::span<char> bytes);
@@ -36,7 +37,8 @@ using Told = std::function<void(const std::string& place)>;
 struct Way {
   const char* name;
   const char* summary;
-  bool has_exs_sunrpc;  // of the process that it runs in, since its start
+  const char*
+      exs_sunrpc;  // of the process that it runs in, since its start: EXS_SUNRPC_VARIANT; null: it is off
   std::function<std::unique_ptr<Caller>(const std::string& host, const std::string& place)> connect;
   // Serves for ever. Place "0": any.
   std::function<void(const std::string& address, const std::string& place, const Told& told)> serve;

@@ -64,7 +64,7 @@ bool Link::receive_body() {
     return false;
   }
   awaits_body_ = true;
-  return exs_recv(socket_, body_.message(), frame_.length, 0, queue_, handle_, body_.region()) == 0;
+  return exs_recv(socket_, body_.message(), frame_.length, 0, queue_, handle_, region_of(body_)) == 0;
 }
 
 bool Link::receive_next() {
@@ -95,7 +95,7 @@ bool Link::send(MessageBuffer& buffer, std::size_t bytes) {
 
 bool Link::send_short(const MessageBuffer& buffer, std::size_t bytes) {
   const bool has_all = std::exchange(is_out_free_, false);
-  if (!has_all || !has_out()) return send_unregistered(buffer, bytes, has_all);
+  if (is_plain_ || !has_all || !has_out()) return send_unregistered(buffer, bytes, has_all);
   put_frame({FrameType::kMessage, static_cast<std::uint32_t>(bytes), has_all}, buffer.frame());
   const std::size_t in_all = kFrameBytes + bytes;
   std::memcpy(out_->data(), buffer.frame(), in_all);
@@ -128,8 +128,8 @@ bool Link::send_kept(std::byte* frame, std::size_t bytes, exs_mhandle_t region) 
 
 bool Link::send_long(MessageBuffer& buffer, std::size_t bytes) {
   put_frame({FrameType::kLong, static_cast<std::uint32_t>(bytes), is_out_free_}, buffer.frame());
-  if (exs_send(socket_, buffer.frame(), kFrameBytes, EXS_NO_EVENT, queue_, handle_, buffer.region()) != 0 ||
-      exs_send(socket_, buffer.message(), bytes, EXS_NO_IMMEDIATE, queue_, handle_, buffer.region()) != 0)
+  if (exs_send(socket_, buffer.frame(), kFrameBytes, EXS_NO_EVENT, queue_, handle_, region_of(buffer)) != 0 ||
+      exs_send(socket_, buffer.message(), bytes, EXS_NO_IMMEDIATE, queue_, handle_, region_of(buffer)) != 0)
     return false;
   sends_.push_back(std::exchange(buffer, std::exchange(spare_, {})));
   return true;

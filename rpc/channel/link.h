@@ -35,6 +35,8 @@ class Link {
     queue_ = queue;
     handle_ = handle;
   }
+  // Messages leave from, and long ones come to, memory that exs does not know, as they would without this library's care: for figures.
+  void use_plain_memory() { is_plain_ = true; }
   // Posts the first receive. False, here and below: errno, and the link is of no use any more.
   bool begin(std::uint32_t longest);
 
@@ -81,6 +83,9 @@ class Link {
   bool send_short(const MessageBuffer& buffer, std::size_t bytes);
   bool send_unregistered(const MessageBuffer& buffer, std::size_t bytes, bool has_all);
   bool has_out();
+  [[nodiscard]] exs_mhandle_t region_of(const MessageBuffer& buffer) const {
+    return is_plain_ ? EXS_MHANDLE_UNREGISTERED : buffer.region();
+  }
   bool send_long(MessageBuffer& buffer, std::size_t bytes);
   News end(int error);
 
@@ -89,6 +94,7 @@ class Link {
   exs_ahandle_t handle_;
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
   std::uint32_t longest_ = 0;
+  bool is_plain_ = false;
   int error_ = 0;
   Frame frame_{};
   bool awaits_body_ = false;

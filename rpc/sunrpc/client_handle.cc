@@ -12,6 +12,7 @@
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/client_link.h"
 #include "rpc/sunrpc/encoder.h"
+#include "rpc/sunrpc/no_copy.h"
 #include "rpc/sunrpc/settings.h"
 #include "rpc/sunrpc/xdr_function.h"
 
@@ -202,6 +203,7 @@ class Handle {
 
   clnt_stat read_reply(xdrproc_t decode, void* results, bool& refresh, bool& is_ours) {
     const auto bytes = link_->link().received();
+    const DecodedMessage message(bytes);
     XDR stream{};
     auto* const start = const_cast<std::byte*>(bytes.data());
     xdrmem_create(&stream, static_cast<char*>(static_cast<void*>(start)), static_cast<u_int>(bytes.size()),

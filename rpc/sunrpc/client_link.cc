@@ -14,6 +14,7 @@
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/refusals.h"
 #include "rpc/sunrpc/rendezvous.h"
+#include "rpc/sunrpc/settings.h"
 #include "rpc/sunrpc/xdr_function.h"
 
 namespace exs::rpc {
@@ -127,6 +128,7 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
     return false;
   longest_ = std::min(answer.longest, longest_by(socket));
   const std::span<const char> token(answer.token);
+  if (settings().is_reduced) link_->use_plain_memory();
   return link_->begin(kLongest) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
          wait(limit_ns) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&
          link_->receive_next();

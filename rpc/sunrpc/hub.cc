@@ -242,6 +242,7 @@ void Hub::accept(int socket) {
   }
   Place& place = places_[index];
   place.stranger = std::make_unique<Link>(socket, queue_, handle_of(index));
+  if (settings().is_reduced) place.stranger->use_plain_memory();
   place.end_ns = now_ns() + kHelloNs;
   ++strangers_;
   if (strangers_ > kStrangersMax || !place.stranger->begin(kLongest)) end(place);

@@ -6,6 +6,7 @@
 
 #include "rpc/sunrpc/encoder.h"
 #include "rpc/sunrpc/hub.h"
+#include "rpc/sunrpc/no_copy.h"
 #include "rpc/sunrpc/xdr_function.h"
 
 namespace exs::rpc {
@@ -27,7 +28,10 @@ void ServerTransport::serve() {
   bool is_gone = false;
   is_gone_ = &is_gone;
   request_ = Request::kWaits;
-  svc_getreq_common(transport_->xp_fd);
+  {
+    const DecodedMessage message(link_->received());
+    svc_getreq_common(transport_->xp_fd);
+  }
   if (is_gone) return;
   is_gone_ = nullptr;
   const bool is_bad = std::exchange(request_, Request::kNone) == Request::kBad;

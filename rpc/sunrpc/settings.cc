@@ -40,6 +40,11 @@ Settings read_settings() {
   } else if (use != "auto") {
     refuse("EXS_SUNRPC", use, "it is to be off, auto or require");
   }
+  const char* const variant = std::getenv("EXS_SUNRPC_VARIANT");
+  const std::string_view chosen = variant == nullptr ? "optimized" : variant;
+  settings.is_reduced = chosen == "reduced";
+  if (chosen != "reduced" && chosen != "optimized")
+    refuse("EXS_SUNRPC_VARIANT", chosen, "it is to be reduced or optimized");
   return settings;
 }
 

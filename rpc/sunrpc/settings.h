@@ -1,4 +1,4 @@
-// EXS_SUNRPC, EXS_SUNRPC_AFTER and EXS_SUNRPC_PORT, as exs-sunrpc(7) has them. Thread: any.
+// EXS_SUNRPC, EXS_SUNRPC_AFTER, EXS_SUNRPC_PORT and EXS_SUNRPC_VARIANT, as exs-sunrpc(7) has them. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@ struct Settings {
   Use use = Use::kAuto;
   std::uint32_t after = 3;  // calls of a handle by TCP before it asks for a link
   std::uint16_t port = 0;   // of the server's exs socket; 0: any
+  bool is_reduced = false;  // messages leave from, and come to, memory that exs does not know
 };
 
 // Read once.

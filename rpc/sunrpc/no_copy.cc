@@ -1,0 +1,75 @@
+#include "rpc/sunrpc/no_copy.h"
+
+#include <rpc/rpc.h>
+
+#include <mutex>
+#include <unordered_set>
+
+#include "exs/sunrpc.h"
+
+namespace exs::rpc {
+namespace {
+
+thread_local std::span<const std::byte> decoded;
+
+// Pointers into messages that stubs have and will free, so that they are not given to free().
+class Views {
+ public:
+  void add(const char* view) {
+    const std::lock_guard lock(mutex_);
+    views_.insert(view);
+  }
+  // False: it is none.
+  bool remove(const char* view) {
+    const std::lock_guard lock(mutex_);
+    return views_.erase(view) != 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<const char*> views_;
+};
+
+Views& views() {
+  static Views& all = *new Views;  // programs free at their exit, too
+  return all;
+}
+
+// Streams of libtirpc over memory have their place in x_private. RPCSEC_GSS unwraps into memory of its own.
+bool is_in_message(const XDR& stream) {
+  const auto* const at = static_cast<const std::byte*>(static_cast<const void*>(stream.x_private));
+  return !decoded.empty() && at >= decoded.data() && at < decoded.data() + decoded.size();
+}
+
+}  // namespace
+
+DecodedMessage::DecodedMessage(std::span<const std::byte> message) : outer_(decoded) {
+  decoded = message;
+}
+DecodedMessage::~DecodedMessage() {
+  decoded = outer_;
+}
+
+}  // namespace exs::rpc
+
+bool_t exs_xdr_bytes(XDR* stream, char** bytes, u_int* length, u_int most) {
+  using exs::rpc::views;
+  if (stream->x_op == XDR_FREE && *bytes != nullptr && views().remove(*bytes)) {
+    *bytes = nullptr;
+    return TRUE;
+  }
+  if (stream->x_op != XDR_DECODE || !exs::rpc::is_in_message(*stream))
+    return xdr_bytes(stream, bytes, length, most);
+  u_int count = 0;
+  if (!xdr_u_int(stream, &count) || count > most) return FALSE;
+  *length = count;
+  *bytes = nullptr;
+  if (count == 0) return TRUE;
+  constexpr u_int kUnit = BYTES_PER_XDR_UNIT;
+  if (count > UINT32_MAX - kUnit) return FALSE;
+  int32_t* const place = XDR_INLINE(stream, (count + kUnit - 1) / kUnit * kUnit);
+  if (place == nullptr) return FALSE;
+  *bytes = static_cast<char*>(static_cast<void*>(place));
+  views().add(*bytes);
+  return TRUE;
+}

@@ -1,0 +1,21 @@
+// Opaque data of a message that are used where they lie. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace exs::rpc {
+
+// While it lives, what this thread decodes may point into the message.
+class DecodedMessage {
+ public:
+  explicit DecodedMessage(std::span<const std::byte> message);
+  ~DecodedMessage();
+  DecodedMessage(const DecodedMessage&) = delete;
+  DecodedMessage& operator=(const DecodedMessage&) = delete;
+
+ private:
+  std::span<const std::byte> outer_;
+};
+
+}  // namespace exs::rpc
