@@ -109,9 +109,10 @@ typedef struct exs_rpc_client_options { /* 0: the default */
   int64_t connect_timeout_ns;           /* 5 s */
   int64_t timeout_ns;                   /* of calls: 25 s */
   uint32_t message_bytes_max;           /* of a result: 64 MiB; at most 1 GiB */
-  uint32_t slots;      /* calls under way at a time: 8; at most 64, and what the server has */
-  uint32_t flags;      /* EXS_RPC_ON_QUEUE */
-  exs_qhandle_t queue; /* with it */
+  uint32_t slots;       /* calls under way at a time: 8; at most 64, and what the server has */
+  uint32_t waiting_max; /* calls that have begun and wait for a slot: 0; at most 1,048,576 */
+  uint32_t flags;       /* EXS_RPC_ON_QUEUE */
+  exs_qhandle_t queue;  /* with it */
 } exs_rpc_client_options_t;
 
 /* exs_rpc_connect - connect to a server. `options` may be NULL. NULL with errno: EINVAL an argument; ECONNREFUSED, EHOSTUNREACH,
@@ -137,7 +138,7 @@ EXS_RPC_API void exs_rpc_close(exs_rpc_client_t* client);
 EXS_RPC_API int exs_rpc_invoke(exs_rpc_client_t* client, uint32_t procedure, const void* argument,
                                void* result, exs_rpc_context_t* context);
 /* exs_rpc_begin - send a call without waiting. `context`, which may be NULL, is written until exs_rpc_end() returns. NULL with errno.
- * Errors as exs_rpc_invoke, but EREMOTEIO; EAGAIN as many calls are under way as there are slots. Thread: any. */
+ * Errors as exs_rpc_invoke, but EREMOTEIO; EAGAIN as many calls are under way, and wait, as may. Thread: any. */
 EXS_RPC_API exs_rpc_call_t* exs_rpc_begin(exs_rpc_client_t* client, uint32_t procedure, const void* argument,
                                           exs_rpc_context_t* context);
 /* exs_rpc_end - wait for a call, take its result, and free it. `result` NULL: not wanted. 0, or -1 with errno. Errors as exs_rpc_invoke, but ECONNREFUSED, ENOSYS,

@@ -88,6 +88,7 @@ struct RpcOptions {
   std::chrono::nanoseconds connect_timeout{0};  // 0: 5 s
   std::chrono::nanoseconds timeout{0};          // of calls; 0: 25 s
   std::uint32_t slots = 0;                      // calls under way at a time; 0: 8
+  std::uint32_t waiting_max = 4096;             // more that wait for a slot
 };
 
 // One server's procedures. With a loop its calls are awaited, and all of it is used by the loop's thread alone; without one they are
@@ -131,6 +132,7 @@ class RpcClient : private detail::Guest {
     wishes.connect_timeout_ns = options.connect_timeout.count();
     wishes.timeout_ns = timeout_.count();
     wishes.slots = options.slots;
+    wishes.waiting_max = options.waiting_max;
     if (loop != nullptr) {
       wishes.flags = EXS_RPC_ON_QUEUE;
       wishes.queue = loop->queue().handle();

@@ -37,11 +37,8 @@ int refuse_argument(int error, const char* procedure) {
 
 Client::Client(const ServerAddress& server, const exs_rpc_interface_t& interface,
                const ClientSettings& settings)
-    : server_(server), interface_(interface), settings_(settings), calls_(settings.slots) {
-  for (std::uint32_t i = 0; i < calls_.size(); ++i) {
-    calls_[i].client = this;
-    calls_[i].slot = calls_[i].sequence = i;
-  }
+    : server_(server), interface_(interface), settings_(settings) {
+  for (std::uint32_t i = 0; i < kSlotsMax; ++i) slots_[i].sequence = i;
 }
 
 Client::Section::~Section() {
@@ -62,11 +59,11 @@ Client::Section::~Section() {
 Client::~Client() {
   Lock lock(mutex_);
   const std::int64_t end_ns = now_ns() + settings_.call_ns;
-  const auto is_oneway = [](const Call& call) {
-    return call.awaits_reply && !call.has_owner && (call.procedure->flags & EXS_RPC_ONEWAY) != 0;
+  const auto is_oneway = [](const Slot& slot) {
+    return slot.call != nullptr && (slot.call->procedure->flags & EXS_RPC_ONEWAY) != 0;
   };
   while (has_own_queue() && binding_ != nullptr && !is_broken_ && is_own_process() &&
-         std::any_of(calls_.begin(), calls_.end(), is_oneway))
+         std::any_of(slots_.begin(), slots_.end(), is_oneway))
     if (!look(lock, end_ns)) break;
 }
 
@@ -99,6 +96,7 @@ int Client::call(std::uint32_t procedure, const void* argument, void* result, ex
     wait(*call, lock, start_ns);
     if (call->error == ECONNRESET && tries > 1) {
       call->has_owner = false;
+      recycle(*call);
       continue;
     }
     return tell(*call, result);
@@ -208,20 +206,22 @@ exs_rpc_call* Client::start(const Wish& wish, Lock& lock) {
                procedure.name);
         return nullptr;
     }
-    exs_rpc_call* const call = take_slot(wish, lock);
-    if (call == nullptr) {
-      if (is_broken_ && tries > 1) continue;
+    int error = 0;
+    exs_rpc_call* call = start_now(wish, error);
+    if (call == nullptr && error == EAGAIN && !wish.may_wait) call = queue(wish, error);
+    if (call != nullptr) return call;
+    if (error == EAGAIN && wish.may_wait) {
+      const bool has_room = wait_for_room(wish, lock);
+      if (!has_room && (!is_broken_ || tries == 1)) return nullptr;
+      if (has_room) ++tries;
+    } else if (error == EAGAIN) {
+      refuse(EAGAIN, "%s: %u calls are under way: end one, or ask for more slots", procedure.name,
+             binding_->slots());
       return nullptr;
-    }
-    const int error = send(*call, wish);
-    if (error == 0) return call;
-    call->has_owner = call->awaits_reply = false;
-    if (!is_broken_) {
+    } else if (!is_broken_) {
       refuse_argument(error, procedure.name);
       return nullptr;
-    }
-    // Nothing has left, so it may go another way.
-    if (tries == 1) {
+    } else if (tries == 1) {  // nothing has left, so it has gone another way once
       refuse(ECONNRESET, "%s: the connection broke: %s", procedure.name, std::strerror(error));
       return nullptr;
     }
@@ -245,68 +245,6 @@ int Client::ensure_binding(Lock& lock, const Wish& wish) {
   if (binding_ != nullptr && !is_broken_) return 0;
   binding_.reset();
   return connect(std::max<std::int64_t>(wish.end_ns - now_ns(), 1));
-}
-
-exs_rpc_call* Client::take_slot(const Wish& wish, Lock& lock) {
-  const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
-  for (;;) {
-    for (std::uint32_t i = 0; i < binding_->slots(); ++i) {
-      exs_rpc_call& call = calls_[i];
-      if (!call.is_free()) continue;
-      call.sequence += kSlotsMax;
-      call.procedure = &procedure;
-      call.context = wish.context;
-      call.result = wish.result;
-      call.is_in_place = (procedure.flags & EXS_RPC_INOUT) != 0 ||
-                         (wish.context != nullptr && (wish.context->flags & EXS_RPC_IN_PLACE) != 0);
-      call.end_ns = wish.end_ns;
-      call.error = 0;
-      call.ended = nullptr;
-      call.has_ended = false;
-      call.has_owner = (procedure.flags & EXS_RPC_ONEWAY) == 0;
-      call.awaits_reply = true;
-      return &call;
-    }
-    if (!wish.may_wait) {
-      refuse(EAGAIN, "%s: %u calls are under way: end one, or ask for more slots", procedure.name,
-             binding_->slots());
-      return nullptr;
-    }
-    const bool in_time = look(lock, wish.end_ns);
-    if (is_broken_) {
-      refuse(ECONNRESET, "%s: the connection broke", procedure.name);
-      return nullptr;
-    }
-    if (!in_time) {
-      refuse(ETIMEDOUT, "%s: all %u slots are taken by calls that are not answered", procedure.name,
-             binding_->slots());
-      return nullptr;
-    }
-  }
-}
-
-// An error of the argument leaves the binding as it is.
-int Client::send(Call& call, const Wish& wish) {
-  Outgoing message(binding_->memory(), call.slot, message_);
-  std::size_t bytes = kHeaderBytes;
-  if (call.procedure->argument != nullptr) {
-    const int error =
-        encode(*call.procedure->argument, wish.argument, message, kHeaderBytes, binding_->longest(), bytes);
-    if (error != 0) return error;
-  }
-  Header header;
-  header.sequence = call.sequence;
-  header.length = static_cast<std::uint32_t>(bytes - kHeaderBytes);
-  header.procedure = static_cast<std::uint16_t>(wish.procedure);
-  header.kind = Kind::kCall;
-  header.is_timed = wish.context != nullptr && (wish.context->flags & EXS_RPC_TIMED) != 0 ? 1 : 0;
-  header.micros = static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>((wish.end_ns - wish.start_ns) / 1000, 1, UINT32_MAX));
-  put_header(header, message.message());
-  if (message.send(binding_->link(), bytes)) return 0;
-  const int error = errno;
-  lose_binding(error);
-  return error;
 }
 
 void Client::wait(Call& call, Lock& lock, std::int64_t time_ns) {
@@ -363,47 +301,19 @@ bool Client::take_reply() {
     return false;
   const std::uint32_t slot = header.sequence % kSlotsMax;
   if (slot >= binding_->slots()) return false;
-  Call& call = calls_[slot];
-  if (!call.awaits_reply || call.sequence != header.sequence) return false;
-  call.awaits_reply = false;
+  if (slots_[slot].call == nullptr || slots_[slot].sequence != header.sequence) return false;
+  Call& call = *slots_[slot].call;
   if (!call.has_ended) finish(call, header, link.received().subspan(kHeaderBytes));
-  return call.error != EPROTO;
-}
-
-void Client::finish(Call& call, const Header& header, std::span<const std::byte> body) {
-  if (call.context != nullptr && header.is_timed != 0) call.context->server_us = header.micros;
-  switch (static_cast<Status>(header.procedure)) {
-    case Status::kOk: return conclude(call, place_result(call, body, call.result), EXS_RPC_EXECUTED);
-    case Status::kFailed: {
-      std::int32_t status = 0;
-      if (!read_words(body, status)) return conclude(call, EPROTO, EXS_RPC_UNKNOWN);
-      if (call.context != nullptr) call.context->remote_status = status;
-      return conclude(call, EREMOTEIO, EXS_RPC_EXECUTED);
-    }
-    case Status::kOverdue: return conclude(call, ETIMEDOUT, EXS_RPC_NOT_EXECUTED);
-    case Status::kNoMemory: return conclude(call, ENOMEM, EXS_RPC_NOT_EXECUTED);
-    case Status::kNoResult: return conclude(call, EMSGSIZE, EXS_RPC_EXECUTED);
-    default: return conclude(call, EPROTO, EXS_RPC_UNKNOWN);
-  }
-}
-
-// At once if somebody waits for it, else when he asks.
-int Client::place_result(Call& call, std::span<const std::byte> body, void* result) {
-  const exs_rpc_type_t* const type = call.procedure->result;
-  if (type == nullptr) return body.empty() ? 0 : EPROTO;
-  if (result != nullptr)
-    return decode(*type, body, result, call.is_in_place ? Placement::kInPlace : Placement::kCopy, nullptr);
-  call.reply_bytes = body.size();
-  if (binding_->link().take_body(call.reply)) return 0;
-  if (!call.reply.reserve(kHeaderBytes + body.size())) return ENOMEM;
-  std::memcpy(call.reply.message() + kHeaderBytes, body.data(), body.size());
-  return 0;
+  const bool is_good = call.error != EPROTO;
+  leave_slot(call);
+  if (is_good) send_queued();
+  return is_good;
 }
 
 // Its slot stays taken until the reply has come.
 void Client::give_up(Call& call, int error) {
-  conclude(call, error, EXS_RPC_UNKNOWN);
-  if (!call.awaits_reply || is_broken_ || (call.procedure->flags & EXS_RPC_ONEWAY) != 0) return;
+  conclude(call, error, call.is_queued ? EXS_RPC_NOT_EXECUTED : EXS_RPC_UNKNOWN);
+  if (call.slot == kNoSlot || is_broken_ || (call.procedure->flags & EXS_RPC_ONEWAY) != 0) return;
   Header header;
   header.sequence = call.sequence;
   header.kind = Kind::kCancel;
@@ -417,42 +327,21 @@ void Client::conclude(Call& call, int error, int outcome) {
   note_end(call);
 }
 
-int Client::tell(Call& call, void* result) {
-  int error = call.error;
-  if (error == 0 && call.result == nullptr && call.procedure->result != nullptr && result != nullptr) {
-    const std::span<const std::byte> body(call.reply.message() + kHeaderBytes, call.reply_bytes);
-    error = decode(*call.procedure->result, body, result,
-                   call.is_in_place ? Placement::kInPlace : Placement::kCopy, nullptr);
-    if (error == EPROTO) lose_binding(EPROTO);
-  }
-  const exs_rpc_procedure_t& procedure = *call.procedure;
-  call.reply.shrink();
-  call.has_owner = false;
-  if (waiting_ > 0) progress_.notify_all();
-  switch (error) {
-    case 0: return 0;
-    case ETIMEDOUT: return refuse(error, "%s: not answered in time", procedure.name);
-    case ECANCELED: return refuse(error, "%s: cancelled", procedure.name);
-    case EREMOTEIO:
-      return refuse(error, "%s: the procedure failed, and remote_status of the context tells how",
-                    procedure.name);
-    case EMSGSIZE:
-      return refuse(error,
-                    "%s: its result is longer than the server may send, or than the memory it is to go to",
-                    procedure.name);
-    case EPROTO: return refuse(error, "%s: the server does not keep to the protocol", procedure.name);
-    default: return refuse(error, "%s: %s", procedure.name, std::strerror(error));
-  }
-}
-
 void Client::lose_binding(int error) {
   if (is_broken_) return;
   is_broken_ = true;
   binding_->link().break_off();
-  for (Call& call : calls_) {
-    if (!call.awaits_reply) continue;
-    call.awaits_reply = false;
-    if (!call.has_ended) conclude(call, error == EPROTO ? EPROTO : ECONNRESET, EXS_RPC_UNKNOWN);
+  const int told = error == EPROTO ? EPROTO : ECONNRESET;
+  for (const Slot& slot : slots_) {
+    if (slot.call == nullptr) continue;
+    Call& call = *slot.call;
+    if (!call.has_ended) conclude(call, told, EXS_RPC_UNKNOWN);
+    leave_slot(call);
+  }
+  while (first_queued_ != nullptr) {
+    Call& call = take_queued();
+    if (!call.has_ended) conclude(call, told, EXS_RPC_NOT_EXECUTED);
+    recycle(call);
   }
 }
 

@@ -2,34 +2,47 @@
 //
 // Design notes
 // 1. Of the threads that wait, one looks at the connection, and takes what comes for all.
-// 2. A call that is given up keeps its slot until its reply has come, so no late reply meets another call.
+// 2. A call that is given up keeps its slot until its reply has come, so no late reply meets another call. One that is answered has its
+//    result, and no slot any more.
 // 3. The next receive is posted when somebody looks for something, which is after the next call has left.
 // 4. A one-way call is answered, too, though nobody waits: so its slot is known to be free, and a server is never flooded.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "rpc/fast/client_binding.h"
+#include "rpc/fast/outgoing.h"
 
 namespace exs::rpc {
 
 class Client;
 
+inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
 struct Call {
   Client* client = nullptr;
-  std::uint32_t slot = 0;
-  std::uint32_t sequence = 0;  // slot, and above it how often it was used
-  bool has_owner = false;      // somebody will ask for the outcome
-  bool awaits_reply = false;
-  bool has_ended = false;  // its outcome is known
+  std::uint32_t slot = kNoSlot;  // while its reply is to come
+  std::uint32_t sequence = 0;    // slot, and above it how often it was used
+  bool has_owner = false;        // somebody will ask for the outcome
+  bool has_ended = false;        // its outcome is known
+  bool is_queued = false;        // it waits for a slot, with its message
+  Call* next = nullptr;          // of those that are queued, or free
   const exs_rpc_procedure_t* procedure = nullptr;
   exs_rpc_context_t* context = nullptr;
   void* result = nullptr;  // where it goes as soon as it comes; null: it is kept until it is asked for
   bool is_in_place = false;
+  std::uint16_t place = 0;  // of the procedure
+  bool is_timed = false;
+  std::vector<std::byte> short_message;  // of one that was queued: header and arguments
+  MessageBuffer long_message;
+  std::size_t message_bytes = 0;
+  std::int64_t limit_ns = 0;  // as its server is told it
   std::int64_t end_ns = 0;
   int error = 0;
   void (*ended)(void* user) = nullptr;  // is called when it has ended, once
@@ -37,8 +50,6 @@ struct Call {
   Call* next_ended = nullptr;
   MessageBuffer reply;
   std::size_t reply_bytes = 0;
-
-  [[nodiscard]] bool is_free() const { return !has_owner && !awaits_reply; }
 };
 
 }  // namespace exs::rpc
@@ -52,7 +63,8 @@ struct ClientSettings {
   std::int64_t call_ns;
   std::uint32_t longest;
   std::uint32_t slots;
-  exs_qhandle_t queue;  // of the caller; EXS_QHANDLE_INVALID: the client has its own
+  std::uint32_t waiting;  // calls that may be queued for a slot
+  exs_qhandle_t queue;    // of the caller; EXS_QHANDLE_INVALID: the client has its own
 };
 
 class Client {
@@ -103,8 +115,21 @@ class Client {
   int check(const Wish& wish) const;
   exs_rpc_call* start(const Wish& wish, Lock& lock);
   int ensure_binding(Lock& lock, const Wish& wish);
-  exs_rpc_call* take_slot(const Wish& wish, Lock& lock);
-  int send(Call& call, const Wish& wish);
+  exs_rpc_call* take_call(const Wish& wish);
+  void recycle(Call& call);
+  void forsake(Call& call);
+  [[nodiscard]] bool has_free_slot() const;
+  void take_slot(Call& call);
+  void leave_slot(Call& call);
+  exs_rpc_call* start_now(const Wish& wish, int& error);
+  exs_rpc_call* queue(const Wish& wish, int& error);
+  void keep_message(Call& call);
+  bool send_kept_message(Call& call);
+  Call& take_queued();
+  void send_queued();
+  bool wait_for_room(const Wish& wish, Lock& lock);
+  int write(const Wish& wish, Outgoing& message, std::size_t& bytes);
+  static Header header_of(const Call& call, std::size_t bytes);
   // `time_ns`: about now.
   void wait(Call& call, Lock& lock, std::int64_t time_ns);
   // Waits for something to happen. False: the time is over.
@@ -132,8 +157,17 @@ class Client {
   bool is_broken_ = false;  // the binding
   bool owes_receive_ = false;
   std::int64_t active_ns_ = 0;
-  std::vector<exs_rpc_call> calls_;  // one for each slot
-  Call* ended_ = nullptr;            // list of those to be told of
+  std::deque<exs_rpc_call> calls_;  // as many as were needed at a time
+  Call* free_calls_ = nullptr;
+  struct Slot {
+    Call* call = nullptr;
+    std::uint32_t sequence = 0;  // of its last call
+  };
+  std::array<Slot, kSlotsMax> slots_;
+  Call* first_queued_ = nullptr;
+  Call* last_queued_ = nullptr;
+  std::uint32_t queued_ = 0;
+  Call* ended_ = nullptr;  // list of those to be told of
   MessageBuffer message_;
 };
 

@@ -14,6 +14,15 @@ class Outgoing {
   Outgoing(const SlotMemory& slots, std::size_t slot, MessageBuffer& buffer)
       : place_(slots.frame(slot) + kFrameBytes), region_(slots.region()), buffer_(buffer), memory_(place_) {}
 
+  // Of no slot: all of it in the buffer.
+  explicit Outgoing(MessageBuffer& buffer)
+      : place_(nullptr),
+        region_(EXS_MHANDLE_INVALID),
+        buffer_(buffer),
+        memory_(nullptr),
+        capacity_(0),
+        is_long_(true) {}
+
   [[nodiscard]] std::byte* message() const { return memory_; }
   // Room for `bytes` in all, with the first `written` kept. False: there is no memory.
   bool reserve(std::size_t bytes, std::size_t written) {

@@ -24,6 +24,7 @@ constexpr std::uint32_t kMessageBytes = std::uint32_t{64} << 20U;
 constexpr std::uint32_t kMessageBytesMax = std::uint32_t{1} << 30U;
 constexpr std::uint32_t kMessageBytesMin = 64 * 1024;  // room for the greeting's table
 constexpr std::uint32_t kThreadsMax = 256;
+constexpr std::uint32_t kWaitingMax = std::uint32_t{1} << 20U;
 constexpr std::uint32_t kClients = 65536;
 
 // What may fail for want of memory, and leaves errno to what is taken down with it.
@@ -81,7 +82,7 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
   exs_rpc_client_options_t options{};
   if (!is_address(address, length) || interface == nullptr || !read_options(given, options) ||
       interface->procedures_count > exs::rpc::kProceduresMax || options.connect_timeout_ns < 0 ||
-      options.timeout_ns < 0 || options.slots > exs::rpc::kSlotsMax ||
+      options.timeout_ns < 0 || options.slots > exs::rpc::kSlotsMax || options.waiting_max > kWaitingMax ||
       (options.flags & ~std::uint32_t{EXS_RPC_ON_QUEUE}) != 0 ||
       options.message_bytes_max > kMessageBytesMax) {
     refuse(EINVAL, "an address of another family, no interface, or an option that is out of range");
@@ -92,9 +93,11 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
     server.length = std::min<socklen_t>(length, sizeof server.bytes);
     std::memcpy(&server.bytes, address, server.length);
     const exs::rpc::ClientSettings settings{
-        or_default(options.connect_timeout_ns, 5 * kSecond), or_default(options.timeout_ns, 25 * kSecond),
+        or_default(options.connect_timeout_ns, 5 * kSecond),
+        or_default(options.timeout_ns, 25 * kSecond),
         std::max(or_default(options.message_bytes_max, kMessageBytes), kMessageBytesMin),
         or_default(options.slots, 8),
+        options.waiting_max,
         (options.flags & EXS_RPC_ON_QUEUE) != 0 ? options.queue : EXS_QHANDLE_INVALID};
     auto client = std::make_unique<exs_rpc_client>(server, *interface, settings);
     return client->connect() == 0 ? client.release() : nullptr;

@@ -290,6 +290,62 @@ BOOST_AUTO_TEST_CASE(no_more_at_a_time_than_there_are_slots) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(calls_wait_for_slots) {
+  exs_rpc_client_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.slots = 2;
+  options.waiting_max = 20;
+  const Client own = open_client(server, &options);
+  std::vector<exs_rpc_call_t*> calls;
+  for (int i = 0; i < 2; ++i) calls.push_back(hold_1_begin(own.get(), nullptr));
+  EverythingServer::wait_for_held(2);
+  std::vector<char> bytes(10'000, 'b');
+  const blob longer{static_cast<unsigned>(bytes.size()), bytes.data()};
+  exs_rpc_context_t late{};
+  late.timeout_ns = kMillisecond;
+  exs_rpc_call_t* const overdue = add_1_begin(own.get(), 1, 1, &late);
+  exs_rpc_call_t* const cancelled = add_1_begin(own.get(), 1, 1, &context);
+  exs_rpc_call_t* const copied = copy_1_begin(own.get(), &longer, nullptr);
+  std::vector<exs_rpc_call_t*> sums;
+  while (exs_rpc_call_t* const call = add_1_begin(own.get(), static_cast<int>(sums.size()), 1, nullptr))
+    sums.push_back(call);
+  BOOST_TEST(errno == EAGAIN);
+  BOOST_TEST(sums.size() == 17);
+  exs_rpc_cancel(cancelled);
+  int result = 0;
+  BOOST_TEST(outcome(add_1_end(cancelled, &result)) == "ECANCELED");
+  BOOST_TEST(context.outcome == EXS_RPC_NOT_EXECUTED);
+  BOOST_TEST(outcome(add_1_end(overdue, &result)) == "ETIMEDOUT");
+  BOOST_TEST(late.outcome == EXS_RPC_NOT_EXECUTED);
+  BOOST_TEST(outcome(release_1(client.get(), &result, nullptr)) == "ok");
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    BOOST_TEST(outcome(add_1_end(sums[i], &result)) == "ok");
+    BOOST_TEST(result == static_cast<int>(i) + 1);
+  }
+  blob got{};
+  BOOST_TEST(outcome(copy_1_end(copied, &got)) == "ok");
+  BOOST_TEST((got.blob_len == bytes.size() && std::memcmp(got.blob_val, bytes.data(), bytes.size()) == 0));
+  blob_free(&got);
+  for (exs_rpc_call_t* const call : calls) BOOST_TEST(outcome(hold_1_end(call, &result)) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_wait_for_slots_when_the_server_ends) {
+  exs_rpc_client_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.slots = 1;
+  options.waiting_max = 1;
+  auto own = std::make_unique<EverythingServer>();
+  const Client caller = open_client(*own, &options);
+  exs_rpc_call_t* const held = hold_1_begin(caller.get(), nullptr);
+  EverythingServer::wait_for_held(1);
+  exs_rpc_call_t* const waiting = add_1_begin(caller.get(), 1, 1, &context);
+  own.reset();
+  int result = 0;
+  BOOST_TEST(outcome(add_1_end(waiting, &result)) == "ECONNRESET");
+  BOOST_TEST(context.outcome == EXS_RPC_NOT_EXECUTED);
+  BOOST_TEST(outcome(hold_1_end(held, &result)) == "ECONNRESET");
+}
+
 BOOST_AUTO_TEST_CASE(answers_come_from_other_threads_and_out_of_order) {
   exs_rpc_call_t* const held = begin_held(*this);
   int result = 0;

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_nobody_asks_for) {
 
 BOOST_AUTO_TEST_CASE(coroutines_await_calls) {
   ex::Loop loop;
-  everything_one_client client(loop, host(), server.port(), {.slots = 64});
+  everything_one_client client(loop, host(), server.port());
   int sum = 0;
   const auto add_up = [&](int from) -> ex::Task<> {
     for (int i = 0; i < 50; ++i) sum += (co_await client.add_1(from, i)).value() - from - i + 1;
