@@ -82,6 +82,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   void cm_event(const rdma_cm_event& event) override;
   void address_resolved();
   void route_resolved();
+  void connect_from_another_port();
   void established(const rdma_cm_event& event);
   void rejected(const rdma_cm_event& event);
   void set_up_failed(const Reason& why, Status status);
@@ -132,6 +133,8 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   std::uint64_t nudge_after_ns_ = 0;  // 0: not before the first message
   std::shared_ptr<CmChannel> channel_;
   CmId id_;
+  std::vector<CmId> refused_ids_;  // whose port was taken
+  bool may_change_port_ = false;
   std::unique_ptr<QueuePair> queue_pair_;  // goes before its id
   std::uint8_t reads_out_ = 0, reads_in_ = 0;
   std::vector<std::byte> our_data_, peers_data_;

@@ -6,12 +6,14 @@
 
 #include "src/base/held_signals.h"
 #include "src/base/log.h"
+#include "src/base/socket_address.h"
 #include "src/provider/verbs/link.h"
 
 namespace exs::verbs {
 namespace {
 
 constexpr int kResolveMs = 2000;
+constexpr std::size_t kPortsMax = 16;
 constexpr std::size_t kPrivateMax = 56;  // of an InfiniBand request; what the kernel takes from TCP-like ids
 constexpr std::uint8_t kRetries = 7;     // the most there are; RNR: for ever
 // 4.096 us * 2^16 a try: a peer that has vanished is noticed in two seconds.
@@ -54,6 +56,7 @@ Status VerbsLink::start_connect(std::shared_ptr<CmChannel> channel, const sockad
   Result<CmId> id = channel_->make_id(*this);
   if (!id) return id.error();
   id_ = std::move(*id);
+  may_change_port_ = from == nullptr || port_of(copy_of(*from)) == 0;
   // It takes them without writing to them, whatever its signature says.
   if (::rdma_resolve_addr(id_.get(), const_cast<sockaddr*>(from), const_cast<sockaddr*>(peer), kResolveMs) !=
       0)
@@ -67,7 +70,7 @@ void VerbsLink::cm_event(const rdma_cm_event& event) {
 }
 
 void VerbsLink::take_event(const rdma_cm_event& event) {
-  if (is_over()) return;
+  if (is_over() || event.id != id_.get()) return;
   ++context_.arrivals;
   switch (event.event) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: return address_resolved();
@@ -148,8 +151,25 @@ void VerbsLink::route_resolved() {
   const HeldSignals signals;  // one that is caught ends the connect of a driver that asks the peer at once
   if (::rdma_connect(id_.get(), &parameters) == 0) return;
   const int error = errno;
+  if (error == EADDRINUSE && may_change_port_ && refused_ids_.size() < kPortsMax)
+    return connect_from_another_port();
   const auto code = error == ECONNREFUSED ? ReasonCode::kPeerLacks : ReasonCode::kFailed;
   set_up_failed(Reason::make(code, "%s: %s", device, std::strerror(error)), Status(error));
+}
+
+// A connection of siw is one of the kernel's TCP, from the port that the connection manager chose, which does not know of TCP's.
+void VerbsLink::connect_from_another_port() {
+  sockaddr_storage from = copy_of(*::rdma_get_local_addr(id_.get()));
+  sockaddr_storage peer = copy_of(*::rdma_get_peer_addr(id_.get()));
+  port_of(from) = 0;
+  Result<CmId> another = channel_->make_id(*this);
+  if (!another) return end_soon(another.error());
+  queue_pair_.reset();
+  refused_ids_.push_back(std::exchange(id_, std::move(*another)));  // its event is being taken, so it stays
+  state_ = State::kResolvingAddress;
+  if (::rdma_resolve_addr(id_.get(), as_sockaddr(from), as_sockaddr(peer), kResolveMs) != 0)
+    set_up_failed(Reason::make(ReasonCode::kNoRoute, "no RDMA device leads there: %s", std::strerror(errno)),
+                  Status(EHOSTUNREACH));
 }
 
 void VerbsLink::established(const rdma_cm_event& event) {
