@@ -188,7 +188,9 @@ int Client::check(const Wish& wish) const {
   if (procedure.result != nullptr && wish.may_wait && wish.result == nullptr)
     return refuse(EINVAL, "%s: no room for its result", procedure.name);
   if (!is_own_process())
-    return refuse(EOPNOTSUPP, "%s: a child has no clients of its parent: open one", procedure.name);
+    return refuse(EOPNOTSUPP,
+                  "%s: a child of fork has no exs of its parent: fork before, or execute a program",
+                  procedure.name);
   return 0;
 }
 

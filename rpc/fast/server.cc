@@ -77,7 +77,8 @@ int Server::listen(const sockaddr* address, socklen_t length) {
 
 int Server::run() {
   if (listeners_.empty()) return refuse(EINVAL, "the server listens nowhere: exs_rpc_server_listen()");
-  if (!is_own_process()) return refuse(EOPNOTSUPP, "a child cannot run its parent's server: make one");
+  if (!is_own_process())
+    return refuse(EOPNOTSUPP, "a child of fork has no exs of its parent: fork before, or execute a program");
   if (runs_.exchange(true)) return refuse(EBUSY, "the server runs");
   std::vector<std::thread> threads;
   int error = 0;
