@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
+#include <memory>
 
 #include "rpc/channel/clock.h"
 #include "rpc/fast/codec.h"
@@ -50,11 +50,6 @@ void Binding::end() {
   for (exs_rpc_request* const one : kept_) one->is_cancelled = true;
   kept_.clear();
   link_.break_off();
-}
-
-bool Binding::has_ended() {
-  const std::lock_guard lock(mutex_);
-  return has_ended_;
 }
 
 bool Binding::take(const exs_event_t& event, Workshop& workshop) {
@@ -221,8 +216,7 @@ int Binding::send_reply(const Request& request, const Result& result, MessageBuf
 }
 
 exs_rpc_request* Binding::keep(Request& request) {
-  auto* const kept = new (std::nothrow) exs_rpc_request;
-  if (kept == nullptr) return nullptr;
+  auto kept = std::make_unique<exs_rpc_request>();
   kept->binding = this;
   kept->owned_binding = shared_from_this();
   kept->procedure = request.procedure;
@@ -232,9 +226,9 @@ exs_rpc_request* Binding::keep(Request& request) {
   kept->end_ns = request.end_ns;
   kept->is_timed = request.is_timed;
   const std::lock_guard lock(mutex_);
-  kept_.push_back(kept);
+  kept_.push_back(kept.get());
   request.is_kept = true;
-  return kept;
+  return kept.release();
 }
 
 void Binding::forget(const exs_rpc_request* kept) {

@@ -86,11 +86,11 @@ class Binding : public std::enable_shared_from_this<Binding> {
   // --- requests; thread: any ---
   // 0, or what is wrong with the result, of which the client is told. ECONNRESET: the client is gone.
   int reply(Request& request, int status, const void* result, MessageBuffer& buffer);
+  // Throws std::bad_alloc.
   exs_rpc_request* keep(Request& request);
   // Before it is replied to.
   void forget(const exs_rpc_request* kept);
   int peer(sockaddr* address, socklen_t* length);
-  [[nodiscard]] bool has_ended();
 
  private:
   enum class State { kHello, kTable, kReady };

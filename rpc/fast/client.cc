@@ -15,8 +15,6 @@
 namespace exs::rpc {
 namespace {
 
-constexpr std::uint32_t kSlotBits = 6;
-static_assert(kSlotsMax == 1U << kSlotBits);
 // After so long in silence a connection is looked at before a call goes by it: its server may have ended.
 constexpr std::int64_t kSilenceNs = 1'000'000;
 
@@ -42,22 +40,26 @@ Client::Client(const ServerAddress& server, const exs_rpc_interface_t& interface
 }
 
 Client::Section::~Section() {
-  if (client_.ended_ == nullptr) return;
-  struct Ended {
-    void (*function)(void* user);
-    void* user;
-  };
-  std::array<Ended, kSlotsMax> ended;
-  std::size_t count = 0;
-  for (Call* call = std::exchange(client_.ended_, nullptr); call != nullptr; call = call->next_ended)
-    ended[count++] = {std::exchange(call->ended, nullptr), call->user};
-  lock.unlock();
-  for (const Ended& one : std::span(ended.data(), count)) one.function(one.user);
+  while (client_.ended_ != nullptr) {
+    Call& call = *std::exchange(client_.ended_, client_.ended_->next_ended);
+    const auto ended = std::exchange(call.ended, nullptr);
+    void* const user = call.user;
+    next_ = std::exchange(client_.telling_, this);
+    lock.unlock();
+    ended(user);
+    if (!has_client_) return;
+    lock.lock();
+    Section** place = &client_.telling_;
+    while (*place != this) place = &(*place)->next_;
+    *place = next_;
+  }
 }
 
 // One-way calls are not to be lost.
 Client::~Client() {
   Lock lock(mutex_);
+  for (Section* section = telling_; section != nullptr; section = section->next_)
+    section->has_client_ = false;
   const std::int64_t end_ns = now_ns() + settings_.call_ns;
   const auto is_oneway = [](const Slot& slot) {
     return slot.call != nullptr && (slot.call->procedure->flags & EXS_RPC_ONEWAY) != 0;
@@ -139,6 +141,7 @@ void Client::cancel(Call& call) {
 
 void Client::on_end(Call& call, void (*ended)(void* user), void* user) {
   const Section section(*this);
+  forget_end(call);
   call.ended = ended;
   call.user = user;
   if (call.has_ended) note_end(call);
@@ -146,6 +149,16 @@ void Client::on_end(Call& call, void (*ended)(void* user), void* user) {
 
 void Client::note_end(Call& call) {
   if (call.ended != nullptr) call.next_ended = std::exchange(ended_, &call);
+}
+
+void Client::forget_end(Call& call) {
+  if (call.ended == nullptr) return;
+  call.ended = nullptr;
+  for (Call** place = &ended_; *place != nullptr; place = &(*place)->next_ended) {
+    if (*place != &call) continue;
+    *place = call.next_ended;
+    return;
+  }
 }
 
 bool Client::take_event(const exs_event_t& event) {

@@ -88,7 +88,8 @@ class Client {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  // Has the lock, and tells of calls that have ended when it has it no more.
+  // Has the lock, and at its end tells of calls that have ended, one after the other, without it. Who is told may end other calls, which
+  // are told of no more then, or the client.
   class Section {
    public:
     explicit Section(Client& client) : lock(client.mutex_), client_(client) {}
@@ -98,7 +99,10 @@ class Client {
     Lock lock;
 
    private:
+    friend Client;
     Client& client_;
+    Section* next_ = nullptr;  // of those that are telling
+    bool has_client_ = true;
   };
 
   // What is asked of a call, from stub to slot.
@@ -142,6 +146,7 @@ class Client {
   [[nodiscard]] bool has_own_queue() const { return settings_.queue == EXS_QHANDLE_INVALID; }
   void give_up(Call& call, int error);
   void note_end(Call& call);
+  void forget_end(Call& call);
   void conclude(Call& call, int error, int outcome);
   int tell(Call& call, void* result);
   void lose_binding(int error);
@@ -167,7 +172,8 @@ class Client {
   Call* first_queued_ = nullptr;
   Call* last_queued_ = nullptr;
   std::uint32_t queued_ = 0;
-  Call* ended_ = nullptr;  // list of those to be told of
+  Call* ended_ = nullptr;       // list of those to be told of
+  Section* telling_ = nullptr;  // list
   MessageBuffer message_;
 };
 

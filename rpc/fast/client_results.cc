@@ -48,6 +48,7 @@ int Client::tell(Call& call, void* result) {
   }
   const exs_rpc_procedure_t& procedure = *call.procedure;
   call.reply.shrink();
+  forget_end(call);
   call.has_owner = false;
   recycle(call);
   if (waiting_ > 0) progress_.notify_all();

@@ -228,7 +228,8 @@ void exs_rpc_server_delete(exs_rpc_server_t* server) {
 }
 
 void* exs_rpc_request_alloc(exs_rpc_request_t* request, size_t bytes) {
-  void* const memory = request->arena == nullptr ? nullptr : request->arena->take(bytes);
+  const auto take = [&] { return request->arena == nullptr ? nullptr : request->arena->take(bytes); };
+  void* const memory = guarded<void*>(nullptr, take);
   if (memory == nullptr)
     refuse(ENOMEM, "no memory for a result, or the request was kept: use memory of your own");
   return memory;
@@ -251,7 +252,8 @@ int exs_rpc_request_cancelled(const exs_rpc_request_t* request) {
 }
 
 exs_rpc_request_t* exs_rpc_request_keep(exs_rpc_request_t* request) {
-  exs_rpc_request_t* const kept = request->is_kept ? nullptr : request->binding->keep(*request);
+  const auto keep = [&] { return request->is_kept ? nullptr : request->binding->keep(*request); };
+  exs_rpc_request_t* const kept = guarded<exs_rpc_request_t*>(nullptr, keep);
   if (kept == nullptr) refuse(ENOMEM, "no memory to keep a request, or it was kept before");
   return kept;
 }

@@ -117,6 +117,38 @@ BOOST_AUTO_TEST_CASE(calls_that_are_awaited_when_the_client_ends) {
   BOOST_TEST(waiting.release_1().get().value() == 2);
 }
 
+BOOST_AUTO_TEST_CASE(many_calls_are_awaited_when_the_server_ends) {
+  ex::Loop loop;
+  auto own = std::make_unique<EverythingServer>();
+  everything_one_client client(loop, host(), own->port());
+  int ended = 0;
+  const auto await_one = [&]() -> ex::Task<> {
+    if (is((co_await client.hold_1()).error, ECONNRESET)) ++ended;
+  };
+  for (int i = 0; i < 500; ++i) loop.spawn(await_one());
+  EverythingServer::wait_for_held(8);
+  own.reset();
+  loop.run();
+  BOOST_TEST(ended == 500);
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_ends_its_client_while_others_await_it) {
+  ex::Loop loop;
+  auto own = std::make_unique<EverythingServer>();
+  auto client = std::make_unique<everything_one_client>(loop, host(), own->port());
+  int ended = 0;
+  const auto await_one = [&]() -> ex::Task<> {
+    const auto told = co_await client->hold_1();
+    if (told.error) ++ended;
+    if (ended == 1) client.reset();
+  };
+  for (int i = 0; i < 100; ++i) loop.spawn(await_one());
+  EverythingServer::wait_for_held(8);
+  own.reset();
+  loop.run();
+  BOOST_TEST(ended == 100);
+}
+
 BOOST_AUTO_TEST_CASE(the_server_ends_while_a_call_is_awaited) {
   ex::Loop loop;
   auto own = std::make_unique<EverythingServer>();
