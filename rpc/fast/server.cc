@@ -1,13 +1,12 @@
 #include "rpc/fast/server.h"
 
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 #include <thread>
 
+#include "rpc/channel/address.h"
 #include "rpc/channel/process.h"
 #include "rpc/fast/error_text.h"
 
@@ -16,11 +15,6 @@ namespace {
 
 constexpr int kBacklog = 1024;
 constexpr exs_ahandle_t kAccepts = nullptr;
-
-int port_of(const sockaddr_storage& address) {
-  return ntohs(address.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(address).sin_port
-                                            : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-}
 
 }  // namespace
 

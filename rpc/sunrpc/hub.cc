@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "rpc/channel/address.h"
 #include "rpc/channel/clock.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/settings.h"
@@ -46,11 +47,6 @@ bool local_address(int descriptor, sockaddr_storage& address, socklen_t& length)
     std::memcpy(&address, &here, length = sizeof here);
   }
   return true;
-}
-
-std::uint16_t port_of(const sockaddr_storage& address) {
-  return ntohs(address.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(address).sin_port
-                                            : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
 }
 
 }  // namespace

@@ -219,21 +219,15 @@ BOOST_FIXTURE_TEST_CASE(the_port_is_free_when_close_returns, Fixture) {
   WaitingThread waiting([this] {
     while (queue.next().exs_evt_type != EXS_EVT_USER) continue;
   });
-  sockaddr_in address = loopback();
-  const int holder = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);  // nobody else gets the port
-  const int yes = 1;
-  ::setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  socklen_t length = sizeof address;
-  BOOST_REQUIRE_EQUAL(::bind(holder, generic(address), length), 0);
-  BOOST_REQUIRE_EQUAL(::getsockname(holder, generic(address), &length), 0);
+  const HeldPort port;
+  sockaddr_in address = port.address();
   for (int i = 0; i < 20; ++i) {
     const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-    BOOST_TEST(outcome(exs_bind(socket, generic(address), length)) == "ok");
+    BOOST_TEST(outcome(exs_bind(socket, generic(address), sizeof address)) == "ok");
     BOOST_TEST(outcome(exs_listen(socket, 1)) == "ok");
     BOOST_TEST(outcome(exs_accept(socket, nullptr, 0, queue.handle(), nullptr)) == "ok");
     exs_close(socket);
   }
-  ::close(holder);
   exs_qpost(queue.handle(), nullptr, nullptr);
 }
 

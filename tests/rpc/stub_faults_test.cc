@@ -13,12 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "tests/rpc/fast/everything_server.h"
+#include "tests/rpc/fast/everything_fixture.h"
 
 namespace exs::test {
 namespace {
-
-constexpr std::int64_t kMillisecond = 1'000'000;
 
 // rpc-stub-peer, with the line that it prints.
 class Peer {
@@ -60,23 +58,12 @@ class Peer {
   std::string line_;
 };
 
-struct CloseClient {
-  void operator()(exs_rpc_client_t* client) const { exs_rpc_close(client); }
-};
-using Client = std::unique_ptr<exs_rpc_client_t, CloseClient>;
-
-Client open_client(const char* port) {
+Client open_hasty_client(const char* port) {
   exs_rpc_client_options_t options{};
   options.struct_bytes = sizeof options;
   options.connect_timeout_ns = 2'000 * kMillisecond;
   options.timeout_ns = 2'000 * kMillisecond;
-  Client client(everything_one_open(host(), port, &options));
-  BOOST_REQUIRE_MESSAGE(client != nullptr, exs_rpc_errtext());
-  return client;
-}
-
-std::string outcome(int told) {
-  return told == 0 ? "ok" : strerrorname_np(errno);
+  return open_client(port, &options);
 }
 
 std::string add_one(exs_rpc_client_t* client, exs_rpc_context_t* context = nullptr) {
@@ -93,7 +80,7 @@ BOOST_AUTO_TEST_SUITE(stub_faults_test)
 BOOST_AUTO_TEST_CASE(a_server_is_killed_while_it_is_called) {
   for (int round = 0; round < 10; ++round) {
     Peer server({"server"});
-    const Client client = open_client(server.line());
+    const Client client = open_hasty_client(server.line());
     std::thread killing([&server, round] {
       for (volatile int i = 0; i < round * 20'000;) i = i + 1;
       server.end();
@@ -113,7 +100,7 @@ BOOST_AUTO_TEST_CASE(long_messages_are_under_way_when_a_server_is_killed) {
   std::vector<char> bytes(8 << 20);
   for (int round = 0; round < 5; ++round) {
     Peer server({"server"});
-    const Client client = open_client(server.line());
+    const Client client = open_hasty_client(server.line());
     std::thread killing([&server, round] {
       for (volatile int i = 0; i < round * 1'000'000;) i = i + 1;
       server.end();
@@ -132,7 +119,7 @@ BOOST_AUTO_TEST_CASE(long_messages_are_under_way_when_a_server_is_killed) {
 
 BOOST_AUTO_TEST_CASE(a_server_is_stopped_for_a_while) {
   const Peer server({"server"});
-  const Client client = open_client(server.line());
+  const Client client = open_hasty_client(server.line());
   BOOST_TEST(add_one(client.get()) == "ok");
   server.signal(SIGSTOP);
   exs_rpc_context_t context{};
@@ -145,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_server_is_stopped_for_a_while) {
 
 BOOST_AUTO_TEST_CASE(clients_are_killed_while_they_call) {
   const Peer server({"server"});
-  const Client client = open_client(server.line());
+  const Client client = open_hasty_client(server.line());
   for (int round = 0; round < 10; ++round) {
     Peer other({"client", server.line()});
     BOOST_TEST(add_one(client.get()) == "ok");
@@ -156,7 +143,7 @@ BOOST_AUTO_TEST_CASE(clients_are_killed_while_they_call) {
 
 BOOST_AUTO_TEST_CASE(a_child_has_none_of_its_parents_clients) {
   const Peer server({"server"});
-  const Client client = open_client(server.line());
+  const Client client = open_hasty_client(server.line());
   BOOST_TEST(add_one(client.get()) == "ok");
   const pid_t child = fork();
   if (child == 0) {

@@ -242,6 +242,14 @@ sockaddr* generic(sockaddr_in& address) {
   return reinterpret_cast<sockaddr*>(&address);
 }
 
+HeldPort::HeldPort() : holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const int yes = 1;
+  socklen_t length = sizeof address_;
+  require(::setsockopt(holder_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0, "SO_REUSEADDR");
+  require(::bind(holder_, generic(address_), length) == 0, "bind");
+  require(::getsockname(holder_, generic(address_), &length) == 0, "getsockname");
+}
+
 ListeningSocket::ListeningSocket() : number_(exs_socket(AF_INET, SOCK_SEQPACKET, 0)) {
   require(number_ >= 0, "exs_socket");
   sockaddr_in address = loopback();

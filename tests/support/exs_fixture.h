@@ -120,6 +120,21 @@ class WaitingThread {
 sockaddr_in loopback(std::uint16_t port = 0);
 sockaddr* generic(sockaddr_in& address);
 
+// A port of loopback() that no other program gets, between two sockets that have it.
+class HeldPort {
+ public:
+  HeldPort();
+  ~HeldPort() { ::close(holder_); }
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+  [[nodiscard]] sockaddr_in address() const { return address_; }
+  [[nodiscard]] std::uint16_t number() const { return ntohs(address_.sin_port); }
+
+ private:
+  const int holder_;
+  sockaddr_in address_ = loopback();
+};
+
 // A socket bound to port 0 of loopback() and listening.
 class ListeningSocket {
  public:
