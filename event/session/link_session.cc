@@ -277,7 +277,29 @@ void LinkSession::after_step() {
     note_stall(connection_->stalled());
     if (has_shutdowns() && connection_->shutdown_announced()) tell_shutdowns(0);
   }
+  if (maps_) answer_maps();
   Session::after_step();
+}
+
+void LinkSession::map_window(const ControlTarget& target) {
+  shard()->assert_held();
+  if (!connection_) return push_control(target, EXS_EVT_MAP, why_no_connection());
+  try {
+    if (!maps_) maps_ = std::make_unique<WindowMaps>(descriptor());
+  } catch (const std::bad_alloc&) {
+    return push_control(target, EXS_EVT_MAP, ENOMEM);
+  }
+  maps_->add(target);
+  contained([&] { after_step(); });
+}
+
+// A peer that takes no more data offers no more windows.
+void LinkSession::answer_maps() {
+  if (!maps_->are_waiting()) return;
+  if (!connection_) return maps_->end_all(end_error());
+  const Result<RemoteSlice> window = connection_->mappable_window();
+  if (window || window.error() != Status(EAGAIN)) return maps_->answer(*link_, window);
+  if (connection_->readiness().peer_stopped) maps_->end_all(EPIPE);
 }
 
 void LinkSession::shutdown(int how, ControlTarget target) {
@@ -294,6 +316,7 @@ void LinkSession::shutdown(int how, ControlTarget target) {
 // The connect ends with its session.
 std::uint32_t LinkSession::cancel_control(const proto::Selection& selection) {
   std::uint32_t cancelled = Session::cancel_control(selection);
+  if (maps_) cancelled += maps_->cancel(selection);
   if (connect_target_.queue && selection.names(connect_target_.handle)) {
     ++cancelled;
     abort(Status(ECANCELED));
@@ -337,6 +360,7 @@ void LinkSession::close(std::uint64_t linger_ns, ControlTarget target) {
   shard()->assert_held();
   add_close(std::move(target));
   cancel_polls();
+  if (maps_) maps_->end_all(ECANCELED);
   contained([&] { begin_close(linger_ns); });
 }
 
@@ -419,6 +443,7 @@ void LinkSession::end(Status why) {
   }
   end_connect(why);
   tell_shutdowns(why.error());
+  if (maps_) maps_->end_all(end_error());
   Session::after_step();  // polls hear of it
   // Other errors have been told by the events of the operations they ended.
   tell_closed(close_overdue_ ? ETIMEDOUT : 0);

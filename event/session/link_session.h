@@ -10,6 +10,7 @@
 #include "event/session/incoming_setup.h"
 #include "event/session/keep_alive.h"
 #include "event/session/session.h"
+#include "event/session/window_maps.h"
 
 namespace exs {
 
@@ -42,6 +43,7 @@ class LinkSession final : public Session,
   void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
   bool start(proto::Direction direction, const proto::Operation& operation) override;
   bool start_now(proto::Direction direction, const proto::Operation& operation) override;
+  void map_window(const ControlTarget& target) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;
   void abort(Status why) override;
@@ -58,6 +60,7 @@ class LinkSession final : public Session,
 
  private:
   void after_step() override;
+  void answer_maps();
   void burst_ended() override;
   [[nodiscard]] bool combines_posts() const noexcept override;
   [[nodiscard]] int why_no_connection() const;
@@ -121,6 +124,7 @@ class LinkSession final : public Session,
   KeepAlive keepalive_;
   Burst burst_;
   ControlTarget connect_target_;
+  std::unique_ptr<WindowMaps> maps_;  // null: nothing was ever mapped
   bool close_overdue_ = false;
   bool nodelay_ = false;
 };

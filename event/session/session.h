@@ -103,6 +103,8 @@ class Session : public TransferClient {
   }
   // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
   void poll(const ControlTarget& target, std::uint32_t events);
+  // Pushes EXS_EVT_MAP once the peer's window is there, or cannot be had.
+  virtual void map_window(const ControlTarget& target) { push_control(target, EXS_EVT_MAP, EOPNOTSUPP); }
   // Receives from now on into buffers of a pool. An operation that owns the direction has been admitted.
   void receive_pooled(std::shared_ptr<PooledReceive> receive);
   // The pooled receive, if there is one, goes on with what has arrived.

@@ -119,7 +119,8 @@ enum {
   EXS_EVT_CLOSE = 12,
   EXS_EVT_PEER_READ = 64,  /* the peer has read the persistent send; exs extensions from here on */
   EXS_EVT_PEER_WRITE = 65, /* the peer has written the persistent receive */
-  EXS_EVT_USER = 66        /* posted by exs_qpost() */
+  EXS_EVT_USER = 66,       /* posted by exs_qpost() */
+  EXS_EVT_MAP = 67         /* the peer's persistent receive is mapped: exs_window_map() */
 };
 
 /* exs_evt_flags */
@@ -201,6 +202,11 @@ typedef struct exs_evt_poll { /* POLL */
   uint64_t exs_evt_next_length; /* EXS_POLLIN: as EXS_SO_NEXT_LENGTH */
 } exs_evt_poll_t;
 
+typedef struct exs_evt_map { /* MAP */
+  void* exs_evt_address;     /* of the first byte of the peer's memory, in this process */
+  size_t exs_evt_length;
+} exs_evt_map_t;
+
 typedef struct exs_evt_accept {   /* ACCEPT */
   exs_acceptaddr_t* exs_evt_addr; /* as passed, filled in */
   int exs_evt_newsocket;          /* -1 on error */
@@ -219,6 +225,7 @@ typedef struct exs_event { /* 64 bytes on LP64 */
     exs_evt_xferfile_t exs_evt_xferfile;
     exs_evt_accept_t exs_evt_accept;
     exs_evt_poll_t exs_evt_poll;
+    exs_evt_map_t exs_evt_map;
     uint64_t exs_evt_user[5];
   } exs_evt_union;
 } exs_event_t;
@@ -348,6 +355,7 @@ EXS_API int exs_accept_sync(int socket, struct sockaddr* address, socklen_t* len
 #define EXS_SHUT_WR 0x01000000      /* end sending after this send */
 #define EXS_PERSISTENT 0x00200000   /* stays posted; the peer reads, or writes, it as often as it wants */
 #define EXS_NOTIFY 0x00400000       /* with EXS_PERSISTENT: EXS_EVT_PEER_READ or EXS_EVT_PEER_WRITE */
+#define EXS_MAPPABLE 0x00100000     /* with EXS_PERSISTENT, exs_recv: the peer may map it, exs_window_map() */
 #define EXS_NO_EVENT 0x00800000     /* no event on success; an error always gives an event */
 #define EXS_NO_IMMEDIATE 0x10000000 /* a normal send: completion means the data are in the peer's memory */
 
@@ -365,10 +373,11 @@ EXS_API int exs_accept_sync(int socket, struct sockaddr* address, socklen_t* len
 EXS_API int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
                      exs_ahandle_t handle, exs_mhandle_t region);
 /* exs_recv - receive one message, or the next bytes of a stream: at least one, with MSG_WAITALL all `length`.
- * flags: MSG_WAITALL, EXS_NO_EVENT; or EXS_PERSISTENT and EXS_NOTIFY (messages only). A longer message is
+ * flags: MSG_WAITALL, EXS_NO_EVENT; or EXS_PERSISTENT, EXS_NOTIFY, EXS_MAPPABLE (messages only). A longer message is
  * truncated: EXS_EVF_TRUNC. While the peer has a persistent send posted, a receive reads its start. At the
  * end of the peer's sending receives get the data that are left, then EXS_EVF_EOF. EBADF socket or queue;
- * ENOTCONN; EINVAL region, or EXS_PERSISTENT with empty or unregistered memory; EOPNOTSUPP flags; EFAULT
+ * ENOTCONN; EINVAL region, or EXS_PERSISTENT with empty or unregistered memory, EXS_MAPPABLE with other than
+ * that of exs_alloc; EOPNOTSUPP flags; EFAULT
  * range not inside the region, or not mapped; EACCES region lacks the right (EXS_PERSISTENT); EBUSY a
  * persistent or pooled receive is posted; EAGAIN no slot (EXS_NOTIFY takes two), or the socket's limit; ENOMEM. Event
  * errors: ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT; EBUSY both ends are persistent. Source: ES-API (by
@@ -460,6 +469,15 @@ static inline void exs_window_begin(exs_window_t* window) {
 static inline void exs_window_end(exs_window_t* window) {
   __atomic_store_n(&window->sequence, window->sequence + 1, __ATOMIC_RELEASE);
 }
+
+/* exs_window_map - map the persistent receive of the peer, which has EXS_MAPPABLE, into this process: EXS_EVT_MAP
+ * when it is there, at once or once the peer has posted one. The memory stays mapped until exs_close of the
+ * socket, whatever becomes of the peer. Both processes of one host then share it: no call reads or writes it, and
+ * no event tells of it. EBADF socket or queue; ENOTCONN; EOPNOTSUPP a stream; EAGAIN no slot; ENOMEM. Event
+ * errors: EOPNOTSUPP the provider does not share memory, or cannot share this; EACCES the peer's receive lacks
+ * EXS_MAPPABLE; EPIPE the peer takes no more data; ECONNRESET, ECANCELED, EPROTO, ETIMEDOUT, ENOMEM. exs
+ * extension. */
+EXS_API int exs_window_map(int socket, exs_qhandle_t queue, exs_ahandle_t handle);
 
 /* exs_recv_window - read a snapshot of `length` bytes at `offset` of the peer's persistent send, with its
  * exs_window_t at `window_offset`: repeats the read until the counter is even and the same before and after

@@ -18,6 +18,7 @@ const char* exs_evtname(int type) {
     case EXS_EVT_CLOSE: return "EXS_EVT_CLOSE";
     case EXS_EVT_PEER_READ: return "EXS_EVT_PEER_READ";
     case EXS_EVT_PEER_WRITE: return "EXS_EVT_PEER_WRITE";
+    case EXS_EVT_MAP: return "EXS_EVT_MAP";
     case EXS_EVT_USER: return "EXS_EVT_USER";
     default: return "unknown";
   }

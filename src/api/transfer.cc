@@ -20,14 +20,15 @@ using proto::Operation;
 constexpr int kTaken = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;
 constexpr int kOfSends = MSG_MORE | EXS_NO_IMMEDIATE | EXS_SHUT_WR;
 constexpr int kOfReceives = MSG_WAITALL;
-constexpr int kPersistent = EXS_PERSISTENT | EXS_NOTIFY;
+constexpr int kPersistent = EXS_PERSISTENT | EXS_NOTIFY | EXS_MAPPABLE;  // the last of receives alone
 // A persistent operation does not end with a message, does not wait for another one, and ends with an error.
 constexpr int kNotWithPersistent = MSG_MORE | EXS_SHUT_WR | EXS_NO_EVENT;
 
 int allowed_flags(Direction direction, CallKind kind) {
   const int allowed = kTaken | (direction == Direction::kSend ? kOfSends : kOfReceives);
   switch (kind) {
-    case CallKind::kPlain: return allowed | EXS_NO_EVENT | kPersistent;
+    case CallKind::kPlain:
+      return (allowed | EXS_NO_EVENT | kPersistent) & (direction == Direction::kSend ? ~EXS_MAPPABLE : ~0);
     case CallKind::kSync:  // MSG_MORE would hold back what the call waits for
       return direction == Direction::kSend ? allowed & ~MSG_MORE : allowed | MSG_TRUNC;
     default: return allowed | EXS_NO_EVENT;
@@ -227,7 +228,8 @@ Status check_flags(Direction direction, int flags, CallKind kind) {
   const bool persistent = (flags & EXS_PERSISTENT) != 0;
   if (persistent && (flags & kNotWithPersistent) == 0) return Status();
   return refuse(EOPNOTSUPP,
-                "EXS_NOTIFY goes with EXS_PERSISTENT, and that without MSG_MORE, EXS_SHUT_WR, EXS_NO_EVENT");
+                "EXS_NOTIFY and EXS_MAPPABLE go with EXS_PERSISTENT, and that without MSG_MORE, EXS_SHUT_WR, "
+                "EXS_NO_EVENT");
 }
 
 Result<TransferTarget> find_session(Library& library, int socket) {
@@ -283,6 +285,7 @@ Operation operation_of(const TransferRequest& request, const TransferTarget& tar
           .persistent = asked(EXS_PERSISTENT),
           .notify = asked(EXS_NOTIFY),
           .at_offset = false,
+          .mappable = asked(EXS_MAPPABLE),
           .wait_all = asked(MSG_WAITALL),
           .more = asked(MSG_MORE),
           .tag = {.queue = target.queue,
@@ -311,6 +314,9 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
           EACCES, "a peer may not write into region {:#x}: register it with EXS_MRF_REMOTE_WRITE or flags 0",
           piece.region);
     }
+    if (operation.mappable && !region.allocated())
+      return refuse(EINVAL, "region {:#x} is not from exs_alloc, and EXS_MAPPABLE takes nothing else",
+                    piece.region);
     return region.writable() || piece.length_bytes == 0 ? Status()
                                                         : not_writable(piece.address, piece.length_bytes);
   }

@@ -92,6 +92,8 @@ class Connection {
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] Readiness readiness() const noexcept;
+  // The peer's persistent receive, to be mapped. EAGAIN: none stands. EACCES: its owner does not want that.
+  [[nodiscard]] Result<RemoteSlice> mappable_window() const { return sends_->mappable_window(); }
   // A send waits for a credit.
   [[nodiscard]] bool stalled() const noexcept { return sends_->stalled(); }
   // When the oldest open operation that is not persistent was posted; UINT64_MAX: none, or none whose time is

@@ -39,6 +39,7 @@ struct Operation {
   bool persistent = false;       // stays posted; the peer reads or writes it
   bool notify = false;           // persistent: report each use by the peer
   bool at_offset = false;        // reads or writes the peer's persistent memory at `offset`
+  bool mappable = false;         // persistent receives: the peer may map the memory
   bool wait_all = false;         // receives of a stream: not before the memory is full
   bool more = false;             // sends: not before the next send without it, or flush()
   OperationTag tag;

@@ -55,6 +55,8 @@ class SendSide {
 
   // A window of the peer that this side has not released yet.
   [[nodiscard]] virtual bool window_held() const noexcept { return false; }
+  // What the peer offers to be mapped: PeerWindow::mappable().
+  [[nodiscard]] virtual Result<RemoteSlice> mappable_window() const { return failure(EOPNOTSUPP); }
   // The peer may send NOTICEs about this side.
   [[nodiscard]] virtual bool awaits_notices() const noexcept { return false; }
   // A send posted now would go out. Only asked with a link that is up.

@@ -87,6 +87,13 @@ struct Completion {
   std::uint64_t token = 0;         // of the post; 0 for the last five kinds
 };
 
+// Memory of the peer that lies in this process, too.
+struct SharedMemory {
+  std::span<std::byte> bytes;
+  std::shared_ptr<const void>
+      mapping;  // they stay mapped while it lives, whatever becomes of the link and the peer
+};
+
 class Connector;
 class ConnectionUpgrade;
 class OwnListening;
@@ -175,6 +182,9 @@ class Link {
   virtual Status read_now(LocalSlice /*into*/, RemoteSlice /*from*/) { return Status(EAGAIN); }
   // Whether read_now() may ever succeed.
   [[nodiscard]] virtual bool reads_now() const noexcept { return false; }
+
+  // The peer's window as memory of this process. EOPNOTSUPP: it cannot be had.
+  virtual Result<SharedMemory> map(RemoteSlice /*window*/) { return failure(EOPNOTSUPP); }
 
   // Opens a window on our memory for this peer alone, in this direction and range alone.
   virtual Result<RemoteSlice> expose(LocalSlice memory, Access access) = 0;

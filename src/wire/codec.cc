@@ -61,7 +61,7 @@ bool flags_are_legal(const Header& header) {
     case MessageType::kShutdown:
       return header.flags != 0 && (header.flags & ~(kShutdownSending | kShutdownReceiving)) == 0;
     case MessageType::kAdvert: return advert_flags_are_legal(header.flags);
-    case MessageType::kOffer: return (header.flags & ~kNotify) == 0;
+    case MessageType::kOffer: return (header.flags & ~(kNotify | kMappable)) == 0;
     case MessageType::kNotice:
     case MessageType::kRevoke:
     case MessageType::kRelease: return header.flags == kOfSend || header.flags == kOfReceive;

@@ -29,8 +29,8 @@ enum class MessageType : std::uint8_t {
 
 enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
 
-// kNotify also in an OFFER.
-enum AdvertFlag : std::uint8_t { kPersistent = 1, kNotify = 2, kAtOffset = 4, kList = 8 };
+// kNotify also in an OFFER, kMappable there alone.
+enum AdvertFlag : std::uint8_t { kPersistent = 1, kNotify = 2, kAtOffset = 4, kList = 8, kMappable = 16 };
 
 // kNotice, kRevoke, kRelease: which operation of its owner the window belongs to.
 enum WindowFlag : std::uint8_t { kOfSend = 1, kOfReceive = 2 };

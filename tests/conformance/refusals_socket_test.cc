@@ -156,6 +156,14 @@ const Refusal kRefusals[] = {
     {"exs_poll", ENOTCONN, "neither connected nor listening", [](TestBed& w) { return poll(w.fresh(), EXS_POLLIN, w.q()); }},
     {"exs_poll", EAGAIN, "a full queue", [](TestBed& w) { return poll(w.connected(), EXS_POLLIN, w.full()); }},
 
+    {"exs_window_map", EBADF, "no descriptor", [](TestBed& w) { return exs_window_map(kNone, w.q(), nullptr); }},
+    {"exs_window_map", EBADF, "a stale queue", [](TestBed& w) { return exs_window_map(w.connected(), w.stale_queue(), nullptr); }},
+    {"exs_window_map", ENOTCONN, "not connected", [](TestBed& w) { return exs_window_map(w.fresh(), w.q(), nullptr); }},
+    {"exs_window_map", ENOTCONN, "listening", [](TestBed& w) { return exs_window_map(w.listening(), w.q(), nullptr); }},
+    {"exs_window_map", EOPNOTSUPP, "a stream", [](TestBed& w) { return exs_window_map(w.stream(), w.q(), nullptr); }},
+    {"exs_window_map", EOPNOTSUPP, "a socket of the kernel", [](TestBed& w) { return exs_window_map(w.kernel(), w.q(), nullptr); }},
+    {"exs_window_map", EAGAIN, "a full queue", [](TestBed& w) { return exs_window_map(w.connected(), w.full(), nullptr); }},
+
     {"exs_cancel", EBADF, "no descriptor", [](TestBed&) { return exs_cancel(kNone, nullptr, EXS_CAF_FILDES); }},
     {"exs_cancel", EINVAL, "nothing to match", [](TestBed& w) { return exs_cancel(w.connected(), nullptr, 0); }},
     {"exs_cancel", EINVAL, "an unknown flag", [](TestBed& w) { return exs_cancel(w.connected(), nullptr, 1 << 10); }},

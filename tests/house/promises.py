@@ -39,6 +39,8 @@ EXCUSED = {
     "exs_recv_offset event EPROTO": "as exs_recv",
     "exs_recv event EPROTO": "needs a hostile peer: tests/api/hostile_message_test",
     "exs_recv_pooled event EPROTO": "as exs_recv: what ends the connection ends it",
+    "exs_window_map event EPROTO": "as exs_recv: what ends the connection ends it",
+    "exs_window_map event ETIMEDOUT": "as exs_recv: what ends the connection ends it",
     "exs_recv_pooled event ETIMEDOUT": "as exs_recv: what ends the connection ends it",
 }
 

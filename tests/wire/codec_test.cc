@@ -33,7 +33,7 @@ Message sample(MessageType type) {
     case MessageType::kImmediate: message.header.sequence = 7; break;
     case MessageType::kOffer:
       message.header.sequence = 9;
-      message.header.flags = kNotify;
+      message.header.flags = kNotify | kMappable;
       message.advert = {0x1112131415161718, 0x21222324, 0x31323334};
       break;
     case MessageType::kNotice:
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_field_that_must_be_zero_is_malformed_when_set) {
   for (const MessageType type : all_types()) {
     Message message = sample(type);
     const bool has_flags = message.header.flags != 0 || type == MessageType::kAdvert;
-    message.header.flags = has_flags ? 16 : 1;
+    message.header.flags = has_flags ? 32 : 1;
     expect_malformed(encoded(message), "flags");
     message = sample(type);
     if (message.header.sequence != 0) continue;

@@ -159,6 +159,7 @@ BOOST_AUTO_TEST_CASE(the_types_and_flags_have_the_documented_values) {
   check_line("ADVERT", "| " + std::to_string(kAtOffset) + " | AT_OFFSET |");
   check_line("ADVERT", "| " + std::to_string(kList) + " | LIST |");
   check_line("OFFER", "Flag " + std::to_string(kNotify) + ", NOTIFY");
+  check_line("OFFER", "Flag " + std::to_string(kMappable) + ",");
   check_line("NOTICE", "Flag " + std::to_string(kOfSend) + ", OF_SEND");
   check_line("NOTICE", "flag " + std::to_string(kOfReceive) + ", OF_RECEIVE");
   check_line("Header", type_row(MessageType::kImmediate, "IMMEDIATE", kHeaderBytes) + " + payload");

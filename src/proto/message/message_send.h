@@ -54,6 +54,7 @@ class MessageSends final : public SendSide {
     return adverts_.outstanding() > 0 || adverts_.recalling() || owned_.is_open();
   }
   [[nodiscard]] bool window_held() const noexcept override { return offered_.is_held(); }
+  [[nodiscard]] Result<RemoteSlice> mappable_window() const override { return offered_.mappable(); }
   [[nodiscard]] bool awaits_notices() const noexcept override { return owned_.wants_notices(); }
   [[nodiscard]] bool stalled() const noexcept override {
     return released_ > handled_ && credits_.available() == 0 && !owned_.is_open() && !offered_.is_held();

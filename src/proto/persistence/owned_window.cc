@@ -40,7 +40,8 @@ Status OwnedWindow::send_advert(Outbox& outbox, std::uint32_t sequence) {
 Status OwnedWindow::send_offer(Outbox& outbox) {
   wire::Message message;
   message.header.type = MessageType::kOffer;
-  message.header.flags = operation_.notify ? wire::kNotify : 0;
+  if (operation_.notify) message.header.flags |= wire::kNotify;
+  if (operation_.mappable) message.header.flags |= wire::kMappable;
   message.header.sequence = id_ + 1;
   message.advert = {window_.address, window_.length_bytes, window_.key};
   if (const Status status = outbox.send(message); !status.ok()) return status;

@@ -10,6 +10,7 @@ void PeerWindow::accept(const wire::Message& message) {
   state_ = State::kActive;
   id_ = message.header.sequence;
   notify_ = (message.header.flags & wire::kNotify) != 0;
+  mappable_ = (message.header.flags & wire::kMappable) != 0;
   window_ = {message.advert.address, message.advert.length_bytes, message.advert.key};
   total_bytes_ = 0;
   usage_ = {};
@@ -18,6 +19,12 @@ void PeerWindow::accept(const wire::Message& message) {
 Result<RemoteSlice> PeerWindow::part(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > window_.length_bytes || bytes > window_.length_bytes - offset) return failure(ERANGE);
   return RemoteSlice{window_.address + offset, bytes, window_.key};
+}
+
+Result<RemoteSlice> PeerWindow::mappable() const {
+  if (!is_active()) return failure(EAGAIN);
+  if (!mappable_) return failure(EACCES);
+  return window_;
 }
 
 void PeerWindow::count_use(std::uint64_t bytes, std::uint64_t offset) {

@@ -41,6 +41,8 @@ class PeerWindow {
 
   // ERANGE: it does not lie inside.
   [[nodiscard]] Result<RemoteSlice> part(std::uint64_t offset, std::uint64_t bytes) const;
+  // All of it, to be mapped. EAGAIN: there is none now. EACCES: its owner does not want that.
+  [[nodiscard]] Result<RemoteSlice> mappable() const;
   void count_use(std::uint64_t bytes, std::uint64_t offset);
 
   // True: it is being released from now on. False: it was before. EPROTO: it was never here.
@@ -65,6 +67,7 @@ class PeerWindow {
   const Direction direction_;
   State state_ = State::kNone;
   bool notify_ = false;
+  bool mappable_ = false;
   bool has_gone_ = false;
   std::uint32_t id_ = 0;
   std::uint32_t gone_id_ = 0;

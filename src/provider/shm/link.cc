@@ -10,6 +10,7 @@
 
 #include "src/base/contain.h"
 #include "src/base/log.h"
+#include "src/provider/shm/region_address.h"
 
 namespace exs::shm {
 namespace {
@@ -155,6 +156,17 @@ Result<RemoteSlice> ShmLink::expose(LocalSlice memory, Access access) {
 Status ShmLink::withdraw(std::uint32_t key) {
   if (is_over()) return {};  // every window was shut with the link
   return windows_.close(key);
+}
+
+Result<SharedMemory> ShmLink::map(RemoteSlice window) {
+  if (is_over() || !is_region_address(window.address)) return failure(EOPNOTSUPP);
+  const PeerRegions::View* const region = traffic_.channel().region(region_of(window.address));
+  if (region == nullptr) return failure(EOPNOTSUPP);
+  const std::uint64_t offset = offset_of(window.address);
+  if (offset > region->length_bytes || window.length_bytes > region->length_bytes - offset)
+    return failure(EOPNOTSUPP);
+  return SharedMemory{{region->start + offset, static_cast<std::size_t>(window.length_bytes)},
+                      region->mapping};
 }
 
 // ---------------------------------------------------------------- the end

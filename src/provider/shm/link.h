@@ -50,6 +50,7 @@ class ShmLink final : public Link, public Pollable {
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
+  Result<SharedMemory> map(RemoteSlice window) override;
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
   Status withdraw(std::uint32_t key) override;
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return private_data_; }

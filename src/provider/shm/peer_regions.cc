@@ -13,16 +13,17 @@ Status PeerRegions::map(const ReceivedPacket& shared) {
   Result<Mapping> mapping =
       Mapping::of_peer(shared.descriptors[0].get(), static_cast<std::size_t>(packet.length_bytes));
   if (!mapping) return mapping.error() == Status(EPROTO) ? Status(EPROTO) : Status();
+  const auto shared_mapping = std::make_shared<const Mapping>(std::move(*mapping));
+  const std::span<std::byte> bytes = shared_mapping->bytes();
+  regions_.emplace(packet.key, View{bytes.data(), bytes.size(), shared_mapping});
   bytes_ += packet.length_bytes;
-  const View view{mapping->bytes().data(), mapping->bytes().size()};
-  regions_.emplace(packet.key, Mapped{std::move(*mapping), view});
   return {};
 }
 
 void PeerRegions::unmap(std::uint32_t key) {
   const auto found = regions_.find(key);
   if (found == regions_.end()) return;
-  bytes_ -= found->second.view.length_bytes;
+  bytes_ -= found->second.length_bytes;
   regions_.erase(found);
 }
 

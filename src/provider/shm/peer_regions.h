@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 
 #include "src/provider/shm/control_packet.h"
@@ -19,6 +20,7 @@ class PeerRegions {
   struct View {
     std::byte* start = nullptr;
     std::size_t length_bytes = 0;
+    std::shared_ptr<const Mapping> mapping;  // for who needs the memory for longer
   };
 
   // By a kShareRegion. EPROTO: the peer broke the rules. A region that cannot be mapped is left out: its
@@ -29,18 +31,13 @@ class PeerRegions {
   // Null: not mapped. Good until the next call of this class.
   [[nodiscard]] const View* find(std::uint32_t key) const {
     const auto found = regions_.find(key);
-    return found == regions_.end() ? nullptr : &found->second.view;
+    return found == regions_.end() ? nullptr : &found->second;
   }
 
  private:
   static constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;  // of our address space
 
-  struct Mapped {
-    Mapping mapping;
-    View view;
-  };
-
-  std::unordered_map<std::uint32_t, Mapped> regions_;
+  std::unordered_map<std::uint32_t, View> regions_;
   std::uint64_t bytes_ = 0;
 };
 
