@@ -104,6 +104,8 @@ typedef struct exs_rpc_context { /* of a call; all zero is a good one */
 
 #define EXS_RPC_ON_QUEUE \
   0x1 /* the client's events come to the caller's queue, who gives them to exs_rpc_take() */
+#define EXS_RPC_MAPPED \
+  0x2 /* short calls and results go by memory that a server on this host maps; not with EXS_RPC_ON_QUEUE */
 typedef struct exs_rpc_client_options { /* 0: the default */
   size_t struct_bytes;                  /* sizeof */
   int64_t connect_timeout_ns;           /* 5 s */
@@ -111,7 +113,7 @@ typedef struct exs_rpc_client_options { /* 0: the default */
   uint32_t message_bytes_max;           /* of a result: 64 MiB; at most 1 GiB */
   uint32_t slots;       /* calls under way at a time: 8; at most 64, and what the server has */
   uint32_t waiting_max; /* calls that have begun and wait for a slot: 0; at most 1,048,576 */
-  uint32_t flags;       /* EXS_RPC_ON_QUEUE */
+  uint32_t flags;       /* EXS_RPC_ON_QUEUE, EXS_RPC_MAPPED */
   exs_qhandle_t queue;  /* with it */
 } exs_rpc_client_options_t;
 
@@ -159,6 +161,7 @@ typedef struct exs_rpc_client_info { /* set struct_bytes first; the library fill
   char provider[16];                   /* of exs; "": the connection has broken */
   uint32_t slots;                      /* calls under way at a time */
   uint64_t bytes_sent, bytes_received; /* in messages of this connection */
+  uint32_t mapped;                     /* 1: as EXS_RPC_MAPPED wants */
 } exs_rpc_client_info_t;
 /* exs_rpc_client_status - tell about a client. 0, or -1 with errno: EINVAL no client, or struct_bytes is not set. Thread: any. */
 EXS_RPC_API int exs_rpc_client_status(exs_rpc_client_t* client, exs_rpc_client_info_t* info);

@@ -62,7 +62,8 @@ struct Result {
 
 std::vector<Way> all_ways() {
   return {sunrpc_by_exs(), sunrpc_reduced(), sunrpc_without_copies(),
-          stubs(),         sunrpc_by_tcp(),  sunrpc_by_local_socket()};
+          stubs(),         mapped_stubs(),   sunrpc_by_tcp(),
+          sunrpc_by_local_socket()};
 }
 Way way_of(const std::string& name) {
   for (Way& way : all_ways())

@@ -55,7 +55,7 @@ class StubCaller : public Caller {
     exs_rpc_client_info_t info{};
     info.struct_bytes = sizeof info;
     check(exs_rpc_client_status(client_, &info));
-    return info.provider;
+    return info.mapped != 0 ? "mapped" : info.provider;
   }
 
  private:
@@ -63,11 +63,19 @@ class StubCaller : public Caller {
   std::deque<exs_rpc_call_t*> calls_;
 };
 
-std::unique_ptr<Caller> connect(const std::string& host, const std::string& port) {
+std::unique_ptr<Caller> connect_with(std::uint32_t flags, const std::string& host, const std::string& port) {
   exs_rpc_client_options_t options{};
   options.struct_bytes = sizeof options;
   options.slots = kUnderWayMax;
+  options.flags = flags;
   return std::make_unique<StubCaller>(rpc_ping_one_open(host.c_str(), port.c_str(), &options));
+}
+
+std::unique_ptr<Caller> connect(const std::string& host, const std::string& port) {
+  return connect_with(0, host, port);
+}
+std::unique_ptr<Caller> connect_mapped(const std::string& host, const std::string& port) {
+  return connect_with(EXS_RPC_MAPPED, host, port);
 }
 
 void serve(const std::string& host, const std::string& port, const Told& told) {
@@ -92,6 +100,9 @@ std::uint64_t calls_served = 0;
 
 Way stubs() {
   return {"stubs", "stubs of exs-rpcgen", nullptr, connect, serve};
+}
+Way mapped_stubs() {
+  return {"mapped", "the same, short calls by memory that the server maps", nullptr, connect_mapped, serve};
 }
 
 }  // namespace rpc_ping

@@ -6,5 +6,6 @@
 namespace rpc_ping {
 
 Way stubs();
+Way mapped_stubs();
 
 }  // namespace rpc_ping

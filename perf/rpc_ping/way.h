@@ -27,7 +27,7 @@ class Caller {
   virtual void begin(std::span<char> bytes);
   virtual void end(std::span<char> bytes);
   virtual ServerUse use_of_server() = 0;
-  // By what the calls go now: "shm", "iwarp", "verbs", "tcp", "unix".
+  // By what the calls go now: "shm", "iwarp", "verbs", "mapped", "tcp", "unix".
   virtual std::string carrier() = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "exs/exs.h"
@@ -71,6 +72,8 @@ class Link {
   [[nodiscard]] int socket() const { return socket_; }
   // Ends at once: the peer reads our memory no more.
   void break_off();
+  // The socket is the caller's. Nothing is posted on it: a message has been received, and the next is not asked for.
+  int release() { return std::exchange(socket_, -1); }
 
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;

@@ -8,6 +8,7 @@
 #include "rpc/channel/clock.h"
 #include "rpc/fast/codec.h"
 #include "rpc/fast/error_text.h"
+#include "rpc/fast/server_window.h"
 
 namespace exs::rpc {
 namespace {
@@ -32,21 +33,18 @@ int decode_argument(const exs_rpc_type_t* type, std::span<const std::byte> body,
 
 }  // namespace
 
-Binding::Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const std::vector<Service>& services,
-                 const ServerSettings& settings, std::int64_t now_ns)
-    : link_(socket, queue, handle),
-      services_(services),
-      settings_(settings),
-      greeted_by_ns_(now_ns + kGreetingNs) {}
+Binding::Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const Site& site, std::int64_t now_ns)
+    : link_(socket, queue, handle), site_(site), greeted_by_ns_(now_ns + kGreetingNs) {}
 
 bool Binding::begin(bool is_full) {
   is_full_ = is_full;
-  return link_.begin(settings_.longest);
+  return link_.begin(site_.settings.longest);
 }
 
 void Binding::end() {
   const std::lock_guard lock(mutex_);
   has_ended_ = true;
+  if (token_ != 0) site_.tokens.drop(token_);
   for (exs_rpc_request* const one : kept_) one->is_cancelled = true;
   kept_.clear();
   link_.break_off();
@@ -66,17 +64,19 @@ bool Binding::take_message(Workshop& workshop, Lock& lock) {
   switch (state_) {
     case State::kHello: return take_hello();
     case State::kTable: return take_table(workshop);
-    case State::kReady: return take_request(workshop, lock);
+    case State::kReady: break;
   }
-  return false;
+  return link_.type() == FrameType::kMessage && take_request(link_.received(), workshop, lock);
 }
 
 bool Binding::take_hello() {
   Hello hello;
+  WindowHello window_hello;
+  if (is_window_hello(link_.received(), window_hello)) return hand_over_window(window_hello);
   if (link_.type() != FrameType::kHello || !is_hello(link_.received(), hello)) return false;
   Welcome welcome;
   welcome.reason = Welcome::Reason::kNoProgram;
-  for (const Service& one : services_) {
+  for (const Service& one : site_.services) {
     const exs_rpc_interface_t& interface = *one.service->interface;
     if (interface.program != hello.program) continue;
     welcome.reason = Welcome::Reason::kNoVersion;
@@ -86,8 +86,8 @@ bool Binding::take_hello() {
   }
   if (service_ != nullptr) welcome.reason = Welcome::Reason::kNone;
   if (is_full_) welcome.reason = Welcome::Reason::kFull;
-  welcome.slots = settings_.slots;
-  welcome.longest = settings_.longest;
+  welcome.slots = site_.settings.slots;
+  welcome.longest = site_.settings.longest;
   state_ = State::kTable;
   return link_.send_frame(FrameType::kWelcome, bytes_of(welcome));
 }
@@ -98,7 +98,7 @@ bool Binding::take_table(Workshop& workshop) {
   const auto message = link_.received();
   if (link_.type() != FrameType::kMessage || !get_header(message, header) || header.kind != Kind::kTable ||
       !match(message.subspan(kHeaderBytes), *service_->service->interface, match_) ||
-      !memory_.allocate(settings_.slots))
+      !memory_.allocate(site_.settings.slots))
     return false;
   const std::size_t count = match_.verdicts.size();
   if (!workshop.message.reserve(kHeaderBytes + count)) return false;
@@ -110,11 +110,49 @@ bool Binding::take_table(Workshop& workshop) {
   return link_.send_copied(workshop.message, kHeaderBytes + count);
 }
 
-bool Binding::take_request(Workshop& workshop, Lock& lock) {
+// This connection is that of a window, and no client's.
+bool Binding::hand_over_window(const WindowHello& hello) {
+  const std::shared_ptr<Binding> client = site_.tokens.take(hello.token);
+  if (client == nullptr || is_full_) return false;
+  const int socket = link_.socket();
+  if (client->site_.host.adopt_window(socket, client)) link_.release();
+  return false;
+}
+
+bool Binding::take_window_wish(Workshop& workshop) {
+  if (token_ != 0) return false;
+  token_ = site_.tokens.give(weak_from_this());
+  if (!workshop.message.reserve(kHeaderBytes + sizeof token_)) return false;
   Header header;
-  const auto message = link_.received();
-  if (link_.type() != FrameType::kMessage || !get_header(message, header)) return false;
+  header.kind = Kind::kWindow;
+  header.length = token_ == 0 ? 0 : sizeof token_;
+  put_header(header, workshop.message.message());
+  std::memcpy(workshop.message.message() + kHeaderBytes, &token_, sizeof token_);
+  return link_.send_copied(workshop.message, kHeaderBytes + header.length);
+}
+
+bool Binding::attach(ServerWindow& window) {
+  const std::lock_guard lock(mutex_);
+  if (has_ended_ || window_ != nullptr) return false;
+  window_ = &window;
+  return true;
+}
+
+void Binding::detach(const ServerWindow& window) {
+  const std::lock_guard lock(mutex_);
+  if (window_ == &window) window_ = nullptr;
+}
+
+bool Binding::take_call(std::span<const std::byte> message, Workshop& workshop) {
+  Lock lock(mutex_);
+  return !has_ended_ && take_request(message, workshop, lock);
+}
+
+bool Binding::take_request(std::span<const std::byte> message, Workshop& workshop, Lock& lock) {
+  Header header;
+  if (!get_header(message, header)) return false;
   if (header.kind == Kind::kCancel) return take_cancel(header);
+  if (header.kind == Kind::kWindow) return take_window_wish(workshop);
   if (header.kind != Kind::kCall || header.procedure >= match_.verdicts.size() ||
       match_.verdicts[header.procedure] != Verdict::kCallable || !use_slot(header.sequence))
     return false;
@@ -125,8 +163,9 @@ bool Binding::take_request(Workshop& workshop, Lock& lock) {
 bool Binding::use_slot(std::uint32_t sequence) {
   const std::uint32_t slot = sequence % kSlotsMax;
   const std::uint64_t bit = std::uint64_t{1} << slot;
-  if (slot >= settings_.slots || (busy_slots_ & bit) != 0) return false;
+  if (slot >= site_.settings.slots || (busy_slots_ & bit) != 0) return false;
   busy_slots_ |= bit;
+  if (window_ != nullptr) window_->note_slot(slot);
   return true;
 }
 
@@ -212,7 +251,10 @@ int Binding::send_reply(const Request& request, const Result& result, MessageBuf
   }
   put_header(header, message.message());
   busy_slots_ &= ~(std::uint64_t{1} << slot);
-  return message.send(link_, bytes) ? error : ECONNRESET;
+  const bool is_sent = window_ != nullptr && window_->has(slot) && !message.is_long()
+                           ? window_->reply(slot, message.message(), bytes)
+                           : message.send(link_, bytes);
+  return is_sent ? error : ECONNRESET;
 }
 
 exs_rpc_request* Binding::keep(Request& request) {

@@ -21,10 +21,13 @@
 #include "rpc/fast/greeting.h"
 #include "rpc/fast/header.h"
 #include "rpc/fast/slot_memory.h"
+#include "rpc/fast/window.h"
+#include "rpc/fast/window_tokens.h"
 
 namespace exs::rpc {
 
 class Binding;
+class ServerWindow;
 
 struct Request {
   Binding* binding = nullptr;
@@ -60,18 +63,36 @@ struct ServerSettings {
   std::uint32_t clients;
 };
 
+// Who looks at the window of a client.
+class WindowHost {
+ public:
+  // False: there is no memory, and the socket is the caller's.
+  virtual bool adopt_window(int socket, std::shared_ptr<Binding> client) = 0;
+
+ protected:
+  ~WindowHost() = default;
+};
+
+// Where a binding lives.
+struct Site {
+  const std::vector<Service>& services;
+  const ServerSettings& settings;
+  WindowTokens& tokens;
+  WindowHost& host;
+};
+
 // Of a worker, for its bindings in turn.
 struct Workshop {
   Arena arena;
   MessageBuffer message;
+  alignas(kLineBytes) std::array<std::byte, kInlineBytes> call{};  // from a window
   std::int64_t arrived_ns = 0;  // when the events that it takes now were there
   bool is_fresh = false;        // which is just now
 };
 
 class Binding : public std::enable_shared_from_this<Binding> {
  public:
-  Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const std::vector<Service>& services,
-          const ServerSettings& settings, std::int64_t now_ns);
+  Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const Site& site, std::int64_t now_ns);
 
   // Here and below, false: it has ended, and is to be given up.
   bool begin(bool is_full);
@@ -82,6 +103,11 @@ class Binding : public std::enable_shared_from_this<Binding> {
   [[nodiscard]] bool is_greeted() const { return state_ == State::kReady; }
   // Its requests that are kept are answered in vain from now on.
   void end();
+  // A call from its window.
+  bool take_call(std::span<const std::byte> message, Workshop& workshop);
+  // Short replies go by its window. False: it has one, or has ended.
+  bool attach(ServerWindow& window);
+  void detach(const ServerWindow& window);
 
   // --- requests; thread: any ---
   // 0, or what is wrong with the result, of which the client is told. ECONNRESET: the client is gone.
@@ -106,7 +132,9 @@ class Binding : public std::enable_shared_from_this<Binding> {
   bool take_message(Workshop& workshop, Lock& lock);
   bool take_hello();
   bool take_table(Workshop& workshop);
-  bool take_request(Workshop& workshop, Lock& lock);
+  bool hand_over_window(const WindowHello& hello);
+  bool take_window_wish(Workshop& workshop);
+  bool take_request(std::span<const std::byte> message, Workshop& workshop, Lock& lock);
   bool take_cancel(const Header& header);
   bool serve(const Header& header, std::span<const std::byte> body, Workshop& workshop, Lock& lock);
   Result run(exs_rpc_request& request, std::uint16_t place, std::span<const std::byte> body,
@@ -118,8 +146,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
   std::mutex mutex_;
   Link link_;
   SlotMemory memory_;
-  const std::vector<Service>& services_;
-  const ServerSettings settings_;
+  const Site site_;
   const std::int64_t greeted_by_ns_;
   State state_ = State::kHello;
   bool is_full_ = false;
@@ -128,6 +155,8 @@ class Binding : public std::enable_shared_from_this<Binding> {
   Match match_;
   std::uint64_t busy_slots_ = 0;
   std::vector<exs_rpc_request*> kept_;
+  std::uint64_t token_ = 0;          // of its window
+  ServerWindow* window_ = nullptr;
 };
 
 }  // namespace exs::rpc

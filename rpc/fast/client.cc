@@ -71,8 +71,8 @@ Client::~Client() {
 
 int Client::connect(std::int64_t limit_ns) {
   const std::int64_t connect_ns = std::min(limit_ns, settings_.connect_ns);
-  binding_ = ClientBinding::make(server_, interface_, settings_.slots, settings_.longest, connect_ns,
-                                 EventsTo{settings_.queue, this});
+  const BindingWish wish{settings_.slots, settings_.longest, settings_.window, {settings_.queue, this}};
+  binding_ = ClientBinding::make(server_, interface_, wish, connect_ns);
   is_broken_ = owes_receive_ = false;
   active_ns_ = now_ns();
   return binding_ == nullptr ? -1 : 0;
@@ -179,6 +179,7 @@ exs_rpc_client_info_t Client::info() {
   socklen_t length = sizeof info.provider;
   exs_getsockopt(link.socket(), SOL_EXS, EXS_SO_PROVIDER, info.provider, &length);
   info.slots = binding_->slots();
+  info.mapped = binding_->window() != nullptr ? 1 : 0;
   info.bytes_sent = link.sent_bytes;
   info.bytes_received = link.received_bytes;
   return info;
@@ -290,35 +291,55 @@ bool Client::look_for(Lock& lock, std::int64_t left_ns) {
   lock.lock();
   is_watched_ = false;
   for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
+  const bool has_replies = take_replies();
   if (count < 0 && error != EINTR) lose_binding(error);
   if (waiting_ > 0) progress_.notify_all();
-  return count != 0;
+  return count != 0 || has_replies;
 }
 
 void Client::take(const exs_event_t& event) {
   if (is_broken_) return;
+  const ClientWindow* const window = binding_->window();
+  if (window != nullptr && event.exs_evt_socket == window->socket()) {
+    if (ClientWindow::take(event) == ClientWindow::News::kEnd) lose_binding(ECONNRESET);
+    return;
+  }
   Link& link = binding_->link();
+  if (event.exs_evt_socket != link.socket()) return;  // of a window that was not to be had
   switch (link.take(event)) {
     case Link::News::kNothing: break;
     case Link::News::kEnd: lose_binding(link.error()); break;
     case Link::News::kMessage:
       owes_receive_ = true;
-      if (!take_reply()) lose_binding(EPROTO);
+      if (link.type() != FrameType::kMessage || !take_reply(link.received())) lose_binding(EPROTO);
+  }
+}
+
+// Those in the window. False: there was none.
+bool Client::take_replies() {
+  ClientWindow* const window = is_broken_ ? nullptr : binding_->window();
+  if (window == nullptr) return false;
+  bool is_any = false;
+  for (;;) {
+    const auto message = window->receive();
+    if (message.empty()) return is_any;
+    is_any = true;
+    binding_->link().received_bytes += message.size();
+    if (take_reply(message)) continue;
+    lose_binding(EPROTO);
+    return true;
   }
 }
 
 // False: the server does not keep to the protocol.
-bool Client::take_reply() {
-  const Link& link = binding_->link();
+bool Client::take_reply(std::span<const std::byte> message) {
   Header header;
-  if (link.type() != FrameType::kMessage || !get_header(link.received(), header) ||
-      header.kind != Kind::kReply)
-    return false;
+  if (!get_header(message, header) || header.kind != Kind::kReply) return false;
   const std::uint32_t slot = header.sequence % kSlotsMax;
   if (slot >= binding_->slots()) return false;
   if (slots_[slot].call == nullptr || slots_[slot].sequence != header.sequence) return false;
   Call& call = *slots_[slot].call;
-  if (!call.has_ended) finish(call, header, link.received().subspan(kHeaderBytes));
+  if (!call.has_ended) finish(call, header, message.subspan(kHeaderBytes));
   const bool is_good = call.error != EPROTO;
   leave_slot(call);
   if (is_good) send_queued();

@@ -65,6 +65,7 @@ struct ClientSettings {
   std::uint32_t slots;
   std::uint32_t waiting;  // calls that may be queued for a slot
   exs_qhandle_t queue;    // of the caller; EXS_QHANDLE_INVALID: the client has its own
+  bool window;            // if there is one to be had
 };
 
 class Client {
@@ -140,7 +141,8 @@ class Client {
   bool look(Lock& lock, std::int64_t end_ns);
   bool look_for(Lock& lock, std::int64_t left_ns);
   void take(const exs_event_t& event);
-  bool take_reply();
+  bool take_replies();
+  bool take_reply(std::span<const std::byte> message);
   void finish(Call& call, const Header& header, std::span<const std::byte> body);
   int place_result(Call& call, std::span<const std::byte> body, void* result);
   [[nodiscard]] bool has_own_queue() const { return settings_.queue == EXS_QHANDLE_INVALID; }

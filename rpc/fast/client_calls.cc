@@ -90,7 +90,7 @@ exs_rpc_call* Client::start_now(const Wish& wish, int& error) {
     return nullptr;
   }
   put_header(header_of(*call, bytes), message.message());
-  if (message.send(binding_->link(), bytes)) return call;
+  if (binding_->send(message, call->slot, bytes)) return call;
   error = errno;
   forsake(*call);
   lose_binding(error);
@@ -137,10 +137,10 @@ bool Client::send_kept_message(Call& call) {
     put_header(header, call.long_message.message());
     return binding_->link().send_copied(call.long_message, call.message_bytes);
   }
-  std::byte* const frame = binding_->memory().frame(call.slot);
-  std::memcpy(frame + kFrameBytes, call.short_message.data(), call.message_bytes);
-  put_header(header, frame + kFrameBytes);
-  return binding_->link().send_kept(frame, call.message_bytes, binding_->memory().region());
+  Outgoing message(binding_->memory(), call.slot, message_);
+  std::memcpy(message.message(), call.short_message.data(), call.message_bytes);
+  put_header(header, message.message());
+  return binding_->send(message, call.slot, call.message_bytes);
 }
 
 Call& Client::take_queued() {

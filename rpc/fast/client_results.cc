@@ -32,7 +32,8 @@ int Client::place_result(Call& call, std::span<const std::byte> body, void* resu
   if (result != nullptr)
     return decode(*type, body, result, call.is_in_place ? Placement::kInPlace : Placement::kCopy, nullptr);
   call.reply_bytes = body.size();
-  if (binding_->link().take_body(call.reply)) return 0;
+  const bool is_of_link = binding_->link().received().data() + kHeaderBytes == body.data();
+  if (is_of_link && binding_->link().take_body(call.reply)) return 0;
   if (!call.reply.reserve(kHeaderBytes + body.size())) return ENOMEM;
   std::memcpy(call.reply.message() + kHeaderBytes, body.data(), body.size());
   return 0;

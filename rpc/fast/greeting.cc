@@ -9,6 +9,10 @@ bool is_hello(std::span<const std::byte> bytes, Hello& hello) {
   return read_words(bytes, hello) && hello.magic == Hello().magic;
 }
 
+bool is_window_hello(std::span<const std::byte> bytes, WindowHello& hello) {
+  return read_words(bytes, hello) && hello.magic == WindowHello().magic;
+}
+
 std::vector<TableEntry> table_of(const exs_rpc_interface_t& interface) {
   std::vector<TableEntry> table;
   table.reserve(interface.procedures_count);

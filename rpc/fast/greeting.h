@@ -21,6 +21,13 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == kTokenBytes);
 
+// The first of a window's connection, instead.
+struct WindowHello {
+  std::array<char, 8> magic{'e', 'x', 's', '-', 'r', 'p', 'c', 'w'};
+  std::uint64_t token = 0;
+};
+static_assert(sizeof(WindowHello) == kTokenBytes);
+
 struct Welcome {
   enum class Reason : std::uint32_t { kNone = 0, kNoProgram = 1, kNoVersion = 2, kFull = 3 };
   Reason reason = Reason::kNone;
@@ -53,6 +60,7 @@ bool read_words(std::span<const std::byte> bytes, Words& words) {
 }
 
 bool is_hello(std::span<const std::byte> bytes, Hello& hello);
+bool is_window_hello(std::span<const std::byte> bytes, WindowHello& hello);
 std::vector<TableEntry> table_of(const exs_rpc_interface_t& interface);
 // Of the procedures of a client, by its table: their places among those of the server, or a verdict.
 struct Match {

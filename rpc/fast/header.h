@@ -19,6 +19,7 @@ enum class Kind : std::uint8_t {
   kCall = 2,    // arguments follow
   kReply = 3,   // a result follows if all is well
   kCancel = 4,  // of the call with this sequence
+  kWindow = 5,  // the client wants one; the server's answer has a token, or nothing
 };
 
 // Of a reply.
@@ -51,7 +52,7 @@ inline bool get_header(std::span<const std::byte> message, Header& header) {
   if (message.size() < kHeaderBytes) return false;
   std::memcpy(&header, message.data(), sizeof header);
   return header.length == message.size() - kHeaderBytes && header.is_timed <= 1 &&
-         header.kind >= Kind::kTable && header.kind <= Kind::kCancel;
+         header.kind >= Kind::kTable && header.kind <= Kind::kWindow;
 }
 
 }  // namespace exs::rpc

@@ -24,6 +24,8 @@ class Outgoing {
         is_long_(true) {}
 
   [[nodiscard]] std::byte* message() const { return memory_; }
+  // It does not fit the place of its slot.
+  [[nodiscard]] bool is_long() const { return is_long_; }
   // Room for `bytes` in all, with the first `written` kept. False: there is no memory.
   bool reserve(std::size_t bytes, std::size_t written) {
     if (bytes <= capacity_) return true;

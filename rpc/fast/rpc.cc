@@ -83,7 +83,8 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
   if (!is_address(address, length) || interface == nullptr || !read_options(given, options) ||
       interface->procedures_count > exs::rpc::kProceduresMax || options.connect_timeout_ns < 0 ||
       options.timeout_ns < 0 || options.slots > exs::rpc::kSlotsMax || options.waiting_max > kWaitingMax ||
-      (options.flags & ~std::uint32_t{EXS_RPC_ON_QUEUE}) != 0 ||
+      (options.flags & ~std::uint32_t{EXS_RPC_ON_QUEUE | EXS_RPC_MAPPED}) != 0 ||
+      options.flags == (EXS_RPC_ON_QUEUE | EXS_RPC_MAPPED) ||
       options.message_bytes_max > kMessageBytesMax) {
     refuse(EINVAL, "an address of another family, no interface, or an option that is out of range");
     return nullptr;
@@ -98,7 +99,8 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
         std::max(or_default(options.message_bytes_max, kMessageBytes), kMessageBytesMin),
         or_default(options.slots, 8),
         options.waiting_max,
-        (options.flags & EXS_RPC_ON_QUEUE) != 0 ? options.queue : EXS_QHANDLE_INVALID};
+        (options.flags & EXS_RPC_ON_QUEUE) != 0 ? options.queue : EXS_QHANDLE_INVALID,
+        (options.flags & EXS_RPC_MAPPED) != 0};
     auto client = std::make_unique<exs_rpc_client>(server, *interface, settings);
     return client->connect() == 0 ? client.release() : nullptr;
   });

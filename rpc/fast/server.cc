@@ -26,7 +26,7 @@ Server::~Server() {
 int Server::prepare(std::uint32_t threads) {
   if (!start_library()) return refuse(errno, "exs does not start: %s", std::strerror(errno));
   for (std::uint32_t i = 0; i < threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(services_, settings_, clients_));
+    workers_.push_back(std::make_unique<Worker>(services_, settings_, tokens_, clients_));
     if (!workers_.back()->prepare()) return refuse(errno, "no queue for a thread: %s", exs_errtext());
   }
   return 0;

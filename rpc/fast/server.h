@@ -31,6 +31,7 @@ class Server {
 
   const ServerSettings settings_;
   std::vector<Service> services_;
+  WindowTokens tokens_;
   std::atomic<std::uint32_t> clients_{0};
   std::vector<std::unique_ptr<Worker>> workers_;  // the first is that of run()'s caller, and accepts
   std::vector<int> listeners_;

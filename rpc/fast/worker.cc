@@ -15,13 +15,13 @@ constexpr int kSlotsOfClient = 96;
 constexpr std::int64_t kUngreetedNs = 1'000'000'000;  // between looks for clients that do not greet
 constexpr exs_ahandle_t kWake = nullptr;
 
-void refuse_socket(int socket) {
+}  // namespace
+
+void Worker::refuse_socket(int socket) {
   constexpr int kAtOnce = 0;
   exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
   exs_close(socket);
 }
-
-}  // namespace
 
 bool Worker::prepare() {
   queue_ = exs_qcreate(kFirstDepth);
@@ -30,17 +30,18 @@ bool Worker::prepare() {
 }
 
 Worker::~Worker() {
-  for (const int socket : adopted_) refuse_socket(socket);
+  for (const Adopted& one : adopted_) refuse_socket(one.socket);
+  for (Place& place : places_) place.window.reset();
   for (Place& place : places_)
     if (place.binding != nullptr) place.binding->end();
   places_.clear();
   if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
 }
 
-bool Worker::adopt(int socket) {
+bool Worker::adopt(int socket, std::shared_ptr<Binding> client) {
   try {
     const std::lock_guard lock(mutex_);
-    adopted_.push_back(socket);
+    adopted_.push_back({socket, std::move(client)});
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -55,9 +56,12 @@ void Worker::wake() {
 void Worker::run(const std::atomic<bool>& stop, Accept accept, void* server) {
   constexpr int kEvents = 64;
   std::array<exs_event_t, kEvents> events;
+  int count = 0;
   while (!stop.load(std::memory_order_acquire)) {
-    const int count = exs_qwait(queue_, events.data(), kEvents, 1, ungreeted_.empty() ? -1 : kUngreetedNs);
-    workshop_.arrived_ns = now_ns();
+    const bool looks = !watched_.empty() && look_at_windows(count > 0);
+    const std::int64_t limit_ns = looks ? 0 : ungreeted_.empty() ? -1 : kUngreetedNs;
+    count = exs_qwait(queue_, events.data(), kEvents, 1, limit_ns);
+    if (count != 0) workshop_.arrived_ns = now_ns();
     workshop_.is_fresh = true;
     for (int i = 0; i < count; ++i) {
       take(events[static_cast<std::size_t>(i)], accept, server);
@@ -87,9 +91,15 @@ void Worker::take(const exs_event_t& event, Accept accept, void* server) {
 
 // A client whose request finds no memory loses its connection, and nobody else does.
 void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
+  const Place& place = places_[index];
   bool goes_on = false;
   try {
-    goes_on = places_[index].binding->take(event, workshop_);
+    if (place.window != nullptr) {
+      goes_on = place.window->take(event);
+      if (goes_on) watch(index);
+    } else {
+      goes_on = place.binding->take(event, workshop_);
+    }
   } catch (const std::bad_alloc&) {
     goes_on = false;
   }
@@ -97,12 +107,18 @@ void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
 }
 
 void Worker::take_adopted() {
-  std::vector<int> sockets;
+  std::vector<Adopted> adopted;
   {
     const std::lock_guard lock(mutex_);
-    sockets.swap(adopted_);
+    adopted.swap(adopted_);
   }
-  for (const int socket : sockets) add(socket);
+  for (Adopted& one : adopted) {
+    if (one.client == nullptr) {
+      add(one.socket);
+    } else {
+      add_window(one);
+    }
+  }
 }
 
 void Worker::add(int socket) {
@@ -110,14 +126,26 @@ void Worker::add(int socket) {
   const std::uint32_t index = free_places_.back();
   free_places_.pop_back();
   clients_.fetch_add(1, std::memory_order_relaxed);
-  const bool is_full = all_clients_.fetch_add(1, std::memory_order_relaxed) >= settings_.clients;
+  const bool is_full = all_clients_.fetch_add(1, std::memory_order_relaxed) >= site_.settings.clients;
   deepen();
   ungreeted_.push_back(index);
   if (!places_[index].binding->begin(is_full)) end(index);
 }
 
-// In the last of the free places, with room for all that adding it takes. False: there is no memory.
+// In the last of the free places. False: there is no memory.
 bool Worker::make_binding(int socket) {
+  if (!make_place()) return false;
+  try {
+    const std::uint32_t index = free_places_.back();
+    places_[index].binding = std::make_shared<Binding>(socket, queue_, handle_of(index), site_, now_ns());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// The last of the free places is one. False: there is no memory.
+bool Worker::make_place() {
   try {
     if (free_places_.empty()) {
       free_places_.reserve(places_.size() + 1);
@@ -125,9 +153,7 @@ bool Worker::make_binding(int socket) {
       free_places_.push_back(static_cast<std::uint32_t>(places_.size() - 1));
     }
     ungreeted_.reserve(ungreeted_.size() + 1);
-    const std::uint32_t index = free_places_.back();
-    places_[index].binding =
-        std::make_shared<Binding>(socket, queue_, handle_of(index), services_, settings_, now_ns());
+    watched_.reserve(places_.size());
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -144,10 +170,20 @@ void Worker::deepen() {
 
 void Worker::end(std::uint32_t index) {
   Place& place = places_[index];
-  place.binding->end();
-  place.binding.reset();
+  if (place.window != nullptr) {
+    place.window.reset();
+    std::erase(watched_, index);
+  } else {
+    end_binding(index);
+  }
   ++place.generation;
   free_places_.push_back(index);
+}
+
+void Worker::end_binding(std::uint32_t index) {
+  Place& place = places_[index];
+  place.binding->end();
+  place.binding.reset();
   std::erase(ungreeted_, index);
   clients_.fetch_sub(1, std::memory_order_relaxed);
   all_clients_.fetch_sub(1, std::memory_order_relaxed);

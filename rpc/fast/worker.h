@@ -6,20 +6,22 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "rpc/fast/binding.h"
+#include "rpc/fast/server_window.h"
 
 namespace exs::rpc {
 
-class Worker {
+class Worker final : public WindowHost {
  public:
   // Where a listening socket's new connections go.
   using Accept = void (*)(void* server, int socket);
 
-  Worker(const std::vector<Service>& services, const ServerSettings& settings,
+  Worker(const std::vector<Service>& services, const ServerSettings& settings, WindowTokens& tokens,
          std::atomic<std::uint32_t>& clients)
-      : services_(services), settings_(settings), all_clients_(clients) {}
+      : site_{services, settings, tokens, *this}, all_clients_(clients) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -30,39 +32,58 @@ class Worker {
   // Serves until `stop` is set, and woken after it.
   void run(const std::atomic<bool>& stop, Accept accept, void* server);
   // False: there is no memory.
-  bool adopt(int socket);
+  bool adopt(int socket) { return adopt(socket, nullptr); }
+  bool adopt_window(int socket, std::shared_ptr<Binding> client) override {
+    return adopt(socket, std::move(client));
+  }
   void wake();
   [[nodiscard]] std::uint32_t clients() const { return clients_.load(std::memory_order_relaxed); }
 
  private:
   // A place of a binding. Events that were on their way when it ended have an older generation.
   struct Place {
-    std::shared_ptr<Binding> binding;
+    std::shared_ptr<Binding> binding;      // or
+    std::unique_ptr<ServerWindow> window;  // of another place's client
     std::uint32_t generation = 0;
   };
+  struct Adopted {
+    int socket;
+    std::shared_ptr<Binding> client;  // whose window it is
+  };
 
+  static void refuse_socket(int socket);
   [[nodiscard]] exs_ahandle_t handle_of(std::uint32_t index) const;
   void take(const exs_event_t& event, Accept accept, void* server);
   void take_of(std::uint32_t index, const exs_event_t& event);
   void take_adopted();
+  bool adopt(int socket, std::shared_ptr<Binding> client);
   void add(int socket);
+  void add_window(Adopted& adopted);
+  bool make_place();
   bool make_binding(int socket);
+  bool make_window(Adopted& adopted);
   void end(std::uint32_t index);
+  void end_binding(std::uint32_t index);
+  void watch(std::uint32_t index);
+  bool look_at(std::uint32_t index, bool& has_served);
+  bool look_at_windows(bool has_news);
+  void let_windows_sleep();
   void end_late();
   void deepen();
 
-  const std::vector<Service>& services_;
-  const ServerSettings settings_;
+  const Site site_;
   std::atomic<std::uint32_t>& all_clients_;
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
   int depth_ = 0;
   std::vector<Place> places_;
   std::vector<std::uint32_t> free_places_;
   std::vector<std::uint32_t> ungreeted_;
+  std::vector<std::uint32_t> watched_;  // windows that are looked at
+  unsigned busy_looks_ = 0;
   std::atomic<std::uint32_t> clients_{0};
   Workshop workshop_;
   std::mutex mutex_;
-  std::vector<int> adopted_;  // sockets, of the mutex
+  std::vector<Adopted> adopted_;  // of the mutex
 };
 
 }  // namespace exs::rpc

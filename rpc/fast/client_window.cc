@@ -1,0 +1,89 @@
+#include "rpc/fast/client_window.h"
+
+#include <bit>
+#include <cerrno>
+
+#include "rpc/fast/greeting.h"
+
+namespace exs::rpc {
+
+std::unique_ptr<ClientWindow> ClientWindow::make(int socket, exs_qhandle_t queue, std::uint32_t slots,
+                                                 std::uint64_t token) {
+  std::unique_ptr<ClientWindow> made(new ClientWindow(socket, queue, slots));
+  if (!made->offer(token)) return nullptr;
+  return made;
+}
+
+// The server's mapping outlives the connection, and ours, so nobody waits for it.
+ClientWindow::~ClientWindow() {
+  constexpr int kAtOnce = 0;
+  exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
+  exs_close(socket_);
+  exs_free(memory_);
+}
+
+bool ClientWindow::offer(std::uint64_t token) {
+  const std::size_t bytes = window_bytes(slots_);
+  memory_ = static_cast<std::byte*>(exs_alloc(bytes, &region_));
+  if (memory_ == nullptr) return false;
+  calls_ = WindowRow(memory_ + kPlacesOffset);
+  replies_ = WindowRow(memory_ + kPlacesOffset + slots_ * kPlaceBytes);
+  WindowHello hello;
+  hello.token = token;
+  std::array<std::byte, kFrameBytes + sizeof hello> message;
+  put_frame({FrameType::kHello, sizeof hello, false}, message.data());
+  std::memcpy(message.data() + kFrameBytes, &hello, sizeof hello);
+  return exs_recv(socket_, memory_, bytes, EXS_PERSISTENT | EXS_MAPPABLE | EXS_NOTIFY, queue_, this,
+                  region_) == 0 &&
+         exs_send(socket_, message.data(), message.size(), EXS_NO_EVENT, queue_, this,
+                  EXS_MHANDLE_UNREGISTERED) == 0;
+}
+
+ClientWindow::News ClientWindow::take(const exs_event_t& event) {
+  if (event.exs_evt_type == EXS_EVT_PEER_WRITE && event.exs_evt_errno == 0) return News::kRung;
+  return event.exs_evt_type == EXS_EVT_CLOSE ? News::kNothing : News::kEnd;
+}
+
+bool ClientWindow::send(std::uint32_t slot, const std::byte* message, std::size_t bytes) {
+  busy_.store(busy_.load(std::memory_order_relaxed) | std::uint64_t{1} << slot, std::memory_order_relaxed);
+  calls_.write(slot, message, bytes);
+  if (window_word(memory_ + kServerSleepsOffset).load(std::memory_order_seq_cst) == 0) return true;
+  static constexpr std::byte kBell{1};
+  return exs_send(socket_, &kBell, sizeof kBell, EXS_NO_EVENT, queue_, this, EXS_MHANDLE_UNREGISTERED) == 0 ||
+         errno == EAGAIN;  // enough bells are on their way
+}
+
+bool ClientWindow::look(unsigned rounds) const {
+  for (; rounds > 0; --rounds) {
+    for (std::uint64_t left = busy_.load(std::memory_order_relaxed); left != 0; left &= left - 1)
+      if (has_reply(static_cast<std::uint32_t>(std::countr_zero(left)))) return true;
+    pause_looking();
+  }
+  return false;
+}
+
+std::span<const std::byte> ClientWindow::receive() {
+  const std::uint64_t busy = busy_.load(std::memory_order_relaxed);
+  for (std::uint64_t left = busy; left != 0; left &= left - 1) {
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(left));
+    const std::uint32_t flag = replies_.flag(slot);
+    if (flag == taken_[slot]) continue;
+    taken_[slot] = flag;
+    busy_.store(busy & ~(std::uint64_t{1} << slot), std::memory_order_relaxed);
+    const auto message = replies_.read(slot, flag, reply_.data());
+    // No header has this length, so it is refused.
+    return message.empty() ? std::span<const std::byte>(reply_.data(), 1) : message;
+  }
+  return {};
+}
+
+bool ClientWindow::begin_sleep() {
+  window_word(memory_ + kClientSleepsOffset).store(1, std::memory_order_seq_cst);
+  return !look(1);
+}
+
+void ClientWindow::end_sleep() {
+  window_word(memory_ + kClientSleepsOffset).store(0, std::memory_order_relaxed);
+}
+
+}  // namespace exs::rpc

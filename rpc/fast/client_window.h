@@ -1,0 +1,60 @@
+// A client's window: its memory, offered to the server on a connection of its own, by which they ring each other, too. Thread: one at a
+// time, but for look().
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "exs/exs.h"
+#include "rpc/fast/window.h"
+
+namespace exs::rpc {
+
+class ClientWindow {
+ public:
+  // Takes the connected socket; its events go to `queue`. Null: errno.
+  static std::unique_ptr<ClientWindow> make(int socket, exs_qhandle_t queue, std::uint32_t slots,
+                                            std::uint64_t token);
+  ~ClientWindow();
+  ClientWindow(const ClientWindow&) = delete;
+  ClientWindow& operator=(const ClientWindow&) = delete;
+
+  [[nodiscard]] int socket() const { return socket_; }
+  // What an event of the socket has told.
+  enum class News { kNothing, kRung, kEnd };
+  static News take(const exs_event_t& event);
+
+  // A call of a slot. False: errno, and the window is of no use any more.
+  bool send(std::uint32_t slot, const std::byte* message, std::size_t bytes);
+  // Looks for replies, about so long. True: there is one. Thread: one, whoever else sends.
+  [[nodiscard]] bool look(unsigned rounds) const;
+  // The next reply that is there, valid until the next call. Empty: there is none.
+  std::span<const std::byte> receive();
+  // Whoever looked is about to sleep: the server is to ring from now on. False: there is a reply.
+  bool begin_sleep();
+  void end_sleep();
+
+ private:
+  ClientWindow(int socket, exs_qhandle_t queue, std::uint32_t slots)
+      : socket_(socket), queue_(queue), slots_(slots) {}
+  bool offer(std::uint64_t token);
+  [[nodiscard]] bool has_reply(std::uint32_t slot) const { return replies_.flag(slot) != taken_[slot]; }
+
+  const int socket_;
+  const exs_qhandle_t queue_;
+  const std::uint32_t slots_;
+  std::byte* memory_ = nullptr;
+  exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
+  WindowRow calls_;
+  WindowRow replies_;
+  std::atomic<std::uint64_t> busy_{0};              // slots whose reply is to come
+  std::array<std::uint32_t, kSlotsMax> taken_{};    // of each slot, the last reply's flag
+  alignas(kLineBytes) std::array<std::byte, kInlineBytes> reply_;
+};
+
+}  // namespace exs::rpc

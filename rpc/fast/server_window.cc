@@ -1,0 +1,88 @@
+#include "rpc/fast/server_window.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "rpc/channel/clock.h"
+#include "rpc/fast/binding.h"
+
+namespace exs::rpc {
+
+ServerWindow::ServerWindow(int socket, exs_qhandle_t queue, exs_ahandle_t handle,
+                           std::shared_ptr<Binding> client)
+    : socket_(socket), queue_(queue), handle_(handle), client_(std::move(client)) {}
+
+ServerWindow::~ServerWindow() {
+  client_->detach(*this);
+  constexpr int kAtOnce = 0;
+  exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
+  exs_close(socket_);
+}
+
+bool ServerWindow::begin() {
+  return await_bell() && exs_window_map(socket_, queue_, handle_) == 0;
+}
+
+bool ServerWindow::await_bell() {
+  return exs_recv(socket_, bell_.data(), bell_.size(), 0, queue_, handle_, EXS_MHANDLE_UNREGISTERED) == 0;
+}
+
+bool ServerWindow::take(const exs_event_t& event) {
+  if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_EOF) != 0) return false;
+  if (event.exs_evt_type == EXS_EVT_MAP) return take_mapped(event);
+  if (event.exs_evt_type != EXS_EVT_RECV || memory_ == nullptr || !await_bell()) return false;
+  window_word(memory_ + kServerSleepsOffset).store(0, std::memory_order_relaxed);
+  return true;
+}
+
+// The client hears of it by the bell.
+bool ServerWindow::take_mapped(const exs_event_t& event) {
+  const exs_evt_map_t& mapped = event.exs_evt_union.exs_evt_map;
+  auto* const memory = static_cast<std::byte*>(mapped.exs_evt_address);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(memory) % kLineBytes == 0;
+  if (!is_aligned || mapped.exs_evt_length < window_bytes(1) || memory_ != nullptr) return false;
+  slots_ = static_cast<std::uint32_t>(
+      std::min<std::size_t>(kSlotsMax, (mapped.exs_evt_length - kPlacesOffset) / (2 * kPlaceBytes)));
+  memory_ = memory;
+  calls_ = WindowRow(memory + kPlacesOffset);
+  replies_ = WindowRow(memory + kPlacesOffset + slots_ * kPlaceBytes);
+  return client_->attach(*this) && ring();
+}
+
+bool ServerWindow::look(Workshop& workshop, bool& has_served) {
+  for (std::uint32_t slot = 0; slot < slots_to_look_at(); ++slot) {
+    const std::uint32_t flag = calls_.flag(slot);
+    if (flag == taken_[slot]) continue;
+    taken_[slot] = flag;
+    has_served = true;
+    workshop.arrived_ns = served_ns = now_ns();
+    const auto message = calls_.read(slot, flag, workshop.call.data());
+    if (message.empty() || flag % kSlotsMax != slot || !client_->take_call(message, workshop)) return false;
+  }
+  return true;
+}
+
+bool ServerWindow::sleep() {
+  const WindowWord sleeps = window_word(memory_ + kServerSleepsOffset);
+  sleeps.store(1, std::memory_order_seq_cst);
+  for (std::uint32_t slot = 0; slot < slots_to_look_at(); ++slot) {
+    if (!has_call(slot)) continue;
+    sleeps.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+bool ServerWindow::reply(std::uint32_t slot, const std::byte* message, std::size_t bytes) {
+  replies_.write(slot, message, bytes);
+  return window_word(memory_ + kClientSleepsOffset).load(std::memory_order_seq_cst) == 0 || ring();
+}
+
+bool ServerWindow::ring() {
+  static constexpr std::uint32_t kOne = 1;
+  return exs_send_offset(socket_, &kOne, sizeof kOne, EXS_NO_EVENT, queue_, handle_, EXS_MHANDLE_UNREGISTERED,
+                         kBellOffset) == 0 ||
+         errno == EAGAIN;  // enough bells are on their way
+}
+
+}  // namespace exs::rpc

@@ -1,0 +1,86 @@
+// Windows of clients, which a worker looks at while they have calls.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "rpc/channel/clock.h"
+#include "rpc/fast/worker.h"
+
+namespace exs::rpc {
+namespace {
+
+// Between two looks at the queue: rounds in which there is no call, and as how many one with calls counts.
+constexpr unsigned kRounds = 64;
+constexpr unsigned kRoundsOfCalls = 8;
+// The queue has news often: so many looks after the last.
+constexpr unsigned kBusyLooks = 64;
+// Then the thread waits for the bell, which it still sees without a sleep for a while.
+constexpr std::int64_t kSilenceNs = 20'000;
+
+}  // namespace
+
+void Worker::add_window(Adopted& adopted) {
+  if (!make_window(adopted)) return refuse_socket(adopted.socket);
+  const std::uint32_t index = free_places_.back();
+  free_places_.pop_back();
+  if (!places_[index].window->begin()) end(index);
+}
+
+bool Worker::make_window(Adopted& adopted) {
+  if (!make_place()) return false;
+  try {
+    const std::uint32_t index = free_places_.back();
+    places_[index].window = std::make_unique<ServerWindow>(adopted.socket, queue_, handle_of(index),
+                                                           std::move(adopted.client));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void Worker::watch(std::uint32_t index) {
+  places_[index].window->served_ns = workshop_.arrived_ns;
+  if (std::find(watched_.begin(), watched_.end(), index) == watched_.end()) watched_.push_back(index);
+}
+
+bool Worker::look_at_windows(bool has_news) {
+  workshop_.is_fresh = true;
+  busy_looks_ = has_news ? kBusyLooks : busy_looks_ - std::min(busy_looks_, 1U);
+  const unsigned rounds = busy_looks_ > 0 ? 1 : kRounds;
+  for (unsigned round = 0; round < rounds && !watched_.empty(); ++round) {
+    bool has_served = false;
+    for (std::size_t i = 0; i < watched_.size();) {
+      const std::uint32_t index = watched_[i];
+      if (look_at(index, has_served)) {
+        ++i;
+      } else {
+        end(index);
+      }
+    }
+    if (has_served) {
+      round += kRoundsOfCalls;
+    } else {
+      pause_looking();
+    }
+  }
+  let_windows_sleep();
+  return !watched_.empty();
+}
+
+bool Worker::look_at(std::uint32_t index, bool& has_served) {
+  try {
+    return places_[index].window->look(workshop_, has_served);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void Worker::let_windows_sleep() {
+  const std::int64_t now = now_ns();
+  std::erase_if(watched_, [&](std::uint32_t index) {
+    ServerWindow& window = *places_[index].window;
+    return now - window.served_ns > kSilenceNs && window.sleep();
+  });
+}
+
+}  // namespace exs::rpc
