@@ -89,6 +89,7 @@ struct RpcOptions {
   std::chrono::nanoseconds timeout{0};          // of calls; 0: 25 s
   std::uint32_t slots = 0;                      // calls under way at a time; 0: 8
   std::uint32_t waiting_max = 4096;             // more that wait for a slot
+  bool mapped = false;                          // without a loop: EXS_RPC_MAPPED
 };
 
 // One server's procedures. With a loop its calls are awaited, and all of it is used by the loop's thread alone; without one they are
@@ -133,6 +134,7 @@ class RpcClient : private detail::Guest {
     wishes.timeout_ns = timeout_.count();
     wishes.slots = options.slots;
     wishes.waiting_max = options.waiting_max;
+    if (options.mapped) wishes.flags = EXS_RPC_MAPPED;
     if (loop != nullptr) {
       wishes.flags = EXS_RPC_ON_QUEUE;
       wishes.queue = loop->queue().handle();

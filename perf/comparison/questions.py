@@ -91,6 +91,10 @@ def stubs(size, *options, figure="round_trip_us.p50", provider="shm"):
     return dataclasses.replace(rpc("exs-rpc", "stubs", size, "--provider", provider, *options), figure=figure)
 
 
+def mapped(size, *options, figure="round_trip_us.p50"):
+    return dataclasses.replace(rpc("exs-rpc mapped", "mapped", size, "--provider", "shm", *options), figure=figure)
+
+
 def tirpc(size, way="tcp"):
     return rpc({"tcp": "libtirpc over TCP", "unix": "libtirpc over a local socket"}[way], way, size)
 
@@ -171,6 +175,12 @@ QUESTIONS = [
     Question("rpc", "call of nothing by a stub, iwarp", stubs("0", provider="iwarp"), (Against((sunrpc("0", "iwarp"),)),)),
     Question("rpc", "calls of nothing by stubs, 8 under way, shm", stubs("0", "--under-way", "8", figure="calls_per_second"),
              (Against((dataclasses.replace(stubs("0", figure="calls_per_second"), name="one at a time"),)),)),
+    Question("rpc", "call of nothing by a window, shm", mapped("0"),
+             (Against((dataclasses.replace(bare("a cache line", ONE_WAY, "--mode", "line"), name="hand-overs of a cache line"),), times=2),
+              Against((stubs("0"),)), Against((sunrpc("0"),), at_most=0.34))),
+    Question("rpc", "calls of nothing by a window, 8 under way, shm", mapped("0", "--under-way", "8", figure="calls_per_second"),
+             (Against((dataclasses.replace(stubs("0", "--under-way", "8", figure="calls_per_second"), name="by messages"),)),)),
+    Question("rpc", "call with 3 KiB there and back by a window, shm", mapped("3072"), (Against((stubs("3072"),)),)),
     Question("rpc", "call of nothing, shm, both asleep before", asleep(sunrpc("0")), (Against((asleep(tirpc("0")),), at_most=1.1),)),
 ]
 GROUPS = list(dict.fromkeys(question.group for question in QUESTIONS))

@@ -4,7 +4,7 @@ import dataclasses
 
 from comparison.charts import Chart, Series, series
 from comparison.peers import RpcPeer
-from comparison.questions import PING_64, rpc, shm_ping, stubs, sunrpc, tirpc
+from comparison.questions import PING_64, mapped, rpc, shm_ping, stubs, sunrpc, tirpc
 from comparison.sides import Run
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -64,6 +64,7 @@ def figures(is_quick):
     two_ways = dataclasses.replace(shm_ping(*PING_64), name="two one-way times of exs-ping, 64 B")
     more_lines = [
         line("exs-sunrpc, shm", "exs", lambda size: sunrpc(str(size))),
+        line("exs-rpc mapped, shm", "exs", lambda size: mapped(str(size))),
         line("exs-rpc, shm", "exs", lambda size: stubs(str(size))),
         line("exs-rpc, iwarp", "exs", lambda size: stubs(str(size), provider="iwarp")),
         Series("two one-way times of exs-ping, 64 B", "limit", ((NOTHING, Twice(two_ways)),)),

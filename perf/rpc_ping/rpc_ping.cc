@@ -61,9 +61,8 @@ struct Result {
 };
 
 std::vector<Way> all_ways() {
-  return {sunrpc_by_exs(), sunrpc_reduced(), sunrpc_without_copies(),
-          stubs(),         mapped_stubs(),   sunrpc_by_tcp(),
-          sunrpc_by_local_socket()};
+  return {sunrpc_by_exs(), sunrpc_reduced(), sunrpc_without_copies(), stubs(),
+          mapped_stubs(),  sunrpc_by_tcp(),  sunrpc_by_local_socket()};
 }
 Way way_of(const std::string& name) {
   for (Way& way : all_ways())
@@ -274,7 +273,7 @@ Settings parse(int argc, const char* const* argv) {
   line.add("--time", seconds, "Seconds to measure, of each size, in place of --calls")
       .between(tools::kSecondsMin, 3600.0);
   line.add("--under-way", settings.under_way,
-           "Calls that have begun and not ended; more than one with --way stubs")
+           "Calls that have begun and not ended; more than one with --way stubs or mapped")
       .between(std::uint64_t{1}, std::uint64_t{kUnderWayMax})
       .shows_default();
   line.add("--warm-up", settings.warmup_calls, "Calls before them").shows_default();

@@ -5,7 +5,8 @@
 namespace rpc_ping {
 
 void Caller::begin(std::span<char> /*bytes*/) {
-  throw tools::UsageError("of this way one call is under way at a time; --way stubs may have more");
+  throw tools::UsageError(
+      "of this way one call is under way at a time; --way stubs and mapped may have more");
 }
 void Caller::end(std::span<char> /*bytes*/) {}
 

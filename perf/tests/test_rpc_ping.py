@@ -3,7 +3,7 @@ import unittest
 
 from tools import ToolsTest, run
 
-WAYS = {"sunrpc": "shm", "sunrpc-reduced": "shm", "sunrpc-no-copy": "shm", "stubs": "shm", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
+WAYS = {"sunrpc": "shm", "sunrpc-reduced": "shm", "sunrpc-no-copy": "shm", "stubs": "shm", "mapped": "mapped", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
 
 
 class RpcPing(ToolsTest):

@@ -113,7 +113,7 @@ bool Binding::take_table(Workshop& workshop) {
 // This connection is that of a window, and no client's.
 bool Binding::hand_over_window(const WindowHello& hello) {
   const std::shared_ptr<Binding> client = site_.tokens.take(hello.token);
-  if (client == nullptr || is_full_) return false;
+  if (client == nullptr) return false;
   const int socket = link_.socket();
   if (client->site_.host.adopt_window(socket, client)) link_.release();
   return false;

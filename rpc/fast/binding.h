@@ -155,7 +155,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
   Match match_;
   std::uint64_t busy_slots_ = 0;
   std::vector<exs_rpc_request*> kept_;
-  std::uint64_t token_ = 0;          // of its window
+  std::uint64_t token_ = 0;  // of its window
   ServerWindow* window_ = nullptr;
 };
 

@@ -167,8 +167,7 @@ int ClientBinding::get_window(const ServerAddress& server, std::int64_t end_ns) 
 int ClientBinding::ask_for_token(std::int64_t end_ns, std::uint64_t& token) {
   Header header;
   header.kind = Kind::kWindow;
-  if (!link_->send_frame(FrameType::kMessage, bytes_of(header)))
-    return refuse(errno, "the connection broke");
+  if (!link_->send_frame(FrameType::kMessage, bytes_of(header))) return refuse(errno, "the connection broke");
   if (await_message(FrameType::kMessage, end_ns) != 0) return -1;
   const auto message = link_->received();
   if (!get_header(message, header) || header.kind != Kind::kWindow ||

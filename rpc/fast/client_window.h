@@ -52,8 +52,8 @@ class ClientWindow {
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
   WindowRow calls_;
   WindowRow replies_;
-  std::atomic<std::uint64_t> busy_{0};              // slots whose reply is to come
-  std::array<std::uint32_t, kSlotsMax> taken_{};    // of each slot, the last reply's flag
+  std::atomic<std::uint64_t> busy_{0};            // slots whose reply is to come
+  std::array<std::uint32_t, kSlotsMax> taken_{};  // of each slot, the last reply's flag
   alignas(kLineBytes) std::array<std::byte, kInlineBytes> reply_;
 };
 

@@ -84,8 +84,7 @@ exs_rpc_client_t* exs_rpc_connect(const struct sockaddr* address, socklen_t leng
       interface->procedures_count > exs::rpc::kProceduresMax || options.connect_timeout_ns < 0 ||
       options.timeout_ns < 0 || options.slots > exs::rpc::kSlotsMax || options.waiting_max > kWaitingMax ||
       (options.flags & ~std::uint32_t{EXS_RPC_ON_QUEUE | EXS_RPC_MAPPED}) != 0 ||
-      options.flags == (EXS_RPC_ON_QUEUE | EXS_RPC_MAPPED) ||
-      options.message_bytes_max > kMessageBytesMax) {
+      options.flags == (EXS_RPC_ON_QUEUE | EXS_RPC_MAPPED) || options.message_bytes_max > kMessageBytesMax) {
     refuse(EINVAL, "an address of another family, no interface, or an option that is out of range");
     return nullptr;
   }

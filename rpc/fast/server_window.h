@@ -53,7 +53,7 @@ class ServerWindow {
   const exs_ahandle_t handle_;
   const std::shared_ptr<Binding> client_;
   std::uint32_t slots_ = 0;
-  std::uint32_t reach_ = 1;  // slots that may have a call, from the first on
+  std::uint32_t reach_ = 1;      // slots that may have a call, from the first on
   std::byte* memory_ = nullptr;  // the client's; null: not mapped yet
   WindowRow calls_;
   WindowRow replies_;

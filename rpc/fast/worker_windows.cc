@@ -30,8 +30,8 @@ bool Worker::make_window(Adopted& adopted) {
   if (!make_place()) return false;
   try {
     const std::uint32_t index = free_places_.back();
-    places_[index].window = std::make_unique<ServerWindow>(adopted.socket, queue_, handle_of(index),
-                                                           std::move(adopted.client));
+    places_[index].window =
+        std::make_unique<ServerWindow>(adopted.socket, queue_, handle_of(index), std::move(adopted.client));
     return true;
   } catch (const std::bad_alloc&) {
     return false;

@@ -8,11 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/channel/link.h"
-#include "rpc/fast/greeting.h"
-#include "rpc/fast/header.h"
-#include "tests/rpc/fast/everything_server.h"
-#include "tests/support/exs_fixture.h"
+#include "tests/rpc/fast/raw_end.h"
 
 namespace exs::test {
 namespace {
@@ -20,115 +16,11 @@ namespace {
 using rpc::FrameType;
 using rpc::Header;
 using rpc::Kind;
-using rpc::Link;
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::uint32_t kLongest = 1 << 20;
-
-Bytes operator+(Bytes left, const Bytes& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-template <typename Words>
-Bytes raw(const Words& words) {
-  const auto bytes = rpc::bytes_of(words);
-  return {bytes.begin(), bytes.end()};
-}
-
-Bytes message(Kind kind, std::uint16_t procedure, std::uint32_t sequence, const Bytes& body = {}) {
-  Header header;
-  header.kind = kind;
-  header.procedure = procedure;
-  header.sequence = sequence;
-  header.length = static_cast<std::uint32_t>(body.size());
-  return raw(header) + body;
-}
-
-Bytes table_of_everything() {
-  Bytes table;
-  for (const rpc::TableEntry& entry : rpc::table_of(everything_one_interface)) table = table + raw(entry);
-  return table;
-}
-
-Bytes hello() {
-  rpc::Hello hello;
-  hello.program = everything_one_interface.program;
-  hello.version = everything_one_interface.version;
-  return raw(hello);
-}
-
-// An end whose every frame is the test's own.
-class RawEnd {
- public:
-  explicit RawEnd(int socket) : socket_(socket) {
-    BOOST_REQUIRE_EQUAL(
-        exs_recv(socket_, in_.data(), in_.size(), 0, queue_.handle(), nullptr, EXS_MHANDLE_UNREGISTERED), 0);
-  }
-  explicit RawEnd(std::uint16_t port) : RawEnd(connected(port)) {}
-  ~RawEnd() { exs_close(socket_); }
-  RawEnd(const RawEnd&) = delete;
-  RawEnd& operator=(const RawEnd&) = delete;
-
-  void send_raw(const Bytes& bytes) {
-    exs_send(socket_, bytes.data(), bytes.size(), EXS_NO_EVENT, queue_.handle(), nullptr,
-             EXS_MHANDLE_UNREGISTERED);
-  }
-  void send(FrameType type, const Bytes& body) {
-    Bytes frame(rpc::kFrameBytes);
-    rpc::put_frame({type, static_cast<std::uint32_t>(body.size()), false}, frame.data());
-    send_raw(frame + body);
-  }
-  void send_frame_alone(FrameType type, std::uint32_t length) {
-    Bytes frame(rpc::kFrameBytes);
-    rpc::put_frame({type, length, false}, frame.data());
-    send_raw(frame);
-  }
-  // The next frame, header and all; none: the connection has ended.
-  Bytes receive() {
-    if (has_ended_) return {};
-    exs_event_t event{};
-    while (exs_qwait(queue_.handle(), &event, 1, 1, -1) != 1) continue;
-    const std::size_t bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
-    if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_EOF) != 0) return {};
-    Bytes got(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(bytes));
-    has_ended_ =
-        exs_recv(socket_, in_.data(), in_.size(), 0, queue_.handle(), nullptr, EXS_MHANDLE_UNREGISTERED) != 0;
-    return got;
-  }
-  void greet() {
-    send(FrameType::kHello, hello());
-    send(FrameType::kMessage, message(Kind::kTable, 0, 0, table_of_everything()));
-    BOOST_REQUIRE(!receive().empty());
-    BOOST_REQUIRE(!receive().empty());
-  }
-
- private:
-  static int connected(std::uint16_t port) {
-    const int socket = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-    exs_fcntl(socket, EXS_F_SET_SMALL_MAX, rpc::kFrameBytes + rpc::kInlineBytes);
-    sockaddr_in address = address_of_host(port);
-    BOOST_REQUIRE_EQUAL(exs_connect_sync(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address),
-                        0);
-    return socket;
-  }
-
-  Queue queue_{64};
-  std::vector<std::byte> in_ = std::vector<std::byte>(rpc::kFrameBytes + rpc::kInlineBytes);
-  int socket_;
-  bool has_ended_ = false;
-};
 
 struct Lie {
   const char* what;
   std::function<void(RawEnd&)> tell;
 };
-
-Bytes words(std::initializer_list<std::uint32_t> numbers) {
-  Bytes bytes;
-  for (const std::uint32_t number : numbers) bytes = bytes + raw(number);
-  return bytes;
-}
 
 constexpr std::uint16_t kMix = 1;
 constexpr std::uint16_t kAdd = 9;
@@ -217,40 +109,6 @@ const std::vector<FalseAnswer> kFalseAnswers = {
      [](const Header& call) { return message(Kind::kReply, 1, call.sequence); }, "EPROTO"},
     {"what is right", [](const Header& call) { return message(Kind::kReply, 0, call.sequence, words({3})); },
      "ok"},
-};
-
-// Listens as a server would, and greets one client.
-class FalseServer {
- public:
-  FalseServer() {
-    sockaddr_in address = address_of_host(0);
-    socklen_t length = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    exs_fcntl(socket_, EXS_F_SET_SMALL_MAX, rpc::kFrameBytes + rpc::kInlineBytes);
-    BOOST_REQUIRE_EQUAL(exs_bind(socket_, generic, length), 0);
-    BOOST_REQUIRE_EQUAL(exs_listen(socket_, 1), 0);
-    BOOST_REQUIRE_EQUAL(exs_getsockname(socket_, generic, &length), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~FalseServer() { exs_close(socket_); }
-  FalseServer(const FalseServer&) = delete;
-  FalseServer& operator=(const FalseServer&) = delete;
-
-  [[nodiscard]] std::string port() const { return std::to_string(port_); }
-  std::unique_ptr<RawEnd> accept() {
-    return std::make_unique<RawEnd>(exs_accept_sync(socket_, nullptr, nullptr));
-  }
-  static void greet(RawEnd& end) {
-    end.receive();
-    end.receive();
-    end.send(FrameType::kWelcome, words({0, 8, kLongest, 0}));
-    end.send(FrameType::kMessage,
-             message(Kind::kTable, 0, 0, Bytes(everything_one_interface.procedures_count)));
-  }
-
- private:
-  int socket_ = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
-  std::uint16_t port_ = 0;
 };
 
 exs_rpc_server_options_t small_options() {

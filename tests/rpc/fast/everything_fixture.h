@@ -18,9 +18,21 @@ using Client = std::unique_ptr<exs_rpc_client_t, CloseClient>;
 
 constexpr std::int64_t kMillisecond = 1'000'000;
 
+inline bool is_mapped(exs_rpc_client_t* client) {
+  exs_rpc_client_info_t info{};
+  info.struct_bytes = sizeof info;
+  BOOST_REQUIRE_EQUAL(exs_rpc_client_status(client, &info), 0);
+  return info.mapped != 0;
+}
+
 inline Client open_client(const std::string& port, const exs_rpc_client_options_t* options = nullptr) {
-  Client client(everything_one_open(host(), port.c_str(), options));
+  exs_rpc_client_options_t wishes{};
+  if (options != nullptr) wishes = *options;
+  wishes.struct_bytes = sizeof wishes;
+  if ((wishes.flags & EXS_RPC_ON_QUEUE) == 0) wishes.flags |= client_flags();
+  Client client(everything_one_open(host(), port.c_str(), &wishes));
   BOOST_REQUIRE_MESSAGE(client != nullptr, exs_rpc_errtext());
+  if (client_flags() == wishes.flags) BOOST_TEST(is_mapped(client.get()) == (client_flags() != 0));
   return client;
 }
 inline Client open_client(const EverythingServer& server, const exs_rpc_client_options_t* options = nullptr) {

@@ -28,6 +28,10 @@ inline const char* host() {
   const char* const chosen = std::getenv("EXS_TEST_ADDRESS");
   return chosen == nullptr ? "127.0.0.1" : chosen;
 }
+// What all clients of a run of the tests want.
+inline std::uint32_t client_flags() {
+  return std::getenv("EXS_TEST_RPC_MAPPED") == nullptr ? 0 : EXS_RPC_MAPPED;
+}
 // Of any port.
 inline sockaddr_in address_of_host(std::uint16_t port) {
   sockaddr_in address{};

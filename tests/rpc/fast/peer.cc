@@ -19,7 +19,10 @@ int serve() {
 }
 
 int call(const char* port) {
-  exs_rpc_client_t* const client = everything_one_open(exs::test::host(), port, nullptr);
+  exs_rpc_client_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.flags = exs::test::client_flags();
+  exs_rpc_client_t* const client = everything_one_open(exs::test::host(), port, &options);
   if (client == nullptr) return 1;
   for (int i = 0;; ++i) {
     int sum = 0;
