@@ -60,6 +60,7 @@ class ClientBinding {
   [[nodiscard]] ClientWindow* window() { return window_.get(); }
   // The message of a slot. False: errno, and the binding is of no use any more.
   bool send(Outgoing& message, std::uint32_t slot, std::size_t bytes) {
+    if (window_ != nullptr) window_->expect(slot);
     if (window_ == nullptr || message.is_long()) {
       rounds_ = 1;
       return message.send(*link_, bytes);

@@ -70,6 +70,7 @@ void Client::take_slot(Call& call) {
 }
 
 void Client::leave_slot(Call& call) {
+  if (binding_ != nullptr && binding_->window() != nullptr) binding_->window()->forget(call.slot);
   slots_[call.slot].call = nullptr;
   call.slot = kNoSlot;
   recycle(call);

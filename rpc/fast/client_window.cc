@@ -26,8 +26,7 @@ bool ClientWindow::offer(std::uint64_t token) {
   const std::size_t bytes = window_bytes(slots_);
   memory_ = static_cast<std::byte*>(exs_alloc(bytes, &region_));
   if (memory_ == nullptr) return false;
-  calls_ = WindowRow(memory_ + kPlacesOffset);
-  replies_ = WindowRow(memory_ + kPlacesOffset + slots_ * kPlaceBytes);
+  places_ = WindowPlaces(memory_);
   WindowHello hello;
   hello.token = token;
   std::array<std::byte, kFrameBytes + sizeof hello> message;
@@ -45,9 +44,8 @@ ClientWindow::News ClientWindow::take(const exs_event_t& event) {
 }
 
 bool ClientWindow::send(std::uint32_t slot, const std::byte* message, std::size_t bytes) {
-  busy_.store(busy_.load(std::memory_order_relaxed) | std::uint64_t{1} << slot, std::memory_order_relaxed);
-  calls_.write(slot, message, bytes);
-  if (window_word(memory_ + kServerSleepsOffset).load(std::memory_order_seq_cst) == 0) return true;
+  places_.write_call(slot, message, bytes);
+  if (!SleepWord(memory_ + kServerSleepsOffset).is_set()) return true;
   static constexpr std::byte kBell{1};
   return exs_send(socket_, &kBell, sizeof kBell, EXS_NO_EVENT, queue_, this, EXS_MHANDLE_UNREGISTERED) == 0 ||
          errno == EAGAIN;  // enough bells are on their way
@@ -55,7 +53,7 @@ bool ClientWindow::send(std::uint32_t slot, const std::byte* message, std::size_
 
 bool ClientWindow::look(unsigned rounds) const {
   for (; rounds > 0; --rounds) {
-    for (std::uint64_t left = busy_.load(std::memory_order_relaxed); left != 0; left &= left - 1)
+    for (std::uint64_t left = expected_.load(std::memory_order_relaxed); left != 0; left &= left - 1)
       if (has_reply(static_cast<std::uint32_t>(std::countr_zero(left)))) return true;
     pause_looking();
   }
@@ -63,14 +61,13 @@ bool ClientWindow::look(unsigned rounds) const {
 }
 
 std::span<const std::byte> ClientWindow::receive() {
-  const std::uint64_t busy = busy_.load(std::memory_order_relaxed);
-  for (std::uint64_t left = busy; left != 0; left &= left - 1) {
+  for (std::uint64_t left = expected_.load(std::memory_order_relaxed); left != 0; left &= left - 1) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(left));
-    const std::uint32_t flag = replies_.flag(slot);
+    const std::uint32_t flag = places_.reply_flag(slot);
     if (flag == taken_[slot]) continue;
     taken_[slot] = flag;
-    busy_.store(busy & ~(std::uint64_t{1} << slot), std::memory_order_relaxed);
-    const auto message = replies_.read(slot, flag, reply_.data());
+    if (left != bit(slot)) places_.ask_for(static_cast<std::uint32_t>(std::countr_zero(left & (left - 1))));
+    const auto message = places_.read(slot, flag, reply_.data());
     // No header has this length, so it is refused.
     return message.empty() ? std::span<const std::byte>(reply_.data(), 1) : message;
   }
@@ -78,12 +75,12 @@ std::span<const std::byte> ClientWindow::receive() {
 }
 
 bool ClientWindow::begin_sleep() {
-  window_word(memory_ + kClientSleepsOffset).store(1, std::memory_order_seq_cst);
+  SleepWord(memory_ + kClientSleepsOffset).set();
   return !look(1);
 }
 
 void ClientWindow::end_sleep() {
-  window_word(memory_ + kClientSleepsOffset).store(0, std::memory_order_relaxed);
+  SleepWord(memory_ + kClientSleepsOffset).clear();
 }
 
 }  // namespace exs::rpc

@@ -29,6 +29,9 @@ class ClientWindow {
   enum class News { kNothing, kRung, kEnd };
   static News take(const exs_event_t& event);
 
+  // The reply of the slot may come here from now on, however its call goes; and until it has come.
+  void expect(std::uint32_t slot) { set_expected(expected_.load(std::memory_order_relaxed) | bit(slot)); }
+  void forget(std::uint32_t slot) { set_expected(expected_.load(std::memory_order_relaxed) & ~bit(slot)); }
   // A call of a slot. False: errno, and the window is of no use any more.
   bool send(std::uint32_t slot, const std::byte* message, std::size_t bytes);
   // Looks for replies, about so long. True: there is one. Thread: one, whoever else sends.
@@ -43,16 +46,17 @@ class ClientWindow {
   ClientWindow(int socket, exs_qhandle_t queue, std::uint32_t slots)
       : socket_(socket), queue_(queue), slots_(slots) {}
   bool offer(std::uint64_t token);
-  [[nodiscard]] bool has_reply(std::uint32_t slot) const { return replies_.flag(slot) != taken_[slot]; }
+  static std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
+  void set_expected(std::uint64_t slots) { expected_.store(slots, std::memory_order_relaxed); }
+  [[nodiscard]] bool has_reply(std::uint32_t slot) const { return places_.reply_flag(slot) != taken_[slot]; }
 
   const int socket_;
   const exs_qhandle_t queue_;
   const std::uint32_t slots_;
   std::byte* memory_ = nullptr;
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
-  WindowRow calls_;
-  WindowRow replies_;
-  std::atomic<std::uint64_t> busy_{0};            // slots whose reply is to come
+  WindowPlaces places_;
+  std::atomic<std::uint64_t> expected_{0};        // slots whose reply is to come
   std::array<std::uint32_t, kSlotsMax> taken_{};  // of each slot, the last reply's flag
   alignas(kLineBytes) std::array<std::byte, kInlineBytes> reply_;
 };

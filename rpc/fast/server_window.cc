@@ -31,7 +31,7 @@ bool ServerWindow::take(const exs_event_t& event) {
   if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_EOF) != 0) return false;
   if (event.exs_evt_type == EXS_EVT_MAP) return take_mapped(event);
   if (event.exs_evt_type != EXS_EVT_RECV || memory_ == nullptr || !await_bell()) return false;
-  window_word(memory_ + kServerSleepsOffset).store(0, std::memory_order_relaxed);
+  SleepWord(memory_ + kServerSleepsOffset).clear();
   return true;
 }
 
@@ -42,40 +42,40 @@ bool ServerWindow::take_mapped(const exs_event_t& event) {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(memory) % kLineBytes == 0;
   if (!is_aligned || mapped.exs_evt_length < window_bytes(1) || memory_ != nullptr) return false;
   slots_ = static_cast<std::uint32_t>(
-      std::min<std::size_t>(kSlotsMax, (mapped.exs_evt_length - kPlacesOffset) / (2 * kPlaceBytes)));
+      std::min<std::size_t>(kSlotsMax, (mapped.exs_evt_length - kPlacesOffset) / kPlaceBytes));
   memory_ = memory;
-  calls_ = WindowRow(memory + kPlacesOffset);
-  replies_ = WindowRow(memory + kPlacesOffset + slots_ * kPlaceBytes);
+  places_ = WindowPlaces(memory);
   return client_->attach(*this) && ring();
 }
 
 bool ServerWindow::look(Workshop& workshop, bool& has_served) {
   for (std::uint32_t slot = 0; slot < slots_to_look_at(); ++slot) {
-    const std::uint32_t flag = calls_.flag(slot);
+    const std::uint32_t flag = places_.call_flag(slot);
     if (flag == taken_[slot]) continue;
     taken_[slot] = flag;
     has_served = true;
+    if (slot + 1 < slots_to_look_at()) places_.ask_for(slot + 1);
     workshop.arrived_ns = served_ns = now_ns();
-    const auto message = calls_.read(slot, flag, workshop.call.data());
+    const auto message = places_.read(slot, flag, workshop.call.data());
     if (message.empty() || flag % kSlotsMax != slot || !client_->take_call(message, workshop)) return false;
   }
   return true;
 }
 
 bool ServerWindow::sleep() {
-  const WindowWord sleeps = window_word(memory_ + kServerSleepsOffset);
-  sleeps.store(1, std::memory_order_seq_cst);
+  const SleepWord sleeps(memory_ + kServerSleepsOffset);
+  sleeps.set();
   for (std::uint32_t slot = 0; slot < slots_to_look_at(); ++slot) {
     if (!has_call(slot)) continue;
-    sleeps.store(0, std::memory_order_relaxed);
+    sleeps.clear();
     return false;
   }
   return true;
 }
 
 bool ServerWindow::reply(std::uint32_t slot, const std::byte* message, std::size_t bytes) {
-  replies_.write(slot, message, bytes);
-  return window_word(memory_ + kClientSleepsOffset).load(std::memory_order_seq_cst) == 0 || ring();
+  places_.write_reply(slot, message, bytes);
+  return !SleepWord(memory_ + kClientSleepsOffset).is_set() || ring();
 }
 
 bool ServerWindow::ring() {

@@ -46,7 +46,7 @@ class ServerWindow {
   bool await_bell();
   bool ring();
   [[nodiscard]] std::uint32_t slots_to_look_at() const { return std::min(slots_, reach_); }
-  [[nodiscard]] bool has_call(std::uint32_t slot) const { return calls_.flag(slot) != taken_[slot]; }
+  [[nodiscard]] bool has_call(std::uint32_t slot) const { return places_.call_flag(slot) != taken_[slot]; }
 
   const int socket_;
   const exs_qhandle_t queue_;
@@ -55,8 +55,7 @@ class ServerWindow {
   std::uint32_t slots_ = 0;
   std::uint32_t reach_ = 1;      // slots that may have a call, from the first on
   std::byte* memory_ = nullptr;  // the client's; null: not mapped yet
-  WindowRow calls_;
-  WindowRow replies_;
+  WindowPlaces places_;
   std::array<std::uint32_t, kSlotsMax> taken_{};  // of each slot, the last call's flag
   std::array<std::byte, kLineBytes> bell_;
 };

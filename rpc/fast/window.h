@@ -1,11 +1,12 @@
-// Memory of a client that its server maps: for each slot a place for a short message in each direction, which the other end looks at
-// (rpc/FORMAT.md). Thread: one at a time for each slot and direction, at each end.
+// Memory of a client that its server maps: for each slot a place for a short call and then for its reply, which the other end looks at
+// (rpc/FORMAT.md). Thread: one at a time for each slot, at each end.
 //
 // Design notes
-// 1. The first line of a place has a message's sequence, which is its flag, and the first 60 bytes. It is written in one go, flag last:
-//    whoever looks takes the line away from the writer once, and a small message is one line.
-// 2. An end that stops looking says so, looks once more, and is rung from then on. Who writes a flag reads after it whether the other
-//    end looks. All four are in one order, so one of the two sees the other.
+// 1. The first line of a place has both flags, which are sequences, and the first bytes of the message. It is written in one go, flag
+//    last: whoever looks takes the line away from the writer once. A small call and its reply are one line, handed over and back: two
+//    lines took twice as long.
+// 2. An end that stops looking says so, looks once more, and is rung from then on. Who has written a flag asks whether the other end
+//    looks. Both change the word, so one of the two sees the other; the server asks once after all that it has answered in a look.
 // 3. What an end reads it copies once, then checks, then uses: the other end may write at any time.
 #pragma once
 
@@ -33,7 +34,7 @@ inline constexpr std::size_t kPlacesOffset = 4 * kLineBytes;
 inline constexpr std::size_t kPlaceBytes = kInlineBytes + kLineBytes;
 
 constexpr std::size_t window_bytes(std::uint32_t slots) {
-  return kPlacesOffset + std::size_t{2} * slots * kPlaceBytes;
+  return kPlacesOffset + slots * kPlaceBytes;
 }
 
 inline WindowWord window_word(std::byte* at) {
@@ -49,41 +50,67 @@ inline void pause_looking() {
 #endif
 }
 
-// The places of one direction.
-class WindowRow {
+// That an end does not look.
+class SleepWord {
  public:
-  WindowRow() = default;
-  explicit WindowRow(std::byte* first) : first_(first) {}
+  explicit SleepWord(std::byte* at) : word_(window_word(at)) {}
+  // Whoever says so looks once more after it.
+  void set() const { word_.exchange(1, std::memory_order_acq_rel); }
+  void clear() const { word_.store(0, std::memory_order_relaxed); }
+  // After a flag was written.
+  [[nodiscard]] bool is_set() const { return word_.fetch_add(0, std::memory_order_acq_rel) != 0; }
 
-  // The sequence of the last message in the slot.
-  [[nodiscard]] std::uint32_t flag(std::uint32_t slot) const {
-    return window_word(place(slot)).load(std::memory_order_seq_cst);
+ private:
+  const WindowWord word_;
+};
+
+class WindowPlaces {
+ public:
+  WindowPlaces() = default;
+  explicit WindowPlaces(std::byte* window) : first_(window + kPlacesOffset) {}
+
+  // Sequences of the last call and the last reply in the slot.
+  [[nodiscard]] std::uint32_t call_flag(std::uint32_t slot) const { return load(place(slot)); }
+  [[nodiscard]] std::uint32_t reply_flag(std::uint32_t slot) const {
+    return load(place(slot) + kReplyFlagOffset);
   }
+  // It will be looked at in a moment.
+  void ask_for(std::uint32_t slot) const { __builtin_prefetch(place(slot)); }
   // A short message, in memory that has a line at least.
-  void write(std::uint32_t slot, const std::byte* message, std::size_t bytes) const {
-    std::byte* const to = place(slot);
-    if (bytes > kLineBytes) std::memcpy(to + kLineBytes, message + kLineBytes, bytes - kLineBytes);
-    std::uint32_t sequence = 0;
-    std::memcpy(&sequence, message, sizeof sequence);
-    std::memcpy(to + sizeof sequence, message + sizeof sequence, kLineBytes - sizeof sequence);
-    window_word(to).store(sequence, std::memory_order_seq_cst);
+  void write_call(std::uint32_t slot, const std::byte* message, std::size_t bytes) const {
+    write(place(slot), message, bytes, 0);
   }
-  // The message with this flag, whose header is read already, copied to memory for the longest. Empty: it is too long.
+  void write_reply(std::uint32_t slot, const std::byte* message, std::size_t bytes) const {
+    write(place(slot), message, bytes, kReplyFlagOffset);
+  }
+  // The message whose flag has been read, copied to memory for the longest. Empty: it is too long.
   [[nodiscard]] std::span<const std::byte> read(std::uint32_t slot, std::uint32_t sequence,
                                                 std::byte* into) const {
     const std::byte* const from = place(slot);
-    std::memcpy(into, from, kLineBytes);
+    std::memcpy(into, from, kInFirstLine);
     std::memcpy(into, &sequence, sizeof sequence);
     std::uint32_t length = 0;
     std::memcpy(&length, into + offsetof(Header, length), sizeof length);
     if (length > kInlineBytes - kHeaderBytes) return {};
     const std::size_t bytes = kHeaderBytes + length;
-    if (bytes > kLineBytes) std::memcpy(into + kLineBytes, from + kLineBytes, bytes - kLineBytes);
+    if (bytes > kInFirstLine) std::memcpy(into + kInFirstLine, from + kLineBytes, bytes - kInFirstLine);
     return {into, bytes};
   }
 
  private:
+  // Of a message; the flag of a reply is behind them, and that of a call is the message's sequence.
+  static constexpr std::size_t kInFirstLine = kLineBytes - sizeof(std::uint32_t);
+  static constexpr std::size_t kReplyFlagOffset = kInFirstLine;
+
   [[nodiscard]] std::byte* place(std::uint32_t slot) const { return first_ + slot * kPlaceBytes; }
+  static std::uint32_t load(std::byte* flag) { return window_word(flag).load(std::memory_order_acquire); }
+  static void write(std::byte* to, const std::byte* message, std::size_t bytes, std::size_t flag_offset) {
+    if (bytes > kInFirstLine) std::memcpy(to + kLineBytes, message + kInFirstLine, bytes - kInFirstLine);
+    std::uint32_t sequence = 0;
+    std::memcpy(&sequence, message, sizeof sequence);
+    std::memcpy(to + sizeof sequence, message + sizeof sequence, kInFirstLine - sizeof sequence);
+    window_word(to + flag_offset).store(sequence, std::memory_order_release);
+  }
 
   std::byte* first_ = nullptr;
 };

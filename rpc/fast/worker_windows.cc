@@ -9,9 +9,9 @@
 namespace exs::rpc {
 namespace {
 
-// Between two looks at the queue: rounds in which there is no call, and as how many one with calls counts.
+// Between two looks at the queue: rounds, and how long calls may take.
 constexpr unsigned kRounds = 64;
-constexpr unsigned kRoundsOfCalls = 8;
+constexpr std::int64_t kCallsNs = 10'000;
 // The queue has news often: so many looks after the last.
 constexpr unsigned kBusyLooks = 64;
 // Then the thread waits for the bell, which it still sees without a sleep for a while.
@@ -47,6 +47,7 @@ bool Worker::look_at_windows(bool has_news) {
   workshop_.is_fresh = true;
   busy_looks_ = has_news ? kBusyLooks : busy_looks_ - std::min(busy_looks_, 1U);
   const unsigned rounds = busy_looks_ > 0 ? 1 : kRounds;
+  std::int64_t first_ns = 0;
   for (unsigned round = 0; round < rounds && !watched_.empty(); ++round) {
     bool has_served = false;
     for (std::size_t i = 0; i < watched_.size();) {
@@ -57,11 +58,12 @@ bool Worker::look_at_windows(bool has_news) {
         end(index);
       }
     }
-    if (has_served) {
-      round += kRoundsOfCalls;
-    } else {
+    if (!has_served) {
       pause_looking();
+      continue;
     }
+    if (first_ns == 0) first_ns = workshop_.arrived_ns;
+    if (workshop_.arrived_ns - first_ns > kCallsNs) break;
   }
   let_windows_sleep();
   return !watched_.empty();

@@ -102,11 +102,11 @@ class RawWindow {
   void call(std::uint32_t slot, std::uint32_t flag, Bytes message) {
     message.resize(std::max(message.size(), rpc::kLineBytes));
     std::memcpy(message.data(), &flag, sizeof flag);
-    rpc::WindowRow(memory_ + rpc::kPlacesOffset).write(slot, message.data(), message.size());
+    rpc::WindowPlaces(memory_).write_call(slot, message.data(), message.size());
     ring();
   }
   [[nodiscard]] std::uint32_t reply_flag(std::uint32_t slot) const {
-    return rpc::WindowRow(memory_ + rpc::kPlacesOffset + kSlots * rpc::kPlaceBytes).flag(slot);
+    return rpc::WindowPlaces(memory_).reply_flag(slot);
   }
 
   static constexpr std::uint32_t kSlots = 8;
@@ -205,21 +205,19 @@ void answer_by_window(FalseServer& server, const FalseReply& lie) {
   const exs_event_t event = queue.next();
   if (event.exs_evt_errno != 0) return;
   const exs_evt_map_t& map = event.exs_evt_union.exs_evt_map;
-  auto* const first = static_cast<std::byte*>(map.exs_evt_address) + rpc::kPlacesOffset;
-  const rpc::WindowRow calls(first);
-  const rpc::WindowRow replies(first + (map.exs_evt_length - rpc::kPlacesOffset) / 2);
+  const rpc::WindowPlaces places(static_cast<std::byte*>(map.exs_evt_address));
   const auto ring = [&] {
     static constexpr std::uint32_t kBell = 1;
     exs_send_offset(end->socket(), &kBell, sizeof kBell, EXS_NO_EVENT, queue.handle(), nullptr,
                     EXS_MHANDLE_UNREGISTERED, rpc::kBellOffset);
   };
   ring();
-  while (calls.flag(0) == 0) std::this_thread::yield();
+  while (places.call_flag(0) == 0) std::this_thread::yield();
   Header header;
-  header.sequence = calls.flag(0);
+  header.sequence = places.call_flag(0);
   Bytes reply = lie.reply(header);
   reply.resize(rpc::kLineBytes);
-  replies.write(0, reply.data(), reply.size());
+  places.write_reply(0, reply.data(), reply.size());
   ring();
   while (!client->receive().empty()) continue;
 }
@@ -255,6 +253,13 @@ BOOST_AUTO_TEST_CASE(carries_what_fits_and_leaves_the_rest_to_messages) {
     BOOST_TEST(got.blob_len == size);
     BOOST_TEST((size == 0 || std::memcmp(got.blob_val, bytes.data(), size) == 0));
     blob_free(&got);
+    unsigned length = 0;
+    BOOST_REQUIRE_EQUAL(outcome(length_1(client.get(), &argument, &length, nullptr)), "ok");
+    BOOST_TEST(length == size);
+    blob made{};
+    BOOST_REQUIRE_EQUAL(outcome(make_1(client.get(), static_cast<unsigned>(size), &made, nullptr)), "ok");
+    BOOST_TEST(made.blob_len == size);
+    blob_free(&made);
   }
 }
 

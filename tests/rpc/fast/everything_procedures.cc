@@ -55,6 +55,10 @@ int flat_1_serve(const flat* argument, flat* result, exs_rpc_request_t*) {
   *result = *argument;
   return 0;
 }
+int length_1_serve(const blob* argument, unsigned* result, exs_rpc_request_t* /*request*/) {
+  *result = argument->blob_len;
+  return 0;
+}
 int copy_1_serve(const blob* argument, blob* result, exs_rpc_request_t*) {
   *result = *argument;
   return 0;
