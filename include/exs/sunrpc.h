@@ -33,6 +33,11 @@ typedef struct exs_sunrpc_info {
  * EXS_SUNRPC=off, refuses; the handle goes on as it is. Thread: none may use the handle meanwhile. */
 EXS_SUNRPC_API int exs_sunrpc_attach(CLIENT* client);
 
+/* exs_sunrpc_threads - serve what comes by exs in `threads` threads of the library, and by TCP in that of svc_run() as ever; 0: all in
+ * that. Procedures then run at the same time, those of one connection one after the other: stubs of `rpcgen -M`. 0, or -1 with errno:
+ * EINVAL more than 256; EBUSY a client has come by exs already. Thread: one at a time. */
+EXS_SUNRPC_API int exs_sunrpc_threads(unsigned threads);
+
 /* exs_xdr_bytes - as xdr_bytes(3t), for opaque data that need not be copied: of a message that has come by exs, `*bytes` becomes a
  * pointer into it, valid in a server until its procedure is answered, in a client until the next call of the handle. All else is as by
  * xdr_bytes, and data of either kind are freed as ever. TRUE, or FALSE: the data are none, or longer than `most`. Thread: any. */

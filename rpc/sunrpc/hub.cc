@@ -1,7 +1,9 @@
 #include "rpc/sunrpc/hub.h"
 
 #include <netinet/in.h>
+#include <pthread.h>
 #include <rpc/svc_mt.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -22,6 +24,7 @@ constexpr std::int64_t kInARowNs = 1'000'000;  // until the program's loop has i
 constexpr std::int64_t kHelloNs = 5'000'000'000;
 constexpr std::uint32_t kLongest = std::uint32_t{256} << 20U;
 constexpr std::size_t kStrangersMax = 256;
+constexpr unsigned kThreadsMax = 256;
 constexpr int kFirstDepth = 1024;
 constexpr int kSlotsOfLink = 96;
 constexpr int kPendingMax = 64;  // replies that a client leaves unread
@@ -79,7 +82,71 @@ bool Hub::start() {
   transport_.xp_p3 = &extension;
   xprt_register(&transport_);
   depth_ = kFirstDepth;
+  start_workers();
   return true;
+}
+
+Hub::Lock Hub::lock() {
+  return has_threads() ? Lock(mutex_) : Lock();
+}
+
+int Hub::use_threads(unsigned threads) {
+  if (threads > kThreadsMax) return EINVAL;
+  if (queue_ != EXS_QHANDLE_INVALID) return EBUSY;
+  threads_ = threads;
+  return 0;
+}
+
+// As many as there can be: without any, the program's thread serves all. Signals are the program's.
+void Hub::start_workers() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (unsigned i = 0; i < threads_; ++i) {
+    auto worker = std::make_unique<Worker>();
+    worker->queue = exs_qcreate(kFirstDepth);
+    pthread_t thread{};
+    if (worker->queue == EXS_QHANDLE_INVALID || pthread_create(&thread, nullptr, work, worker.get()) != 0)
+      break;
+    pthread_detach(thread);
+    workers_.push_back(std::move(worker));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// Until the process ends.
+void* Hub::work(void* worker) {
+  constexpr int kEvents = 16;
+  std::array<exs_event_t, kEvents> events;
+  const exs_qhandle_t queue = static_cast<Worker*>(worker)->queue;
+  for (;;) {
+    const int count = exs_qwait(queue, events.data(), kEvents, 1, -1);
+    if (count < 0 && errno != EINTR) return nullptr;
+    for (int i = 0; i < count; ++i) instance().take(events[static_cast<std::size_t>(i)]);
+  }
+}
+
+std::size_t Hub::idlest_worker() const {
+  if (workers_.empty()) return kNoWorker;
+  std::vector<std::size_t> links(workers_.size());
+  for (const Place& place : places_)
+    if (place.transport != nullptr && place.worker != kNoWorker) ++links[place.worker];
+  return static_cast<std::size_t>(std::min_element(links.begin(), links.end()) - links.begin());
+}
+
+bool Hub::pass_on(ServerTransport& transport) {
+  if (workers_.empty() || !transport.has_gss_request()) return false;
+  const Lock held = lock();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
+    if (place.transport.get() != &transport || place.worker == kNoWorker) continue;
+    if (exs_qpost(queue_, handle_of(i), nullptr) != 0) return false;
+    place.worker = kNoWorker;
+    transport.link()->use_queue(queue_, handle_of(i));
+    return true;
+  }
+  return false;
 }
 
 Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
@@ -94,6 +161,7 @@ Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
     return refuse(Reason::kVersion);
   if (!is_stream(transport->xp_fd)) return refuse(Reason::kNoStream);
   if (!has_descriptors()) return refuse(Reason::kNoDescriptors);
+  const Lock held = lock();
   const Listener* const listener = start() ? listen_at(transport) : nullptr;
   if (listener == nullptr) return refuse(Reason::kNoSocket);
   ServerTransport& ours = ServerTransport::of(transport);
@@ -157,10 +225,11 @@ ServerTransport* Hub::take_token(std::span<const std::byte> bytes) {
 }
 
 void Hub::forget(const ServerTransport& transport) {
+  const Lock held = lock();
   const auto is_its = [&](const Token& token) { return token.transport == &transport; };
   tokens_.erase(std::remove_if(tokens_.begin(), tokens_.end(), is_its), tokens_.end());
   for (Place& place : places_) {
-    if (place.transport != &transport) continue;
+    if (place.transport.get() != &transport) continue;
     place.transport = nullptr;
     ++place.generation;
   }
@@ -206,24 +275,26 @@ Hub::Place* Hub::place_of(exs_ahandle_t handle) {
 }
 
 void Hub::take(const exs_event_t& event) {
-  if (event.exs_evt_type == EXS_EVT_ACCEPT) {
-    if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
-    return;
+  std::shared_ptr<ServerTransport> transport;
+  {
+    const Lock held = lock();
+    if (event.exs_evt_type == EXS_EVT_ACCEPT) {
+      if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+      return;
+    }
+    Place* const place = event.exs_evt_ahandle == kAccepts ? nullptr : place_of(event.exs_evt_ahandle);
+    if (place == nullptr) return;
+    if (place->stranger) return take_of_stranger(*place, event);
+    transport = place->transport;
   }
-  Place* const place = event.exs_evt_ahandle == kAccepts ? nullptr : place_of(event.exs_evt_ahandle);
-  if (place == nullptr) return;
-  Link* const link = place->stranger ? place->stranger.get() : place->transport->link();
-  switch (link->take(event)) {
+  transport->take(event);
+}
+
+void Hub::take_of_stranger(Place& place, const exs_event_t& event) {
+  switch (place.stranger->take(event)) {
     case Link::News::kNothing: break;
-    case Link::News::kEnd: end(*place); break;
-    case Link::News::kMessage:
-      if (place->stranger) {
-        greet(*place);
-      } else if (link->type() != FrameType::kMessage) {
-        end(*place);
-      } else {
-        place->transport->serve();
-      }
+    case Link::News::kEnd: end(place); break;
+    case Link::News::kMessage: greet(place);
   }
 }
 
@@ -235,6 +306,7 @@ void Hub::accept(int socket) {
   if (depth > depth_) {
     const int deeper = std::min(depth * 2, EXS_QDEPTH_MAX);
     if (exs_qmodify(queue_, EXS_QATTR_DEPTH, &deeper, sizeof deeper) == 0) depth_ = deeper;
+    for (const auto& worker : workers_) exs_qmodify(worker->queue, EXS_QATTR_DEPTH, &deeper, sizeof deeper);
   }
   Place& place = places_[index];
   place.stranger = std::make_unique<Link>(socket, queue_, handle_of(index));
@@ -248,25 +320,27 @@ void Hub::accept(int socket) {
 void Hub::greet(Place& place) {
   Link& link = *place.stranger;
   ServerTransport* const transport = link.type() == FrameType::kHello ? take_token(link.received()) : nullptr;
-  if (transport == nullptr || transport->link() != nullptr || !link.receive_next() ||
-      !link.send_frame(FrameType::kWelcome, {}))
+  if (transport == nullptr || transport->link() != nullptr || !link.send_frame(FrameType::kWelcome, {}))
     return end(place);
+  place.worker = idlest_worker();
+  Worker* const worker = place.worker == kNoWorker ? nullptr : workers_[place.worker].get();
+  if (worker != nullptr)
+    link.use_queue(worker->queue, handle_of(static_cast<std::size_t>(&place - places_.data())));
+  if (!link.receive_next()) return end(place);
   --strangers_;
-  place.transport = transport;
-  transport->take_link(std::move(place.stranger), reply_);
+  place.transport = transport->shared_from_this();
+  transport->take_link(std::move(place.stranger), worker != nullptr ? worker->reply : reply_);
 }
 
+// Of a stranger.
 void Hub::end(Place& place) {
-  if (place.stranger) {
-    place.stranger.reset();
-    --strangers_;
-    ++place.generation;
-  } else if (place.transport != nullptr) {
-    place.transport->end();
-  }
+  place.stranger.reset();
+  --strangers_;
+  ++place.generation;
 }
 
 void Hub::drop_late_strangers() {
+  const Lock held = lock();
   const std::int64_t now = now_ns();
   for (Place& place : places_)
     if (place.stranger && place.end_ns < now) end(place);

@@ -1,7 +1,9 @@
 #include "rpc/sunrpc/server_transport.h"
 
+#include <netinet/in.h>
 #include <rpc/svc_mt.h>
 
+#include <cstring>
 #include <utility>
 
 #include "rpc/sunrpc/encoder.h"
@@ -10,13 +12,21 @@
 #include "rpc/sunrpc/xdr_function.h"
 
 namespace exs::rpc {
+namespace {
+
+// The transport whose link's request this thread lets the program answer.
+thread_local ServerTransport* served_here = nullptr;
+
+}  // namespace
 
 const ServerTransport::Operations ServerTransport::kOperations = {receive, state,          get_arguments,
                                                                   reply,   free_arguments, destroy};
 
 ServerTransport& ServerTransport::of(SVCXPRT* transport) {
   if (transport->xp_ops == &kOperations) return ours(transport);
-  return *new ServerTransport(transport);
+  const std::shared_ptr<ServerTransport> made(new ServerTransport(transport));
+  made->self_ = made;
+  return *made;
 }
 
 ServerTransport::ServerTransport(SVCXPRT* transport) : transport_(transport), plain_(transport->xp_ops) {
@@ -24,16 +34,44 @@ ServerTransport::ServerTransport(SVCXPRT* transport) : transport_(transport), pl
   transport->xp_p2 = this;
 }
 
+ServerTransport::Lock ServerTransport::lock() {
+  return Hub::instance().has_threads() ? Lock(mutex_) : Lock();
+}
+
+void ServerTransport::take(const exs_event_t& event) {
+  const Lock held = lock();
+  if (link_ == nullptr) return;
+  const bool is_there = event.exs_evt_type == EXS_EVT_USER;
+  switch (is_there ? Link::News::kMessage : link_->take(event)) {
+    case Link::News::kNothing: break;
+    case Link::News::kEnd: end(); break;
+    case Link::News::kMessage:
+      if (link_->type() != FrameType::kMessage) {
+        end();
+      } else if (is_there || !Hub::instance().pass_on(*this)) {
+        serve();
+      }
+  }
+}
+
+bool ServerTransport::has_gss_request() const {
+  constexpr std::size_t kFlavorOffset = 24;
+  const auto bytes = link_->received();
+  if (bytes.size() < kFlavorOffset + sizeof(std::uint32_t)) return false;
+  std::uint32_t flavor = 0;
+  std::memcpy(&flavor, bytes.data() + kFlavorOffset, sizeof flavor);
+  return ntohl(flavor) == RPCSEC_GSS;
+}
+
 void ServerTransport::serve() {
-  bool is_gone = false;
-  is_gone_ = &is_gone;
+  ServerTransport* const outer = std::exchange(served_here, this);
   request_ = Request::kWaits;
   {
     const DecodedMessage message(link_->received());
     svc_getreq_common(transport_->xp_fd);
   }
-  if (is_gone) return;
-  is_gone_ = nullptr;
+  served_here = outer;
+  if (is_gone_) return;
   const bool is_bad = std::exchange(request_, Request::kNone) == Request::kBad;
   if (link_ != nullptr && (is_bad || is_broken_ || !link_->receive_next())) end();
 }
@@ -44,11 +82,19 @@ void ServerTransport::end() {
   link_.reset();
 }
 
+bool ServerTransport::serves_here() const {
+  return served_here == this && request_ != Request::kNone;
+}
+
 bool_t ServerTransport::receive(SVCXPRT* transport, rpc_msg* message) {
   ServerTransport& self = ours(transport);
-  if (self.request_ != Request::kWaits) return self.plain_->xp_recv(transport, message);
-  self.request_ = Request::kTaken;
-  return self.decode_request(message);
+  if (self.serves_here() && self.request_ == Request::kWaits) {
+    self.request_ = Request::kTaken;
+    return self.decode_request(message);
+  }
+  Lock held = self.lock();
+  if (held.owns_lock() && !std::exchange(self.has_lock_, true)) held.release();
+  return self.plain_->xp_recv(transport, message);
 }
 
 bool_t ServerTransport::decode_request(rpc_msg* message) {
@@ -67,7 +113,10 @@ bool_t ServerTransport::decode_request(rpc_msg* message) {
 // What ends the link is never told from here: whoever calls may hold descriptors that were ready before.
 xprt_stat ServerTransport::state(SVCXPRT* transport) {
   ServerTransport& self = ours(transport);
-  return self.request_ == Request::kNone ? self.plain_->xp_stat(transport) : XPRT_IDLE;
+  if (self.serves_here()) return XPRT_IDLE;
+  const xprt_stat state = self.plain_->xp_stat(transport);
+  if (std::exchange(self.has_lock_, false)) self.mutex_.unlock();
+  return state;
 }
 
 bool_t ServerTransport::get_arguments(SVCXPRT* transport, xdrproc_t decode, void* arguments) {
@@ -109,12 +158,15 @@ bool_t ServerTransport::reply_by_link(rpc_msg* message) {
 }
 
 void ServerTransport::destroy(SVCXPRT* transport) {
-  const std::unique_ptr<ServerTransport> self(&ours(transport));
-  if (self->is_gone_ != nullptr) *self->is_gone_ = true;
+  const std::shared_ptr<ServerTransport> self = ours(transport).self_;
+  const Lock held = self->lock();
+  self->is_gone_ = true;
   Hub::instance().forget(*self);
   transport->xp_ops = self->plain_;
   transport->xp_p2 = nullptr;
   self->link_.reset();
+  self->self_.reset();
+  if (std::exchange(self->has_lock_, false)) self->mutex_.unlock();
   transport->xp_ops->xp_destroy(transport);
 }
 

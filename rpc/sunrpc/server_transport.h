@@ -1,5 +1,9 @@
 // A transport of libtirpc that answers requests by a link as well. It stays the transport of its TCP connection: its descriptor, its
 // place among those that the program waits for, and its end. Thread: the one that serves requests.
+//
+// Design notes
+// 1. Where threads of the library serve links (exs_sunrpc_threads), requests by TCP come to another thread at the same time. So whoever
+//    serves one has the lock: of a link in take(), by TCP from receive() to state(), and for the end in destroy().
 #pragma once
 
 #include <rpc/rpc.h>
@@ -7,13 +11,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 
 #include "rpc/channel/link.h"
 
 namespace exs::rpc {
 
-class ServerTransport {
+class ServerTransport : public std::enable_shared_from_this<ServerTransport> {
  public:
   // Puts our operations before those of the transport, if they are not there yet.
   static ServerTransport& of(SVCXPRT* transport);
@@ -25,11 +30,12 @@ class ServerTransport {
     is_broken_ = false;
   }
   [[nodiscard]] Link* link() const { return link_.get(); }
-  [[nodiscard]] SVCXPRT* transport() const { return transport_; }
-  // Lets the program answer what the link has received. Afterwards this object may be gone.
-  void serve();
+  // An event of the link: lets the program answer what it has received. The message is of that kind, or it was received before.
+  void take(const exs_event_t& event);
   // The link is of no use any more. The connection may be: to a child of the client, or to one that goes on without a link.
   void end();
+  // By RPCSEC_GSS, which has memory of its own for all connections.
+  [[nodiscard]] bool has_gss_request() const;
 
  private:
   enum class Request { kNone, kWaits, kTaken, kBad };
@@ -48,16 +54,24 @@ class ServerTransport {
   using Operations = std::remove_cv_t<std::remove_pointer_t<decltype(SVCXPRT::xp_ops)>>;
   static const Operations kOperations;
 
+  using Lock = std::unique_lock<std::recursive_mutex>;
+  // None while one thread serves all.
+  Lock lock();
+  void serve();
+  [[nodiscard]] bool serves_here() const;
   bool_t decode_request(rpc_msg* message);
   bool_t reply_by_link(rpc_msg* message);
 
+  std::shared_ptr<ServerTransport> self_;  // until destroy()
+  std::recursive_mutex mutex_;
+  bool has_lock_ = false;  // a request by TCP
   SVCXPRT* transport_;
   const Operations* plain_;
   std::unique_ptr<Link> link_;
   MessageBuffer* reply_ = nullptr;
   Request request_ = Request::kNone;
-  bool is_broken_ = false;   // a reply could not be sent
-  bool* is_gone_ = nullptr;  // to be told to who serves
+  bool is_broken_ = false;  // a reply could not be sent
+  bool is_gone_ = false;    // the program has ended the transport
   std::uint32_t id_ = 0;
   XDR stream_{};
 };

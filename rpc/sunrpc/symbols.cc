@@ -124,6 +124,13 @@ EXS_EXPORT CLIENT* clnt_tli_create(int descriptor, const netconfig* network, net
   return client;
 }
 
+EXS_EXPORT int exs_sunrpc_threads(unsigned threads) {
+  const int error = exs::rpc::Hub::instance().use_threads(threads);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
 EXS_EXPORT int exs_sunrpc_attach(CLIENT* client) {
   int descriptor = -1;
   if (client == nullptr || !clnt_control(client, CLGET_FD, &descriptor)) {

@@ -7,6 +7,8 @@
 
 #include "tests/rpc/gss.h"
 
+#include "exs/sunrpc.h"
+
 static void echo(SVCXPRT* transport) {
   gss_bytes bytes = {0, NULL};
   if (!svc_getargs(transport, CODE(xdr_gss_bytes), &bytes)) {
@@ -42,13 +44,20 @@ static void serve(struct svc_req* request, SVCXPRT* transport) {
   }
 }
 
+/* By as many threads of the library as RPC_TEST_THREADS says. */
+#pragma weak exs_sunrpc_threads
+static int use_threads(void) {
+  const char* const threads = getenv("RPC_TEST_THREADS");
+  return threads == NULL || exs_sunrpc_threads == NULL || exs_sunrpc_threads((unsigned)atoi(threads)) == 0;
+}
+
 int main(void) {
   char name[] = "demo@localhost";
   char mechanism[] = "kerberos_v5";
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t length = sizeof address;
-  if (!rpc_gss_set_svc_name(name, mechanism, 0, kGssProgram, kGssVersion) ||
+  if (!use_threads() || !rpc_gss_set_svc_name(name, mechanism, 0, kGssProgram, kGssVersion) ||
       bind(listener, (struct sockaddr*)&address, length) != 0 || listen(listener, 16) != 0 ||
       getsockname(listener, (struct sockaddr*)&address, &length) != 0)
     return 1;

@@ -79,6 +79,14 @@ class Gss(unittest.TestCase):
                             self.assertEqual(found, expected)
                             self.assertEqual(is_by_exs, peers.goes_by_exs(server, client))
 
+    def test_a_server_of_threads(self):
+        """Leaves these calls to the program's own."""
+        for service in SERVICES:
+            expected, _ = self.play("old", "old", service)
+            found, is_by_exs = self.play(peers.NEW, peers.NEW, service, EXS_SUNRPC_AFTER="0", RPC_TEST_THREADS="2")
+            self.assertEqual(found, expected)
+            self.assertTrue(is_by_exs)
+
     def test_large_calls(self):
         """They need their bytes in one piece. By TCP libtirpc has 64 KiB of them, and makes errors above that with two of the services."""
         for service in SERVICES:
