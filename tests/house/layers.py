@@ -22,6 +22,7 @@ PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hid
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
+    "src/match": ["src/match/"],
     "src/provider": ["src/base/", *PROVIDER_FACE, *PROVIDER_PARTS],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
     "event/engine": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],

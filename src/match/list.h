@@ -1,0 +1,34 @@
+// Lists of numbered entries. The links of all entries for one kind of list lie in one vector, so an entry may be in a list of each kind.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace exs::match {
+
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+struct Link {
+  std::uint32_t previous = kNone;
+  std::uint32_t next = kNone;
+};
+using Links = std::vector<Link>;
+
+struct List {
+  std::uint32_t first = kNone;
+  std::uint32_t last = kNone;
+
+  [[nodiscard]] bool empty() const noexcept { return first == kNone; }
+  void append(Links& links, std::uint32_t entry) noexcept {
+    links[entry] = {last, kNone};
+    (last == kNone ? first : links[last].next) = entry;
+    last = entry;
+  }
+  void remove(Links& links, std::uint32_t entry) noexcept {
+    const Link link = links[entry];
+    (link.previous == kNone ? first : links[link.previous].next) = link.next;
+    (link.next == kNone ? last : links[link.next].previous) = link.previous;
+  }
+};
+
+}  // namespace exs::match

@@ -1,0 +1,35 @@
+// Numbers of entries, used again, with what there is for each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace exs::match {
+
+template <typename Entry>
+class Pool {
+ public:
+  // A number whose entry is to be written. Throws std::bad_alloc, and nothing has changed.
+  std::uint32_t take() {
+    if (free_.empty()) {
+      free_.reserve(entries_.size() + 1);
+      entries_.emplace_back();
+      free_.push_back(static_cast<std::uint32_t>(entries_.size() - 1));
+    }
+    const std::uint32_t number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+  void give_back(std::uint32_t number) noexcept { free_.push_back(number); }
+  // There ever were.
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] Entry& operator[](std::uint32_t number) noexcept { return entries_[number]; }
+  [[nodiscard]] const Entry& operator[](std::uint32_t number) const noexcept { return entries_[number]; }
+
+ private:
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_;  // with room for all
+};
+
+}  // namespace exs::match

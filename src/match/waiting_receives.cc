@@ -1,0 +1,109 @@
+#include "src/match/waiting_receives.h"
+
+namespace exs::match {
+
+std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
+  if (has_tables_) {
+    make_room(criteria);
+  } else if (size_ == kLookedThrough) {
+    fill_tables();
+    make_room(criteria);
+  }
+  const std::uint32_t number = entries_.take();
+  try {
+    order_links_.resize(entries_.size());
+    class_links_.resize(entries_.size());
+  } catch (...) {
+    entries_.give_back(number);
+    throw;
+  }
+  entries_[number] = {criteria, next_sequence_++, user, kNone};
+  order_.append(order_links_, number);
+  ++size_;
+  if (has_tables_) enter(number);
+  return number;
+}
+
+// Without memory for all they are empty again.
+void WaitingReceives::fill_tables() {
+  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
+    make_room(entries_[one].criteria);
+  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next) enter(one);
+  has_tables_ = true;
+}
+
+// For a receive of its class.
+void WaitingReceives::make_room(const Criteria& criteria) {
+  const std::uint32_t index = classes_.find_or_add(criteria);
+  if (index != kNone) classes_[index].table.reserve(has_tables_ ? 1 : kLookedThrough + 1);
+}
+
+void WaitingReceives::enter(std::uint32_t number) noexcept {
+  Entry& entry = entries_[number];
+  entry.class_index = classes_.find(entry.criteria);
+  if (entry.class_index == kNone) return others_.append(class_links_, number);
+  Class& its = classes_[entry.class_index];
+  its.table.append(key_of(entry), class_links_, number);
+  ++its.entries;
+}
+
+void WaitingReceives::leave(std::uint32_t number) noexcept {
+  const Entry& entry = entries_[number];
+  if (entry.class_index == kNone) return others_.remove(class_links_, number);
+  Class& its = classes_[entry.class_index];
+  its.table.remove(key_of(entry), class_links_, number);
+  --its.entries;
+}
+
+std::uint32_t WaitingReceives::look_through(const List& list, const Links& links,
+                                            const Envelope& envelope) const noexcept {
+  for (std::uint32_t one = list.first; one != kNone; one = links[one].next)
+    if (entries_[one].criteria.fits(envelope)) return one;
+  return kNone;
+}
+
+void* WaitingReceives::take(const Envelope& envelope) noexcept {
+  if (has_tables_) return take_from_tables(envelope);
+  const std::uint32_t number = look_through(order_, order_links_, envelope);
+  return number == kNone ? nullptr : free(number);
+}
+
+void* WaitingReceives::take_from_tables(const Envelope& envelope) noexcept {
+  std::uint32_t oldest = look_through(others_, class_links_, envelope);
+  Class* its = nullptr;
+  std::size_t its_place = 0;
+  for (std::size_t i = 0; i < classes_.count(); ++i) {
+    Class& one = classes_[i];
+    if (one.entries == 0) continue;
+    const std::size_t place = one.table.find(one.key_of(envelope.source, envelope.bits));
+    const std::uint32_t first = one.table.first_at(place);
+    if (first == kNone) continue;
+    if (oldest != kNone && entries_[oldest].sequence < entries_[first].sequence) continue;
+    oldest = first;
+    its = &one;
+    its_place = place;
+  }
+  if (oldest == kNone) return nullptr;
+  if (its == nullptr) {
+    others_.remove(class_links_, oldest);
+  } else {
+    its->table.remove_at(its_place, class_links_, oldest);
+    --its->entries;
+  }
+  return free(oldest);
+}
+
+void* WaitingReceives::remove(std::uint32_t number) noexcept {
+  if (has_tables_) leave(number);
+  return free(number);
+}
+
+// It is in no table any more.
+void* WaitingReceives::free(std::uint32_t number) noexcept {
+  order_.remove(order_links_, number);
+  if (--size_ == 0) has_tables_ = false;
+  entries_.give_back(number);
+  return entries_[number].user;
+}
+
+}  // namespace exs::match

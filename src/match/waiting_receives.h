@@ -1,0 +1,59 @@
+// Receives that no message has come for. A message gets the oldest one that it fits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/match/classes.h"
+#include "src/match/pool.h"
+
+namespace exs::match {
+
+// Design notes
+//  1. A receive lies in the table of its class. A message asks each class that has receives, and takes the oldest of at most
+//     eight answers, whatever their wildcards.
+//  2. Tables are filled when there are too many to look through, and left when the last receive is gone.
+// Thread: one at a time.
+class WaitingReceives {
+ public:
+  explicit WaitingReceives(std::uint64_t seed) noexcept : classes_(seed) {}
+
+  // Its number, until it is taken or removed. Throws std::bad_alloc, and nothing has changed.
+  std::uint32_t add(const Criteria& criteria, void* user);
+  // The user of the oldest that takes the message, which waits no longer. Null: there is none.
+  void* take(const Envelope& envelope) noexcept;
+  void* remove(std::uint32_t number) noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct Entry {
+    Criteria criteria;
+    std::uint64_t sequence = 0;
+    void* user = nullptr;
+    std::uint32_t class_index = kNone;  // kNone: of a class that has no table
+  };
+
+  void fill_tables();
+  void make_room(const Criteria& criteria);
+  void enter(std::uint32_t number) noexcept;
+  void leave(std::uint32_t number) noexcept;
+  [[nodiscard]] Key key_of(const Entry& entry) const noexcept {
+    return classes_[entry.class_index].key_of(entry.criteria.source, entry.criteria.bits);
+  }
+  [[nodiscard]] std::uint32_t look_through(const List& list, const Links& links,
+                                           const Envelope& envelope) const noexcept;
+  void* take_from_tables(const Envelope& envelope) noexcept;
+  void* free(std::uint32_t number) noexcept;
+
+  Classes classes_;
+  Pool<Entry> entries_;
+  Links order_links_;
+  Links class_links_;
+  List order_;   // all of them
+  List others_;  // those of classes without a table
+  std::uint64_t next_sequence_ = 0;
+  std::size_t size_ = 0;
+  bool has_tables_ = false;
+};
+
+}  // namespace exs::match
