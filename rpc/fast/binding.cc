@@ -50,8 +50,12 @@ void Binding::end() {
   link_.break_off();
 }
 
+Binding::Lock Binding::hold() {
+  return others_.load(std::memory_order_acquire) == 0 ? Lock() : Lock(mutex_);
+}
+
 bool Binding::take(const exs_event_t& event, Workshop& workshop) {
-  Lock lock(mutex_);
+  Lock lock = hold();
   switch (link_.take(event)) {
     case Link::News::kNothing: return true;
     case Link::News::kEnd: return false;
@@ -144,7 +148,7 @@ void Binding::detach(const ServerWindow& window) {
 }
 
 bool Binding::take_call(std::span<const std::byte> message, Workshop& workshop) {
-  Lock lock(mutex_);
+  Lock lock = hold();
   return !has_ended_ && take_request(message, workshop, lock);
 }
 
@@ -184,10 +188,10 @@ bool Binding::serve(const Header& header, std::span<const std::byte> body, Works
   request.arrived_ns = workshop.arrived_ns;
   request.end_ns = header.micros == 0 ? INT64_MAX : request.arrived_ns + header.micros * kNsOfMicrosecond;
   request.is_timed = header.is_timed != 0;
-  lock.unlock();
+  lock = Lock();
   workshop.arena.reset();
   const Result result = run(request, match_.places[header.procedure], body, workshop);
-  lock.lock();
+  lock = hold();
   if (request.is_kept) return true;
   return result.status != Status::kBad && send_reply(request, result, workshop.message) != ECONNRESET;
 }
@@ -269,6 +273,7 @@ exs_rpc_request* Binding::keep(Request& request) {
   kept->is_timed = request.is_timed;
   const std::lock_guard lock(mutex_);
   kept_.push_back(kept.get());
+  others_.fetch_add(1, std::memory_order_relaxed);
   request.is_kept = true;
   return kept.release();
 }

@@ -1,7 +1,8 @@
 // A client's connection, in the server: greeted, then a request at a time. Thread: that of its worker, but for what is said otherwise.
 //
 // Design notes
-// 1. A procedure runs without the lock, on arguments that stay where they were received. Whoever answers takes the lock for it.
+// 1. A procedure runs without the lock, on arguments that stay where they were received. Whoever answers takes the lock for it; but the
+//    worker needs none while no request is kept, for then no other thread knows the binding.
 // 2. A request that is kept has its slot until it is answered. The client cannot use that slot before, so it cannot flood the server.
 #pragma once
 
@@ -112,10 +113,11 @@ class Binding : public std::enable_shared_from_this<Binding> {
   // --- requests; thread: any ---
   // 0, or what is wrong with the result, of which the client is told. ECONNRESET: the client is gone.
   int reply(Request& request, int status, const void* result, MessageBuffer& buffer);
-  // Throws std::bad_alloc.
+  // Throws std::bad_alloc. Thread: the worker's, in the procedure.
   exs_rpc_request* keep(Request& request);
-  // Before it is replied to.
+  // Before it is replied to, and after.
   void forget(const exs_rpc_request* kept);
+  void release() { others_.fetch_sub(1, std::memory_order_release); }
   int peer(sockaddr* address, socklen_t* length);
 
  private:
@@ -129,6 +131,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
     const void* value;
   };
 
+  Lock hold();
   bool take_message(Workshop& workshop, Lock& lock);
   bool take_hello();
   bool take_table(Workshop& workshop);
@@ -155,7 +158,8 @@ class Binding : public std::enable_shared_from_this<Binding> {
   Match match_;
   std::uint64_t busy_slots_ = 0;
   std::vector<exs_rpc_request*> kept_;
-  std::uint64_t token_ = 0;  // of its window
+  std::atomic<std::uint32_t> others_{0};  // requests that other threads may have
+  std::uint64_t token_ = 0;               // of its window
   ServerWindow* window_ = nullptr;
 };
 

@@ -266,6 +266,7 @@ int exs_rpc_reply(exs_rpc_request_t* request, int status, const void* result) {
   return guarded(-1, [&] {
     exs::rpc::MessageBuffer buffer;
     const int error = request->binding->reply(*request, status, result, buffer);
+    request->binding->release();
     switch (error) {
       case 0: return 0;
       case ECONNRESET: return refuse(error, "%s: the client is gone", request->procedure->name);

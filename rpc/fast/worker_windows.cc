@@ -9,9 +9,9 @@
 namespace exs::rpc {
 namespace {
 
-// Between two looks at the queue: rounds, and how long calls may take.
+// Between two looks at the queue: rounds without a call, and how long calls may keep the worker from it.
 constexpr unsigned kRounds = 64;
-constexpr std::int64_t kCallsNs = 10'000;
+constexpr std::int64_t kCallsNs = 5'000;
 // The queue has news often: so many looks after the last.
 constexpr unsigned kBusyLooks = 64;
 // Then the thread waits for the bell, which it still sees without a sleep for a while.
@@ -62,6 +62,7 @@ bool Worker::look_at_windows(bool has_news) {
       pause_looking();
       continue;
     }
+    if (busy_looks_ == 0) round = 0;
     if (first_ns == 0) first_ns = workshop_.arrived_ns;
     if (workshop_.arrived_ns - first_ns > kCallsNs) break;
   }

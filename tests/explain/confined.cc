@@ -4,9 +4,11 @@
 //   rdma_port STATE MODE   /sys shows one RDMA device, its port in this state; MODE: of its files in /dev
 // Exit 77 when a restriction cannot be had here.
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -93,6 +95,7 @@ int main(int /*argc*/, char** argv) {
   if (*word == nullptr || word[1] == nullptr) return 2;
   const pid_t child = ::fork();  // the first of a new PID namespace, if there is one
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever kills this program means that one
     ::execv(word[1], word + 1);
     ::_exit(126);
   }
