@@ -60,7 +60,10 @@ int main(int words, char** word) {
     fprintf(stderr, "usage: directory_stub_client PORT\n");
     return 2;
   }
-  exs_rpc_client_t* const client = directory_directory_1_open("127.0.0.1", word[1], NULL);
+  /* By memory that both map, where the server is on this host; by messages elsewhere. */
+  const exs_rpc_client_options_t options = {
+      .struct_bytes = sizeof options, .slots = kUnderWay, .flags = EXS_RPC_MAPPED};
+  exs_rpc_client_t* const client = directory_directory_1_open("127.0.0.1", word[1], &options);
   check(client == NULL, "directory_stub_client");
   fill(client);
   look_up(client, "person 42");
