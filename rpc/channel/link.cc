@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "rpc/channel/close_at_once.h"
+
 namespace exs::rpc {
 
 Link::~Link() {
@@ -137,9 +139,7 @@ bool Link::send_long(MessageBuffer& buffer, std::size_t bytes) {
 
 void Link::break_off() {
   if (socket_ < 0) return;
-  constexpr int kAtOnce = 0;
-  exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
-  exs_close(std::exchange(socket_, -1));
+  close_at_once(std::exchange(socket_, -1));
   sends_.clear();
 }
 

@@ -301,7 +301,7 @@ void Client::take(const exs_event_t& event) {
   if (is_broken_) return;
   const ClientWindow* const window = binding_->window();
   if (window != nullptr && event.exs_evt_socket == window->socket()) {
-    if (ClientWindow::take(event) == ClientWindow::News::kEnd) lose_binding(ECONNRESET);
+    if (ClientWindow::is_end(event)) lose_binding(ECONNRESET);
     return;
   }
   Link& link = binding_->link();

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "rpc/channel/close_at_once.h"
 #include "rpc/fast/greeting.h"
 
 namespace exs::rpc {
@@ -16,9 +17,7 @@ std::unique_ptr<ClientWindow> ClientWindow::make(int socket, exs_qhandle_t queue
 
 // The server's mapping outlives the connection, and ours, so nobody waits for it.
 ClientWindow::~ClientWindow() {
-  constexpr int kAtOnce = 0;
-  exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
-  exs_close(socket_);
+  close_at_once(socket_);
   exs_free(memory_);
 }
 
@@ -38,9 +37,8 @@ bool ClientWindow::offer(std::uint64_t token) {
                   EXS_MHANDLE_UNREGISTERED) == 0;
 }
 
-ClientWindow::News ClientWindow::take(const exs_event_t& event) {
-  if (event.exs_evt_type == EXS_EVT_PEER_WRITE && event.exs_evt_errno == 0) return News::kRung;
-  return event.exs_evt_type == EXS_EVT_CLOSE ? News::kNothing : News::kEnd;
+bool ClientWindow::is_end(const exs_event_t& event) {
+  return event.exs_evt_type != EXS_EVT_PEER_WRITE || event.exs_evt_errno != 0;
 }
 
 bool ClientWindow::send(std::uint32_t slot, const std::byte* message, std::size_t bytes) {

@@ -25,9 +25,8 @@ class ClientWindow {
   ClientWindow& operator=(const ClientWindow&) = delete;
 
   [[nodiscard]] int socket() const { return socket_; }
-  // What an event of the socket has told.
-  enum class News { kNothing, kRung, kEnd };
-  static News take(const exs_event_t& event);
+  // An event of the socket says that the window is of no use any more; else that the server rang.
+  static bool is_end(const exs_event_t& event);
 
   // The reply of the slot may come here from now on, however its call goes; and until it has come.
   void expect(std::uint32_t slot) { set_expected(expected_.load(std::memory_order_relaxed) | bit(slot)); }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rpc/channel/clock.h"
+#include "rpc/channel/close_at_once.h"
 #include "rpc/fast/binding.h"
 
 namespace exs::rpc {
@@ -14,9 +15,7 @@ ServerWindow::ServerWindow(int socket, exs_qhandle_t queue, exs_ahandle_t handle
 
 ServerWindow::~ServerWindow() {
   client_->detach(*this);
-  constexpr int kAtOnce = 0;
-  exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
-  exs_close(socket_);
+  close_at_once(socket_);
 }
 
 bool ServerWindow::begin() {

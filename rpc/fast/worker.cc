@@ -6,6 +6,7 @@
 #include <new>
 
 #include "rpc/channel/clock.h"
+#include "rpc/channel/close_at_once.h"
 
 namespace exs::rpc {
 namespace {
@@ -17,12 +18,6 @@ constexpr exs_ahandle_t kWake = nullptr;
 
 }  // namespace
 
-void Worker::refuse_socket(int socket) {
-  constexpr int kAtOnce = 0;
-  exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
-  exs_close(socket);
-}
-
 bool Worker::prepare() {
   queue_ = exs_qcreate(kFirstDepth);
   depth_ = kFirstDepth;
@@ -30,7 +25,7 @@ bool Worker::prepare() {
 }
 
 Worker::~Worker() {
-  for (const Adopted& one : adopted_) refuse_socket(one.socket);
+  for (const Adopted& one : adopted_) close_at_once(one.socket);
   for (Place& place : places_) place.window.reset();
   for (Place& place : places_)
     if (place.binding != nullptr) place.binding->end();
@@ -122,7 +117,7 @@ void Worker::take_adopted() {
 }
 
 void Worker::add(int socket) {
-  if (!make_binding(socket)) return refuse_socket(socket);
+  if (!make_binding(socket)) return close_at_once(socket);
   const std::uint32_t index = free_places_.back();
   free_places_.pop_back();
   clients_.fetch_add(1, std::memory_order_relaxed);

@@ -51,7 +51,6 @@ class Worker final : public WindowHost {
     std::shared_ptr<Binding> client;  // whose window it is
   };
 
-  static void refuse_socket(int socket);
   [[nodiscard]] exs_ahandle_t handle_of(std::uint32_t index) const;
   void take(const exs_event_t& event, Accept accept, void* server);
   void take_of(std::uint32_t index, const exs_event_t& event);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rpc/channel/clock.h"
+#include "rpc/channel/close_at_once.h"
 #include "rpc/fast/worker.h"
 
 namespace exs::rpc {
@@ -20,7 +21,7 @@ constexpr std::int64_t kSilenceNs = 20'000;
 }  // namespace
 
 void Worker::add_window(Adopted& adopted) {
-  if (!make_window(adopted)) return refuse_socket(adopted.socket);
+  if (!make_window(adopted)) return close_at_once(adopted.socket);
   const std::uint32_t index = free_places_.back();
   free_places_.pop_back();
   if (!places_[index].window->begin()) end(index);

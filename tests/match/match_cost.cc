@@ -1,13 +1,12 @@
 // What it takes to find one among so many: of receives a message's, of messages a receive's, in each class. Median of batches, each
 // look-up followed by putting back what was found.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
-#include <vector>
 
 #include "src/match/waiting_messages.h"
 #include "src/match/waiting_receives.h"
+#include "tests/support/median_time.h"
 
 using namespace exs::match;
 
@@ -30,15 +29,7 @@ const Kind kKinds[] = {
 constexpr Envelope kOne{7, 7};
 
 double median_ns(const std::function<void()>& round) {
-  std::vector<double> ns;
-  for (int batch = 0; batch < kBatches; ++batch) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kRounds; ++i) round();
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-    ns.push_back(took.count() / kRounds);
-  }
-  std::nth_element(ns.begin(), ns.begin() + kBatches / 2, ns.end());
-  return ns[kBatches / 2];
+  return exs::test::median_time_ns(kBatches, kRounds, round);
 }
 
 double receives_ns(const Kind& kind, std::size_t others) {

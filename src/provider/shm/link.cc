@@ -159,14 +159,13 @@ Status ShmLink::withdraw(std::uint32_t key) {
 }
 
 Result<SharedMemory> ShmLink::map(RemoteSlice window) {
-  if (is_over() || !is_region_address(window.address)) return failure(EOPNOTSUPP);
-  const PeerRegions::View* const region = traffic_.channel().region(region_of(window.address));
-  if (region == nullptr) return failure(EOPNOTSUPP);
-  const std::uint64_t offset = offset_of(window.address);
-  if (offset > region->length_bytes || window.length_bytes > region->length_bytes - offset)
-    return failure(EOPNOTSUPP);
-  return SharedMemory{{region->start + offset, static_cast<std::size_t>(window.length_bytes)},
-                      region->mapping};
+  const bool is_mapped = !is_over() && traffic_.memory.method_for(window.address, window.length_bytes) ==
+                                           PeerMemory::Method::kMapped;
+  if (!is_mapped) return failure(EOPNOTSUPP);
+  const PeerRegions::View& region = *traffic_.channel().region(region_of(window.address));
+  return SharedMemory{
+      {region.start + offset_of(window.address), static_cast<std::size_t>(window.length_bytes)},
+      region.mapping};
 }
 
 // ---------------------------------------------------------------- the end

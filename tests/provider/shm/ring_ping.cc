@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "src/provider/shm/ring.h"
 #include "tests/support/child_process.h"
+#include "tests/support/median_time.h"
 
 using namespace exs;
 using namespace exs::shm;
@@ -35,15 +35,7 @@ Mapping segment() {
 }
 
 double median_ns(const std::function<void()>& round) {
-  std::vector<double> ns;
-  for (int batch = 0; batch < kBatches; ++batch) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kRounds; ++i) round();
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-    ns.push_back(took.count() / kRounds / 2);
-  }
-  std::nth_element(ns.begin(), ns.begin() + kBatches / 2, ns.end());
-  return ns[kBatches / 2];
+  return exs::test::median_time_ns(kBatches, kRounds, round) / 2;
 }
 
 struct End {

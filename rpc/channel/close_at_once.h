@@ -1,0 +1,14 @@
+// The end of a socket that nobody waits for: the peer is told, and reads our memory no more. Thread: any.
+#pragma once
+
+#include "exs/exs.h"
+
+namespace exs::rpc {
+
+inline void close_at_once(int socket) {
+  constexpr int kAtOnce = 0;
+  exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &kAtOnce, sizeof kAtOnce);
+  exs_close(socket);
+}
+
+}  // namespace exs::rpc
