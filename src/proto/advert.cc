@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "src/base/log.h"
-#include "src/proto/slice_cursor.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
@@ -21,43 +20,12 @@ Result<RemoteSlice> Adverts::open_window(const LocalSlice& memory) {
   return link_.expose(memory, Access::kRemoteRead);
 }
 
-Result<Windows> Adverts::open_windows(const Operation& operation) {
-  Windows windows;
-  windows.length_bytes = operation.memory.length_bytes;
-  SliceCursor pieces(operation);
-  do {
-    const Result<RemoteSlice> window = open_window(pieces.next(UINT64_MAX));
-    if (!window) {
-      if (windows.first.length_bytes > 0) static_cast<void>(close_windows(windows));
-      return failure(window.error());
-    }
-    if (windows.first.length_bytes == 0) {
-      windows.first = *window;
-    } else {
-      windows.more.push_back(*window);
-    }
-  } while (pieces.left_bytes() > 0);
-  return windows;
-}
-
-Status Adverts::close_windows(const Windows& windows) {
-  Status status;
-  if (windows.first.length_bytes > 0) status = link_.withdraw(windows.first.key);
-  for (const RemoteSlice& window : windows.more) {
-    if (const Status also = link_.withdraw(window.key); status.ok()) status = also;
-  }
-  return status;
-}
-
 Status Adverts::send(const RemoteSlice& window, std::uint32_t sequence, std::uint64_t operation_id) {
   return send({window, {}, window.length_bytes}, {}, sequence, operation_id);
 }
 
 Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t sequence,
                      std::uint64_t operation_id) {
-  const auto on_wire = [](const RemoteSlice& window) {
-    return wire::Advert{window.address, window.length_bytes, window.key};
-  };
   wire::Message message;
   message.header.type = wire::MessageType::kAdvert;
   message.header.sequence = sequence;
@@ -78,7 +46,7 @@ Status Adverts::send(Windows windows, const Operation& operation, std::uint32_t 
   }
   if (!status.ok()) {
     // The peer does not know of the windows, so it cannot be reading.
-    static_cast<void>(close_windows(windows));
+    static_cast<void>(close_windows(link_, windows));
     return status;
   }
   outstanding_.push_back({operation_id, sequence, operation.at_offset, Recall::kNone, 0, std::move(windows)});
@@ -105,7 +73,7 @@ Result<Adverts::Acknowledged> Adverts::on_ack(const wire::Message& message) {
     return failure(fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} with status {}", sequence,
                          static_cast<unsigned>(answer)));
   }
-  const Status status = close_windows(oldest.windows);
+  const Status status = close_windows(link_, oldest.windows);
   if (status.error() == EBUSY) {
     return failure(
         fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} while the peer still reads", sequence));
@@ -162,7 +130,7 @@ Result<std::optional<Adverts::Recalled>> Adverts::on_recall_ack(const wire::Mess
     return failure(
         fault(LogLevel::kWarn, EPROTO, "protocol error: RECALL_ACK gives back {} after its ACK", sequence));
   }
-  const Status status = close_windows(outstanding_[place].windows);
+  const Status status = close_windows(link_, outstanding_[place].windows);
   if (status.error() == EBUSY) {
     return failure(fault(LogLevel::kWarn, EPROTO,
                          "protocol error: RECALL_ACK gives back {}, which the peer still reads", sequence));

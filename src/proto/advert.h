@@ -5,20 +5,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "src/base/fifo.h"
 #include "src/proto/outbox.h"
+#include "src/proto/windows.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {
-
-// What one advert names: nearly always a single window.
-struct Windows {
-  RemoteSlice first;
-  std::vector<RemoteSlice> more;
-  std::uint64_t length_bytes = 0;  // of all
-};
 
 // Thread: shard.
 class Adverts {
@@ -27,8 +20,8 @@ class Adverts {
 
   // Opens the window an advert will name. Its error concerns this one operation (ENOTCONN: the link).
   Result<RemoteSlice> open_window(const LocalSlice& memory);
-  // The same for memory in pieces that are not empty, at most windows_max().
-  Result<Windows> open_windows(const Operation& operation);
+  // The same for memory in pieces, of which at most windows_max() are not empty.
+  Result<Windows> open_windows(const Operation& operation) { return proto::open_windows(link_, operation); }
 
   // `operation_id`: given back by on_ack(). On error the windows are closed again.
   Status send(const RemoteSlice& window, std::uint32_t sequence, std::uint64_t operation_id);
@@ -74,8 +67,6 @@ class Adverts {
     int recall_error = 0;
     Windows windows;
   };
-
-  Status close_windows(const Windows& windows);
 
   Link& link_;
   Outbox& outbox_;

@@ -22,10 +22,9 @@ void CloseHandshake::request_close() {
 
 Status CloseHandshake::check(const wire::Header& header, std::size_t held) const {
   const char* wrong = nullptr;
-  const bool is_data = header.type == MessageType::kAdvert || header.type == MessageType::kImmediate;
   if (close_ == Close::kAnswered) {
     wrong = "message after CLOSE_ACK";
-  } else if (is_data && peer_sending_ended_) {
+  } else if (wire::is_data(header.type) && peer_sending_ended_) {
     wrong = "data after the end of data";
   } else if (header.type == MessageType::kCloseAck) {
     if (close_ != Close::kSent) wrong = "CLOSE_ACK unasked";

@@ -1,5 +1,6 @@
 #include "src/proto/connection.h"
 
+#include <algorithm>
 #include <array>
 #include <new>
 
@@ -8,6 +9,8 @@
 #include "src/proto/message/message_send.h"
 #include "src/proto/stream/stream_receive.h"
 #include "src/proto/stream/stream_send.h"
+#include "src/proto/tagged/tagged_receive.h"
+#include "src/proto/tagged/tagged_send.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 
@@ -17,25 +20,7 @@ using wire::MessageType;
 
 namespace {
 
-std::unique_ptr<SendSide> make_sends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
-                                     const Agreement& agreement, const Tuning& tuning) {
-  if (agreement.kind == SocketKind::kStream)
-    return std::make_unique<StreamSends>(link, outbox, credits, counters, agreement, tuning.first_sequence);
-  return std::make_unique<MessageSends>(link, outbox, credits, counters, agreement, tuning.first_sequence,
-                                        tuning.read_chunk_bytes);
-}
-
-std::unique_ptr<ReceiveSide> make_receives(Link& link, Slots& slots, Credits& credits, Counters& counters,
-                                           const Agreement& agreement, const Tuning& tuning) {
-  if (agreement.kind == SocketKind::kStream) {
-    return std::make_unique<StreamReceives>(link, slots, credits, counters, agreement,
-                                            tuning.read_chunk_bytes, tuning.first_sequence);
-  }
-  return std::make_unique<MessageReceives>(link, slots, credits, counters, agreement, tuning.read_chunk_bytes,
-                                           tuning.first_sequence);
-}
-
-// For messages alone: windows, and adverts that say more than where bytes lie.
+// For messages in order alone: windows, and adverts that say more than where bytes lie.
 bool is_for_messages(const wire::Header& header) {
   switch (header.type) {
     case MessageType::kAdvert: return header.flags != 0;
@@ -47,10 +32,59 @@ bool is_for_messages(const wire::Header& header) {
   }
 }
 
+bool is_for_tags(MessageType type) {
+  return type == MessageType::kTagged || type == MessageType::kTaggedAdvert || type == MessageType::kReturn;
+}
+
+// What a connection for messages with tags has no use for.
+bool is_for_others(MessageType type) {
+  switch (type) {
+    case MessageType::kAdvert:
+    case MessageType::kImmediate:
+    case MessageType::kRecall:
+    case MessageType::kRecallAck: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
+std::unique_ptr<SendSide> Connection::make_sends(const Tuning& tuning) {
+  switch (agreement_.kind) {
+    case SocketKind::kStream:
+      return std::make_unique<StreamSends>(link_, outbox_, credits_, counters_, agreement_,
+                                           tuning.first_sequence);
+    case SocketKind::kTagged: {
+      auto made = std::make_unique<TaggedSends>(link_, outbox_, credits_, eager_, counters_, agreement_,
+                                                tuning.first_sequence);
+      tagged_sends_ = made.get();
+      return made;
+    }
+    case SocketKind::kMessage: break;
+  }
+  return std::make_unique<MessageSends>(link_, outbox_, credits_, counters_, agreement_,
+                                        tuning.first_sequence, tuning.read_chunk_bytes);
+}
+
+std::unique_ptr<ReceiveSide> Connection::make_receives(const Tuning& tuning, Inbox* inbox) {
+  switch (agreement_.kind) {
+    case SocketKind::kStream:
+      return std::make_unique<StreamReceives>(link_, slots_, credits_, counters_, agreement_,
+                                              tuning.read_chunk_bytes, tuning.first_sequence);
+    case SocketKind::kTagged: {
+      auto made = std::make_unique<TaggedReceives>(link_, slots_, credits_, eager_, counters_, agreement_,
+                                                   *inbox, tuning.read_chunk_bytes, tuning.first_sequence);
+      tagged_receives_ = made.get();
+      return made;
+    }
+    case SocketKind::kMessage: break;
+  }
+  return std::make_unique<MessageReceives>(link_, slots_, credits_, counters_, agreement_,
+                                           tuning.read_chunk_bytes, tuning.first_sequence);
+}
+
 Connection::Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink,
-                       const Tuning& tuning)
+                       const Tuning& tuning, Inbox* inbox)
     : role_(role),
       agreement_(agreement),
       link_(link),
@@ -58,8 +92,9 @@ Connection::Connection(Role role, const Agreement& agreement, Link& link, Outcom
       credits_(agreement.send_credits, agreement.receive_credits),
       slots_(agreement, link),
       outbox_(link, credits_, counters_, link_depths(agreement).sends),
-      sends_(make_sends(link, outbox_, credits_, counters_, agreement_, tuning)),
-      receives_(make_receives(link, slots_, credits_, counters_, agreement_, tuning)) {}
+      eager_(agreement.tagged.eager_bytes_out, agreement.tagged.eager_bytes_in),
+      sends_(make_sends(tuning)),
+      receives_(make_receives(tuning, inbox)) {}
 
 Status Connection::start() {
   if (const Status status = slots_.post_all(); !status.ok()) return status;
@@ -125,11 +160,14 @@ PostState Connection::post_receive(const Operation& operation) {
 }
 
 bool Connection::is_steady() const noexcept {
+  if (tagged_receives_ != nullptr)
+    return state_ == State::kOpen && close_handshake_.is_quiet() && !tagged_receives_->owes_something();
   return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && close_handshake_.is_quiet() &&
          receives_->adverts_held() == 0 && !sends_->window_held();
 }
 
 bool Connection::take(const ArrivingMessage& message) {
+  if (tagged_receives_ != nullptr) return take_tagged(message);
   if (message.length_bytes() < wire::kHeaderBytes || !is_steady() || !sends_->all_sent()) return false;
   std::array<std::byte, wire::kHeaderBytes> bytes;
   message.copy(0, bytes);
@@ -140,6 +178,47 @@ bool Connection::take(const ArrivingMessage& message) {
   if (status.ok()) status = outbox_.return_credits(false);
   if (!status.ok()) settle(status);
   return true;
+}
+
+bool Connection::take_tagged(const ArrivingMessage& message) {
+  if (state_ != State::kOpen || !close_handshake_.is_quiet()) return false;
+  std::array<std::byte, wire::kTaggedWithDataBytes> bytes;
+  const auto head = std::span(bytes).first(std::min(bytes.size(), message.length_bytes()));
+  message.copy(0, head);
+  wire::Message decoded;
+  if (!wire::decode_tagged(head, message.length_bytes(), decoded)) return false;
+  const wire::Header& header = decoded.header;
+  if (!credits_.may_take_back(header.credits) || !tagged_receives_->take_at_arrival(decoded, message))
+    return false;
+  Status status = credits_.take_back(header.credits);
+  if (status.ok()) status = eager_.take_back(decoded.label.returned_bytes);
+  if (!status.ok() || tagged_receives_->owes_something() || !sends_->all_sent()) {
+    settle(status);
+  } else if (status = outbox_.return_credits(false); !status.ok()) {
+    settle(status);
+  }
+  return true;
+}
+
+void Connection::finish_kept(const Arrival& arrival, bool taken) {
+  if (is_over()) return;
+  tagged_receives_->finish_kept(arrival, taken ? wire::AckStatus::kTaken : wire::AckStatus::kRefused);
+  if (tagged_receives_->owes_something()) settle({});
+}
+
+void Connection::read_kept(std::uint32_t advert, const Operation& receive) {
+  tagged_receives_->read_kept(advert, receive);
+  settle({});
+}
+
+void Connection::refuse_kept(std::uint32_t advert) {
+  if (is_over()) return;
+  tagged_receives_->refuse_kept(advert);
+  settle({});
+}
+
+void Connection::set_eager_max(std::size_t bytes) {
+  tagged_sends_->set_eager_max(bytes);
 }
 
 void Connection::handle(const Completion& completion) {
@@ -181,6 +260,15 @@ Status Connection::dispatch(const Completion& completion) {
   return {};
 }
 
+bool Connection::may_come(const wire::Header& header) const noexcept {
+  switch (agreement_.kind) {
+    case SocketKind::kMessage: return !is_for_tags(header.type);
+    case SocketKind::kStream: return !is_for_messages(header) && !is_for_tags(header.type);
+    case SocketKind::kTagged: return !is_for_messages(header) && !is_for_others(header.type);
+  }
+  return false;
+}
+
 Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
   const Result<wire::Message> message = wire::decode(slots_.message(slot, length_bytes));
   if (!message) return message.error();
@@ -190,17 +278,20 @@ Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
                  header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
                  static_cast<unsigned>(header.type), length_bytes);
   }
-  if (agreement_.kind == SocketKind::kStream && is_for_messages(header)) {
-    return fault(LogLevel::kWarn, EPROTO, "protocol error: type {} with flags {} on a stream",
-                 static_cast<unsigned>(header.type), header.flags);
+  if (!may_come(header)) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: type {} with flags {} on a connection of kind {}",
+                 static_cast<unsigned>(header.type), header.flags, static_cast<unsigned>(agreement_.kind));
   }
   const std::size_t held = receives_->adverts_held() + (sends_->window_held() ? 1 : 0);
   if (const Status status = close_handshake_.check(header, held); !status.ok()) return status;
   if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
-  if (header.type == MessageType::kAdvert || header.type == MessageType::kImmediate) {
-    return receives_->on_data(*message, slot, length_bytes);
+  if (tagged_receives_ != nullptr) {
+    const Status status = eager_.take_back(message->label.returned_bytes);
+    if (!status.ok()) return status;
   }
-  if (header.type == MessageType::kNotice) {
+  if (wire::is_data(header.type)) return receives_->on_data(*message, slot, length_bytes);
+  if (header.type == MessageType::kNotice ||
+      (tagged_receives_ != nullptr && header.type == MessageType::kAck)) {
     if (const Status status = credits_.data_arrived(); !status.ok()) return status;
     credits_.owe();
   }
@@ -227,8 +318,11 @@ Status Connection::on_control(const wire::Message& message) {
     case MessageType::kProbe:
     case MessageType::kProbeAck: return probes_.on_control(message.header.type);
     case MessageType::kCredit:
+    case MessageType::kReturn:
     case MessageType::kAdvert:
-    case MessageType::kImmediate: return {};
+    case MessageType::kImmediate:
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert: return {};
   }
   return {};
 }

@@ -29,6 +29,8 @@
 #include "src/proto/receive_side.h"
 #include "src/proto/send_side.h"
 #include "src/proto/slots.h"
+#include "src/proto/tagged/eager_window.h"
+#include "src/proto/tagged/inbox.h"
 #include "src/provider/provider.h"
 
 namespace exs::proto {
@@ -39,11 +41,16 @@ struct Tuning {
   std::uint32_t first_sequence = 1;
 };
 
+class TaggedReceives;
+class TaggedSends;
+
 // Thread: shard.
 class Connection {
  public:
   // `link` is established (initiator) or accepted and not yet flushed (responder); both outlive it.
-  Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning = {});
+  // `inbox`, which outlives it, too: for messages with tags, else null.
+  Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning = {},
+             Inbox* inbox = nullptr);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -66,6 +73,13 @@ class Connection {
   bool take(const ArrivingMessage& message);
   // Every completion of the link except kEstablished. After a batch of them the caller calls Port::flush().
   void handle(const Completion& completion);
+
+  // Messages with tags: what the inbox kept is over (`taken`: by a receive), or read by a receive, or refused.
+  void finish_kept(const Arrival& arrival, bool taken);
+  void read_kept(std::uint32_t advert, const Operation& receive);
+  void refuse_kept(std::uint32_t advert);
+  // Messages with tags: longer ones are read by their receiver.
+  void set_eager_max(std::size_t bytes);
 
   // Starts what `more` or the combining of a stream's small sends holds back.
   void flush();
@@ -123,6 +137,8 @@ class Connection {
 
   // Only plain messages are under way: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
+  bool take_tagged(const ArrivingMessage& message);
+  [[nodiscard]] bool may_come(const wire::Header& header) const noexcept;
   void send_steadily();
   void on_send(const Completion& completion);
   void finish_direct_receive();
@@ -133,6 +149,8 @@ class Connection {
   void on_shutdown(const wire::Header& header);
   void on_disconnect(Status status);
 
+  [[nodiscard]] std::unique_ptr<SendSide> make_sends(const Tuning& tuning);
+  [[nodiscard]] std::unique_ptr<ReceiveSide> make_receives(const Tuning& tuning, Inbox* inbox);
   void settle(Status status);
   Status advance();
   Status transmit_pending();
@@ -149,6 +167,9 @@ class Connection {
   Credits credits_;
   Slots slots_;
   Outbox outbox_;
+  EagerWindow eager_;                    // messages with tags
+  TaggedSends* tagged_sends_ = nullptr;  // likewise, and then it is sends_
+  TaggedReceives* tagged_receives_ = nullptr;
   const std::unique_ptr<SendSide> sends_;
   const std::unique_ptr<ReceiveSide> receives_;
   CloseHandshake close_handshake_;

@@ -21,17 +21,50 @@ wire::HelloFields fields_of(const Wishes& wishes) {
   fields.receive_credits = at_least_one(wishes.receive_credits);
   fields.small_bytes = wishes.small_bytes;
   fields.read_depth = at_least_one(wishes.read_depth);
+  const Introduction& ours = wishes.introduction;
+  fields.introduction = {.from = ours.rank,
+                         .to = ours.peer_rank,
+                         .job_key = ours.job_key,
+                         .eager_bytes_log2 = ours.eager_bytes_log2,
+                         .adverts_log2 = ours.adverts_log2};
   return fields;
 }
 
-static_assert(wire::kHelloBytes <= kHelloBytesMax && wire::kRejectBytes <= kHelloBytesMax);
+// Looks at all of a key, however much of it is right: the time tells nothing.
+bool is_same(const std::array<std::byte, 16>& key, const std::array<std::byte, 16>& other) {
+  std::byte differs{0};
+  for (std::size_t i = 0; i < key.size(); ++i) differs |= key[i] ^ other[i];
+  return differs == std::byte{0};
+}
+
+Status check_introduction(const Introduction& ours, const wire::Introduction& peers) {
+  if (!is_same(ours.job_key, peers.job_key)) return Status(EACCES);
+  const bool is_meant =
+      ours.peer_rank == Introduction::kAnyRank ? peers.to == ours.rank : peers.from == ours.peer_rank;
+  return is_meant ? Status() : Status(EACCES);
+}
+
+TaggedAgreement agree_on_tagged(const Introduction& ours, const wire::Introduction& peers) {
+  return {.peer_rank = peers.from,
+          .eager_bytes_out = std::uint64_t{1} << peers.eager_bytes_log2,
+          .eager_bytes_in = std::uint64_t{1} << ours.eager_bytes_log2,
+          .adverts_out = std::uint32_t{1} << peers.adverts_log2,
+          .adverts_in = std::uint32_t{1} << ours.adverts_log2};
+}
+
+static_assert(static_cast<std::uint8_t>(SocketKind::kTagged) == wire::kTaggedKind);
+static_assert(wire::kTaggedHelloBytes <= kHelloBytesMax && wire::kRejectBytes <= kHelloBytesMax);
 
 }  // namespace
 
 Hello make_hello(const Wishes& wishes) {
   Hello hello;
+  const wire::HelloFields fields = fields_of(wishes);
   hello.length_bytes = wire::kHelloBytes;
-  wire::encode_hello(fields_of(wishes), std::span(hello.bytes).first<wire::kHelloBytes>());
+  wire::encode_hello(fields, std::span(hello.bytes).first<wire::kHelloBytes>());
+  if (wishes.kind != SocketKind::kTagged) return hello;
+  hello.length_bytes = wire::kTaggedHelloBytes;
+  wire::encode_introduction(fields.introduction, std::span(hello.bytes).first<wire::kTaggedHelloBytes>());
   return hello;
 }
 
@@ -52,6 +85,11 @@ Result<Agreement> agree(const Wishes& wishes, std::span<const std::byte> peer_he
   agreement.small_bytes = std::min(ours.small_bytes, peer.small_bytes);
   agreement.reads_out = std::min(ours.read_depth, peer.read_depth);
   agreement.reads_in = agreement.reads_out;
+  if (wishes.kind == SocketKind::kTagged) {
+    const Status status = check_introduction(wishes.introduction, peer.introduction);
+    if (!status.ok()) return failure(status);
+    agreement.tagged = agree_on_tagged(wishes.introduction, peer.introduction);
+  }
   return agreement;
 }
 
@@ -60,6 +98,8 @@ Hello make_rejection(int reason) {
   if (reason == EPROTONOSUPPORT) code = wire::RejectReason::kVersion;
   if (reason == EPROTOTYPE) code = wire::RejectReason::kKind;
   if (reason == EOPNOTSUPP) code = wire::RejectReason::kProvider;
+  if (reason == EACCES) code = wire::RejectReason::kForeign;
+  if (reason == EALREADY) code = wire::RejectReason::kCrossed;
   Hello hello;
   hello.length_bytes = wire::kRejectBytes;
   wire::encode_rejection(code, std::span(hello.bytes).first<wire::kRejectBytes>());
@@ -75,6 +115,8 @@ Status rejection_reason(std::span<const std::byte> private_data) {
   if (reason && *reason == wire::RejectReason::kVersion) return Status(EPROTONOSUPPORT);
   if (reason && *reason == wire::RejectReason::kKind) return Status(EPROTOTYPE);
   if (reason && *reason == wire::RejectReason::kProvider) return Status(EOPNOTSUPP);
+  if (reason && *reason == wire::RejectReason::kForeign) return Status(EACCES);
+  if (reason && *reason == wire::RejectReason::kCrossed) return Status(EALREADY);
   return Status(ECONNREFUSED);
 }
 

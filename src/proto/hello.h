@@ -13,7 +13,17 @@
 namespace exs::proto {
 
 enum class Role : std::uint8_t { kInitiator, kResponder };
-enum class SocketKind : std::uint8_t { kMessage = 1, kStream = 2 };
+enum class SocketKind : std::uint8_t { kMessage = 1, kStream = 2, kTagged = 3 };
+
+// Of an end of a connection for messages with tags.
+struct Introduction {
+  static constexpr std::uint32_t kAnyRank = UINT32_MAX;
+  std::uint32_t rank = 0;
+  std::uint32_t peer_rank = kAnyRank;  // kAnyRank: whoever comes
+  std::array<std::byte, 16> job_key{};
+  std::uint8_t eager_bytes_log2 = 20;  // what this end holds for the other: bytes that no receive has matched
+  std::uint8_t adverts_log2 = 8;       // and adverts
+};
 
 struct Wishes {
   SocketKind kind = SocketKind::kMessage;
@@ -21,6 +31,15 @@ struct Wishes {
   std::uint32_t receive_credits = 0;  // data messages we are ready to hold
   std::uint32_t small_bytes = 0;      // longest immediate message we are ready to send or receive
   std::uint32_t read_depth = 0;       // reads out and reads in, each
+  Introduction introduction{};        // kTagged
+};
+
+struct TaggedAgreement {
+  std::uint32_t peer_rank = 0;
+  std::uint64_t eager_bytes_out = 0;  // which the peer holds for us
+  std::uint64_t eager_bytes_in = 0;   // which we hold for the peer
+  std::uint32_t adverts_out = 0;
+  std::uint32_t adverts_in = 0;
 };
 
 // What holds for one connection, seen from one end.
@@ -32,6 +51,7 @@ struct Agreement {
   std::uint32_t small_bytes = 0;      // longest immediate message, both ways
   std::uint32_t reads_out = 0;
   std::uint32_t reads_in = 0;
+  TaggedAgreement tagged{};  // kTagged
 };
 
 // Depths of the link that a connection with this agreement needs.
@@ -45,11 +65,13 @@ struct Hello {
 };
 
 Hello make_hello(const Wishes& wishes);
-// EPROTO: not a hello of ours. EPROTONOSUPPORT: no common version. EPROTOTYPE: other socket kind.
+// EPROTO: not a hello of ours. EPROTONOSUPPORT: no common version. EPROTOTYPE: other socket kind. EACCES: of another job, or for
+// another rank of it.
 Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hello);
 
 // Private data of a rejection, for the initiator. `reason` is an errno value the peer understands:
-// ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE or EOPNOTSUPP (no provider that both ends allow).
+// ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE, EACCES, EALREADY (a connect of ours to the
+// peer is under way, and stays) or EOPNOTSUPP (no provider that both ends allow).
 Hello make_rejection(int reason);
 // Whether they are what make_rejection() makes; more may follow.
 bool is_rejection(std::span<const std::byte> private_data);

@@ -29,6 +29,14 @@ struct OperationTag {
   bool pooled = false;  // of a pooled receive, which is told of the outcome in place of a queue
 };
 
+// What goes with a message with a tag.
+struct Label {
+  std::uint64_t bits = 0;  // it is matched by
+  std::uint64_t data = 0;
+  bool has_data = false;
+  bool synchronous = false;  // the send ends when a receive has taken it
+};
+
 struct Operation {
   LocalSlice memory;  // owned by the engine until the outcome
   // Several slices, kept by whoever posted it; `memory` then has the sum of their lengths.
@@ -42,6 +50,7 @@ struct Operation {
   bool mappable = false;         // persistent receives: the peer may map the memory
   bool wait_all = false;         // receives of a stream: not before the memory is full
   bool more = false;             // sends: not before the next send without it, or flush()
+  const Label* label = nullptr;  // sends of messages with tags; kept by whoever posted it
   OperationTag tag;
 };
 

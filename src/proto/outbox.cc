@@ -48,11 +48,11 @@ bool Outbox::send_immediate_now(std::uint32_t sequence, LocalSlice payload) {
   return true;
 }
 
-bool Outbox::send_now(const wire::Message& message) {
+bool Outbox::send_now(const wire::Message& message, LocalSlice payload) {
   wire::Message complete = message;
   complete.header.credits = static_cast<std::uint16_t>(credits_.owed());
   wire::FixedBytes fixed;
-  if (!link_.send_now(wire::encode(complete, fixed), {}).ok()) return false;
+  if (!link_.send_now(wire::encode(complete, fixed), payload).ok()) return false;
   sent(complete.header);
   return true;
 }
@@ -101,11 +101,11 @@ Status Outbox::return_credits(bool at_once) {
 }
 
 void Outbox::count(wire::MessageType type) {
-  if (type == wire::MessageType::kAdvert) {
+  if (type == wire::MessageType::kAdvert || type == wire::MessageType::kTaggedAdvert) {
     ++counters_.adverts_sent;
     return;
   }
-  if (type == wire::MessageType::kImmediate) {
+  if (type == wire::MessageType::kImmediate || type == wire::MessageType::kTagged) {
     ++counters_.immediates_sent;
     return;
   }

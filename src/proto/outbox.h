@@ -32,6 +32,8 @@ class Outbox {
   Status send_at_leisure(const wire::Message& message);
   // An immediate message that has left when the call returns. False: it cannot now, and nothing has changed.
   bool send_immediate_now(std::uint32_t sequence, LocalSlice payload);
+  // The same of any message, whose credits are put on it.
+  bool send_now(const wire::Message& message, LocalSlice payload = {});
   // What follows the fixed part, copied: fill the room, then send. At most kCopiedBytesMax.
   std::span<std::byte> tail_room(std::size_t bytes);
   Status send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token);
@@ -48,7 +50,6 @@ class Outbox {
   // Puts owed credits on the message, and counts it if the link takes it.
   template <typename Post>
   Status post_by(wire::Message message, std::size_t tail_bytes, Post&& post);
-  bool send_now(const wire::Message& message);
   void sent(const wire::Header& header);
   void count(wire::MessageType type);
 

@@ -57,7 +57,7 @@ class SendSide {
   [[nodiscard]] virtual bool window_held() const noexcept { return false; }
   // What the peer offers to be mapped: PeerWindow::mappable().
   [[nodiscard]] virtual Result<RemoteSlice> mappable_window() const { return failure(EOPNOTSUPP); }
-  // The peer may send NOTICEs about this side.
+  // The peer may send NOTICEs, or answers that spend credits, about this side.
   [[nodiscard]] virtual bool awaits_notices() const noexcept { return false; }
   // A send posted now would go out. Only asked with a link that is up.
   [[nodiscard]] virtual bool can_send(bool has_credit) const noexcept { return has_credit && all_sent(); }

@@ -40,6 +40,7 @@ class SliceCursor {
     std::size_t copied = 0;
     while (copied < bytes.size() && left_bytes_ > 0) {
       const LocalSlice piece = next(bytes.size() - copied);
+      if (piece.address == nullptr) break;  // of no bytes
       std::memcpy(piece.address, bytes.data() + copied, piece.length_bytes);
       copied += piece.length_bytes;
     }

@@ -183,6 +183,9 @@ class Link {
   // Whether read_now() may ever succeed.
   [[nodiscard]] virtual bool reads_now() const noexcept { return false; }
 
+  // Whether post_read() is for registered memory alone. Elsewhere memory of any key will do.
+  [[nodiscard]] virtual bool needs_registered_memory() const noexcept { return false; }
+
   // The peer's window as memory of this process. EOPNOTSUPP: it cannot be had.
   virtual Result<SharedMemory> map(RemoteSlice /*window*/) { return failure(EOPNOTSUPP); }
 

@@ -36,7 +36,9 @@ bool carries_sequence(MessageType type) {
     case MessageType::kRevoke:
     case MessageType::kRelease:
     case MessageType::kRecall:
-    case MessageType::kRecallAck: return true;
+    case MessageType::kRecallAck:
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert: return true;
     default: return false;
   }
 }
@@ -66,6 +68,8 @@ bool flags_are_legal(const Header& header) {
     case MessageType::kRevoke:
     case MessageType::kRelease: return header.flags == kOfSend || header.flags == kOfReceive;
     case MessageType::kRecallAck: return (header.flags & ~kRecalled) == 0;
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert: return (header.flags & ~(kSynchronous | kWithData)) == 0;
     default: return header.flags == 0;
   }
 }
@@ -92,6 +96,7 @@ bool wraps(const Advert& window) {
 
 Status check_list(const Advert& first, std::span<const std::byte> list) {
   if (first.length_bytes == 0) return malformed("list behind a window of bytes", 0U).value();
+  if (wraps(first)) return malformed("window wraps, bytes", first.length_bytes).value();
   std::uint64_t sum = first.length_bytes;
   for (std::size_t entry = 0; entry < list.size() / kListEntryBytes; ++entry) {
     const Advert window = list_entry(list, entry);
@@ -113,6 +118,36 @@ Status decode_window(std::span<const std::byte> bytes, Message& message) {
   }
   if ((message.header.flags & kList) == 0) return {};
   return check_list(message.advert, bytes.last(message.payload_bytes));
+}
+
+void store_label(std::byte* to, const Message& message) {
+  store_be(to + kLabelBitsOffset, message.label.bits);
+  store_be(to + kLabelReturnedOffset, message.label.returned_bytes);
+  store_be(to + kLabelIdOffset, message.label.id);
+  if ((message.header.flags & kWithData) != 0) store_be(to + kLabelDataOffset, message.label.data);
+}
+
+void load_label(const std::byte* from, Message& message) {
+  message.label.bits = load_be<std::uint64_t>(from + kLabelBitsOffset);
+  message.label.returned_bytes = load_be<std::uint32_t>(from + kLabelReturnedOffset);
+  message.label.id = load_be<std::uint32_t>(from + kLabelIdOffset);
+  if ((message.header.flags & kWithData) != 0)
+    message.label.data = load_be<std::uint64_t>(from + kLabelDataOffset);
+}
+
+// What waits for an ACK has an id, and nothing else.
+bool id_is_legal(const Message& message) {
+  const bool is_awaited =
+      message.header.type == MessageType::kTaggedAdvert || (message.header.flags & kSynchronous) != 0;
+  return (message.label.id != 0) == is_awaited;
+}
+
+Status decode_label(std::span<const std::byte> bytes, Message& message) {
+  load_label(bytes.data(), message);
+  if (!id_is_legal(message)) return malformed("label with id", message.label.id).value();
+  if (message.header.type == MessageType::kTagged) return {};
+  const auto windows = bytes.last(message.payload_bytes);
+  return check_list(list_entry(windows, 0), windows.subspan(kListEntryBytes));
 }
 
 Status decode_ack(const std::byte* from, Ack& ack) {
@@ -143,8 +178,11 @@ Status decode_usage(const std::byte* from, Message& message) {
   return {};
 }
 
+bool has_payload(const Header& header) {
+  return header.type == MessageType::kImmediate || header.type == MessageType::kTagged;
+}
 bool has_tail(const Header& header) {
-  return header.type == MessageType::kImmediate ||
+  return has_payload(header) || header.type == MessageType::kTaggedAdvert ||
          (header.type == MessageType::kAdvert && (header.flags & kList) != 0);
 }
 
@@ -159,7 +197,7 @@ Status decode_tail(std::size_t message_bytes, Message& message) {
   if (message_bytes < fixed || message_bytes > UINT32_MAX)
     return malformed("wrong length for its type, bytes", message_bytes).value();
   message.payload_bytes = static_cast<std::uint32_t>(message_bytes - fixed);
-  if (message.header.type == MessageType::kImmediate) return {};
+  if (has_payload(message.header)) return {};
   if (message.payload_bytes == 0 || message.payload_bytes % kListEntryBytes != 0)
     return malformed("list of windows, bytes", message.payload_bytes).value();
   return {};
@@ -175,6 +213,10 @@ std::size_t fixed_bytes(const Header& header) {
     case MessageType::kOffer: return kOfferBytes;
     case MessageType::kNotice: return kNoticeBytes;
     case MessageType::kRelease: return kReleaseBytes;
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert:
+      return (header.flags & kWithData) != 0 ? kTaggedWithDataBytes : kTaggedBytes;
+    case MessageType::kReturn: return kReturnBytes;
     case MessageType::kReady:
     case MessageType::kImmediate:
     case MessageType::kCredit:
@@ -215,6 +257,9 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into) {
       store_be(to + kUsageTransfersOffset, message.usage.transfers);
       if (bytes == kReleaseBytes) store_be(to + kReleaseTotalOffset, message.total_bytes);
       break;
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert: store_label(to, message); break;
+    case MessageType::kReturn: store_be(to + kReturnedOffset, message.label.returned_bytes); break;
     default: break;
   }
   return {to, bytes};
@@ -243,6 +288,17 @@ bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& he
   return true;
 }
 
+bool decode_tagged(std::span<const std::byte> bytes, std::size_t message_bytes, Message& message) noexcept {
+  if (bytes.size() < kTaggedBytes) return false;
+  message.header = load_header(bytes.data());
+  if (message.header.type != MessageType::kTagged || !flags_are_legal(message.header)) return false;
+  const std::size_t fixed = fixed_bytes(message.header);
+  if (bytes.size() < fixed) return false;
+  load_label(bytes.data(), message);
+  message.payload_bytes = static_cast<std::uint32_t>(message_bytes - fixed);
+  return id_is_legal(message);
+}
+
 Result<Message> decode(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes) return malformed("shorter than a header, bytes", bytes.size());
   const std::byte* const from = bytes.data();
@@ -262,6 +318,12 @@ Result<Message> decode(std::span<const std::byte> bytes) {
     case MessageType::kAck: status = decode_ack(from, message.ack); break;
     case MessageType::kNotice:
     case MessageType::kRelease: status = decode_usage(from, message); break;
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert: status = decode_label(bytes, message); break;
+    case MessageType::kReturn:
+      message.label.returned_bytes = load_be<std::uint32_t>(from + kReturnedOffset);
+      if (message.label.returned_bytes == 0) status = malformed("bytes returned", 0U).value();
+      break;
     default: break;
   }
   if (!status.ok()) return failure(status);
@@ -280,6 +342,38 @@ void encode_hello(const HelloFields& fields, std::span<std::byte, kHelloBytes> i
   store_be(to + kHelloSmallBytesOffset, fields.small_bytes);
   store_be(to + kHelloReadDepthOffset, fields.read_depth);
 }
+
+void encode_introduction(const Introduction& introduction, std::span<std::byte, kTaggedHelloBytes> into) {
+  std::byte* const to = into.data();
+  std::fill(into.begin() + kHelloBytes, into.end(), std::byte{0});
+  store_be(to + kHelloFromOffset, introduction.from);
+  store_be(to + kHelloToOffset, introduction.to);
+  std::copy(introduction.job_key.begin(), introduction.job_key.end(), to + kHelloJobKeyOffset);
+  to[kHelloEagerOffset] = std::byte{introduction.eager_bytes_log2};
+  to[kHelloAdvertsOffset] = std::byte{introduction.adverts_log2};
+}
+
+namespace {
+
+// Windows of eager bytes and adverts: none that could not take a single message, none past what 32 bits count.
+constexpr std::uint8_t kEagerLog2Min = 10, kAdvertsLog2Max = 20, kEagerLog2Max = 30;
+
+Status decode_introduction(std::span<const std::byte> bytes, Introduction& into) {
+  if (bytes.size() < kTaggedHelloBytes) return malformed("hello cut short, bytes", bytes.size()).value();
+  const std::byte* const from = bytes.data();
+  into.from = load_be<std::uint32_t>(from + kHelloFromOffset);
+  into.to = load_be<std::uint32_t>(from + kHelloToOffset);
+  std::copy_n(from + kHelloJobKeyOffset, into.job_key.size(), into.job_key.begin());
+  into.eager_bytes_log2 = static_cast<std::uint8_t>(from[kHelloEagerOffset]);
+  into.adverts_log2 = static_cast<std::uint8_t>(from[kHelloAdvertsOffset]);
+  if (into.eager_bytes_log2 < kEagerLog2Min || into.eager_bytes_log2 > kEagerLog2Max)
+    return malformed("hello with eager bytes 2^", unsigned{into.eager_bytes_log2}).value();
+  if (into.adverts_log2 > kAdvertsLog2Max)
+    return malformed("hello with adverts 2^", unsigned{into.adverts_log2}).value();
+  return {};
+}
+
+}  // namespace
 
 Result<HelloFields> decode_hello(std::span<const std::byte> bytes) {
   if (!has_magic(bytes)) return malformed("no exs hello, bytes", bytes.size());
@@ -300,11 +394,18 @@ Result<HelloFields> decode_hello(std::span<const std::byte> bytes) {
   if (fields.version_min > kVersionMax) return fields;
   if (fields.send_credits == 0 || fields.receive_credits == 0) return malformed("hello with credits", 0U);
   if (fields.read_depth == 0) return malformed("hello with read depth", 0U);
+  std::size_t fields_end = kHelloReserved2Offset;
+  if (fields.kind == kTaggedKind) {
+    if (const Status status = decode_introduction(bytes, fields.introduction); !status.ok())
+      return failure(status);
+    fields_end = kHelloReserved3Offset;
+  }
   if (fields.version_max <= kVersionMax) {
     // InfiniBand pads private data with zeros, so a longer hello is legal.
     const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
-    if (is_set(from[kHelloReserved1Offset]) ||
-        std::any_of(bytes.begin() + kHelloReserved2Offset, bytes.end(), is_set)) {
+    if (is_set(from[kHelloReserved1Offset]) || is_set(from[kHelloReserved2Offset]) ||
+        is_set(from[kHelloReserved2Offset + 1]) ||
+        std::any_of(bytes.begin() + fields_end, bytes.end(), is_set)) {
       return malformed("hello with reserved bytes set, bytes", bytes.size());
     }
   }
@@ -319,7 +420,7 @@ void encode_rejection(RejectReason reason, std::span<std::byte, kRejectBytes> in
 Result<RejectReason> decode_rejection(std::span<const std::byte> bytes) {
   if (!has_magic(bytes) || bytes.size() < kRejectBytes) return failure(EPROTO);
   const auto reason = load_be<std::uint32_t>(bytes.data() + kRejectReasonOffset);
-  if (reason < 1 || reason > static_cast<std::uint32_t>(RejectReason::kProvider)) return failure(EPROTO);
+  if (reason < 1 || reason > static_cast<std::uint32_t>(RejectReason::kCrossed)) return failure(EPROTO);
   return static_cast<RejectReason>(reason);
 }
 

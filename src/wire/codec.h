@@ -14,7 +14,7 @@ namespace exs::wire {
 
 using FixedBytes = std::array<std::byte, kLongestFixedBytes>;
 
-// Writes the fixed part of `message` (all of it but an immediate's payload and an advert's list) to the start
+// Writes the fixed part of `message` (all of it but a payload and a list of windows) to the start
 // of `into`; returns the bytes written.
 std::span<const std::byte> encode(const Message& message, FixedBytes& into);
 
@@ -28,6 +28,9 @@ std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits, std:
 // False: it is none, or malformed.
 bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept;
 
+// The fixed part of a kTagged message of `message_bytes` that begins with `bytes`. False: it is none, or malformed.
+bool decode_tagged(std::span<const std::byte> bytes, std::size_t message_bytes, Message& message) noexcept;
+
 // Bytes before the payload of an immediate or the list of an advert.
 std::size_t fixed_bytes(const Header& header);
 // The windows behind the first one of an advert with kList: `entry` of the bytes that follow the fixed part.
@@ -35,6 +38,8 @@ void encode_list_entry(const Advert& window, std::span<std::byte> list, std::siz
 Advert list_entry(std::span<const std::byte> list, std::size_t entry);
 
 void encode_hello(const HelloFields& fields, std::span<std::byte, kHelloBytes> into);
+// What follows of kTaggedKind; `into` begins with the hello.
+void encode_introduction(const Introduction& introduction, std::span<std::byte, kTaggedHelloBytes> into);
 // EPROTO: no magic, too short, version range upside down, credits or read depth zero. A hello that speaks
 // only version 1 must end in zeros; what follows the fields of a later one is not ours to judge.
 Result<HelloFields> decode_hello(std::span<const std::byte> bytes);

@@ -25,7 +25,17 @@ enum class MessageType : std::uint8_t {
   kProbeAck = 14,
   kRecall = 15,     // the sender of an advert wants it back
   kRecallAck = 16,  // whether it comes back
+  // Of connections for messages with tags alone:
+  kTagged = 17,        // data message: a label, and the payload
+  kTaggedAdvert = 18,  // data message: a label, and windows of the sender's memory
+  kReturn = 19,        // returns eager bytes when nothing else goes that way
 };
+
+// Spends a credit and has a number.
+[[nodiscard]] constexpr bool is_data(MessageType type) noexcept {
+  return type == MessageType::kAdvert || type == MessageType::kImmediate || type == MessageType::kTagged ||
+         type == MessageType::kTaggedAdvert;
+}
 
 enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
 
@@ -37,6 +47,9 @@ enum WindowFlag : std::uint8_t { kOfSend = 1, kOfReceive = 2 };
 
 // kRecallAck: the advert was not begun with, and is gone.
 enum RecallFlag : std::uint8_t { kRecalled = 1 };
+
+// kTagged, kTaggedAdvert. kSynchronous: an ACK with the label's id is to say that a receive has taken it.
+enum TaggedFlag : std::uint8_t { kSynchronous = 1, kWithData = 2 };
 
 // Never a raw errno: those differ between systems.
 enum class AckStatus : std::uint32_t {
@@ -73,6 +86,14 @@ struct Ack {
   std::uint64_t bytes_taken = 0;
 };
 
+// What a message with a tag is matched by, and what goes with it.
+struct Label {
+  std::uint64_t bits = 0;
+  std::uint64_t data = 0;            // with kWithData
+  std::uint32_t returned_bytes = 0;  // eager bytes that the receiver of this message may use again
+  std::uint32_t id = 0;              // of what its ACK is to end; 0: no ACK follows
+};
+
 struct Message {
   Header header;
   Advert advert;                    // kAdvert, kOffer: the window
@@ -80,7 +101,9 @@ struct Message {
   Ack ack;                          // kAck
   Usage usage;                      // kNotice: since the last one; kRelease: not told yet
   std::uint64_t total_bytes = 0;    // kRelease
-  std::uint32_t payload_bytes = 0;  // kImmediate, kAdvert with kList: what follows the fixed part
+  Label label;                      // kTagged, kTaggedAdvert; kReturn: returned_bytes alone
+  std::uint32_t payload_bytes =
+      0;  // kImmediate, kTagged, kTaggedAdvert, kAdvert with kList: what follows the fixed part
 };
 
 inline constexpr std::size_t kTypeOffset = 0;
@@ -118,11 +141,30 @@ inline constexpr std::size_t kNoticeBytes = 28;
 inline constexpr std::size_t kReleaseTotalOffset = 28;
 inline constexpr std::size_t kReleaseBytes = 36;
 
+inline constexpr std::size_t kLabelBitsOffset = 8;
+inline constexpr std::size_t kLabelReturnedOffset = 16;
+inline constexpr std::size_t kLabelIdOffset = 20;
+inline constexpr std::size_t kTaggedBytes = 24;
+inline constexpr std::size_t kLabelDataOffset = 24;  // with kWithData
+inline constexpr std::size_t kTaggedWithDataBytes = 32;
+
+inline constexpr std::size_t kReturnedOffset = 8;
+inline constexpr std::size_t kReturnBytes = 12;
+
 inline constexpr std::size_t kLongestFixedBytes = 36;
 
 // The hello, private data of connect and accept.
 inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'}, std::byte{'S'},
                                                  std::byte{'1'}};
+
+// Of a connection for messages with tags: who talks to whom, and how much of what is sent before it is matched either holds.
+struct Introduction {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::array<std::byte, 16> job_key{};
+  std::uint8_t eager_bytes_log2 = 0;  // this end holds so many for the other
+  std::uint8_t adverts_log2 = 0;      // and adverts
+};
 
 struct HelloFields {
   std::uint8_t version_min = 0;
@@ -132,7 +174,9 @@ struct HelloFields {
   std::uint16_t receive_credits = 0;
   std::uint32_t small_bytes = 0;
   std::uint16_t read_depth = 0;
+  Introduction introduction{};  // kind kTaggedKind
 };
+inline constexpr std::uint8_t kTaggedKind = 3;
 
 inline constexpr std::size_t kHelloMagicOffset = 0;
 inline constexpr std::size_t kHelloVersionMinOffset = 4;
@@ -146,8 +190,24 @@ inline constexpr std::size_t kHelloReadDepthOffset = 16;
 inline constexpr std::size_t kHelloReserved2Offset = 18;
 inline constexpr std::size_t kHelloBytes = 20;
 
+// Behind it, of kTaggedKind.
+inline constexpr std::size_t kHelloFromOffset = 20;
+inline constexpr std::size_t kHelloToOffset = 24;
+inline constexpr std::size_t kHelloJobKeyOffset = 28;
+inline constexpr std::size_t kHelloEagerOffset = 44;
+inline constexpr std::size_t kHelloAdvertsOffset = 45;
+inline constexpr std::size_t kHelloReserved3Offset = 46;
+inline constexpr std::size_t kTaggedHelloBytes = 48;
+
 // Private data of a rejection.
-enum class RejectReason : std::uint32_t { kRefused = 1, kVersion = 2, kKind = 3, kProvider = 4 };
+enum class RejectReason : std::uint32_t {
+  kRefused = 1,
+  kVersion = 2,
+  kKind = 3,
+  kProvider = 4,
+  kForeign = 5,
+  kCrossed = 6
+};
 
 inline constexpr std::size_t kRejectMagicOffset = 0;
 inline constexpr std::size_t kRejectReasonOffset = 4;

@@ -14,7 +14,16 @@ namespace {
 
 Wishes wishes_of(std::uint32_t send, std::uint32_t receive, std::uint32_t small_bytes,
                  std::uint32_t read_depth) {
-  return {SocketKind::kMessage, send, receive, small_bytes, read_depth};
+  return {SocketKind::kMessage, send, receive, small_bytes, read_depth, {}};
+}
+
+Wishes wishes_of_rank(std::uint32_t rank, std::uint32_t peer_rank, unsigned char key) {
+  Wishes wishes = wishes_of(16, 16, 1024, 8);
+  wishes.kind = SocketKind::kTagged;
+  wishes.introduction.rank = rank;
+  wishes.introduction.peer_rank = peer_rank;
+  wishes.introduction.job_key[15] = std::byte{key};
+  return wishes;
 }
 
 const Wishes kOurs = wishes_of(16, 32, 1024, 8);
@@ -157,6 +166,52 @@ BOOST_AUTO_TEST_CASE(the_depths_leave_room_for_every_message) {
   BOOST_TEST(depths.sends == depths.receives);
   BOOST_TEST(depths.reads_out == 3U);
   BOOST_TEST(depths.reads_in == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_a_job_know_each_other) {
+  Wishes ours = wishes_of_rank(3, 5, 1);
+  Wishes listening = wishes_of_rank(5, Introduction::kAnyRank, 1);
+  ours.introduction.eager_bytes_log2 = 16;
+  ours.introduction.adverts_log2 = 9;
+  const auto there = agree(listening, make_hello(ours).view());
+  BOOST_REQUIRE(there.has_value());
+  BOOST_TEST(there->tagged.peer_rank == 3U);
+  BOOST_TEST(there->tagged.eager_bytes_out == 1U << 16U);
+  BOOST_TEST(there->tagged.eager_bytes_in == 1U << 20U);
+  BOOST_TEST(there->tagged.adverts_out == 512U);
+  BOOST_TEST(there->tagged.adverts_in == 256U);
+  const auto here = agree(ours, make_hello(wishes_of_rank(5, 3, 1)).view());
+  BOOST_REQUIRE(here.has_value());
+  BOOST_TEST(here->tagged.peer_rank == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(strangers_are_turned_away) {
+  const Wishes listening = wishes_of_rank(5, Introduction::kAnyRank, 1);
+  BOOST_TEST(error_of(listening, make_hello(wishes_of_rank(3, 5, 2)).view()) == EACCES);  // another job
+  BOOST_TEST(error_of(listening, make_hello(wishes_of_rank(3, 4, 1)).view()) ==
+             EACCES);  // meant another rank
+  BOOST_TEST(error_of(wishes_of_rank(3, 5, 1), make_hello(wishes_of_rank(6, 3, 1)).view()) == EACCES);
+  BOOST_TEST(error_of(listening, make_hello(kOurs).view()) == EPROTOTYPE);
+  BOOST_TEST(error_of(kOurs, make_hello(listening).view()) == EPROTOTYPE);
+  for (const int why : {EACCES, EALREADY})
+    BOOST_TEST(rejection_reason(make_rejection(why).view()).error() == why);
+}
+
+BOOST_AUTO_TEST_CASE(an_introduction_that_makes_no_sense_is_malformed) {
+  const Wishes listening = wishes_of_rank(5, Introduction::kAnyRank, 1);
+  const auto with = [&](std::size_t offset, unsigned char value) {
+    auto bytes = bytes_of(make_hello(wishes_of_rank(3, 5, 1)));
+    bytes[offset] = std::byte{value};
+    return error_of(listening, bytes);
+  };
+  BOOST_TEST(with(wire::kHelloEagerOffset, 9) == EPROTO);
+  BOOST_TEST(with(wire::kHelloEagerOffset, 31) == EPROTO);
+  BOOST_TEST(with(wire::kHelloAdvertsOffset, 21) == EPROTO);
+  BOOST_TEST(with(wire::kHelloReserved2Offset, 1) == EPROTO);
+  BOOST_TEST(with(wire::kHelloReserved3Offset, 1) == EPROTO);
+  auto bytes = bytes_of(make_hello(wishes_of_rank(3, 5, 1)));
+  bytes.pop_back();
+  BOOST_TEST(error_of(listening, bytes) == EPROTO);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

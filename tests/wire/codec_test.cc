@@ -56,6 +56,12 @@ Message sample(MessageType type) {
       message.ack = {AckStatus::kTaken, 0x4142434445464748};
       break;
     case MessageType::kShutdown: message.header.flags = kShutdownSending | kShutdownReceiving; break;
+    case MessageType::kTagged:
+      message.header.sequence = 15;
+      message.header.flags = kSynchronous | kWithData;
+      message.label = {0x9192939495969798, 0xa1a2a3a4a5a6a7a8, 0xb1b2b3b4, 0xc1c2c3c4};
+      break;
+    case MessageType::kReturn: message.label.returned_bytes = 0xd1d2d3d4; break;
     case MessageType::kRecall: message.header.sequence = 13; break;
     case MessageType::kRecallAck:
       message.header.sequence = 14;
@@ -68,7 +74,11 @@ Message sample(MessageType type) {
 
 std::vector<MessageType> all_types() {
   std::vector<MessageType> types;
-  for (unsigned type = 1; type <= 16; ++type) types.push_back(static_cast<MessageType>(type));
+  for (unsigned type = 1; type <= 19; ++type) {
+    // Has a tail always: below.
+    if (type != static_cast<unsigned>(MessageType::kTaggedAdvert))
+      types.push_back(static_cast<MessageType>(type));
+  }
   return types;
 }
 
@@ -80,7 +90,8 @@ bool same(const Message& a, const Message& b) {
          a.ack.bytes_taken == b.ack.bytes_taken && a.payload_bytes == b.payload_bytes &&
          a.target_offset == b.target_offset && a.usage.bytes == b.usage.bytes &&
          a.usage.last_offset == b.usage.last_offset && a.usage.transfers == b.usage.transfers &&
-         a.total_bytes == b.total_bytes;
+         a.total_bytes == b.total_bytes && a.label.bits == b.label.bits && a.label.data == b.label.data &&
+         a.label.returned_bytes == b.label.returned_bytes && a.label.id == b.label.id;
 }
 
 void expect_malformed(const Bytes& bytes, const std::string& what) {
@@ -118,6 +129,35 @@ BOOST_AUTO_TEST_CASE(an_immediate_carries_any_payload_even_none) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_advert_with_a_label_has_windows_behind_it) {
+  Message message;
+  message.header = {MessageType::kTaggedAdvert, kWithData, 1, 16};
+  message.label = {1, 2, 3, 4};
+  Bytes bytes = encoded(message, 2 * kListEntryBytes);
+  const std::span<std::byte> list = std::span(bytes).last(2 * kListEntryBytes);
+  encode_list_entry({100, 200, 3}, list, 0);
+  encode_list_entry({1000, 2000, 4}, list, 1);
+  const auto decoded = decode(bytes);
+  BOOST_REQUIRE(decoded.has_value());
+  message.payload_bytes = 2 * kListEntryBytes;
+  BOOST_TEST(same(*decoded, message));
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    if (length == kTaggedWithDataBytes + kListEntryBytes) continue;  // one window less
+    expect_malformed(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)), "cut");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_head_of_a_message_with_a_tag_is_what_decode_finds) {
+  for (const std::size_t payload_bytes : {0, 1, 4096}) {
+    const Bytes bytes = encoded(sample(MessageType::kTagged), payload_bytes);
+    Message head;
+    BOOST_REQUIRE(decode_tagged(std::span(bytes).first(kTaggedWithDataBytes), bytes.size(), head));
+    BOOST_TEST(same(head, *decode(bytes)));
+    BOOST_TEST(!decode_tagged(std::span(bytes).first(kTaggedBytes), bytes.size(), head));
+    BOOST_TEST(!decode_tagged(encoded(sample(MessageType::kImmediate), 64), 72, head));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_message_cut_anywhere_is_malformed) {
   for (const MessageType type : all_types()) {
     const Bytes whole = encoded(sample(type));
@@ -129,14 +169,15 @@ BOOST_AUTO_TEST_CASE(a_message_cut_anywhere_is_malformed) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_message_with_a_tail_is_malformed_unless_it_is_an_immediate) {
+BOOST_AUTO_TEST_CASE(a_message_with_a_tail_is_malformed_unless_it_has_a_payload) {
   for (const MessageType type : all_types()) {
-    if (type != MessageType::kImmediate) expect_malformed(encoded(sample(type), 1), "tail");
+    if (type != MessageType::kImmediate && type != MessageType::kTagged)
+      expect_malformed(encoded(sample(type), 1), "tail");
   }
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_type_is_malformed) {
-  for (const unsigned type : {0U, 17U, 0x80U, 0xffU}) {
+  for (const unsigned type : {0U, 20U, 0x80U, 0xffU}) {
     for (const std::size_t length : {kHeaderBytes, kAckBytes, kAdvertBytes}) {
       Bytes bytes(length, std::byte{0});
       bytes[kTypeOffset] = static_cast<std::byte>(type);

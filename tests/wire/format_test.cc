@@ -105,6 +105,37 @@ BOOST_AUTO_TEST_CASE(the_hello_is_laid_out_as_documented) {
   BOOST_TEST(kHelloBytes <= 48U);
 }
 
+BOOST_AUTO_TEST_CASE(the_introduction_is_laid_out_as_documented) {
+  check_table("Introduction",
+              {{"from", kHelloFromOffset},
+               {"to", kHelloToOffset},
+               {"job_key", kHelloJobKeyOffset},
+               {"eager_log2", kHelloEagerOffset},
+               {"adverts_log2", kHelloAdvertsOffset},
+               {"reserved3", kHelloReserved3Offset}},
+              kHelloBytes, kTaggedHelloBytes);
+}
+
+BOOST_AUTO_TEST_CASE(messages_with_tags_are_laid_out_as_documented) {
+  check_table("Messages with tags",
+              {{"header", 0},
+               {"bits", kLabelBitsOffset},
+               {"returned", kLabelReturnedOffset},
+               {"id", kLabelIdOffset},
+               {"data", kLabelDataOffset}},
+              0, kTaggedWithDataBytes);
+  BOOST_TEST(kLabelDataOffset == kTaggedBytes);
+  check("RETURN", {{"header", 0}, {"returned_bytes", kReturnedOffset}}, kReturnBytes);
+  check_line("Header", type_row(MessageType::kTagged, "TAGGED", kTaggedBytes) +
+                           " + payload, WITH_DATA: " + std::to_string(kTaggedWithDataBytes));
+  check_line("Header", type_row(MessageType::kTaggedAdvert, "TAGGED_ADVERT", kTaggedBytes));
+  check_line("Header", type_row(MessageType::kReturn, "RETURN", kReturnBytes));
+  check_line("Messages with tags", "| " + std::to_string(kSynchronous) + " | SYNCHRONOUS |");
+  check_line("Messages with tags", "| " + std::to_string(kWithData) + " | WITH_DATA |");
+  check_line("Rejection", std::to_string(static_cast<unsigned>(RejectReason::kForeign)) + " of another job");
+  check_line("Rejection", std::to_string(static_cast<unsigned>(RejectReason::kCrossed)) + " crossed");
+}
+
 BOOST_AUTO_TEST_CASE(the_rejection_is_laid_out_as_documented) {
   check("Rejection", {{"magic", kRejectMagicOffset}, {"reason", kRejectReasonOffset}}, kRejectBytes);
 }

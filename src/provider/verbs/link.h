@@ -47,6 +47,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
+  [[nodiscard]] bool needs_registered_memory() const noexcept override { return true; }
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
   Status withdraw(std::uint32_t key) override;
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return peers_data_; }

@@ -1,0 +1,61 @@
+// How many bytes of messages that nobody has matched yet either end holds for the other. A sender spends of the peer's window with
+// each message that travels before it is matched; they come back when a receive has taken it. So what a peer can make this
+// process keep is bounded, whatever it sends.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/base/log.h"
+#include "src/base/status.h"
+
+namespace exs::proto {
+
+// Thread: shard.
+class EagerWindow {
+ public:
+  EagerWindow(std::uint64_t out_bytes, std::uint64_t in_bytes) : out_total_(out_bytes), in_total_(in_bytes) {}
+
+  // What a message of that length costs: its bytes, and what is remembered of it.
+  [[nodiscard]] static std::uint32_t cost_of(std::uint64_t length_bytes) noexcept {
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(length_bytes, 64) + 64);
+  }
+
+  // Our sends.
+  [[nodiscard]] bool has_room(std::uint32_t cost) const noexcept { return spent_ + cost <= out_total_; }
+  void spend(std::uint32_t cost) noexcept { spent_ += cost; }
+  Status take_back(std::uint32_t returned) {
+    if (returned > spent_) {
+      return fault(LogLevel::kWarn, EPROTO, "protocol error: peer returned {} eager bytes, {} were spent",
+                   returned, spent_);
+    }
+    spent_ -= returned;
+    return {};
+  }
+
+  // The peer's sends. EPROTO: more than its window.
+  Status arrived(std::uint32_t cost) {
+    if (held_ + owed_ + cost > in_total_) {
+      return fault(LogLevel::kWarn, EPROTO, "protocol error: {} eager bytes, and {} of {} are in use", cost,
+                   held_ + owed_, in_total_);
+    }
+    held_ += cost;
+    return {};
+  }
+  void owe(std::uint32_t cost) noexcept {
+    held_ -= cost;
+    owed_ += cost;
+  }
+  [[nodiscard]] std::uint32_t owed() const noexcept { return static_cast<std::uint32_t>(owed_); }
+  void returned(std::uint32_t bytes) noexcept { owed_ -= bytes; }
+  [[nodiscard]] bool return_is_due() const noexcept { return owed_ > 0 && 2 * owed_ >= in_total_; }
+
+ private:
+  const std::uint64_t out_total_;
+  const std::uint64_t in_total_;
+  std::uint64_t spent_ = 0;
+  std::uint64_t held_ = 0;  // no receive has taken them
+  std::uint64_t owed_ = 0;  // taken, and not returned yet
+};
+
+}  // namespace exs::proto

@@ -1,0 +1,217 @@
+#include "src/proto/tagged/tagged_receive.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/proto/slice_cursor.h"
+#include "src/wire/codec.h"
+
+namespace exs::proto {
+
+using wire::AckStatus;
+using wire::MessageType;
+
+TaggedReceives::TaggedReceives(Link& link, Slots& slots, Credits& credits, EagerWindow& eager,
+                               Counters& counters, const Agreement& agreement, Inbox& inbox,
+                               std::uint64_t chunk_bytes, std::uint32_t first_sequence)
+    : ReceiveSide(link, counters, agreement, chunk_bytes),
+      slots_(slots),
+      credits_(credits),
+      eager_(eager),
+      counters_(counters),
+      inbox_(inbox),
+      small_bytes_(agreement.small_bytes),
+      adverts_max_(agreement.tagged.adverts_in),
+      next_sequence_(first_sequence) {}
+
+// ---------------------------------------------------------------- from the peer
+
+Arrival TaggedReceives::arrival_of(const wire::Message& head) noexcept {
+  return {.bits = head.label.bits,
+          .data = head.label.data,
+          .has_data = (head.header.flags & wire::kWithData) != 0,
+          .length_bytes = head.payload_bytes,
+          .id = head.label.id,
+          .cost = EagerWindow::cost_of(head.payload_bytes)};
+}
+
+bool TaggedReceives::take_at_arrival(const wire::Message& head, const ArrivingMessage& message) {
+  const std::size_t offset = wire::fixed_bytes(head.header);
+  const bool is_next = state_ == State::kOpen && head.header.sequence == next_sequence_ &&
+                       credits_.peer_has_one() &&
+                       offset + head.payload_bytes <= small_bytes_ + wire::kHeaderBytes;
+  const Arrival arrival = arrival_of(head);
+  if (!is_next || !eager_.arrived(arrival.cost).ok()) return false;
+  ++next_sequence_;
+  credits_.pass_through();
+  accept(arrival, message, offset);
+  return true;
+}
+
+Status TaggedReceives::on_data(const wire::Message& message, std::uint64_t slot,
+                               std::uint32_t message_bytes) {
+  if (const Status status = credits_.data_arrived(); !status.ok()) return status;
+  credits_.owe();
+  if (message.header.sequence != next_sequence_) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: message {}, expected {}", message.header.sequence,
+                 next_sequence_);
+  }
+  ++next_sequence_;
+  const std::span<const std::byte> bytes = slots_.message(slot, message_bytes);
+  if (message.header.type == MessageType::kTagged) {
+    const Arrival arrival = arrival_of(message);
+    if (const Status status = eager_.arrived(arrival.cost); !status.ok()) return status;
+    accept(arrival, PlacedMessage(bytes), wire::fixed_bytes(message.header));
+  } else if (const Status status = on_advert(message, bytes.last(message.payload_bytes)); !status.ok()) {
+    return status;
+  }
+  return slots_.free(slot);
+}
+
+void TaggedReceives::accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset) {
+  if (state_ == State::kStopped) return finish_kept(arrival, AckStatus::kRefused);
+  if (inbox_.take(arrival, message, offset)) finish_kept(arrival, AckStatus::kTaken);
+}
+
+void TaggedReceives::finish_kept(const Arrival& arrival, AckStatus status) {
+  eager_.owe(arrival.cost);
+  const std::uint64_t taken = status == AckStatus::kTaken ? arrival.length_bytes : 0;
+  if (arrival.id != 0) answers_.push_back({arrival.id, {status, taken}, false});
+  if (status != AckStatus::kTaken) return;
+  ++counters_.receives_done;
+  counters_.bytes_received += arrival.length_bytes;
+  counters_.copied_bytes += arrival.length_bytes;
+}
+
+Status TaggedReceives::on_advert(const wire::Message& message, std::span<const std::byte> windows) {
+  if (adverts_held_ >= adverts_max_) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: advert {}, and {} wait already",
+                 message.header.sequence, adverts_held_);
+  }
+  ++adverts_held_;
+  ++counters_.adverts_received;
+  if (state_ == State::kStopped) {
+    answer_advert(message.label.id, AckStatus::kRefused, 0);
+    return {};
+  }
+  Advert advert;
+  advert.id = message.label.id;
+  for (std::size_t i = 0; i < windows.size() / wire::kListEntryBytes; ++i) {
+    const wire::Advert window = wire::list_entry(windows, i);
+    advert.windows.push_back({window.address, window.length_bytes, window.key});
+    advert.length_bytes += window.length_bytes;
+  }
+  Arrival arrival = arrival_of(message);
+  arrival.length_bytes = advert.length_bytes;
+  arrival.cost = 0;
+  const std::uint32_t number = keep(std::move(advert));
+  if (const Operation* const receive = inbox_.announce(arrival, number); receive != nullptr)
+    start_reads(take_kept(number), *receive);
+  return {};
+}
+
+// ---------------------------------------------------------------- what is read
+
+std::uint32_t TaggedReceives::keep(Advert advert) {
+  if (free_.empty()) {
+    free_.reserve(kept_.size() + 1);
+    kept_.emplace_back();
+    free_.push_back(static_cast<std::uint32_t>(kept_.size() - 1));
+  }
+  const std::uint32_t number = free_.back();
+  free_.pop_back();
+  kept_[number] = std::move(advert);
+  return number;
+}
+
+TaggedReceives::Advert TaggedReceives::take_kept(std::uint32_t number) {
+  free_.push_back(number);
+  return std::exchange(kept_[number], {});
+}
+
+void TaggedReceives::read_kept(std::uint32_t advert, const Operation& receive) {
+  start_reads(take_kept(advert), receive);
+}
+
+void TaggedReceives::refuse_kept(std::uint32_t advert) {
+  answer_advert(take_kept(advert).id, AckStatus::kRefused, 0);
+}
+
+void TaggedReceives::start_reads(const Advert& advert, const Operation& receive) {
+  const std::uint64_t offered = advert.length_bytes;
+  const std::uint64_t taken = std::min<std::uint64_t>(offered, receive.memory.length_bytes);
+  Outcome outcome{0, taken, kEndOfMessage};
+  if (taken < offered) outcome.flags |= kTruncated;
+  outcome.whole_bytes = offered;
+  answers_.reserve(answers_.count() + deliveries_.count() + 1);
+  const std::uint64_t id = first_id_ + deliveries_.count();
+  deliveries_.push_back({receive, outcome, advert.id, taken == 0});
+  SliceCursor memory(receive);
+  std::uint64_t left = taken;
+  for (RemoteSlice window : advert.windows) {
+    while (left > 0 && window.length_bytes > 0) {
+      const LocalSlice piece = memory.next(std::min(left, window.length_bytes));
+      left -= piece.length_bytes;
+      reads_.add(id, piece, window, left == 0);
+      window.address += piece.length_bytes;
+      window.length_bytes -= piece.length_bytes;
+    }
+  }
+}
+
+void TaggedReceives::on_read_done() {
+  if (const auto id = reads_.on_done()) deliveries_[*id - first_id_].is_finished = true;
+}
+
+void TaggedReceives::deliver(OutcomeSink& sink) {
+  while (!deliveries_.empty() && deliveries_.front().is_finished) {
+    const Delivery ended = deliveries_.pop_front();
+    ++first_id_;
+    if (ended.outcome.error == 0) {
+      answer_advert(ended.id, AckStatus::kTaken, ended.outcome.length_bytes);
+      ++counters_.receives_done;
+      counters_.bytes_received += ended.outcome.length_bytes;
+      counters_.direct_bytes += ended.outcome.length_bytes;
+    }
+    sink.completed(Direction::kReceive, ended.receive, ended.outcome);
+  }
+}
+
+// ---------------------------------------------------------------- answers and endings
+
+Status TaggedReceives::send_answers(Outbox& outbox) {
+  for (; !answers_.empty() && outbox.has_room() && credits_.available() > 0; answers_.drop_front()) {
+    wire::Message message;
+    message.header.type = MessageType::kAck;
+    message.header.sequence = answers_.front().id;
+    message.ack = answers_.front().ack;
+    if (const Status status = outbox.send_at_leisure(message); !status.ok()) return status;
+    credits_.spend();
+    if (answers_.front().is_of_advert) --adverts_held_;
+  }
+  if (!eager_.return_is_due() || !outbox.has_room()) return {};
+  wire::Message message;
+  message.header.type = MessageType::kReturn;
+  message.label.returned_bytes = eager_.owed();
+  if (const Status status = outbox.send(message); !status.ok()) return status;
+  eager_.returned(message.label.returned_bytes);
+  return {};
+}
+
+void TaggedReceives::stop(const Outcome& /*outcome*/) {
+  state_ = State::kStopped;
+}
+
+void TaggedReceives::fail_all(int error) {
+  for (std::size_t i = 0; i < deliveries_.count(); ++i) {
+    deliveries_[i].is_finished = true;
+    deliveries_[i].outcome = {error, 0, 0};
+  }
+  answers_.clear();
+  kept_.clear();
+  free_.clear();
+  state_ = State::kStopped;
+}
+
+}  // namespace exs::proto

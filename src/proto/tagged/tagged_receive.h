@@ -1,0 +1,105 @@
+// The messages with tags of the peer. What has arrived goes to the inbox at once, so nothing here waits for a receive but the
+// adverts that the inbox keeps; a receive that takes one makes READs of it.
+//
+// Design notes
+//  1. A message has passed through when the inbox has it: its slot and its credit are free again. What bounds the memory of messages
+//     that nobody takes is the eager window and the number of adverts, which come back when a receive has taken them.
+//  2. So credits come back whatever the application does, and an answer may spend one, too: each that follows a message of the peer
+//     would otherwise need a slot of its own there.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/base/fifo.h"
+#include "src/proto/outbox.h"
+#include "src/proto/receive_side.h"
+#include "src/proto/slots.h"
+#include "src/proto/tagged/eager_window.h"
+#include "src/proto/tagged/inbox.h"
+
+namespace exs::proto {
+
+// Thread: shard.
+class TaggedReceives final : public ReceiveSide {
+ public:
+  TaggedReceives(Link& link, Slots& slots, Credits& credits, EagerWindow& eager, Counters& counters,
+                 const Agreement& agreement, Inbox& inbox, std::uint64_t chunk_bytes,
+                 std::uint32_t first_sequence);
+
+  // The inbox has the receives.
+  bool post(const Operation& /*operation*/) override { return false; }
+  Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
+  // A message that still lies with the provider, whose fixed part is `head`. False: it is not what is to come next, and nothing has
+  // changed.
+  bool take_at_arrival(const wire::Message& head, const ArrivingMessage& message);
+  Status on_recall(const wire::Message& /*message*/) override { return Status(EPROTO); }
+  void on_read_done() override;
+
+  // A receive has taken, or somebody dropped, what the inbox kept.
+  void finish_kept(const Arrival& arrival, wire::AckStatus answer);
+  void read_kept(std::uint32_t advert, const Operation& receive);
+  void refuse_kept(std::uint32_t advert);
+  // Something of that waits for advance().
+  [[nodiscard]] bool owes_something() const noexcept { return !answers_.empty() || eager_.return_is_due(); }
+
+  void stop(const Outcome& outcome) override;
+  void fail_all(int error) override;
+  Cancelled cancel(const Selection& /*selection*/, int /*error*/) override { return {}; }
+  Status match() override { return {}; }
+  void deliver(OutcomeSink& sink) override;
+  Status send_answers(Outbox& outbox) override;
+
+  [[nodiscard]] bool settled() const noexcept override { return deliveries_.empty() && answers_.empty(); }
+  [[nodiscard]] std::size_t adverts_held() const noexcept override { return adverts_held_; }
+  [[nodiscard]] std::size_t credits_held() const noexcept override { return 0; }
+  [[nodiscard]] bool has_data() const noexcept override { return false; }
+  [[nodiscard]] std::uint64_t next_bytes() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override { return UINT64_MAX; }
+
+ private:
+  struct Advert {
+    std::uint32_t id = 0;
+    std::uint64_t length_bytes = 0;
+    std::vector<RemoteSlice> windows;
+  };
+  struct Delivery {
+    Operation receive;
+    Outcome outcome;
+    std::uint32_t id = 0;
+    bool is_finished = false;
+  };
+  struct Answer {
+    std::uint32_t id = 0;
+    wire::Ack ack;
+    bool is_of_advert = false;
+  };
+
+  Status admit(const wire::Message& message, std::uint64_t longest_bytes);
+  [[nodiscard]] static Arrival arrival_of(const wire::Message& head) noexcept;
+  void accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset);
+  Status on_advert(const wire::Message& message, std::span<const std::byte> windows);
+  void start_reads(const Advert& advert, const Operation& receive);
+  void answer_advert(std::uint32_t id, wire::AckStatus status, std::uint64_t bytes_taken) {
+    answers_.push_back({id, {status, bytes_taken}, true});
+  }
+  std::uint32_t keep(Advert advert);
+  Advert take_kept(std::uint32_t number);
+
+  Slots& slots_;
+  Credits& credits_;
+  EagerWindow& eager_;
+  Counters& counters_;
+  Inbox& inbox_;
+  const std::uint32_t small_bytes_;
+  const std::uint32_t adverts_max_;
+  std::uint32_t next_sequence_;
+  std::size_t adverts_held_ = 0;     // that have had no ACK
+  std::vector<Advert> kept_;         // by number
+  std::vector<std::uint32_t> free_;  // of those
+  Fifo<Delivery> deliveries_;        // receives under way, in the order of their READs
+  std::uint64_t first_id_ = 0;       // of the delivery at the front
+  Fifo<Answer> answers_;
+};
+
+}  // namespace exs::proto

@@ -1,0 +1,334 @@
+#include "src/proto/tagged/tagged_send.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/proto/slice_cursor.h"
+#include "src/proto/slots.h"
+#include "src/proto/token.h"
+#include "src/wire/codec.h"
+
+namespace exs::proto {
+
+using wire::MessageType;
+
+namespace {
+
+std::size_t longest_eager(const Agreement& agreement) {
+  const std::size_t label = wire::kTaggedWithDataBytes - wire::kHeaderBytes;
+  return agreement.small_bytes > label ? agreement.small_bytes - label : 0;
+}
+
+std::size_t most_windows(const Agreement& agreement) {
+  const std::size_t room = slot_bytes(agreement) - wire::kTaggedWithDataBytes;
+  return std::min(room, kCopiedBytesMax) / wire::kListEntryBytes;
+}
+
+std::size_t pieces_of(const Operation& operation) {
+  if (operation.vector.empty()) return 1;
+  return static_cast<std::size_t>(
+      std::count_if(operation.vector.begin(), operation.vector.end(),
+                    [](const LocalSlice& piece) { return piece.length_bytes > 0; }));
+}
+
+}  // namespace
+
+TaggedSends::TaggedSends(Link& link, Outbox& outbox, Credits& credits, EagerWindow& eager, Counters& counters,
+                         const Agreement& agreement, std::uint32_t first_sequence)
+    : link_(link),
+      outbox_(outbox),
+      credits_(credits),
+      eager_(eager),
+      counters_(counters),
+      eager_agreed_(longest_eager(agreement)),
+      windows_max_(most_windows(agreement)),
+      adverts_max_(agreement.tagged.adverts_out),
+      eager_max_(eager_agreed_),
+      next_sequence_(first_sequence) {}
+
+void TaggedSends::set_eager_max(std::size_t bytes) noexcept {
+  eager_max_ = std::min(bytes, eager_agreed_);
+}
+
+void TaggedSends::post(const Operation& operation) {
+  if (stop_error_ != 0) {
+    ended_.push_back({operation, {stop_error_, 0, 0}});
+  } else {
+    waiting_.push_back(operation);
+  }
+}
+
+wire::Message TaggedSends::message_of(MessageType type, const Operation& operation,
+                                      std::uint32_t id) const noexcept {
+  const Label& label = *operation.label;
+  wire::Message message;
+  message.header.type = type;
+  message.header.flags = static_cast<std::uint8_t>((label.synchronous ? wire::kSynchronous : 0) |
+                                                   (label.has_data ? wire::kWithData : 0));
+  message.header.sequence = next_sequence_;
+  message.label = {.bits = label.bits, .data = label.data, .returned_bytes = eager_.owed(), .id = id};
+  return message;
+}
+
+void TaggedSends::sent(const wire::Message& message) noexcept {
+  eager_.returned(message.label.returned_bytes);
+  credits_.spend();
+  ++next_sequence_;
+}
+
+bool TaggedSends::may_go_eagerly(const Operation& operation) const noexcept {
+  const std::uint64_t bytes = operation.memory.length_bytes;
+  if (bytes > eager_max_ || (!operation.vector.empty() && bytes > kCopiedBytesMax)) return false;
+  return eager_.has_room(EagerWindow::cost_of(bytes));
+}
+
+bool TaggedSends::send_now(const Operation& operation) {
+  const bool is_next = waiting_.empty() && stop_error_ == 0 && credits_.available() > 0;
+  if (!is_next || operation.label->synchronous || !operation.vector.empty() || !may_go_eagerly(operation))
+    return false;
+  const wire::Message message = message_of(MessageType::kTagged, operation, 0);
+  if (!outbox_.send_now(message, operation.memory)) return false;
+  sent(message);
+  eager_.spend(EagerWindow::cost_of(operation.memory.length_bytes));
+  count(sent_immediate(operation));
+  return true;
+}
+
+Status TaggedSends::transmit() {
+  while (!waiting_.empty()) {
+    const Result<bool> has_left = send(waiting_.front());
+    if (!has_left) return has_left.error();
+    if (!*has_left) break;
+    waiting_.pop_front();
+  }
+  return {};
+}
+
+Result<bool> TaggedSends::send(const Operation& operation) {
+  if (credits_.available() == 0) {
+    ++counters_.credit_stalls;
+    return false;
+  }
+  if (!outbox_.has_room()) return false;
+  if (may_go_eagerly(operation)) return send_eagerly(operation);
+  if (operation.memory.length_bytes == 0 || adverts_ >= adverts_max_) return false;
+  return send_advert(operation);
+}
+
+Result<bool> TaggedSends::send_eagerly(const Operation& operation) {
+  const bool is_awaited = operation.label->synchronous;
+  const std::uint32_t number = open_entry(operation);
+  const wire::Message message = message_of(MessageType::kTagged, operation, is_awaited ? number + 1 : 0);
+  const std::uint64_t token = make_token(PostKind::kImmediate, number);
+  const std::size_t bytes = operation.memory.length_bytes;
+  Status status;
+  if (operation.vector.empty()) {
+    status = outbox_.send(message, operation.memory, token);
+  } else {
+    SliceCursor(operation).drain_into(outbox_.tail_room(bytes));
+    status = outbox_.send_with_tail(message, bytes, token);
+  }
+  if (!status.ok()) {
+    close_entry(number);
+    return failure(status);
+  }
+  sent(message);
+  eager_.spend(EagerWindow::cost_of(bytes));
+  Sent& entry = open_[number];
+  entry.is_leaving = true;
+  entry.is_awaited = is_awaited;
+  entry.outcome = sent_immediate(operation);
+  if (is_awaited) ++unanswered_;
+  return true;
+}
+
+// An error of the memory ends this send alone.
+Result<bool> TaggedSends::send_advert(const Operation& operation) {
+  const std::uint32_t number = open_entry(operation);
+  Sent& entry = open_[number];
+  Result<Windows> windows = open_windows_of(operation, entry);
+  if (!windows) {
+    if (windows.error() == Status(ENOTCONN)) {
+      close_entry(number);
+      return failure(windows.error());
+    }
+    entry.outcome = {windows.error().error(), 0, 0};
+    end(number);
+    return true;
+  }
+  entry.windows = std::move(*windows);
+  const wire::Message message = message_of(MessageType::kTaggedAdvert, operation, number + 1);
+  const std::size_t count = 1 + entry.windows.more.size();
+  const std::span<std::byte> list = outbox_.tail_room(count * wire::kListEntryBytes);
+  wire::encode_list_entry(on_wire(entry.windows.first), list, 0);
+  for (std::size_t i = 1; i < count; ++i)
+    wire::encode_list_entry(on_wire(entry.windows.more[i - 1]), list, i);
+  const Status status = outbox_.send_with_tail(message, list.size(), make_token(PostKind::kMessage, 0));
+  if (!status.ok()) {
+    // The peer does not know of the windows, so it cannot be reading.
+    static_cast<void>(close_windows(link_, entry.windows));
+    close_entry(number);
+    return failure(status);
+  }
+  sent(message);
+  entry.is_awaited = true;
+  entry.outcome = {0, operation.memory.length_bytes, 0};
+  ++unanswered_;
+  ++adverts_;
+  return true;
+}
+
+// More pieces than an advert names are copied into one.
+Result<Windows> TaggedSends::open_windows_of(const Operation& operation, Sent& sent) {
+  if (pieces_of(operation) <= windows_max_) return open_windows(link_, operation);
+  const std::size_t bytes = operation.memory.length_bytes;
+  sent.copy.reset(new (std::nothrow) std::byte[bytes]);
+  if (sent.copy == nullptr) return failure(ENOMEM);
+  SliceCursor(operation).drain_into({sent.copy.get(), bytes});
+  Operation copied;
+  copied.memory = {sent.copy.get(), bytes, {}};
+  return open_windows(link_, copied);
+}
+
+// ---------------------------------------------------------------- from the peer, and from the link
+
+void TaggedSends::on_sent(std::uint64_t id) {
+  const auto number = static_cast<std::uint32_t>(id);
+  open_[number].is_leaving = false;
+  end_if_over(number);
+}
+
+Status TaggedSends::on_control(const wire::Message& message) {
+  return message.header.type == MessageType::kAck ? on_ack(message) : Status(EPROTO);
+}
+
+Status TaggedSends::on_ack(const wire::Message& message) {
+  const std::uint32_t number = message.header.sequence - 1;
+  if (number >= open_.size() || !open_[number].is_open || !open_[number].is_awaited) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {}, which waits for none",
+                 message.header.sequence);
+  }
+  Sent& answered = open_[number];
+  const wire::AckStatus answer = message.ack.status;
+  if (answer > wire::AckStatus::kRefused ||
+      message.ack.bytes_taken > answered.operation.memory.length_bytes) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} with status {}, {} bytes",
+                 message.header.sequence, static_cast<unsigned>(answer), message.ack.bytes_taken);
+  }
+  const bool is_advert = answered.windows.length_bytes > 0;
+  if (is_advert) {
+    const Status status = close_windows(link_, answered.windows);
+    if (status.error() == EBUSY) {
+      return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} while the peer still reads",
+                   message.header.sequence);
+    }
+    if (!status.ok()) return status;
+    --adverts_;
+  }
+  ++counters_.acks_received;
+  --unanswered_;
+  answered.is_awaited = false;
+  if (answer == wire::AckStatus::kRefused) answered.outcome = {EPIPE, 0, 0};
+  end_if_over(number);
+  return {};
+}
+
+// ---------------------------------------------------------------- entries
+
+std::uint32_t TaggedSends::open_entry(const Operation& operation) {
+  if (free_.empty()) {
+    free_.reserve(open_.size() + 1);
+    open_.emplace_back();
+    free_.push_back(static_cast<std::uint32_t>(open_.size() - 1));
+  }
+  ended_.reserve(ended_.count() + open_.size() - free_.size() + 1);  // so that ends need no memory
+  const std::uint32_t number = free_.back();
+  free_.pop_back();
+  open_[number].operation = operation;
+  open_[number].is_open = true;
+  return number;
+}
+
+void TaggedSends::close_entry(std::uint32_t number) noexcept {
+  open_[number] = {};
+  free_.push_back(number);
+}
+
+void TaggedSends::end_if_over(std::uint32_t number) {
+  if (!open_[number].is_leaving && !open_[number].is_awaited) end(number);
+}
+
+void TaggedSends::end(std::uint32_t number) {
+  ended_.push_back({open_[number].operation, open_[number].outcome});
+  close_entry(number);
+}
+
+Cancelled TaggedSends::cancel(const Selection& selection, int error) {
+  Cancelled cancelled;
+  for (std::size_t left = waiting_.count(); left > 0; --left) {
+    const Operation operation = waiting_.pop_front();
+    if (!selection.matches(operation)) {
+      waiting_.push_back(operation);
+      continue;
+    }
+    ++cancelled.matched;
+    ended_.push_back({operation, {error, 0, 0}});
+  }
+  for (const Sent& sent : open_) {
+    if (!sent.is_open || !selection.matches(sent.operation)) continue;
+    ++cancelled.matched;
+    ++cancelled.begun;
+  }
+  return cancelled;
+}
+
+void TaggedSends::stop(int error) {
+  refuse_later(error);
+  while (!waiting_.empty()) ended_.push_back({waiting_.pop_front(), {error, 0, 0}});
+}
+
+void TaggedSends::on_all_received() {
+  for (std::uint32_t number = 0; number < open_.size(); ++number) {
+    if (!open_[number].is_open) continue;
+    open_[number].is_leaving = false;
+    end_if_over(number);
+  }
+}
+
+void TaggedSends::fail_all(int error) {
+  stop_error_ = error;
+  has_failed_ = true;
+}
+
+// Straight to the sink: a failure may be for want of memory.
+void TaggedSends::deliver_failed(OutcomeSink& sink) {
+  const Outcome outcome{stop_error_, 0, 0};
+  for (Sent& sent : open_) {
+    if (sent.is_open) sink.completed(Direction::kSend, sent.operation, outcome);
+  }
+  open_.clear();
+  free_.clear();
+  unanswered_ = adverts_ = 0;
+  for (; !waiting_.empty(); waiting_.drop_front())
+    sink.completed(Direction::kSend, waiting_.front(), outcome);
+}
+
+void TaggedSends::deliver(OutcomeSink& sink) {
+  for (; !ended_.empty(); ended_.drop_front()) {
+    const Ended& ended = ended_.front();
+    count(ended.outcome);
+    sink.completed(Direction::kSend, ended.operation, ended.outcome);
+  }
+  if (has_failed_) deliver_failed(sink);
+}
+
+void TaggedSends::count(const Outcome& outcome) noexcept {
+  if (outcome.error != 0) return;
+  ++counters_.sends_done;
+  counters_.bytes_sent += outcome.length_bytes;
+  if ((outcome.flags & kImmediate) != 0) counters_.immediate_bytes += outcome.length_bytes;
+}
+
+}  // namespace exs::proto

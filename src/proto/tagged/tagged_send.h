@@ -1,0 +1,104 @@
+// The sends of messages with tags, from post to outcome. They leave in post order, each with its payload (eagerly, as far as the
+// peer holds room for it) or as an advert that the peer reads when a receive has matched it; they end in any order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/base/fifo.h"
+#include "src/proto/hello.h"
+#include "src/proto/operation.h"
+#include "src/proto/outbox.h"
+#include "src/proto/send_side.h"
+#include "src/proto/tagged/eager_window.h"
+#include "src/proto/windows.h"
+
+namespace exs::proto {
+
+// Thread: shard.
+class TaggedSends final : public SendSide {
+ public:
+  TaggedSends(Link& link, Outbox& outbox, Credits& credits, EagerWindow& eager, Counters& counters,
+              const Agreement& agreement, std::uint32_t first_sequence);
+
+  void post(const Operation& operation) override;
+  bool send_now(const Operation& operation) override;
+  Status transmit() override;
+  void flush() override {}
+  void on_sent(std::uint64_t id) override;
+  Status on_control(const wire::Message& message) override;
+  void stop(int error) override;
+  void on_all_received() override;
+  void fail_all(int error) override;
+  Cancelled cancel(const Selection& selection, int error) override;
+  void deliver(OutcomeSink& sink) override;
+
+  // Longer ones are read by the receiver. No more than the agreement allows.
+  void set_eager_max(std::size_t bytes) noexcept;
+
+  [[nodiscard]] bool all_sent() const noexcept override { return waiting_.empty(); }
+  [[nodiscard]] bool idle() const noexcept override {
+    return waiting_.empty() && ended_.empty() && open_.size() == free_.size();
+  }
+  [[nodiscard]] bool adverts_outstanding() const noexcept override { return unanswered_ > 0; }
+  // Answers spend credits, too.
+  [[nodiscard]] bool awaits_notices() const noexcept override { return unanswered_ > 0; }
+  [[nodiscard]] bool stalled() const noexcept override {
+    return !waiting_.empty() && credits_.available() == 0;
+  }
+  [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override { return UINT64_MAX; }
+
+ private:
+  // A send that has left, or is leaving. Its number here, and one, is its id for the peer.
+  struct Sent {
+    Operation operation;
+    Windows windows;
+    std::unique_ptr<std::byte[]> copy;  // of pieces too many for an advert
+    bool is_open = false;
+    bool is_leaving = false;  // its memory is in use by the link
+    bool is_awaited = false;  // an ACK is to end it
+    Outcome outcome;
+  };
+  struct Ended {
+    Operation operation;
+    Outcome outcome;
+  };
+
+  [[nodiscard]] bool may_go_eagerly(const Operation& operation) const noexcept;
+  // False: it must wait.
+  Result<bool> send(const Operation& operation);
+  Result<bool> send_eagerly(const Operation& operation);
+  Result<bool> send_advert(const Operation& operation);
+  Result<Windows> open_windows_of(const Operation& operation, Sent& sent);
+  [[nodiscard]] wire::Message message_of(wire::MessageType type, const Operation& operation,
+                                         std::uint32_t id) const noexcept;
+  void sent(const wire::Message& message) noexcept;
+  Status on_ack(const wire::Message& message);
+  std::uint32_t open_entry(const Operation& operation);
+  void close_entry(std::uint32_t number) noexcept;
+  void end(std::uint32_t number);
+  void end_if_over(std::uint32_t number);
+  void deliver_failed(OutcomeSink& sink);
+  void count(const Outcome& outcome) noexcept;
+
+  Link& link_;
+  Outbox& outbox_;
+  Credits& credits_;
+  EagerWindow& eager_;
+  Counters& counters_;
+  const std::size_t eager_agreed_;
+  const std::size_t windows_max_;
+  const std::uint32_t adverts_max_;
+  std::size_t eager_max_;
+  std::uint32_t next_sequence_;
+  std::size_t unanswered_ = 0;
+  std::size_t adverts_ = 0;  // of those
+  Fifo<Operation> waiting_;
+  std::vector<Sent> open_;
+  std::vector<std::uint32_t> free_;  // of open_
+  Fifo<Ended> ended_;
+  bool has_failed_ = false;
+};
+
+}  // namespace exs::proto
