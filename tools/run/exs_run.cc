@@ -1,4 +1,5 @@
-// exs-run: runs a program with libexs_sockets.so preloaded, or says why that would be of no use and runs it without.
+// exs-run: runs a program with libexs_sockets.so preloaded, or says why that would be of no use and runs it without. With -n it
+// starts a job of several processes instead (job.h).
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,12 +9,14 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "sockets/settings/program.h"
 #include "sockets/settings/settings.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
+#include "tools/run/job.h"
 
 namespace run {
 namespace {
@@ -23,6 +26,7 @@ using exs::sockets::Unserved;
 constexpr int kNotServed = 3;
 constexpr int kCannotExecute = 126;  // as shells say it
 constexpr int kNotFound = 127;
+constexpr std::uint32_t kProcessesMax = 65536;
 
 struct Settings {
   std::string words;
@@ -30,6 +34,9 @@ struct Settings {
   bool explain = false;
   bool check = false;
   bool json = false;
+  std::uint32_t processes = 0;  // 0: no job
+  bool tag = false;
+  bool keep_going = false;
 };
 
 struct Reason {
@@ -70,16 +77,40 @@ int own_arguments(int argc, char** argv) {
   while (at < argc && argv[at][0] == '-') {
     const std::string word = argv[at++];
     if (word == "--") break;
-    if (word == "--set" || word == "--library") ++at;
+    for (const std::string_view with_value : {"--set", "--library", "-n", "--processes"})
+      at += word == with_value;
   }
   return std::min(at, argc);
+}
+
+void refuse_what_makes_no_sense(const Settings& settings) {
+  std::string_view complaint;
+  static_cast<void>(exs::sockets::parse_settings(settings.words, "", complaint));
+  if (!complaint.empty())
+    throw tools::UsageError("\"" + std::string(complaint) + "\" means nothing to --set");
+  if (settings.json && !settings.check) throw tools::UsageError("--json belongs to --check");
+  const bool is_alone =
+      !settings.words.empty() || !settings.library.empty() || settings.explain || settings.check;
+  if (settings.processes > 0 && is_alone)
+    throw tools::UsageError("-n does without --set, --library, --explain and --check");
+  if (settings.processes == 0 && (settings.tag || settings.keep_going))
+    throw tools::UsageError("--tag and --keep-going belong to -n");
 }
 
 Settings parse(int count, const char* const* argv) {
   Settings settings;
   tools::CommandLine line("exs-run",
                           "run a program with its TCP connections inside this host by shared memory\n"
-                          "exs-run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
+                          "exs-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+                          "or start a job of N processes, in whose arguments {rank} and {size} are replaced\n"
+                          "exs-run -n N [--tag] [--keep-going] [--] PROGRAM [ARGUMENTS]");
+  line.add("-n,--processes", settings.processes,
+           "Start a job of so many processes, without the layer for sockets")
+      .value_name("N")
+      .between(std::uint64_t{1}, std::uint64_t{kProcessesMax});
+  line.add_flag("--tag", settings.tag, "With -n: each line of output begins with [RANK]");
+  line.add_flag("--keep-going", settings.keep_going,
+                "With -n: when a process has died the others are told, and not ended");
   line.add("--set", settings.words, "As EXS_SOCKETS has them: ring=1M,spin=20us").value_name("WORDS");
   line.add("--library", settings.library, "libexs_sockets.so; else the one of this installation")
       .value_name("PATH");
@@ -89,10 +120,7 @@ Settings parse(int count, const char* const* argv) {
                 "Run nothing: say whether the program can be served, by 0 or 3, too");
   line.add_flag("--json", settings.json, "With --check: print one JSON object");
   line.parse(count, argv);
-  std::string_view complaint;
-  static_cast<void>(exs::sockets::parse_settings(settings.words, "", complaint));
-  if (!complaint.empty())
-    throw tools::UsageError("\"" + std::string(complaint) + "\" means nothing to --set");
+  refuse_what_makes_no_sense(settings);
   return settings;
 }
 
@@ -169,17 +197,27 @@ int execute(const Settings& settings, const std::string& path, char** arguments,
   return error == ENOENT ? kNotFound : kCannotExecute;
 }
 
+int run_job(const Settings& settings, const std::string& path, char** arguments, char** arguments_end) {
+  JobSettings job;
+  job.path = path;
+  job.arguments.assign(arguments, arguments_end);
+  job.size = settings.processes;
+  job.is_tagged = settings.tag;
+  job.keeps_going = settings.keep_going;
+  return Job(std::move(job)).run();
+}
+
 int run(int argc, char** argv) {
   const int own = own_arguments(argc, argv);
   const bool has_end = own > 1 && std::string(argv[own - 1]) == "--";
   const Settings settings = parse(has_end ? own - 1 : own, argv);
   if (own == argc) throw tools::UsageError("name a PROGRAM");
-  if (settings.json && !settings.check) throw tools::UsageError("--json belongs to --check");
   const std::string path = find_program(argv[own]);
   if (path.empty()) {
     std::cerr << "exs-run: " << argv[own] << ": not found in PATH\n";
     return kNotFound;
   }
+  if (settings.processes > 0) return run_job(settings, path, argv + own, argv + argc);
   const Unserved unserved = exs::sockets::examine_program(path.c_str());
   if (settings.check) return say(path, unserved, settings.json);
   if (unserved == Unserved::kMissing) {

@@ -1,0 +1,68 @@
+// How a process learns of its job: who it is, how many there are, and where the others are. Ways to learn it differ by
+// what started the job; what they have in common is a Boot. Today that is exs-run (launcher_boot.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace exs::boot {
+
+// The same in all processes of a job, and a secret of theirs: it never stands in an argument or in the environment.
+using JobKey = std::array<std::uint8_t, 16>;
+
+struct Place {
+  int rank = 0;
+  int size = 1;
+  JobKey key{};
+};
+
+inline constexpr std::size_t kCardBytesMax = 4096;
+// What a Boot carries: without a line's end, and not too long.
+bool is_card(const std::string& text) noexcept;
+
+// A Boot that is destroyed without leave() is a process that has died, to the others.
+// Thread: one at a time; abort() any.
+class Boot {
+ public:
+  virtual ~Boot() = default;
+  Boot(const Boot&) = delete;
+  Boot& operator=(const Boot&) = delete;
+
+  [[nodiscard]] int rank() const noexcept { return place_.rank; }
+  [[nodiscard]] int size() const noexcept { return place_.size; }
+  [[nodiscard]] const JobKey& key() const noexcept { return place_.key; }
+
+  // Publishes this process's card and returns those of all, by rank. Waits until each process has published one or has
+  // ended, which makes its card empty. All call it equally often. EINVAL: the text is no card. EPROTO: what started the job
+  // says what means nothing. ECONNRESET: that has gone.
+  virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
+
+  // Readable when deaths() has something new; those that came during exchange() the next deaths() has in any case. -1:
+  // nobody will tell, or not any more, which deaths() finds: whoever watches the descriptor stops then.
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+  // The ranks that have ended without leave() since the last call. Never waits.
+  virtual std::vector<int> deaths() = 0;
+
+  // This process leaves the job in order: how it ends is its own affair from now on.
+  virtual void leave() noexcept = 0;
+  // Has the whole job ended, with this exit status. The caller ends its own process.
+  virtual void abort(int code) noexcept = 0;
+
+ protected:
+  explicit Boot(const Place& place) : place_(place) {}
+
+ private:
+  const Place place_;
+};
+
+// Of what started this process; null: nothing that we know, so it is a job of one. Takes what it finds out of the
+// environment, so that a program started by this one is in no job, and a second call finds none. Nobody else may use the
+// environment meanwhile. EPROTO: the environment is damaged, or another version's. ECONNRESET: what started the job has gone.
+Result<std::unique_ptr<Boot>> find_boot();
+
+}  // namespace exs::boot

@@ -1,0 +1,61 @@
+// The boot of a process that exs-run has started.
+//
+// The process inherits one end of a socketpair, whose number is in EXM_BOOT_FD; EXM_RANK and EXM_SIZE say who it is. Over
+// the socket go lines of text. A rank and a code are decimal, a key is 32 hexadecimal digits, a card is anything to the
+// line's end.
+//
+// | from       | line            | meaning |
+// | ---------- | --------------- | ------- |
+// | exs-run    | job 1 KEY       | the first line: version of these lines, and the job's key |
+// | exs-run    | card RANK CARD  | one for each rank, when all have published theirs or have ended, which makes it empty |
+// | exs-run    | death RANK      | that one has ended, or says that it is lost, and had not left |
+// | process    | card CARD       | publishes |
+// | process    | leave           | leaves the job in order |
+// | process    | lost            | gives its boot up, and had not left |
+// | process    | abort CODE      | ends all of it |
+//
+// That its socket closes says nothing: a process is dead when it has ended, and exs-run knows how.
+// A process that cannot become its program says `unexecuted ERRNO`, which is between exs-run and itself.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/unique_fd.h"
+#include "src/boot/boot.h"
+#include "src/boot/lines.h"
+
+namespace exs::boot {
+
+inline constexpr int kLaunchVersion = 1;
+
+// See find_boot().
+Result<std::unique_ptr<Boot>> find_launcher();
+
+class LauncherBoot : public Boot {
+ public:
+  LauncherBoot(const Place& place, Lines lines) : Boot(place), lines_(std::move(lines)) {}
+  ~LauncherBoot() override;
+
+  Result<std::vector<std::string>> exchange(const std::string& card) override;
+  [[nodiscard]] int descriptor() const noexcept override { return is_told_ ? lines_.descriptor() : -1; }
+  std::vector<int> deaths() override;
+  void leave() noexcept override;
+  void abort(int code) noexcept override;
+
+ private:
+  class Cards;
+
+  // Whether it was such a line.
+  bool take_death(std::string_view line);
+  [[nodiscard]] int rank_of(std::string_view word) const noexcept;
+
+  Lines lines_;
+  std::vector<int> deaths_;  // the caller has not been told yet
+  bool has_left_ = false;
+  bool is_told_ = true;  // exs-run is there, and says what means something
+};
+
+}  // namespace exs::boot

@@ -1,0 +1,77 @@
+#include "tools/run/line_pipe.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+
+namespace run {
+namespace {
+
+constexpr std::size_t kPipeBytes = 64 << 10;    // unless somebody makes it larger
+constexpr std::size_t kLineBytesMax = 1 << 20;  // what is longer is passed on as lines of that
+
+}  // namespace
+
+LinePipe::LinePipe(Stream stream, Descriptor read_end, std::string tag)
+    : stream_(stream), read_end_(std::move(read_end)), tag_(std::move(tag)) {}
+
+void LinePipe::pass_on(Output& output) {
+  if (read_end_.is_open()) read_some(output);
+}
+
+void LinePipe::pass_on_rest(Output& output) {
+  if (!read_end_.is_open()) return;
+  // Processes that it has left behind may write for ever: what it wrote itself is within what the pipe holds.
+  const int capacity = ::fcntl(read_end_.get(), F_GETPIPE_SZ);
+  std::size_t left = capacity > 0 ? static_cast<std::size_t>(capacity) : kPipeBytes;
+  while (read_end_.is_open() && left > 0) {
+    const std::size_t count = read_some(output);
+    if (count == 0) return;
+    left -= std::min(left, count);
+  }
+}
+
+void LinePipe::finish(Output& output) {
+  read_end_.close();
+  if (!unfinished_.empty()) output.add(stream_, tagged(unfinished_ + "\n"));
+  unfinished_.clear();
+}
+
+std::size_t LinePipe::read_some(Output& output) {
+  std::array<char, kPipeBytes> some;
+  const ssize_t count = ::read(read_end_.get(), some.data(), some.size());
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (count <= 0) {
+    finish(output);
+    return 0;
+  }
+  unfinished_.append(some.data(), static_cast<std::size_t>(count));
+  add_whole_lines(output);
+  return static_cast<std::size_t>(count);
+}
+
+void LinePipe::add_whole_lines(Output& output) {
+  if (unfinished_.size() > kLineBytesMax && unfinished_.find('\n') == std::string::npos) unfinished_ += '\n';
+  const std::size_t end = unfinished_.rfind('\n') + 1;  // npos + 1 is 0
+  if (end == 0) return;
+  output.add(stream_, tagged(std::string_view(unfinished_).substr(0, end)));
+  unfinished_.erase(0, end);
+}
+
+std::string LinePipe::tagged(std::string_view lines) const {
+  if (tag_.empty()) return std::string(lines);
+  std::string with_tags;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n') + 1;
+    with_tags.append(tag_).append(lines.substr(0, end));
+    lines.remove_prefix(end);
+  }
+  return with_tags;
+}
+
+}  // namespace run

@@ -1,0 +1,34 @@
+#include "tools/run/signals.h"
+
+#include <sys/signalfd.h>
+
+#include <cerrno>
+
+#include "tools/common/failure.h"
+
+namespace run {
+
+Signals::Signals() {
+  // Who started us may have it ignored, and then nobody is told how a child ended.
+  std::signal(SIGCHLD, SIG_DFL);
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&taken, signal);
+  sigset_t held = taken;
+  sigaddset(&held, SIGPIPE);
+  sigprocmask(SIG_BLOCK, &held, &before_);
+  descriptor_ = Descriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!descriptor_.is_open()) tools::fail("signalfd", errno);
+}
+
+std::optional<Signals::Arrival> Signals::take() {
+  signalfd_siginfo told{};
+  if (::read(descriptor_.get(), &told, sizeof told) != sizeof told) return std::nullopt;
+  return Arrival{static_cast<int>(told.ssi_signo), told.ssi_code == SI_KERNEL};
+}
+
+void Signals::restore() const {
+  sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+}  // namespace run
