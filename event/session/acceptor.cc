@@ -379,6 +379,10 @@ void Acceptor::tell_refused(const std::string& peer, Status why) const {
   if (why == Status(EPROTOTYPE)) {
     log(LogLevel::kWarn, "socket {} refused {}: that is a {} socket, and this one listens for {}: EPROTOTYPE",
         descriptor_->number(), peer, name_of_other(kind), name_of(kind));
+  } else if (why == Status(EACCES)) {
+    log(LogLevel::kWarn,
+        "socket {} refused {}: it is of another job, or meant another rank of this one: EACCES",
+        descriptor_->number(), peer);
   } else {
     log(LogLevel::kWarn,
         "socket {} refused {}: it speaks no version of the protocol that this release has: {}",

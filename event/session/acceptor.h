@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "event/session/link_session.h"
@@ -71,6 +72,13 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   [[nodiscard]] bool waited_for() const noexcept { return !accepts_.empty() || !polls_.empty(); }
   // Gives requests to accepts, and answers polls.
   void step();
+  Status listen_once() { return listeners_.empty() ? listen() : Status(); }
+  // The oldest request that is acceptable; null: there is none.
+  [[nodiscard]] AcceptableRequest take_request() {
+    hold_request();
+    return std::exchange(held_, {});
+  }
+  [[nodiscard]] const Reason& why_no_device() const noexcept { return points_.why_no_device; }
   void fail_accepts(int error);
 
  private:
@@ -88,7 +96,6 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
 
   void tell_refused(const std::string& peer, Status why) const;
   Status listen();
-  Status listen_once() { return listeners_.empty() ? listen() : Status(); }
   Status listen_on_network();
   Status listen_on(const ListeningPoints::OfProvider& point);
   [[nodiscard]] ListenParameters listen_parameters(ProcessListener* listening) const;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <new>
+#include <utility>
 
 #include "event/session/failure_text.h"
 #include "event/session/outgoing_setup.h"
@@ -116,7 +117,8 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   provider_ = shard()->providers().player(carrier.role);
   ends_ = std::move(carrier.ends);
   link_ = std::move(carrier.link);
-  connection_ = std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this);
+  connection_ =
+      std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this, proto::Tuning{}, end_);
   if (!is_stream()) link_->show_messages_to(*this);
   if (nodelay_) connection_->set_nodelay(true);
   const Status status = connection_->start();
@@ -180,6 +182,24 @@ bool LinkSession::start_now(proto::Direction direction, const proto::Operation& 
   });
   if (is_done) end_at_once(direction, operation, outcome);
   return is_done;
+}
+
+bool LinkSession::send_tagged_now(const proto::Operation& operation) {
+  shard()->assert_held();
+  bool is_done = false;
+  contained([&] { is_done = connection_ && connection_->send_now(operation); });
+  return is_done;
+}
+
+void LinkSession::post_tagged(const proto::Operation& operation) {
+  shard()->assert_held();
+  auto posted = proto::PostState::kNoMemory;
+  contained([&] {
+    if (connection_) posted = connection_->post_send(operation);
+  });
+  if (posted == proto::PostState::kNoMemory && end_ != nullptr)
+    end_->completed(operation,
+                    {.error = connection_ ? ENOMEM : why_no_connection(), .length_bytes = 0, .flags = 0});
 }
 
 // Of a stream the connection combines what is worth it.
@@ -267,6 +287,7 @@ void LinkSession::ready() {
   set_small_bytes(connection_->agreement().small_bytes);
   set_connected();
   set_keepalive(options_.keepalive_ns);
+  if (end_ != nullptr) return end_->connected();
   push_control(connect_target_, EXS_EVT_CONNECT, 0);
   connect_target_ = {};
 }
@@ -447,6 +468,8 @@ void LinkSession::end(Status why) {
   Session::after_step();  // polls hear of it
   // Other errors have been told by the events of the operations they ended.
   tell_closed(close_overdue_ ? ETIMEDOUT : 0);
+  if (TaggedEnd* const left = std::exchange(end_, nullptr))
+    left->ended(close_overdue_ ? Status(ETIMEDOUT) : why);
 }
 
 }  // namespace exs

@@ -10,6 +10,7 @@
 #include "event/session/incoming_setup.h"
 #include "event/session/keep_alive.h"
 #include "event/session/session.h"
+#include "event/session/tagged_end.h"
 #include "event/session/window_maps.h"
 
 namespace exs {
@@ -41,6 +42,29 @@ class LinkSession final : public Session,
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
   // `why_no_device`: see Route::decide().
   void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
+  // Before either: messages with tags go to `end`, and there are no events.
+  void serve(TaggedEnd& end) noexcept { end_ = &end; }
+  // The end hears of nothing more.
+  void leave_end() noexcept { end_ = nullptr; }
+  // Sends a message with a tag that leaves at once. False: it is to be posted, and nothing has changed.
+  bool send_tagged_now(const proto::Operation& operation);
+  // Whether it reads into registered memory alone.
+  [[nodiscard]] bool needs_registered_memory() const noexcept {
+    return link_ != nullptr && link_->needs_registered_memory();
+  }
+  // The outcome goes to the end, now or later.
+  void post_tagged(const proto::Operation& operation);
+  // Does `step` with the connection. False: there is none.
+  template <typename Step>
+  bool with_connection(Step&& step) {
+    shard()->assert_held();
+    if (!connection_) return false;
+    contained([&] {
+      std::forward<Step>(step)(*connection_);
+      after_step();
+    });
+    return true;
+  }
   bool start(proto::Direction direction, const proto::Operation& operation) override;
   bool start_now(proto::Direction direction, const proto::Operation& operation) override;
   void map_window(const ControlTarget& target) override;
@@ -67,6 +91,7 @@ class LinkSession final : public Session,
   [[nodiscard]] proto::PostState post(proto::Direction direction, const proto::Operation& operation);
   void extend_burst();
   [[nodiscard]] bool is_stream() const { return options_.wishes.kind == proto::SocketKind::kStream; }
+  [[nodiscard]] bool is_tagged() const { return options_.wishes.kind == proto::SocketKind::kTagged; }
   std::uint32_t cancel_control(const proto::Selection& selection) override;
   void peer_is_silent(KeepAlive::Silence silence);
   void limit_is_over();
@@ -75,6 +100,8 @@ class LinkSession final : public Session,
   // proto::OutcomeSink
   void completed(proto::Direction direction, const proto::Operation& operation,
                  const proto::Outcome& outcome) override {
+    if (end_ != nullptr) return end_->completed(operation, outcome);
+    if (is_tagged()) return;  // nobody asks any more
     end_operation(direction, operation, outcome);
   }
   void used(proto::Direction /*direction*/, const proto::Operation& operation,
@@ -82,7 +109,10 @@ class LinkSession final : public Session,
     tell_use(operation, usage);
   }
   void ready() override;
-  void peer_stopped_receiving() override { forbid_sending(); }
+  void peer_stopped_receiving() override {
+    forbid_sending();
+    if (end_ != nullptr) end_->left();
+  }
   void closed() override;
   void failed(Status why) override;
 
@@ -125,6 +155,7 @@ class LinkSession final : public Session,
   Burst burst_;
   ControlTarget connect_target_;
   std::unique_ptr<WindowMaps> maps_;  // null: nothing was ever mapped
+  TaggedEnd* end_ = nullptr;          // messages with tags: whose it is
   bool close_overdue_ = false;
   bool nodelay_ = false;
 };

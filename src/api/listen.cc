@@ -1,5 +1,7 @@
 // exs_listen: the kernel's socket listens for peers of the network, and so does every provider with its own
 // listener.
+#include "src/api/listen.h"
+
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -60,7 +62,9 @@ bool kernel_listens(int number) {
   return kernel::getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 1;
 }
 
-Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
+}  // namespace
+
+Status start_listening(Socket& socket, int backlog) {
   const int number = socket.number();
   const Choice choice = socket.options().session(0).choice;
   if (const Status status = give_port(socket); !status.ok()) return status;
@@ -85,7 +89,6 @@ Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex) {
   return Status();
 }
 
-}  // namespace
 }  // namespace exs
 
 using namespace exs;

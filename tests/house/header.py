@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""exs.h is valid C11 and C++11 to C++20, by either name, and keeps its sizes and flag bits; exs.hpp and each header
-below it compile alone.
+"""exs.h, by either name, and msg.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
+header below it compile alone.
 
     header.py C-COMPILER C++-COMPILER
 """
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wundef", "-Werror"]
 
 # Included twice: the guard holds. The asserts are those a program may rely on.
-SOURCE = """
+START = """
 #include <{header}>
 #include <{header}>
 #if defined(__cplusplus)
@@ -22,6 +22,8 @@ SOURCE = """
 #else
 #define HOLDS(condition) _Static_assert(condition, #condition)
 #endif
+"""
+SOURCE = START + """
 HOLDS(sizeof(exs_event_t) == 64 || sizeof(void *) != 8);
 HOLDS(sizeof(exs_mhandle_t) == sizeof(int) && sizeof(exs_qhandle_t) == sizeof(int));
 HOLDS(EXS_VERSION == EXS_VERSION1);
@@ -38,6 +40,20 @@ int use(int socket, char *memory) {{
   if (exs_init(EXS_VERSION) == -1 || region == EXS_MHANDLE_INVALID || queue == EXS_QHANDLE_INVALID) return -1;
   if (exs_send(socket, memory, 64, 0, queue, (exs_ahandle_t)-1, region) == -1) return -1;
   return exs_qdequeue(queue, events, -(3 >> 1), NULL);
+}}
+"""
+
+MESSAGES = START + """
+HOLDS(sizeof(exm_request_t) == 8 && sizeof(exm_message_t) == 8);
+HOLDS(sizeof(exm_status_t) == 32);
+HOLDS(EXM_ANY_SOURCE < 0 && EXM_UNDEFINED < 0 && EXM_ANY_SOURCE != EXM_UNDEFINED);
+int use(exm_ep_t ep, char *memory);
+int use(exm_ep_t ep, char *memory) {{
+  exm_request_t requests[2] = {{0, 0}};
+  exm_status_t statuses[2];
+  if (exm_isend(ep, memory, 8, 1, 7, 0, EXM_SYNC, &requests[0]) == -1) return -1;
+  if (exm_irecv(ep, memory, 8, EXM_ANY_SOURCE, EXM_ANY_TAG, 0, &requests[1]) == -1) return -1;
+  return exm_waitall(ep, requests, 2, statuses, -1);
 }}
 """
 
@@ -80,9 +96,9 @@ def main():
     c_compiler, cxx_compiler = sys.argv[1:]
     variants = [[c_compiler, "-x", "c", "-std=c11"]]
     variants += [[cxx_compiler, "-x", "c++", f"-std=c++{year}"] for year in (11, 17, 20)]
-    for header in ("exs/exs.h", "sys/exs.h"):
+    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/msg.h", MESSAGES)):
         for variant in variants:
-            compile_source(SOURCE.format(header=header), [*variant, *STRICT])
+            compile_source(source.format(header=header), [*variant, *STRICT])
             print(f"<{header}> {' '.join(variant)}: compiles")
     check_cpp_headers(cxx_compiler)
     flags = message_flags(c_compiler)

@@ -31,7 +31,7 @@ class Function:
     def __init__(self, prototype, comment, inline=False):
         self.prototype = " ".join(prototype.split())
         self.inline = inline  # part of every program instead of the library
-        self.name = re.search(r"\b(exs_\w+)\(", self.prototype).group(1)
+        self.name = re.search(r"\b(ex[sm]_\w+)\(", self.prototype).group(1)
         self.comment = " ".join(re.sub(r"^ ?\*", "", line) for line in comment.splitlines())
         self.comment = " ".join(self.comment.split())
 
@@ -43,7 +43,7 @@ LAYERS = ["rpc.h", "sunrpc.h"]
 def functions_of(header):
     text = (ROOT / "include/exs" / header).read_text()
     comment = r"(?:/\*((?:(?!\*/).)*)\*/\n)?"
-    exported = re.compile(comment + r"^EXS(?:_[A-Z]+)?_API ([^;]+;)", re.DOTALL | re.MULTILINE)
+    exported = re.compile(comment + r"^EX[SM](?:_[A-Z]+)?_API ([^;]+;)", re.DOTALL | re.MULTILINE)
     inline = re.compile(comment + r"^static inline ([^{;]+) \{", re.DOTALL | re.MULTILINE)
     found = [Function(m[2], m[1] or "") for m in exported.finditer(text)]
     found += [Function(m[2] + ";", m[1] or "", inline=True) for m in inline.finditer(text)]
@@ -51,7 +51,7 @@ def functions_of(header):
 
 
 def header_functions():
-    return functions_of("exs.h")
+    return {**functions_of("exs.h"), **functions_of("msg.h")}
 
 
 def functions_of_layers():
@@ -80,7 +80,8 @@ def header_errors(function, functions, with_besides=False):
         errors |= inherited - set(re.findall(r"E\w+", other[3] or ""))
         if not other[2]:
             event_errors |= other_event_errors
-    if function.name not in WORK_BEFORE_INIT and not function.inline and function.name not in functions_of_layers():
+    is_of_library = function.name not in WORK_BEFORE_INIT and not function.name.startswith("exm_")
+    if is_of_library and not function.inline and function.name not in functions_of_layers():
         errors.add("EPERM")
     return errors, event_errors
 
@@ -107,14 +108,14 @@ def check_functions(library):
     header = {name for name, function in functions.items() if not function.inline}
     text = (ROOT / "src/exs.map").read_text()
     version = re.match(r"\s*(\w[\w.]*)\s*\{", text)[1]
-    mapped = set(re.findall(r"^\s*(exs_\w+);", text, flags=re.MULTILINE))
+    mapped = set(re.findall(r"^\s*(ex[sm]_\w+);", text, flags=re.MULTILINE))
     pages = {path.stem for path in MAN.glob("*.3")}
     listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     defined = [line.split() for line in listing.splitlines()]
     # The version itself is an absolute symbol of type A; every function is NAME@@VERSION of type T.
     symbols = {name for *_, kind, name in defined if not (kind == "A" and name.startswith(version))}
     expected = {f"{name}@@{version}" for name in header}
-    yield from complain_unless_equal("function", "exs.h", header, "src/exs.map", mapped)
+    yield from complain_unless_equal("function", "exs.h and msg.h", header, "src/exs.map", mapped)
     yield from complain_unless_equal("function", "the headers", set(functions) | set(functions_of_layers()), "man/*.3", pages)
     yield from complain_unless_equal("symbol", "exs.h", expected, library, symbols)
     print(f"{len(header)} functions in exs.h, {len(mapped)} in exs.map, {len(pages)} pages, {len(symbols)} symbols")
@@ -164,20 +165,23 @@ def page_complaints(name, page, function, functions):
 
 
 def constants_in(text):
-    return set(re.findall(r"\bEXS_[A-Z0-9_]*[A-Z0-9]\b(?!_)", text))
+    return set(re.findall(r"\bEX[SM]_[A-Z0-9_]*[A-Z0-9]\b(?!_)", text))
 
 
 def check_constants(pages):
-    headers = "\n".join((ROOT / "include/exs" / header).read_text() for header in ["exs.h", *LAYERS])
+    headers = "\n".join((ROOT / "include/exs" / header).read_text() for header in ["exs.h", "msg.h", *LAYERS])
     code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
-    defined = {name for name in constants_in(code) if not re.fullmatch(r"EXS_(\w+_)?(H|API)", name)}
+    defined = {name for name in constants_in(code) if not re.fullmatch(r"EX[SM]_(\w+_)?(H|API)", name)}
     sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc") for path in (ROOT / folder).rglob("*.cc")]
-    environment = set(re.findall(r'(?:getenv|switch_from_environment|read_number)\("(EXS_\w+)"', "\n".join(sources)))
+    reads = r'(?:(?:getenv|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
+    environment = set(re.findall(reads, "\n".join(sources)))
     yield from complain_unless_equal("constant", "the code", defined | environment, "the pages",
                                      constants_in("\n".join(pages)))
-    overview = sections_of((MAN / "exs.7").read_text())["ENVIRONMENT"]
-    described = set(re.findall(r"^\.TP\n\.B (EXS_\w+)$", overview, flags=re.MULTILINE))
-    yield from complain_unless_equal("variable", "the code", environment, "ENVIRONMENT of exs.7", described)
+    for name in ("exs", "exm"):
+        overview = sections_of((MAN / f"{name}.7").read_text())["ENVIRONMENT"]
+        described = set(re.findall(r"^\.TP\n\.B (EX[SM]_\w+)$", overview, flags=re.MULTILINE))
+        read = {variable for variable in environment if variable.startswith(name.upper())}
+        yield from complain_unless_equal("variable", "the code", read, f"ENVIRONMENT of {name}.7", described)
 
 
 def check_pages():
@@ -187,7 +191,7 @@ def check_pages():
     for path in paths:
         page = path.read_text()
         yield from render_warnings(path)
-        for reference in re.findall(r"^\.BR ((?:exs|tcp-)[\w-]*) \((\d)\)", page, flags=re.MULTILINE):
+        for reference in re.findall(r"^\.BR ((?:ex[sm]|tcp-)[\w-]*) \((\d)\)", page, flags=re.MULTILINE):
             if "{} ({})".format(*reference) not in known:
                 yield "{}: refers to {}({}), which is not there".format(path.name, *reference)
         if path.suffix == ".3" and path.stem in functions and path.stem not in TOLD_WITH:

@@ -1,0 +1,395 @@
+#include "event/message/endpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/base/undo.h"
+#include "src/proto/slice_cursor.h"
+
+namespace exs {
+namespace {
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32U | device();
+}
+
+std::int32_t tag_of(std::uint64_t bits) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
+}
+std::int32_t context_of(std::uint64_t bits) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits >> 32U));
+}
+
+// From memory of this process.
+void copy_into(const proto::Operation& receive, const proto::Operation& send) {
+  proto::SliceCursor into(receive);
+  proto::SliceCursor from(send);
+  while (into.left_bytes() > 0 && from.left_bytes() > 0) {
+    const LocalSlice piece = from.next(into.left_bytes());
+    into.fill_from({piece.address, piece.length_bytes});
+  }
+}
+
+std::size_t total_of(std::span<const exs_iovec_t> pieces) noexcept {
+  std::size_t bytes = 0;
+  for (const exs_iovec_t& piece : pieces) bytes += piece.iov_len;
+  return bytes;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(std::shared_ptr<Shard> shard, EndpointOptions options)
+    : shard_(std::move(shard)),
+      options_(std::move(options)),
+      peers_(options_.size),
+      mailbox_(random_seed()) {}
+
+Endpoint::~Endpoint() = default;
+
+Status Endpoint::listen(std::shared_ptr<TaggedAcceptor> acceptor) {
+  Status status;
+  shard_->carry_out([&] {
+    acceptor_ = std::move(acceptor);
+    status = acceptor_->start([endpoint = weak_from_this()](AcceptableRequest request, const Reason& why) {
+      if (const auto self = endpoint.lock()) self->accept(std::move(request), why);
+    });
+  });
+  return status;
+}
+
+void Endpoint::accept(AcceptableRequest request, const Reason& why_no_device) {
+  const std::uint32_t rank = request.agreement.tagged.peer_rank;
+  if (rank >= options_.size || rank == options_.rank) {
+    request.request->reject(proto::make_rejection(EACCES).view());
+    return;
+  }
+  if (is_leaving_ && peer(rank).is_over()) {
+    request.request->reject(proto::make_rejection(ECONNREFUSED).view());
+    return;
+  }
+  peer(rank).take(std::move(request), why_no_device);
+}
+
+Peer& Endpoint::peer(std::uint32_t rank) {
+  if (Peer* const known = peers_[rank].load(std::memory_order_relaxed); known != nullptr) return *known;
+  made_peers_.push_back(std::make_unique<Peer>(*this, rank));
+  peers_[rank].store(made_peers_.back().get(), std::memory_order_release);
+  return *made_peers_.back();
+}
+
+// ---------------------------------------------------------------- requests
+
+Request& Endpoint::open(Request::Kind kind, std::uint32_t peer, const Buffer& memory) {
+  Request& request = requests_.take();
+  request.kind = kind;
+  request.peer = peer;
+  request.status = {};
+  request.operation = {};
+  request.operation.tag.handle = &request;
+  if (memory.pieces.empty()) {
+    request.operation.memory = {memory.address, memory.bytes, {}};
+    return request;
+  }
+  Undo give_back([&] { requests_.give_back(request); });
+  request.pieces.clear();
+  for (const exs_iovec_t& piece : memory.pieces)
+    request.pieces.push_back({static_cast<std::byte*>(piece.iov_base), piece.iov_len, {}});
+  give_back.cancel();
+  request.operation.memory.length_bytes = total_of(memory.pieces);
+  request.operation.vector = request.pieces;
+  return request;
+}
+
+void Endpoint::describe(exm_status_t& status, std::uint32_t source, std::uint64_t bits,
+                        std::uint64_t length) noexcept {
+  status.source = static_cast<std::int32_t>(source);
+  status.tag = tag_of(bits);
+  status.context = context_of(bits);
+  status.length = length;
+}
+
+void Endpoint::end(Request& request, int error) {
+  request.status.error = error;
+  request.status.cancelled = error == ECANCELED ? 1 : 0;
+  request.attachment.reset();
+  Nap* const nap = std::exchange(request.nap, nullptr);
+  const bool nobody_waits = request.nobody_waits;
+  if (is_peeked_ && !nobody_waits) ended_.push_back(request.handle());
+  request.state.store(Request::State::kEnded, std::memory_order_release);
+  if (nap != nullptr) nap->ring();
+  if (!watchers_.empty()) ring_watchers();
+  if (nobody_waits) requests_.give_back(request);
+}
+
+void Endpoint::ring_watchers() {
+  for (Nap* const nap : watchers_) nap->ring();
+}
+
+int Endpoint::take_status(Request& request, exm_status_t* status) noexcept {
+  const int error = request.status.error;
+  if (status != nullptr) *status = request.status;
+  requests_.give_back(request);
+  return error;
+}
+
+// ---------------------------------------------------------------- sends
+
+bool Endpoint::send_at_once(std::uint32_t to, std::uint64_t bits, const Buffer& from) {
+  Peer* const known = peers_[to].load(std::memory_order_acquire);
+  if (known == nullptr || !from.pieces.empty()) return false;
+  proto::Label label;
+  label.bits = bits;
+  proto::Operation operation;
+  operation.memory = {from.address, from.bytes, {}};
+  operation.label = &label;
+  return shard_->try_step([&] {
+    if (!known->send_now(operation)) return false;
+    ++counters_.sends;
+    ++counters_.eager_sends;
+    counters_.bytes_sent += from.bytes;
+    return true;
+  });
+}
+
+Result<exm_request_t> Endpoint::send(std::uint32_t to, std::uint64_t bits, const Buffer& from,
+                                     bool synchronous) {
+  if (!synchronous && send_at_once(to, bits, from)) return 0;
+  exm_request_t made = 0;
+  shard_->carry_out([&] {
+    Request& request = open(Request::Kind::kSend, to, from);
+    made = request.handle();
+    request.label = {.bits = bits, .data = 0, .has_data = false, .synchronous = synchronous};
+    request.operation.label = &request.label;
+    const std::uint64_t bytes = request.operation.memory.length_bytes;
+    describe(request.status, to, bits, bytes);
+    ++counters_.sends;
+    counters_.bytes_sent += bytes;
+    if (to == options_.rank) {
+      send_to_self(request);
+    } else {
+      peer(to).post(request);
+    }
+  });
+  return made;
+}
+
+// Short ones are copied, so that the send ends.
+void Endpoint::send_to_self(Request& send) {
+  constexpr std::size_t kCopiedMax = 8192;
+  const match::Envelope envelope{options_.rank, send.label.bits};
+  const std::uint64_t bytes = send.operation.memory.length_bytes;
+  ++counters_.eager_sends;
+  if (Request* const receive = take_receive(envelope); receive != nullptr) {
+    describe(receive->status, envelope.source, envelope.bits, bytes);
+    copy_into(receive->operation, send.operation);
+    ++counters_.expected;
+    ++counters_.receives;
+    counters_.bytes_received += std::min<std::uint64_t>(bytes, receive->operation.memory.length_bytes);
+    end(*receive, bytes > receive->operation.memory.length_bytes ? EMSGSIZE : 0);
+    return end(send, 0);
+  }
+  auto kept = std::make_unique<Kept>();
+  kept->source = envelope.source;
+  kept->arrival.bits = envelope.bits;
+  kept->arrival.length_bytes = bytes;
+  const bool is_copied = bytes <= kCopiedMax && !send.label.synchronous;
+  if (is_copied) {
+    kept->bytes.reset(new std::byte[bytes]);
+    proto::SliceCursor(send.operation).drain_into({kept->bytes.get(), bytes});
+  } else {
+    kept->send = &send;
+  }
+  keep(std::move(kept));
+  if (is_copied) end(send, 0);
+}
+
+// ---------------------------------------------------------------- receives
+
+Request* Endpoint::take_receive(const match::Envelope& envelope) {
+  return mailbox_.take_receive(envelope);
+}
+
+void Endpoint::fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
+                    const ArrivingMessage& message, std::size_t offset) {
+  const std::uint64_t room = receive.operation.memory.length_bytes;
+  const auto taken = static_cast<std::size_t>(std::min(room, arrival.length_bytes));
+  if (receive.operation.vector.empty()) {
+    message.copy(offset, {receive.operation.memory.address, taken});
+  } else {
+    proto::SliceCursor into(receive.operation);
+    for (std::size_t copied = 0; copied < taken;) {
+      const LocalSlice piece = into.next(taken - copied);
+      message.copy(offset + copied, {piece.address, piece.length_bytes});
+      copied += piece.length_bytes;
+    }
+  }
+  describe(receive.status, source, arrival.bits, arrival.length_bytes);
+  ++counters_.expected;
+  ++counters_.receives;
+  counters_.bytes_received += taken;
+  end(receive, arrival.length_bytes > room ? EMSGSIZE : 0);
+}
+
+void Endpoint::keep(std::unique_ptr<Kept> message) {
+  mailbox_.keep(std::move(message));
+  ++counters_.unexpected;
+  if (!watchers_.empty()) ring_watchers();
+}
+
+exm_request_t Endpoint::receive(const match::Criteria& criteria, const Buffer& into) {
+  exm_request_t made = 0;
+  bool is_to_be_driven = false;
+  shard_->inspect([&] {
+    Request& request = open(Request::Kind::kReceive, criteria.source, into);
+    made = request.handle();
+    is_to_be_driven = post_receive(request, criteria);
+  });
+  if (is_to_be_driven) shard_->carry_out([] {});
+  return made;
+}
+
+bool Endpoint::post_receive(Request& receive, const match::Criteria& criteria) {
+  if (mailbox_.messages() > 0) {
+    if (Kept* const kept = mailbox_.find(criteria); kept != nullptr) return give(*kept, receive);
+  }
+  if (const int error = why_none_comes(criteria); error != 0) {
+    end(receive, error);
+  } else {
+    mailbox_.add_receive(receive, criteria);
+  }
+  return false;
+}
+
+// 0: one may come.
+int Endpoint::why_none_comes(const match::Criteria& criteria) const noexcept {
+  if (criteria.source == match::kAnySource) return failed_.size() > failures_acknowledged_ ? ECONNRESET : 0;
+  const Peer* const known = peers_[criteria.source].load(std::memory_order_relaxed);
+  return known == nullptr ? 0 : known->why_gone();
+}
+
+bool Endpoint::give(Kept& kept, Request& receive) {
+  const std::uint64_t bytes = kept.arrival.length_bytes;
+  describe(receive.status, kept.source, kept.arrival.bits, bytes);
+  if (kept.is_advert) {
+    const bool is_lost = kept.from == nullptr;
+    const Status status = is_lost ? Status(ECONNRESET) : kept.from->read_kept(kept.advert, receive);
+    if (is_lost || status.ok()) mailbox_.remove(kept);
+    if (!status.ok()) end(receive, status.error());
+    return !is_lost;
+  }
+  const auto message = mailbox_.remove(kept);
+  if (message->send != nullptr) {
+    copy_into(receive.operation, message->send->operation);
+    end(*message->send, 0);
+  } else {
+    proto::SliceCursor(receive.operation).fill_from({message->bytes.get(), bytes});
+  }
+  const std::uint64_t room = receive.operation.memory.length_bytes;
+  ++counters_.receives;
+  counters_.bytes_received += std::min(room, bytes);
+  end(receive, bytes > room ? EMSGSIZE : 0);
+  if (message->from == nullptr) return false;
+  message->from->finish_kept(message->arrival, true);
+  return true;
+}
+
+bool Endpoint::probe(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken) {
+  bool is_there = false;
+  shard_->inspect([&] {
+    Kept* const kept = mailbox_.find(criteria);
+    if (kept == nullptr) return;
+    is_there = true;
+    if (taken != nullptr) *taken = mailbox_.set_apart(*kept);
+    if (status == nullptr) return;
+    *status = {};
+    describe(*status, kept->source, kept->arrival.bits, kept->arrival.length_bytes);
+  });
+  return is_there;
+}
+
+Result<exm_request_t> Endpoint::receive_taken(exm_message_t message, const Buffer& into) {
+  exm_request_t made = 0;
+  shard_->carry_out([&] {
+    Kept* const kept = mailbox_.find_apart(message);
+    if (kept == nullptr) return;
+    Request& request = open(Request::Kind::kReceive, kept->source, into);
+    made = request.handle();
+    give(*kept, request);
+  });
+  if (made == 0) return failure(EINVAL);
+  return made;
+}
+
+// ---------------------------------------------------------------- ends
+
+void Endpoint::cancel(Request& request) {
+  shard_->carry_out([&] {
+    if (request.state.load(std::memory_order_relaxed) != Request::State::kOpen) return;
+    if (request.kind == Request::Kind::kSend) {
+      if (request.peer != options_.rank) peer(request.peer).cancel(request);
+    } else if (request.waiting != match::kNone) {
+      mailbox_.remove_receive(request);
+      end(request, ECANCELED);
+    }
+  });
+}
+
+void Endpoint::let_go(Request& request) {
+  shard_->inspect([&] {
+    if (request.state.load(std::memory_order_relaxed) == Request::State::kEnded) {
+      requests_.give_back(request);
+    } else {
+      request.nobody_waits = true;
+    }
+  });
+}
+
+void Endpoint::peer_gone(Peer& peer, int error) {
+  if (error == ECONNRESET) failed_.push_back(static_cast<int>(peer.rank()));
+  requests_.visit(Request::State::kOpen, [&](Request& request) {
+    if (request.kind != Request::Kind::kReceive || request.waiting == match::kNone) return;
+    const bool is_any = request.peer == match::kAnySource;
+    if (request.peer != peer.rank() && !(is_any && error == ECONNRESET)) return;
+    mailbox_.remove_receive(request);
+    end(request, error);
+  });
+  ring_watchers();
+}
+
+void Endpoint::note_death(std::uint32_t rank) {
+  if (rank != options_.rank && rank < options_.size && peer(rank).why_gone() == 0)
+    peer(rank).die(Status(ECONNRESET));
+}
+
+std::vector<int> Endpoint::acknowledge_failures() {
+  std::vector<int> failed;
+  shard_->inspect([&] {
+    failed = failed_;
+    failures_acknowledged_ = failed_.size();
+  });
+  return failed;
+}
+
+void Endpoint::count(exm_stats_t& stats) {
+  shard_->inspect([&] {
+    stats.sends = counters_.sends;
+    stats.receives = counters_.receives;
+    stats.bytes_sent = counters_.bytes_sent;
+    stats.bytes_received = counters_.bytes_received;
+    stats.eager_sends = counters_.eager_sends;
+    stats.rendezvous_sends = counters_.rendezvous_sends;
+    stats.expected = counters_.expected;
+    stats.unexpected = counters_.unexpected;
+    stats.unexpected_bytes = mailbox_.bytes();
+    stats.unexpected_messages = mailbox_.messages();
+    stats.receives_waiting = mailbox_.receives();
+    stats.peers_connected = static_cast<std::uint64_t>(std::count_if(
+        made_peers_.begin(), made_peers_.end(), [](const auto& one) { return one->is_connected(); }));
+  });
+}
+
+}  // namespace exs

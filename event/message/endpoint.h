@@ -1,0 +1,141 @@
+// One process of a job: matches what it receives with what the others send. All of it lives on one shard, under its drive lock.
+//
+// A message that arrives goes from its peer's connection (Peer) to the receive that gets it, or into the mailbox (Mailbox); a receive that
+// is posted looks there first. What either takes ends a Request, which some thread waits for (Endpoint::wait).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "event/message/mailbox.h"
+#include "event/message/nap.h"
+#include "event/message/peer.h"
+#include "event/message/tagged_acceptor.h"
+#include "src/base/unique_fd.h"
+
+namespace exs {
+
+struct MessageCounters {
+  std::uint64_t sends = 0, receives = 0, bytes_sent = 0, bytes_received = 0;
+  std::uint64_t eager_sends = 0, rendezvous_sends = 0;
+  std::uint64_t expected = 0, unexpected = 0;
+};
+
+struct EndpointOptions {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::vector<sockaddr_storage> addresses;  // by rank; none: a job of one
+  SessionOptions session;                   // of all connections
+  std::uint32_t eager_bytes = 0;            // 0: what suits the provider
+  std::uint64_t spin_ns = 0;                // before a thread that waits sleeps
+  std::function<Result<UniqueFd>(int family)> open_socket;
+};
+
+// The memory of a send or receive: one piece, or several.
+struct Buffer {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+  std::span<const exs_iovec_t> pieces;
+};
+
+class Endpoint final : public std::enable_shared_from_this<Endpoint> {
+ public:
+  Endpoint(std::shared_ptr<Shard> shard, EndpointOptions options);
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  // --- Thread: any ---
+  [[nodiscard]] const EndpointOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
+  Status listen(std::shared_ptr<TaggedAcceptor> acceptor);
+
+  // 0: it has left. Else a request that ends when it has, or when it is matched (`synchronous`).
+  Result<exm_request_t> send(std::uint32_t to, std::uint64_t bits, const Buffer& from, bool synchronous);
+  exm_request_t receive(const match::Criteria& criteria, const Buffer& into);
+  // A message that is there, and set apart as asked.
+  bool probe(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken);
+  Status probe_and_wait(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken,
+                        std::int64_t timeout_ns);
+  // EINVAL: there is none of that number.
+  Result<exm_request_t> receive_taken(exm_message_t message, const Buffer& into);
+
+  // Null: there is none.
+  [[nodiscard]] Request* find(exm_request_t request) noexcept { return requests_.find(request); }
+  // Waits until at least `enough` of them have ended: null ones count as such.
+  Status wait(std::span<Request* const> requests, std::size_t enough, std::int64_t timeout_ns);
+  // Looks once at what has arrived.
+  void look();
+  // Of one that has ended: gives it up. Its errno.
+  int take_status(Request& request, exm_status_t* status) noexcept;
+  Status peek(exm_request_t* request, std::int64_t timeout_ns);
+  void cancel(Request& request);
+  void let_go(Request& request);
+
+  std::vector<int> acknowledge_failures();
+  void count(exm_stats_t& stats);
+  // ETIMEDOUT: some sends were given up.
+  Status finalize(std::uint64_t limit_ns);
+
+  // --- Thread: shard, of peers ---
+  // A rank whose end somebody else knows of.
+  void note_death(std::uint32_t rank);
+  Request* take_receive(const match::Envelope& envelope);
+  // Copies what has arrived into a receive, and ends it.
+  void fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
+            const ArrivingMessage& message, std::size_t offset);
+  // What `receive` is about to be told.
+  static void describe(exm_status_t& status, std::uint32_t source, std::uint64_t bits,
+                       std::uint64_t length) noexcept;
+  void keep(std::unique_ptr<Kept> message);
+  void end(Request& request, int error);
+  void peer_gone(Peer& peer, int error);
+  void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
+  [[nodiscard]] MessageCounters& counters() noexcept { return counters_; }
+
+ private:
+  class Waiting;
+
+  Peer& peer(std::uint32_t rank);
+  Request& open(Request::Kind kind, std::uint32_t peer, const Buffer& memory);
+  bool send_at_once(std::uint32_t to, std::uint64_t bits, const Buffer& from);
+  void send_to_self(Request& send);
+  // False: nothing moved that has to be driven.
+  bool post_receive(Request& receive, const match::Criteria& criteria);
+  bool give(Kept& kept, Request& receive);
+  [[nodiscard]] int why_none_comes(const match::Criteria& criteria) const noexcept;
+  void accept(AcceptableRequest request, const Reason& why_no_device);
+  void ring_watchers();
+  bool found_at_first(Waiting& waiting);
+  Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
+  template <typename Look>
+  Status wait_until(Look&& look, std::int64_t timeout_ns);
+  [[nodiscard]] std::unique_ptr<Nap> take_nap();
+  void give_back(std::unique_ptr<Nap> nap);
+
+  const std::shared_ptr<Shard> shard_;
+  const EndpointOptions options_;
+  std::vector<std::atomic<Peer*>> peers_;  // by rank; made with the first message
+  RequestPool requests_;
+
+  // Thread: shard
+  Mailbox mailbox_;
+  std::vector<std::unique_ptr<Peer>> made_peers_;
+  std::shared_ptr<TaggedAcceptor> acceptor_;
+  MessageCounters counters_;
+  std::vector<int> failed_;  // ranks that have died
+  std::size_t failures_acknowledged_ = 0;
+  std::vector<Nap*> watchers_;  // wait for messages, or for the end of any request or peer
+  bool is_leaving_ = false;
+  bool is_peeked_ = false;
+  Fifo<exm_request_t> ended_;  // is_peeked_: not told yet
+
+  LeafLock naps_lock_;
+  std::vector<std::unique_ptr<Nap>> naps_ EXS_GUARDED_BY(naps_lock_);
+};
+
+}  // namespace exs

@@ -1,0 +1,222 @@
+// How a thread waits for requests, messages and the ends of peers: it drives the shard for a moment, then sleeps until that rings.
+#include <algorithm>
+
+#include "event/message/endpoint.h"
+
+namespace exs {
+namespace {
+
+// Asking for the time costs as much as a look at shared memory.
+constexpr unsigned kLooksPerTime = 8;
+constexpr unsigned kFirstLooks = 8;
+
+}  // namespace
+
+// What a thread waits for.
+class Endpoint::Waiting {
+ public:
+  // Without the lock: from then on it stays true.
+  virtual bool is_over() = 0;
+  // `nap` is rung when it may be over. Thread: shard. False: it is.
+  virtual bool watch(Nap& nap) = 0;
+  virtual void unwatch(Nap& nap) = 0;
+
+ protected:
+  ~Waiting() = default;
+};
+
+// What comes at once by memory is found without asking for the time.
+bool Endpoint::found_at_first(Waiting& waiting) {
+  for (unsigned i = 0; i < kFirstLooks && shard_->poll_memory(true, ReadyPorts()); ++i) {
+    if (waiting.is_over()) return true;
+  }
+  return waiting.is_over();
+}
+
+Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
+  if (waiting.is_over() || found_at_first(waiting)) return Status();
+  const Clock& clock = shard_->clock();
+  const std::uint64_t start_ns = clock.now_ns();
+  const std::uint64_t deadline_ns =
+      timeout_ns < 0 ? kNoDeadline : start_ns + static_cast<std::uint64_t>(timeout_ns);
+  const std::uint64_t spin_end_ns = std::min(deadline_ns, start_ns + options_.spin_ns);
+  std::uint64_t now_ns = start_ns;
+  do {
+    for (unsigned i = 0; i < kLooksPerTime; ++i) {
+      shard_->drive(now_ns, true);
+      if (waiting.is_over()) return Status();
+    }
+    now_ns = clock.now_ns();
+  } while (now_ns < spin_end_ns);
+
+  auto nap = take_nap();
+  Status status;
+  while (status.ok() && !waiting.is_over() && now_ns < deadline_ns) {
+    nap->begin();
+    bool is_due = false;
+    shard_->inspect([&] { is_due = !waiting.watch(*nap); });
+    // What came before it was watched for has rung nobody.
+    if (!is_due && !waiting.is_over()) status = nap->sleep(WaitLimit::until(deadline_ns));
+    shard_->inspect([&] { waiting.unwatch(*nap); });
+    nap->end();
+    now_ns = clock.now_ns();
+  }
+  give_back(std::move(nap));
+  if (waiting.is_over()) return Status();
+  return status.ok() ? Status(ETIMEDOUT) : status;
+}
+
+Status Endpoint::wait(std::span<Request* const> requests, std::size_t enough, std::int64_t timeout_ns) {
+  class Ends final : public Waiting {
+   public:
+    Ends(std::span<Request* const> requests, std::size_t enough) : requests_(requests), enough_(enough) {}
+
+    bool is_over() override {
+      std::size_t ended = 0;
+      for (const Request* const request : requests_) {
+        const bool has_ended =
+            request == nullptr || request->state.load(std::memory_order_acquire) == Request::State::kEnded;
+        if (has_ended && ++ended == enough_) return true;
+      }
+      return enough_ == 0;
+    }
+    bool watch(Nap& nap) override {
+      if (is_over()) return false;
+      for (Request* const request : requests_) {
+        if (request != nullptr && request->state.load(std::memory_order_relaxed) == Request::State::kOpen)
+          request->nap = &nap;
+      }
+      return true;
+    }
+    void unwatch(Nap& /*nap*/) override {
+      for (Request* const request : requests_) {
+        if (request != nullptr) request->nap = nullptr;
+      }
+    }
+
+   private:
+    const std::span<Request* const> requests_;
+    const std::size_t enough_;
+  };
+  Ends ends(requests, enough);
+  return wait_for(ends, timeout_ns);
+}
+
+// What no request tells: any step of the endpoint may have made it true.
+template <typename Look>
+Status Endpoint::wait_until(Look&& look, std::int64_t timeout_ns) {
+  class Looking final : public Waiting {
+   public:
+    Looking(Endpoint& endpoint, Look& look) : endpoint_(endpoint), look_(look) {}
+
+    bool is_over() override { return is_over_ = is_over_ || look_(); }
+    bool watch(Nap& nap) override {
+      endpoint_.watchers_.push_back(&nap);
+      return true;
+    }
+    void unwatch(Nap& nap) override { std::erase(endpoint_.watchers_, &nap); }
+
+   private:
+    Endpoint& endpoint_;
+    Look& look_;
+    bool is_over_ = false;
+  };
+  Looking looking(*this, look);
+  return wait_for(looking, timeout_ns);
+}
+
+void Endpoint::look() {
+  shard_->drive(shard_->clock().now_ns(), true);
+}
+
+Status Endpoint::probe_and_wait(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken,
+                                std::int64_t timeout_ns) {
+  Status gone;
+  const Status waited = wait_until(
+      [&] {
+        if (probe(criteria, status, taken)) return true;
+        int error = 0;
+        shard_->inspect([&] { error = why_none_comes(criteria); });
+        gone = Status(error);
+        return error != 0;
+      },
+      timeout_ns);
+  return waited.ok() ? gone : waited;
+}
+
+Status Endpoint::peek(exm_request_t* request, std::int64_t timeout_ns) {
+  shard_->inspect([&] {
+    if (is_peeked_) return;
+    is_peeked_ = true;
+    requests_.visit(Request::State::kEnded, [&](Request& one) { ended_.push_back(one.handle()); });
+  });
+  return wait_until(
+      [&] {
+        bool is_found = false;
+        shard_->inspect([&] {
+          while (!is_found && !ended_.empty()) {
+            *request = ended_.pop_front();
+            is_found = requests_.find(*request) != nullptr;
+          }
+        });
+        return is_found;
+      },
+      timeout_ns);
+}
+
+Status Endpoint::finalize(std::uint64_t limit_ns) {
+  shard_->carry_out([&] {
+    is_leaving_ = true;
+    requests_.visit(Request::State::kOpen, [&](Request& request) {
+      if (request.kind != Request::Kind::kReceive || request.waiting == match::kNone) return;
+      mailbox_.remove_receive(request);
+      end(request, ECANCELED);
+    });
+    while (Kept* const kept = mailbox_.any()) {
+      const auto message = mailbox_.remove(*kept);
+      if (message->send != nullptr) end(*message->send, EPIPE);
+      if (message->from == nullptr) continue;
+      if (message->is_advert) {
+        message->from->refuse_kept(message->advert);
+      } else {
+        message->from->finish_kept(message->arrival, false);
+      }
+    }
+    for (const auto& one : made_peers_) one->close(limit_ns);
+  });
+  const Status status = wait_until(
+      [&] {
+        bool is_over = true;
+        shard_->inspect([&] {
+          for (const auto& one : made_peers_) is_over = is_over && one->is_over();
+        });
+        return is_over;
+      },
+      static_cast<std::int64_t>(limit_ns + limit_ns / 4));
+  shard_->carry_out([&] {
+    if (acceptor_) acceptor_->stop();
+    for (const auto& one : made_peers_) {
+      if (!one->is_over()) one->die(Status(ETIMEDOUT));
+    }
+  });
+  return status;
+}
+
+std::unique_ptr<Nap> Endpoint::take_nap() {
+  {
+    LockGuard guard(naps_lock_);
+    if (!naps_.empty()) {
+      auto nap = std::move(naps_.back());
+      naps_.pop_back();
+      return nap;
+    }
+  }
+  return std::make_unique<Nap>(shard_);
+}
+
+void Endpoint::give_back(std::unique_ptr<Nap> nap) {
+  LockGuard guard(naps_lock_);
+  naps_.push_back(std::move(nap));
+}
+
+}  // namespace exs

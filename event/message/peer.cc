@@ -1,0 +1,315 @@
+#include "event/message/peer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "event/message/endpoint.h"
+#include "src/base/log.h"
+#include "src/base/unique_fd.h"
+
+namespace exs {
+namespace {
+
+// Where reading a message when it is matched becomes faster than copying it twice.
+struct EagerMost {
+  std::string_view provider;
+  std::size_t bytes;
+};
+constexpr EagerMost kEagerMost[] = {{"shm", 8192}, {"iwarp", 32768}, {"verbs", 4096}};
+
+// How soon a rank that does not listen yet is asked again.
+constexpr std::uint64_t kTryAgainNs = 20'000'000;
+
+std::size_t eager_most(std::string_view provider) {
+  for (const EagerMost& most : kEagerMost) {
+    if (most.provider == provider) return most.bytes;
+  }
+  return SIZE_MAX;
+}
+
+// Why connections break; a request says of each that its rank has died.
+bool is_of_connection(int error) {
+  switch (error) {
+    case ETIMEDOUT:
+    case EPROTO:
+    case ECONNABORTED:
+    case ECONNREFUSED:
+    case ENOTCONN:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTUNREACH: return true;
+    default: return false;
+  }
+}
+
+Request& request_of(const proto::Operation& operation) {
+  return *static_cast<Request*>(operation.tag.handle);
+}
+
+}  // namespace
+
+Peer::Peer(Endpoint& endpoint, std::uint32_t rank) : endpoint_(endpoint), rank_(rank) {}
+
+// ---------------------------------------------------------------- the connection
+
+// Does `step` when the session that calls has ended its step.
+template <typename Step>
+void Peer::later(Step&& step) {
+  endpoint_.shard()->execute(make_task(
+      [endpoint = endpoint_.shared_from_this(), step = std::forward<Step>(step)]() mutable { step(); }));
+}
+
+void Peer::connect() {
+  const sockaddr_storage& address = endpoint_.options().addresses[rank_];
+  auto opened = endpoint_.options().open_socket(address.ss_family);
+  if (!opened) return gone(opened.error().error());
+  SessionOptions options = endpoint_.options().session;
+  options.wishes.introduction.peer_rank = rank_;
+  if (state_ == State::kUnknown)
+    connect_until_ns_ = endpoint_.shard()->clock().deadline_after(options.connect_limit_ns);
+  state_ = State::kConnecting;
+  session_ = std::make_shared<LinkSession>(endpoint_.shard(),
+                                           std::make_shared<KernelDescriptor>(std::move(*opened)), options);
+  session_->serve(*this);
+  session_->connect(address, address_bytes(*as_sockaddr(address)), {});
+}
+
+void Peer::await(std::uint64_t at_ns) {
+  endpoint_.shard()->assert_held();
+  alarm_.set(*endpoint_.shard(), at_ns, endpoint_.shared_from_this());
+}
+
+bool Peer::may_try_again() const {
+  return endpoint_.shard()->clock().now_ns() + kTryAgainNs < connect_until_ns_;
+}
+
+// The other has not asked in time, or it is time to ask again.
+void Peer::alarm() {
+  if (state_ == State::kAway) return connect();
+  die(Status(ETIMEDOUT));
+}
+
+void Peer::turn_down(AcceptableRequest request, int why) const {
+  request.request->reject(proto::make_rejection(why).view());
+}
+
+void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
+  if (state_ == State::kConnecting) {
+    if (endpoint_.options().rank < rank_) return turn_down(std::move(request), EALREADY);
+    drop_session();
+  } else if (state_ != State::kUnknown && state_ != State::kExpected && state_ != State::kAway) {
+    return turn_down(std::move(request), ECONNREFUSED);
+  }
+  alarm_.drop();
+  state_ = State::kAccepting;
+  SessionOptions options = endpoint_.options().session;
+  options.wishes.introduction.peer_rank = rank_;
+  session_ = std::make_shared<LinkSession>(
+      endpoint_.shard(), std::make_shared<KernelDescriptor>(UniqueFd(request.request->release_descriptor())),
+      options);
+  session_->serve(*this);
+  session_->accept(std::move(request), why_no_device, [this](Status status) {
+    if (status.ok()) connected();
+  });
+}
+
+void Peer::drop_session() {
+  session_->leave_end();
+  session_->abort(Status(ECANCELED));
+  session_.reset();
+}
+
+void Peer::connected() {
+  state_ = State::kConnected;
+  later([this] { send_delayed(); });
+}
+
+void Peer::send_delayed() {
+  if (state_ != State::kConnected) return;
+  const std::size_t wish = endpoint_.options().eager_bytes;
+  const std::size_t most = wish != 0 ? wish : eager_most(session_->carrier());
+  session_->with_connection([most](proto::Connection& connection) { connection.set_eager_max(most); });
+  while (state_ == State::kConnected && !delayed_.empty())
+    session_->post_tagged(delayed_.pop_front()->operation);
+  if (state_ == State::kConnected && closing_ns_ != 0) session_->close(std::exchange(closing_ns_, 0), {});
+}
+
+void Peer::left() {
+  later([this] {
+    // What it has sent is here, and nothing of ours is under way that it would take.
+    constexpr std::uint64_t kLeaveNs = 1'000'000'000;
+    if (session_) session_->close(kLeaveNs, {});
+  });
+  gone(EPIPE);
+}
+
+void Peer::ended(Status why) {
+  endpoint_.forget_adverts(*this);
+  later([session = std::move(session_)] {});
+  session_ = nullptr;
+  if (state_ == State::kConnecting && why == Status(EALREADY)) {
+    state_ = State::kExpected;
+    await(connect_until_ns_);
+  } else if (state_ == State::kConnecting && why == Status(ECONNREFUSED) && may_try_again()) {
+    state_ = State::kAway;
+    await(endpoint_.shard()->clock().now_ns() + kTryAgainNs);
+  } else if (state_ == State::kAccepting && !delayed_.empty()) {
+    state_ = State::kUnknown;
+    later([this] {
+      if (state_ == State::kUnknown) connect();
+    });
+  } else if (state_ == State::kAccepting) {
+    state_ = State::kUnknown;
+  } else {
+    gone(why.ok() || is_closing_ ? EPIPE : ECONNRESET);
+  }
+}
+
+void Peer::die(Status why) {
+  log(LogLevel::kWarn, "rank {} has died: {}", rank_, std::strerror(why.error()));
+  if (session_) session_->abort(Status(ECONNRESET));  // ends what is under way, and this
+  endpoint_.forget_adverts(*this);
+  gone(ECONNRESET);
+}
+
+void Peer::gone(int error) {
+  if (state_ == State::kGone) return;
+  state_ = State::kGone;
+  error_ = error;
+  alarm_.drop();
+  while (!delayed_.empty()) endpoint_.end(*delayed_.pop_front(), error);
+  endpoint_.peer_gone(*this, error);
+}
+
+void Peer::close(std::uint64_t limit_ns) {
+  is_closing_ = true;
+  if (state_ == State::kConnected && delayed_.empty()) return session_->close(limit_ns, {});
+  if (!delayed_.empty()) {
+    closing_ns_ = limit_ns;
+  } else if (session_ && state_ != State::kGone) {
+    drop_session();
+    gone(EPIPE);
+  }
+}
+
+// ---------------------------------------------------------------- sends
+
+void Peer::post(Request& send) {
+  if (error_ != 0) return endpoint_.end(send, error_);
+  if (state_ == State::kConnected && delayed_.empty()) return session_->post_tagged(send.operation);
+  delayed_.push_back(&send);
+  if (state_ == State::kUnknown) connect();
+}
+
+bool Peer::cancel(Request& send) {
+  for (std::size_t i = 0; i < delayed_.count(); ++i) {
+    if (delayed_[i] != &send) continue;
+    delayed_.take(i);
+    endpoint_.end(send, ECANCELED);
+    return true;
+  }
+  if (!session_) return false;
+  proto::Cancelled cancelled;
+  session_->with_connection([&](proto::Connection& connection) {
+    proto::Selection selection;
+    selection.any_handle = false;
+    selection.handle = &send;
+    cancelled = connection.cancel(proto::Direction::kSend, selection, ECANCELED);
+  });
+  return cancelled.matched > cancelled.begun;
+}
+
+void Peer::completed(const proto::Operation& operation, const proto::Outcome& outcome) {
+  Request& request = request_of(operation);
+  if (is_of_connection(outcome.error)) return endpoint_.end(request, ECONNRESET);
+  if (request.kind == Request::Kind::kReceive && outcome.error == 0) {
+    request.status.length = outcome.whole_bytes;
+    ++endpoint_.counters().receives;
+    endpoint_.counters().bytes_received += outcome.length_bytes;
+    return endpoint_.end(request, (outcome.flags & proto::kTruncated) != 0 ? EMSGSIZE : 0);
+  }
+  if (outcome.error == 0) {
+    const bool is_eager = (outcome.flags & proto::kImmediate) != 0;
+    ++(is_eager ? endpoint_.counters().eager_sends : endpoint_.counters().rendezvous_sends);
+  }
+  endpoint_.end(request, outcome.error);
+}
+
+// ---------------------------------------------------------------- messages of the peer
+
+bool Peer::take(const proto::Arrival& arrival, const ArrivingMessage& message, std::size_t offset) {
+  if (Request* const receive = endpoint_.take_receive({rank_, arrival.bits}); receive != nullptr) {
+    endpoint_.fill(*receive, rank_, arrival, message, offset);
+    return true;
+  }
+  auto kept = std::make_unique<Kept>();
+  kept->from = this;
+  kept->source = rank_;
+  kept->arrival = arrival;
+  kept->bytes.reset(new std::byte[arrival.length_bytes]);
+  message.copy(offset, {kept->bytes.get(), arrival.length_bytes});
+  endpoint_.keep(std::move(kept));
+  return false;
+}
+
+Status Peer::prepare(Request& receive) const {
+  if (!session_->needs_registered_memory() || receive.operation.memory.length_bytes == 0) return Status();
+  const std::size_t pieces = std::max<std::size_t>(1, receive.pieces.size());
+  auto attachment = Attachment::create(endpoint_.shard()->providers(), pieces, 0);
+  if (!attachment) return Status(ENOMEM);
+  const auto add = [&](const LocalSlice& piece) {
+    if (piece.length_bytes == 0) return Status();
+    return attachment->add(std::span(piece.address, piece.length_bytes), Access::kLocal);
+  };
+  Status status;
+  if (receive.operation.vector.empty()) status = add(receive.operation.memory);
+  for (const LocalSlice& piece : receive.operation.vector) {
+    if (status.ok()) status = add(piece);
+  }
+  if (!status.ok()) return status;
+  attachment->describe(receive.operation);
+  receive.attachment = std::move(attachment);
+  return Status();
+}
+
+// A receive whose memory cannot be registered ends, and the message waits for another one.
+const proto::Operation* Peer::announce(const proto::Arrival& arrival, std::uint32_t advert) {
+  while (Request* const receive = endpoint_.take_receive({rank_, arrival.bits})) {
+    if (const Status status = prepare(*receive); !status.ok()) {
+      endpoint_.end(*receive, status.error());
+      continue;
+    }
+    Endpoint::describe(receive->status, rank_, arrival.bits, arrival.length_bytes);
+    ++endpoint_.counters().expected;
+    return &receive->operation;
+  }
+  auto kept = std::make_unique<Kept>();
+  kept->from = this;
+  kept->source = rank_;
+  kept->arrival = arrival;
+  kept->is_advert = true;
+  kept->advert = advert;
+  endpoint_.keep(std::move(kept));
+  return nullptr;
+}
+
+void Peer::finish_kept(const proto::Arrival& arrival, bool taken) {
+  if (!session_) return;
+  session_->with_connection([&](proto::Connection& connection) { connection.finish_kept(arrival, taken); });
+}
+
+Status Peer::read_kept(std::uint32_t advert, Request& receive) {
+  if (!session_) return Status(ECONNRESET);
+  if (const Status status = prepare(receive); !status.ok()) return status;
+  const bool is_there = session_->with_connection(
+      [&](proto::Connection& connection) { connection.read_kept(advert, receive.operation); });
+  return is_there ? Status() : Status(ECONNRESET);
+}
+
+void Peer::refuse_kept(std::uint32_t advert) {
+  if (!session_) return;
+  session_->with_connection([&](proto::Connection& connection) { connection.refuse_kept(advert); });
+}
+
+}  // namespace exs

@@ -1,0 +1,95 @@
+// A process of the job, as another one knows it: its connection, which is made with the first message, and what waits for it.
+//
+// Design notes
+//  1. There is one connection between two processes, whoever begins. If both do, that of the lower rank stays: the lower one turns the
+//     other's down (EALREADY), and the higher one drops its own and waits for the other's.
+//  2. A peer that ends its connection in order has left the job; one whose connection breaks, or cannot be made, has died.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "event/engine/deadline.h"
+#include "event/message/request.h"
+#include "event/session/link_session.h"
+#include "src/base/fifo.h"
+
+namespace exs {
+
+class Endpoint;
+
+// Thread: shard.
+class Peer final : public TaggedEnd {
+ public:
+  Peer(Endpoint& endpoint, std::uint32_t rank);
+
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] bool is_connected() const noexcept { return state_ == State::kConnected; }
+  // 0: it can be sent to. ECONNRESET: it has died. EPIPE: it has left.
+  [[nodiscard]] int why_gone() const noexcept { return error_; }
+  // Nothing of ours is under way to it, and no connection.
+  [[nodiscard]] bool is_over() const noexcept { return session_ == nullptr && delayed_.empty(); }
+
+  bool send_now(const proto::Operation& operation) {
+    return state_ == State::kConnected && delayed_.empty() && session_->send_tagged_now(operation);
+  }
+  // Its end goes to Endpoint::end().
+  void post(Request& send);
+  // False: it has left already, or was never there.
+  bool cancel(Request& send);
+  void take(AcceptableRequest request, const Reason& why_no_device);
+
+  void finish_kept(const proto::Arrival& arrival, bool taken);
+  // An error: nothing has changed.
+  Status read_kept(std::uint32_t advert, Request& receive);
+  void refuse_kept(std::uint32_t advert);
+
+  void die(Status why);
+  // Lets its sends finish, then ends the connection.
+  void close(std::uint64_t limit_ns);
+
+  // TaggedEnd
+  bool take(const proto::Arrival& arrival, const ArrivingMessage& message, std::size_t offset) override;
+  const proto::Operation* announce(const proto::Arrival& arrival, std::uint32_t advert) override;
+  void connected() override;
+  void completed(const proto::Operation& operation, const proto::Outcome& outcome) override;
+  void left() override;
+  void ended(Status why) override;
+
+ private:
+  enum class State : std::uint8_t {
+    kUnknown,     // nothing was sent yet
+    kConnecting,  // we asked
+    kExpected,    // it asks, and turned ours down
+    kAway,        // it does not listen yet
+    kAccepting,   // it asked
+    kConnected,
+    kGone,
+  };
+
+  template <typename Step>
+  void later(Step&& step);
+  // Before the peer's memory is read into that of the receive. An error: it cannot be.
+  Status prepare(Request& receive) const;
+  void connect();
+  void await(std::uint64_t at_ns);
+  [[nodiscard]] bool may_try_again() const;
+  void alarm();
+  void drop_session();
+  void turn_down(AcceptableRequest request, int why) const;
+  void send_delayed();
+  void gone(int error);
+
+  Endpoint& endpoint_;
+  const std::uint32_t rank_;
+  State state_ = State::kUnknown;
+  int error_ = 0;
+  std::shared_ptr<LinkSession> session_;
+  Fifo<Request*> delayed_;        // sends before there is a connection
+  std::uint64_t closing_ns_ = 0;  // not 0: closes when there is one, with that limit
+  bool is_closing_ = false;
+  std::uint64_t connect_until_ns_ = 0;
+  Deadline alarm_{[this](std::uint64_t) { alarm(); }};
+};
+
+}  // namespace exs

@@ -1,0 +1,83 @@
+// A send or receive of a message with a tag, from its post until whoever posted it has heard of its end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "event/queue/attachment.h"
+#include "exs/msg.h"
+#include "src/match/list.h"
+#include "src/proto/operation.h"
+
+namespace exs {
+
+class Nap;
+
+struct Request {
+  enum class Kind : std::uint8_t { kNone, kSend, kReceive };
+  enum class State : std::uint32_t { kFree, kOpen, kEnded };
+
+  // Written under the drive lock; kEnded is read without it, and then the status is there.
+  std::atomic<State> state{State::kFree};
+  std::uint32_t number = 0;
+  std::atomic<std::uint32_t> generation{0};
+  Kind kind = Kind::kNone;
+  bool nobody_waits = false;             // exm_free(): ends alone
+  std::uint32_t waiting = match::kNone;  // receives: their number among those that wait
+  std::uint32_t peer = 0;                // sends: to whom. Receives: from whom, kAnySource
+  Nap* nap = nullptr;                    // of the thread that sleeps until it ends
+  proto::Operation operation;
+  proto::Label label;
+  std::vector<LocalSlice> pieces;
+  Attachment::Owner attachment;  // receives: memory that is registered while it is read into
+  exm_status_t status{};
+  std::uint32_t next_returned = 0;  // of RequestPool
+
+  [[nodiscard]] exm_request_t handle() const noexcept {
+    return exm_request_t{generation.load(std::memory_order_relaxed)} << 32U | (number + 1);
+  }
+};
+
+// All requests of an endpoint, at places that do not move. Taken under the drive lock, found and given back by any thread.
+class RequestPool {
+ public:
+  RequestPool() = default;
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+  ~RequestPool();
+
+  // Open, with a generation of its own. Throws std::bad_alloc. Thread: shard.
+  Request& take();
+  // What was never told to anybody, or has ended and was told.
+  void give_back(Request& request) noexcept;
+  // Null: it is none, or was given back.
+  [[nodiscard]] Request* find(exm_request_t handle) noexcept;
+  // Those in that state. Thread: shard.
+  template <typename Visit>
+  void visit(Request::State state, Visit&& visit) {
+    const std::uint32_t count = count_.load(std::memory_order_relaxed);
+    for (std::uint32_t number = 0; number < count; ++number) {
+      Request& request = at(number);
+      if (request.state.load(std::memory_order_acquire) == state) visit(request);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kChunk = 64;
+  static constexpr std::uint32_t kChunksMax = 1U << 16U;
+
+  [[nodiscard]] Request& at(std::uint32_t number) noexcept {
+    return chunks_[number / kChunk].load(std::memory_order_acquire)[number % kChunk];
+  }
+  void grow();
+
+  const std::unique_ptr<std::atomic<Request*>[]> chunks_ =
+      std::make_unique<std::atomic<Request*>[]>(kChunksMax);
+  std::atomic<std::uint32_t> count_{0};
+  std::vector<Request*> free_;              // thread: shard
+  std::atomic<std::uint32_t> returned_{0};  // a list of those that were given back, by number and one
+};
+
+}  // namespace exs

@@ -1,0 +1,24 @@
+// Whose connection it is, where no socket of the application owns it: the endpoint of messages with tags (event/message/).
+#pragma once
+
+#include "src/base/status.h"
+#include "src/proto/connection.h"
+
+namespace exs {
+
+// Thread: shard. Nothing here may call back into the session.
+class TaggedEnd : public proto::Inbox {
+ public:
+  // Connecting side: the connection is ready. Accepting side: IncomingSetup tells.
+  virtual void connected() = 0;
+  virtual void completed(const proto::Operation& operation, const proto::Outcome& outcome) = 0;
+  // The peer sends nothing more and takes nothing more.
+  virtual void left() = 0;
+  // The last call. Ok: the connection was closed.
+  virtual void ended(Status why) = 0;
+
+ protected:
+  ~TaggedEnd() = default;
+};
+
+}  // namespace exs

@@ -1,0 +1,320 @@
+// exs-msg-ping: how long messages with tags take between two ranks, and how many go, by their size.
+#include <arpa/inet.h>
+#include <exs/msg.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "perf/support/times.h"
+#include "tools/common/child_process.h"
+#include "tools/common/clock.h"
+#include "tools/common/command_line.h"
+#include "tools/common/failure.h"
+#include "tools/common/histogram.h"
+#include "tools/common/json.h"
+#include "tools/common/run_info.h"
+#include "tools/common/units.h"
+
+namespace msg_ping {
+namespace {
+
+using tools::Json;
+
+constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kWindowMax = 4096;
+constexpr int kTag = 1;
+constexpr int kEndTag = 2;
+
+struct Settings {
+  std::string provider = "auto";
+  std::vector<std::uint64_t> sizes;
+  std::uint32_t messages = 10'000;
+  std::uint32_t warmup = 1'000;
+  std::uint32_t window = 0;  // 0: to and fro
+  bool is_self = false;
+  bool verify = false;
+  bool json = false;
+  bool pin = true;
+};
+
+struct Result {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t elapsed_ns = 0;
+  tools::Histogram round_trips;
+};
+
+void check(int outcome, const char* what) {
+  if (outcome < 0) tools::fail(what, errno);
+}
+
+void fill(std::vector<char>& bytes, std::uint64_t seed) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 + seed);
+}
+
+class Rank {
+ public:
+  Rank(exm_ep_t ep, const Settings& settings) : ep_(ep), settings_(settings), is_first_(exm_rank(ep) == 0) {}
+
+  Result measure(std::uint64_t size_bytes) {
+    Result result;
+    result.size_bytes = size_bytes;
+    result.messages = messages_of(size_bytes, settings_.messages);
+    const std::uint64_t warmup =
+        std::max(1UL, std::min<std::uint64_t>(settings_.warmup, result.messages / 10));
+    if (settings_.window == 0) {
+      to_and_fro(size_bytes, warmup, nullptr);
+      tools::Stopwatch watch;
+      watch.start();
+      to_and_fro(size_bytes, result.messages, &result.round_trips);
+      watch.stop();
+      result.elapsed_ns = watch.wall_ns();
+    } else {
+      one_way(size_bytes, warmup);
+      tools::Stopwatch watch;
+      watch.start();
+      result.messages = one_way(size_bytes, result.messages);
+      watch.stop();
+      result.elapsed_ns = watch.wall_ns();
+    }
+    return result;
+  }
+
+ private:
+  // Long messages need not be as many.
+  static std::uint64_t messages_of(std::uint64_t size_bytes, std::uint64_t wish) {
+    constexpr std::uint64_t kBytesAtMost = std::uint64_t{8} << 30U;
+    return size_bytes == 0 ? wish : std::max<std::uint64_t>(20, std::min(wish, kBytesAtMost / size_bytes));
+  }
+
+  void to_and_fro(std::uint64_t size_bytes, std::uint64_t rounds, tools::Histogram* times) {
+    out_.resize(size_bytes);
+    in_.resize(size_bytes);
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      if (settings_.verify) fill(out_, i);
+      const std::uint64_t begun_ns = is_first_ && times != nullptr ? tools::now_ns() : 0;
+      if (is_first_) send(1, kTag);
+      receive(is_first_ ? 1 : 0, kTag);
+      if (!is_first_) send(0, kTag);
+      if (begun_ns != 0) times->record(tools::now_ns() - begun_ns);
+      if (settings_.verify && in_ != out_)
+        throw tools::Failure("the bytes of a message are not those that were sent");
+    }
+  }
+  void send(int to, int tag) { check(exm_send(ep_, out_.data(), out_.size(), to, tag, 0, 0), "cannot send"); }
+  void receive(int from, int tag) {
+    check(exm_recv(ep_, in_.data(), in_.size(), from, tag, 0, nullptr), "cannot receive");
+  }
+
+  // As many as the window has, all at once, then a word back. How many there were.
+  std::uint64_t one_way(std::uint64_t size_bytes, std::uint64_t messages) {
+    const std::uint64_t rounds = std::max<std::uint64_t>(1, messages / settings_.window);
+    out_.resize(size_bytes);
+    in_.resize(size_bytes * settings_.window);
+    requests_.resize(settings_.window);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      if (settings_.verify) fill(out_, round);
+      for (std::uint32_t i = 0; i < settings_.window; ++i) begin(i, size_bytes);
+      check(exm_waitall(ep_, requests_.data(), static_cast<int>(settings_.window), nullptr, -1),
+            "cannot wait");
+      if (settings_.verify && !is_first_) look(size_bytes);
+      const int outcome = is_first_ ? exm_recv(ep_, nullptr, 0, 1, kEndTag, 0, nullptr)
+                                    : exm_send(ep_, nullptr, 0, 0, kEndTag, 0, 0);
+      check(outcome, "cannot end a round");
+    }
+    return rounds * settings_.window;
+  }
+  void begin(std::uint32_t index, std::uint64_t size_bytes) {
+    if (is_first_) {
+      check(exm_isend(ep_, out_.data(), size_bytes, 1, kTag, 0, 0, &requests_[index]), "cannot send");
+    } else {
+      check(exm_irecv(ep_, in_.data() + index * size_bytes, size_bytes, 0, kTag, 0, &requests_[index]),
+            "cannot receive");
+    }
+  }
+  void look(std::uint64_t size_bytes) {
+    for (std::uint32_t i = 0; i < settings_.window; ++i) {
+      if (!std::equal(out_.begin(), out_.end(), in_.begin() + static_cast<std::ptrdiff_t>(i * size_bytes)))
+        throw tools::Failure("the bytes of a message are not those that were sent");
+    }
+  }
+
+  const exm_ep_t ep_;
+  const Settings& settings_;
+  const bool is_first_;
+  std::vector<char> out_;
+  std::vector<char> in_;
+  std::vector<exm_request_t> requests_;
+};
+
+double us_of(double ns) {
+  return std::round(ns) / 1000;
+}
+double one_way_us(const Result& result) {
+  return us_of(static_cast<double>(result.elapsed_ns) / static_cast<double>(result.messages) / 2);
+}
+double per_second(const Result& result, double amount) {
+  return amount * static_cast<double>(result.messages) * 1e9 / static_cast<double>(result.elapsed_ns);
+}
+
+Json::Object object_of(const Result& result, const Settings& settings) {
+  Json::Object object = {{"size_bytes", result.size_bytes}, {"messages", result.messages}};
+  if (settings.window == 0) {
+    object.emplace_back("one_way_us", one_way_us(result));
+    object.emplace_back("round_trip_us", json_of(perf::times_of(result.round_trips, us_of)));
+  } else {
+    object.emplace_back("messages_per_second", std::round(per_second(result, 1)));
+    object.emplace_back("bytes_per_second",
+                        std::round(per_second(result, static_cast<double>(result.size_bytes))));
+  }
+  object.emplace_back("verified", settings.verify ? Json(true) : Json(nullptr));
+  return object;
+}
+
+void print_row(const Result& result, const Settings& settings) {
+  const std::string size = tools::format_size(result.size_bytes);
+  if (settings.window == 0) {
+    const perf::Times times = perf::times_of(result.round_trips, us_of);
+    std::printf("%10s %12.3f %12.3f %12.3f %12.3f\n", size.c_str(), one_way_us(result), times.p50 / 2,
+                times.p99 / 2, times.max / 2);
+  } else {
+    std::printf("%10s %12.3f %12.3f\n", size.c_str(), per_second(result, 1e-6),
+                per_second(result, static_cast<double>(result.size_bytes) * 1e-9));
+  }
+  std::fflush(stdout);
+}
+
+void print_head(const Settings& settings) {
+  std::printf("exs-msg-ping %s: ", exs_version_string());
+  if (settings.window == 0) {
+    std::printf("messages to and fro, one way\n%10s %12s %12s %12s %12s\n", "message", "mean us", "p50 us",
+                "p99 us", "max us");
+  } else {
+    std::printf("%u messages under way\n%10s %12s %12s\n", settings.window, "message", "M/s", "GB/s");
+  }
+}
+
+void run_rank(exm_ep_t ep, const Settings& settings) {
+  if (exm_size(ep) != 2)
+    throw tools::UsageError("there are to be two ranks: exs-run -n 2 exs-msg-ping, or --self");
+  Rank rank(ep, settings);
+  const bool tells = exm_rank(ep) == 0;
+  if (tells && !settings.json) print_head(settings);
+  std::vector<Json::Object> results;
+  for (const std::uint64_t size_bytes : settings.sizes) {
+    const Result result = rank.measure(size_bytes);
+    if (tells && settings.json) results.push_back(object_of(result, settings));
+    if (tells && !settings.json) print_row(result, settings);
+  }
+  check(exm_finalize(ep), "cannot leave the job");
+  if (!tells || !settings.json) return;
+  Json::Object out = tools::begin_results("exs-msg-ping");
+  out.emplace_back("window", settings.window);
+  out.emplace_back("sizes", tools::array_of(results));
+  tools::print_json(out);
+}
+
+// A port that nobody else gets while this socket has it, as neither listens with it before exm_init does.
+std::string free_address(int& holder) {
+  holder = socket(AF_INET, SOCK_STREAM, 0);
+  const int yes = 1;
+  setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  check(bind(holder, generic, length), "cannot bind");
+  check(getsockname(holder, generic, &length), "cannot bind");
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+void run_listed(const Settings& settings, int rank, const std::array<std::string, 2>& names) {
+  if (settings.pin) tools::pin_to_core(static_cast<unsigned>(rank));
+  const std::array<const char*, 2> addresses{names[0].c_str(), names[1].c_str()};
+  exm_config_t config{};
+  config.struct_bytes = sizeof config;
+  config.rank = rank;
+  config.size = 2;
+  config.addresses = addresses.data();
+  exm_ep_t ep = nullptr;
+  check(exm_init(&config, &ep), "cannot join the job");
+  run_rank(ep, settings);
+}
+
+void run_both(const Settings& settings) {
+  std::array<int, 2> holders{};
+  const std::array<std::string, 2> names{free_address(holders[0]), free_address(holders[1])};
+  tools::ChildProcess other([&] {
+    run_listed(settings, 1, names);
+    return 0;
+  });
+  run_listed(settings, 0, names);
+}
+
+std::vector<std::uint64_t> sizes_of(const std::string& words) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t from = 0; from <= words.size();) {
+    const std::size_t comma = std::min(words.find(',', from), words.size());
+    sizes.push_back(tools::parse_size(words.substr(from, comma - from)));
+    if (sizes.back() > kSizeMaxBytes) throw tools::UsageError("--size must be 0 to 1G");
+    from = comma + 1;
+  }
+  return sizes;
+}
+
+Settings parse(int argc, const char* const* argv) {
+  Settings settings;
+  std::string sizes = "0,8,64,1K,8K,64K,1M";
+  bool no_pin = false;
+  tools::CommandLine line("exs-msg-ping",
+                          "time and rate of messages with tags between two ranks, by their size");
+  line.add_flag("--self", settings.is_self,
+                "Both ranks here, in two processes, instead of those of exs-run -n 2");
+  line.add("--provider", settings.provider, "Of exs")
+      .one_of({"auto", "iwarp", "shm", "verbs"})
+      .shows_default();
+  line.add("--size", sizes, "Bytes of a message, several with commas").shows_default();
+  line.add("--messages", settings.messages, "Messages to measure, of each size; fewer long ones")
+      .between(std::uint64_t{1}, std::uint64_t{100'000'000})
+      .shows_default();
+  line.add("--warm-up", settings.warmup, "Messages before them").shows_default();
+  line.add("--window", settings.window, "Messages of one way that are under way at once; 0: one, to and fro")
+      .between(std::uint64_t{0}, kWindowMax)
+      .shows_default();
+  line.add_flag("--verify", settings.verify, "Look at every byte that arrives");
+  line.add_json_flag(settings.json);
+  line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");
+  line.parse(argc, argv);
+  settings.sizes = sizes_of(sizes);
+  settings.pin = !no_pin;
+  return settings;
+}
+
+int run(int argc, char** argv) {
+  const Settings settings = parse(argc, argv);
+  if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);
+  if (settings.is_self) {
+    run_both(settings);
+    return 0;
+  }
+  exm_ep_t ep = nullptr;
+  check(exm_init(nullptr, &ep), "cannot join the job");
+  run_rank(ep, settings);
+  return 0;
+}
+
+}  // namespace
+}  // namespace msg_ping
+
+int main(int argc, char** argv) {
+  return tools::run_main("exs-msg-ping", [&] { return msg_ping::run(argc, argv); });
+}

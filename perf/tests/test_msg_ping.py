@@ -1,0 +1,34 @@
+"""Messages with tags: all keys are there, and every byte is right."""
+import unittest
+
+from tools import ToolsTest, run
+
+
+class MsgPing(ToolsTest):
+    def test_to_and_fro_is_complete_and_verified(self):
+        for provider in ("shm", "iwarp"):
+            with self.subTest(provider=provider):
+                result = self.measure("exs-msg-ping", "--self", "--provider", provider, "--size", "0,8,4K,1M", "--messages", "100", "--verify")
+                self.assertEqual([size["size_bytes"] for size in result["sizes"]], [0, 8, 4096, 1048576])
+                for size in result["sizes"]:
+                    self.assertEqual((size["messages"], size["verified"]), (100, True))
+                    times = size["round_trip_us"]
+                    self.assertTrue(0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"])
+                    self.assertGreater(size["one_way_us"], 0)
+
+    def test_many_under_way(self):
+        result = self.measure("exs-msg-ping", "--self", "--window", "64", "--size", "8,100K", "--messages", "640", "--verify")
+        self.assertEqual(result["window"], 64)
+        for size in result["sizes"]:
+            self.assertEqual((size["messages"], size["verified"]), (640, True))
+            self.assertGreater(size["messages_per_second"], 0)
+            self.assertGreater(size["bytes_per_second"], 0)
+
+    def test_options_that_make_no_sense(self):
+        for options in (("--self", "--size", "2G"), ("--self", "--window", "4097"), ("--self", "--provider", "pigeon"), ()):
+            with self.subTest(options=options):
+                self.assertEqual(run("exs-msg-ping", *options).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

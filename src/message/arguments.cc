@@ -1,0 +1,70 @@
+#include "src/message/arguments.h"
+
+#include "src/api/refusals.h"
+#include "src/base/refusal.h"
+
+namespace exs {
+namespace {
+
+constexpr int kPiecesMax = 1024;
+
+Status check_context(int context) {
+  if (context >= 0) return Status();
+  return refuse(EINVAL, "{} is no context: those are numbers from 0 on", context);
+}
+
+Status check_rank(const Endpoint& endpoint, int rank) {
+  const auto size = static_cast<std::int64_t>(endpoint.options().size);
+  if (rank >= 0 && rank < size) return Status();
+  return refuse(EINVAL, "there is no rank {}: the job has {}, from 0 on", rank, size);
+}
+
+}  // namespace
+
+Result<match::Criteria> criteria_of(const Endpoint& endpoint, int from, int tag, int context) {
+  Status status = check_context(context);
+  if (status.ok() && from != EXM_ANY_SOURCE) status = check_rank(endpoint, from);
+  if (!status.ok()) return failure(status);
+  match::Criteria criteria;
+  criteria.source = from == EXM_ANY_SOURCE ? match::kAnySource : static_cast<std::uint32_t>(from);
+  criteria.ignore = tag == EXM_ANY_TAG ? UINT32_MAX : 0;
+  criteria.bits = bits_of(tag == EXM_ANY_TAG ? 0 : tag, context);
+  return criteria;
+}
+
+Status check_send(const Endpoint& endpoint, int to, int tag, int context, int flags) {
+  if (const Status status = check_rank(endpoint, to); !status.ok()) return status;
+  if (const Status status = check_context(context); !status.ok()) return status;
+  if (tag == EXM_ANY_TAG)
+    return refuse(EINVAL, "a message has a tag of its own: EXM_ANY_TAG is for receives");
+  if ((flags & ~EXM_SYNC) != 0) return refuse(EINVAL, "flags {:#x}: there is EXM_SYNC alone", flags);
+  return Status();
+}
+
+Result<Buffer> buffer_of(const void* memory, std::size_t length) {
+  if (memory == nullptr && length > 0) return failure(refuse(EINVAL, "{} bytes at NULL", length));
+  // The library writes to no memory that is sent.
+  return Buffer{.address = static_cast<std::byte*>(const_cast<void*>(memory)), .bytes = length, .pieces = {}};
+}
+
+Result<Buffer> buffer_of(const exs_iovec_t* pieces, int count) {
+  if (count < 0 || count > kPiecesMax)
+    return failure(refuse(EINVAL, "{} pieces: there may be up to {}", count, kPiecesMax));
+  if (count > 0 && pieces == nullptr) return failure(null_argument());
+  Buffer buffer;
+  buffer.pieces = {pieces, static_cast<std::size_t>(count)};
+  for (const exs_iovec_t& piece : buffer.pieces) {
+    if (piece.iov_base == nullptr && piece.iov_len > 0)
+      return failure(refuse(EINVAL, "a piece of {} bytes at NULL", piece.iov_len));
+    if (piece.iov_len > SIZE_MAX - buffer.bytes)
+      return failure(refuse(EINVAL, "the pieces have more than 2^64 bytes"));
+    buffer.bytes += piece.iov_len;
+  }
+  return buffer;
+}
+
+Status no_such_request(exm_request_t request) {
+  return refuse(EINVAL, "there is no request {:#x} of this endpoint: it was given up, or never was", request);
+}
+
+}  // namespace exs

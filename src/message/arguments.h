@@ -1,0 +1,27 @@
+// What the calls of exs/msg.h check and translate. Thread: any.
+#pragma once
+
+#include <cstdint>
+
+#include "event/message/endpoint.h"
+#include "exs/msg.h"
+#include "src/base/status.h"
+
+namespace exs {
+
+// Which messages a receive or a probe takes. EINVAL.
+Result<match::Criteria> criteria_of(const Endpoint& endpoint, int from, int tag, int context);
+// Rank, tag, context and flags of a send. EINVAL.
+Status check_send(const Endpoint& endpoint, int to, int tag, int context, int flags);
+// EINVAL: bytes nowhere.
+Result<Buffer> buffer_of(const void* memory, std::size_t length);
+Result<Buffer> buffer_of(const exs_iovec_t* pieces, int count);
+// EINVAL.
+Status no_such_request(exm_request_t request);
+
+// Context and tag, by which messages are matched.
+[[nodiscard]] inline std::uint64_t bits_of(int tag, int context) noexcept {
+  return std::uint64_t{static_cast<std::uint32_t>(context)} << 32U | static_cast<std::uint32_t>(tag);
+}
+
+}  // namespace exs

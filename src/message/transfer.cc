@@ -1,0 +1,108 @@
+// exm_send, exm_isend, exm_recv, exm_irecv and those of several pieces.
+#include "src/message/arguments.h"
+#include "src/message/ep.h"
+
+namespace exs {
+namespace {
+
+Result<exm_request_t> start_send(Endpoint& endpoint, const Result<Buffer>& from, int to, int tag, int context,
+                                 int flags) {
+  if (!from) return failure(from.error());
+  if (const Status status = check_send(endpoint, to, tag, context, flags); !status.ok())
+    return failure(status);
+  return endpoint.send(static_cast<std::uint32_t>(to), bits_of(tag, context), *from, (flags & EXM_SYNC) != 0);
+}
+
+Result<exm_request_t> start_receive(Endpoint& endpoint, const Result<Buffer>& into, int from, int tag,
+                                    int context) {
+  if (!into) return failure(into.error());
+  const auto criteria = criteria_of(endpoint, from, tag, context);
+  if (!criteria) return failure(criteria.error());
+  return endpoint.receive(*criteria, *into);
+}
+
+Result<int> start(const Result<exm_request_t>& started, exm_request_t* request) {
+  if (!started) return failure(started.error());
+  *request = *started;
+  return 0;
+}
+
+// Nobody knows of the request, so a signal that is caught leaves the wait no way but on.
+Result<int> finish(Endpoint& endpoint, const Result<exm_request_t>& started, exm_status_t* status) {
+  if (!started) return failure(started.error());
+  if (*started == 0) return 0;
+  Request* const request = endpoint.find(*started);
+  while (!endpoint.wait({&request, 1}, 1, -1).ok()) continue;
+  return api_result(Status(endpoint.take_status(*request, status)));
+}
+
+}  // namespace
+}  // namespace exs
+
+using namespace exs;
+
+int exm_send(exm_ep_t ep, const void* from, size_t length, int to, int tag, int context, int flags) {
+  return message_call(ep, [&](Endpoint& endpoint) {
+    return finish(endpoint, start_send(endpoint, buffer_of(from, length), to, tag, context, flags), nullptr);
+  });
+}
+
+int exm_isend(exm_ep_t ep, const void* from, size_t length, int to, int tag, int context, int flags,
+              exm_request_t* request) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (request == nullptr) return failure(null_argument());
+    return start(start_send(endpoint, buffer_of(from, length), to, tag, context, flags), request);
+  });
+}
+
+int exm_isendv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int to, int tag, int context, int flags,
+               exm_request_t* request) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (request == nullptr) return failure(null_argument());
+    return start(start_send(endpoint, buffer_of(pieces, count), to, tag, context, flags), request);
+  });
+}
+
+int exm_recv(exm_ep_t ep, void* into, size_t length, int from, int tag, int context, exm_status_t* status) {
+  return message_call(ep, [&](Endpoint& endpoint) {
+    return finish(endpoint, start_receive(endpoint, buffer_of(into, length), from, tag, context), status);
+  });
+}
+
+int exm_irecv(exm_ep_t ep, void* into, size_t length, int from, int tag, int context,
+              exm_request_t* request) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (request == nullptr) return failure(null_argument());
+    return start(start_receive(endpoint, buffer_of(into, length), from, tag, context), request);
+  });
+}
+
+int exm_irecvv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int from, int tag, int context,
+               exm_request_t* request) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (request == nullptr) return failure(null_argument());
+    return start(start_receive(endpoint, buffer_of(pieces, count), from, tag, context), request);
+  });
+}
+
+int exm_mrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, exm_status_t* status) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (message == nullptr) return failure(null_argument());
+    const auto buffer = buffer_of(into, length);
+    if (!buffer) return failure(buffer.error());
+    const auto started = endpoint.receive_taken(*message, *buffer);
+    if (started) *message = 0;
+    return finish(endpoint, started, status);
+  });
+}
+
+int exm_imrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, exm_request_t* request) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (message == nullptr || request == nullptr) return failure(null_argument());
+    const auto buffer = buffer_of(into, length);
+    if (!buffer) return failure(buffer.error());
+    const auto started = endpoint.receive_taken(*message, *buffer);
+    if (started) *message = 0;
+    return start(started, request);
+  });
+}
