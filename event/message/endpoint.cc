@@ -361,8 +361,7 @@ void Endpoint::peer_gone(Peer& peer, int error) {
 }
 
 void Endpoint::note_death(std::uint32_t rank) {
-  if (rank != options_.rank && rank < options_.size && peer(rank).why_gone() == 0)
-    peer(rank).die(Status(ECONNRESET));
+  if (rank != options_.rank && rank < options_.size) peer(rank).note_death();
 }
 
 std::vector<int> Endpoint::acknowledge_failures() {

@@ -63,7 +63,7 @@ void Peer::later(Step&& step) {
 void Peer::connect() {
   const sockaddr_storage& address = endpoint_.options().addresses[rank_];
   auto opened = endpoint_.options().open_socket(address.ss_family);
-  if (!opened) return gone(opened.error().error());
+  if (!opened) return end_delayed(opened.error().error());  // of ours alone: the next send tries again
   SessionOptions options = endpoint_.options().session;
   options.wishes.introduction.peer_rank = rank_;
   if (state_ == State::kUnknown)
@@ -178,8 +178,21 @@ void Peer::gone(int error) {
   state_ = State::kGone;
   error_ = error;
   alarm_.drop();
-  while (!delayed_.empty()) endpoint_.end(*delayed_.pop_front(), error);
+  end_delayed(error);
   endpoint_.peer_gone(*this, error);
+}
+
+void Peer::end_delayed(int error) {
+  while (!delayed_.empty()) endpoint_.end(*delayed_.pop_front(), error);
+}
+
+// What it has sent may still be on its way. Its connection tells when that is all; if somebody else holds that open, its silence
+// does.
+void Peer::note_death() {
+  constexpr std::uint64_t kSilenceNs = 300'000'000;
+  if (state_ == State::kGone) return;
+  if (state_ != State::kConnected && state_ != State::kAccepting) return die(Status(ECONNRESET));
+  session_->set_keepalive(kSilenceNs);
 }
 
 void Peer::close(std::uint64_t limit_ns) {

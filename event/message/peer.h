@@ -45,6 +45,8 @@ class Peer final : public TaggedEnd {
   void refuse_kept(std::uint32_t advert);
 
   void die(Status why);
+  // Somebody else says so.
+  void note_death();
   // Lets its sends finish, then ends the connection.
   void close(std::uint64_t limit_ns);
 
@@ -78,6 +80,7 @@ class Peer final : public TaggedEnd {
   void drop_session();
   void turn_down(AcceptableRequest request, int why) const;
   void send_delayed();
+  void end_delayed(int error);
   void gone(int error);
 
   Endpoint& endpoint_;

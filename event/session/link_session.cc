@@ -299,7 +299,15 @@ void LinkSession::after_step() {
     if (has_shutdowns() && connection_->shutdown_announced()) tell_shutdowns(0);
   }
   if (maps_) answer_maps();
+  if (peer_stopped_ && end_ != nullptr) tell_left();
   Session::after_step();
+}
+
+// A peer that closes receives no more, and goes on sending what it has to send.
+void LinkSession::tell_left() {
+  if (!connection_ || !connection_->readiness().peer_ended) return;
+  peer_stopped_ = false;
+  end_->left();
 }
 
 void LinkSession::map_window(const ControlTarget& target) {

@@ -85,6 +85,7 @@ class LinkSession final : public Session,
  private:
   void after_step() override;
   void answer_maps();
+  void tell_left();
   void burst_ended() override;
   [[nodiscard]] bool combines_posts() const noexcept override;
   [[nodiscard]] int why_no_connection() const;
@@ -111,7 +112,7 @@ class LinkSession final : public Session,
   void ready() override;
   void peer_stopped_receiving() override {
     forbid_sending();
-    if (end_ != nullptr) end_->left();
+    peer_stopped_ = true;
   }
   void closed() override;
   void failed(Status why) override;
@@ -156,6 +157,7 @@ class LinkSession final : public Session,
   ControlTarget connect_target_;
   std::unique_ptr<WindowMaps> maps_;  // null: nothing was ever mapped
   TaggedEnd* end_ = nullptr;          // messages with tags: whose it is
+  bool peer_stopped_ = false;         // it receives no more
   bool close_overdue_ = false;
   bool nodelay_ = false;
 };

@@ -12,7 +12,7 @@ class TaggedEnd : public proto::Inbox {
   // Connecting side: the connection is ready. Accepting side: IncomingSetup tells.
   virtual void connected() = 0;
   virtual void completed(const proto::Operation& operation, const proto::Outcome& outcome) = 0;
-  // The peer sends nothing more and takes nothing more.
+  // The peer sends nothing more and takes nothing more. Once.
   virtual void left() = 0;
   // The last call. Ok: the connection was closed.
   virtual void ended(Status why) = 0;

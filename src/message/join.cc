@@ -85,7 +85,7 @@ SocketOptions socket_options(const Library& library, const exm_config_t& config)
   options.wishes.send_credits = options.wishes.receive_credits = kCredits;
   options.wishes.introduction.rank = static_cast<std::uint32_t>(config.rank);
   options.wishes.introduction.eager_bytes_log2 = share_log2(kEagerPool, config.size, 16, 20);
-  options.wishes.introduction.adverts_log2 = share_log2(kAdvertsPool, config.size, 8, 18);
+  options.wishes.introduction.adverts_log2 = share_log2(kAdvertsPool, config.size, 8, 15);
   std::memcpy(options.wishes.introduction.job_key.data(), config.key, sizeof config.key);
   options.connect_timeout_ms =
       config.connect_timeout_ms == 0 ? kConnectMs : static_cast<int>(config.connect_timeout_ms);

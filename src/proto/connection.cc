@@ -192,11 +192,9 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
     return false;
   Status status = credits_.take_back(header.credits);
   if (status.ok()) status = eager_.take_back(decoded.label.returned_bytes);
-  if (!status.ok() || tagged_receives_->owes_something() || !sends_->all_sent()) {
-    settle(status);
-  } else if (status = outbox_.return_credits(false); !status.ok()) {
-    settle(status);
-  }
+  const bool is_all = status.ok() && !tagged_receives_->owes_something() && sends_->all_sent();
+  if (is_all) status = outbox_.return_credits(false);
+  if (!is_all || !status.ok()) settle(status);
   return true;
 }
 

@@ -394,18 +394,17 @@ Result<HelloFields> decode_hello(std::span<const std::byte> bytes) {
   if (fields.version_min > kVersionMax) return fields;
   if (fields.send_credits == 0 || fields.receive_credits == 0) return malformed("hello with credits", 0U);
   if (fields.read_depth == 0) return malformed("hello with read depth", 0U);
-  std::size_t fields_end = kHelloReserved2Offset;
+  auto fields_end = bytes.begin() + kHelloReserved2Offset;
   if (fields.kind == kTaggedKind) {
     if (const Status status = decode_introduction(bytes, fields.introduction); !status.ok())
       return failure(status);
-    fields_end = kHelloReserved3Offset;
+    fields_end = bytes.begin() + kHelloReserved3Offset;
   }
   if (fields.version_max <= kVersionMax) {
     // InfiniBand pads private data with zeros, so a longer hello is legal.
     const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
     if (is_set(from[kHelloReserved1Offset]) || is_set(from[kHelloReserved2Offset]) ||
-        is_set(from[kHelloReserved2Offset + 1]) ||
-        std::any_of(bytes.begin() + fields_end, bytes.end(), is_set)) {
+        is_set(from[kHelloReserved2Offset + 1]) || std::any_of(fields_end, bytes.end(), is_set)) {
       return malformed("hello with reserved bytes set, bytes", bytes.size());
     }
   }

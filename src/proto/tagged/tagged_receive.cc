@@ -190,7 +190,7 @@ Status TaggedReceives::send_answers(Outbox& outbox) {
     credits_.spend();
     if (answers_.front().is_of_advert) --adverts_held_;
   }
-  if (!eager_.return_is_due() || !outbox.has_room()) return {};
+  if (!return_is_due() || !outbox.has_room()) return {};
   wire::Message message;
   message.header.type = MessageType::kReturn;
   message.label.returned_bytes = eager_.owed();

@@ -41,7 +41,7 @@ class TaggedReceives final : public ReceiveSide {
   void read_kept(std::uint32_t advert, const Operation& receive);
   void refuse_kept(std::uint32_t advert);
   // Something of that waits for advance().
-  [[nodiscard]] bool owes_something() const noexcept { return !answers_.empty() || eager_.return_is_due(); }
+  [[nodiscard]] bool owes_something() const noexcept { return !answers_.empty() || return_is_due(); }
 
   void stop(const Outcome& outcome) override;
   void fail_all(int error) override;
@@ -75,7 +75,10 @@ class TaggedReceives final : public ReceiveSide {
     bool is_of_advert = false;
   };
 
-  Status admit(const wire::Message& message, std::uint64_t longest_bytes);
+  // A peer that sends no more has no use for it.
+  [[nodiscard]] bool return_is_due() const noexcept {
+    return state_ == State::kOpen && eager_.return_is_due();
+  }
   [[nodiscard]] static Arrival arrival_of(const wire::Message& head) noexcept;
   void accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset);
   Status on_advert(const wire::Message& message, std::span<const std::byte> windows);

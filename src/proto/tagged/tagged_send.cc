@@ -144,12 +144,21 @@ Result<bool> TaggedSends::send_eagerly(const Operation& operation) {
   return true;
 }
 
+// Others hold what there is, and give it back.
+bool TaggedSends::may_pass(Status error) const noexcept {
+  return adverts_ > 0 && (error == Status(ENOSPC) || error == Status(ENOMEM));
+}
+
 // An error of the memory ends this send alone.
 Result<bool> TaggedSends::send_advert(const Operation& operation) {
   const std::uint32_t number = open_entry(operation);
   Sent& entry = open_[number];
   Result<Windows> windows = open_windows_of(operation, entry);
   if (!windows) {
+    if (may_pass(windows.error())) {
+      close_entry(number);
+      return false;
+    }
     if (windows.error() == Status(ENOTCONN)) {
       close_entry(number);
       return failure(windows.error());

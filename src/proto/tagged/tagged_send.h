@@ -70,6 +70,7 @@ class TaggedSends final : public SendSide {
   Result<bool> send(const Operation& operation);
   Result<bool> send_eagerly(const Operation& operation);
   Result<bool> send_advert(const Operation& operation);
+  [[nodiscard]] bool may_pass(Status error) const noexcept;
   Result<Windows> open_windows_of(const Operation& operation, Sent& sent);
   [[nodiscard]] wire::Message message_of(wire::MessageType type, const Operation& operation,
                                          std::uint32_t id) const noexcept;

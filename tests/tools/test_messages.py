@@ -1,0 +1,46 @@
+"""Jobs of messages with tags under exs-run: a death among them, a flood, and many ranks. EXS_TOOLS is the folder of the
+programs, EXS_JOB_RANK the rank of a job (job_rank.c)."""
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
+from tools import BIN, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
+
+RANK = os.environ["EXS_JOB_RANK"]
+PROVIDERS = ("shm", "iwarp")
+
+
+def job(size, *arguments, provider, options=()):
+    return run("exs-run", "-n", str(size), *options, *arguments, EXS_PROVIDER=provider)
+
+
+class Messages(ToolsTest):
+    def test_the_survivors_of_a_death_hear_of_it_and_go_on(self):
+        for provider in PROVIDERS:
+            with self.subTest(provider=provider):
+                done = job(4, RANK, "survive", provider=provider, options=("--keep-going",))
+                self.assertEqual(sorted(done.stdout.splitlines()), ["0 survived", "2 survived", "3 survived"], done.stderr)
+                self.assertEqual(done.returncode, 128 + signal.SIGKILL)
+
+    def test_a_flood_is_held_up_at_its_sender(self):
+        for provider in PROVIDERS:
+            with self.subTest(provider=provider), tempfile.TemporaryDirectory() as folder:
+                done = job(2, RANK, "flood", "50000", f"{folder}/sent", provider=provider)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                count, held, more_mib = map(int, re.findall(r"\d+", done.stdout))
+                self.assertEqual(count, 50000)
+                self.assertLessEqual(held, 1 << 20)
+                self.assertLess(more_mib, 128)
+
+    def test_256_ranks_pass_a_number_round(self):
+        done = job(256, BIN / "ring", provider="auto")
+        self.assertEqual((done.returncode, done.stdout), (0, "256 ranks; the number came from rank 255\n"), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
