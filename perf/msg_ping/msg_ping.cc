@@ -203,8 +203,6 @@ void print_head(const Settings& settings) {
 }
 
 void run_rank(exm_ep_t ep, const Settings& settings) {
-  if (exm_size(ep) != 2)
-    throw tools::UsageError("there are to be two ranks: exs-run -n 2 exs-msg-ping, or --self");
   Rank rank(ep, settings);
   const bool tells = exm_rank(ep) == 0;
   if (tells && !settings.json) print_head(settings);
@@ -308,6 +306,10 @@ int run(int argc, char** argv) {
   }
   exm_ep_t ep = nullptr;
   check(exm_init(nullptr, &ep), "cannot join the job");
+  if (exm_size(ep) != 2) {
+    exm_finalize(ep);
+    throw tools::UsageError("there are to be two ranks: exs-run -n 2 exs-msg-ping, or --self");
+  }
   run_rank(ep, settings);
   return 0;
 }

@@ -2,6 +2,7 @@
 // through.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -86,7 +87,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
       waiting.erase(kept);
       made.is_matched = true;
       if (message.is_advert) return connection.read_kept(message.advert, made.operation);
-      std::memcpy(made.into.data(), message.bytes.data(), std::min(room, message.bytes.size()));
+      std::copy_n(message.bytes.begin(), std::min(room, message.bytes.size()), made.into.begin());
       made.has_ended = true;
       made.outcome.whole_bytes = message.arrival.length_bytes;
       return connection.finish_kept(message.arrival, true);
