@@ -76,6 +76,7 @@ void Endpoint::accept(AcceptableRequest request, const Reason& why_no_device) {
 
 Peer& Endpoint::peer(std::uint32_t rank) {
   if (Peer* const known = peers_[rank].load(std::memory_order_relaxed); known != nullptr) return *known;
+  failed_.reserve(made_peers_.size() + 1);  // a death needs no memory
   made_peers_.push_back(std::make_unique<Peer>(*this, rank));
   peers_[rank].store(made_peers_.back().get(), std::memory_order_release);
   return *made_peers_.back();
@@ -118,11 +119,17 @@ void Endpoint::end(Request& request, int error) {
   request.attachment.reset();
   Nap* const nap = std::exchange(request.nap, nullptr);
   const bool nobody_waits = request.nobody_waits;
-  if (is_peeked_ && !nobody_waits) ended_.push_back(request.handle());
+  if (is_peeked_ && !nobody_waits) note_ended(request);
   request.state.store(Request::State::kEnded, std::memory_order_release);
   if (nap != nullptr) nap->ring();
   if (!watchers_.empty()) ring_watchers();
   if (nobody_waits) requests_.give_back(request);
+}
+
+// For exm_peek. Those that were given up without it are forgotten.
+void Endpoint::note_ended(const Request& request) {
+  while (!ended_.empty() && requests_.find(ended_.front()) == nullptr) ended_.drop_front();
+  ended_.push_back(request.handle());
 }
 
 void Endpoint::ring_watchers() {
@@ -187,9 +194,7 @@ void Endpoint::send_to_self(Request& send) {
     describe(receive->status, envelope.source, envelope.bits, bytes);
     copy_into(receive->operation, send.operation);
     ++counters_.expected;
-    ++counters_.receives;
-    counters_.bytes_received += std::min<std::uint64_t>(bytes, receive->operation.memory.length_bytes);
-    end(*receive, bytes > receive->operation.memory.length_bytes ? EMSGSIZE : 0);
+    end_received(*receive);
     return end(send, 0);
   }
   auto kept = std::make_unique<Kept>();
@@ -215,23 +220,19 @@ Request* Endpoint::take_receive(const match::Envelope& envelope) {
 
 void Endpoint::fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
                     const ArrivingMessage& message, std::size_t offset) {
-  const std::uint64_t room = receive.operation.memory.length_bytes;
-  const auto taken = static_cast<std::size_t>(std::min(room, arrival.length_bytes));
-  if (receive.operation.vector.empty()) {
-    message.copy(offset, {receive.operation.memory.address, taken});
-  } else {
-    proto::SliceCursor into(receive.operation);
-    for (std::size_t copied = 0; copied < taken;) {
-      const LocalSlice piece = into.next(taken - copied);
-      message.copy(offset + copied, {piece.address, piece.length_bytes});
-      copied += piece.length_bytes;
-    }
-  }
+  proto::copy_payload(message, offset, arrival.length_bytes, receive.operation);
   describe(receive.status, source, arrival.bits, arrival.length_bytes);
   ++counters_.expected;
+  end_received(receive);
+}
+
+// All of the message that it has room for is there.
+void Endpoint::end_received(Request& receive) {
+  const std::uint64_t length = receive.status.length;
+  const std::uint64_t room = receive.operation.memory.length_bytes;
   ++counters_.receives;
-  counters_.bytes_received += taken;
-  end(receive, arrival.length_bytes > room ? EMSGSIZE : 0);
+  counters_.bytes_received += std::min(room, length);
+  end(receive, length > room ? EMSGSIZE : 0);
 }
 
 void Endpoint::keep(std::unique_ptr<Kept> message) {
@@ -288,10 +289,7 @@ bool Endpoint::give(Kept& kept, Request& receive) {
   } else {
     proto::SliceCursor(receive.operation).fill_from({message->bytes.get(), bytes});
   }
-  const std::uint64_t room = receive.operation.memory.length_bytes;
-  ++counters_.receives;
-  counters_.bytes_received += std::min(room, bytes);
-  end(receive, bytes > room ? EMSGSIZE : 0);
+  end_received(receive);
   if (message->from == nullptr) return false;
   message->from->finish_kept(message->arrival, true);
   return true;

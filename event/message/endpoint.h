@@ -91,6 +91,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // What `receive` is about to be told.
   static void describe(exm_status_t& status, std::uint32_t source, std::uint64_t bits,
                        std::uint64_t length) noexcept;
+  // `receive.status` tells what came.
+  void end_received(Request& receive);
   void keep(std::unique_ptr<Kept> message);
   void end(Request& request, int error);
   void peer_gone(Peer& peer, int error);
@@ -109,6 +111,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   bool give(Kept& kept, Request& receive);
   [[nodiscard]] int why_none_comes(const match::Criteria& criteria) const noexcept;
   void accept(AcceptableRequest request, const Reason& why_no_device);
+  void note_ended(const Request& request);
   void ring_watchers();
   bool found_at_first(Waiting& waiting);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);

@@ -154,13 +154,11 @@ void Peer::ended(Status why) {
   } else if (state_ == State::kConnecting && why == Status(ECONNREFUSED) && may_try_again()) {
     state_ = State::kAway;
     await(endpoint_.shard()->clock().now_ns() + kTryAgainNs);
-  } else if (state_ == State::kAccepting && !delayed_.empty()) {
-    state_ = State::kUnknown;
-    later([this] {
-      if (state_ == State::kUnknown) connect();
-    });
   } else if (state_ == State::kAccepting) {
     state_ = State::kUnknown;
+    later([this] {
+      if (state_ == State::kUnknown && !delayed_.empty()) connect();
+    });
   } else {
     gone(why.ok() || is_closing_ ? EPIPE : ECONNRESET);
   }
@@ -215,33 +213,25 @@ void Peer::post(Request& send) {
   if (state_ == State::kUnknown) connect();
 }
 
-bool Peer::cancel(Request& send) {
+void Peer::cancel(Request& send) {
   for (std::size_t i = 0; i < delayed_.count(); ++i) {
     if (delayed_[i] != &send) continue;
     delayed_.take(i);
-    endpoint_.end(send, ECANCELED);
-    return true;
+    return endpoint_.end(send, ECANCELED);
   }
-  if (!session_) return false;
-  proto::Cancelled cancelled;
+  if (!session_) return;
   session_->with_connection([&](proto::Connection& connection) {
     proto::Selection selection;
     selection.any_handle = false;
     selection.handle = &send;
-    cancelled = connection.cancel(proto::Direction::kSend, selection, ECANCELED);
+    connection.cancel(proto::Direction::kSend, selection, ECANCELED);
   });
-  return cancelled.matched > cancelled.begun;
 }
 
 void Peer::completed(const proto::Operation& operation, const proto::Outcome& outcome) {
   Request& request = request_of(operation);
   if (is_of_connection(outcome.error)) return endpoint_.end(request, ECONNRESET);
-  if (request.kind == Request::Kind::kReceive && outcome.error == 0) {
-    request.status.length = outcome.whole_bytes;
-    ++endpoint_.counters().receives;
-    endpoint_.counters().bytes_received += outcome.length_bytes;
-    return endpoint_.end(request, (outcome.flags & proto::kTruncated) != 0 ? EMSGSIZE : 0);
-  }
+  if (request.kind == Request::Kind::kReceive && outcome.error == 0) return endpoint_.end_received(request);
   if (outcome.error == 0) {
     const bool is_eager = (outcome.flags & proto::kImmediate) != 0;
     ++(is_eager ? endpoint_.counters().eager_sends : endpoint_.counters().rendezvous_sends);
@@ -251,15 +241,20 @@ void Peer::completed(const proto::Operation& operation, const proto::Outcome& ou
 
 // ---------------------------------------------------------------- messages of the peer
 
+std::unique_ptr<Kept> Peer::kept_of(const proto::Arrival& arrival) {
+  auto kept = std::make_unique<Kept>();
+  kept->from = this;
+  kept->source = rank_;
+  kept->arrival = arrival;
+  return kept;
+}
+
 bool Peer::take(const proto::Arrival& arrival, const ArrivingMessage& message, std::size_t offset) {
   if (Request* const receive = endpoint_.take_receive({rank_, arrival.bits}); receive != nullptr) {
     endpoint_.fill(*receive, rank_, arrival, message, offset);
     return true;
   }
-  auto kept = std::make_unique<Kept>();
-  kept->from = this;
-  kept->source = rank_;
-  kept->arrival = arrival;
+  auto kept = kept_of(arrival);
   kept->bytes.reset(new std::byte[arrival.length_bytes]);
   message.copy(offset, {kept->bytes.get(), arrival.length_bytes});
   endpoint_.keep(std::move(kept));
@@ -297,10 +292,7 @@ const proto::Operation* Peer::announce(const proto::Arrival& arrival, std::uint3
     ++endpoint_.counters().expected;
     return &receive->operation;
   }
-  auto kept = std::make_unique<Kept>();
-  kept->from = this;
-  kept->source = rank_;
-  kept->arrival = arrival;
+  auto kept = kept_of(arrival);
   kept->is_advert = true;
   kept->advert = advert;
   endpoint_.keep(std::move(kept));

@@ -17,6 +17,7 @@
 namespace exs {
 
 class Endpoint;
+struct Kept;
 
 // Thread: shard.
 class Peer final : public TaggedEnd {
@@ -35,8 +36,8 @@ class Peer final : public TaggedEnd {
   }
   // Its end goes to Endpoint::end().
   void post(Request& send);
-  // False: it has left already, or was never there.
-  bool cancel(Request& send);
+  // Ends it with ECANCELED, unless it has left.
+  void cancel(Request& send);
   void take(AcceptableRequest request, const Reason& why_no_device);
 
   void finish_kept(const proto::Arrival& arrival, bool taken);
@@ -71,6 +72,7 @@ class Peer final : public TaggedEnd {
 
   template <typename Step>
   void later(Step&& step);
+  [[nodiscard]] std::unique_ptr<Kept> kept_of(const proto::Arrival& arrival);
   // Before the peer's memory is read into that of the receive. An error: it cannot be.
   Status prepare(Request& receive) const;
   void connect();

@@ -258,17 +258,6 @@ void run_both(const Settings& settings) {
   run_listed(settings, 0, names);
 }
 
-std::vector<std::uint64_t> sizes_of(const std::string& words) {
-  std::vector<std::uint64_t> sizes;
-  for (std::size_t from = 0; from <= words.size();) {
-    const std::size_t comma = std::min(words.find(',', from), words.size());
-    sizes.push_back(tools::parse_size(words.substr(from, comma - from)));
-    if (sizes.back() > kSizeMaxBytes) throw tools::UsageError("--size must be 0 to 1G");
-    from = comma + 1;
-  }
-  return sizes;
-}
-
 Settings parse(int argc, const char* const* argv) {
   Settings settings;
   std::string sizes = "0,8,64,1K,8K,64K,1M";
@@ -292,7 +281,7 @@ Settings parse(int argc, const char* const* argv) {
   line.add_json_flag(settings.json);
   line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");
   line.parse(argc, argv);
-  settings.sizes = sizes_of(sizes);
+  settings.sizes = tools::parse_sizes(sizes, kSizeMaxBytes);
   settings.pin = !no_pin;
   return settings;
 }

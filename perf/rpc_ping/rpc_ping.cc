@@ -233,17 +233,6 @@ void run_both(const Settings& settings) {
   run_client(settings, settings.bind_address, read_place(ends[0]), pinned);
 }
 
-std::vector<std::uint64_t> sizes_of(const std::string& words) {
-  std::vector<std::uint64_t> sizes;
-  for (std::size_t from = 0; from <= words.size();) {
-    const std::size_t comma = std::min(words.find(',', from), words.size());
-    sizes.push_back(tools::parse_size(words.substr(from, comma - from)));
-    if (sizes.back() > kSizeMaxBytes) throw tools::UsageError("--size must be 0 to 64M");
-    from = comma + 1;
-  }
-  return sizes;
-}
-
 Settings parse(int argc, const char* const* argv) {
   Settings settings;
   std::string sizes = "0,8,64,256,1440,3072,64K,1M";
@@ -291,7 +280,7 @@ Settings parse(int argc, const char* const* argv) {
   if (!settings.host.empty() && settings.port == 0) throw tools::UsageError("HOST needs the server's --port");
   if (settings.under_way > 1 && (settings.verify || settings.pause_us > 0))
     throw tools::UsageError("--verify and --pause are for one call at a time");
-  settings.sizes = sizes_of(sizes);
+  settings.sizes = tools::parse_sizes(sizes, kSizeMaxBytes);
   settings.time_ns = tools::ns_of(seconds);
   settings.pin = !no_pin;
   return settings;

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/numbered_pool.h"
 #include "src/match/classes.h"
-#include "src/match/pool.h"
 
 namespace exs::match {
 
@@ -48,7 +48,7 @@ class WaitingMessages {
   [[nodiscard]] std::uint32_t look_through(const Criteria& criteria) const noexcept;
 
   Classes classes_;
-  Pool<Entry> entries_;
+  NumberedPool<Entry> entries_;
   Links order_links_;
   List order_;                                  // all of them
   std::array<Links, kClassesMax> class_links_;  // for the lists of each class's table

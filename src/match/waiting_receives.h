@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/numbered_pool.h"
 #include "src/match/classes.h"
-#include "src/match/pool.h"
 
 namespace exs::match {
 
@@ -46,7 +46,7 @@ class WaitingReceives {
   void* free(std::uint32_t number) noexcept;
 
   Classes classes_;
-  Pool<Entry> entries_;
+  NumberedPool<Entry> entries_;
   Links order_links_;
   Links class_links_;
   List order_;   // all of them

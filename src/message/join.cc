@@ -17,13 +17,13 @@
 #include "src/base/socket_address.h"
 #include "src/message/ep.h"
 #include "src/provider/own_sockets.h"
+#include "src/wire/messages.h"
 
 namespace exs {
 namespace {
 
 // Longest message that travels before it is matched, whatever the provider; and how much of those a peer may send ahead.
 constexpr std::uint32_t kEagerMax = 32768;
-constexpr std::uint32_t kLabelRoom = 24;
 constexpr std::uint32_t kCredits = 64;
 constexpr int kConnectMs = 10'000;
 constexpr int kKeepAliveMs = 15'000;
@@ -81,7 +81,7 @@ std::uint8_t share_log2(std::uint64_t pool, int size, std::uint8_t least, std::u
 SocketOptions socket_options(const Library& library, const exm_config_t& config) {
   SocketOptions options(proto::SocketKind::kTagged);
   options.provider = library.provider_wish();
-  options.wishes.small_bytes = kEagerMax + kLabelRoom;
+  options.wishes.small_bytes = kEagerMax + wire::kLabelBytesMax;
   options.wishes.send_credits = options.wishes.receive_credits = kCredits;
   options.wishes.introduction.rank = static_cast<std::uint32_t>(config.rank);
   options.wishes.introduction.eager_bytes_log2 = share_log2(kEagerPool, config.size, 16, 20);

@@ -7,6 +7,7 @@
 #include "src/base/log.h"
 #include "src/proto/message/message_receive.h"
 #include "src/proto/message/message_send.h"
+#include "src/proto/message_kinds.h"
 #include "src/proto/stream/stream_receive.h"
 #include "src/proto/stream/stream_send.h"
 #include "src/proto/tagged/tagged_receive.h"
@@ -17,37 +18,6 @@
 namespace exs::proto {
 
 using wire::MessageType;
-
-namespace {
-
-// For messages in order alone: windows, and adverts that say more than where bytes lie.
-bool is_for_messages(const wire::Header& header) {
-  switch (header.type) {
-    case MessageType::kAdvert: return header.flags != 0;
-    case MessageType::kOffer:
-    case MessageType::kNotice:
-    case MessageType::kRevoke:
-    case MessageType::kRelease: return true;
-    default: return false;
-  }
-}
-
-bool is_for_tags(MessageType type) {
-  return type == MessageType::kTagged || type == MessageType::kTaggedAdvert || type == MessageType::kReturn;
-}
-
-// What a connection for messages with tags has no use for.
-bool is_for_others(MessageType type) {
-  switch (type) {
-    case MessageType::kAdvert:
-    case MessageType::kImmediate:
-    case MessageType::kRecall:
-    case MessageType::kRecallAck: return true;
-    default: return false;
-  }
-}
-
-}  // namespace
 
 std::unique_ptr<SendSide> Connection::make_sends(const Tuning& tuning) {
   switch (agreement_.kind) {
@@ -258,15 +228,6 @@ Status Connection::dispatch(const Completion& completion) {
   return {};
 }
 
-bool Connection::may_come(const wire::Header& header) const noexcept {
-  switch (agreement_.kind) {
-    case SocketKind::kMessage: return !is_for_tags(header.type);
-    case SocketKind::kStream: return !is_for_messages(header) && !is_for_tags(header.type);
-    case SocketKind::kTagged: return !is_for_messages(header) && !is_for_others(header.type);
-  }
-  return false;
-}
-
 Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
   const Result<wire::Message> message = wire::decode(slots_.message(slot, length_bytes));
   if (!message) return message.error();
@@ -276,7 +237,7 @@ Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
                  header.type == MessageType::kReady ? "READY unexpected" : "message before READY",
                  static_cast<unsigned>(header.type), length_bytes);
   }
-  if (!may_come(header)) {
+  if (!may_come(agreement_.kind, header)) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: type {} with flags {} on a connection of kind {}",
                  static_cast<unsigned>(header.type), header.flags, static_cast<unsigned>(agreement_.kind));
   }

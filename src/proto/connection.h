@@ -138,7 +138,6 @@ class Connection {
   // Only plain messages are under way: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
   bool take_tagged(const ArrivingMessage& message);
-  [[nodiscard]] bool may_come(const wire::Header& header) const noexcept;
   void send_steadily();
   void on_send(const Completion& completion);
   void finish_direct_receive();

@@ -25,16 +25,6 @@ wire::Message immediate(std::uint32_t sequence) {
   return message;
 }
 
-void scatter(const ArrivingMessage& message, const Operation& receive, std::size_t bytes) {
-  SliceCursor into(receive);
-  std::size_t copied_bytes = 0;
-  while (copied_bytes < bytes) {
-    const LocalSlice piece = into.next(bytes - copied_bytes);
-    message.copy(wire::kHeaderBytes + copied_bytes, {piece.address, piece.length_bytes});
-    copied_bytes += piece.length_bytes;
-  }
-}
-
 }  // namespace
 
 Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t sequence,
@@ -49,12 +39,7 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
 
 void take_immediate(const ArrivingMessage& message, const Operation& receive, Outcome& outcome) {
   const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
-  const std::size_t taken_bytes = std::min(payload_bytes, receive.memory.length_bytes);
-  if (receive.vector.empty()) {
-    message.copy(wire::kHeaderBytes, {receive.memory.address, taken_bytes});
-  } else {
-    scatter(message, receive, taken_bytes);
-  }
+  const std::size_t taken_bytes = copy_payload(message, wire::kHeaderBytes, payload_bytes, receive);
   const bool is_truncated = taken_bytes < payload_bytes;
   outcome.error = 0;
   outcome.length_bytes = taken_bytes;

@@ -62,4 +62,21 @@ class SliceCursor {
   std::uint64_t left_bytes_ = 0;
 };
 
+// Copies as many bytes of a message as the receive has room for, from `offset` on, and returns how many.
+inline std::size_t copy_payload(const ArrivingMessage& message, std::size_t offset, std::size_t payload_bytes,
+                                const Operation& receive) {
+  const std::size_t taken = std::min<std::size_t>(payload_bytes, receive.memory.length_bytes);
+  if (receive.vector.empty()) {
+    message.copy(offset, {receive.memory.address, taken});
+    return taken;
+  }
+  SliceCursor into(receive);
+  for (std::size_t copied = 0; copied < taken;) {
+    const LocalSlice piece = into.next(taken - copied);
+    message.copy(offset + copied, {piece.address, piece.length_bytes});
+    copied += piece.length_bytes;
+  }
+  return taken;
+}
+
 }  // namespace exs::proto

@@ -147,6 +147,7 @@ inline constexpr std::size_t kLabelIdOffset = 20;
 inline constexpr std::size_t kTaggedBytes = 24;
 inline constexpr std::size_t kLabelDataOffset = 24;  // with kWithData
 inline constexpr std::size_t kTaggedWithDataBytes = 32;
+inline constexpr std::size_t kLabelBytesMax = kTaggedWithDataBytes - kHeaderBytes;
 
 inline constexpr std::size_t kReturnedOffset = 8;
 inline constexpr std::size_t kReturnBytes = 12;

@@ -22,7 +22,7 @@ PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hid
 MAY_INCLUDE = {
     "src/base": ["src/base/"],
     "src/wire": ["src/base/", "src/wire/"],
-    "src/match": ["src/match/"],
+    "src/match": ["src/base/numbered_pool.h", "src/match/"],
     "src/boot": ["src/base/", "src/boot/"],
     "src/provider": ["src/base/", *PROVIDER_FACE, *PROVIDER_PARTS],
     "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],

@@ -1,4 +1,5 @@
 // Connections for messages with tags: random schedules of everything that can happen, and peers that lie.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "src/wire/codec.h"
@@ -331,7 +332,8 @@ BOOST_AUTO_TEST_CASE(random_bytes_never_do_harm) {
     for (int i = 0; i < messages && forged.end.failures.empty(); ++i) {
       const auto drawn = draw_bytes();
       Bytes bytes(drawn.size());
-      std::memcpy(bytes.data(), drawn.data(), drawn.size());
+      std::transform(drawn.begin(), drawn.end(), bytes.begin(),
+                     [](std::uint8_t byte) { return std::byte{byte}; });
       if (!bytes.empty()) bytes[0] = static_cast<std::byte>(draw(17, 20));
       bytes.resize(std::min<std::size_t>(bytes.size(), kEagerMax + 32));
       forged.end.link.inject(bytes);

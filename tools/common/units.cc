@@ -1,5 +1,6 @@
 #include "tools/common/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -55,6 +56,17 @@ std::uint64_t parse_size(const std::string& word) {
   if (value > (std::numeric_limits<std::uint64_t>::max() >> shift))
     throw UsageError("\"" + word + "\" is too large");
   return value << shift;
+}
+
+std::vector<std::uint64_t> parse_sizes(const std::string& words, std::uint64_t most) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t from = 0; from <= words.size();) {
+    const std::size_t comma = std::min(words.find(',', from), words.size());
+    sizes.push_back(parse_size(words.substr(from, comma - from)));
+    if (sizes.back() > most) throw UsageError("a size is at most " + format_size(most));
+    from = comma + 1;
+  }
+  return sizes;
 }
 
 std::string format_size(std::uint64_t size_bytes) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tools {
 
@@ -12,6 +13,8 @@ namespace tools {
 
 // "64", "64K", "1M", "2G"; also "64k" and "64KiB". Throws UsageError.
 std::uint64_t parse_size(const std::string& word);
+// Several with commas. Throws UsageError, also for one above `most`.
+std::vector<std::uint64_t> parse_sizes(const std::string& words, std::uint64_t most);
 // "64 B", "64 KiB", "1 MiB".
 std::string format_size(std::uint64_t size_bytes);
 // "4.21 GB/s".

@@ -105,7 +105,8 @@ Status TaggedReceives::on_advert(const wire::Message& message, std::span<const s
   Arrival arrival = arrival_of(message);
   arrival.length_bytes = advert.length_bytes;
   arrival.cost = 0;
-  const std::uint32_t number = keep(std::move(advert));
+  const std::uint32_t number = kept_.take();
+  kept_[number] = std::move(advert);
   if (const Operation* const receive = inbox_.announce(arrival, number); receive != nullptr)
     start_reads(take_kept(number), *receive);
   return {};
@@ -113,20 +114,8 @@ Status TaggedReceives::on_advert(const wire::Message& message, std::span<const s
 
 // ---------------------------------------------------------------- what is read
 
-std::uint32_t TaggedReceives::keep(Advert advert) {
-  if (free_.empty()) {
-    free_.reserve(kept_.size() + 1);
-    kept_.emplace_back();
-    free_.push_back(static_cast<std::uint32_t>(kept_.size() - 1));
-  }
-  const std::uint32_t number = free_.back();
-  free_.pop_back();
-  kept_[number] = std::move(advert);
-  return number;
-}
-
 TaggedReceives::Advert TaggedReceives::take_kept(std::uint32_t number) {
-  free_.push_back(number);
+  kept_.give_back(number);
   return std::exchange(kept_[number], {});
 }
 
@@ -210,7 +199,6 @@ void TaggedReceives::fail_all(int error) {
   }
   answers_.clear();
   kept_.clear();
-  free_.clear();
   state_ = State::kStopped;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/base/fifo.h"
+#include "src/base/numbered_pool.h"
 #include "src/proto/outbox.h"
 #include "src/proto/receive_side.h"
 #include "src/proto/slots.h"
@@ -86,7 +87,6 @@ class TaggedReceives final : public ReceiveSide {
   void answer_advert(std::uint32_t id, wire::AckStatus status, std::uint64_t bytes_taken) {
     answers_.push_back({id, {status, bytes_taken}, true});
   }
-  std::uint32_t keep(Advert advert);
   Advert take_kept(std::uint32_t number);
 
   Slots& slots_;
@@ -97,11 +97,10 @@ class TaggedReceives final : public ReceiveSide {
   const std::uint32_t small_bytes_;
   const std::uint32_t adverts_max_;
   std::uint32_t next_sequence_;
-  std::size_t adverts_held_ = 0;     // that have had no ACK
-  std::vector<Advert> kept_;         // by number
-  std::vector<std::uint32_t> free_;  // of those
-  Fifo<Delivery> deliveries_;        // receives under way, in the order of their READs
-  std::uint64_t first_id_ = 0;       // of the delivery at the front
+  std::size_t adverts_held_ = 0;  // that have had no ACK
+  NumberedPool<Advert> kept_;
+  Fifo<Delivery> deliveries_;   // receives under way, in the order of their READs
+  std::uint64_t first_id_ = 0;  // of the delivery at the front
   Fifo<Answer> answers_;
 };
 

@@ -17,8 +17,7 @@ using wire::MessageType;
 namespace {
 
 std::size_t longest_eager(const Agreement& agreement) {
-  const std::size_t label = wire::kTaggedWithDataBytes - wire::kHeaderBytes;
-  return agreement.small_bytes > label ? agreement.small_bytes - label : 0;
+  return agreement.small_bytes - std::min<std::size_t>(agreement.small_bytes, wire::kLabelBytesMax);
 }
 
 std::size_t most_windows(const Agreement& agreement) {
@@ -247,14 +246,8 @@ Status TaggedSends::on_ack(const wire::Message& message) {
 // ---------------------------------------------------------------- entries
 
 std::uint32_t TaggedSends::open_entry(const Operation& operation) {
-  if (free_.empty()) {
-    free_.reserve(open_.size() + 1);
-    open_.emplace_back();
-    free_.push_back(static_cast<std::uint32_t>(open_.size() - 1));
-  }
-  ended_.reserve(ended_.count() + open_.size() - free_.size() + 1);  // so that ends need no memory
-  const std::uint32_t number = free_.back();
-  free_.pop_back();
+  ended_.reserve(ended_.count() + open_.taken() + 1);  // so that ends need no memory
+  const std::uint32_t number = open_.take();
   open_[number].operation = operation;
   open_[number].is_open = true;
   return number;
@@ -262,7 +255,7 @@ std::uint32_t TaggedSends::open_entry(const Operation& operation) {
 
 void TaggedSends::close_entry(std::uint32_t number) noexcept {
   open_[number] = {};
-  free_.push_back(number);
+  open_.give_back(number);
 }
 
 void TaggedSends::end_if_over(std::uint32_t number) {
@@ -318,7 +311,6 @@ void TaggedSends::deliver_failed(OutcomeSink& sink) {
     if (sent.is_open) sink.completed(Direction::kSend, sent.operation, outcome);
   }
   open_.clear();
-  free_.clear();
   unanswered_ = adverts_ = 0;
   for (; !waiting_.empty(); waiting_.drop_front())
     sink.completed(Direction::kSend, waiting_.front(), outcome);

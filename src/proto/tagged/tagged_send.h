@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/fifo.h"
+#include "src/base/numbered_pool.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"
@@ -39,7 +40,7 @@ class TaggedSends final : public SendSide {
 
   [[nodiscard]] bool all_sent() const noexcept override { return waiting_.empty(); }
   [[nodiscard]] bool idle() const noexcept override {
-    return waiting_.empty() && ended_.empty() && open_.size() == free_.size();
+    return waiting_.empty() && ended_.empty() && open_.taken() == 0;
   }
   [[nodiscard]] bool adverts_outstanding() const noexcept override { return unanswered_ > 0; }
   // Answers spend credits, too.
@@ -96,8 +97,7 @@ class TaggedSends final : public SendSide {
   std::size_t unanswered_ = 0;
   std::size_t adverts_ = 0;  // of those
   Fifo<Operation> waiting_;
-  std::vector<Sent> open_;
-  std::vector<std::uint32_t> free_;  // of open_
+  NumberedPool<Sent> open_;
   Fifo<Ended> ended_;
   bool has_failed_ = false;
 };

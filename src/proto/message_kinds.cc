@@ -1,0 +1,47 @@
+#include "src/proto/message_kinds.h"
+
+namespace exs::proto {
+
+using wire::MessageType;
+
+namespace {
+
+// For messages in order alone: windows, and adverts that say more than where bytes lie.
+bool is_for_messages(const wire::Header& header) {
+  switch (header.type) {
+    case MessageType::kAdvert: return header.flags != 0;
+    case MessageType::kOffer:
+    case MessageType::kNotice:
+    case MessageType::kRevoke:
+    case MessageType::kRelease: return true;
+    default: return false;
+  }
+}
+
+bool is_for_tags(MessageType type) {
+  return type == MessageType::kTagged || type == MessageType::kTaggedAdvert || type == MessageType::kReturn;
+}
+
+// What a connection for messages with tags has no use for.
+bool is_for_others(MessageType type) {
+  switch (type) {
+    case MessageType::kAdvert:
+    case MessageType::kImmediate:
+    case MessageType::kRecall:
+    case MessageType::kRecallAck: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool may_come(SocketKind kind, const wire::Header& header) noexcept {
+  switch (kind) {
+    case SocketKind::kMessage: return !is_for_tags(header.type);
+    case SocketKind::kStream: return !is_for_messages(header) && !is_for_tags(header.type);
+    case SocketKind::kTagged: return !is_for_messages(header) && !is_for_others(header.type);
+  }
+  return false;
+}
+
+}  // namespace exs::proto
