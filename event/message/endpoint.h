@@ -96,6 +96,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void keep(std::unique_ptr<Kept> message);
   void end(Request& request, int error);
   void peer_gone(Peer& peer, int error);
+  // Something has ended that no request tells of, which threads may wait for.
+  void ring_watchers();
   void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
   [[nodiscard]] MessageCounters& counters() noexcept { return counters_; }
 
@@ -112,7 +114,6 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   [[nodiscard]] int why_none_comes(const match::Criteria& criteria) const noexcept;
   void accept(AcceptableRequest request, const Reason& why_no_device);
   void note_ended(const Request& request);
-  void ring_watchers();
   bool found_at_first(Waiting& waiting);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
   template <typename Look>
