@@ -28,23 +28,25 @@ public final class ExsDevice implements Device {
 
   private final AtomicInteger numbers = new AtomicInteger();
   private final Ended ended = new Ended();
-  private MessageChannel channel;
-  private ProcessID[] processes;
+  private final MessageChannel channel;
+  private final ProcessID[] processes;
 
-  /** A device that {@link #init} has to start. */
-  public ExsDevice() {}
+  /**
+   * A device in the job that exs-run has started this process for.
+   *
+   * @throws XDevException exs cannot be started, or the job has no place for this process
+   */
+  public ExsDevice() throws XDevException {
+    channel = JobChannel.get();
+    processes = new ProcessID[channel.size()];
+    for (int rank = 0; rank < processes.length; ++rank) processes[rank] = new ProcessID(new UUID(FAMILY, rank));
+  }
 
   @Override
   public ProcessID[] init(String[] args) throws XDevException {
-    try {
-      channel = MessageChannel.open();
-    } catch (IOException failure) {
-      throw new XDevException(failure);
-    }
     if (!args[0].equals(Integer.toString(channel.rank())))
       throw new XDevException("exsdev: the first argument, the rank, is " + args[0] + ", but exs-run calls it " + channel.rank());
-    processes = new ProcessID[channel.size()];
-    for (int rank = 0; rank < processes.length; ++rank) processes[rank] = new ProcessID(new UUID(FAMILY, rank));
+    JobChannel.began();
     return processes.clone();
   }
 
@@ -63,7 +65,7 @@ public final class ExsDevice implements Device {
     return Envelope.BYTES;
   }
 
-  /** Waits for all processes, as other devices do: a message to one that has left would fail. */
+  /** Waits for all processes, as other devices do: a message to one that has left would fail. The next device is in the same job. */
   @Override
   public void finish() throws XDevException {
     try {
@@ -71,10 +73,10 @@ public final class ExsDevice implements Device {
         channel.send(new byte[0], 0, 0, (channel.rank() + distance) % channel.size(), distance, BARRIER);
         channel.recv(new byte[0], 0, 0, (channel.rank() + channel.size() - distance) % channel.size(), distance, BARRIER);
       }
-      channel.close();
     } catch (IOException failure) {
       throw new XDevException(failure);
     }
+    JobChannel.finished();
   }
 
   // ---------------------------------------------------------------- sends
