@@ -16,7 +16,7 @@ KEYS = {'cg': NPB | {'zeta', 'zeta_expected', 'residual'}, 'ft': NPB | {'checksu
         'is': NPB | {'tests_passed', 'sorted'}, 'mg': NPB | {'residual', 'residual_expected'},
         'nbody': TIME | {'rate_minteractions_per_s', 'bodies', 'steps', 'energy_drift', 'momentum', 'positions_checksum',
                          'positions_checksum_expected'},
-        'collectives': {'operations'}}
+        'collectives': {'operations'}, 'pingpong': {'lengths'}}
 
 
 def run(ranks, *arguments):

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import mpi.MPI;
 
 /**
- * Runs one kernel on all ranks: {@code Main RANK CONF DEVICE cg|ft|is|mg|nbody|collectives [--class S|W|A] [--json]}. The first
+ * Runs one kernel on all ranks: {@code Main RANK CONF DEVICE cg|ft|is|mg|nbody|collectives|pingpong [--class S|W|A] [--json]}. The first
  * three arguments come from whoever starts the ranks. Ends with 1 if the result is not the known one, with 2 for wrong arguments.
  */
 public final class Main {
@@ -53,7 +53,7 @@ public final class Main {
       else if (name == null && !words[at].startsWith("-")) name = words[at];
       else throw new IllegalArgumentException("what is " + words[at] + "?");
     }
-    if (name == null) throw new IllegalArgumentException("which kernel: cg, ft, is, mg, nbody or collectives?");
+    if (name == null) throw new IllegalArgumentException("which kernel: cg, ft, is, mg, nbody, collectives or pingpong?");
     if ("SWA".indexOf(size) < 0) throw new IllegalArgumentException("there is no class " + size + ", but S, W and A");
     switch (name) {
       case "cg": return new ConjugateGradient(size, ranks);
@@ -62,6 +62,7 @@ public final class Main {
       case "mg": return new MultiGrid(size, ranks);
       case "nbody": return new Bodies(size, ranks);
       case "collectives": return new Collectives(size, ranks);
+      case "pingpong": return new PingPong(size, ranks);
       default: throw new IllegalArgumentException("there is no kernel " + name);
     }
   }
