@@ -1,11 +1,12 @@
 // The calls of exs/msg.h that start sends and receives, and those of the job.
+#include <exs_Native.h>
+
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "bindings/java/native/arrays.h"
 #include "bindings/java/native/outcome.h"
-#include "exs_Native.h"
 
 using namespace exs_java;
 

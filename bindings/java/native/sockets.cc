@@ -1,4 +1,6 @@
 // The calls of exs/exs.h on sockets and queues.
+#include <exs_Native.h>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "bindings/java/native/outcome.h"
-#include "exs_Native.h"
 
 using namespace exs_java;
 
