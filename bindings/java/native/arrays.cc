@@ -1,4 +1,6 @@
 // By regions, never by critical sections: those would keep the collector from its work while a message is under way.
+#include <exs_Native.h>
+
 #include "bindings/java/native/arrays.h"
 
 #include <algorithm>

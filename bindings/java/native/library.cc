@@ -1,10 +1,11 @@
 // Start, errors and memory.
+#include <exs_Native.h>
+
 #include <cstring>
 #include <string>
 
 #include "bindings/java/native/arrays.h"
 #include "bindings/java/native/outcome.h"
-#include "exs_Native.h"
 
 using namespace exs_java;
 

@@ -1,11 +1,12 @@
 // The calls of exs/msg.h that start sends and receives, and those of the job.
+#include <exs_Native.h>
+
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "bindings/java/native/arrays.h"
 #include "bindings/java/native/outcome.h"
-#include "exs_Native.h"
 
 using namespace exs_java;
 
@@ -61,7 +62,8 @@ jint Java_exs_Native_join(JNIEnv* env, jclass, jbyteArray addresses, jint rank, 
     config.rank = rank;
     config.size = size;
     config.addresses = names.data();
-    if (key != nullptr) env->GetByteArrayRegion(key, 0, sizeof config.key, reinterpret_cast<jbyte*>(config.key));
+    if (key != nullptr)
+      env->GetByteArrayRegion(key, 0, sizeof config.key, reinterpret_cast<jbyte*>(config.key));
     config.eager_bytes = static_cast<std::uint32_t>(eager_bytes);
     config.connect_timeout_ms = static_cast<std::uint32_t>(timeout_ms);
     if (names.size() != static_cast<std::size_t>(size)) return -EINVAL;  // an address holds a zero byte
@@ -114,8 +116,8 @@ jint Java_exs_Native_isendArray(JNIEnv* env, jclass, jlong ep, jobject array, ji
 
 jint Java_exs_Native_isendPieces(JNIEnv*, jclass, jlong ep, jlong pieces, jint count, jint to, jint tag,
                                  jint context, jint flags, jlong out) {
-  return result(exm_isendv(endpoint(ep), pieces_at(pieces), count, to, tag, context, flags,
-                           &fresh(out).request));
+  return result(
+      exm_isendv(endpoint(ep), pieces_at(pieces), count, to, tag, context, flags, &fresh(out).request));
 }
 
 jint Java_exs_Native_send(JNIEnv* env, jclass self, jlong ep, jobject from, jint at, jint length, jint to,
@@ -128,8 +130,8 @@ jint Java_exs_Native_send(JNIEnv* env, jclass self, jlong ep, jobject from, jint
 jint Java_exs_Native_sendArray(JNIEnv* env, jclass self, jlong ep, jobject array, jint kind, jint at,
                                jint count, jlong stage, jint to, jint tag, jint context, jint flags,
                                jlong slice_ns, jlong out) {
-  const jint started = Java_exs_Native_isendArray(env, self, ep, array, kind, at, count, stage, to, tag,
-                                                  context, flags, out);
+  const jint started =
+      Java_exs_Native_isendArray(env, self, ep, array, kind, at, count, stage, to, tag, context, flags, out);
   if (started < 0) return started;
   return await_first(endpoint(ep), started, slice_ns, *pointer<Outcome>(out));
 }
@@ -150,8 +152,7 @@ jint Java_exs_Native_irecvAt(JNIEnv*, jclass, jlong ep, jlong address, jlong len
 
 jint Java_exs_Native_irecvPieces(JNIEnv*, jclass, jlong ep, jlong pieces, jint count, jint from, jint tag,
                                  jint context, jlong out) {
-  return result(
-      exm_irecvv(endpoint(ep), pieces_at(pieces), count, from, tag, context, &fresh(out).request));
+  return result(exm_irecvv(endpoint(ep), pieces_at(pieces), count, from, tag, context, &fresh(out).request));
 }
 
 jint Java_exs_Native_recv(JNIEnv* env, jclass, jlong ep, jobject into, jint at, jint length, jint from,
@@ -166,8 +167,8 @@ jint Java_exs_Native_recvArray(JNIEnv* env, jclass, jlong ep, jobject array, jin
                                jlong stage, jint from, jint tag, jint context, jlong slice_ns, jlong out) {
   const Elements elements{array, kind, at, count};
   Outcome& outcome = fresh(out);
-  const int started = exm_irecv(endpoint(ep), pointer<void>(stage), elements.bytes(), from, tag, context,
-                                &outcome.request);
+  const int started =
+      exm_irecv(endpoint(ep), pointer<void>(stage), elements.bytes(), from, tag, context, &outcome.request);
   const jint ended = await_first(endpoint(ep), started, slice_ns, outcome);
   if (ended == kDone || outcome.status.error == EMSGSIZE)
     elements.copy_from(env, pointer<void>(stage), outcome.status.length);

@@ -1,6 +1,7 @@
 // Probes, and the calls of exs/msg.h that wait for requests.
+#include <exs_Native.h>
+
 #include "bindings/java/native/outcome.h"
-#include "exs_Native.h"
 
 using namespace exs_java;
 

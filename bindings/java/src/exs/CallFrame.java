@@ -1,6 +1,5 @@
 package exs;
 
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -94,10 +93,5 @@ final class CallFrame {
     } else {
       stage.giveBack();
     }
-  }
-
-  /** Nothing frees what `held` needs before this. */
-  static void keep(Object held) {
-    Reference.reachabilityFence(held);
   }
 }

@@ -3,8 +3,8 @@ package exs;
 /**
  * What a channel has done since it was opened.
  *
- * @param sends that were started
- * @param receives that were started
+ * @param sends that the library has taken
+ * @param receives that have got a message
  * @param bytesSent of their messages
  * @param bytesReceived of their messages
  * @param eagerSends that travelled before they were matched
