@@ -55,6 +55,6 @@ endforeach()
 
 # The examples, to be built where they are installed: cmake -B /tmp/examples share/doc/exs/examples
 file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c ${PROJECT_SOURCE_DIR}/examples/*.cc
-  ${PROJECT_SOURCE_DIR}/examples/*.py)
+  ${PROJECT_SOURCE_DIR}/examples/*.py ${PROJECT_SOURCE_DIR}/examples/*.java)
 install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES ${PROJECT_SOURCE_DIR}/examples/installed/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "rpc/generator": ["rpc/generator/"],
     "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
+    "bindings/java": ["exs/exs.h", "exs/msg.h", "bindings/java/native/"],
     "examples": ["exs/rpc.h", "exs/msg.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
@@ -67,6 +68,7 @@ EXCEPTIONS = {
 ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
     r"nlohmann/": ["tools/common/json.cc"],
+    r"(jni|exs_Native)\.h$": ["bindings/java/native/"],
     r"spdlog/": ["src/base/log.cc"],
     r"fmt/": ["src/base/log.h", "src/base/refusal.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc", "tests/sockets/hostile/past_libc.c"],
@@ -94,7 +96,7 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "include", "tools") else parts[0]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "include", "tools", "bindings") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):
@@ -103,7 +105,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|fast|generator|sunrpc))/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc))/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -130,7 +132,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "sockets", "rpc", "include", "tools", "perf", "examples", "tests")
+    files = [path for folder in ("src", "event", "sockets", "rpc", "bindings", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

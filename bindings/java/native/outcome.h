@@ -1,0 +1,51 @@
+// What a call tells besides its result: 64 bytes of the thread that calls (CallFrame.java), and what all calls share. Thread: any.
+#pragma once
+
+#include <exs/exs.h>
+#include <exs/msg.h>
+#include <jni.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace exs_java {
+
+struct Outcome {
+  exm_status_t status;
+  std::uint64_t request;  // a request, endpoint or address
+  std::uint64_t message;
+  std::int32_t index;  // of a request among several, or a region
+  std::int32_t reserved[3];
+};
+static_assert(sizeof(Outcome) == 64 && offsetof(Outcome, request) == 32 && offsetof(Outcome, index) == 48);
+
+// What a call that waits returns (Native.java).
+inline constexpr jint kPending = 0;
+inline constexpr jint kDone = 1;
+
+template <typename T>
+T* pointer(jlong address) noexcept {
+  return reinterpret_cast<T*>(address);
+}
+
+inline exm_ep_t endpoint(jlong ep) noexcept {
+  return pointer<exm_ep>(ep);
+}
+
+inline char* address_of(JNIEnv* env, jobject buffer, jint at) {
+  return static_cast<char*>(env->GetDirectBufferAddress(buffer)) + at;
+}
+
+// Minus errno where a call has failed.
+inline jint result(int outcome) noexcept {
+  return outcome < 0 ? -errno : outcome;
+}
+
+// The same of one that waits for a slice of time.
+inline jint happened(int outcome) noexcept {
+  if (outcome >= 0) return kDone;
+  return errno == ETIMEDOUT || errno == EINTR ? kPending : -errno;
+}
+
+}  // namespace exs_java

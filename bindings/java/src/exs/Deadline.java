@@ -1,0 +1,33 @@
+package exs;
+
+/** When a wait is over that looks, slice by slice, whether its thread was interrupted. */
+final class Deadline {
+  private final String what;
+  private final boolean isEndless;
+  private final long startedNs;
+  private final long limitNs;
+  private long leftNs;
+
+  /** Negative: there is no limit. */
+  Deadline(String what, long timeoutNs) {
+    this.what = what;
+    isEndless = timeoutNs < 0;
+    limitNs = timeoutNs;
+    leftNs = timeoutNs;
+    startedNs = timeoutNs > 0 ? System.nanoTime() : 0;
+  }
+
+  /** How long to wait in the library now. */
+  long sliceNs() {
+    return isEndless ? Guarded.SLICE_NS : Math.min(leftNs, Guarded.SLICE_NS);
+  }
+
+  /** False: the time is over. EINTR. */
+  boolean isAhead() throws ExsException {
+    if (limitNs == 0) return false;
+    if (Thread.currentThread().isInterrupted()) throw ExsException.interrupted(what);
+    if (isEndless) return true;
+    leftNs = limitNs - (System.nanoTime() - startedNs);
+    return leftNs > 0;
+  }
+}

@@ -1,0 +1,89 @@
+package exs;
+
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+
+/** An exs socket that is closed once, when nobody is about to post on it. Thread: any. */
+final class Descriptor extends Guarded {
+  private final String name;
+  private final int socket;
+
+  Descriptor(String name, int socket) {
+    this.name = name;
+    this.socket = socket;
+  }
+
+  /** A new socket; the provider as EXS_SO_PROVIDER says, null: as it suits. */
+  static Descriptor open(String name, InetSocketAddress address, SocketType type, String provider) throws ExsException {
+    final int socket = Native.socket(Addresses.familyOf(address), type == SocketType.STREAM ? 0 : 1);
+    if (socket < 0) throw ExsException.of(socket);
+    final Descriptor made = new Descriptor(name, socket);
+    if (provider != null) {
+      final int outcome = Native.setProvider(socket, provider.getBytes(StandardCharsets.UTF_8));
+      if (outcome < 0) {
+        final ExsException failure = ExsException.of(outcome);
+        made.closeQuietly();
+        throw failure;
+      }
+    }
+    return made;
+  }
+
+  int number() {
+    return socket;
+  }
+
+  @Override
+  String name() {
+    return name;
+  }
+
+  /** Something that is done with the socket, and does not wait. */
+  interface Use {
+    int of(CallFrame frame) throws ExsException;
+  }
+
+  int use(Use use) throws ExsException {
+    final CallFrame frame = enter();
+    try {
+      return use.of(frame);
+    } finally {
+      leave(frame);
+    }
+  }
+
+  void check(Use use) throws ExsException {
+    final int outcome = use(use);
+    if (outcome < 0) throw ExsException.of(outcome);
+  }
+
+  InetSocketAddress address(Addresses.Ask ask) throws ExsException {
+    final CallFrame frame = enter();
+    try {
+      return Addresses.read(frame, socket, ask);
+    } finally {
+      leave(frame);
+    }
+  }
+
+  String text(int option) throws ExsException {
+    final CallFrame frame = enter();
+    try {
+      return SocketText.of(socket, option);
+    } finally {
+      leave(frame);
+    }
+  }
+
+  /** False: it was closed before. Minus errno is thrown. */
+  boolean close() throws ExsException {
+    if (!shut()) return false;
+    final int outcome = Native.closeSocket(socket);
+    if (outcome < 0) throw ExsException.of(outcome);
+    return true;
+  }
+
+  void closeQuietly() {
+    if (shut()) Native.closeSocket(socket);
+  }
+}

@@ -1,0 +1,106 @@
+package exs;
+
+/**
+ * Waits for several requests. All are of one channel; null ones, and those whose end was heard of before, count as none.
+ *
+ * <p>How a request ended {@link Request#status} and {@link Request#await} tell; that one of them failed is no error here.
+ *
+ * <p>Threads: any. IllegalStateException: another thread waits for one of the requests, or one was released. IllegalArgumentException: they are
+ * of several channels. {@link ExsException} with EINTR: the thread was interrupted, and the requests go on; EBADF: the channel is closed.
+ */
+public final class Requests {
+  private static final int[] NONE = {};
+
+  private Requests() {}
+
+  /**
+   * Waits until one has ended. The end of that one alone has been heard of then.
+   *
+   * @param requests of which
+   * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
+   * @return its index; -1: none has ended in that time, or there is none
+   * @throws ExsException as the class says
+   */
+  public static int awaitAny(Request[] requests, long timeoutNs) throws ExsException {
+    final Deadline deadline = new Deadline("awaitAny", timeoutNs);
+    try (Batch batch = new Batch(requests)) {
+      if (batch.isEmpty()) return -1;
+      do {
+        final int index = batch.awaitAny(deadline.sliceNs());
+        if (index >= 0) return index;
+      } while (deadline.isAhead());
+      return -1;
+    }
+  }
+
+  /**
+   * Whether one has ended: {@link #awaitAny} without a wait.
+   *
+   * @param requests of which
+   * @return its index; -1: none has
+   * @throws ExsException as the class says
+   */
+  public static int testAny(Request[] requests) throws ExsException {
+    return awaitAny(requests, 0);
+  }
+
+  /**
+   * Waits until at least one has ended.
+   *
+   * @param requests of which
+   * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
+   * @return the indices of all that have ended, in ascending order; none: none has in that time, or there is none
+   * @throws ExsException as the class says
+   */
+  public static int[] awaitSome(Request[] requests, long timeoutNs) throws ExsException {
+    final Deadline deadline = new Deadline("awaitSome", timeoutNs);
+    try (Batch batch = new Batch(requests)) {
+      if (batch.isEmpty()) return NONE;
+      do {
+        final int[] ended = batch.awaitSome(deadline.sliceNs());
+        if (ended.length > 0) return ended;
+      } while (deadline.isAhead());
+      return NONE;
+    }
+  }
+
+  /**
+   * Those that have ended: {@link #awaitSome} without a wait.
+   *
+   * @param requests of which
+   * @return their indices in ascending order
+   * @throws ExsException as the class says
+   */
+  public static int[] testSome(Request[] requests) throws ExsException {
+    return awaitSome(requests, 0);
+  }
+
+  /**
+   * Waits until all have ended. Where the time is over before, or the thread is interrupted, the end of some may have been heard of.
+   *
+   * @param requests of which
+   * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
+   * @return whether all have ended
+   * @throws ExsException as the class says
+   */
+  public static boolean awaitAll(Request[] requests, long timeoutNs) throws ExsException {
+    final Deadline deadline = new Deadline("awaitAll", timeoutNs);
+    try (Batch batch = new Batch(requests)) {
+      do {
+        if (batch.isEmpty() || batch.awaitAll(deadline.sliceNs())) return true;
+      } while (deadline.isAhead());
+      return false;
+    }
+  }
+
+  /**
+   * Whether all have ended: {@link #awaitAll} without a wait.
+   *
+   * @param requests of which
+   * @return true: all
+   * @throws ExsException as the class says
+   */
+  public static boolean testAll(Request[] requests) throws ExsException {
+    return awaitAll(requests, 0);
+  }
+}

@@ -1,0 +1,17 @@
+package exs;
+
+import java.nio.charset.StandardCharsets;
+
+/** Options of sockets that are text. */
+final class SocketText {
+  static final int PROVIDER = 0x4543;
+  static final int ERROR = 0x4546;
+
+  private SocketText() {}
+
+  /** "": there is nothing to tell. */
+  static String of(int socket, int option) {
+    final byte[] bytes = Native.text(socket, option);
+    return bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,321 @@
+package exs;
+
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ReadOnlyBufferException;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A connection to a peer of exs: of bytes, or of messages ({@link SocketType}).
+ *
+ * <p><b>Memory.</b> What is moved are the bytes of a direct buffer between its position and its limit, as they are at the call, which changes neither; or
+ * a part of a {@link Memory}, which is fastest for long transfers because it is registered. Nothing is copied here. The bytes
+ * belong to the library until the operation has ended.
+ *
+ * <p><b>Threads.</b> Any thread may call anything at any time. Of blocking sends, and of blocking receives, one goes after the other. Operations
+ * with a {@link Loop} may be under way many at once, and complete in the order in which they were started.
+ *
+ * <p><b>Errors.</b> IllegalArgumentException: a heap buffer. {@link ExsException} with EPIPE: the peer takes no more; ECONNRESET, ETIMEDOUT: the
+ * connection broke; ECANCELED: the channel was closed meanwhile; EBADF: it is closed; EAGAIN: too many operations are under way;
+ * EINTR: the thread was interrupted, and the operation had not started; one that had started is waited for.
+ */
+public final class StreamChannel implements AutoCloseable {
+  private static final int SHUT_WR = 1;
+  private static final int WAIT_FOR_ALL = 0x100;
+  private static final long NO_OFFSET = -1;
+
+  private final Descriptor descriptor;
+  private final Lane sends;
+  private final Lane receives;
+
+  private StreamChannel(Descriptor descriptor) throws ExsException {
+    this.descriptor = descriptor;
+    sends = new Lane();
+    receives = new Lane();
+  }
+
+  /** What has been connected or accepted; closed if there is no memory for a channel. */
+  static StreamChannel of(Descriptor descriptor) throws ExsException {
+    boolean isOpen = false;
+    try {
+      final StreamChannel channel = new StreamChannel(descriptor);
+      isOpen = true;
+      return channel;
+    } finally {
+      if (!isOpen) descriptor.closeQuietly();
+    }
+  }
+
+  /**
+   * Connects by whatever provider suits both ends, and waits until the peer has accepted.
+   *
+   * @param type of the socket, the same as the peer's
+   * @param to where the peer listens
+   * @return the connection
+   * @throws ExsException as the class says; ECONNREFUSED, EHOSTUNREACH and others of exs_connect
+   */
+  public static StreamChannel connect(SocketType type, InetSocketAddress to) throws ExsException {
+    return connect(type, to, null);
+  }
+
+  /**
+   * Connects, and waits until the peer has accepted.
+   *
+   * @param type of the socket, the same as the peer's
+   * @param to where the peer listens
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
+   * @return the connection
+   * @throws ExsException as the class says; ECONNREFUSED, EHOSTUNREACH and others of exs_connect; EINVAL, ENOTSUP: the provider
+   */
+  public static StreamChannel connect(SocketType type, InetSocketAddress to, String provider) throws ExsException {
+    final StreamChannel channel = of(Descriptor.open("StreamChannel", to, type, provider));
+    boolean isOpen = false;
+    try {
+      channel.sends.run(channel.socket(), "connect", channel.connectTo(to));
+      isOpen = true;
+      return channel;
+    } finally {
+      if (!isOpen) channel.closeQuietly();
+    }
+  }
+
+  /**
+   * Connects.
+   *
+   * @param loop who tells
+   * @param type of the socket, the same as the peer's
+   * @param to where the peer listens
+   * @param provider as EXS_SO_PROVIDER; null: as it suits
+   * @return the connection when the peer has accepted; or an {@link ExsException} as of {@link #connect(SocketType, InetSocketAddress, String)}
+   */
+  public static CompletableFuture<StreamChannel> connect(Loop loop, SocketType type, InetSocketAddress to, String provider) {
+    final StreamChannel channel;
+    try {
+      channel = of(Descriptor.open("StreamChannel", to, type, provider));
+    } catch (ExsException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+    return loop.submit(channel, "connect", channel.connectTo(to), event -> channel).whenComplete((connected, failure) -> {
+      if (failure != null) channel.closeQuietly();
+    });
+  }
+
+  private Loop.Post connectTo(InetSocketAddress to) {
+    return (queue, handle) -> descriptor.use(frame -> Native.connect(socket(), Addresses.write(frame, to), queue, handle));
+  }
+
+  // ---------------------------------------------------------------- transfers
+
+  /**
+   * Sends one message, or the next bytes of a stream, and waits until the memory is free again.
+   *
+   * @param from what
+   * @throws ExsException as the class says
+   */
+  public void send(ByteBuffer from) throws ExsException {
+    sends.run(socket(), "send", post(true, from, 0, NO_OFFSET));
+  }
+
+  /**
+   * Sends part of a memory, likewise.
+   *
+   * @param from of which
+   * @param at the first byte
+   * @param length how many bytes
+   * @throws ExsException as the class says
+   */
+  public void send(Memory from, int at, int length) throws ExsException {
+    sends.run(socket(), "send", post(true, from, at, length, 0, NO_OFFSET));
+  }
+
+  /**
+   * Starts to send one message, or the next bytes of a stream.
+   *
+   * @param loop who tells
+   * @param from what; the library's until the end
+   * @return completes when the memory is free again; or with an {@link ExsException} as the class says
+   */
+  public CompletableFuture<Transfer> send(Loop loop, ByteBuffer from) {
+    return loop.submit(from, "send", post(true, from, 0, NO_OFFSET), Transfer::of);
+  }
+
+  /**
+   * Starts to send part of a memory.
+   *
+   * @param loop who tells
+   * @param from of which; the library's until the end
+   * @param at the first byte
+   * @param length how many bytes
+   * @return completes when the memory is free again; or with an {@link ExsException} as the class says
+   */
+  public CompletableFuture<Transfer> send(Loop loop, Memory from, int at, int length) {
+    return loop.submit(from.keeper(), "send", post(true, from, at, length, 0, NO_OFFSET), Transfer::of);
+  }
+
+  /**
+   * Receives one message, or the next bytes of a stream: at least one, unless the peer has ended its sending.
+   *
+   * @param into where to; a longer message is cut
+   * @return what came
+   * @throws ExsException as the class says
+   */
+  public Transfer recv(ByteBuffer into) throws ExsException {
+    return Transfer.of(receives.run(socket(), "recv", post(false, into, 0, NO_OFFSET)));
+  }
+
+  /**
+   * Receives into part of a memory, likewise.
+   *
+   * @param into of which
+   * @param at the first byte
+   * @param length how many bytes
+   * @return what came
+   * @throws ExsException as the class says
+   */
+  public Transfer recv(Memory into, int at, int length) throws ExsException {
+    return Transfer.of(receives.run(socket(), "recv", post(false, into, at, length, 0, NO_OFFSET)));
+  }
+
+  /**
+   * Receives all bytes that there is room for, of a stream.
+   *
+   * @param into where to
+   * @return what came: less than asked for only where the peer has ended its sending
+   * @throws ExsException as the class says
+   */
+  public Transfer recvAll(ByteBuffer into) throws ExsException {
+    return Transfer.of(receives.run(socket(), "recv", post(false, into, WAIT_FOR_ALL, NO_OFFSET)));
+  }
+
+  /**
+   * Starts to receive one message, or the next bytes of a stream.
+   *
+   * @param loop who tells
+   * @param into where to; the library's until the end
+   * @return what came; or an {@link ExsException} as the class says
+   */
+  public CompletableFuture<Transfer> recv(Loop loop, ByteBuffer into) {
+    return loop.submit(into, "recv", post(false, into, 0, NO_OFFSET), Transfer::of);
+  }
+
+  /**
+   * Starts to receive into part of a memory.
+   *
+   * @param loop who tells
+   * @param into of which; the library's until the end
+   * @param at the first byte
+   * @param length how many bytes
+   * @return what came; or an {@link ExsException} as the class says
+   */
+  public CompletableFuture<Transfer> recv(Loop loop, Memory into, int at, int length) {
+    return loop.submit(into.keeper(), "recv", post(false, into, at, length, 0, NO_OFFSET), Transfer::of);
+  }
+
+  /** A transfer at an offset of the peer's window, or none. */
+  Loop.Post post(boolean isSend, ByteBuffer buffer, int flags, long offset) {
+    if (!buffer.isDirect()) throw new IllegalArgumentException("a buffer that is not direct");
+    if (!isSend && buffer.isReadOnly()) throw new ReadOnlyBufferException();
+    final int at = buffer.position();
+    final int length = buffer.remaining();
+    return (queue, handle) ->
+        descriptor.use(frame -> Native.post(isSend, socket(), buffer, at, length, flags, queue, handle, 0, offset));
+  }
+
+  Loop.Post post(boolean isSend, Memory memory, int at, int length, int flags, long offset) {
+    final long address = memory.address(at, length);
+    return (queue, handle) -> descriptor.use(
+        frame -> Native.post(isSend, socket(), null, address, length, flags, queue, handle, memory.region(), offset));
+  }
+
+  Event runSend(Loop.Post post) throws ExsException {
+    return sends.run(socket(), "send", post);
+  }
+
+  Event runReceive(Loop.Post post) throws ExsException {
+    return receives.run(socket(), "recv", post);
+  }
+
+  // ---------------------------------------------------------------- the connection
+
+  /**
+   * Ends sending: the peer receives what was sent before, then the end.
+   *
+   * @throws ExsException as the class says
+   */
+  public void shutdownOutput() throws ExsException {
+    descriptor.check(frame -> Native.shutdown(socket(), SHUT_WR));
+  }
+
+  /**
+   * Its own address.
+   *
+   * @return the address
+   * @throws ExsException EBADF: it is closed
+   */
+  public InetSocketAddress localAddress() throws ExsException {
+    return descriptor.address(Native::localAddress);
+  }
+
+  /**
+   * The peer's address.
+   *
+   * @return the address
+   * @throws ExsException EBADF: it is closed; ENOTCONN
+   */
+  public InetSocketAddress remoteAddress() throws ExsException {
+    return descriptor.address(Native::peerAddress);
+  }
+
+  /**
+   * Who moves its bytes.
+   *
+   * @return the name of the provider: {@code "shm"}, {@code "iwarp"} or {@code "verbs"}
+   * @throws ExsException EBADF: it is closed
+   */
+  public String provider() throws ExsException {
+    return descriptor.text(SocketText.PROVIDER);
+  }
+
+  /**
+   * Lets sends complete, within the linger time, and closes; receives end with ECANCELED. A second call has no effect.
+   *
+   * @throws ExsException ETIMEDOUT: the peer took longer; it is closed all the same
+   */
+  @Override
+  public void close() throws ExsException {
+    try {
+      if (!descriptor.close()) return;
+    } catch (ExsException e) {
+      closeLanes();
+      throw e;
+    }
+    closeLanes();
+  }
+
+  private void closeQuietly() {
+    descriptor.closeQuietly();
+    closeLanes();
+  }
+
+  private void closeLanes() {
+    sends.close();
+    receives.close();
+  }
+
+  /** Of one operation, if the channel is open. */
+  void cancel(long handle) {
+    try {
+      descriptor.use(frame -> Native.cancelOperation(socket(), handle));
+    } catch (ExsException e) {
+      assert descriptor.isClosed();  // which has cancelled it
+    }
+  }
+
+  int socket() {
+    return descriptor.number();
+  }
+
+  Descriptor descriptor() {
+    return descriptor;
+  }
+}

@@ -1,0 +1,2 @@
+/** Programs that measure. */
+package exs.tools;
