@@ -112,6 +112,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void keep(std::unique_ptr<Kept> message);
   void end(Request& request, int error);
   void peer_gone(Peer& peer, int error);
+  // Something has ended that no request tells of, which threads may wait for.
+  void ring_watchers();
   void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
   [[nodiscard]] MessageCounters& counters() noexcept { return counters_; }
   // Null: it is not known.
@@ -137,7 +139,6 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void note_ended(const Request& request);
   void note_polled(Request& request);
   std::size_t take_polled(std::span<exm_completion_t> told);
-  void ring_watchers();
   bool found_at_first(Waiting& waiting);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
   template <typename Look>

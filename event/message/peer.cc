@@ -174,7 +174,8 @@ void Peer::die(Status why) {
 }
 
 void Peer::gone(int error) {
-  if (state_ == State::kGone) return;
+  // It had left, and now its connection is over, too, which may be what somebody waits for.
+  if (state_ == State::kGone) return endpoint_.ring_watchers();
   state_ = State::kGone;
   error_ = error;
   alarm_.drop();

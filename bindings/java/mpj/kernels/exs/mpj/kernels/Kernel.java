@@ -1,0 +1,7 @@
+package exs.mpj.kernels;
+
+/** One of the programs. An object belongs to one rank: under smpdev ranks are threads of one process and share what is static. */
+interface Kernel {
+  /** Computes and says what came of it; every rank gets the same `verified`. */
+  Report run();
+}

@@ -1,0 +1,27 @@
+package xdev.exsdev;
+
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/** Requests that have ended, and whose end nobody has waited for: what peek gives, each once. Thread: any. */
+final class Ended {
+  private final Set<ExsRequest> requests = new LinkedHashSet<>();
+
+  synchronized void add(ExsRequest request) {
+    requests.add(request);
+  }
+
+  synchronized void forget(ExsRequest request) {
+    requests.remove(request);
+  }
+
+  /** The one that has ended first; null: none has. */
+  synchronized ExsRequest take() {
+    final Iterator<ExsRequest> first = requests.iterator();
+    if (!first.hasNext()) return null;
+    final ExsRequest request = first.next();
+    first.remove();
+    return request;
+  }
+}

@@ -1,0 +1,34 @@
+package xdev.exsdev;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * The eight bytes before the data of a message, big endian: the length of the dynamic part, which serialized objects make, with the byte
+ * order of the data in its sign; and the number of the message under which the dynamic part follows, 0 if there is none.
+ */
+final class Envelope {
+  static final int BYTES = 8;
+
+  private static final int LITTLE = 1 << 31;
+
+  private Envelope() {}
+
+  static void put(ByteBuffer into, int at, ByteOrder order, int dynamicLength, int number) {
+    into.order(ByteOrder.BIG_ENDIAN);
+    into.putInt(at, dynamicLength | (order == ByteOrder.LITTLE_ENDIAN ? LITTLE : 0));
+    into.putInt(at + 4, number);
+  }
+
+  static ByteOrder order(ByteBuffer from, int at) {
+    return from.order(ByteOrder.BIG_ENDIAN).getInt(at) < 0 ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN;
+  }
+
+  static int dynamicLength(ByteBuffer from, int at) {
+    return from.order(ByteOrder.BIG_ENDIAN).getInt(at) & ~LITTLE;
+  }
+
+  static int number(ByteBuffer from, int at) {
+    return from.order(ByteOrder.BIG_ENDIAN).getInt(at + 4);
+  }
+}

@@ -1,0 +1,45 @@
+package xdev.exsdev;
+
+import exs.MessageChannel;
+import java.io.IOException;
+import xdev.XDevException;
+
+/**
+ * The channel of this process to its job. A job is joined once, but MPI may be started and finished again: the channel is closed when the
+ * JVM ends. A process that ends between start and finish does not close it, so that the others are told that it has died.
+ */
+final class JobChannel {
+  private static MessageChannel channel;
+  private static boolean isInUse;
+
+  private JobChannel() {}
+
+  static synchronized MessageChannel get() {
+    if (channel == null) {
+      try {
+        channel = MessageChannel.open();
+      } catch (IOException failure) {
+        throw new XDevException(failure);
+      }
+      Runtime.getRuntime().addShutdownHook(new Thread(JobChannel::leave));
+    }
+    return channel;
+  }
+
+  static synchronized void began() {
+    isInUse = true;
+  }
+
+  static synchronized void finished() {
+    isInUse = false;
+  }
+
+  private static synchronized void leave() {
+    if (isInUse) return;
+    try {
+      channel.close();
+    } catch (IOException failure) {
+      System.err.println("exsdev: " + failure.getMessage());
+    }
+  }
+}
