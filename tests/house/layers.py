@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "rpc/generator": ["rpc/generator/"],
     "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
-    "examples": ["exs/rpc.h", "exs/msg.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
+    "examples": ["exs/rpc.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
@@ -50,6 +50,7 @@ MAY_INCLUDE = {
     "perf": ["exs/exs.h", "exs/exs.hpp", "exs/msg.h", "exs/rpc.h", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
+    "include/ibvx": ["exs/msg.h", "ibvx/"],
     "tests": [""],  # all of it
 }
 # The registry is where the providers' names meet, and may see the front header of each. The tool that explains words
@@ -103,7 +104,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|fast|generator|sunrpc))/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
