@@ -151,6 +151,26 @@ EXM_API int exm_free(exm_ep_t ep, exm_request_t* request);
 
 EXM_API int exm_stats(exm_ep_t ep, exm_stats_t* stats);
 
+/* Groups: some ranks of the job, with a context that nobody else has. */
+typedef struct exm_group {
+  const int* ranks; /* as exm_group_create was given them */
+  int32_t size;     /* how many */
+  int32_t rank;     /* the place of this process among them */
+  int32_t context;  /* for the group's messages */
+  int32_t reserved;
+} exm_group_t;
+
+/* Agrees with the other ranks of the list on a context, from 2^30 on, which no group of the job has had. Each rank of the list calls
+ * this with the same list, which must stay as long as the group is used; the agreement's messages have that tag in the context
+ * `parent`. Returns when all have come. EINVAL: a rank of the list is none or is there twice, this process is not in it, or tag
+ * or context as exm_send. ECONNRESET, EPIPE: one of them has died, or left. EPROTO: a message that is not of the agreement had that
+ * tag. ENOSPC: there are no more contexts. */
+EXM_API int exm_group_create(exm_ep_t ep, const int* ranks, int size, int parent, int tag,
+                             exm_group_t* group);
+/* Returns when each rank of the group has called it: one thread of each. EINVAL: this is no group of the endpoint. ECONNRESET, EPIPE: one
+ * of them has died, or left. EPROTO: a message of another kind was in its way. */
+EXM_API int exm_group_barrier(exm_ep_t ep, const exm_group_t* group);
+
 /* ---- The level below, for other libraries: 64 match bits, peers by number, and their ends in a queue.
  *
  * All of it works on an endpoint of exm_init, too, whose peers are the ranks, and whose messages have the context and the tag as

@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
     "fabric": ["exs/exs.h", "exs/msg.h", "fabric/"],
     "bindings/java": ["exs/exs.h", "exs/msg.h", "bindings/java/native/"],
-    "examples": ["exs/rpc.h", "exs/msg.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
+    "examples": ["exs/rpc.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
@@ -52,6 +52,7 @@ MAY_INCLUDE = {
     "perf": ["exs/exs.h", "exs/exs.hpp", "exs/msg.h", "exs/rpc.h", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
+    "include/ibvx": ["exs/msg.h", "ibvx/"],
     "tests": [""],  # all of it
 }
 # The registry is where the providers' names meet, and may see the front header of each. The tool that explains words
@@ -107,7 +108,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc))/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
