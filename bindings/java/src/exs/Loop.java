@@ -139,7 +139,7 @@ public final class Loop implements AutoCloseable {
   }
 
   private void tell(Event event) {
-    final String what = slots[(int) event.handle()].what;
+    final String what = whatOf(event.handle());
     final CompletableFuture<Event> future = giveBack(event.handle());
     final ExsException failure = event.errno() == 0 ? null : Lane.failure(event.socket(), what, event.errno());
     if (executor == null) {
@@ -151,6 +151,10 @@ public final class Loop implements AutoCloseable {
     } catch (RuntimeException e) {
       future.completeExceptionally(e);
     }
+  }
+
+  private synchronized String whatOf(long handle) {
+    return slots[(int) handle].what;
   }
 
   private static void complete(CompletableFuture<Event> future, Event event, ExsException failure) {
