@@ -220,8 +220,8 @@ EXM_API int exm_trecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int pee
 EXM_API int exm_tprobe(exm_ep_t ep, int peer, uint64_t match, uint64_t ignore, exm_message_t* message,
                        exm_completion_t* found);
 /* Receives a message that was taken, and sets it to 0. EINVAL: there is none of that number, or more pieces. */
-EXM_API int exm_tmrecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, exm_message_t* message,
-                       void* user, exm_request_t* request);
+EXM_API int exm_tmrecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, exm_message_t* message, void* user,
+                       exm_request_t* request);
 /* How many requests of these calls it tells of that have ended, up to `room`, in the order of their ends. 0: none has within the time.
  * EINVAL: `room` is not positive. EINTR. */
 EXM_API int exm_tpoll(exm_ep_t ep, exm_completion_t* completions, int room, int64_t timeout_ns);
