@@ -34,6 +34,14 @@ void copy_into(const proto::Operation& receive, const proto::Operation& send) {
   }
 }
 
+void describe_status(exm_status_t& status, std::uint32_t peer, std::uint64_t bits,
+                     std::uint64_t length) noexcept {
+  status.source = static_cast<std::int32_t>(peer);
+  status.tag = tag_of(bits);
+  status.context = context_of(bits);
+  status.length = length;
+}
+
 std::size_t total_of(std::span<const exs_iovec_t> pieces) noexcept {
   std::size_t bytes = 0;
   for (const exs_iovec_t& piece : pieces) bytes += piece.iov_len;
@@ -45,81 +53,62 @@ std::size_t total_of(std::span<const exs_iovec_t> pieces) noexcept {
 Endpoint::Endpoint(std::shared_ptr<Shard> shard, EndpointOptions options)
     : shard_(std::move(shard)),
       options_(std::move(options)),
-      peers_(options_.size),
+      peers_(options_.peers),
       mailbox_(random_seed()) {}
 
 Endpoint::~Endpoint() = default;
 
-Status Endpoint::listen(std::shared_ptr<TaggedAcceptor> acceptor) {
-  Status status;
-  shard_->carry_out([&] {
-    acceptor_ = std::move(acceptor);
-    status = acceptor_->start([endpoint = weak_from_this()](AcceptableRequest request, const Reason& why) {
-      if (const auto self = endpoint.lock()) self->accept(std::move(request), why);
-    });
-  });
-  return status;
-}
-
-void Endpoint::accept(AcceptableRequest request, const Reason& why_no_device) {
-  const std::uint32_t rank = request.agreement.tagged.peer_rank;
-  if (rank >= options_.size || rank == options_.rank) {
-    request.request->reject(proto::make_rejection(EACCES).view());
-    return;
-  }
-  if (is_leaving_ && peer(rank).is_over()) {
-    request.request->reject(proto::make_rejection(ECONNREFUSED).view());
-    return;
-  }
-  peer(rank).take(std::move(request), why_no_device);
-}
-
-Peer& Endpoint::peer(std::uint32_t rank) {
-  if (Peer* const known = peers_[rank].load(std::memory_order_relaxed); known != nullptr) return *known;
-  failed_.reserve(made_peers_.size() + 1);  // a death needs no memory
-  made_peers_.push_back(std::make_unique<Peer>(*this, rank));
-  peers_[rank].store(made_peers_.back().get(), std::memory_order_release);
-  return *made_peers_.back();
-}
-
 // ---------------------------------------------------------------- requests
 
-Request& Endpoint::open(Request::Kind kind, std::uint32_t peer, const Buffer& memory) {
+Request& Endpoint::open(Request::Kind kind, std::uint32_t peer, const Buffer& memory,
+                        const Listener& listener) {
   Request& request = requests_.take();
   request.kind = kind;
+  request.listener = listener;
   request.peer = peer;
   request.status = {};
+  request.label = {};
   request.operation = {};
   request.operation.tag.handle = &request;
-  if (memory.pieces.empty()) {
-    request.operation.memory = {memory.address, memory.bytes, {}};
-    return request;
-  }
   Undo give_back([&] { requests_.give_back(request); });
+  request.operation.memory = {memory.address, memory.bytes, {}};
   request.pieces.clear();
   for (const exs_iovec_t& piece : memory.pieces)
     request.pieces.push_back({static_cast<std::byte*>(piece.iov_base), piece.iov_len, {}});
-  give_back.cancel();
-  request.operation.memory.length_bytes = total_of(memory.pieces);
+  if (!memory.pieces.empty()) request.operation.memory = {nullptr, total_of(memory.pieces), {}};
   request.operation.vector = request.pieces;
+  if (memory.is_lent) keep_copy(request);
+  give_back.cancel();
   return request;
 }
 
-void Endpoint::describe(exm_status_t& status, std::uint32_t source, std::uint64_t bits,
-                        std::uint64_t length) noexcept {
-  status.source = static_cast<std::int32_t>(source);
-  status.tag = tag_of(bits);
-  status.context = context_of(bits);
-  status.length = length;
+void Endpoint::keep_copy(Request& request) {
+  const std::size_t bytes = request.operation.memory.length_bytes;
+  request.copy.reset(new std::byte[bytes]);
+  proto::SliceCursor(request.operation).drain_into({request.copy.get(), bytes});
+  request.operation.memory = {request.copy.get(), bytes, {}};
+  request.operation.vector = {};
+}
+
+void Endpoint::describe(Request& receive, std::uint32_t source, const proto::Arrival& arrival) noexcept {
+  describe_status(receive.status, source, arrival.bits, arrival.length_bytes);
+  receive.label.bits = arrival.bits;
+  receive.label.data = arrival.data;
+  receive.label.has_data = arrival.has_data;
 }
 
 void Endpoint::end(Request& request, int error) {
   request.status.error = error;
   request.status.cancelled = error == ECANCELED ? 1 : 0;
   request.attachment.reset();
+  request.copy.reset();
   Nap* const nap = std::exchange(request.nap, nullptr);
   const bool nobody_waits = request.nobody_waits;
-  if (is_peeked_ && !nobody_waits) note_ended(request);
+  if (request.listener.is_poll && !nobody_waits) {
+    note_polled(request);
+  } else if (is_peeked_ && !nobody_waits) {
+    note_ended(request);
+  }
   request.state.store(Request::State::kEnded, std::memory_order_release);
   if (nap != nullptr) nap->ring();
   if (!watchers_.empty()) ring_watchers();
@@ -145,11 +134,9 @@ int Endpoint::take_status(Request& request, exm_status_t* status) noexcept {
 
 // ---------------------------------------------------------------- sends
 
-bool Endpoint::send_at_once(std::uint32_t to, std::uint64_t bits, const Buffer& from) {
-  Peer* const known = peers_[to].load(std::memory_order_acquire);
+bool Endpoint::send_at_once(std::uint32_t to, const proto::Label& label, const Buffer& from) {
+  Peer* const known = peers_.find(to);
   if (known == nullptr || !from.pieces.empty()) return false;
-  proto::Label label;
-  label.bits = bits;
   proto::Operation operation;
   operation.memory = {from.address, from.bytes, {}};
   operation.label = &label;
@@ -162,20 +149,20 @@ bool Endpoint::send_at_once(std::uint32_t to, std::uint64_t bits, const Buffer& 
   });
 }
 
-Result<exm_request_t> Endpoint::send(std::uint32_t to, std::uint64_t bits, const Buffer& from,
-                                     bool synchronous) {
-  if (!synchronous && send_at_once(to, bits, from)) return 0;
+Result<exm_request_t> Endpoint::send(std::uint32_t to, const proto::Label& label, const Buffer& from,
+                                     const Listener& listener) {
+  if (!label.synchronous && send_at_once(to, label, from)) return 0;
   exm_request_t made = 0;
   shard_->carry_out([&] {
-    Request& request = open(Request::Kind::kSend, to, from);
+    Request& request = open(Request::Kind::kSend, to, from, listener);
     made = request.handle();
-    request.label = {.bits = bits, .data = 0, .has_data = false, .synchronous = synchronous};
+    request.label = label;
     request.operation.label = &request.label;
     const std::uint64_t bytes = request.operation.memory.length_bytes;
-    describe(request.status, to, bits, bytes);
+    describe_status(request.status, to, label.bits, bytes);
     ++counters_.sends;
     counters_.bytes_sent += bytes;
-    if (to == options_.rank) {
+    if (to == options_.number) {
       send_to_self(request);
     } else {
       peer(to).post(request);
@@ -187,11 +174,16 @@ Result<exm_request_t> Endpoint::send(std::uint32_t to, std::uint64_t bits, const
 // Short ones are copied, so that the send ends.
 void Endpoint::send_to_self(Request& send) {
   constexpr std::size_t kCopiedMax = 8192;
-  const match::Envelope envelope{options_.rank, send.label.bits};
+  const match::Envelope envelope{options_.number, send.label.bits};
   const std::uint64_t bytes = send.operation.memory.length_bytes;
+  proto::Arrival arrival;
+  arrival.bits = envelope.bits;
+  arrival.data = send.label.data;
+  arrival.has_data = send.label.has_data;
+  arrival.length_bytes = bytes;
   ++counters_.eager_sends;
   if (Request* const receive = take_receive(envelope); receive != nullptr) {
-    describe(receive->status, envelope.source, envelope.bits, bytes);
+    describe(*receive, envelope.source, arrival);
     copy_into(receive->operation, send.operation);
     ++counters_.expected;
     end_received(*receive);
@@ -199,8 +191,7 @@ void Endpoint::send_to_self(Request& send) {
   }
   auto kept = std::make_unique<Kept>();
   kept->source = envelope.source;
-  kept->arrival.bits = envelope.bits;
-  kept->arrival.length_bytes = bytes;
+  kept->arrival = arrival;
   const bool is_copied = bytes <= kCopiedMax && !send.label.synchronous;
   if (is_copied) {
     kept->bytes.reset(new std::byte[bytes]);
@@ -221,7 +212,7 @@ Request* Endpoint::take_receive(const match::Envelope& envelope) {
 void Endpoint::fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
                     const ArrivingMessage& message, std::size_t offset) {
   proto::copy_payload(message, offset, arrival.length_bytes, receive.operation);
-  describe(receive.status, source, arrival.bits, arrival.length_bytes);
+  describe(receive, source, arrival);
   ++counters_.expected;
   end_received(receive);
 }
@@ -241,11 +232,12 @@ void Endpoint::keep(std::unique_ptr<Kept> message) {
   if (!watchers_.empty()) ring_watchers();
 }
 
-exm_request_t Endpoint::receive(const match::Criteria& criteria, const Buffer& into) {
+exm_request_t Endpoint::receive(const match::Criteria& criteria, const Buffer& into,
+                                const Listener& listener) {
   exm_request_t made = 0;
   bool is_to_be_driven = false;
   shard_->inspect([&] {
-    Request& request = open(Request::Kind::kReceive, criteria.source, into);
+    Request& request = open(Request::Kind::kReceive, criteria.source, into, listener);
     made = request.handle();
     is_to_be_driven = post_receive(request, criteria);
   });
@@ -267,14 +259,15 @@ bool Endpoint::post_receive(Request& receive, const match::Criteria& criteria) {
 
 // 0: one may come.
 int Endpoint::why_none_comes(const match::Criteria& criteria) const noexcept {
-  if (criteria.source == match::kAnySource) return failed_.size() > failures_acknowledged_ ? ECONNRESET : 0;
-  const Peer* const known = peers_[criteria.source].load(std::memory_order_relaxed);
+  if (criteria.source == match::kAnySource)
+    return options_.has_ranks && failed_.size() > failures_acknowledged_ ? ECONNRESET : 0;
+  const Peer* const known = peers_.find(criteria.source);
   return known == nullptr ? 0 : known->why_gone();
 }
 
 bool Endpoint::give(Kept& kept, Request& receive) {
   const std::uint64_t bytes = kept.arrival.length_bytes;
-  describe(receive.status, kept.source, kept.arrival.bits, bytes);
+  describe(receive, kept.source, kept.arrival);
   if (kept.is_advert) {
     const bool is_lost = kept.from == nullptr;
     const Status status = is_lost ? Status(ECONNRESET) : kept.from->read_kept(kept.advert, receive);
@@ -304,17 +297,37 @@ bool Endpoint::probe(const match::Criteria& criteria, exm_status_t* status, exm_
     if (taken != nullptr) *taken = mailbox_.set_apart(*kept);
     if (status == nullptr) return;
     *status = {};
-    describe(*status, kept->source, kept->arrival.bits, kept->arrival.length_bytes);
+    describe_status(*status, kept->source, kept->arrival.bits, kept->arrival.length_bytes);
   });
   return is_there;
 }
 
-Result<exm_request_t> Endpoint::receive_taken(exm_message_t message, const Buffer& into) {
+bool Endpoint::probe(const match::Criteria& criteria, exm_completion_t& told, exm_message_t* taken) {
+  bool is_there = false;
+  shard_->inspect([&] {
+    Kept* const kept = mailbox_.find(criteria);
+    if (kept == nullptr) return;
+    is_there = true;
+    if (taken != nullptr) *taken = mailbox_.set_apart(*kept);
+    told = {.user = nullptr,
+            .match = kept->arrival.bits,
+            .data = kept->arrival.data,
+            .length = kept->arrival.length_bytes,
+            .peer = static_cast<std::int32_t>(kept->source),
+            .error = 0,
+            .flags = EXM_RECEIVED | (kept->arrival.has_data ? EXM_DATA : 0U),
+            .reserved = 0};
+  });
+  return is_there;
+}
+
+Result<exm_request_t> Endpoint::receive_taken(exm_message_t message, const Buffer& into,
+                                              const Listener& listener) {
   exm_request_t made = 0;
   shard_->carry_out([&] {
     Kept* const kept = mailbox_.find_apart(message);
     if (kept == nullptr) return;
-    Request& request = open(Request::Kind::kReceive, kept->source, into);
+    Request& request = open(Request::Kind::kReceive, kept->source, into, listener);
     made = request.handle();
     give(*kept, request);
   });
@@ -328,7 +341,7 @@ void Endpoint::cancel(Request& request) {
   shard_->carry_out([&] {
     if (request.state.load(std::memory_order_relaxed) != Request::State::kOpen) return;
     if (request.kind == Request::Kind::kSend) {
-      if (request.peer != options_.rank) peer(request.peer).cancel(request);
+      if (request.peer != options_.number) peer(request.peer).cancel(request);
     } else if (request.waiting != match::kNone) {
       mailbox_.remove_receive(request);
       end(request, ECANCELED);
@@ -344,31 +357,6 @@ void Endpoint::let_go(Request& request) {
       request.nobody_waits = true;
     }
   });
-}
-
-void Endpoint::peer_gone(Peer& peer, int error) {
-  if (error == ECONNRESET) failed_.push_back(static_cast<int>(peer.rank()));
-  requests_.visit(Request::State::kOpen, [&](Request& request) {
-    if (request.kind != Request::Kind::kReceive || request.waiting == match::kNone) return;
-    const bool is_any = request.peer == match::kAnySource;
-    if (request.peer != peer.rank() && !(is_any && error == ECONNRESET)) return;
-    mailbox_.remove_receive(request);
-    end(request, error);
-  });
-  ring_watchers();
-}
-
-void Endpoint::note_death(std::uint32_t rank) {
-  if (rank != options_.rank && rank < options_.size) peer(rank).note_death();
-}
-
-std::vector<int> Endpoint::acknowledge_failures() {
-  std::vector<int> failed;
-  shard_->inspect([&] {
-    failed = failed_;
-    failures_acknowledged_ = failed_.size();
-  });
-  return failed;
 }
 
 void Endpoint::count(exm_stats_t& stats) {

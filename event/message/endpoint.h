@@ -14,6 +14,7 @@
 #include "event/message/mailbox.h"
 #include "event/message/nap.h"
 #include "event/message/peer.h"
+#include "event/message/peer_table.h"
 #include "event/message/tagged_acceptor.h"
 #include "src/base/unique_fd.h"
 
@@ -26,12 +27,12 @@ struct MessageCounters {
 };
 
 struct EndpointOptions {
-  std::uint32_t rank = 0;
-  std::uint32_t size = 1;
-  std::vector<sockaddr_storage> addresses;  // by rank; none: a job of one
-  SessionOptions session;                   // of all connections
-  std::uint32_t eager_bytes = 0;            // 0: what suits the provider
-  std::uint64_t spin_ns = 0;                // before a thread that waits sleeps
+  std::uint32_t number = 0;       // of this process among the peers
+  std::vector<PeerName> peers;    // known from the beginning, this one among them
+  bool has_ranks = true;          // these are all that may be; else others come, by id
+  SessionOptions session;         // of all connections
+  std::uint32_t eager_bytes = 0;  // 0: what suits the provider
+  std::uint64_t spin_ns = 0;      // before a thread that waits sleeps
   std::function<Result<UniqueFd>(int family)> open_socket;
 };
 
@@ -40,6 +41,7 @@ struct Buffer {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
   std::span<const exs_iovec_t> pieces;
+  bool is_lent = false;  // sends: only until the call returns, so what cannot leave at once is copied
 };
 
 class Endpoint final : public std::enable_shared_from_this<Endpoint> {
@@ -54,15 +56,23 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
   Status listen(std::shared_ptr<TaggedAcceptor> acceptor);
 
-  // 0: it has left. Else a request that ends when it has, or when it is matched (`synchronous`).
-  Result<exm_request_t> send(std::uint32_t to, std::uint64_t bits, const Buffer& from, bool synchronous);
-  exm_request_t receive(const match::Criteria& criteria, const Buffer& into);
+  // The peers that are known, this one among them.
+  [[nodiscard]] std::uint32_t size() const noexcept { return peers_.size(); }
+  // Of one without ranks. The number of the peer of that name. ENOSPC.
+  Result<std::uint32_t> enter(const PeerName& name);
+  [[nodiscard]] PeerName name_of(std::uint32_t peer);
+
+  // 0: it has left, and nobody is told. Else a request that ends when it has, or when it is matched (`label.synchronous`).
+  Result<exm_request_t> send(std::uint32_t to, const proto::Label& label, const Buffer& from,
+                             const Listener& listener);
+  exm_request_t receive(const match::Criteria& criteria, const Buffer& into, const Listener& listener);
   // A message that is there, and set apart as asked.
   bool probe(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken);
+  bool probe(const match::Criteria& criteria, exm_completion_t& told, exm_message_t* taken);
   Status probe_and_wait(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken,
                         std::int64_t timeout_ns);
   // EINVAL: there is none of that number.
-  Result<exm_request_t> receive_taken(exm_message_t message, const Buffer& into);
+  Result<exm_request_t> receive_taken(exm_message_t message, const Buffer& into, const Listener& listener);
 
   // Null: there is none.
   [[nodiscard]] Request* find(exm_request_t request) noexcept { return requests_.find(request); }
@@ -75,6 +85,13 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   Status peek(exm_request_t* request, std::int64_t timeout_ns);
   void cancel(Request& request);
   void let_go(Request& request);
+
+  // Those that have ended of requests with such a listener, which are given up. How many; 0 in time: none.
+  Result<std::size_t> poll(std::span<exm_completion_t> told, std::int64_t timeout_ns);
+  // A descriptor that is readable when arm() has said true and a request has ended since.
+  Result<int> poll_descriptor();
+  // False: poll() has something to tell.
+  bool arm_poll();
 
   std::vector<int> acknowledge_failures();
   void count(exm_stats_t& stats);
@@ -89,8 +106,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
             const ArrivingMessage& message, std::size_t offset);
   // What `receive` is about to be told.
-  static void describe(exm_status_t& status, std::uint32_t source, std::uint64_t bits,
-                       std::uint64_t length) noexcept;
+  static void describe(Request& receive, std::uint32_t source, const proto::Arrival& arrival) noexcept;
   // `receive.status` tells what came.
   void end_received(Request& receive);
   void keep(std::unique_ptr<Kept> message);
@@ -100,20 +116,29 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void ring_watchers();
   void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
   [[nodiscard]] MessageCounters& counters() noexcept { return counters_; }
+  // Null: it is not known.
+  [[nodiscard]] const sockaddr_storage* address_of(std::uint32_t peer) const noexcept;
+  // Of two that connect to each other at once, whose connection stays.
+  [[nodiscard]] bool comes_before(std::uint32_t peer) const noexcept;
+  void introduce(proto::Introduction& introduction, std::uint32_t peer) const noexcept;
 
  private:
   class Waiting;
 
   Peer& peer(std::uint32_t rank);
-  Request& open(Request::Kind kind, std::uint32_t peer, const Buffer& memory);
-  bool send_at_once(std::uint32_t to, std::uint64_t bits, const Buffer& from);
+  Request& open(Request::Kind kind, std::uint32_t peer, const Buffer& memory, const Listener& listener);
+  static void keep_copy(Request& request);
+  bool send_at_once(std::uint32_t to, const proto::Label& label, const Buffer& from);
   void send_to_self(Request& send);
   // False: nothing moved that has to be driven.
   bool post_receive(Request& receive, const match::Criteria& criteria);
   bool give(Kept& kept, Request& receive);
   [[nodiscard]] int why_none_comes(const match::Criteria& criteria) const noexcept;
+  Result<std::uint32_t> number_of(const proto::TaggedAgreement& agreement);
   void accept(AcceptableRequest request, const Reason& why_no_device);
   void note_ended(const Request& request);
+  void note_polled(Request& request);
+  std::size_t take_polled(std::span<exm_completion_t> told);
   bool found_at_first(Waiting& waiting);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
   template <typename Look>
@@ -123,7 +148,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
 
   const std::shared_ptr<Shard> shard_;
   const EndpointOptions options_;
-  std::vector<std::atomic<Peer*>> peers_;  // by rank; made with the first message
+  PeerTable peers_;
   RequestPool requests_;
 
   // Thread: shard
@@ -136,7 +161,14 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::vector<Nap*> watchers_;  // wait for messages, or for the end of any request or peer
   bool is_leaving_ = false;
   bool is_peeked_ = false;
-  Fifo<exm_request_t> ended_;  // is_peeked_: not told yet
+  Fifo<exm_request_t> ended_;        // is_peeked_: not told yet
+  Request* first_polled_ = nullptr;  // a list of those that poll() is to tell of
+  Request* last_polled_ = nullptr;
+  std::atomic<std::uint32_t> polled_{0};  // how many; written under the drive lock
+  std::atomic<std::uint32_t> takes_{0};   // by poll()
+  std::shared_ptr<EventQueue> bell_;      // of poll_descriptor()
+  bool is_bell_armed_ = false;
+  bool is_bell_rung_ = false;
 
   LeafLock naps_lock_;
   std::vector<std::unique_ptr<Nap>> naps_ EXS_GUARDED_BY(naps_lock_);

@@ -126,7 +126,7 @@ Status Endpoint::wait_until(Look&& look, std::int64_t timeout_ns) {
 }
 
 void Endpoint::look() {
-  shard_->drive(shard_->clock().now_ns(), true);
+  if (!shard_->poll_memory(true, ReadyPorts())) shard_->drive(shard_->clock().now_ns(), true);
 }
 
 Status Endpoint::probe_and_wait(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken,
@@ -162,6 +162,82 @@ Status Endpoint::peek(exm_request_t* request, std::int64_t timeout_ns) {
         return is_found;
       },
       timeout_ns);
+}
+
+// ---------------------------------------------------------------- requests that poll() tells of
+
+void Endpoint::note_polled(Request& request) {
+  request.next_ended = nullptr;
+  (last_polled_ == nullptr ? first_polled_ : last_polled_->next_ended) = &request;
+  last_polled_ = &request;
+  polled_.fetch_add(1, std::memory_order_release);
+  if (!is_bell_armed_) return;
+  is_bell_armed_ = false;
+  is_bell_rung_ = true;
+  bell_->push(exs_event_t{}, nullptr);
+}
+
+std::size_t Endpoint::take_polled(std::span<exm_completion_t> told) {
+  std::size_t count = 0;
+  for (; count < told.size() && first_polled_ != nullptr; ++count) {
+    Request& request = *first_polled_;
+    first_polled_ = request.next_ended;
+    if (first_polled_ == nullptr) last_polled_ = nullptr;
+    const bool is_receive = request.kind == Request::Kind::kReceive;
+    told[count] = {.user = request.listener.user,
+                   .match = request.label.bits,
+                   .data = request.label.data,
+                   .length = request.status.length,
+                   .peer = request.status.source,
+                   .error = request.status.error,
+                   .flags = (is_receive ? EXM_RECEIVED : 0U) | (request.label.has_data ? EXM_DATA : 0U),
+                   .reserved = 0};
+    requests_.give_back(request);
+  }
+  polled_.fetch_sub(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+  return count;
+}
+
+Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_t timeout_ns) {
+  // A thread that always finds something must look at the network, too, now and then.
+  constexpr std::uint32_t kTakesPerLook = 8;
+  std::size_t count = 0;
+  const auto take = [&] {
+    if (polled_.load(std::memory_order_acquire) == 0) return false;
+    shard_->inspect([&] { count = take_polled(told); });
+    return count > 0;
+  };
+  if (takes_.fetch_add(1, std::memory_order_relaxed) % kTakesPerLook != 0 && take()) return count;
+  look();
+  if (take() || timeout_ns == 0) return count;
+  const Status waited = wait_until(take, timeout_ns);
+  if (!waited.ok() && waited != Status(ETIMEDOUT)) return failure(waited);
+  return count;
+}
+
+Result<int> Endpoint::poll_descriptor() {
+  shard_->inspect([&] {
+    if (bell_) return;
+    bell_ = std::make_shared<EventQueue>(1, shard_);
+    [[maybe_unused]] const bool reserved = bell_->reserve();
+  });
+  return bell_->ready_fd();
+}
+
+bool Endpoint::arm_poll() {
+  shard_->drive(shard_->clock().now_ns(), false);
+  bool is_quiet = false;
+  shard_->inspect([&] {
+    if (is_bell_rung_) {
+      exs_event_t event;
+      bell_->take(&event, 1, 1);
+      [[maybe_unused]] const bool reserved = bell_->reserve();
+      is_bell_rung_ = false;
+    }
+    is_quiet = first_polled_ == nullptr;
+    is_bell_armed_ = is_quiet && bell_ != nullptr;
+  });
+  return is_quiet;
 }
 
 Status Endpoint::finalize(std::uint64_t limit_ns) {

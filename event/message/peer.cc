@@ -61,11 +61,13 @@ void Peer::later(Step&& step) {
 }
 
 void Peer::connect() {
-  const sockaddr_storage& address = endpoint_.options().addresses[rank_];
+  const sockaddr_storage* const known = endpoint_.address_of(rank_);
+  if (known == nullptr) return end_delayed(EHOSTUNREACH);  // it came by itself, and has never been named
+  const sockaddr_storage& address = *known;
   auto opened = endpoint_.options().open_socket(address.ss_family);
   if (!opened) return end_delayed(opened.error().error());  // of ours alone: the next send tries again
   SessionOptions options = endpoint_.options().session;
-  options.wishes.introduction.peer_rank = rank_;
+  endpoint_.introduce(options.wishes.introduction, rank_);
   if (state_ == State::kUnknown)
     connect_until_ns_ = endpoint_.shard()->clock().deadline_after(options.connect_limit_ns);
   state_ = State::kConnecting;
@@ -96,7 +98,7 @@ void Peer::turn_down(AcceptableRequest request, int why) const {
 
 void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
   if (state_ == State::kConnecting) {
-    if (endpoint_.options().rank < rank_) return turn_down(std::move(request), EALREADY);
+    if (endpoint_.comes_before(rank_)) return turn_down(std::move(request), EALREADY);
     drop_session();
   } else if (state_ != State::kUnknown && state_ != State::kExpected && state_ != State::kAway) {
     return turn_down(std::move(request), ECONNREFUSED);
@@ -104,7 +106,7 @@ void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
   alarm_.drop();
   state_ = State::kAccepting;
   SessionOptions options = endpoint_.options().session;
-  options.wishes.introduction.peer_rank = rank_;
+  endpoint_.introduce(options.wishes.introduction, rank_);
   session_ = std::make_shared<LinkSession>(
       endpoint_.shard(), std::make_shared<KernelDescriptor>(UniqueFd(request.request->release_descriptor())),
       options);
@@ -289,7 +291,7 @@ const proto::Operation* Peer::announce(const proto::Arrival& arrival, std::uint3
       endpoint_.end(*receive, status.error());
       continue;
     }
-    Endpoint::describe(receive->status, rank_, arrival.bits, arrival.length_bytes);
+    Endpoint::describe(*receive, rank_, arrival);
     ++endpoint_.counters().expected;
     return &receive->operation;
   }

@@ -15,6 +15,12 @@ namespace exs {
 
 class Nap;
 
+// Who hears of the end of a request.
+struct Listener {
+  bool is_poll = false;  // Endpoint::poll(); else whoever waits for the request
+  void* user = nullptr;  // told by poll()
+};
+
 struct Request {
   enum class Kind : std::uint8_t { kNone, kSend, kReceive };
   enum class State : std::uint32_t { kFree, kOpen, kEnded };
@@ -24,14 +30,17 @@ struct Request {
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> generation{0};
   Kind kind = Kind::kNone;
-  bool nobody_waits = false;             // exm_free(): ends alone
+  bool nobody_waits = false;  // exm_free(): ends alone
+  Listener listener;
+  Request* next_ended = nullptr;         // of those that poll() is to tell of
   std::uint32_t waiting = match::kNone;  // receives: their number among those that wait
   std::uint32_t peer = 0;                // sends: to whom. Receives: from whom, kAnySource
   Nap* nap = nullptr;                    // of the thread that sleeps until it ends
   proto::Operation operation;
-  proto::Label label;
+  proto::Label label;  // receives: of the message that has come
   std::vector<LocalSlice> pieces;
-  Attachment::Owner attachment;  // receives: memory that is registered while it is read into
+  std::unique_ptr<std::byte[]> copy;  // sends: of memory that was lent
+  Attachment::Owner attachment;       // receives: memory that is registered while it is read into
   exm_status_t status{};
   std::uint32_t next_returned = 0;  // of RequestPool
 

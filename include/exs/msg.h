@@ -151,6 +151,85 @@ EXM_API int exm_free(exm_ep_t ep, exm_request_t* request);
 
 EXM_API int exm_stats(exm_ep_t ep, exm_stats_t* stats);
 
+/* Groups: some ranks of the job, with a context that nobody else has. */
+typedef struct exm_group {
+  const int* ranks; /* as exm_group_create was given them */
+  int32_t size;     /* how many */
+  int32_t rank;     /* the place of this process among them */
+  int32_t context;  /* for the group's messages */
+  int32_t reserved;
+} exm_group_t;
+
+/* Agrees with the other ranks of the list on a context, from 2^30 on, which no group of the job has had. Each rank of the list calls
+ * this with the same list, which must stay as long as the group is used; the agreement's messages have that tag in the context
+ * `parent`. Returns when all have come. EINVAL: a rank of the list is none or is there twice, this process is not in it, or tag
+ * or context as exm_send. ECONNRESET, EPIPE: one of them has died, or left. EPROTO: a message that is not of the agreement had that
+ * tag. ENOSPC: there are no more contexts. */
+EXM_API int exm_group_create(exm_ep_t ep, const int* ranks, int size, int parent, int tag,
+                             exm_group_t* group);
+/* Returns when each rank of the group has called it: one thread of each. EINVAL: this is no group of the endpoint. ECONNRESET, EPIPE: one
+ * of them has died, or left. EPROTO: a message of another kind was in its way. */
+EXM_API int exm_group_barrier(exm_ep_t ep, const exm_group_t* group);
+
+/* ---- The level below, for other libraries: 64 match bits, peers by number, and their ends in a queue.
+ *
+ * All of it works on an endpoint of exm_init, too, whose peers are the ranks, and whose messages have the context and the tag as
+ * match bits: context in the upper half. A request of these calls is for exm_cancel alone: exm_tpoll tells of its end, once. */
+#define EXM_NAME_BYTES 32
+#define EXM_DATA 0x2     /* 8 bytes of data go with the message */
+#define EXM_BUFFERED 0x4 /* the memory is free when the call returns: what cannot leave at once is copied */
+#define EXM_RECEIVED 0x1 /* flag of a completion: of a receive */
+
+typedef struct exm_completion { /* of a request that has ended, or of a message that was probed */
+  void* user;                   /* as it was posted */
+  uint64_t match;               /* of the message */
+  uint64_t data;                /* EXM_DATA: sent with it; else 0 */
+  uint64_t length;              /* of the message, in bytes */
+  int32_t peer;                 /* it came from or went to */
+  int32_t error;                /* as of exm_status_t; ECANCELED: by exm_cancel */
+  uint32_t flags;               /* EXM_RECEIVED, EXM_DATA */
+  uint32_t reserved;
+} exm_completion_t;
+
+/* Makes an endpoint that knows nobody yet, and calls exs_init. Of the config, rank is 0, size how many peers there will be,
+ * roughly (0: 64), addresses[0] where to listen; without addresses the host of EXM_ADDRESS is taken, else the first that others
+ * reach. NULL: as if all were 0. EINVAL: a wrong config. EADDRINUSE and other errors of exs_listen: its address cannot be listened
+ * at. exm_finalize closes it. */
+EXM_API int exm_open(const exm_config_t* config, exm_ep_t* ep);
+/* The endpoint's name, by which others know it: EXM_NAME_BYTES, of no meaning. `length`: the room, then the whole; what there is
+ * no room for is cut off. EOPNOTSUPP: the endpoint is of exm_init. */
+EXM_API int exm_name(exm_ep_t ep, void* name, size_t* length);
+/* The number of the peer of that name: the same each time, 0 for the endpoint itself. Nothing is sent. EINVAL: it is no name.
+ * EOPNOTSUPP: the endpoint is of exm_init. ENOSPC: a million peers are known. */
+EXM_API int exm_peer(exm_ep_t ep, const void* name, size_t length, int* peer);
+/* The name of a peer. EINVAL: there is no such peer. ENOENT: it has sent something here, but nobody has told its name yet. EOPNOTSUPP: the
+ * endpoint is of exm_init. */
+EXM_API int exm_peer_name(exm_ep_t ep, int peer, void* name, size_t* length);
+/* Sends up to 1024 pieces as one message. `request` becomes 0: it has ended, well, and exm_tpoll does not tell of it. EINVAL: peer,
+ * flags (EXM_SYNC, EXM_DATA, EXM_BUFFERED), or more pieces. It ends with ECONNRESET if the peer has died, with EPIPE if it has
+ * closed, with EHOSTUNREACH if its name is not known. */
+EXM_API int exm_tsend(exm_ep_t ep, const exs_iovec_t* pieces, int count, int peer, uint64_t match,
+                      uint64_t data, int flags, void* user, exm_request_t* request);
+/* Receives the oldest message from `peer`, or EXM_ANY_SOURCE, whose match bits are `match` but for those that `ignore` has set.
+ * EINVAL: peer, or more pieces. It ends with EMSGSIZE if the message was longer, which is cut, and with ECONNRESET or with EPIPE as
+ * exm_recv; but a death ends receives from any source only where there are ranks. */
+EXM_API int exm_trecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int peer, uint64_t match,
+                      uint64_t ignore, void* user, exm_request_t* request);
+/* 1: a message is there that such a receive would get, told in `found`, which may be NULL; with `message`, which may be NULL, it is
+ * taken for exm_tmrecv. 0: there is none. EINVAL: peer. */
+EXM_API int exm_tprobe(exm_ep_t ep, int peer, uint64_t match, uint64_t ignore, exm_message_t* message,
+                       exm_completion_t* found);
+/* Receives a message that was taken, and sets it to 0. EINVAL: there is none of that number, or more pieces. */
+EXM_API int exm_tmrecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, exm_message_t* message, void* user,
+                       exm_request_t* request);
+/* How many requests of these calls it tells of that have ended, up to `room`, in the order of their ends. 0: none has within the time.
+ * EINVAL: `room` is not positive. EINTR. */
+EXM_API int exm_tpoll(exm_ep_t ep, exm_completion_t* completions, int room, int64_t timeout_ns);
+/* A descriptor that becomes readable at the first end after exm_tarm has said 1. It belongs to the endpoint. EMFILE, ENFILE. */
+EXM_API int exm_tfd(exm_ep_t ep);
+/* 1: nothing has ended that exm_tpoll would tell of, and exm_tfd's descriptor will show it. 0: there is something. */
+EXM_API int exm_tarm(exm_ep_t ep);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,13 +13,13 @@ Status check_context(int context) {
   return refuse(EINVAL, "{} is no context: those are numbers from 0 on", context);
 }
 
+}  // namespace
+
 Status check_rank(const Endpoint& endpoint, int rank) {
-  const auto size = static_cast<std::int64_t>(endpoint.options().size);
+  const auto size = std::int64_t{endpoint.size()};
   if (rank >= 0 && rank < size) return Status();
   return refuse(EINVAL, "there is no rank {}: the job has {}, from 0 on", rank, size);
 }
-
-}  // namespace
 
 Result<match::Criteria> criteria_of(const Endpoint& endpoint, int from, int tag, int context) {
   Status status = check_context(context);
@@ -61,6 +61,11 @@ Result<Buffer> buffer_of(const exs_iovec_t* pieces, int count) {
     buffer.bytes += piece.iov_len;
   }
   return buffer;
+}
+
+Request* find_waitable(Endpoint& endpoint, exm_request_t request) noexcept {
+  Request* const found = endpoint.find(request);
+  return found == nullptr || found->listener.is_poll ? nullptr : found;
 }
 
 Status no_such_request(exm_request_t request) {

@@ -11,11 +11,15 @@ namespace exs {
 
 // Which messages a receive or a probe takes. EINVAL.
 Result<match::Criteria> criteria_of(const Endpoint& endpoint, int from, int tag, int context);
+// EINVAL: it is none.
+Status check_rank(const Endpoint& endpoint, int rank);
 // Rank, tag, context and flags of a send. EINVAL.
 Status check_send(const Endpoint& endpoint, int to, int tag, int context, int flags);
 // EINVAL: bytes nowhere.
 Result<Buffer> buffer_of(const void* memory, std::size_t length);
 Result<Buffer> buffer_of(const exs_iovec_t* pieces, int count);
+// Null: there is none, or exm_tpoll tells of its end.
+Request* find_waitable(Endpoint& endpoint, exm_request_t request) noexcept;
 // EINVAL.
 Status no_such_request(exm_request_t request);
 

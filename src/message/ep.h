@@ -1,6 +1,8 @@
 // What an exm_ep_t points to.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "event/message/descriptor_watch.h"
@@ -13,6 +15,7 @@ struct exm_ep {
   std::shared_ptr<exs::Endpoint> endpoint;
   std::shared_ptr<exs::boot::Boot> boot;           // null: no launcher
   std::shared_ptr<exs::DescriptorWatch> launcher;  // hears what that tells
+  std::atomic<std::uint64_t> group_rounds{0};      // of proposals for the contexts of groups
 };
 
 namespace exs {

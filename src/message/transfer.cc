@@ -10,7 +10,10 @@ Result<exm_request_t> start_send(Endpoint& endpoint, const Result<Buffer>& from,
   if (!from) return failure(from.error());
   if (const Status status = check_send(endpoint, to, tag, context, flags); !status.ok())
     return failure(status);
-  return endpoint.send(static_cast<std::uint32_t>(to), bits_of(tag, context), *from, (flags & EXM_SYNC) != 0);
+  proto::Label label;
+  label.bits = bits_of(tag, context);
+  label.synchronous = (flags & EXM_SYNC) != 0;
+  return endpoint.send(static_cast<std::uint32_t>(to), label, *from, {});
 }
 
 Result<exm_request_t> start_receive(Endpoint& endpoint, const Result<Buffer>& into, int from, int tag,
@@ -18,7 +21,7 @@ Result<exm_request_t> start_receive(Endpoint& endpoint, const Result<Buffer>& in
   if (!into) return failure(into.error());
   const auto criteria = criteria_of(endpoint, from, tag, context);
   if (!criteria) return failure(criteria.error());
-  return endpoint.receive(*criteria, *into);
+  return endpoint.receive(*criteria, *into, {});
 }
 
 Result<int> start(const Result<exm_request_t>& started, exm_request_t* request) {
@@ -90,7 +93,7 @@ int exm_mrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, ex
     if (message == nullptr) return failure(null_argument());
     const auto buffer = buffer_of(into, length);
     if (!buffer) return failure(buffer.error());
-    const auto started = endpoint.receive_taken(*message, *buffer);
+    const auto started = endpoint.receive_taken(*message, *buffer, {});
     if (started) *message = 0;
     return finish(endpoint, started, status);
   });
@@ -101,7 +104,7 @@ int exm_imrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, e
     if (message == nullptr || request == nullptr) return failure(null_argument());
     const auto buffer = buffer_of(into, length);
     if (!buffer) return failure(buffer.error());
-    const auto started = endpoint.receive_taken(*message, *buffer);
+    const auto started = endpoint.receive_taken(*message, *buffer, {});
     if (started) *message = 0;
     return start(started, request);
   });

@@ -28,7 +28,7 @@ class Requests {
     if (count > 0 && handles == nullptr) return failure(null_argument());
     Requests found(endpoint, handles);
     for (int i = 0; i < count; ++i) {
-      Request* const request = handles[i] == 0 ? nullptr : endpoint.find(handles[i]);
+      Request* const request = handles[i] == 0 ? nullptr : find_waitable(endpoint, handles[i]);
       if (handles[i] != 0 && request == nullptr) return failure(no_such_request(handles[i]));
       found.requests_.push_back(request);
       if (request != nullptr) ++found.real_;
@@ -71,7 +71,7 @@ Result<int> wait_for_one(Endpoint& endpoint, exm_request_t* handle, exm_status_t
     tell_nothing(status);
     return 0;
   }
-  Request* const request = endpoint.find(*handle);
+  Request* const request = find_waitable(endpoint, *handle);
   if (request == nullptr) return failure(no_such_request(*handle));
   if (const Status waited = endpoint.wait({&request, 1}, 1, timeout_ns); !waited.ok()) return failure(waited);
   *handle = 0;
@@ -223,7 +223,7 @@ int exm_free(exm_ep_t ep, exm_request_t* request) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (request == nullptr) return failure(null_argument());
     if (*request == 0) return 0;
-    Request* const found = endpoint.find(*request);
+    Request* const found = find_waitable(endpoint, *request);
     if (found == nullptr) return failure(no_such_request(*request));
     endpoint.let_go(*found);
     *request = 0;

@@ -24,6 +24,7 @@ wire::HelloFields fields_of(const Wishes& wishes) {
   const Introduction& ours = wishes.introduction;
   fields.introduction = {.from = ours.rank,
                          .to = ours.peer_rank,
+                         .id = ours.id,
                          .job_key = ours.job_key,
                          .eager_bytes_log2 = ours.eager_bytes_log2,
                          .adverts_log2 = ours.adverts_log2};
@@ -37,15 +38,19 @@ bool is_same(const std::array<std::byte, 16>& key, const std::array<std::byte, 1
   return differs == std::byte{0};
 }
 
+bool is_meant(const Introduction& ours, const wire::Introduction& peers) {
+  if (ours.id != 0) return peers.id != 0 && (ours.peer_id == 0 || peers.id == ours.peer_id);
+  if (peers.id != 0) return false;
+  return ours.peer_rank == Introduction::kAnyRank ? peers.to == ours.rank : peers.from == ours.peer_rank;
+}
+
 Status check_introduction(const Introduction& ours, const wire::Introduction& peers) {
-  if (!is_same(ours.job_key, peers.job_key)) return Status(EACCES);
-  const bool is_meant =
-      ours.peer_rank == Introduction::kAnyRank ? peers.to == ours.rank : peers.from == ours.peer_rank;
-  return is_meant ? Status() : Status(EACCES);
+  return is_same(ours.job_key, peers.job_key) && is_meant(ours, peers) ? Status() : Status(EACCES);
 }
 
 TaggedAgreement agree_on_tagged(const Introduction& ours, const wire::Introduction& peers) {
   return {.peer_rank = peers.from,
+          .peer_id = peers.id,
           .eager_bytes_out = std::uint64_t{1} << peers.eager_bytes_log2,
           .eager_bytes_in = std::uint64_t{1} << ours.eager_bytes_log2,
           .adverts_out = std::uint32_t{1} << peers.adverts_log2,

@@ -20,6 +20,8 @@ struct Introduction {
   static constexpr std::uint32_t kAnyRank = UINT32_MAX;
   std::uint32_t rank = 0;
   std::uint32_t peer_rank = kAnyRank;  // kAnyRank: whoever comes
+  std::uint64_t id = 0;                // not 0: the ends have no ranks, but ids
+  std::uint64_t peer_id = 0;           // 0: whoever comes
   std::array<std::byte, 16> job_key{};
   std::uint8_t eager_bytes_log2 = 20;  // what this end holds for the other: bytes that no receive has matched
   std::uint8_t adverts_log2 = 8;       // and adverts
@@ -36,6 +38,7 @@ struct Wishes {
 
 struct TaggedAgreement {
   std::uint32_t peer_rank = 0;
+  std::uint64_t peer_id = 0;
   std::uint64_t eager_bytes_out = 0;  // which the peer holds for us
   std::uint64_t eager_bytes_in = 0;   // which we hold for the peer
   std::uint32_t adverts_out = 0;

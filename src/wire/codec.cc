@@ -346,8 +346,13 @@ void encode_hello(const HelloFields& fields, std::span<std::byte, kHelloBytes> i
 void encode_introduction(const Introduction& introduction, std::span<std::byte, kTaggedHelloBytes> into) {
   std::byte* const to = into.data();
   std::fill(into.begin() + kHelloBytes, into.end(), std::byte{0});
-  store_be(to + kHelloFromOffset, introduction.from);
-  store_be(to + kHelloToOffset, introduction.to);
+  if (introduction.id != 0) {
+    store_be(to + kHelloFromOffset, introduction.id);
+    to[kHelloByIdOffset] = std::byte{1};
+  } else {
+    store_be(to + kHelloFromOffset, introduction.from);
+    store_be(to + kHelloToOffset, introduction.to);
+  }
   std::copy(introduction.job_key.begin(), introduction.job_key.end(), to + kHelloJobKeyOffset);
   to[kHelloEagerOffset] = std::byte{introduction.eager_bytes_log2};
   to[kHelloAdvertsOffset] = std::byte{introduction.adverts_log2};
@@ -361,8 +366,15 @@ constexpr std::uint8_t kEagerLog2Min = 10, kAdvertsLog2Max = 20, kEagerLog2Max =
 Status decode_introduction(std::span<const std::byte> bytes, Introduction& into) {
   if (bytes.size() < kTaggedHelloBytes) return malformed("hello cut short, bytes", bytes.size()).value();
   const std::byte* const from = bytes.data();
-  into.from = load_be<std::uint32_t>(from + kHelloFromOffset);
-  into.to = load_be<std::uint32_t>(from + kHelloToOffset);
+  const auto by_id = static_cast<std::uint8_t>(from[kHelloByIdOffset]);
+  if (by_id > 1) return malformed("hello by id", unsigned{by_id}).value();
+  if (by_id == 1) {
+    into.id = load_be<std::uint64_t>(from + kHelloFromOffset);
+    if (into.id == 0) return malformed("hello of id", 0U).value();
+  } else {
+    into.from = load_be<std::uint32_t>(from + kHelloFromOffset);
+    into.to = load_be<std::uint32_t>(from + kHelloToOffset);
+  }
   std::copy_n(from + kHelloJobKeyOffset, into.job_key.size(), into.job_key.begin());
   into.eager_bytes_log2 = static_cast<std::uint8_t>(from[kHelloEagerOffset]);
   into.adverts_log2 = static_cast<std::uint8_t>(from[kHelloAdvertsOffset]);

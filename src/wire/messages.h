@@ -162,6 +162,7 @@ inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'},
 struct Introduction {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
+  std::uint64_t id = 0;  // not 0: of this end, where there are no ranks; then `from` and `to` are not sent
   std::array<std::byte, 16> job_key{};
   std::uint8_t eager_bytes_log2 = 0;  // this end holds so many for the other
   std::uint8_t adverts_log2 = 0;      // and adverts
@@ -197,7 +198,8 @@ inline constexpr std::size_t kHelloToOffset = 24;
 inline constexpr std::size_t kHelloJobKeyOffset = 28;
 inline constexpr std::size_t kHelloEagerOffset = 44;
 inline constexpr std::size_t kHelloAdvertsOffset = 45;
-inline constexpr std::size_t kHelloReserved3Offset = 46;
+inline constexpr std::size_t kHelloByIdOffset = 46;
+inline constexpr std::size_t kHelloReserved3Offset = 47;
 inline constexpr std::size_t kTaggedHelloBytes = 48;
 
 // Private data of a rejection.

@@ -115,6 +115,20 @@ BOOST_AUTO_TEST_CASE(a_wait_ends_with_a_signal_and_loses_nothing) {
   BOOST_TEST(exm_waitall(ep(), requests.data(), 2, nullptr, -1) == 0);
 }
 
+// Its limit is no error.
+// shows: exm_tpoll EINTR
+BOOST_AUTO_TEST_CASE(a_poll_ends_with_its_limit_or_a_signal) {
+  exm_completion_t end{};
+  for (const std::int64_t timeout_ns : {0, 1'000'000}) BOOST_TEST(exm_tpoll(ep(), &end, 1, timeout_ns) == 0);
+  std::string ended;
+  {
+    WaitingThread waiting([&] { ended = outcome(exm_tpoll(ep(), &end, 1, -1)); });
+    waiting.await_sleep();
+    waiting.interrupt(SIGUSR1);
+  }
+  BOOST_TEST(ended == "EINTR");
+}
+
 // A message wakes whoever sleeps for it, however many threads sleep.
 BOOST_AUTO_TEST_CASE(several_threads_sleep_each_for_its_own) {
   constexpr int kThreads = 4;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exs.h, by either name, and msg.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
+"""exs.h, by either name, msg.h and ibvx.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
 header below it compile alone.
 
     header.py C-COMPILER C++-COMPILER
@@ -57,6 +57,24 @@ int use(exm_ep_t ep, char *memory) {{
 }}
 """
 
+IBVX = START + """
+HOLDS(ANY_SOURCE < 0 && ANY_TAG < 0);
+/* As the listing has them. */
+int use(char **names, int *list, char *memory);
+int use(char **names, int *list, char *memory) {{
+  Request request, *peeked;
+  Status status;
+  if (IBV_Init(names, list, 2, 0, 65536) != 0) return -1;
+  if (IBV_Isend(memory, 8, 1, 7, 0, &request) != 0 || IBV_Issend(memory, 8, 1, 7, 0, &request) != 0) return -1;
+  if (IBV_Irecv(memory, 8, ANY_SOURCE, ANY_TAG, 0, &request) != 0 || IBV_Wait(&request, &status) != 0) return -1;
+  if (IBV_Send(memory, 8, 1, 7, 0) != 0 || IBV_Ssend(memory, 8, 1, 7, 0) != 0) return -1;
+  if (IBV_Recv(memory, 8, 1, 7, 0, &status) != 0 || IBV_Test(&request, &status) != 1) return -1;
+  if (IBV_Iprobe(1, 7, 0, &status) != 1 || IBV_Probe(1, 7, 0, &status) != 0) return -1;
+  peeked = IBV_Peek();
+  return peeked == &request && status.source + status.tag + status.size + status.error == 0 ? IBV_Finalize() : -1;
+}}
+"""
+
 OUR_FLAGS = ["EXS_SHUT_WR", "EXS_PERSISTENT", "EXS_NOTIFY", "EXS_NO_EVENT", "EXS_NO_IMMEDIATE"]
 
 # Every MSG_* flag that <sys/socket.h> of this system has, as the preprocessor and the compiler know them.
@@ -96,7 +114,7 @@ def main():
     c_compiler, cxx_compiler = sys.argv[1:]
     variants = [[c_compiler, "-x", "c", "-std=c11"]]
     variants += [[cxx_compiler, "-x", "c++", f"-std=c++{year}"] for year in (11, 17, 20)]
-    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/msg.h", MESSAGES)):
+    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/msg.h", MESSAGES), ("ibvx/ibvx.h", IBVX)):
         for variant in variants:
             compile_source(source.format(header=header), [*variant, *STRICT])
             print(f"<{header}> {' '.join(variant)}: compiles")

@@ -41,8 +41,9 @@ MAY_INCLUDE = {
     "rpc/generator": ["rpc/generator/"],
     "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
+    "fabric": ["exs/exs.h", "exs/msg.h", "fabric/"],
     "bindings/java": ["exs/exs.h", "exs/msg.h", "bindings/java/native/"],
-    "examples": ["exs/rpc.h", "exs/msg.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
+    "examples": ["exs/rpc.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
@@ -51,6 +52,7 @@ MAY_INCLUDE = {
     "perf": ["exs/exs.h", "exs/exs.hpp", "exs/msg.h", "exs/rpc.h", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],
     "include/sys": ["exs/exs.h"],
+    "include/ibvx": ["exs/msg.h", "ibvx/"],
     "tests": [""],  # all of it
 }
 # The registry is where the providers' names meet, and may see the front header of each. The tool that explains words
@@ -73,7 +75,8 @@ ONLY_IN = {
     r"fmt/": ["src/base/log.h", "src/base/refusal.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc", "tests/sockets/hostile/past_libc.c"],
     r"isa-l": ["src/provider/iwarp/"],
-    r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
+    r"rdma/(fabric|fi_|providers/)": ["fabric/", "tests/fabric/"],
+    r"infiniband/|rdma/(?!fabric|fi_|providers/)": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
     r"rpc/(?!channel/|fast/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
     r"rapidcheck": ["tests/support/property.cc"],
@@ -105,7 +108,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc))/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -132,7 +135,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "sockets", "rpc", "bindings", "include", "tools", "perf", "examples", "tests")
+    files = [path for folder in ("src", "event", "sockets", "rpc", "fabric", "bindings", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

@@ -42,6 +42,8 @@ EXCUSED = {
     "exm_init EPROTO": "needs a launcher that lies: tests/boot",
     "exm_init ECONNRESET": "needs a launcher that goes: tests/boot",
     "exm_finalize ETIMEDOUT": "takes ten seconds",
+    "exm_peer ENOSPC": "takes a million peers",
+    "exm_group_create ENOSPC": "takes 2^29 groups",
     "exs_window_map event EPROTO": "as exs_recv: what ends the connection ends it",
     "exs_window_map event ETIMEDOUT": "as exs_recv: what ends the connection ends it",
     "exs_recv_pooled event ETIMEDOUT": "as exs_recv: what ends the connection ends it",

@@ -185,6 +185,24 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_job_know_each_other) {
   BOOST_TEST(here->tagged.peer_rank == 5U);
 }
 
+BOOST_AUTO_TEST_CASE(ends_without_ranks_know_each_other_by_id) {
+  const auto wishes_of = [](std::uint64_t id, std::uint64_t peer_id) {
+    Wishes wishes = wishes_of_rank(0, Introduction::kAnyRank, 1);
+    wishes.introduction.id = id;
+    wishes.introduction.peer_id = peer_id;
+    return wishes;
+  };
+  constexpr std::uint64_t kId = 0x123456789abcdef0, kPeerId = UINT64_MAX;
+  const auto there = agree(wishes_of(kPeerId, 0), make_hello(wishes_of(kId, kPeerId)).view());
+  BOOST_REQUIRE(there.has_value());
+  BOOST_TEST(there->tagged.peer_id == kId);
+  BOOST_TEST(agree(wishes_of(kId, kPeerId), make_hello(wishes_of(kPeerId, kId)).view()).has_value());
+  BOOST_TEST(error_of(wishes_of(kId, kPeerId), make_hello(wishes_of(3, kId)).view()) == EACCES);
+  BOOST_TEST(error_of(wishes_of(kId, 0), make_hello(wishes_of_rank(3, 0, 1)).view()) == EACCES);
+  BOOST_TEST(error_of(wishes_of_rank(0, Introduction::kAnyRank, 1), make_hello(wishes_of(kId, 0)).view()) ==
+             EACCES);
+}
+
 BOOST_AUTO_TEST_CASE(strangers_are_turned_away) {
   const Wishes listening = wishes_of_rank(5, Introduction::kAnyRank, 1);
   BOOST_TEST(error_of(listening, make_hello(wishes_of_rank(3, 5, 2)).view()) == EACCES);  // another job
@@ -208,6 +226,7 @@ BOOST_AUTO_TEST_CASE(an_introduction_that_makes_no_sense_is_malformed) {
   BOOST_TEST(with(wire::kHelloEagerOffset, 31) == EPROTO);
   BOOST_TEST(with(wire::kHelloAdvertsOffset, 21) == EPROTO);
   BOOST_TEST(with(wire::kHelloReserved2Offset, 1) == EPROTO);
+  BOOST_TEST(with(wire::kHelloByIdOffset, 2) == EPROTO);
   BOOST_TEST(with(wire::kHelloReserved3Offset, 1) == EPROTO);
   auto bytes = bytes_of(make_hello(wishes_of_rank(3, 5, 1)));
   bytes.pop_back();

@@ -16,16 +16,16 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-std::string name_of(const sockaddr_in& address) {
+}  // namespace
+
+std::string address_text(const sockaddr_in& address) {
   char host[INET_ADDRSTRLEN];
   inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
   return std::string(host) + ":" + std::to_string(ntohs(address.sin_port));
 }
 
-}  // namespace
-
 JobPorts::JobPorts(int size) : ports_(static_cast<std::size_t>(size)) {
-  for (const HeldPort& port : ports_) names_.push_back(name_of(port.address()));
+  for (const HeldPort& port : ports_) names_.push_back(address_text(port.address()));
   for (const std::string& name : names_) addresses_.push_back(name.c_str());
 }
 

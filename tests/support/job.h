@@ -12,6 +12,9 @@
 
 namespace exs::test {
 
+// "host:port"
+std::string address_text(const sockaddr_in& address);
+
 // The addresses of a job's processes, which nobody else gets.
 class JobPorts {
  public:

@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(the_introduction_is_laid_out_as_documented) {
                {"job_key", kHelloJobKeyOffset},
                {"eager_log2", kHelloEagerOffset},
                {"adverts_log2", kHelloAdvertsOffset},
+               {"by_id", kHelloByIdOffset},
                {"reserved3", kHelloReserved3Offset}},
               kHelloBytes, kTaggedHelloBytes);
 }

@@ -1,0 +1,21 @@
+"""A number goes round the ranks of an MPI job, then the ranks add up arrays. run-mpi_ring.sh starts it over exs."""
+import numpy
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+rank, size = world.Get_rank(), world.Get_size()
+
+if rank == 0:
+    world.send(1, dest=1 % size)
+    number = world.recv(source=(rank - 1) % size)
+else:
+    number = world.recv(source=rank - 1)
+    world.send(number + 1, dest=(rank + 1) % size)
+
+mine = numpy.full(1_000_000, rank + 1, dtype="d")
+total = numpy.empty_like(mine)
+world.Allreduce(mine, total)
+assert (total == size * (size + 1) / 2).all()
+
+if rank == 0:
+    print(f"{size} ranks; the number is {number}, the sum {total[0]:.0f}")

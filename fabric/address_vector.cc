@@ -1,0 +1,169 @@
+#include "fabric/address_vector.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "fabric/endpoint.h"
+
+namespace exs::fabric {
+namespace {
+
+extern fi_ops vector_fid_ops;
+extern fi_ops_av vector_ops;
+
+}  // namespace
+
+AddressVector::AddressVector(bool is_told, void* context)
+    : Object(FI_CLASS_AV, vector_fid_ops, context), is_told_(is_told) {
+  handle()->ops = &vector_ops;
+}
+
+void AddressVector::add(Endpoint& endpoint) {
+  const std::lock_guard guard(mutex_);
+  endpoints_.push_back(&endpoint);
+  for (fi_addr_t address = 0; address < places_.size(); ++address) {
+    if (places_[address].is_taken) endpoint.know(address, places_[address].name);
+  }
+}
+
+void AddressVector::remove(Endpoint& endpoint) noexcept {
+  const std::lock_guard guard(mutex_);
+  std::erase(endpoints_, &endpoint);
+}
+
+bool AddressVector::is_used() noexcept {
+  const std::lock_guard guard(mutex_);
+  return !endpoints_.empty();
+}
+
+fi_addr_t AddressVector::insert(const Name& name) {
+  const std::lock_guard guard(mutex_);
+  const fi_addr_t address = places_.size();
+  places_.push_back({name, true});
+  for (Endpoint* const endpoint : endpoints_) {
+    if (endpoint->know(address, name)) continue;
+    places_.pop_back();
+    return FI_ADDR_NOTAVAIL;
+  }
+  return address;
+}
+
+bool AddressVector::erase(fi_addr_t address) {
+  const std::lock_guard guard(mutex_);
+  if (address >= places_.size() || !places_[address].is_taken) return false;
+  places_[address].is_taken = false;
+  for (Endpoint* const endpoint : endpoints_) endpoint->forget(address);
+  return true;
+}
+
+bool AddressVector::find(fi_addr_t address, Name& into) {
+  const std::lock_guard guard(mutex_);
+  if (address >= places_.size() || !places_[address].is_taken) return false;
+  into = places_[address].name;
+  return true;
+}
+
+namespace {
+
+constexpr std::uint64_t kInsertFlags = FI_MORE | FI_SYNC_ERR;
+
+int insert_names(fid_av* vector, const void* names, std::size_t count, fi_addr_t* addresses,
+                 std::uint64_t flags, void* context) {
+  return guarded([&]() -> int {
+    AddressVector& self = AddressVector::of(vector);
+    if ((flags & ~kInsertFlags) != 0) return -FI_EBADFLAGS;
+    if (self.is_told() && self.events() == nullptr) return -FI_ENOEQ;
+    auto* const errors = (flags & FI_SYNC_ERR) != 0 ? static_cast<int*>(context) : nullptr;
+    int inserted = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      Name name;
+      std::memcpy(name.data(), static_cast<const std::byte*>(names) + i * sizeof name, sizeof name);
+      const fi_addr_t address = self.insert(name);
+      if (addresses != nullptr) addresses[i] = address;
+      if (errors != nullptr) errors[i] = address == FI_ADDR_NOTAVAIL ? FI_EINVAL : 0;
+      if (address != FI_ADDR_NOTAVAIL) ++inserted;
+    }
+    if (!self.is_told()) return inserted;
+    const fi_eq_entry entry{&vector->fid, context, static_cast<std::uint64_t>(inserted)};
+    self.events()->add(FI_AV_COMPLETE, &entry, sizeof entry);
+    return 0;
+  });
+}
+
+int remove_names(fid_av* vector, fi_addr_t* addresses, std::size_t count, std::uint64_t flags) {
+  return guarded([&]() -> int {
+    if (flags != 0) return -FI_EBADFLAGS;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!AddressVector::of(vector).erase(addresses[i])) return -FI_EINVAL;
+    }
+    return 0;
+  });
+}
+
+int look_up_name(fid_av* vector, fi_addr_t address, void* into, std::size_t* length) {
+  return guarded([&]() -> int {
+    Name name;
+    if (!AddressVector::of(vector).find(address, name)) return -FI_EINVAL;
+    std::memcpy(into, name.data(), std::min(*length, sizeof name));
+    *length = sizeof name;
+    return 0;
+  });
+}
+
+// A name has no meaning here, so its bytes are shown.
+const char* write_name(fid_av* /*vector*/, const void* name, char* into, std::size_t* length) {
+  std::string text = "exs://";
+  for (std::size_t i = 0; i < sizeof(Name); ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<const unsigned char*>(name)[i]);
+    text += digits;
+  }
+  if (*length > 0) std::snprintf(into, *length, "%s", text.c_str());
+  *length = text.size() + 1;
+  return into;
+}
+
+int bind_vector(fid* fid, struct fid* other, std::uint64_t flags) noexcept {
+  if (other->fclass != FI_CLASS_EQ || flags != 0) return -FI_EINVAL;
+  AddressVector::of(fid).bind(EventQueue::of(other));
+  return 0;
+}
+
+int close_vector(fid_t fid) noexcept {
+  AddressVector& self = AddressVector::of(fid);
+  if (self.is_used()) return -FI_EBUSY;
+  delete &self;
+  return 0;
+}
+
+fi_ops vector_fid_ops = {.size = sizeof(fi_ops),
+                         .close = close_vector,
+                         .bind = bind_vector,
+                         .control = kNotHere,
+                         .ops_open = kNotHere,
+                         .tostr = nullptr,
+                         .ops_set = nullptr};
+
+fi_ops_av vector_ops = {.size = sizeof(fi_ops_av),
+                        .insert = insert_names,
+                        .insertsvc = kNotHere,
+                        .insertsym = kNotHere,
+                        .remove = remove_names,
+                        .lookup = look_up_name,
+                        .straddr = write_name,
+                        .av_set = kNotHere};
+
+}  // namespace
+
+int open_address_vector(fid_domain* /*domain*/, fi_av_attr* attr, fid_av** vector, void* context) {
+  return guarded([&]() -> int {
+    // Nobody else could make sense of addresses of this process; scalable endpoints have receive contexts.
+    if (attr->name != nullptr || attr->rx_ctx_bits != 0) return -FI_ENOSYS;
+    if ((attr->flags & ~FI_EVENT) != 0) return -FI_EBADFLAGS;
+    *vector = (new AddressVector((attr->flags & FI_EVENT) != 0, context))->handle();
+    return 0;
+  });
+}
+
+}  // namespace exs::fabric

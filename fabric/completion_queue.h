@@ -1,0 +1,53 @@
+// A queue of completions, in the format that it was opened with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_eq.h>
+
+#include "fabric/fid.h"
+#include "fabric/reaper.h"
+
+namespace exs::fabric {
+
+// Thread: any.
+class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
+ public:
+  CompletionQueue(fi_cq_format format, bool can_wait, void* context);
+
+  void add(const fi_cq_tagged_entry& entry, fi_addr_t source);
+  void add_error(const fi_cq_err_entry& entry);
+
+  // -FI_EAGAIN: there is none. -FI_EAVAIL: read_error() first. `sources` may be null.
+  ssize_t read(void* into, std::size_t count, fi_addr_t* sources);
+  ssize_t read_waiting(void* into, std::size_t count, fi_addr_t* sources, int timeout_ms);
+  ssize_t read_error(fi_cq_err_entry& into);
+  void signal();
+  // The application may sleep on the descriptor. False: there is something to read.
+  bool arm();
+  [[nodiscard]] Reaper& reaper() noexcept { return reaper_; }
+
+ private:
+  struct Entry {
+    fi_cq_tagged_entry entry;
+    fi_addr_t source;
+  };
+
+  ssize_t take(void* into, std::size_t count, fi_addr_t* sources);
+  [[nodiscard]] bool is_quiet();
+
+  const std::size_t entry_bytes_;
+  Reaper reaper_;
+  std::mutex mutex_;
+  std::deque<Entry> entries_;
+  std::deque<fi_cq_err_entry> errors_;
+  bool is_signalled_ = false;
+};
+
+int open_completion_queue(fid_domain* domain, fi_cq_attr* attr, fid_cq** queue, void* context);
+
+}  // namespace exs::fabric

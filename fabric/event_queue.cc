@@ -1,0 +1,138 @@
+#include "fabric/event_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+namespace exs::fabric {
+namespace {
+
+extern fi_ops queue_fid_ops;
+extern fi_ops_eq queue_ops;
+
+constexpr std::uint64_t kFlags = FI_WRITE;
+
+}  // namespace
+
+EventQueue::EventQueue(bool may_be_written, bool has_descriptor, void* context)
+    : Object(FI_CLASS_EQ, queue_fid_ops, context), may_be_written_(may_be_written), signal_(has_descriptor) {
+  handle()->ops = &queue_ops;
+}
+
+void EventQueue::add(std::uint32_t event, const void* entry, std::size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(entry);
+  const std::lock_guard guard(mutex_);
+  events_.push_back({event, {from, from + bytes}});
+  signal_.raise();
+  added_.notify_one();
+}
+
+bool EventQueue::is_empty() {
+  const std::lock_guard guard(mutex_);
+  return events_.empty();
+}
+
+ssize_t EventQueue::read(std::uint32_t* event, void* into, std::size_t bytes, std::uint64_t flags) {
+  const std::lock_guard guard(mutex_);
+  if (events_.empty()) return -FI_EAGAIN;
+  const Event& first = events_.front();
+  if (first.entry.size() > bytes) return -FI_ETOOSMALL;
+  const std::size_t length = first.entry.size();
+  *event = first.number;
+  std::copy(first.entry.begin(), first.entry.end(), static_cast<std::byte*>(into));
+  if ((flags & FI_PEEK) == 0) {
+    events_.pop_front();
+    if (events_.empty()) signal_.lower();
+  }
+  return static_cast<ssize_t>(length);
+}
+
+ssize_t EventQueue::read_waiting(std::uint32_t* event, void* into, std::size_t bytes, int timeout_ms,
+                                 std::uint64_t flags) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto is_there = [this] { return !events_.empty(); };
+    if (timeout_ms < 0) {
+      added_.wait(lock, is_there);
+    } else {
+      added_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_there);
+    }
+  }
+  return read(event, into, bytes, flags);
+}
+
+namespace {
+
+ssize_t read_event(fid_eq* queue, std::uint32_t* event, void* into, std::size_t bytes, std::uint64_t flags) {
+  return guarded([&] { return EventQueue::of(queue).read(event, into, bytes, flags); });
+}
+
+ssize_t wait_for_event(fid_eq* queue, std::uint32_t* event, void* into, std::size_t bytes, int timeout_ms,
+                       std::uint64_t flags) {
+  return guarded([&] { return EventQueue::of(queue).read_waiting(event, into, bytes, timeout_ms, flags); });
+}
+
+// Nothing here fails later than it is asked for.
+ssize_t read_error(fid_eq* /*queue*/, fi_eq_err_entry* /*entry*/, std::uint64_t /*flags*/) {
+  return -FI_EAGAIN;
+}
+
+ssize_t write_event(fid_eq* queue, std::uint32_t event, const void* entry, std::size_t bytes,
+                    std::uint64_t flags) {
+  return guarded([&]() -> ssize_t {
+    EventQueue& self = EventQueue::of(queue);
+    if (!self.may_be_written() || flags != 0) return -FI_EINVAL;
+    self.add(event, entry, bytes);
+    return static_cast<ssize_t>(bytes);
+  });
+}
+
+const char* tell_error(fid_eq* /*queue*/, int error, const void* /*data*/, char* into, std::size_t bytes) {
+  const char* const text = fi_strerror(error);
+  if (into != nullptr && bytes > 0) std::snprintf(into, bytes, "%s", text);
+  return text;
+}
+
+int close_queue(fid_t fid) noexcept {
+  delete &EventQueue::of(fid);
+  return 0;
+}
+
+int control_queue(fid* fid, int command, void* argument) noexcept {
+  if (command != FI_GETWAIT) return -FI_ENOSYS;
+  const int descriptor = EventQueue::of(fid).descriptor();
+  if (descriptor < 0) return -FI_ENODATA;
+  *static_cast<int*>(argument) = descriptor;
+  return 0;
+}
+
+fi_ops queue_fid_ops = {.size = sizeof(fi_ops),
+                        .close = close_queue,
+                        .bind = kNotHere,
+                        .control = control_queue,
+                        .ops_open = kNotHere,
+                        .tostr = nullptr,
+                        .ops_set = nullptr};
+
+fi_ops_eq queue_ops = {.size = sizeof(fi_ops_eq),
+                       .read = read_event,
+                       .readerr = read_error,
+                       .write = write_event,
+                       .sread = wait_for_event,
+                       .strerror = tell_error};
+
+}  // namespace
+
+int open_event_queue(fid_fabric* /*fabric*/, fi_eq_attr* attr, fid_eq** queue, void* context) {
+  return guarded([&]() -> int {
+    const fi_wait_obj wait = attr == nullptr ? FI_WAIT_UNSPEC : attr->wait_obj;
+    if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD) return -FI_ENOSYS;
+    const std::uint64_t flags = attr == nullptr ? 0 : attr->flags;
+    if ((flags & ~kFlags) != 0) return -FI_EBADFLAGS;
+    *queue = (new EventQueue((flags & FI_WRITE) != 0, wait == FI_WAIT_FD, context))->handle();
+    return 0;
+  });
+}
+
+}  // namespace exs::fabric

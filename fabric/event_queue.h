@@ -1,0 +1,48 @@
+// The queue of what is no transfer: addresses that have been inserted, and what the application writes itself.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include <rdma/fi_eq.h>
+
+#include "fabric/fid.h"
+#include "fabric/signal.h"
+
+namespace exs::fabric {
+
+// Thread: any.
+class EventQueue final : public Object<EventQueue, fid_eq> {
+ public:
+  EventQueue(bool may_be_written, bool has_descriptor, void* context);
+
+  void add(std::uint32_t event, const void* entry, std::size_t bytes);
+  // -FI_EAGAIN: there is none. -FI_ETOOSMALL.
+  ssize_t read(std::uint32_t* event, void* into, std::size_t bytes, std::uint64_t flags);
+  ssize_t read_waiting(std::uint32_t* event, void* into, std::size_t bytes, int timeout_ms,
+                       std::uint64_t flags);
+  [[nodiscard]] bool is_empty();
+  [[nodiscard]] bool may_be_written() const noexcept { return may_be_written_; }
+  // -1: it has none.
+  [[nodiscard]] int descriptor() const noexcept { return signal_.descriptor(); }
+
+ private:
+  struct Event {
+    std::uint32_t number = 0;
+    std::vector<std::byte> entry;
+  };
+
+  const bool may_be_written_;
+  Signal signal_;
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::deque<Event> events_;
+};
+
+int open_event_queue(fid_fabric* fabric, fi_eq_attr* attr, fid_eq** queue, void* context);
+
+}  // namespace exs::fabric

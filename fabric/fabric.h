@@ -1,0 +1,11 @@
+// A fabric: there is one, and it has domains and event queues.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+
+namespace exs::fabric {
+
+int open_fabric(fi_fabric_attr* attr, fid_fabric** fabric, void* context);
+
+}  // namespace exs::fabric

@@ -1,0 +1,80 @@
+// How libfabric's objects and ours belong together: each of ours has the structure that libfabric hands out, with its functions, as a
+// member, and is found again by it.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+
+namespace exs::fabric {
+
+// An object of ours that libfabric knows as a `Fid`, such as fid_cq. The Fid comes first, so one pointer is both.
+template <typename Self, typename Fid>
+class Object {
+ public:
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  [[nodiscard]] static Self& of(Fid* fid) noexcept { return *static_cast<Self*>(to_object(fid)); }
+  [[nodiscard]] static Self& of(fid_t fid) noexcept { return of(reinterpret_cast<Fid*>(fid)); }
+  [[nodiscard]] Fid* handle() noexcept { return &handle_.fid; }
+
+ protected:
+  Object(std::size_t fclass, fi_ops& ops, void* context) noexcept {
+    handle_.fid.fid.fclass = fclass;
+    handle_.fid.fid.context = context;
+    handle_.fid.fid.ops = &ops;
+    handle_.object = this;
+  }
+  ~Object() = default;
+
+ private:
+  struct Handle {
+    Fid fid{};
+    Object* object = nullptr;
+  };
+  static_assert(std::is_standard_layout_v<Handle>);
+
+  static Object* to_object(Fid* fid) noexcept { return reinterpret_cast<Handle*>(fid)->object; }
+
+  Handle handle_;
+};
+
+// What an entry point does, with what it throws as an errno of libfabric: 0 or more, or negative.
+template <typename Body>
+auto guarded(Body&& body) noexcept -> decltype(body()) {
+  using Outcome = decltype(body());
+  try {
+    return std::forward<Body>(body)();
+  } catch (const std::bad_alloc&) {
+    return static_cast<Outcome>(-FI_ENOMEM);
+  } catch (const std::exception&) {
+    return static_cast<Outcome>(-FI_EOTHER);
+  }
+}
+
+// Of a call of exs that has failed.
+[[nodiscard]] inline int last_error() noexcept {
+  return -(errno == EMSGSIZE ? FI_ETRUNC : errno);
+}
+
+// The functions that mean nothing here, of whatever type: a table of libfabric must have all that it may call.
+struct NotHere {
+  template <typename Outcome, typename... Arguments>
+  using Function = Outcome (*)(Arguments...);
+
+  template <typename Outcome, typename... Arguments>
+  constexpr operator Function<Outcome, Arguments...>()
+      const noexcept {  // NOLINT(google-explicit-constructor)
+    return [](Arguments... /*unused*/) -> Outcome { return -FI_ENOSYS; };
+  }
+};
+inline constexpr NotHere kNotHere;
+
+}  // namespace exs::fabric

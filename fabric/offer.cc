@@ -1,0 +1,194 @@
+#include "fabric/offer.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/providers/fi_prov.h>
+
+#include "exs/msg.h"
+#include "fabric/fid.h"
+#include "fabric/source.h"
+
+namespace exs::fabric {
+namespace {
+
+bool is_subset(std::uint64_t asked, std::uint64_t offered) noexcept {
+  return (asked & ~offered) == 0;
+}
+
+bool is_name(const char* asked) noexcept {
+  return asked == nullptr || std::strcmp(asked, kName) == 0;
+}
+
+bool suits(const fi_tx_attr* asked) noexcept {
+  if (asked == nullptr) return true;
+  return is_subset(asked->caps, kCaps) && is_subset(asked->op_flags, kSendFlags) &&
+         is_subset(asked->msg_order, FI_ORDER_SAS) && asked->comp_order == FI_ORDER_NONE &&
+         asked->inject_size <= kInjectBytes && asked->size <= kDepth && asked->iov_limit <= kPiecesMax &&
+         asked->rma_iov_limit == 0;
+}
+
+bool suits(const fi_rx_attr* asked) noexcept {
+  if (asked == nullptr) return true;
+  return is_subset(asked->caps, kCaps) && is_subset(asked->op_flags, kReceiveFlags) &&
+         is_subset(asked->msg_order, FI_ORDER_SAS) && asked->comp_order == FI_ORDER_NONE &&
+         asked->size <= kDepth && asked->iov_limit <= kPiecesMax;
+}
+
+bool suits(const fi_ep_attr* asked) noexcept {
+  if (asked == nullptr) return true;
+  const bool is_ours = asked->protocol == FI_PROTO_UNSPEC || asked->protocol == kProtocol;
+  return (asked->type == FI_EP_UNSPEC || asked->type == FI_EP_RDM) && is_ours && asked->tx_ctx_cnt <= 1 &&
+         asked->rx_ctx_cnt <= 1 && (asked->auth_key_size == 0 || asked->auth_key_size == kKeyBytes);
+}
+
+bool suits(const fi_domain_attr* asked) noexcept {
+  if (asked == nullptr) return true;
+  return is_name(asked->name) && asked->cq_data_size <= kDataBytes && is_subset(asked->caps, kCaps) &&
+         asked->max_ep_tx_ctx <= 1 && asked->max_ep_rx_ctx <= 1 &&
+         (asked->auth_key_size == 0 || asked->auth_key_size == kKeyBytes);
+}
+
+bool suits(const fi_fabric_attr* asked) noexcept {
+  return asked == nullptr || (is_name(asked->name) && is_name(asked->prov_name));
+}
+
+bool suits(const fi_info* hints) noexcept {
+  if (hints == nullptr) return true;
+  return is_subset(hints->caps, kCaps) && hints->addr_format == FI_FORMAT_UNSPEC && suits(hints->tx_attr) &&
+         suits(hints->rx_attr) && suits(hints->ep_attr) && suits(hints->domain_attr) &&
+         suits(hints->fabric_attr);
+}
+
+// What was asked for, with what goes without saying.
+std::uint64_t caps_for(const fi_info* hints) noexcept {
+  if (hints == nullptr || hints->caps == 0) return kCaps;
+  std::uint64_t caps = hints->caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
+  if ((caps & (FI_SEND | FI_RECV)) == 0) caps |= FI_SEND | FI_RECV;
+  return caps;
+}
+
+void describe_transfers(fi_info& info, const fi_info* hints) noexcept {
+  fi_tx_attr& tx = *info.tx_attr;
+  tx.caps = info.caps & kSendCaps;
+  tx.op_flags = hints != nullptr && hints->tx_attr != nullptr ? hints->tx_attr->op_flags : 0;
+  tx.msg_order = FI_ORDER_SAS;
+  tx.comp_order = FI_ORDER_NONE;
+  tx.inject_size = kInjectBytes;
+  tx.size = kDepth;
+  tx.iov_limit = kPiecesMax;
+  fi_rx_attr& rx = *info.rx_attr;
+  rx.caps = info.caps & kReceiveCaps;
+  rx.op_flags = hints != nullptr && hints->rx_attr != nullptr ? hints->rx_attr->op_flags : 0;
+  rx.msg_order = FI_ORDER_SAS;
+  rx.comp_order = FI_ORDER_NONE;
+  rx.size = kDepth;
+  rx.iov_limit = kPiecesMax;
+}
+
+void describe_endpoint(fi_ep_attr& ep) noexcept {
+  ep.type = FI_EP_RDM;
+  ep.protocol = kProtocol;
+  ep.protocol_version = 1;
+  ep.max_msg_size = std::numeric_limits<std::int64_t>::max();
+  ep.mem_tag_format = kTagFormat;
+  ep.tx_ctx_cnt = 1;
+  ep.rx_ctx_cnt = 1;
+}
+
+void describe_domain(fi_domain_attr& domain, const fi_info* hints) {
+  domain.name = strdup(kName);
+  domain.threading = FI_THREAD_SAFE;
+  domain.control_progress = FI_PROGRESS_AUTO;
+  domain.data_progress = FI_PROGRESS_AUTO;
+  domain.resource_mgmt = FI_RM_ENABLED;
+  const fi_domain_attr* const asked = hints == nullptr ? nullptr : hints->domain_attr;
+  domain.av_type = asked != nullptr && asked->av_type != FI_AV_UNSPEC ? asked->av_type : FI_AV_TABLE;
+  domain.mr_key_size = sizeof(std::uint64_t);
+  domain.cq_data_size = kDataBytes;
+  domain.cq_cnt = kDepth;
+  domain.ep_cnt = kDepth;
+  domain.tx_ctx_cnt = kDepth;
+  domain.rx_ctx_cnt = kDepth;
+  domain.max_ep_tx_ctx = 1;
+  domain.max_ep_rx_ctx = 1;
+  domain.cntr_cnt = kDepth;
+  domain.mr_iov_limit = kPiecesMax;
+  domain.mr_cnt = kDepth;
+  domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+// Copies a key that was asked for. False: no memory.
+bool copy_key(const std::uint8_t* from, std::size_t bytes, std::uint8_t*& into, std::size_t& into_bytes) {
+  if (bytes == 0) return true;
+  into = static_cast<std::uint8_t*>(std::malloc(bytes));
+  if (into == nullptr) return false;
+  std::memcpy(into, from, bytes);
+  into_bytes = bytes;
+  return true;
+}
+
+bool copy_keys(fi_info& info, const fi_info* hints) {
+  if (hints == nullptr) return true;
+  const fi_ep_attr* const ep = hints->ep_attr;
+  const fi_domain_attr* const domain = hints->domain_attr;
+  if (ep != nullptr &&
+      !copy_key(ep->auth_key, ep->auth_key_size, info.ep_attr->auth_key, info.ep_attr->auth_key_size))
+    return false;
+  return domain == nullptr || copy_key(domain->auth_key, domain->auth_key_size, info.domain_attr->auth_key,
+                                       info.domain_attr->auth_key_size);
+}
+
+bool set_addresses(fi_info& info, const char* node, const char* service, std::uint64_t flags,
+                   const fi_info* hints) {
+  if (hints != nullptr && hints->dest_addr != nullptr) {
+    info.dest_addr = std::malloc(hints->dest_addrlen);
+    if (info.dest_addr == nullptr) return false;
+    std::memcpy(info.dest_addr, hints->dest_addr, hints->dest_addrlen);
+    info.dest_addrlen = hints->dest_addrlen;
+  }
+  std::string source;
+  if ((flags & FI_SOURCE) != 0) {
+    source = source_of(node, service);
+  } else if (hints != nullptr && hints->src_addr != nullptr) {
+    source.assign(static_cast<const char*>(hints->src_addr),
+                  strnlen(static_cast<const char*>(hints->src_addr), hints->src_addrlen));
+  }
+  if (source.empty()) return true;
+  info.src_addr = strdup(source.c_str());
+  info.src_addrlen = source.size() + 1;
+  return info.src_addr != nullptr;
+}
+
+}  // namespace
+
+int get_info(std::uint32_t /*version*/, const char* node, const char* service, std::uint64_t flags,
+             const fi_info* hints, fi_info** info) {
+  return guarded([&]() -> int {
+    if (!suits(hints)) return -FI_ENODATA;
+    fi_info* const made = fi_allocinfo();
+    if (made == nullptr) return -FI_ENOMEM;
+    made->caps = caps_for(hints);
+    made->addr_format = FI_FORMAT_UNSPEC;
+    describe_transfers(*made, hints);
+    describe_endpoint(*made->ep_attr);
+    describe_domain(*made->domain_attr, hints);
+    made->fabric_attr->name = strdup(kName);
+    made->fabric_attr->prov_version = kVersion;
+    const bool is_whole = made->domain_attr->name != nullptr && made->fabric_attr->name != nullptr &&
+                          copy_keys(*made, hints) && set_addresses(*made, node, service, flags, hints);
+    if (!is_whole) {
+      fi_freeinfo(made);
+      return -FI_ENOMEM;
+    }
+    *info = made;
+    return 0;
+  });
+}
+
+}  // namespace exs::fabric

@@ -1,0 +1,39 @@
+// What the provider offers, and whether that is what an application asks for.
+#pragma once
+
+#include <cstdint>
+
+#include <rdma/fabric.h>
+
+namespace exs::fabric {
+
+inline constexpr char kName[] = "exs";
+inline constexpr std::uint32_t kVersion = FI_VERSION(1, 0);
+inline constexpr std::uint32_t kProtocol = 0x80657873;  // of no standard: the upper bit, "exs"
+
+inline constexpr std::uint64_t kCaps =
+    FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+inline constexpr std::uint64_t kSendCaps = FI_MSG | FI_TAGGED | FI_SEND;
+inline constexpr std::uint64_t kReceiveCaps = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
+inline constexpr std::uint64_t kSendFlags = FI_INJECT | FI_COMPLETION | FI_INJECT_COMPLETE |
+                                            FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |
+                                            FI_MORE;
+inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MORE;
+
+// The uppermost bit tells messages without tags from those with one, so tags have 63.
+inline constexpr std::uint64_t kUntagged = std::uint64_t{1} << 63U;
+inline constexpr std::uint64_t kTagFormat =
+    0x5555555555555555;  // alternating from the first bit on: as one likes
+
+inline constexpr std::size_t kInjectBytes = 1024;
+inline constexpr std::size_t kPiecesMax = 64;
+inline constexpr std::size_t kDataBytes = 8;
+inline constexpr std::size_t kKeyBytes = 16;
+// Nothing is kept per operation but memory, so no depth is a limit. A number for those that ask.
+inline constexpr std::size_t kDepth = 65536;
+
+// The functions of fi_provider.
+int get_info(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
+             const fi_info* hints, fi_info** info);
+
+}  // namespace exs::fabric

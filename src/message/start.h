@@ -1,0 +1,49 @@
+// How a process begins to listen for the others, and what it then knows of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "src/api/listen.h"
+#include "src/message/ep.h"
+
+namespace exs {
+
+// Longest message that travels before it is matched, whatever the provider.
+inline constexpr std::uint32_t kEagerMax = 32768;
+
+// "host:port", the host a name or a number, one of IPv6 in brackets. EINVAL: it is none of that rank.
+Result<sockaddr_storage> address_of(const char* text, int rank);
+
+// What is needed of an endpoint before the others are known.
+struct Preparation {
+  EndpointOptions options;
+  std::shared_ptr<Socket> listening;  // null: a job of one
+};
+
+// `peers`: how many there are to be, roughly. Null `own`: nobody else.
+Result<Preparation> prepare(const Library& library, const exm_config_t& config, int peers,
+                            const sockaddr_storage* own);
+// Where the others reach it.
+Result<sockaddr_storage> own_address(const Socket& listening);
+Result<std::shared_ptr<Endpoint>> start(Library& library, Preparation prepared);
+
+// Calls make(library) -> Result<exm_ep_t> between exs_init and, if that fails, exs_fini.
+template <typename Make>
+int create_ep(exm_ep_t* ep, Make&& make, const char* function = __builtin_FUNCTION()) noexcept {
+  if (exs_init(EXS_VERSION) != 0) return -1;
+  const auto body = [&](Library& library) -> Result<int> {
+    if (ep == nullptr) return failure(null_argument());
+    const Result<exm_ep_t> made = std::forward<Make>(make)(library);
+    if (!made) return failure(made.error());
+    *ep = *made;
+    return 0;
+  };
+  if (api_call(body, function) == 0) return 0;
+  const int error = errno;
+  exs_fini();
+  errno = error;
+  return -1;
+}
+
+}  // namespace exs
