@@ -15,6 +15,7 @@
 #include "src/base/clock.h"
 #include "src/base/kernel.h"
 #include "src/base/socket_address.h"
+#include "src/message/card.h"
 #include "src/message/ep.h"
 #include "src/provider/own_sockets.h"
 #include "src/wire/messages.h"
@@ -180,50 +181,39 @@ exm_config_t config_of(int rank, int size) {
   return config;
 }
 
-// Any port of this host, as the launcher starts processes of one host alone.
-sockaddr_storage any_port() {
+Result<std::uint16_t> port_of(const Socket& listening) {
   sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return copy_of(reinterpret_cast<const sockaddr&>(address));
-}
-
-Result<std::string> card_of(const Socket* listening) {
-  if (listening == nullptr) return std::string("-");
-  sockaddr_storage address{};
   socklen_t length = sizeof address;
-  if (kernel::getsockname(listening->number(), as_sockaddr(address), &length) != 0) return failure(errno);
-  return text_of(address);
+  if (kernel::getsockname(listening.number(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return failure(errno);
+  return ntohs(address.sin_port);
 }
 
-// Of a rank that has ended there is no card; the launcher tells of its death, too.
-Result<std::vector<sockaddr_storage>> addresses_of(const std::vector<std::string>& cards) {
-  std::vector<sockaddr_storage> addresses;
-  for (const std::string& card : cards) {
-    if (card.empty() || cards.size() == 1) {
-      addresses.emplace_back();
-      continue;
-    }
-    const auto address = address_of(card.c_str(), static_cast<int>(addresses.size()));
-    if (!address) return failure(address.error());
-    addresses.push_back(*address);
+// The addresses of all, once they have told each other; none in a job of one.
+Result<std::vector<sockaddr_storage>> exchange_addresses(boot::Boot& boot, const Socket* listening) {
+  std::string card = "-";
+  if (listening != nullptr) {
+    const auto port = port_of(*listening);
+    if (!port) return failure(port.error());
+    auto made = make_card(*port, boot.hosts() > 1);
+    if (!made) return failure(made.error());
+    card = std::move(*made);
   }
-  return addresses;
+  const auto cards = boot.exchange(card);
+  if (!cards) return failure(cards.error());
+  if (listening == nullptr) return std::vector<sockaddr_storage>(1);
+  return addresses_on(*cards);
 }
 
-// The ranks tell each other through the launcher where they listen.
+// The ranks tell each other through what started them where they listen.
 Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot) {
   exm_config_t config = config_of(boot->rank(), boot->size());
   std::memcpy(config.key, boot->key().data(), sizeof config.key);
-  auto prepared = prepare(library, config, any_port());
+  auto prepared = prepare(library, config, listening_address(boot->hosts() > 1));
   if (!prepared) return failure(prepared.error());
-  const auto card = card_of(prepared->listening.get());
-  if (!card) return failure(card.error());
-  const auto cards = boot->exchange(*card);
-  if (!cards) return failure(cards.error());
-  const auto addresses = addresses_of(*cards);
+  auto addresses = exchange_addresses(*boot, prepared->listening.get());
   if (!addresses) return failure(addresses.error());
-  prepared->options.addresses = *addresses;
+  prepared->options.addresses = std::move(*addresses);
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
   // Of those that have ended, first.

@@ -74,6 +74,7 @@ ONLY_IN = {
     r"isa-l": ["src/provider/iwarp/"],
     r"infiniband/|rdma/": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
+    r"pmix": ["src/boot/"],
     r"rpc/(?!channel/|fast/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
