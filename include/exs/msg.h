@@ -70,16 +70,16 @@ typedef struct exm_counters { /* since exm_init */
   uint64_t peers_connected;     /* now */
 } exm_stats_t;
 
-/* Joins the job; NULL: the one that exs-run has started this process for, else a job of one. Calls exs_init. EINVAL: a wrong
- * config. EADDRINUSE and other errors of exs_listen: its address cannot be listened at. EPROTO, ECONNRESET: exs-run says what
- * means nothing, or has gone. */
+/* Joins the job; NULL: the one that exs-run, or mpirun by PMIx, has started this process for, else a job of one. Calls exs_init. EINVAL: a
+ * wrong config. EADDRINUSE and other errors of exs_listen: its address cannot be listened at. EPROTO, ECONNRESET: what started
+ * the job says what means nothing, or has gone. */
 EXM_API int exm_init(const exm_config_t* config, exm_ep_t* ep);
 EXM_API int exm_rank(exm_ep_t ep);
 EXM_API int exm_size(exm_ep_t ep);
 /* Leaves the job: waits for its sends, tells the others, and ends what is left. Calls exs_fini. ETIMEDOUT: a send was not matched
  * within 10 seconds, and is given up. */
 EXM_API int exm_finalize(exm_ep_t ep);
-/* Ends this process at once, with exit status `code`, and the job if exs-run has started it; else to the others it has died. Does
+/* Ends this process at once, with exit status `code`, and the job if something has started it; else to the others it has died. Does
  * not return. */
 EXM_API int exm_abort(exm_ep_t ep, int code);
 /* Writes up to `room` ranks that have died and returns how many there are. From then on receives from any source no longer end

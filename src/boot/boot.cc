@@ -1,6 +1,7 @@
 #include "src/boot/boot.h"
 
 #include "src/boot/launcher_boot.h"
+#include "src/boot/pmix_boot.h"
 
 namespace exs::boot {
 
@@ -8,9 +9,11 @@ bool is_card(const std::string& text) noexcept {
   return text.size() <= kCardBytesMax && text.find('\n') == std::string::npos;
 }
 
-// Others that start jobs are asked here, one after the other: the first that knows this process has it.
+// The first that knows this process has it.
 Result<std::unique_ptr<Boot>> find_boot() {
-  return find_launcher();
+  auto found = find_launcher();
+  if (!found || *found != nullptr) return found;
+  return find_pmix();
 }
 
 }  // namespace exs::boot

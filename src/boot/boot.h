@@ -1,5 +1,6 @@
 // How a process learns of its job: who it is, how many there are, and where the others are. Ways to learn it differ by
-// what started the job; what they have in common is a Boot. Today that is exs-run (launcher_boot.h).
+// what started the job; what they have in common is a Boot: exs-run (launcher_boot.h), or what speaks PMIx, as mpirun of Open MPI
+// does (pmix_boot.h). Where nothing did, a list tells, and there is no Boot (exm_config_t).
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@ struct Place {
   int rank = 0;
   int size = 1;
   JobKey key{};
+  int hosts = 1;  // that the processes of the job are on
 };
 
 inline constexpr std::size_t kCardBytesMax = 4096;
@@ -35,6 +37,7 @@ class Boot {
 
   [[nodiscard]] int rank() const noexcept { return place_.rank; }
   [[nodiscard]] int size() const noexcept { return place_.size; }
+  [[nodiscard]] int hosts() const noexcept { return place_.hosts; }
   [[nodiscard]] const JobKey& key() const noexcept { return place_.key; }
 
   // Publishes this process's card and returns those of all, by rank. Waits until each process has published one or has
@@ -60,9 +63,10 @@ class Boot {
   const Place place_;
 };
 
-// Of what started this process; null: nothing that we know, so it is a job of one. Takes what it finds out of the
-// environment, so that a program started by this one is in no job, and a second call finds none. Nobody else may use the
-// environment meanwhile. EPROTO: the environment is damaged, or another version's. ECONNRESET: what started the job has gone.
+// Of what started this process; null: nothing that we know, so it is a job of one. A second call finds none. Takes what exs-run has
+// set out of the environment, so that a program started by this one is in no job; what PMIx needs stays, for MPI may
+// need it, too. Nobody else may use the environment meanwhile. EPROTO: the environment is damaged, or another version's.
+// ECONNRESET: what started the job has gone.
 Result<std::unique_ptr<Boot>> find_boot();
 
 }  // namespace exs::boot

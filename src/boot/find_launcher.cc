@@ -43,14 +43,16 @@ bool read_key(std::string_view digits, JobKey& key) noexcept {
 }
 
 // The first line.
-Status greet(Lines& lines, JobKey& key) {
+Status greet(Lines& lines, Place& place) {
   const Result<std::string> line = lines.receive();
   if (!line && line.error() == Status(ECONNRESET))
     return refuse(ECONNRESET, "exs-run, which started this process, has gone");
   if (!line && line.error() != Status(EPROTO)) return line.error();
   std::string_view rest = line ? std::string_view(*line) : std::string_view();
   const bool is_ours = take_word(rest) == "job" && number_of(take_word(rest)) == kLaunchVersion;
-  if (!is_ours || !read_key(rest, key))
+  const bool has_key = is_ours && read_key(take_word(rest), place.key);
+  place.hosts = has_key ? number_of(rest) : 0;
+  if (place.hosts < 1)
     return refuse(EPROTO, "what EXM_BOOT_FD names does not speak as exs-run of this version of exs does");
   return Status();
 }
@@ -72,7 +74,7 @@ Result<std::unique_ptr<Boot>> find_launcher() {
                           descriptor));
   Lines lines{UniqueFd(descriptor)};
   if (kernel::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) return failure(errno);
-  if (const Status greeted = greet(lines, place.key); !greeted.ok()) return failure(greeted);
+  if (const Status greeted = greet(lines, place); !greeted.ok()) return failure(greeted);
   return std::make_unique<LauncherBoot>(place, std::move(lines));
 }
 

@@ -6,7 +6,7 @@
 //
 // | from       | line            | meaning |
 // | ---------- | --------------- | ------- |
-// | exs-run    | job 1 KEY       | the first line: version of these lines, and the job's key |
+// | exs-run    | job 2 KEY HOSTS | the first line: version of these lines, the job's key, and on how many hosts it is |
 // | exs-run    | card RANK CARD  | one for each rank, when all have published theirs or have ended, which makes it empty |
 // | exs-run    | death RANK      | that one has ended, or says that it is lost, and had not left |
 // | process    | card CARD       | publishes |
@@ -29,7 +29,7 @@
 
 namespace exs::boot {
 
-inline constexpr int kLaunchVersion = 1;
+inline constexpr int kLaunchVersion = 2;
 
 // See find_boot().
 Result<std::unique_ptr<Boot>> find_launcher();

@@ -56,7 +56,9 @@ class Tree {
     const Buffer from{.address = reinterpret_cast<std::byte*>(const_cast<Word*>(&word)),
                       .bytes = sizeof word,
                       .pieces = {}};
-    if (const auto sent = endpoint_.send(rank_of(place), bits_, from, false)) finish(*sent, nullptr);
+    proto::Label label;
+    label.bits = bits_;
+    if (const auto sent = endpoint_.send(rank_of(place), label, from, {})) finish(*sent, nullptr);
   }
 
   [[nodiscard]] Word hear(int place) const {
@@ -66,7 +68,7 @@ class Tree {
     criteria.bits = bits_;
     exm_status_t status{};
     const Buffer into{.address = reinterpret_cast<std::byte*>(&word), .bytes = sizeof word, .pieces = {}};
-    const int error = finish(endpoint_.receive(criteria, into), &status);
+    const int error = finish(endpoint_.receive(criteria, into, {}), &status);
     if (error == 0 && status.length == sizeof word) return word;
     return {error == 0 || error == EMSGSIZE ? EPROTO : error, 0};
   }
@@ -94,8 +96,8 @@ Status status_of(const Word& agreed) {
 
 // The place of this process among the ranks. EINVAL.
 Result<int> place_in(const Endpoint& endpoint, const int* ranks, int size) {
-  const auto job = static_cast<std::int64_t>(endpoint.options().size);
-  const int own = static_cast<int>(endpoint.options().rank);
+  const auto job = std::int64_t{endpoint.size()};
+  const int own = static_cast<int>(endpoint.options().number);
   if (size < 1 || size > job)
     return failure(refuse(EINVAL, "a group of {}: the job has {} ranks", size, job));
   if (ranks == nullptr) return failure(null_argument());
@@ -116,7 +118,7 @@ Result<int> place_in(const Endpoint& endpoint, const int* ranks, int size) {
 class Proposals {
  public:
   explicit Proposals(exm_ep& ep)
-      : rounds_(ep.group_rounds), size_(ep.endpoint->options().size), rank_(ep.endpoint->options().rank) {}
+      : rounds_(ep.group_rounds), size_(ep.endpoint->size()), rank_(ep.endpoint->options().number) {}
 
   [[nodiscard]] Word next() {
     const std::uint64_t round = rounds_.fetch_add(1, std::memory_order_relaxed);
@@ -158,7 +160,7 @@ Result<int> create(exm_ep& ep, const int* ranks, int size, int parent, int tag, 
 
 bool is_group_of(const Endpoint& endpoint, const exm_group_t& group) noexcept {
   return group.ranks != nullptr && group.size > 0 && group.rank >= 0 && group.rank < group.size &&
-         group.ranks[group.rank] == static_cast<int>(endpoint.options().rank) &&
+         group.ranks[group.rank] == static_cast<int>(endpoint.options().number) &&
          static_cast<std::uint64_t>(group.context) >= kFirstContext && group.context % 2 == 0;
 }
 

@@ -1,14 +1,13 @@
 // exm_init, exm_finalize and what tells of the job.
 #include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-#include "src/base/kernel.h"
 #include "src/base/socket_address.h"
+#include "src/message/card.h"
 #include "src/message/ep.h"
 #include "src/message/start.h"
 
@@ -56,45 +55,34 @@ exm_config_t config_of(int rank, int size) {
   return config;
 }
 
-// Any port of this host, as the launcher starts processes of one host alone.
-sockaddr_storage any_port() {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return copy_of(reinterpret_cast<const sockaddr&>(address));
-}
-
-Result<std::string> card_of(const Socket* listening) {
-  if (listening == nullptr) return std::string("-");
-  const auto address = own_address(*listening);
-  if (!address) return failure(address.error());
-  return text_of(*address);
-}
-
-// Of a rank that has ended there is no card; the launcher tells of its death, too.
-Result<std::vector<PeerName>> names_of(const std::vector<std::string>& cards) {
-  std::vector<PeerName> names(cards.size());
-  for (std::size_t rank = 0; rank < cards.size() && cards.size() > 1; ++rank) {
-    if (cards[rank].empty()) continue;
-    const auto address = address_of(cards[rank].c_str(), static_cast<int>(rank));
+// Of all, once they have told each other; nothing is known of a job of one.
+Result<std::vector<PeerName>> exchange_names(boot::Boot& boot, const Socket* listening) {
+  std::string card = "-";
+  if (listening != nullptr) {
+    const auto address = own_address(*listening);
     if (!address) return failure(address.error());
-    names[rank].address = *address;
+    auto made = make_card(ntohs(port_of(*address)), boot.hosts() > 1);
+    if (!made) return failure(made.error());
+    card = std::move(*made);
   }
+  const auto cards = boot.exchange(card);
+  if (!cards) return failure(cards.error());
+  if (listening == nullptr) return std::vector<PeerName>(1);
+  const auto addresses = addresses_on(*cards);
+  if (!addresses) return failure(addresses.error());
+  std::vector<PeerName> names(addresses->size());
+  for (std::size_t rank = 0; rank < names.size(); ++rank) names[rank].address = (*addresses)[rank];
   return names;
 }
 
-// The ranks tell each other through the launcher where they listen.
+// The ranks tell each other through what started them where they listen.
 Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot) {
   exm_config_t config = config_of(boot->rank(), boot->size());
   std::memcpy(config.key, boot->key().data(), sizeof config.key);
-  const sockaddr_storage own = any_port();
+  const sockaddr_storage own = listening_address(boot->hosts() > 1);
   auto prepared = prepare(library, config, config.size, config.size == 1 ? nullptr : &own);
   if (!prepared) return failure(prepared.error());
-  const auto card = card_of(prepared->listening.get());
-  if (!card) return failure(card.error());
-  const auto cards = boot->exchange(*card);
-  if (!cards) return failure(cards.error());
-  auto names = names_of(*cards);
+  auto names = exchange_names(*boot, prepared->listening.get());
   if (!names) return failure(names.error());
   prepared->options.peers = std::move(*names);
   auto endpoint = start(library, std::move(*prepared));

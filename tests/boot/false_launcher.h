@@ -35,7 +35,7 @@ class BootEnvironment {
 
 class FalseLauncher {
  public:
-  static constexpr const char* kFirstLine = "job 1 000102030405060708090a0b0c0d0eff\n";
+  static constexpr const char* kFirstLine = "job 2 000102030405060708090a0b0c0d0eff 3\n";
 
   explicit FalseLauncher(int type = SOCK_STREAM) {
     int ends[2];

@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(rank_size_and_key_are_those_told) {
   BOOST_TEST(boot->size() == 5);
   const exs::boot::JobKey key{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255};
   BOOST_TEST((boot->key() == key));
+  BOOST_TEST(boot->hosts() == 3);
   BOOST_TEST(launcher.heard() == "");
 }
 
@@ -111,11 +112,28 @@ BOOST_AUTO_TEST_CASE(what_is_not_the_socket_of_exs_run_is_refused_and_left_alone
 
 BOOST_AUTO_TEST_CASE(a_first_line_that_means_nothing_is_refused) {
   const std::string key = "000102030405060708090a0b0c0d0eff";
-  for (const std::string& line :
-       {std::string(), std::string("job"), std::string("job 1"), std::string("job 1 "), "job 2 " + key,
-        "job " + key, "job  1 " + key, "job 1 " + key.substr(1), "job 1 " + key + "0", "job 1 " + key + " ",
-        "job 1 x" + key.substr(1), "job 1 " + key.substr(1) + "g", "job 1 -" + key.substr(1), "Job 1 " + key,
-        " job 1 " + key, std::string("card 0 x"), std::string(100000, 'j')}) {
+  for (const std::string& line : {std::string(),
+                                  std::string("job"),
+                                  std::string("job 2"),
+                                  std::string("job 2 "),
+                                  "job 1 " + key + " 1",
+                                  "job " + key + " 1",
+                                  "job  2 " + key + " 1",
+                                  "job 2 " + key.substr(1) + " 1",
+                                  "job 2 " + key + "0 1",
+                                  "job 2 " + key,
+                                  "job 2 " + key + " ",
+                                  "job 2 " + key + " 0",
+                                  "job 2 " + key + " -1",
+                                  "job 2 " + key + " 1 ",
+                                  "job 2 " + key + "  1",
+                                  "job 2 x" + key.substr(1) + " 1",
+                                  "job 2 " + key.substr(1) + "g 1",
+                                  "job 2 -" + key.substr(1) + " 1",
+                                  "Job 2 " + key + " 1",
+                                  " job 2 " + key + " 1",
+                                  std::string("card 0 x"),
+                                  std::string(100000, 'j')}) {
     FalseLauncher launcher;
     launcher.say(line + "\n");
     BOOST_TEST(error_of(launcher.start(0, 2)) == EPROTO, line.substr(0, 60));
@@ -125,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_first_line_that_means_nothing_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_line_without_an_end_is_read_to_its_limit_alone) {
   FalseLauncher launcher;
-  launcher.say("job 1 " + std::string(20000, '0'));
+  launcher.say("job 2 " + std::string(20000, '0'));
   BOOST_TEST(error_of(launcher.start(0, 2)) == EPROTO);
 }
 

@@ -13,7 +13,7 @@ mv "$work/first" "$prefix" # nothing installed may know where it was
 fail() { echo "install: $*"; exit 1; }
 
 for file in "$libdir/libexs.so" "$libdir/libexs.so.0" "$libdir/libexs.a" "$libdir/pkgconfig/exs.pc" \
-  include/exs/exs.h include/exs/exs.hpp include/exs/cpp/loop.hpp include/sys/exs.h share/man/man7/exs.7 share/man/man3/exs_send.3 \
+  include/exs/exs.h include/exs/exs.hpp include/exs/cpp/loop.hpp include/ibvx/ibvx.h include/sys/exs.h share/man/man7/exs.7 share/man/man3/exs_send.3 \
   share/doc/exs/LICENSE share/doc/exs/README.md; do
   [[ -e $prefix/$file ]] || fail "$file is not there"
 done

@@ -175,7 +175,9 @@ def check_constants(pages):
     sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc", "fabric") for path in (ROOT / folder).rglob("*.cc")]
     reads = r'(?:(?:getenv|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
     environment = set(re.findall(reads, "\n".join(sources)))
-    yield from complain_unless_equal("constant", "the code", defined | environment, "the pages",
+    tools = "\n".join(path.read_text() for path in (ROOT / "tools").rglob("*.cc"))
+    of_tools = set(re.findall(r'\bk\w+Variable = "(EX[SM]_\w+)"', tools))
+    yield from complain_unless_equal("constant", "the code", defined | environment | of_tools, "the pages",
                                      constants_in("\n".join(pages)))
     for name in ("exs", "exm"):
         overview = sections_of((MAN / f"{name}.7").read_text())["ENVIRONMENT"]

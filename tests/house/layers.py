@@ -78,6 +78,7 @@ ONLY_IN = {
     r"rdma/(fabric|fi_|providers/)": ["fabric/", "tests/fabric/"],
     r"infiniband/|rdma/(?!fabric|fi_|providers/)": ["src/provider/verbs/", "perf/baselines/verbs/", "tests/provider/verbs/"],
     r"libmnl/": ["src/provider/verbs/"],
+    r"pmix": ["src/boot/"],
     r"rpc/(?!channel/|fast/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -16,6 +15,9 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
+#include "tools/run/agent.h"
+#include "tools/run/find_program.h"
+#include "tools/run/host_list.h"
 #include "tools/run/job.h"
 
 namespace run {
@@ -37,6 +39,12 @@ struct Settings {
   std::uint32_t processes = 0;  // 0: no job
   bool tag = false;
   bool keep_going = false;
+  std::string hosts;
+  std::string hostfile;
+  bool agent = false;
+
+  [[nodiscard]] bool has_hosts() const { return !hosts.empty() || !hostfile.empty(); }
+  [[nodiscard]] bool is_job() const { return processes > 0 || has_hosts(); }
 };
 
 struct Reason {
@@ -77,7 +85,8 @@ int own_arguments(int argc, char** argv) {
   while (at < argc && argv[at][0] == '-') {
     const std::string word = argv[at++];
     if (word == "--") break;
-    for (const std::string_view with_value : {"--set", "--library", "-n", "--processes"})
+    for (const std::string_view with_value :
+         {"--set", "--library", "-n", "--processes", "--hosts", "--hostfile"})
       at += word == with_value;
   }
   return std::min(at, argc);
@@ -91,10 +100,13 @@ void refuse_what_makes_no_sense(const Settings& settings) {
   if (settings.json && !settings.check) throw tools::UsageError("--json belongs to --check");
   const bool is_alone =
       !settings.words.empty() || !settings.library.empty() || settings.explain || settings.check;
-  if (settings.processes > 0 && is_alone)
+  if (settings.is_job() && is_alone)
     throw tools::UsageError("-n does without --set, --library, --explain and --check");
-  if (settings.processes == 0 && (settings.tag || settings.keep_going))
-    throw tools::UsageError("--tag and --keep-going belong to -n");
+  if (!settings.is_job() && (settings.tag || settings.keep_going))
+    throw tools::UsageError("--tag and --keep-going belong to -n and to --hosts");
+  if (!settings.hosts.empty() && !settings.hostfile.empty())
+    throw tools::UsageError("give --hosts or --hostfile");
+  if (settings.agent && (settings.is_job() || is_alone)) throw tools::UsageError("--agent stands alone");
 }
 
 Settings parse(int count, const char* const* argv) {
@@ -103,11 +115,17 @@ Settings parse(int count, const char* const* argv) {
                           "run a program with its TCP connections inside this host by shared memory\n"
                           "exs-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
                           "or start a job of N processes, in whose arguments {rank} and {size} are replaced\n"
-                          "exs-run -n N [--tag] [--keep-going] [--] PROGRAM [ARGUMENTS]");
+                          "exs-run -n N [--hosts A:8,B:8] [--tag] [--keep-going] [--] PROGRAM [ARGUMENTS]");
   line.add("-n,--processes", settings.processes,
            "Start a job of so many processes, without the layer for sockets")
       .value_name("N")
       .between(std::uint64_t{1}, std::uint64_t{kProcessesMax});
+  line.add("--hosts", settings.hosts, "Start the processes on these hosts, so many on each, else 1")
+      .value_name("A:8,B:8");
+  line.add("--hostfile", settings.hostfile, "The same, from a file of lines A:8 or A slots=8")
+      .value_name("PATH");
+  line.add_flag("--agent", settings.agent,
+                "Start what an exs-run elsewhere says; that is how --hosts does it");
   line.add_flag("--tag", settings.tag, "With -n: each line of output begins with [RANK]");
   line.add_flag("--keep-going", settings.keep_going,
                 "With -n: when a process has died the others are told, and not ended");
@@ -144,18 +162,6 @@ std::string find_library(const std::string& given) {
   char real[PATH_MAX];
   if (::realpath(path.c_str(), real) == nullptr) tools::fail("cannot read " + path, errno);
   return real;
-}
-
-// As execvp() looks for it; empty: nowhere.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* const list = std::getenv("PATH");
-  std::istringstream folders(list == nullptr ? "/bin:/usr/bin" : list);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return {};
 }
 
 void put_first(const char* variable, const std::string& value, char separator) {
@@ -197,11 +203,30 @@ int execute(const Settings& settings, const std::string& path, char** arguments,
   return error == ENOENT ? kNotFound : kCannotExecute;
 }
 
-int run_job(const Settings& settings, const std::string& path, char** arguments, char** arguments_end) {
+std::vector<HostName> hosts_of(const Settings& settings) {
+  if (!settings.has_hosts()) return {};
+  return filled(settings.hosts.empty() ? read_hosts(settings.hostfile) : parse_hosts(settings.hosts),
+                settings.processes);
+}
+
+// On the other hosts: where this program is here, unless it was found by its name.
+std::string agent_of(const char* called) {
+  if (std::strchr(called, '/') == nullptr) return called;
+  return folder_of_this() + "/exs-run";
+}
+
+int run_job(const Settings& settings, const std::string& path, char** arguments, char** arguments_end,
+            const char* called) {
   JobSettings job;
   job.path = path;
   job.arguments.assign(arguments, arguments_end);
+  job.hosts = hosts_of(settings);
+  job.agent = agent_of(called);
   job.size = settings.processes;
+  if (!job.hosts.empty()) {
+    job.size = 0;
+    for (const HostName& host : job.hosts) job.size += host.slots;
+  }
   job.is_tagged = settings.tag;
   job.keeps_going = settings.keep_going;
   return Job(std::move(job)).run();
@@ -211,13 +236,17 @@ int run(int argc, char** argv) {
   const int own = own_arguments(argc, argv);
   const bool has_end = own > 1 && std::string(argv[own - 1]) == "--";
   const Settings settings = parse(has_end ? own - 1 : own, argv);
+  if (settings.agent && own == argc) return Agent().run();
+  if (settings.agent) throw tools::UsageError("--agent stands alone");
   if (own == argc) throw tools::UsageError("name a PROGRAM");
+  // Each of the hosts looks for it.
+  if (settings.has_hosts()) return run_job(settings, argv[own], argv + own, argv + argc, argv[0]);
   const std::string path = find_program(argv[own]);
   if (path.empty()) {
     std::cerr << "exs-run: " << argv[own] << ": not found in PATH\n";
     return kNotFound;
   }
-  if (settings.processes > 0) return run_job(settings, path, argv + own, argv + argc);
+  if (settings.processes > 0) return run_job(settings, path, argv + own, argv + argc, argv[0]);
   const Unserved unserved = exs::sockets::examine_program(path.c_str());
   if (settings.check) return say(path, unserved, settings.json);
   if (unserved == Unserved::kMissing) {

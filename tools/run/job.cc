@@ -15,18 +15,17 @@
 #include <utility>
 
 #include "tools/common/clock.h"
-#include "tools/common/descriptor_limit.h"
 #include "tools/common/failure.h"
+#include "tools/run/local_host.h"
 
 namespace run {
 namespace {
 
+constexpr int kFailed = 1;
 constexpr int kCannotExecute = 126;  // as shells say it
 constexpr int kNotFound = 127;
 constexpr int kSignalled = 128;
 constexpr std::uint64_t kPatienceNs = 2 * tools::kNsPerSecond;  // between SIGTERM and SIGKILL
-constexpr std::size_t kDescriptorsOfMember = 3;
-constexpr std::size_t kDescriptorsOfOurs = 32;  // more than there are, also while a process is started
 
 // Else a socket of ours would be a process's standard output.
 void fill_standard_descriptors() {
@@ -37,26 +36,14 @@ void fill_standard_descriptors() {
   if (number > STDERR_FILENO) ::close(number);
 }
 
-// Room for so many processes. Returns the limit as it was.
-rlimit make_room(std::size_t size) {
-  rlimit before{};
-  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) tools::fail("getrlimit", errno);
-  const std::uint64_t limit = tools::raise_descriptor_limit();
-  const std::uint64_t needed = size * kDescriptorsOfMember + kDescriptorsOfOurs;
-  if (limit < needed)
-    throw tools::Failure(std::to_string(size) + " processes need " + std::to_string(needed) +
-                         " descriptors here, and the limit is " + std::to_string(limit) + " (ulimit -Hn)");
-  return before;
-}
-
-std::string first_line() {
+std::string first_line(std::size_t hosts) {
   std::array<unsigned char, 16> key;
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
     tools::fail("getrandom", errno);
   constexpr const char* kDigits = "0123456789abcdef";
-  std::string line = "job 1 ";
+  std::string line = "job 2 ";
   for (const unsigned char byte : key) (line += kDigits[byte >> 4U]) += kDigits[byte & 15U];
-  return line + "\n";
+  return line + " " + std::to_string(hosts) + "\n";
 }
 
 std::optional<int> number_of(std::string_view word) {
@@ -76,81 +63,80 @@ std::string end_in_words(int wait_status) {
   return "was ended by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
 }
 
-std::string name_of(const Member& member) {
-  return "rank " + std::to_string(member.rank);
+std::string name_of(std::size_t rank) {
+  return "rank " + std::to_string(rank);
 }
 
 }  // namespace
 
 Job::Job(JobSettings settings) : settings_(std::move(settings)), exchange_(settings_.size) {}
 
-Job::~Job() {
-  signal_all(SIGKILL);
-  for (const Member& member : members_) {
-    if (member.pid > 0) ::waitpid(member.pid, nullptr, 0);
-  }
-}
+Job::~Job() = default;
 
 int Job::run() {
   start();
-  while (running_ > 0 || !output_.is_empty()) step();
+  while (!is_over()) step();
   return exit_status_.value_or(0);
+}
+
+bool Job::is_over() const {
+  const auto host_is_over = [](const auto& host) { return host->is_over(); };
+  return running_ == 0 && output_.is_empty() && std::all_of(hosts_.begin(), hosts_.end(), host_is_over);
 }
 
 void Job::start() {
   fill_standard_descriptors();
-  const MemberProgram program{settings_.path, settings_.arguments, settings_.size, settings_.is_tagged,
-                              make_room(settings_.size)};
-  const auto line = std::make_shared<const std::string>(first_line());
+  Program program{settings_.path, settings_.arguments, settings_.size, settings_.is_tagged,
+                  first_line(std::max<std::size_t>(settings_.hosts.size(), 1))};
   members_.reserve(settings_.size);
+  running_ = settings_.size;
+  if (!settings_.hosts.empty()) return start_on_hosts(program);
+  hosts_.push_back(std::make_unique<LocalHost>(*this, output_, signals_, true));
+  Ranks ranks;
   for (std::size_t rank = 0; rank < settings_.size; ++rank) {
-    members_.push_back(start_member(program, rank, signals_));
-    ++running_;
-    members_.back().channel.send(line);
+    ranks.push_back(rank);
+    members_.push_back({rank, hosts_.back().get()});
   }
+  hosts_.back()->start(program, ranks);
 }
 
-// Each member has three places behind the first two.
-void Job::watch() {
-  watched_.clear();
-  watched_.push_back({signals_.descriptor(), POLLIN, 0});
-  watched_.push_back({output_.descriptor(), POLLOUT, 0});
-  for (Member& member : members_) {
-    const bool has_to_send = member.channel.has_to_send();
-    watched_.push_back(
-        {member.channel.descriptor(), static_cast<short>(has_to_send ? POLLIN | POLLOUT : POLLIN), 0});
-    for (LinePipe* const pipe : {&member.out, &member.error}) {
-      if (!output_.is_read(pipe->stream())) pipe->close();
-      watched_.push_back({output_.has_room() ? pipe->descriptor() : -1, POLLIN, 0});
+// Each is filled before the next.
+void Job::start_on_hosts(const Program& program) {
+  std::size_t rank = 0;
+  for (const HostName& name : settings_.hosts) {
+    hosts_.push_back(std::make_unique<RemoteHost>(*this, output_, signals_, name, settings_.agent));
+    Ranks ranks;
+    for (std::size_t slot = 0; slot < name.slots; ++slot, ++rank) {
+      ranks.push_back(rank);
+      members_.push_back({rank, hosts_.back().get()});
     }
+    hosts_.back()->start(program, ranks);
   }
 }
 
 void Job::step() {
-  watch();
+  watched_.clear();
+  watched_.push_back({signals_.descriptor(), POLLIN, 0});
+  watched_.push_back({output_.descriptor(), POLLOUT, 0});
+  for (const auto& host : hosts_) host->watch(watched_);
   if (::poll(watched_.data(), watched_.size(), patience_ms()) < 0 && errno != EINTR)
     tools::fail("poll", errno);
   if (watched_[1].revents != 0) output_.write();
   const pollfd* events = watched_.data() + 2;
-  for (Member& member : members_) serve(member, std::exchange(events, events + kDescriptorsOfMember));
+  for (const auto& host : hosts_) host->serve(events);
   if (watched_[0].revents != 0) take_signals();
-  if (kill_at_ns_ != 0 && tools::now_ns() >= kill_at_ns_) {
-    kill_at_ns_ = 0;
+  if (tools::now_ns() >= kill_at_ns_) {
+    kill_at_ns_ = UINT64_MAX;
     signal_all(SIGKILL);
   }
 }
 
 int Job::patience_ms() const {
-  if (kill_at_ns_ == 0) return -1;
+  std::uint64_t due_ns = kill_at_ns_;
+  for (const auto& host : hosts_) due_ns = std::min(due_ns, host->due_ns());
+  if (due_ns == UINT64_MAX) return -1;
   const std::uint64_t now = tools::now_ns();
-  return now >= kill_at_ns_ ? 0 : static_cast<int>((kill_at_ns_ - now) / 1'000'000 + 1);
-}
-
-void Job::serve(Member& member, const pollfd* events) {
-  if ((events[0].revents & POLLOUT) != 0) member.channel.send_rest();
-  if ((events[0].revents & ~POLLOUT) != 0) hear(member);
-  if (events[1].revents != 0) member.out.pass_on(output_);
-  if (events[2].revents != 0) member.error.pass_on(output_);
+  return now >= due_ns ? 0 : static_cast<int>((due_ns - now) / 1'000'000 + 1);
 }
 
 void Job::take_signals() {
@@ -164,7 +150,10 @@ void Job::take_signals() {
 
 void Job::pass_on(Signals::Arrival arrival) {
   is_interrupted_ = true;
-  if (!arrival.is_of_terminal) signal_all(arrival.signal);
+  for (const Member& member : members_) {
+    if (member.is_running && !(arrival.is_of_terminal && member.host->shares_terminal()))
+      member.host->signal(member.rank, arrival.signal);
+  }
   if (running_ == 0) output_.discard();  // which is all that we still wait for
 }
 
@@ -172,24 +161,20 @@ void Job::pass_on(Signals::Arrival arrival) {
 void Job::reap() {
   int status = 0;
   for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
-    if (Member* const member = member_of(pid)) ended(*member, status);
+    for (const auto& host : hosts_) {
+      if (host->child_ended(pid, status)) break;
+    }
   }
 }
 
-Member* Job::member_of(pid_t pid) {
-  const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [pid](const Member& member) { return member.pid == pid; });
-  return found == members_.end() ? nullptr : &*found;
-}
-
-void Job::hear(Member& member) {
-  for (const std::string& line : member.channel.receive()) {
-    if (obey(member, line)) continue;
-    output_.say(name_of(member) + " says what means nothing here: is it of another version of exs?");
-    leave(member, Standing::lost);
-    member.channel.close();
-    return;
-  }
+void Job::heard(std::size_t rank, const std::string& line) {
+  if (rank >= members_.size()) return;
+  Member& member = members_[rank];
+  if (!member.is_heard || obey(member, line)) return;
+  output_.say(name_of(rank) + " says what means nothing here: is it of another version of exs?");
+  leave(member, Standing::lost);
+  member.is_heard = false;
+  member.host->close(rank);
 }
 
 bool Job::obey(Member& member, std::string_view line) {
@@ -203,7 +188,7 @@ bool Job::obey(Member& member, std::string_view line) {
   } else if (word == "lost") {
     leave(member, Standing::lost);
   } else if (const auto code = number_of(rest); word == "abort" && code) {
-    if (!is_ending_) output_.say(name_of(member) + " ends the job with " + rest);
+    if (!is_ending_) output_.say(name_of(member.rank) + " ends the job with " + rest);
     settle(*code & 0xff);
     end_others(&member);
   } else if (word == "unexecuted" && code) {
@@ -224,19 +209,42 @@ void Job::leave(Member& member, Standing standing) {
   finish_exchange();
 }
 
-void Job::ended(Member& member, int wait_status) {
-  member.pid = 0;
-  --running_;
-  member.out.pass_on_rest(output_);
-  member.error.pass_on_rest(output_);
-  hear(member);
-  member.channel.close();
-  leave(member, Standing::lost);
+void Job::ended(std::size_t rank, int wait_status) {
+  if (rank >= members_.size() || !members_[rank].is_running) return;
+  Member& member = members_[rank];
+  stop_counting(member);
   judge(member, wait_status);
+}
+
+// When the last one has ended the hosts are done.
+void Job::stop_counting(Member& member) {
+  member.is_running = false;
+  --running_;
+  leave(member, Standing::lost);
   if (running_ > 0) return;
-  for (Member& each : members_) {
-    each.out.finish(output_);
-    each.error.finish(output_);
+  for (const auto& host : hosts_) host->finish();
+}
+
+void Job::lost(Host& host, const std::string& why) {
+  const auto runs_there = [&host](const Member& member) { return member.host == &host && member.is_running; };
+  if (std::none_of(members_.begin(), members_.end(), runs_there)) return;
+  const bool ends_all = !settings_.keeps_going && !is_ending_;
+  output_.say(why + (ends_all ? "; ending the others" : ""));
+  if (!is_ending_) settle(kFailed);
+  give_up(host);
+  if (ends_all) end_others(nullptr);
+}
+
+void Job::cannot_start(Host& host, int exit_status, const std::string& why) {
+  if (!is_ending_) output_.say(why);
+  settle(exit_status);
+  give_up(host);
+  end_others(nullptr);
+}
+
+void Job::give_up(const Host& host) {
+  for (Member& member : members_) {
+    if (member.host == &host && member.is_running) stop_counting(member);
   }
 }
 
@@ -247,14 +255,20 @@ void Job::judge(const Member& member, int wait_status) {
   if (member.standing == Standing::left || is_ending_) return;
   const bool ends_all = !settings_.keeps_going && running_ > 0;
   if (!is_interrupted_)
-    output_.say(name_of(member) + " " + end_in_words(wait_status) + (ends_all ? "; ending the others" : ""));
+    output_.say(name_of(member.rank) + " " + end_in_words(wait_status) +
+                (ends_all ? "; ending the others" : ""));
   if (ends_all) end_others(nullptr);
 }
 
 void Job::tell(const std::string& lines, const Member* besides) {
   const auto shared = std::make_shared<const std::string>(lines);
-  for (Member& member : members_) {
-    if (&member != besides && member.standing == Standing::in_job) member.channel.send(shared);
+  for (const auto& host : hosts_) {
+    Ranks ranks;
+    for (const Member& member : members_) {
+      if (member.host == host.get() && &member != besides && member.standing == Standing::in_job)
+        ranks.push_back(member.rank);
+    }
+    if (!ranks.empty()) host->send(ranks, shared);
   }
 }
 
@@ -274,7 +288,7 @@ void Job::end_others(const Member* besides) {
 
 void Job::signal_all(int signal, const Member* besides) {
   for (const Member& member : members_) {
-    if (&member != besides && member.pid > 0) ::kill(member.pid, signal);
+    if (&member != besides && member.is_running) member.host->signal(member.rank, signal);
   }
 }
 

@@ -1,32 +1,36 @@
-// exs-run -n: starts the processes of a job, lets them find each other, and ends them together. One thread, which waits in one
-// place.
+// exs-run -n: starts the processes of a job, here or on several hosts, lets them find each other, and ends them together. One
+// thread, which waits in one place.
 #pragma once
 
 #include <poll.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tools/run/exchange.h"
-#include "tools/run/member.h"
+#include "tools/run/host.h"
 #include "tools/run/output.h"
+#include "tools/run/remote_host.h"
 #include "tools/run/signals.h"
 
 namespace run {
 
 struct JobSettings {
-  std::string path;                    // of the program
+  std::string path;                    // of the program, or its name where each host looks for it
   std::vector<std::string> arguments;  // its name first
   std::size_t size = 1;
   bool is_tagged = false;
-  bool keeps_going = false;  // when a process has died
+  bool keeps_going = false;     // when a process has died
+  std::vector<HostName> hosts;  // none: this one, without an agent
+  std::string agent;            // the program exs-run on those hosts
 };
 
-class Job {
+class Job final : public HostEvents {
  public:
   explicit Job(JobSettings settings);
   // Ends at once what still runs.
@@ -38,23 +42,40 @@ class Job {
   int run();
 
  private:
+  enum class Standing : std::uint8_t {
+    in_job,
+    left,  // in order: how it ends ends nobody else
+    lost   // has ended or is none of the job any more, and the others have been told
+  };
+  struct Member {
+    std::size_t rank;
+    Host* host;
+    Standing standing = Standing::in_job;
+    bool is_running = true;
+    bool is_heard = true;
+  };
+
   void start();
+  void start_on_hosts(const Program& program);
   void step();
-  void watch();
+  [[nodiscard]] bool is_over() const;
   [[nodiscard]] int patience_ms() const;
-  void serve(Member& member, const pollfd* events);
   void take_signals();
   void pass_on(Signals::Arrival arrival);
   void reap();
-  Member* member_of(pid_t pid);
 
-  // What a process says, and how it ends.
-  void hear(Member& member);
+  // HostEvents
+  void heard(std::size_t rank, const std::string& line) override;
+  void ended(std::size_t rank, int wait_status) override;
+  void lost(Host& host, const std::string& why) override;
+  void cannot_start(Host& host, int exit_status, const std::string& why) override;
+
   // False: the line means nothing.
   bool obey(Member& member, std::string_view line);
   // Once: who has left is not lost.
   void leave(Member& member, Standing standing);
-  void ended(Member& member, int wait_status);
+  void stop_counting(Member& member);
+  void give_up(const Host& host);
   void judge(const Member& member, int wait_status);
 
   void tell(const std::string& lines, const Member* besides = nullptr);
@@ -67,6 +88,7 @@ class Job {
   const JobSettings settings_;
   Signals signals_;
   Output output_;
+  std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Member> members_;
   Exchange exchange_;
   std::size_t running_ = 0;
@@ -75,7 +97,7 @@ class Job {
   std::optional<int> exit_status_;
   bool is_ending_ = false;
   bool is_interrupted_ = false;
-  std::uint64_t kill_at_ns_ = 0;  // 0: nobody has to be killed
+  std::uint64_t kill_at_ns_ = UINT64_MAX;  // when those that run get SIGKILL
 };
 
 }  // namespace run

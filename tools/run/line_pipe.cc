@@ -20,11 +20,11 @@ constexpr std::size_t kLineBytesMax = 1 << 20;  // what is longer is passed on a
 LinePipe::LinePipe(Stream stream, Descriptor read_end, std::string tag)
     : stream_(stream), read_end_(std::move(read_end)), tag_(std::move(tag)) {}
 
-void LinePipe::pass_on(Output& output) {
+void LinePipe::pass_on(OutputSink& output) {
   if (read_end_.is_open()) read_some(output);
 }
 
-void LinePipe::pass_on_rest(Output& output) {
+void LinePipe::pass_on_rest(OutputSink& output) {
   if (!read_end_.is_open()) return;
   // Processes that it has left behind may write for ever: what it wrote itself is within what the pipe holds.
   const int capacity = ::fcntl(read_end_.get(), F_GETPIPE_SZ);
@@ -36,13 +36,13 @@ void LinePipe::pass_on_rest(Output& output) {
   }
 }
 
-void LinePipe::finish(Output& output) {
+void LinePipe::finish(OutputSink& output) {
   read_end_.close();
   if (!unfinished_.empty()) output.add(stream_, tagged(unfinished_ + "\n"));
   unfinished_.clear();
 }
 
-std::size_t LinePipe::read_some(Output& output) {
+std::size_t LinePipe::read_some(OutputSink& output) {
   std::array<char, kPipeBytes> some;
   const ssize_t count = ::read(read_end_.get(), some.data(), some.size());
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
@@ -55,7 +55,7 @@ std::size_t LinePipe::read_some(Output& output) {
   return static_cast<std::size_t>(count);
 }
 
-void LinePipe::add_whole_lines(Output& output) {
+void LinePipe::add_whole_lines(OutputSink& output) {
   if (unfinished_.size() > kLineBytesMax && unfinished_.find('\n') == std::string::npos) unfinished_ += '\n';
   const std::size_t end = unfinished_.rfind('\n') + 1;  // npos + 1 is 0
   if (end == 0) return;

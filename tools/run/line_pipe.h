@@ -15,11 +15,11 @@ class LinePipe {
   LinePipe(Stream stream, Descriptor read_end, std::string tag);
 
   // Passes on what is there, without waiting.
-  void pass_on(Output& output);
+  void pass_on(OutputSink& output);
   // The same when the process has ended: all that it has written. More may come of processes that it has left behind.
-  void pass_on_rest(Output& output);
+  void pass_on_rest(OutputSink& output);
   // Nothing more is passed on. A last line without an end gets one.
-  void finish(Output& output);
+  void finish(OutputSink& output);
   // Has the process told by SIGPIPE that nobody reads it any more.
   void close() { read_end_.close(); }
 
@@ -29,8 +29,8 @@ class LinePipe {
 
  private:
   // How many bytes were there; 0: none, or none will come.
-  std::size_t read_some(Output& output);
-  void add_whole_lines(Output& output);
+  std::size_t read_some(OutputSink& output);
+  void add_whole_lines(OutputSink& output);
   [[nodiscard]] std::string tagged(std::string_view lines) const;
 
   Stream stream_;

@@ -55,9 +55,9 @@ std::vector<std::string> arguments_of(const MemberProgram& program, const std::s
   return arguments;
 }
 
-// One process reads what exs-run could read; of the others each finds the end.
-bool take_input(std::size_t rank) {
-  if (rank == 0) return true;
+// One process may read what exs-run could read; of the others each finds the end.
+bool take_input(const MemberProgram& program, std::size_t rank) {
+  if (rank == 0 && program.has_input) return true;
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   return ::dup2(nothing.get(), STDIN_FILENO) == STDIN_FILENO;
 }
@@ -80,7 +80,7 @@ void execute(const MemberProgram& program, std::size_t rank, int boot) {
                          pid_t launcher, int boot, int out, int error) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(1);  // it had gone before that held
-  const bool is_ready = take_input(rank) && ::dup2(out, STDOUT_FILENO) >= 0 &&
+  const bool is_ready = take_input(program, rank) && ::dup2(out, STDOUT_FILENO) >= 0 &&
                         ::dup2(error, STDERR_FILENO) >= 0 && ::fcntl(boot, F_SETFD, 0) == 0 &&
                         ::setrlimit(RLIMIT_NOFILE, &program.descriptors) == 0;
   signals.restore();

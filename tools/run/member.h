@@ -1,4 +1,4 @@
-// One process of a job, as exs-run sees it.
+// One process of a job that is a child of this one.
 #pragma once
 
 #include <sys/resource.h>
@@ -14,18 +14,11 @@
 
 namespace run {
 
-enum class Standing : std::uint8_t {
-  in_job,
-  left,  // in order: how it ends ends nobody else
-  lost   // has ended or is none of the job any more, and the others have been told
-};
-
 struct Member {
   std::size_t rank;
   pid_t pid;  // 0: it has ended and was waited for
   Channel channel;
   LinePipe out, error;
-  Standing standing = Standing::in_job;
 };
 
 // How the processes of a job are started.
@@ -35,6 +28,7 @@ struct MemberProgram {
   std::vector<std::string> arguments;
   std::size_t size;
   bool is_tagged;
+  bool has_input;      // rank 0 reads what this process could read
   rlimit descriptors;  // those that exs-run itself began with
 };
 

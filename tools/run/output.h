@@ -11,19 +11,30 @@ namespace run {
 
 enum class Stream : int { kOut = 1, kError = 2 };  // the numbers of their descriptors
 
-class Output {
+// Where the lines of processes go.
+class OutputSink {
  public:
   // Whole lines.
-  void add(Stream stream, std::string lines);
+  virtual void add(Stream stream, std::string lines) = 0;
+  // False: whoever reads it is slow, so what would come next may wait.
+  [[nodiscard]] virtual bool has_room() const = 0;
+  // False: nobody reads it any more.
+  [[nodiscard]] virtual bool is_read(Stream stream) const = 0;
+
+ protected:
+  ~OutputSink() = default;
+};
+
+class Output final : public OutputSink {
+ public:
+  void add(Stream stream, std::string lines) override;
   // "exs-run: SENTENCE", as a line of the standard error.
   void say(const std::string& sentence);
   void discard();
 
   [[nodiscard]] bool is_empty() const { return row_.empty(); }
-  // False: whoever reads it is slow, so what would come next may wait.
-  [[nodiscard]] bool has_room() const { return waiting_bytes_ < kWaitingBytesMax; }
-  // False: nobody reads it any more.
-  [[nodiscard]] bool is_read(Stream stream) const { return !unread_.contains(stream); }
+  [[nodiscard]] bool has_room() const override { return waiting_bytes_ < kWaitingBytesMax; }
+  [[nodiscard]] bool is_read(Stream stream) const override { return !unread_.contains(stream); }
 
   // Where write() would write. -1: nothing waits.
   [[nodiscard]] int descriptor() const;

@@ -1,0 +1,44 @@
+// The deaths that PMIx tells, in a thread of its own, until the boot asks for them.
+#pragma once
+
+#include <pmix.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "src/base/unique_fd.h"
+#include "src/boot/pmix_library.h"
+
+namespace exs::boot {
+
+class PmixDeaths {
+ public:
+  // One of a process, which stays: PMIx may call for a while after it was told not to.
+  static PmixDeaths& of_process();
+
+  // False: nobody will tell.
+  bool start(const PmixLibrary& library, const pmix_proc_t& self);
+  void stop(const PmixLibrary& library);
+
+  [[nodiscard]] int descriptor() const noexcept { return ring_.get(); }
+  std::vector<int> take();
+
+ private:
+  static void hear(size_t registration, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                   size_t info_count, pmix_info_t* results, size_t result_count,
+                   pmix_event_notification_cbfunc_fn_t done, void* done_with);
+  static void registered(pmix_status_t status, size_t registration, void* self);
+  void add(const pmix_proc_t& who);
+
+  std::string job_;  // its name
+  UniqueFd ring_;
+  std::atomic<int> registered_{0};  // 1: yes, -1: it was refused
+  std::size_t registration_ = 0;
+
+  std::mutex mutex_;
+  std::vector<int> ranks_;  // under the mutex
+};
+
+}  // namespace exs::boot

@@ -1,0 +1,45 @@
+// The processes of a job that are children of this one.
+#pragma once
+
+#include <optional>
+
+#include "tools/run/host.h"
+#include "tools/run/member.h"
+#include "tools/run/signals.h"
+
+namespace run {
+
+class LocalHost final : public Host {
+ public:
+  // `has_input`: rank 0 reads what this process could read.
+  LocalHost(HostEvents& events, OutputSink& output, const Signals& signals, bool has_input)
+      : events_(events), output_(output), signals_(signals), has_input_(has_input) {}
+  // Ends at once what still runs.
+  ~LocalHost() override;
+
+  // Throws tools::Failure if not all could be started.
+  void start(const Program& program, const Ranks& ranks) override;
+  void send(const Ranks& ranks, const Channel::Lines& lines) override;
+  void signal(std::size_t rank, int signal) override;
+  void close(std::size_t rank) override;
+  void finish() override;
+  [[nodiscard]] bool is_over() const override { return running_ == 0; }
+  [[nodiscard]] bool shares_terminal() const override { return true; }
+  void watch(std::vector<pollfd>& watched) override;
+  void serve(const pollfd*& events) override;
+  bool child_ended(pid_t pid, int wait_status) override;
+
+ private:
+  // Null: it has none of that rank.
+  Member* member_of(std::size_t rank);
+  void hear(Member& member);
+
+  HostEvents& events_;
+  OutputSink& output_;
+  const Signals& signals_;
+  const bool has_input_;
+  std::vector<Member> members_;  // by rank, in order
+  std::size_t running_ = 0;
+};
+
+}  // namespace run
