@@ -18,6 +18,11 @@ public record Job(int rank, List<String> addresses, byte[] key, int eagerBytes, 
   /**
    * Checks what can be seen without the others.
    *
+   * @param rank of this process, from 0 on
+   * @param addresses of all processes by rank, as {@code host:port}
+   * @param key 16 bytes, which are copied; null: none
+   * @param eagerBytes the longest message that travels before it is matched; 0: what suits the provider
+   * @param connectTimeoutMs how long another process has to answer, in milliseconds; 0: 10,000
    * @throws IllegalArgumentException no rank of the list, a key of another length, or a negative number
    */
   public Job {
@@ -39,7 +44,11 @@ public record Job(int rank, List<String> addresses, byte[] key, int eagerBytes, 
     this(rank, addresses, null, 0, 0);
   }
 
-  /** A copy. */
+  /**
+   * The secret of the job.
+   *
+   * @return a copy of its 16 bytes; null: none
+   */
   @Override
   public byte[] key() {
     return key == null ? null : key.clone();
