@@ -77,7 +77,7 @@ request = world.Irecv(got, left, 80)
 request.Cancel()
 status = MPI.Status()
 request.Wait(status)
-assert status.Is_cancelled()
+assert status.Is_cancelled(), (status.Get_source(), status.Get_tag(), status.Get_count(), status.Get_error())
 
 # The thousandth message first.
 requests = [world.Isend(numpy.full(1, number, "i4"), right, number) for number in range(1000)]
