@@ -73,7 +73,7 @@ world.Barrier()
 
 # A receive that is cancelled takes nothing.
 got = numpy.empty(10, "u1")
-request = world.Irecv(got, left, 80)
+request = world.Irecv(got, left, 5000)
 request.Cancel()
 status = MPI.Status()
 request.Wait(status)
