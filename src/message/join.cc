@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kFinalizeNs = 10'000'000'000;
 
-Status check(const exm_config_t& config) {
+Status check_job(const exm_config_t& config) {
   if (config.struct_bytes != sizeof config)
     return refuse(EINVAL, "struct_bytes is {}, and exm_config_t has {}", config.struct_bytes, sizeof config);
   constexpr int kSizeMax = 1 << 20;
@@ -30,7 +30,7 @@ Status check(const exm_config_t& config) {
 
 // All ranks are known beforehand.
 Result<exm_ep_t> join_listed(Library& library, const exm_config_t& config) {
-  if (const Status status = check(config); !status.ok()) return failure(status);
+  if (const Status status = check_job(config); !status.ok()) return failure(status);
   std::vector<PeerName> peers(static_cast<std::size_t>(config.size));
   const bool is_alone = config.size == 1;
   for (int rank = 0; rank < config.size && !is_alone; ++rank) {

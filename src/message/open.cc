@@ -106,7 +106,7 @@ std::uint64_t new_id() {
   return id;
 }
 
-Status check(const exm_config_t& config) {
+Status check_open(const exm_config_t& config) {
   if (config.struct_bytes != sizeof config)
     return refuse(EINVAL, "struct_bytes is {}, and exm_config_t has {}", config.struct_bytes, sizeof config);
   if (config.rank != 0) return refuse(EINVAL, "rank {}: there are none here, so it is 0", config.rank);
@@ -118,7 +118,7 @@ Status check(const exm_config_t& config) {
 }
 
 Result<exm_ep_t> open_ep(Library& library, const exm_config_t& config) {
-  if (const Status status = check(config); !status.ok()) return failure(status);
+  if (const Status status = check_open(config); !status.ok()) return failure(status);
   const auto own = address_to_listen_at(config);
   if (!own) return failure(own.error());
   auto prepared = prepare(library, config, config.size == 0 ? kPeersUsual : config.size, &*own);
