@@ -14,7 +14,7 @@ constexpr std::uint64_t kTag = 7;
 void exchange(Side& from, fi_addr_t to, Side& into, Bytes& got) {
   BOOST_REQUIRE_EQUAL(fi_trecv(into.ep.get(), got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, kTag, 0, &got),
                       0);
-  const Bytes sent = pattern(got.size(), 1);
+  const Bytes& sent = from.keep(pattern(got.size(), 1));
   BOOST_REQUIRE_EQUAL(fi_tinject(from.ep.get(), sent.data(), sent.size(), to, kTag), 0);
 }
 
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(the_descriptor_is_readable_when_something_has_ended) {
   Side& a = sides.a;
   wanted.fd = descriptor_of(a);
   BOOST_REQUIRE_EQUAL(try_wait(a), 0);
-  const Bytes sent = pattern(8, 1);
+  const Bytes& sent = a.keep(pattern(8, 1));
   BOOST_REQUIRE_EQUAL(fi_tsend(a.ep.get(), sent.data(), 8, nullptr, sides.to_b, kTag, nullptr), 0);
   BOOST_REQUIRE_EQUAL(::poll(&wanted, 1, kWaitMs), 1);
   a.next();
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(selective_queues_tell_what_was_asked_for) {
   message.tag = 2;
   message.context = &told;
   BOOST_REQUIRE_EQUAL(fi_trecvmsg(b.ep.get(), &message, FI_COMPLETION), 0);
-  const Bytes sent = pattern(8, 1);
+  const Bytes& sent = sides.a.keep(pattern(8, 1));
   for (const std::uint64_t tag : {1U, 2U})
     BOOST_REQUIRE_EQUAL(fi_tsend(sides.a.ep.get(), sent.data(), 8, nullptr, sides.to_b, tag, nullptr), 0);
   BOOST_TEST(b.next().op_context == &told);

@@ -37,7 +37,7 @@ BOOST_FIXTURE_TEST_SUITE(transfers, TwoSides)
 BOOST_AUTO_TEST_CASE(a_message_of_any_length_arrives_whole) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{9000}, std::size_t{3 << 20}}) {
     BOOST_TEST_CONTEXT(bytes << " bytes") {
-      const Bytes sent = pattern(bytes, 1);
+      const Bytes& sent = a.keep(pattern(bytes, 1));
       Bytes got(bytes);
       int here = 0, there = 0;
       BOOST_REQUIRE_EQUAL(trecv(b, got, kTag, 0, FI_ADDR_UNSPEC, &there), 0);
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_message_of_any_length_arrives_whole) {
 
 BOOST_AUTO_TEST_CASE(messages_with_and_without_tags_do_not_mix) {
   Bytes tagged(8), untagged(8);
-  const Bytes one = pattern(8, 1), two = pattern(8, 2);
+  const Bytes &one = a.keep(pattern(8, 1)), &two = a.keep(pattern(8, 2));
   BOOST_REQUIRE_EQUAL(trecv(b, tagged, 0, kAllTagBits), 0);
   BOOST_REQUIRE_EQUAL(fi_recv(b.ep.get(), untagged.data(), 8, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
   BOOST_REQUIRE_EQUAL(fi_send(a.ep.get(), one.data(), 8, nullptr, to_b, nullptr), 0);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(messages_with_and_without_tags_do_not_mix) {
 
 BOOST_AUTO_TEST_CASE(data_goes_with_a_message) {
   Bytes got(8);
-  const Bytes sent = pattern(8, 1);
+  const Bytes& sent = a.keep(pattern(8, 1));
   BOOST_REQUIRE_EQUAL(trecv(b, got, kTag), 0);
   BOOST_REQUIRE_EQUAL(
       fi_tsenddata(a.ep.get(), sent.data(), 8, nullptr, 0xfedc'ba98'7654'3210, to_b, kTag, nullptr), 0);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_not_in_the_vector_has_no_address) {
 }
 
 BOOST_AUTO_TEST_CASE(several_pieces_are_one_message) {
-  const Bytes sent = pattern(3000, 1);
+  const Bytes& sent = a.keep(pattern(3000, 1));
   auto* const from = const_cast<std::uint8_t*>(sent.data());
   const iovec out[] = {{from, 10}, {from + 10, 0}, {from + 10, 2990}};
   Bytes got(3000);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_receive_can_be_cancelled) {
 }
 
 BOOST_AUTO_TEST_CASE(a_delivery_completes_when_it_is_matched) {
-  const Bytes sent = pattern(8, 1);
+  const Bytes& sent = a.keep(pattern(8, 1));
   const iovec piece{const_cast<std::uint8_t*>(sent.data()), 8};
   fi_msg_tagged message{};
   message.msg_iov = &piece;

@@ -67,9 +67,10 @@ class Side {
   fi_cq_err_entry next_error();
   [[nodiscard]] bool is_quiet();
 
-  // Memory that is sent stays until the end.
-  const Bytes& keep(Bytes bytes) { return kept_.emplace_back(std::move(bytes)); }
+  // Memory that is sent stays until the endpoint is closed.
+  const Bytes& keep(Bytes bytes) { return kept.emplace_back(std::move(bytes)); }
 
+  std::deque<Bytes> kept;
   Info info;
   Owned<fid_fabric> fabric;
   Owned<fid_domain> domain;
@@ -77,9 +78,6 @@ class Side {
   Owned<fid_cq> cq;
   Owned<fid_cntr> sends, receives;  // null: not wished for
   Owned<fid_ep> ep;
-
- private:
-  std::deque<Bytes> kept_;
 };
 
 struct TwoSides {
