@@ -76,11 +76,11 @@ class Pmix {
   }
 
   // Publishes the text, and waits until all have.
-  Status put(std::string text) {
+  Status put(const std::string& text) {
     name_ = "exs." + std::to_string(++round_);
     pmix_value_t value{};
     value.type = PMIX_STRING;
-    value.data.string = text.data();
+    value.data.string = const_cast<char*>(text.c_str());  // which it copies
     pmix_status_t status = library_.put(PMIX_GLOBAL, name_.c_str(), &value);
     if (status == PMIX_SUCCESS) status = library_.commit();
     return status == PMIX_SUCCESS ? fence() : failed(status);
