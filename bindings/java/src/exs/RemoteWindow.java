@@ -7,7 +7,8 @@ import java.nio.ByteBuffer;
  * The memory that the peer of a connection of messages has opened ({@link Window}), read and written here, at offsets, without the peer taking part.
  *
  * <p>Memory, threads and errors are those of {@link StreamChannel}; besides, ERANGE: beyond the end of that memory; EINVAL: the peer's
- * receive is no window. Where the peer has not opened a window yet, the call waits for it.
+ * receive is no window; ECANCELED: the peer has closed its window, and nothing that it opened or sent since has arrived here. Where the peer
+ * has not opened a window yet, the call waits for it.
  */
 public final class RemoteWindow {
   private static final int SNAPSHOT_BYTES = 32;

@@ -2,6 +2,7 @@ package exs;
 
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -35,11 +36,13 @@ public final class Window implements AutoCloseable {
   private static final int PERSISTENT = 0x00200000;
   private static final int NOTIFY = 0x00400000;
   private static final int DEPTH = 4;
-  private static final long HANDLE = 2;
+  /** Of the operations of windows, each its own; those of lanes are less. */
+  private static final AtomicLong HANDLES = new AtomicLong(1L << 32);
 
   private final StreamChannel channel;
   private final Memory memory;
   private final int queue;
+  private final long handle = HANDLES.incrementAndGet();
   private final ReentrantLock lock = new ReentrantLock();
   private final ByteBuffer event = CallFrame.direct(Event.BYTES);
   private final long eventAddress = Native.address(event);
@@ -70,7 +73,7 @@ public final class Window implements AutoCloseable {
     try {
       final int flags = PERSISTENT | (isTold ? NOTIFY : 0);
       final Loop.Post post = channel.post(access == Access.READ, memory, 0, memory.bytes(), flags, -1);
-      final int outcome = post.on(queue, HANDLE);
+      final int outcome = post.on(queue, window.handle);
       if (outcome < 0) throw ExsException.of(outcome);
       isOpen = true;
       return window;
@@ -163,7 +166,7 @@ public final class Window implements AutoCloseable {
   @Override
   public void close() throws ExsException {
     isClosing = true;
-    channel.cancel(HANDLE);
+    channel.cancel(handle);
     final Deadline deadline = new Deadline("close", -1);
     do {
       if (ends(deadline.sliceNs())) return;
