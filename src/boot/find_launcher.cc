@@ -1,9 +1,10 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <cstdlib>
+#include <span>
 
+#include "src/base/hex.h"
 #include "src/base/kernel.h"
 #include "src/base/refusal.h"
 #include "src/boot/launcher_boot.h"
@@ -32,16 +33,6 @@ bool is_boot_socket(int descriptor) noexcept {
          kernel::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
 }
 
-bool read_key(std::string_view digits, JobKey& key) noexcept {
-  if (digits.size() != 2 * key.size()) return false;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const char* const first = digits.data() + 2 * i;
-    const auto [end, error] = std::from_chars(first, first + 2, key[i], 16);
-    if (error != std::errc() || end != first + 2) return false;
-  }
-  return true;
-}
-
 // The first line.
 Status greet(Lines& lines, Place& place) {
   const Result<std::string> line = lines.receive();
@@ -50,7 +41,7 @@ Status greet(Lines& lines, Place& place) {
   if (!line && line.error() != Status(EPROTO)) return line.error();
   std::string_view rest = line ? std::string_view(*line) : std::string_view();
   const bool is_ours = take_word(rest) == "job" && number_of(take_word(rest)) == kLaunchVersion;
-  const bool has_key = is_ours && read_key(take_word(rest), place.key);
+  const bool has_key = is_ours && read_hex(take_word(rest), std::as_writable_bytes(std::span(place.key)));
   place.hosts = has_key ? number_of(rest) : 0;
   if (place.hosts < 1)
     return refuse(EPROTO, "what EXM_BOOT_FD names does not speak as exs-run of this version of exs does");

@@ -15,10 +15,11 @@ Result<std::unique_ptr<Boot>> find_pmix() {
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "src/base/hex.h"
 #include "src/base/kernel.h"
 #include "src/base/refusal.h"
 #include "src/boot/pmix_deaths.h"
@@ -26,27 +27,6 @@ Result<std::unique_ptr<Boot>> find_pmix() {
 
 namespace exs::boot {
 namespace {
-
-constexpr std::size_t kKeyDigits = 2 * sizeof(JobKey);
-
-std::string digits_of(const JobKey& key) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned byte : key) (text += kDigits[byte >> 4U]) += kDigits[byte & 15U];
-  return text;
-}
-
-std::optional<JobKey> key_of(const std::string& digits) {
-  JobKey key{};
-  if (digits.size() != kKeyDigits) return std::nullopt;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    char* end = nullptr;
-    const std::string two = digits.substr(2 * i, 2);
-    key[i] = static_cast<std::uint8_t>(std::strtoul(two.c_str(), &end, 16));
-    if (*end != '\0') return std::nullopt;
-  }
-  return key;
-}
 
 pmix_info_t yes(const char* key) noexcept {
   pmix_info_t info{};
@@ -170,13 +150,12 @@ Result<JobKey> agree_on_key(Pmix& pmix) {
   const bool draws = pmix.self().rank == 0;
   if (draws && kernel::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
     return failure(EIO);
-  if (const Status put = pmix.put(draws ? digits_of(key) : "-"); !put.ok()) return failure(put);
+  if (const Status put = pmix.put(draws ? hex_of(std::as_bytes(std::span(key))) : "-"); !put.ok()) return failure(put);
   const auto digits = pmix.get(0);
   if (!digits) return failure(digits.error());
-  const auto agreed = key_of(*digits);
-  if (!agreed)
+  if (!read_hex(*digits, std::as_writable_bytes(std::span(key))))
     return failure(refuse(EPROTO, "rank 0 has published what is no key: is it of another version of exs?"));
-  return *agreed;
+  return key;
 }
 
 Result<std::unique_ptr<Boot>> join(std::unique_ptr<Pmix> pmix) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "src/base/hex.h"
 #include "src/base/kernel.h"
 #include "src/base/refusal.h"
 #include "src/base/socket_address.h"
@@ -61,12 +62,7 @@ Result<std::string> own_host() {
   Reason why_not;
   const auto identity = shm::Identity::of_this_process(why_not);
   if (!identity) return failure(identity.error());
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : identity->host)
-    (text += kDigits[std::to_integer<unsigned>(byte) >> 4U]) +=
-        kDigits[std::to_integer<unsigned>(byte) & 15U];
-  return text + "." + std::to_string(identity->net_namespace);
+  return hex_of(identity->host) + "." + std::to_string(identity->net_namespace);
 }
 
 std::string_view next_word(std::string_view& words) {

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/hex.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/run/local_host.h"
@@ -37,13 +38,10 @@ void fill_standard_descriptors() {
 }
 
 std::string first_line(std::size_t hosts) {
-  std::array<unsigned char, 16> key;
+  std::array<std::byte, 16> key;
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
     tools::fail("getrandom", errno);
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string line = "job 2 ";
-  for (const unsigned char byte : key) (line += kDigits[byte >> 4U]) += kDigits[byte & 15U];
-  return line + " " + std::to_string(hosts) + "\n";
+  return "job 2 " + exs::hex_of(key) + " " + std::to_string(hosts) + "\n";
 }
 
 std::optional<int> number_of(std::string_view word) {

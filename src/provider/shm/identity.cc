@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cinttypes>
 #include <cstring>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "src/base/bytes.h"
+#include "src/base/hex.h"
 #include "src/base/kernel.h"
 #include "src/base/lazy.h"
 #include "src/base/unique_fd.h"
@@ -38,14 +38,7 @@ std::optional<RandomId> parse_boot_id(std::string_view text) {
   std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
                [](char c) { return c != '-' && c != '\n'; });
   RandomId id{};
-  if (digits.size() != 2 * id.size()) return std::nullopt;
-  for (std::size_t i = 0; i < id.size(); ++i) {
-    std::uint8_t value = 0;
-    const char* const at = digits.data() + 2 * i;
-    if (std::from_chars(at, at + 2, value, 16).ptr != at + 2) return std::nullopt;
-    id[i] = std::byte{value};
-  }
-  return id;
+  return read_hex(digits, id) ? std::optional(id) : std::nullopt;
 }
 
 // The kernel's, so it is read once; a failure may be one of this moment. Two threads may both read it.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/hex.h"
 #include "src/base/kernel.h"
 #include "src/provider/shm/control_packet.h"
 
@@ -25,14 +26,10 @@ UniqueFd make_spare() {
 
 AbstractAddress::AbstractAddress(const RandomId& socket_id) {
   constexpr std::string_view kPrefix = "exs-";
-  constexpr char kDigits[] = "0123456789abcdef";
   address.sun_family = AF_UNIX;
   char* at = address.sun_path + 1;  // abstract
   at = std::copy(kPrefix.begin(), kPrefix.end(), at);
-  for (const std::byte value : socket_id) {
-    *at++ = kDigits[std::to_integer<unsigned>(value) >> 4];
-    *at++ = kDigits[std::to_integer<unsigned>(value) & 15];
-  }
+  at = write_hex(socket_id, at);
   bytes = static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
 }
 
