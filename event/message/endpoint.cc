@@ -288,37 +288,38 @@ bool Endpoint::give(Kept& kept, Request& receive) {
   return true;
 }
 
-bool Endpoint::probe(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken) {
+template <typename Tell>
+bool Endpoint::find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell) {
   bool is_there = false;
   shard_->inspect([&] {
     Kept* const kept = mailbox_.find(criteria);
     if (kept == nullptr) return;
     is_there = true;
     if (taken != nullptr) *taken = mailbox_.set_apart(*kept);
-    if (status == nullptr) return;
-    *status = {};
-    describe_status(*status, kept->source, kept->arrival.bits, kept->arrival.length_bytes);
+    tell(kept->source, kept->arrival);
   });
   return is_there;
 }
 
+bool Endpoint::probe(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken) {
+  return find_kept(criteria, taken, [&](std::uint32_t source, const proto::Arrival& arrival) {
+    if (status == nullptr) return;
+    *status = {};
+    describe_status(*status, source, arrival.bits, arrival.length_bytes);
+  });
+}
+
 bool Endpoint::probe(const match::Criteria& criteria, exm_completion_t& told, exm_message_t* taken) {
-  bool is_there = false;
-  shard_->inspect([&] {
-    Kept* const kept = mailbox_.find(criteria);
-    if (kept == nullptr) return;
-    is_there = true;
-    if (taken != nullptr) *taken = mailbox_.set_apart(*kept);
+  return find_kept(criteria, taken, [&](std::uint32_t source, const proto::Arrival& arrival) {
     told = {.user = nullptr,
-            .match = kept->arrival.bits,
-            .data = kept->arrival.data,
-            .length = kept->arrival.length_bytes,
-            .peer = static_cast<std::int32_t>(kept->source),
+            .match = arrival.bits,
+            .data = arrival.data,
+            .length = arrival.length_bytes,
+            .peer = static_cast<std::int32_t>(source),
             .error = 0,
-            .flags = EXM_RECEIVED | (kept->arrival.has_data ? EXM_DATA : 0U),
+            .flags = EXM_RECEIVED | (arrival.has_data ? EXM_DATA : 0U),
             .reserved = 0};
   });
-  return is_there;
 }
 
 Result<exm_request_t> Endpoint::receive_taken(exm_message_t message, const Buffer& into,

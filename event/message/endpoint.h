@@ -139,6 +139,9 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void note_ended(const Request& request);
   void note_polled(Request& request);
   std::size_t take_polled(std::span<exm_completion_t> told);
+  // `tell` has the message that is there.
+  template <typename Tell>
+  bool find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell);
   bool found_at_first(Waiting& waiting);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
   template <typename Look>
