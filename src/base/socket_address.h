@@ -45,6 +45,14 @@ inline sockaddr_storage copy_of(const sockaddr& address) noexcept {
   return copy;
 }
 
+inline sockaddr_storage v4_address(in_addr host, std::uint16_t port) noexcept {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr = host;
+  return copy_of(reinterpret_cast<const sockaddr&>(address));
+}
+
 // One of either family, in no more room than it needs.
 struct InternetAddress {
   sockaddr_in6 longest{};

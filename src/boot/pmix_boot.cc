@@ -150,7 +150,8 @@ Result<JobKey> agree_on_key(Pmix& pmix) {
   const bool draws = pmix.self().rank == 0;
   if (draws && kernel::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
     return failure(EIO);
-  if (const Status put = pmix.put(draws ? hex_of(std::as_bytes(std::span(key))) : "-"); !put.ok()) return failure(put);
+  if (const Status put = pmix.put(draws ? hex_of(std::as_bytes(std::span(key))) : "-"); !put.ok())
+    return failure(put);
   const auto digits = pmix.get(0);
   if (!digits) return failure(digits.error());
   if (!read_hex(*digits, std::as_writable_bytes(std::span(key))))

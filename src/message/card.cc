@@ -1,62 +1,24 @@
 #include "src/message/card.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "src/base/hex.h"
-#include "src/base/kernel.h"
 #include "src/base/refusal.h"
 #include "src/base/socket_address.h"
+#include "src/message/networks.h"
 #include "src/provider/shm/identity.h"
 
 namespace exs {
 namespace {
 
 constexpr std::size_t kAddressesMax = 4;
-
-struct Network {
-  in_addr address;
-  in_addr mask;
-  bool has_device;
-
-  [[nodiscard]] bool contains(in_addr other) const noexcept {
-    return ((address.s_addr ^ other.s_addr) & mask.s_addr) == 0;
-  }
-};
-
-// Of network cards that are RDMA devices as well.
-bool has_device(const char* interface) {
-  const std::string path = "/sys/class/net/" + std::string(interface) + "/device/infiniband";
-  return kernel::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) == 0;
-}
-
-// Those of this host that others may reach, RDMA devices first.
-Result<std::vector<Network>> own_networks() {
-  ifaddrs* first = nullptr;
-  if (kernel::getifaddrs(&first) != 0) return failure(errno);
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, ::freeifaddrs);
-  std::vector<Network> networks;
-  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    const bool is_meant = each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET &&
-                          each->ifa_netmask != nullptr && (each->ifa_flags & IFF_UP) != 0 &&
-                          (each->ifa_flags & IFF_LOOPBACK) == 0;
-    if (is_meant)
-      networks.push_back({v4_host(*each->ifa_addr), v4_host(*each->ifa_netmask), has_device(each->ifa_name)});
-  }
-  std::stable_partition(networks.begin(), networks.end(), [](const Network& one) { return one.has_device; });
-  return networks;
-}
 
 Result<std::string> own_host() {
   Reason why_not;
@@ -69,17 +31,6 @@ std::string_view next_word(std::string_view& words) {
   const std::string_view word = words.substr(0, words.find(' '));
   words.remove_prefix(std::min(words.size(), word.size() + 1));
   return word;
-}
-
-sockaddr_storage v4_address(in_addr host, std::uint16_t port) noexcept {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr = host;
-  address.sin_port = htons(port);
-  return copy_of(reinterpret_cast<const sockaddr&>(address));
-}
-in_addr v4_host_of(std::uint32_t address) noexcept {
-  return {htonl(address)};
 }
 
 struct Card {
@@ -114,7 +65,7 @@ in_addr best_of(const Card& card, const std::vector<Network>& networks) {
 }  // namespace
 
 sockaddr_storage listening_address(bool has_other_hosts) noexcept {
-  return v4_address(v4_host_of(has_other_hosts ? INADDR_ANY : INADDR_LOOPBACK), 0);
+  return v4_address({htonl(has_other_hosts ? INADDR_ANY : INADDR_LOOPBACK)}, 0);
 }
 
 Result<std::string> make_card(std::uint16_t port, bool has_other_hosts) {
@@ -146,7 +97,7 @@ Result<std::vector<sockaddr_storage>> addresses_on(const std::vector<std::string
     if (!card)
       return failure(refuse(EPROTO, "rank {} has published what is no address of exs", addresses.size()));
     if (card->host == *host) {
-      addresses.push_back(v4_address(v4_host_of(INADDR_LOOPBACK), card->port));
+      addresses.push_back(v4_address({htonl(INADDR_LOOPBACK)}, card->port));
     } else if (!card->addresses.empty()) {
       addresses.push_back(v4_address(best_of(*card, *networks), card->port));
     } else {

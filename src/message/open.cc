@@ -1,6 +1,4 @@
 // exm_open, and the names by which its processes know each other.
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "src/base/bytes.h"
 #include "src/base/socket_address.h"
 #include "src/message/arguments.h"
+#include "src/message/networks.h"
 #include "src/message/start.h"
 
 namespace exs {
@@ -50,45 +49,27 @@ Result<PeerName> read_name(const std::byte* from, std::size_t length) {
   PeerName name;
   name.id = load_be<std::uint64_t>(from + kIdOffset);
   const auto family = load_be<std::uint16_t>(from + kFamilyOffset);
-  const auto port = htons(load_be<std::uint16_t>(from + kPortOffset));
+  const auto port = load_be<std::uint16_t>(from + kPortOffset);
   if (name.id == 0 || (family != 4 && family != 6)) return failure(no_name());
   if (family == 4) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = port;
-    std::memcpy(&address.sin_addr, from + kHostOffset, sizeof(in_addr));
-    name.address = copy_of(reinterpret_cast<const sockaddr&>(address));
+    in_addr host{};
+    std::memcpy(&host, from + kHostOffset, sizeof host);
+    name.address = v4_address(host, port);
   } else {
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
-    address.sin6_port = port;
+    address.sin6_port = htons(port);
     std::memcpy(&address.sin6_addr, from + kHostOffset, sizeof(in6_addr));
     name.address = copy_of(reinterpret_cast<const sockaddr&>(address));
   }
   return name;
 }
 
-bool is_reachable_from_elsewhere(const ifaddrs& one) noexcept {
-  constexpr unsigned kUp = IFF_UP | IFF_RUNNING;
-  return one.ifa_addr != nullptr && one.ifa_addr->sa_family == AF_INET && (one.ifa_flags & kUp) == kUp &&
-         (one.ifa_flags & IFF_LOOPBACK) == 0;
-}
-
 // Any port of the first address that other hosts reach; without a network, of the loopback.
-sockaddr_storage first_address() {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) == 0) {
-    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-      if (!is_reachable_from_elsewhere(*one)) continue;
-      address.sin_addr = v4_host(*one->ifa_addr);
-      break;
-    }
-    freeifaddrs(all);
-  }
-  return copy_of(reinterpret_cast<const sockaddr&>(address));
+Result<sockaddr_storage> first_address() {
+  const auto networks = own_networks();
+  if (!networks) return failure(networks.error());
+  return v4_address(networks->empty() ? in_addr{htonl(INADDR_LOOPBACK)} : networks->front().address, 0);
 }
 
 Result<sockaddr_storage> address_to_listen_at(const exm_config_t& config) {

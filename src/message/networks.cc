@@ -1,0 +1,44 @@
+#include "src/message/networks.h"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "src/base/kernel.h"
+#include "src/base/socket_address.h"
+
+namespace exs {
+namespace {
+
+bool has_device(const char* interface) {
+  const std::string path = "/sys/class/net/" + std::string(interface) + "/device/infiniband";
+  return kernel::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) == 0;
+}
+
+bool leads_to_others(const ifaddrs& one) noexcept {
+  constexpr unsigned kUp = IFF_UP | IFF_RUNNING;
+  return one.ifa_addr != nullptr && one.ifa_addr->sa_family == AF_INET && one.ifa_netmask != nullptr &&
+         (one.ifa_flags & kUp) == kUp && (one.ifa_flags & IFF_LOOPBACK) == 0;
+}
+
+}  // namespace
+
+Result<std::vector<Network>> own_networks() {
+  ifaddrs* first = nullptr;
+  if (kernel::getifaddrs(&first) != 0) return failure(errno);
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, ::freeifaddrs);
+  std::vector<Network> networks;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    if (!leads_to_others(*one)) continue;
+    networks.push_back({v4_host(*one->ifa_addr), v4_host(*one->ifa_netmask), has_device(one->ifa_name)});
+  }
+  std::stable_partition(networks.begin(), networks.end(), [](const Network& one) { return one.has_device; });
+  return networks;
+}
+
+}  // namespace exs

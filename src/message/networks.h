@@ -1,0 +1,25 @@
+// The networks that this host is in, for processes of other hosts to reach it by. Thread: any.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace exs {
+
+struct Network {
+  in_addr address;  // of this host
+  in_addr mask;
+  bool has_device;  // its network card is an RDMA device as well
+
+  [[nodiscard]] bool contains(in_addr other) const noexcept {
+    return ((address.s_addr ^ other.s_addr) & mask.s_addr) == 0;
+  }
+};
+
+// Those of IPv4 with a working cable, RDMA devices first; the loopback interface is none.
+Result<std::vector<Network>> own_networks();
+
+}  // namespace exs
