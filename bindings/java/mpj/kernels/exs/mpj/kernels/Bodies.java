@@ -75,11 +75,8 @@ final class Bodies implements Kernel {
     long checksum = Arrays.hashCode(positions) & 0xffffffffL;
     boolean same = ranks.max(checksum) == checksum && -ranks.max(-checksum) == checksum;
     double interactions = (double) bodies * bodies * steps;
-    return new Report()
-        .put("kernel", "nbody")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", ranks.sum(same && checksum == expected ? 0 : 1) == 0 && drift <= ENERGY_DRIFT_MOST && momentum <= 1e-12)
+    boolean equal = ranks.sum(same && checksum == expected ? 0 : 1) == 0;
+    return Report.of("nbody", size, ranks, equal && drift <= ENERGY_DRIFT_MOST && momentum <= 1e-12)
         .put("time_s", seconds)
         .put("rate_minteractions_per_s", interactions / seconds / 1e6)
         .put("bodies", bodies)

@@ -34,11 +34,7 @@ final class Collectives implements Kernel {
     List<Report> rows = new ArrayList<>();
     for (int operation : OPERATIONS)
       for (int length = 1; length <= longest; length *= 8) rows.add(measure(operation, length));
-    return new Report()
-        .put("kernel", "collectives")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", ranks.sum(right ? 0 : 1) == 0)
+    return Report.of("collectives", size, ranks, ranks.sum(right ? 0 : 1) == 0)
         .put("operations", rows);
   }
 

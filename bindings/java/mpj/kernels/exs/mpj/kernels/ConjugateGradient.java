@@ -97,11 +97,7 @@ final class ConjugateGradient implements Kernel {
 
     double work = perRow * (perRow + 1.0);
     double operations = 2.0 * iterations * order * (3 + work + STEPS * (5 + work) + 3);
-    return new Report()
-        .put("kernel", "cg")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", Math.abs(zeta - expected) <= 1e-10 * expected)
+    return Report.of("cg", size, ranks, Math.abs(zeta - expected) <= 1e-10 * expected)
         .put("time_s", seconds)
         .put("rate_mops", operations / seconds / 1e6)
         .put("zeta", zeta)

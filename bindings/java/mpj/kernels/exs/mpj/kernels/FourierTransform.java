@@ -75,11 +75,7 @@ final class FourierTransform implements Kernel {
     double points = (double) nx * ny * nz;
     double log = Math.log(points);
     double operations = points * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * ITERATIONS);
-    return new Report()
-        .put("kernel", "ft")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", agree(sums))
+    return Report.of("ft", size, ranks, agree(sums))
         .put("time_s", seconds)
         .put("rate_mops", operations / seconds / 1e6)
         .put("checksum_real", sums.get(2 * ITERATIONS - 2))

@@ -63,11 +63,7 @@ final class IntegerSort implements Kernel {
     double seconds = ranks.secondsSince(start);
     boolean sorted = sorted();
     int allPassed = (int) ranks.sum(passed);
-    return new Report()
-        .put("kernel", "is")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", sorted && allPassed == TESTS * ITERATIONS)
+    return Report.of("is", size, ranks, sorted && allPassed == TESTS * ITERATIONS)
         .put("time_s", seconds)
         .put("rate_mops", (double) total * ITERATIONS / seconds / 1e6)
         .put("tests_passed", allPassed)

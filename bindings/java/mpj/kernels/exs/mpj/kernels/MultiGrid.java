@@ -45,11 +45,7 @@ final class MultiGrid implements Kernel {
     double seconds = ranks.secondsSince(start);
 
     double points = Math.pow(finest.n, 3);
-    return new Report()
-        .put("kernel", "mg")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", Math.abs(norm - expected) <= 1e-8 * expected)
+    return Report.of("mg", size, ranks, Math.abs(norm - expected) <= 1e-8 * expected)
         .put("time_s", seconds)
         .put("rate_mops", 58.0 * ITERATIONS * points / seconds / 1e6)
         .put("residual", norm)

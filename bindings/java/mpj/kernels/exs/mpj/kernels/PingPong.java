@@ -26,11 +26,7 @@ final class PingPong implements Kernel {
   public Report run() {
     List<Report> rows = new ArrayList<>();
     for (int length = 1; length <= longest; length *= 4) rows.add(measure(length));
-    return new Report()
-        .put("kernel", "pingpong")
-        .put("class", String.valueOf(size))
-        .put("ranks", ranks.count)
-        .put("verified", ranks.sum(right ? 0 : 1) == 0)
+    return Report.of("pingpong", size, ranks, ranks.sum(right ? 0 : 1) == 0)
         .put("lengths", rows);
   }
 

@@ -9,6 +9,15 @@ import java.util.Map;
 final class Report {
   private final Map<String, Object> values = new LinkedHashMap<>();
 
+  /** The beginning that those of all kernels have. */
+  static Report of(String kernel, char size, Ranks ranks, boolean verified) {
+    return new Report()
+        .put("kernel", kernel)
+        .put("class", String.valueOf(size))
+        .put("ranks", ranks.count)
+        .put("verified", verified);
+  }
+
   /** A number, a boolean, a string, another report, or a list of these. */
   Report put(String key, Object value) {
     values.put(key, value);
