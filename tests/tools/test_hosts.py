@@ -16,6 +16,7 @@ from tools import BIN, LIMIT_S, run
 
 FALSE_SSH = pathlib.Path(__file__).with_name("false_ssh.sh")
 FAILED = 1
+SILENCE_S = "5"  # longer than a host takes to start that has hardly a processor
 
 
 class HostsTest(test_job.JobTest):
@@ -241,13 +242,13 @@ class Ends(HostsTest):
                 self.assert_all_end(members.values())
 
     def test_a_host_that_is_silent(self):
-        launcher, members = self.start_waiting("a:2,b:2", 4, EXS_RUN_SILENCE="1")
+        launcher, members = self.start_waiting("a:2,b:2", 4, EXS_RUN_SILENCE=SILENCE_S)
         os.kill(self.pid_of("b.pid"), signal.SIGSTOP)
         self.assert_fails(launcher, "host b has been silent for too long; ending the others")
         self.assert_all_end(members.values())
 
     def test_an_exs_run_that_is_silent(self):
-        launcher, members = self.start_waiting("a:2,b:2", 4, EXS_RUN_SILENCE="1")
+        launcher, members = self.start_waiting("a:2,b:2", 4, EXS_RUN_SILENCE=SILENCE_S)
         launcher.send_signal(signal.SIGSTOP)
         self.assert_all_end(members.values())
         launcher.send_signal(signal.SIGCONT)

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kHeadBytesMax = 32;
 constexpr std::size_t kBytesMax = 16 << 20;
 constexpr int kReadsMax = 64;
+constexpr int kBeatsOfSilence = 4;
 
 void unblock(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
@@ -24,8 +25,7 @@ void unblock(int descriptor) {
 
 }  // namespace
 
-FrameChannel::FrameChannel(Descriptor in, Descriptor out)
-    : in_(std::move(in)), out_(std::move(out)), heard_ns_(tools::now_ns()) {
+FrameChannel::FrameChannel(Descriptor in, Descriptor out) : in_(std::move(in)), out_(std::move(out)) {
   unblock(in_.get());
   unblock(out_.get());
 }
@@ -71,7 +71,7 @@ std::vector<Frame> FrameChannel::receive() {
     if (count < 0 && errno == EAGAIN) break;
     has_ended = count <= 0;
     if (!has_ended) received_.append(some.data(), static_cast<std::size_t>(count));
-    heard_ns_ = tools::now_ns();
+    has_heard_ = true;
   }
   std::size_t at = 0;
   while (auto frame = take(at)) frames.push_back(std::move(*frame));
@@ -122,16 +122,18 @@ std::optional<int> take_number(std::string_view& text) {
 }
 
 void Pulse::set_silence(int seconds) {
-  silence_ns_ = static_cast<std::uint64_t>(seconds) * tools::kNsPerSecond;
-  next_ns_ = tools::now_ns() + silence_ns_ / 4;
+  between_ns_ = static_cast<std::uint64_t>(seconds) * tools::kNsPerSecond / kBeatsOfSilence;
+  next_ns_ = tools::now_ns() + between_ns_;
+  silent_beats_ = 0;
 }
 
 bool Pulse::beat(FrameChannel& channel) {
   const std::uint64_t now = tools::now_ns();
   if (now < next_ns_) return true;
-  next_ns_ = now + silence_ns_ / 4;
+  next_ns_ = now + between_ns_;
   channel.send("alive");
-  return now < channel.heard_ns() + silence_ns_;
+  silent_beats_ = channel.take_heard() ? 0 : silent_beats_ + 1;
+  return silent_beats_ < kBeatsOfSilence;
 }
 
 }  // namespace run

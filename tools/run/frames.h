@@ -31,6 +31,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/run/descriptor.h"
@@ -65,8 +66,8 @@ class FrameChannel {
   [[nodiscard]] int in() const { return in_.get(); }
   // -1: it has nothing to send.
   [[nodiscard]] int out() const { return has_to_send() ? out_.get() : -1; }
-  // When something came last.
-  [[nodiscard]] std::uint64_t heard_ns() const { return heard_ns_; }
+  // Whether something has come since this was asked last.
+  [[nodiscard]] bool take_heard() { return std::exchange(has_heard_, false); }
 
  private:
   // Takes one off the bytes received.
@@ -79,7 +80,7 @@ class FrameChannel {
   std::size_t bytes_to_send_ = 0;
   bool is_damaged_ = false;
   bool is_deaf_ = false;
-  std::uint64_t heard_ns_;
+  bool has_heard_ = false;
 };
 
 // The first word of `text`, which is taken off it with the space or line's end behind it.
@@ -87,7 +88,8 @@ std::string_view take_word(std::string_view& text);
 // Nothing: it is no decimal number.
 std::optional<int> take_number(std::string_view& text);
 
-// Both ends say every so often that they are there.
+// Both ends say every so often that they are there. Silence is counted in looks, as an end that was itself kept from looking, stopped or
+// without a processor, knows of none.
 class Pulse {
  public:
   // Begins anew.
@@ -97,8 +99,9 @@ class Pulse {
   [[nodiscard]] std::uint64_t due_ns() const { return next_ns_; }
 
  private:
-  std::uint64_t silence_ns_ = 0;
+  std::uint64_t between_ns_ = 0;
   std::uint64_t next_ns_ = UINT64_MAX;
+  int silent_beats_ = 0;
 };
 
 }  // namespace run
