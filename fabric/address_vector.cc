@@ -130,20 +130,7 @@ int bind_vector(fid* fid, struct fid* other, std::uint64_t flags) noexcept {
   return 0;
 }
 
-int close_vector(fid_t fid) noexcept {
-  AddressVector& self = AddressVector::of(fid);
-  if (self.is_used()) return -FI_EBUSY;
-  delete &self;
-  return 0;
-}
-
-fi_ops vector_fid_ops = {.size = sizeof(fi_ops),
-                         .close = close_vector,
-                         .bind = bind_vector,
-                         .control = kNotHere,
-                         .ops_open = kNotHere,
-                         .tostr = nullptr,
-                         .ops_set = nullptr};
+fi_ops vector_fid_ops = fid_ops(close_unused<AddressVector>, bind_vector);
 
 fi_ops_av vector_ops = {.size = sizeof(fi_ops_av),
                         .insert = insert_names,

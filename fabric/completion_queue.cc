@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 
 namespace exs::fabric {
@@ -142,34 +141,7 @@ int signal_queue(fid_cq* queue) {
   });
 }
 
-const char* tell_error(fid_cq* /*queue*/, int error, const void* /*data*/, char* into, std::size_t bytes) {
-  const char* const text = fi_strerror(error);
-  if (into != nullptr && bytes > 0) std::snprintf(into, bytes, "%s", text);
-  return text;
-}
-
-int close_queue(fid_t fid) noexcept {
-  CompletionQueue& self = CompletionQueue::of(fid);
-  if (self.reaper().is_used()) return -FI_EBUSY;
-  delete &self;
-  return 0;
-}
-
-int control_queue(fid* fid, int command, void* argument) noexcept {
-  if (command != FI_GETWAIT) return -FI_ENOSYS;
-  Reaper& reaper = CompletionQueue::of(fid).reaper();
-  if (!reaper.can_wait()) return -FI_ENODATA;
-  *static_cast<int*>(argument) = reaper.descriptor();
-  return 0;
-}
-
-fi_ops queue_fid_ops = {.size = sizeof(fi_ops),
-                        .close = close_queue,
-                        .bind = kNotHere,
-                        .control = control_queue,
-                        .ops_open = kNotHere,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops queue_fid_ops = fid_ops(close_unused<CompletionQueue>, kNotHere, tell_descriptor<CompletionQueue>);
 
 fi_ops_cq queue_ops = {.size = sizeof(fi_ops_cq),
                        .read = read_entries,
@@ -178,14 +150,14 @@ fi_ops_cq queue_ops = {.size = sizeof(fi_ops_cq),
                        .sread = wait_for_entries,
                        .sreadfrom = wait_for_entries_from,
                        .signal = signal_queue,
-                       .strerror = tell_error};
+                       .strerror = tell_error<fid_cq>};
 
 }  // namespace
 
 int open_completion_queue(fid_domain* /*domain*/, fi_cq_attr* attr, fid_cq** queue, void* context) {
   return guarded([&]() -> int {
     const fi_wait_obj wait = attr->wait_obj;
-    if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD) return -FI_ENOSYS;
+    if (!is_offered(wait)) return -FI_ENOSYS;
     if ((attr->flags & ~FI_AFFINITY) != 0) return -FI_EBADFLAGS;
     *queue = (new CompletionQueue(attr->format, wait != FI_WAIT_NONE, context))->handle();
     return 0;

@@ -30,6 +30,8 @@ class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
   // The application may sleep on the descriptor. False: there is something to read.
   bool arm();
   [[nodiscard]] Reaper& reaper() noexcept { return reaper_; }
+  [[nodiscard]] bool is_used() noexcept { return reaper_.is_used(); }
+  [[nodiscard]] int descriptor() const noexcept { return reaper_.descriptor(); }
 
  private:
   struct Entry {

@@ -37,41 +37,27 @@ int Counter::wait(std::uint64_t threshold, int timeout_ms) {
 
 namespace {
 
-std::uint64_t read_value(fid_cntr* counter) {
+// The counter, up to date.
+Counter& looked_at(fid_cntr* counter) noexcept {
   Counter& self = Counter::of(counter);
   guarded([&]() -> int {
     self.reaper().reap();
     return 0;
   });
-  return self.value();
+  return self;
+}
+
+std::uint64_t read_value(fid_cntr* counter) {
+  return looked_at(counter).value();
 }
 
 std::uint64_t read_errors(fid_cntr* counter) {
-  Counter& self = Counter::of(counter);
-  guarded([&]() -> int {
-    self.reaper().reap();
-    return 0;
-  });
-  return self.errors();
+  return looked_at(counter).errors();
 }
 
-int add_value(fid_cntr* counter, std::uint64_t value) {
-  Counter::of(counter).add(value);
-  return 0;
-}
-
-int set_value(fid_cntr* counter, std::uint64_t value) {
-  Counter::of(counter).set(value);
-  return 0;
-}
-
-int add_errors(fid_cntr* counter, std::uint64_t value) {
-  Counter::of(counter).add_error(value);
-  return 0;
-}
-
-int set_errors(fid_cntr* counter, std::uint64_t value) {
-  Counter::of(counter).set_error(value);
+template <void (Counter::*change)(std::uint64_t)>
+int change_counter(fid_cntr* counter, std::uint64_t value) {
+  (Counter::of(counter).*change)(value);
   return 0;
 }
 
@@ -79,44 +65,23 @@ int wait_for_value(fid_cntr* counter, std::uint64_t threshold, int timeout_ms) {
   return guarded([&] { return Counter::of(counter).wait(threshold, timeout_ms); });
 }
 
-int close_counter(fid_t fid) noexcept {
-  Counter& self = Counter::of(fid);
-  if (self.reaper().is_used()) return -FI_EBUSY;
-  delete &self;
-  return 0;
-}
-
-int control_counter(fid* fid, int command, void* argument) noexcept {
-  if (command != FI_GETWAIT) return -FI_ENOSYS;
-  Reaper& reaper = Counter::of(fid).reaper();
-  if (!reaper.can_wait()) return -FI_ENODATA;
-  *static_cast<int*>(argument) = reaper.descriptor();
-  return 0;
-}
-
-fi_ops counter_fid_ops = {.size = sizeof(fi_ops),
-                          .close = close_counter,
-                          .bind = kNotHere,
-                          .control = control_counter,
-                          .ops_open = kNotHere,
-                          .tostr = nullptr,
-                          .ops_set = nullptr};
+fi_ops counter_fid_ops = fid_ops(close_unused<Counter>, kNotHere, tell_descriptor<Counter>);
 
 fi_ops_cntr counter_ops = {.size = sizeof(fi_ops_cntr),
                            .read = read_value,
                            .readerr = read_errors,
-                           .add = add_value,
-                           .set = set_value,
+                           .add = change_counter<&Counter::add>,
+                           .set = change_counter<&Counter::set>,
                            .wait = wait_for_value,
-                           .adderr = add_errors,
-                           .seterr = set_errors};
+                           .adderr = change_counter<&Counter::add_error>,
+                           .seterr = change_counter<&Counter::set_error>};
 
 }  // namespace
 
 int open_counter(fid_domain* /*domain*/, fi_cntr_attr* attr, fid_cntr** counter, void* context) {
   return guarded([&]() -> int {
     const fi_wait_obj wait = attr->wait_obj;
-    if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD) return -FI_ENOSYS;
+    if (!is_offered(wait)) return -FI_ENOSYS;
     if (attr->events != FI_CNTR_EVENTS_COMP) return -FI_ENOSYS;
     if (attr->flags != 0) return -FI_EBADFLAGS;
     *counter = (new Counter(wait != FI_WAIT_NONE, context))->handle();

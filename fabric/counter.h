@@ -34,10 +34,12 @@ class Counter final : public Object<Counter, fid_cntr> {
   // -FI_ETIMEDOUT. -FI_EAVAIL: something has failed meanwhile.
   int wait(std::uint64_t threshold, int timeout_ms);
   [[nodiscard]] Reaper& reaper() noexcept { return reaper_; }
+  [[nodiscard]] bool is_used() noexcept { return reaper_.is_used(); }
+  [[nodiscard]] int descriptor() const noexcept { return reaper_.descriptor(); }
 
  private:
   template <typename Change>
-  void change(std::atomic<std::uint64_t>& number, Change&& make) noexcept {
+  void change(std::atomic<std::uint64_t>& number, Change&& make) {
     std::uint64_t old = number.load(std::memory_order_relaxed);
     while (!number.compare_exchange_weak(old, make(old), std::memory_order_seq_cst)) continue;
     reaper_.wake();

@@ -70,31 +70,9 @@ int open_endpoint_with(fid_domain* domain, fi_info* info, fid_ep** ep, std::uint
   return open_endpoint(domain, info, ep, context);
 }
 
-int close_domain(fid_t fid) noexcept {
-  delete &Domain::of(fid);
-  return 0;
-}
+fi_ops domain_fid_ops = fid_ops(close_object<Domain>);
 
-int close_memory(fid_t fid) noexcept {
-  delete &Memory::of(fid);
-  return 0;
-}
-
-fi_ops domain_fid_ops = {.size = sizeof(fi_ops),
-                         .close = close_domain,
-                         .bind = kNotHere,
-                         .control = kNotHere,
-                         .ops_open = kNotHere,
-                         .tostr = nullptr,
-                         .ops_set = nullptr};
-
-fi_ops memory_fid_ops = {.size = sizeof(fi_ops),
-                         .close = close_memory,
-                         .bind = kNotHere,
-                         .control = kNotHere,
-                         .ops_open = kNotHere,
-                         .tostr = nullptr,
-                         .ops_set = nullptr};
+fi_ops memory_fid_ops = fid_ops(close_object<Memory>);
 
 fi_ops_mr memory_ops = {
     .size = sizeof(fi_ops_mr), .reg = register_one, .regv = register_several, .regattr = register_as};

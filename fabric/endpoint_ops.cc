@@ -76,13 +76,7 @@ int tell_name(fid_t fid, void* into, std::size_t* length) {
 
 }  // namespace
 
-fi_ops endpoint_fid_ops = {.size = sizeof(fi_ops),
-                           .close = close_endpoint,
-                           .bind = bind_endpoint,
-                           .control = control_endpoint,
-                           .ops_open = kNotHere,
-                           .tostr = nullptr,
-                           .ops_set = nullptr};
+fi_ops endpoint_fid_ops = fid_ops(close_endpoint, bind_endpoint, control_endpoint);
 
 fi_ops_ep endpoint_ops = {.size = sizeof(fi_ops_ep),
                           .cancel = cancel_transfer,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 
 namespace exs::fabric {
 namespace {
@@ -88,46 +86,21 @@ ssize_t write_event(fid_eq* queue, std::uint32_t event, const void* entry, std::
   });
 }
 
-const char* tell_error(fid_eq* /*queue*/, int error, const void* /*data*/, char* into, std::size_t bytes) {
-  const char* const text = fi_strerror(error);
-  if (into != nullptr && bytes > 0) std::snprintf(into, bytes, "%s", text);
-  return text;
-}
-
-int close_queue(fid_t fid) noexcept {
-  delete &EventQueue::of(fid);
-  return 0;
-}
-
-int control_queue(fid* fid, int command, void* argument) noexcept {
-  if (command != FI_GETWAIT) return -FI_ENOSYS;
-  const int descriptor = EventQueue::of(fid).descriptor();
-  if (descriptor < 0) return -FI_ENODATA;
-  *static_cast<int*>(argument) = descriptor;
-  return 0;
-}
-
-fi_ops queue_fid_ops = {.size = sizeof(fi_ops),
-                        .close = close_queue,
-                        .bind = kNotHere,
-                        .control = control_queue,
-                        .ops_open = kNotHere,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops queue_fid_ops = fid_ops(close_object<EventQueue>, kNotHere, tell_descriptor<EventQueue>);
 
 fi_ops_eq queue_ops = {.size = sizeof(fi_ops_eq),
                        .read = read_event,
                        .readerr = read_error,
                        .write = write_event,
                        .sread = wait_for_event,
-                       .strerror = tell_error};
+                       .strerror = tell_error<fid_eq>};
 
 }  // namespace
 
 int open_event_queue(fid_fabric* /*fabric*/, fi_eq_attr* attr, fid_eq** queue, void* context) {
   return guarded([&]() -> int {
     const fi_wait_obj wait = attr == nullptr ? FI_WAIT_UNSPEC : attr->wait_obj;
-    if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD) return -FI_ENOSYS;
+    if (!is_offered(wait)) return -FI_ENOSYS;
     const std::uint64_t flags = attr == nullptr ? 0 : attr->flags;
     if ((flags & ~kFlags) != 0) return -FI_EBADFLAGS;
     *queue = (new EventQueue((flags & FI_WRITE) != 0, wait == FI_WAIT_FD, context))->handle();

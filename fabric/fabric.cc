@@ -12,21 +12,16 @@ namespace exs::fabric {
 namespace {
 
 class Fabric;
-extern fi_ops fid_ops;
+extern fi_ops fabric_fid_ops;
 extern fi_ops_fabric fabric_ops;
 
 class Fabric final : public Object<Fabric, fid_fabric> {
  public:
-  Fabric(std::uint32_t api_version, void* context) : Object(FI_CLASS_FABRIC, fid_ops, context) {
+  Fabric(std::uint32_t api_version, void* context) : Object(FI_CLASS_FABRIC, fabric_fid_ops, context) {
     handle()->ops = &fabric_ops;
     handle()->api_version = api_version;
   }
 };
-
-int close_fabric(fid_t fid) noexcept {
-  delete &Fabric::of(fid);
-  return 0;
-}
 
 // Whether the application may sleep on the descriptors of these.
 int try_wait(fid_fabric* /*fabric*/, fid** fids, int count) noexcept {
@@ -44,13 +39,7 @@ int try_wait(fid_fabric* /*fabric*/, fid** fids, int count) noexcept {
   });
 }
 
-fi_ops fid_ops = {.size = sizeof(fi_ops),
-                  .close = close_fabric,
-                  .bind = kNotHere,
-                  .control = kNotHere,
-                  .ops_open = kNotHere,
-                  .tostr = nullptr,
-                  .ops_set = nullptr};
+fi_ops fabric_fid_ops = fid_ops(close_object<Fabric>);
 
 fi_ops_fabric fabric_ops = {.size = sizeof(fi_ops_fabric),
                             .domain = open_domain,

@@ -4,12 +4,15 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include <rdma/fabric.h>
+#include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
 namespace exs::fabric {
@@ -76,5 +79,53 @@ struct NotHere {
   }
 };
 inline constexpr NotHere kNotHere;
+
+// ---------------------------------------------------------------- what the objects have in common
+
+// Most are closed, and nothing else.
+inline fi_ops fid_ops(int (*close)(fid*), int (*bind)(fid*, fid*, std::uint64_t) = kNotHere,
+                      int (*control)(fid*, int, void*) = kNotHere) noexcept {
+  return {.size = sizeof(fi_ops),
+          .close = close,
+          .bind = bind,
+          .control = control,
+          .ops_open = kNotHere,
+          .tostr = nullptr,
+          .ops_set = nullptr};
+}
+
+template <typename Self>
+int close_object(fid_t fid) noexcept {
+  delete &Self::of(fid);
+  return 0;
+}
+
+template <typename Self>
+int close_unused(fid_t fid) noexcept {
+  return Self::of(fid).is_used() ? -FI_EBUSY : close_object<Self>(fid);
+}
+
+// FI_GETWAIT. -FI_ENODATA: it was opened without one.
+template <typename Self>
+int tell_descriptor(fid* fid, int command, void* argument) noexcept {
+  if (command != FI_GETWAIT) return -FI_ENOSYS;
+  const int descriptor = Self::of(fid).descriptor();
+  if (descriptor < 0) return -FI_ENODATA;
+  *static_cast<int*>(argument) = descriptor;
+  return 0;
+}
+
+// What can be waited with.
+inline bool is_offered(fi_wait_obj wait) noexcept {
+  return wait == FI_WAIT_NONE || wait == FI_WAIT_UNSPEC || wait == FI_WAIT_FD;
+}
+
+template <typename Queue>
+const char* tell_error(Queue* /*queue*/, int error, const void* /*data*/, char* into,
+                       std::size_t bytes) noexcept {
+  const char* const text = fi_strerror(error);
+  if (into != nullptr && bytes > 0) std::snprintf(into, bytes, "%s", text);
+  return text;
+}
 
 }  // namespace exs::fabric

@@ -25,19 +25,21 @@ bool is_name(const char* asked) noexcept {
   return asked == nullptr || std::strcmp(asked, kName) == 0;
 }
 
+// What is asked of either direction.
+template <typename Attr>
+bool suits(const Attr& asked, std::uint64_t flags) noexcept {
+  return is_subset(asked.caps, kCaps) && is_subset(asked.op_flags, flags) &&
+         is_subset(asked.msg_order, FI_ORDER_SAS) && asked.comp_order == FI_ORDER_NONE &&
+         asked.size <= kDepth && asked.iov_limit <= kPiecesMax;
+}
+
 bool suits(const fi_tx_attr* asked) noexcept {
-  if (asked == nullptr) return true;
-  return is_subset(asked->caps, kCaps) && is_subset(asked->op_flags, kSendFlags) &&
-         is_subset(asked->msg_order, FI_ORDER_SAS) && asked->comp_order == FI_ORDER_NONE &&
-         asked->inject_size <= kInjectBytes && asked->size <= kDepth && asked->iov_limit <= kPiecesMax &&
-         asked->rma_iov_limit == 0;
+  return asked == nullptr ||
+         (suits(*asked, kSendFlags) && asked->inject_size <= kInjectBytes && asked->rma_iov_limit == 0);
 }
 
 bool suits(const fi_rx_attr* asked) noexcept {
-  if (asked == nullptr) return true;
-  return is_subset(asked->caps, kCaps) && is_subset(asked->op_flags, kReceiveFlags) &&
-         is_subset(asked->msg_order, FI_ORDER_SAS) && asked->comp_order == FI_ORDER_NONE &&
-         asked->size <= kDepth && asked->iov_limit <= kPiecesMax;
+  return asked == nullptr || suits(*asked, kReceiveFlags);
 }
 
 bool suits(const fi_ep_attr* asked) noexcept {
@@ -73,22 +75,20 @@ std::uint64_t caps_for(const fi_info* hints) noexcept {
   return caps;
 }
 
+template <typename Attr>
+void describe_direction(Attr& attr, const Attr* asked, std::uint64_t caps) noexcept {
+  attr.caps = caps;
+  attr.op_flags = asked == nullptr ? 0 : asked->op_flags;
+  attr.msg_order = FI_ORDER_SAS;
+  attr.comp_order = FI_ORDER_NONE;
+  attr.size = kDepth;
+  attr.iov_limit = kPiecesMax;
+}
+
 void describe_transfers(fi_info& info, const fi_info* hints) noexcept {
-  fi_tx_attr& tx = *info.tx_attr;
-  tx.caps = info.caps & kSendCaps;
-  tx.op_flags = hints != nullptr && hints->tx_attr != nullptr ? hints->tx_attr->op_flags : 0;
-  tx.msg_order = FI_ORDER_SAS;
-  tx.comp_order = FI_ORDER_NONE;
-  tx.inject_size = kInjectBytes;
-  tx.size = kDepth;
-  tx.iov_limit = kPiecesMax;
-  fi_rx_attr& rx = *info.rx_attr;
-  rx.caps = info.caps & kReceiveCaps;
-  rx.op_flags = hints != nullptr && hints->rx_attr != nullptr ? hints->rx_attr->op_flags : 0;
-  rx.msg_order = FI_ORDER_SAS;
-  rx.comp_order = FI_ORDER_NONE;
-  rx.size = kDepth;
-  rx.iov_limit = kPiecesMax;
+  describe_direction(*info.tx_attr, hints == nullptr ? nullptr : hints->tx_attr, info.caps & kSendCaps);
+  info.tx_attr->inject_size = kInjectBytes;
+  describe_direction(*info.rx_attr, hints == nullptr ? nullptr : hints->rx_attr, info.caps & kReceiveCaps);
 }
 
 void describe_endpoint(fi_ep_attr& ep) noexcept {
