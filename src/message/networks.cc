@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "src/base/kernel.h"
 #include "src/base/socket_address.h"
@@ -21,9 +22,8 @@ bool has_device(const char* interface) {
 }
 
 bool leads_to_others(const ifaddrs& one) noexcept {
-  constexpr unsigned kUp = IFF_UP | IFF_RUNNING;
   return one.ifa_addr != nullptr && one.ifa_addr->sa_family == AF_INET && one.ifa_netmask != nullptr &&
-         (one.ifa_flags & kUp) == kUp && (one.ifa_flags & IFF_LOOPBACK) == 0;
+         (one.ifa_flags & IFF_UP) != 0 && (one.ifa_flags & IFF_LOOPBACK) == 0;
 }
 
 }  // namespace
@@ -35,9 +35,14 @@ Result<std::vector<Network>> own_networks() {
   std::vector<Network> networks;
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
     if (!leads_to_others(*one)) continue;
-    networks.push_back({v4_host(*one->ifa_addr), v4_host(*one->ifa_netmask), has_device(one->ifa_name)});
+    networks.push_back({.address = v4_host(*one->ifa_addr),
+                        .mask = v4_host(*one->ifa_netmask),
+                        .has_device = has_device(one->ifa_name),
+                        .is_running = (one->ifa_flags & IFF_RUNNING) != 0});
   }
-  std::stable_partition(networks.begin(), networks.end(), [](const Network& one) { return one.has_device; });
+  std::stable_sort(networks.begin(), networks.end(), [](const Network& one, const Network& other) {
+    return std::tie(other.is_running, other.has_device) < std::tie(one.is_running, one.has_device);
+  });
   return networks;
 }
 
