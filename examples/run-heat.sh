@@ -23,7 +23,7 @@ wait $!
 
 # From Python, where the library is what Python can load: without a sanitizer.
 library=$(dirname "$1")/../lib
-if ! ldd "$library/libexs.so.0" | grep --quiet 'lib[at]san'; then
+if [[ $(ldd "$library/libexs.so.0") != *lib[at]san* ]]; then
   LD_LIBRARY_PATH=$library python3 "$(dirname "$0")/heat_view.py" "$port" "$address"
 fi
 
