@@ -251,10 +251,20 @@ bool Endpoint::post_receive(Request& receive, const match::Criteria& criteria) {
   }
   if (const int error = why_none_comes(criteria); error != 0) {
     end(receive, error);
-  } else {
-    mailbox_.add_receive(receive, criteria);
+    return false;
   }
-  return false;
+  mailbox_.add_receive(receive, criteria);
+  return want(criteria);
+}
+
+bool Endpoint::want(const match::Criteria& criteria) {
+  if (full_peers_ == 0) return false;
+  bool has_asked = false;
+  for (const auto& peer : made_peers_) {
+    if (criteria.source == match::kAnySource || criteria.source == peer->rank())
+      has_asked |= peer->want({criteria.bits, criteria.ignore});
+  }
+  return has_asked;
 }
 
 // 0: one may come.
@@ -291,13 +301,18 @@ bool Endpoint::give(Kept& kept, Request& receive) {
 template <typename Tell>
 bool Endpoint::find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell) {
   bool is_there = false;
+  bool is_to_be_driven = false;
   shard_->inspect([&] {
     Kept* const kept = mailbox_.find(criteria);
-    if (kept == nullptr) return;
+    if (kept == nullptr) {
+      is_to_be_driven = want(criteria);
+      return;
+    }
     is_there = true;
     if (taken != nullptr) *taken = mailbox_.set_apart(*kept);
     tell(kept->source, kept->arrival);
   });
+  if (is_to_be_driven) shard_->carry_out([] {});
   return is_there;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -115,6 +116,11 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // Something has ended that no request tells of, which threads may wait for.
   void ring_watchers();
   void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
+  // One peer more, or less, that may hold messages back.
+  void note_full(bool is_full) noexcept { full_peers_ += is_full ? 1 : -1; }
+  [[nodiscard]] std::optional<proto::Wish> wanted_of(std::uint32_t source) const noexcept {
+    return mailbox_.wanted_of(source);
+  }
   [[nodiscard]] MessageCounters& counters() noexcept { return counters_; }
   // Null: it is not known.
   [[nodiscard]] const sockaddr_storage* address_of(std::uint32_t peer) const noexcept;
@@ -133,6 +139,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // False: nothing moved that has to be driven.
   bool post_receive(Request& receive, const match::Criteria& criteria);
   bool give(Kept& kept, Request& receive);
+  // Asks those that may hold back what fits. True: something is to be driven.
+  bool want(const match::Criteria& criteria);
   [[nodiscard]] int why_none_comes(const match::Criteria& criteria) const noexcept;
   Result<std::uint32_t> number_of(const proto::TaggedAgreement& agreement);
   void accept(AcceptableRequest request, const Reason& why_no_device);
@@ -159,6 +167,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::vector<std::unique_ptr<Peer>> made_peers_;
   std::shared_ptr<TaggedAcceptor> acceptor_;
   MessageCounters counters_;
+  int full_peers_ = 0;
   std::vector<int> failed_;  // ranks that have died
   std::size_t failures_acknowledged_ = 0;
   std::vector<Nap*> watchers_;  // wait for messages, or for the end of any request or peer

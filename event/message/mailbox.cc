@@ -20,6 +20,17 @@ void Mailbox::remove_receive(Request& request) noexcept {
   receives_.remove(std::exchange(request.waiting, match::kNone));
 }
 
+std::optional<proto::Wish> Mailbox::wanted_of(std::uint32_t source) const noexcept {
+  std::optional<proto::Wish> all;
+  receives_.visit([&](const match::Criteria& criteria) {
+    if (criteria.source != match::kAnySource && criteria.source != source) return;
+    const proto::Wish one{criteria.bits, criteria.ignore};
+    if (!all) all = one;
+    all->include(one);
+  });
+  return all;
+}
+
 void Mailbox::keep(std::unique_ptr<Kept> message) {
   if (kept_.size() == kept_.capacity()) kept_.reserve(2 * kept_.size() + 16);
   message->number = messages_.add(message->envelope(), message.get());

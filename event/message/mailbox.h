@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Mailbox {
   [[nodiscard]] Request* take_receive(const match::Envelope& envelope) noexcept;
   void add_receive(Request& request, const match::Criteria& criteria);
   void remove_receive(Request& request) noexcept;
+  // What all receives take that messages of `source` may go to. Nothing: there are none.
+  [[nodiscard]] std::optional<proto::Wish> wanted_of(std::uint32_t source) const noexcept;
 
   // Throws std::bad_alloc, and nothing has changed.
   void keep(std::unique_ptr<Kept> message);

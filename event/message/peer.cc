@@ -117,6 +117,7 @@ void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
 }
 
 void Peer::drop_session() {
+  filled(false);
   session_->leave_end();
   session_->abort(Status(ECANCELED));
   session_.reset();
@@ -147,6 +148,7 @@ void Peer::left() {
 }
 
 void Peer::ended(Status why) {
+  filled(false);
   endpoint_.forget_adverts(*this);
   later([session = std::move(session_)] {});
   session_ = nullptr;
@@ -174,6 +176,7 @@ void Peer::die(Status why) {
 }
 
 void Peer::gone(int error) {
+  filled(false);
   // It had left, and now its connection is over, too, which may be what somebody waits for.
   if (state_ == State::kGone) return endpoint_.ring_watchers();
   state_ = State::kGone;
@@ -300,6 +303,19 @@ const proto::Operation* Peer::announce(const proto::Arrival& arrival, std::uint3
   kept->advert = advert;
   endpoint_.keep(std::move(kept));
   return nullptr;
+}
+
+void Peer::filled(bool is_full) noexcept {
+  if (std::exchange(is_full_, is_full) != is_full) endpoint_.note_full(is_full);
+}
+
+std::optional<proto::Wish> Peer::wanted() const noexcept {
+  return endpoint_.wanted_of(rank_);
+}
+
+bool Peer::want(const proto::Wish& wish) {
+  if (!is_full_ || !session_) return false;
+  return session_->with_connection([&](proto::Connection& connection) { connection.want(wish); });
 }
 
 void Peer::finish_kept(const proto::Arrival& arrival, bool taken) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "event/engine/deadline.h"
 #include "event/message/request.h"
@@ -44,6 +45,8 @@ class Peer final : public TaggedEnd {
   // An error: nothing has changed.
   Status read_kept(std::uint32_t advert, Request& receive);
   void refuse_kept(std::uint32_t advert);
+  // True: it is to let out what it holds back, up to a message that fits.
+  bool want(const proto::Wish& wish);
 
   void die(Status why);
   // Somebody else says so.
@@ -54,6 +57,8 @@ class Peer final : public TaggedEnd {
   // TaggedEnd
   bool take(const proto::Arrival& arrival, const ArrivingMessage& message, std::size_t offset) override;
   const proto::Operation* announce(const proto::Arrival& arrival, std::uint32_t advert) override;
+  void filled(bool is_full) noexcept override;
+  [[nodiscard]] std::optional<proto::Wish> wanted() const noexcept override;
   void connected() override;
   void completed(const proto::Operation& operation, const proto::Outcome& outcome) override;
   void left() override;
@@ -89,6 +94,7 @@ class Peer final : public TaggedEnd {
   const std::uint32_t rank_;
   State state_ = State::kUnknown;
   int error_ = 0;
+  bool is_full_ = false;  // it may hold messages back
   std::shared_ptr<LinkSession> session_;
   Fifo<Request*> delayed_;        // sends before there is a connection
   std::uint64_t closing_ns_ = 0;  // not 0: closes when there is one, with that limit

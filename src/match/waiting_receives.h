@@ -24,6 +24,12 @@ class WaitingReceives {
   void* take(const Envelope& envelope) noexcept;
   void* remove(std::uint32_t number) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  // What each takes, the oldest first.
+  template <typename Visit>
+  void visit(Visit&& visit) const {
+    for (std::uint32_t number = order_.first; number != kNone; number = order_links_[number].next)
+      visit(entries_[number].criteria);
+  }
 
  private:
   struct Entry {

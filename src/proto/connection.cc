@@ -179,6 +179,12 @@ void Connection::read_kept(std::uint32_t advert, const Operation& receive) {
   settle({});
 }
 
+void Connection::want(const Wish& wish) {
+  if (is_over()) return;
+  tagged_receives_->want(wish);
+  settle({});
+}
+
 void Connection::refuse_kept(std::uint32_t advert) {
   if (is_over()) return;
   tagged_receives_->refuse_kept(advert);
@@ -249,8 +255,7 @@ Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
     if (!status.ok()) return status;
   }
   if (wire::is_data(header.type)) return receives_->on_data(*message, slot, length_bytes);
-  if (header.type == MessageType::kNotice ||
-      (tagged_receives_ != nullptr && header.type == MessageType::kAck)) {
+  if (spends_credit(agreement_.kind, header.type)) {
     if (const Status status = credits_.data_arrived(); !status.ok()) return status;
     credits_.owe();
   }
@@ -265,6 +270,8 @@ Status Connection::on_control(const wire::Message& message) {
       sink_.ready();
       return {};
     case MessageType::kAck:
+    case MessageType::kWant:
+    case MessageType::kFetch:
     case MessageType::kRecallAck: return sends_->on_control(message);
     case MessageType::kRecall: return receives_->on_recall(message);
     case MessageType::kShutdown:
@@ -281,7 +288,9 @@ Status Connection::on_control(const wire::Message& message) {
     case MessageType::kAdvert:
     case MessageType::kImmediate:
     case MessageType::kTagged:
-    case MessageType::kTaggedAdvert: return {};
+    case MessageType::kTaggedAdvert:
+    case MessageType::kHeld:
+    case MessageType::kFetched: return {};
   }
   return {};
 }

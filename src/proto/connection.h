@@ -31,6 +31,7 @@
 #include "src/proto/slots.h"
 #include "src/proto/tagged/eager_window.h"
 #include "src/proto/tagged/inbox.h"
+#include "src/proto/tagged/wish.h"
 #include "src/provider/provider.h"
 
 namespace exs::proto {
@@ -78,6 +79,8 @@ class Connection {
   void finish_kept(const Arrival& arrival, bool taken);
   void read_kept(std::uint32_t advert, const Operation& receive);
   void refuse_kept(std::uint32_t advert);
+  // Messages with tags, when Inbox::filled() has said that the peer may hold some back: it is to let out those up to one that fits.
+  void want(const Wish& wish);
   // Messages with tags: longer ones are read by their receiver.
   void set_eager_max(std::size_t bytes);
 

@@ -19,7 +19,7 @@ bool is_for_messages(const wire::Header& header) {
 }
 
 bool is_for_tags(MessageType type) {
-  return type == MessageType::kTagged || type == MessageType::kTaggedAdvert || type == MessageType::kReturn;
+  return type >= MessageType::kTagged;  // to the last
 }
 
 // What a connection for messages with tags has no use for.
@@ -42,6 +42,16 @@ bool may_come(SocketKind kind, const wire::Header& header) noexcept {
     case SocketKind::kTagged: return !is_for_messages(header) && !is_for_others(header.type);
   }
   return false;
+}
+
+bool spends_credit(SocketKind kind, MessageType type) noexcept {
+  switch (type) {
+    case MessageType::kNotice:
+    case MessageType::kWant:
+    case MessageType::kFetch: return true;
+    case MessageType::kAck: return kind == SocketKind::kTagged;
+    default: return false;
+  }
 }
 
 }  // namespace exs::proto

@@ -8,4 +8,7 @@ namespace exs::proto {
 
 [[nodiscard]] bool may_come(SocketKind kind, const wire::Header& header) noexcept;
 
+// Of those that are no data messages.
+[[nodiscard]] bool spends_credit(SocketKind kind, wire::MessageType type) noexcept;
+
 }  // namespace exs::proto

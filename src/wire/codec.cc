@@ -38,7 +38,10 @@ bool carries_sequence(MessageType type) {
     case MessageType::kRecall:
     case MessageType::kRecallAck:
     case MessageType::kTagged:
-    case MessageType::kTaggedAdvert: return true;
+    case MessageType::kTaggedAdvert:
+    case MessageType::kHeld:
+    case MessageType::kFetch:
+    case MessageType::kFetched: return true;
     default: return false;
   }
 }
@@ -69,7 +72,8 @@ bool flags_are_legal(const Header& header) {
     case MessageType::kRelease: return header.flags == kOfSend || header.flags == kOfReceive;
     case MessageType::kRecallAck: return (header.flags & ~kRecalled) == 0;
     case MessageType::kTagged:
-    case MessageType::kTaggedAdvert: return (header.flags & ~(kSynchronous | kWithData)) == 0;
+    case MessageType::kTaggedAdvert:
+    case MessageType::kHeld: return (header.flags & ~(kSynchronous | kWithData)) == 0;
     default: return header.flags == 0;
   }
 }
@@ -109,6 +113,11 @@ Status check_list(const Advert& first, std::span<const std::byte> list) {
   return {};
 }
 
+// One at least.
+Status check_windows(std::span<const std::byte> windows) {
+  return check_list(list_entry(windows, 0), windows.subspan(kListEntryBytes));
+}
+
 Status decode_window(std::span<const std::byte> bytes, Message& message) {
   message.advert = load_window(bytes.data() + kAdvertAddressOffset);
   if (wraps(message.advert)) return malformed("window wraps, bytes", message.advert.length_bytes).value();
@@ -120,34 +129,40 @@ Status decode_window(std::span<const std::byte> bytes, Message& message) {
   return check_list(message.advert, bytes.last(message.payload_bytes));
 }
 
+std::size_t data_offset(const Header& header) {
+  return header.type == MessageType::kHeld ? kHeldDataOffset : kLabelDataOffset;
+}
+
 void store_label(std::byte* to, const Message& message) {
   store_be(to + kLabelBitsOffset, message.label.bits);
   store_be(to + kLabelReturnedOffset, message.label.returned_bytes);
   store_be(to + kLabelIdOffset, message.label.id);
-  if ((message.header.flags & kWithData) != 0) store_be(to + kLabelDataOffset, message.label.data);
+  if (message.header.type == MessageType::kHeld) store_be(to + kHeldLengthOffset, message.held_bytes);
+  if ((message.header.flags & kWithData) != 0) store_be(to + data_offset(message.header), message.label.data);
 }
 
 void load_label(const std::byte* from, Message& message) {
   message.label.bits = load_be<std::uint64_t>(from + kLabelBitsOffset);
   message.label.returned_bytes = load_be<std::uint32_t>(from + kLabelReturnedOffset);
   message.label.id = load_be<std::uint32_t>(from + kLabelIdOffset);
+  if (message.header.type == MessageType::kHeld)
+    message.held_bytes = load_be<std::uint64_t>(from + kHeldLengthOffset);
   if ((message.header.flags & kWithData) != 0)
-    message.label.data = load_be<std::uint64_t>(from + kLabelDataOffset);
+    message.label.data = load_be<std::uint64_t>(from + data_offset(message.header));
 }
 
 // What waits for an ACK has an id, and nothing else.
 bool id_is_legal(const Message& message) {
   const bool is_awaited =
-      message.header.type == MessageType::kTaggedAdvert || (message.header.flags & kSynchronous) != 0;
+      message.header.type != MessageType::kTagged || (message.header.flags & kSynchronous) != 0;
   return (message.label.id != 0) == is_awaited;
 }
 
 Status decode_label(std::span<const std::byte> bytes, Message& message) {
   load_label(bytes.data(), message);
   if (!id_is_legal(message)) return malformed("label with id", message.label.id).value();
-  if (message.header.type == MessageType::kTagged) return {};
-  const auto windows = bytes.last(message.payload_bytes);
-  return check_list(list_entry(windows, 0), windows.subspan(kListEntryBytes));
+  if (message.header.type != MessageType::kTaggedAdvert) return {};
+  return check_windows(bytes.last(message.payload_bytes));
 }
 
 Status decode_ack(const std::byte* from, Ack& ack) {
@@ -183,6 +198,7 @@ bool has_payload(const Header& header) {
 }
 bool has_tail(const Header& header) {
   return has_payload(header) || header.type == MessageType::kTaggedAdvert ||
+         header.type == MessageType::kFetched ||
          (header.type == MessageType::kAdvert && (header.flags & kList) != 0);
 }
 
@@ -198,7 +214,8 @@ Status decode_tail(std::size_t message_bytes, Message& message) {
     return malformed("wrong length for its type, bytes", message_bytes).value();
   message.payload_bytes = static_cast<std::uint32_t>(message_bytes - fixed);
   if (has_payload(message.header)) return {};
-  if (message.payload_bytes == 0 || message.payload_bytes % kListEntryBytes != 0)
+  const bool may_be_empty = message.header.type == MessageType::kFetched;
+  if ((message.payload_bytes == 0 && !may_be_empty) || message.payload_bytes % kListEntryBytes != 0)
     return malformed("list of windows, bytes", message.payload_bytes).value();
   return {};
 }
@@ -217,6 +234,10 @@ std::size_t fixed_bytes(const Header& header) {
     case MessageType::kTaggedAdvert:
       return (header.flags & kWithData) != 0 ? kTaggedWithDataBytes : kTaggedBytes;
     case MessageType::kReturn: return kReturnBytes;
+    case MessageType::kHeld: return (header.flags & kWithData) != 0 ? kHeldWithDataBytes : kHeldBytes;
+    case MessageType::kWant: return kWantBytes;
+    case MessageType::kFetch:
+    case MessageType::kFetched:
     case MessageType::kReady:
     case MessageType::kImmediate:
     case MessageType::kCredit:
@@ -258,7 +279,12 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into) {
       if (bytes == kReleaseBytes) store_be(to + kReleaseTotalOffset, message.total_bytes);
       break;
     case MessageType::kTagged:
-    case MessageType::kTaggedAdvert: store_label(to, message); break;
+    case MessageType::kTaggedAdvert:
+    case MessageType::kHeld: store_label(to, message); break;
+    case MessageType::kWant:
+      store_be(to + kWantBitsOffset, message.label.bits);
+      store_be(to + kWantIgnoreOffset, message.ignore);
+      break;
     case MessageType::kReturn: store_be(to + kReturnedOffset, message.label.returned_bytes); break;
     default: break;
   }
@@ -319,7 +345,15 @@ Result<Message> decode(std::span<const std::byte> bytes) {
     case MessageType::kNotice:
     case MessageType::kRelease: status = decode_usage(from, message); break;
     case MessageType::kTagged:
-    case MessageType::kTaggedAdvert: status = decode_label(bytes, message); break;
+    case MessageType::kTaggedAdvert:
+    case MessageType::kHeld: status = decode_label(bytes, message); break;
+    case MessageType::kWant:
+      message.label.bits = load_be<std::uint64_t>(from + kWantBitsOffset);
+      message.ignore = load_be<std::uint64_t>(from + kWantIgnoreOffset);
+      break;
+    case MessageType::kFetched:
+      if (message.payload_bytes != 0) status = check_windows(bytes.last(message.payload_bytes));
+      break;
     case MessageType::kReturn:
       message.label.returned_bytes = load_be<std::uint32_t>(from + kReturnedOffset);
       if (message.label.returned_bytes == 0) status = malformed("bytes returned", 0U).value();

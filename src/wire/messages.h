@@ -29,12 +29,23 @@ enum class MessageType : std::uint8_t {
   kTagged = 17,        // data message: a label, and the payload
   kTaggedAdvert = 18,  // data message: a label, and windows of the sender's memory
   kReturn = 19,        // returns eager bytes when nothing else goes that way
+  kHeld = 20,          // data message: a label alone; the payload is to be fetched
+  kWant = 21,          // asks for the messages that the peer holds back, up to one that fits
+  kFetch = 22,         // a receive has taken a kHeld
+  kFetched = 23,       // data message: the windows of what was fetched
 };
 
 // Spends a credit and has a number.
 [[nodiscard]] constexpr bool is_data(MessageType type) noexcept {
-  return type == MessageType::kAdvert || type == MessageType::kImmediate || type == MessageType::kTagged ||
-         type == MessageType::kTaggedAdvert;
+  switch (type) {
+    case MessageType::kAdvert:
+    case MessageType::kImmediate:
+    case MessageType::kTagged:
+    case MessageType::kTaggedAdvert:
+    case MessageType::kHeld:
+    case MessageType::kFetched: return true;
+    default: return false;
+  }
 }
 
 enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
@@ -48,7 +59,7 @@ enum WindowFlag : std::uint8_t { kOfSend = 1, kOfReceive = 2 };
 // kRecallAck: the advert was not begun with, and is gone.
 enum RecallFlag : std::uint8_t { kRecalled = 1 };
 
-// kTagged, kTaggedAdvert. kSynchronous: an ACK with the label's id is to say that a receive has taken it.
+// kTagged, kTaggedAdvert, kHeld. kSynchronous: an ACK with the label's id is to say that a receive has taken it.
 enum TaggedFlag : std::uint8_t { kSynchronous = 1, kWithData = 2 };
 
 // Never a raw errno: those differ between systems.
@@ -65,7 +76,7 @@ struct Header {
   std::uint8_t flags = 0;     // of its type, see above; else 0
   std::uint16_t credits = 0;  // returned to the receiver of this message
   std::uint32_t sequence =
-      0;  // data messages: their number; kAck, recalls: the advert's; persistence: the window's
+      0;  // data messages: their number; kAck, kFetch, recalls: the advert's; persistence: the window's
 };
 
 struct Advert {
@@ -101,9 +112,11 @@ struct Message {
   Ack ack;                          // kAck
   Usage usage;                      // kNotice: since the last one; kRelease: not told yet
   std::uint64_t total_bytes = 0;    // kRelease
-  Label label;                      // kTagged, kTaggedAdvert; kReturn: returned_bytes alone
+  Label label;                   // kTagged, kTaggedAdvert, kHeld; kReturn: returned_bytes alone; kWant: bits
+  std::uint64_t held_bytes = 0;  // kHeld: the payload's length
+  std::uint64_t ignore = 0;      // kWant: the bits that may differ
   std::uint32_t payload_bytes =
-      0;  // kImmediate, kTagged, kTaggedAdvert, kAdvert with kList: what follows the fixed part
+      0;  // kImmediate, kTagged, kTaggedAdvert, kFetched, kAdvert with kList: what follows the fixed part
 };
 
 inline constexpr std::size_t kTypeOffset = 0;
@@ -149,10 +162,23 @@ inline constexpr std::size_t kLabelDataOffset = 24;  // with kWithData
 inline constexpr std::size_t kTaggedWithDataBytes = 32;
 inline constexpr std::size_t kLabelBytesMax = kTaggedWithDataBytes - kHeaderBytes;
 
+// Of kHeld, whose data lies behind the length.
+inline constexpr std::size_t kHeldLengthOffset = 24;
+inline constexpr std::size_t kHeldBytes = 32;
+inline constexpr std::size_t kHeldDataOffset = 32;
+inline constexpr std::size_t kHeldWithDataBytes = 40;
+
+inline constexpr std::size_t kWantBitsOffset = 8;
+inline constexpr std::size_t kWantIgnoreOffset = 16;
+inline constexpr std::size_t kWantBytes = 24;
+
 inline constexpr std::size_t kReturnedOffset = 8;
 inline constexpr std::size_t kReturnBytes = 12;
 
-inline constexpr std::size_t kLongestFixedBytes = 36;
+inline constexpr std::size_t kLongestFixedBytes = 40;
+
+// So many messages a peer announces, more than the adverts agreed, when it is asked to by kWant.
+inline constexpr std::uint32_t kWantedMax = 1U << 20U;
 
 // The hello, private data of connect and accept.
 inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'}, std::byte{'S'},

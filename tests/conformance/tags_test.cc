@@ -427,23 +427,6 @@ BOOST_AUTO_TEST_CASE(a_sender_is_held_up_before_memory_is_full) {
   BOOST_TEST(exm_waitall(a, sends.data(), kMessages, nullptr, kWaitNs) == 0);
 }
 
-// Neither what lies before it here nor what its sender holds back is in its way.
-BOOST_AUTO_TEST_CASE(the_thousandth_message_is_received_first) {
-  for (const std::size_t bytes : {8UL, 2'000UL, 50'000UL}) {
-    constexpr int kMessages = 1'000;
-    const auto sent = pattern(bytes, 16);
-    std::vector<exm_request_t> sends;
-    for (int i = 0; i < kMessages; ++i) sends.push_back(isend(a, sent, 1, i));
-    std::vector<std::uint8_t> got(bytes);
-    for (int i = kMessages - 1; i >= 0; --i) {
-      BOOST_REQUIRE(wait(b, irecv(b, got, 0, i)) ==
-                    "0/" + std::to_string(i) + "/7: " + std::to_string(bytes));
-      BOOST_REQUIRE(got == sent);
-    }
-    BOOST_TEST(exm_waitall(a, sends.data(), kMessages, nullptr, kWaitNs) == 0);
-  }
-}
-
 BOOST_AUTO_TEST_CASE(everybody_talks_to_everybody) {
   constexpr int kRanks = 5;
   Job all(kRanks);

@@ -75,7 +75,7 @@ if [[ -e $prefix/$libdir/libexs-sunrpc.so ]]; then
 int main(void) { return exs_sunrpc_attach(NULL) == -1 ? 0 : 1; }' >"$work/rpc.c"
   # shellcheck disable=SC2046
   "$cc" -Wall -Werror "$work/rpc.c" -o "$work/rpc" $(pkg-config --cflags --libs exs-sunrpc)
-  readelf -d "$work/rpc" | grep -o 'lib[^]]*so' | grep -m 1 -e sunrpc -e tirpc | grep -q sunrpc || fail "libtirpc comes first"
+  [[ $(readelf -d "$work/rpc") =~ sunrpc.*tirpc ]] || fail "libtirpc comes first"
   LD_LIBRARY_PATH=$prefix/$libdir "$work/rpc" || fail "program of exs-sunrpc"
 fi
 
@@ -136,4 +136,4 @@ rm "$prefix/$libdir"/libexs.so*
 # shellcheck disable=SC2046
 "$cc" -Wall -Werror "$work/use.c" -o "$work/use-static" $(pkg-config --static --cflags --libs exs)
 expect static "$work/use-static"
-if readelf -d "$work/use-static" | grep -q 'NEEDED.*libexs'; then fail "the static program needs libexs.so"; fi
+if [[ $(readelf -d "$work/use-static") == *NEEDED*libexs* ]]; then fail "the static program needs libexs.so"; fi

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
       made.outcome.whole_bytes = message.arrival.length_bytes;
       return connection.finish_kept(message.arrival, true);
     }
+    if (full) connection.want({bits, 0});
   }
   // The oldest receive of those bits that nothing has matched. Null: there is none.
   Receive* match(const Arrival& arrival) {
@@ -129,6 +131,16 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
     waiting.push_back({arrival, true, advert, {}});
     return nullptr;
   }
+  void filled(bool is_full) noexcept override { full = is_full; }
+  [[nodiscard]] std::optional<Wish> wanted() const noexcept override {
+    std::optional<Wish> all;
+    for (const Receive& one : receives) {
+      if (one.is_matched) continue;
+      if (!all) all = Wish{one.bits, 0};
+      all->include({one.bits, 0});
+    }
+    return all;
+  }
   // MessageTaker
   bool take(const ArrivingMessage& message) override { return connection.take(message); }
   // OutcomeSink
@@ -158,6 +170,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
   std::list<Send> sends;
   std::list<Receive> receives;
   std::list<Kept> waiting;
+  bool full = false;
   int wrong_data = 0;
   int peer_stopped = 0;
   int closes = 0;

@@ -76,6 +76,23 @@ std::string wrong_deliveries(const TaggedTestEnd& from, const TaggedTestEnd& to)
   return from.wrong_data + to.wrong_data == 0 ? "" : "other data";
 }
 
+// No receive waits for bits of which there are as many messages as receives.
+bool all_find_theirs(const TaggedTestEnd& from, const TaggedTestEnd& to) {
+  for (std::uint64_t bits = 0; bits < 3; ++bits) {
+    const auto sends = std::count_if(from.sends.begin(), from.sends.end(),
+                                     [&](const auto& send) { return send.label.bits == bits; });
+    std::ptrdiff_t receives = 0;
+    std::ptrdiff_t matched = 0;
+    for (const auto& receive : to.receives) {
+      if (receive.bits != bits) continue;
+      ++receives;
+      matched += receive.is_matched ? 1 : 0;
+    }
+    if (matched < std::min(sends, receives)) return false;
+  }
+  return true;
+}
+
 void expect_all_arrive(std::uint32_t credits_max) {
   TaggedPair pair(draw<std::uint32_t>(1, credits_max + 1));
   if (draw_bool()) pair.a.link.let_send_now();
@@ -96,13 +113,19 @@ void expect_all_arrive(std::uint32_t credits_max) {
     }
     EXS_HOLD(pair.a.bytes_held() <= kEagerBytes && pair.b.bytes_held() <= kEagerBytes);
   }
+  // In the order of the sends, or the last first: then it is behind all that the windows hold.
+  const bool is_backwards = draw_bool();
   for (std::size_t index = 0; index < 2; ++index) {
-    for (const auto& send : pair.end(1 - index).sends) {
+    std::vector<const TaggedTestEnd::Send*> sends;
+    for (const auto& send : pair.end(1 - index).sends) sends.push_back(&send);
+    if (is_backwards) std::reverse(sends.begin(), sends.end());
+    for (const auto* send : sends) {
       pair.run();
-      pair.end(index).receive(send.label.bits, send.bytes.size());
+      pair.end(index).receive(send->label.bits, send->bytes.size());
+      pair.run();
+      EXS_HOLD(all_find_theirs(pair.end(1 - index), pair.end(index)));
     }
   }
-  pair.run();
   EXS_HOLD_EMPTY(wrong_deliveries(pair.a, pair.b));
   EXS_HOLD_EMPTY(wrong_deliveries(pair.b, pair.a));
   EXS_HOLD(pair.violations.empty());
@@ -154,6 +177,30 @@ wire::Message tagged(std::uint32_t sequence, std::uint32_t id = 0, MessageType t
   message.header.sequence = sequence;
   message.header.flags = type == MessageType::kTagged && id != 0 ? wire::kSynchronous : 0;
   message.label.id = id;
+  return message;
+}
+
+wire::Message held(std::uint32_t sequence, std::uint32_t id, std::uint64_t bytes) {
+  wire::Message message = tagged(sequence, id, MessageType::kHeld);
+  message.held_bytes = bytes;
+  return message;
+}
+wire::Message fetched(std::uint32_t sequence) {
+  wire::Message message;
+  message.header.type = MessageType::kFetched;
+  message.header.sequence = sequence;
+  return message;
+}
+wire::Message fetch(std::uint32_t id) {
+  wire::Message message;
+  message.header.type = MessageType::kFetch;
+  message.header.sequence = id;
+  return message;
+}
+wire::Message want(std::uint64_t bits) {
+  wire::Message message;
+  message.header.type = MessageType::kWant;
+  message.label.bits = bits;
   return message;
 }
 
@@ -211,6 +258,69 @@ BOOST_AUTO_TEST_CASE(what_is_sent_right_is_taken) {
   BOOST_TEST(forged.end.waiting.size() == 3U);
 }
 
+// The windows hold two adverts, and sixteen messages of no bytes.
+BOOST_AUTO_TEST_CASE(a_receive_finds_what_lies_behind_all_that_the_peer_holds) {
+  for (const std::size_t bytes : {0UL, 10UL, 100UL}) {
+    TaggedPair pair(3);
+    constexpr std::uint64_t kMessages = 100;
+    for (std::uint64_t bits = 0; bits < kMessages; ++bits) pair.a.send(bits, pattern(bytes, bits));
+    pair.run();
+    BOOST_TEST(pair.b.waiting.size() < 30U);
+    for (std::uint64_t bits = kMessages; bits-- > 0;) {
+      pair.b.receive(bits, bytes);
+      pair.run();
+      BOOST_REQUIRE(pair.b.receives.back().has_ended);
+      BOOST_REQUIRE((pair.b.receives.back().into == pattern(bytes, bits)));
+    }
+    BOOST_TEST(std::all_of(pair.a.sends.begin(), pair.a.sends.end(),
+                           [](const auto& send) { return send.has_ended && send.error == 0; }));
+    BOOST_TEST(pair.a.link.windows() == 0U);
+    BOOST_TEST((pair.violations.empty() && pair.a.failures.empty() && pair.b.failures.empty()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_receive_that_waits_finds_what_is_sent_later_behind_all_that_the_peer_holds) {
+  TaggedPair pair(3);
+  pair.b.receive(1, 100);
+  for (int i = 0; i < 50; ++i) pair.a.send(0, pattern(100, 2));
+  pair.run();
+  BOOST_TEST(pair.b.waiting.size() == kAdverts);
+  pair.a.send(1, pattern(100, 1));
+  pair.run();
+  BOOST_TEST(pair.b.receives.back().has_ended);
+  for (int i = 0; i < 50; ++i) pair.a.send(0, pattern(100, 2));
+  pair.run();
+  BOOST_TEST(pair.b.waiting.size() == 50U);  // those before it, and no more
+}
+
+BOOST_AUTO_TEST_CASE(what_was_wanted_may_be_cancelled) {
+  TaggedPair pair(3);
+  for (int i = 0; i < 20; ++i) pair.a.send(0, pattern(100, 2));
+  pair.a.send(1, pattern(100, 1));
+  pair.run();
+  pair.b.receive(1, 100);
+  Selection selection;
+  selection.any_handle = false;
+  selection.handle = &pair.a.sends.back();
+  pair.a.connection.cancel(Direction::kSend, selection, ECANCELED);
+  pair.run();
+  BOOST_TEST(pair.a.sends.back().error == ECANCELED);
+  pair.a.send(1, pattern(100, 3));
+  pair.run();
+  BOOST_TEST(pair.b.receives.back().has_ended);
+  BOOST_TEST((pair.b.receives.back().into == pattern(100, 3)));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_fetched_and_cannot_be_read_ends_both) {
+  ForgedPeer forged;
+  forged.hear(held(1, 6, 100));
+  forged.end.receive(0, 100);
+  forged.drain();
+  forged.hear(fetched(2));
+  BOOST_TEST(forged.is_well());
+  BOOST_TEST(forged.end.receives.back().outcome.error == ENOMEM);
+}
+
 BOOST_AUTO_TEST_CASE(lies_end_the_connection) {
   struct Lie {
     const char* what;
@@ -251,6 +361,34 @@ BOOST_AUTO_TEST_CASE(lies_end_the_connection) {
        [](ForgedPeer& f) {
          for (std::uint32_t i = 1; i <= kAdverts + 1; ++i)
            f.hear(tagged(i, i, MessageType::kTaggedAdvert), 0, window(8));
+       }},
+      {"more held than agreed",
+       [](ForgedPeer& f) {
+         for (std::uint32_t i = 1; i <= kAdverts + 1; ++i) f.hear(held(i, i, 8));
+       }},
+      {"what nobody fetched", [](ForgedPeer& f) { f.hear(fetched(1), 0, window(8)); }},
+      {"other bytes than were held",
+       [](ForgedPeer& f) {
+         f.hear(held(1, 6, 100));
+         f.end.receive(0, 100);
+         f.drain();
+         f.hear(fetched(2), 0, window(99));
+       }},
+      {"a held one with an id of 0", [](ForgedPeer& f) { f.hear(held(1, 0, 8)); }},
+      {"a fetch of nothing", [](ForgedPeer& f) { f.hear(fetch(1)); }},
+      {"a fetch of what was not held",
+       [](ForgedPeer& f) {
+         f.end.send(0, pattern(100, 1));
+         f.drain();
+         f.hear(fetch(1));
+       }},
+      {"a fetch twice",
+       [](ForgedPeer& f) {
+         for (std::uint32_t i = 0; i < kAdverts + 1; ++i) f.end.send(0, pattern(100, 1));
+         f.hear(want(0));
+         f.drain();
+         f.hear(fetch(kAdverts + 1));
+         f.hear(fetch(kAdverts + 1));
        }},
       {"more eager bytes than agreed",
        [](ForgedPeer& f) {

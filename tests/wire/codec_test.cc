@@ -62,6 +62,18 @@ Message sample(MessageType type) {
       message.label = {0x9192939495969798, 0xa1a2a3a4a5a6a7a8, 0xb1b2b3b4, 0xc1c2c3c4};
       break;
     case MessageType::kReturn: message.label.returned_bytes = 0xd1d2d3d4; break;
+    case MessageType::kHeld:
+      message.header.sequence = 17;
+      message.header.flags = kWithData;
+      message.label = {0x9192939495969798, 0xa1a2a3a4a5a6a7a8, 0xb1b2b3b4, 0xc1c2c3c4};
+      message.held_bytes = 0xe1e2e3e4e5e6e7e8;
+      break;
+    case MessageType::kWant:
+      message.label.bits = 0x9192939495969798;
+      message.ignore = 0xf1f2f3f4f5f6f7f8;
+      break;
+    case MessageType::kFetch: message.header.sequence = 18; break;
+    case MessageType::kFetched: message.header.sequence = 19; break;
     case MessageType::kRecall: message.header.sequence = 13; break;
     case MessageType::kRecallAck:
       message.header.sequence = 14;
@@ -74,7 +86,7 @@ Message sample(MessageType type) {
 
 std::vector<MessageType> all_types() {
   std::vector<MessageType> types;
-  for (unsigned type = 1; type <= 19; ++type) {
+  for (unsigned type = 1; type <= 23; ++type) {
     // Has a tail always: below.
     if (type != static_cast<unsigned>(MessageType::kTaggedAdvert))
       types.push_back(static_cast<MessageType>(type));
@@ -91,7 +103,8 @@ bool same(const Message& a, const Message& b) {
          a.target_offset == b.target_offset && a.usage.bytes == b.usage.bytes &&
          a.usage.last_offset == b.usage.last_offset && a.usage.transfers == b.usage.transfers &&
          a.total_bytes == b.total_bytes && a.label.bits == b.label.bits && a.label.data == b.label.data &&
-         a.label.returned_bytes == b.label.returned_bytes && a.label.id == b.label.id;
+         a.label.returned_bytes == b.label.returned_bytes && a.label.id == b.label.id &&
+         a.held_bytes == b.held_bytes && a.ignore == b.ignore;
 }
 
 void expect_malformed(const Bytes& bytes, const std::string& what) {

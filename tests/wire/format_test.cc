@@ -127,6 +127,15 @@ BOOST_AUTO_TEST_CASE(messages_with_tags_are_laid_out_as_documented) {
               0, kTaggedWithDataBytes);
   BOOST_TEST(kLabelDataOffset == kTaggedBytes);
   check("RETURN", {{"header", 0}, {"returned_bytes", kReturnedOffset}}, kReturnBytes);
+  check("HELD", {{"label", 0}, {"length", kHeldLengthOffset}, {"data", kHeldDataOffset}}, kHeldWithDataBytes);
+  BOOST_TEST(kHeldLengthOffset == kTaggedBytes);
+  check("WANT", {{"header", 0}, {"bits", kWantBitsOffset}, {"ignore", kWantIgnoreOffset}}, kWantBytes);
+  check_line("WANT", std::to_string(kWantedMax));
+  check_line("Header", type_row(MessageType::kHeld, "HELD", kHeldBytes) +
+                           ", WITH_DATA: " + std::to_string(kHeldWithDataBytes));
+  check_line("Header", type_row(MessageType::kWant, "WANT", kWantBytes));
+  check_line("Header", type_row(MessageType::kFetch, "FETCH", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kFetched, "FETCHED", kHeaderBytes) + " + 20 for each window");
   check_line("Header", type_row(MessageType::kTagged, "TAGGED", kTaggedBytes) +
                            " + payload, WITH_DATA: " + std::to_string(kTaggedWithDataBytes));
   check_line("Header", type_row(MessageType::kTaggedAdvert, "TAGGED_ADVERT", kTaggedBytes));

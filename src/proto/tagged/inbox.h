@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "src/proto/operation.h"
+#include "src/proto/tagged/wish.h"
 
 namespace exs::proto {
 
@@ -27,6 +29,10 @@ class Inbox {
   // One whose payload is to be read. The receive that takes it, good until the next call; null: it is kept under the number `advert`,
   // until Connection::read_kept() or refuse_kept(). Throws std::bad_alloc, and nothing has changed.
   virtual const Operation* announce(const Arrival& arrival, std::uint32_t advert) = 0;
+  // So many adverts are kept that the peer holds back what it has more, or no longer.
+  virtual void filled(bool is_full) noexcept = 0;
+  // What the receives that wait would take between them. Nothing: there are none.
+  [[nodiscard]] virtual std::optional<Wish> wanted() const noexcept = 0;
 
  protected:
   ~Inbox() = default;

@@ -12,6 +12,23 @@ namespace exs::proto {
 using wire::AckStatus;
 using wire::MessageType;
 
+namespace {
+
+void add_windows(std::vector<RemoteSlice>& to, std::span<const std::byte> list) {
+  for (std::size_t i = 0; i < list.size() / wire::kListEntryBytes; ++i) {
+    const wire::Advert window = wire::list_entry(list, i);
+    to.push_back({window.address, window.length_bytes, window.key});
+  }
+}
+
+std::uint64_t bytes_of(const std::vector<RemoteSlice>& windows) noexcept {
+  std::uint64_t bytes = 0;
+  for (const RemoteSlice& window : windows) bytes += window.length_bytes;
+  return bytes;
+}
+
+}  // namespace
+
 TaggedReceives::TaggedReceives(Link& link, Slots& slots, Credits& credits, EagerWindow& eager,
                                Counters& counters, const Agreement& agreement, Inbox& inbox,
                                std::uint64_t chunk_bytes, std::uint32_t first_sequence)
@@ -63,8 +80,11 @@ Status TaggedReceives::on_data(const wire::Message& message, std::uint64_t slot,
     const Arrival arrival = arrival_of(message);
     if (const Status status = eager_.arrived(arrival.cost); !status.ok()) return status;
     accept(arrival, PlacedMessage(bytes), wire::fixed_bytes(message.header));
-  } else if (const Status status = on_advert(message, bytes.last(message.payload_bytes)); !status.ok()) {
-    return status;
+  } else {
+    const auto windows = bytes.last(message.payload_bytes);
+    const Status status = message.header.type == MessageType::kFetched ? on_fetched(message, windows)
+                                                                       : on_advert(message, windows);
+    if (!status.ok()) return status;
   }
   return slots_.free(slot);
 }
@@ -72,6 +92,7 @@ Status TaggedReceives::on_data(const wire::Message& message, std::uint64_t slot,
 void TaggedReceives::accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset) {
   if (state_ == State::kStopped) return finish_kept(arrival, AckStatus::kRefused);
   if (inbox_.take(arrival, message, offset)) finish_kept(arrival, AckStatus::kTaken);
+  if (wish_ && wish_->fits(arrival.bits)) renew_wish();
 }
 
 void TaggedReceives::finish_kept(const Arrival& arrival, AckStatus status) {
@@ -84,31 +105,101 @@ void TaggedReceives::finish_kept(const Arrival& arrival, AckStatus status) {
   counters_.copied_bytes += arrival.length_bytes;
 }
 
-Status TaggedReceives::on_advert(const wire::Message& message, std::span<const std::byte> windows) {
-  if (adverts_held_ >= adverts_max_) {
-    return fault(LogLevel::kWarn, EPROTO, "protocol error: advert {}, and {} wait already",
-                 message.header.sequence, adverts_held_);
+Status TaggedReceives::count_advert(std::uint32_t sequence) {
+  if (adverts_held_ >= adverts_allowed()) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: advert {}, and {} wait already", sequence,
+                 adverts_held_);
   }
-  ++adverts_held_;
   ++counters_.adverts_received;
+  if (++adverts_held_ == adverts_max_) inbox_.filled(true);
+  return {};
+}
+
+void TaggedReceives::uncount_advert() noexcept {
+  if (adverts_held_-- == adverts_max_) inbox_.filled(false);
+}
+
+Status TaggedReceives::on_advert(const wire::Message& message, std::span<const std::byte> windows) {
+  const bool was_full = is_full();
+  if (const Status status = count_advert(message.header.sequence); !status.ok()) return status;
   if (state_ == State::kStopped) {
     answer_advert(message.label.id, AckStatus::kRefused, 0);
     return {};
   }
   Advert advert;
   advert.id = message.label.id;
-  for (std::size_t i = 0; i < windows.size() / wire::kListEntryBytes; ++i) {
-    const wire::Advert window = wire::list_entry(windows, i);
-    advert.windows.push_back({window.address, window.length_bytes, window.key});
-    advert.length_bytes += window.length_bytes;
-  }
+  add_windows(advert.windows, windows);
+  advert.is_held = message.held_bytes > 0;
+  advert.length_bytes = advert.is_held ? message.held_bytes : bytes_of(advert.windows);
   Arrival arrival = arrival_of(message);
   arrival.length_bytes = advert.length_bytes;
   arrival.cost = 0;
   const std::uint32_t number = kept_.take();
   kept_[number] = std::move(advert);
   if (const Operation* const receive = inbox_.announce(arrival, number); receive != nullptr)
-    start_reads(take_kept(number), *receive);
+    take_advert(take_kept(number), *receive);
+  if (was_full != is_full() || (wish_ && wish_->fits(arrival.bits))) renew_wish();
+  return {};
+}
+
+// The windows come in the order in which they were asked for.
+Status TaggedReceives::on_fetched(const wire::Message& message, std::span<const std::byte> windows) {
+  if (fetches_sent_ == 0) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: message {} brings what was not fetched",
+                 message.header.sequence);
+  }
+  --fetches_sent_;
+  Fetching fetched = fetches_.pop_front();
+  add_windows(fetched.advert.windows, windows);
+  const std::uint64_t bytes = bytes_of(fetched.advert.windows);
+  if (bytes != 0 && bytes != fetched.advert.length_bytes) {
+    end_unread(fetched.receive, EPROTO);
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: {} bytes were held, and are {} when fetched",
+                 fetched.advert.length_bytes, bytes);
+  }
+  if (bytes != 0) {
+    start_reads(fetched.advert, fetched.receive);
+  } else {
+    end_unread(fetched.receive, ENOMEM);
+    answer_advert(fetched.advert.id, AckStatus::kRefused, 0);
+  }
+  return {};
+}
+
+// ---------------------------------------------------------------- what the peer holds back
+
+void TaggedReceives::renew_wish() noexcept {
+  wish_ = is_full() ? inbox_.wanted() : std::nullopt;
+  wish_is_due_ = wish_.has_value();
+}
+
+void TaggedReceives::want(const Wish& wish) {
+  if (!is_full() || state_ != State::kOpen || (wish_ && wish_->covers(wish))) return;
+  if (wish_) {
+    wish_->include(wish);
+  } else {
+    wish_ = wish;
+  }
+  wish_is_due_ = true;
+}
+
+Status TaggedReceives::ask(Outbox& outbox) {
+  for (; fetches_sent_ < fetches_.count() && outbox.has_room() && credits_.available() > 0; ++fetches_sent_) {
+    wire::Message message;
+    message.header.type = MessageType::kFetch;
+    message.header.sequence = fetches_[fetches_sent_].advert.id;
+    if (const Status status = outbox.send(message); !status.ok()) return status;
+    credits_.spend();
+  }
+  if (!wish_is_due_ || state_ != State::kOpen || !outbox.has_room() || credits_.available() == 0) return {};
+  wire::Message message;
+  message.header.type = MessageType::kWant;
+  message.label.bits = wish_->bits;
+  message.ignore = wish_->ignore;
+  if (const Status status = outbox.send(message); !status.ok()) return status;
+  credits_.spend();
+  wish_is_due_ = false;
+  has_wished_ = true;
   return {};
 }
 
@@ -120,11 +211,21 @@ TaggedReceives::Advert TaggedReceives::take_kept(std::uint32_t number) {
 }
 
 void TaggedReceives::read_kept(std::uint32_t advert, const Operation& receive) {
-  start_reads(take_kept(advert), receive);
+  take_advert(take_kept(advert), receive);
 }
 
 void TaggedReceives::refuse_kept(std::uint32_t advert) {
   answer_advert(take_kept(advert).id, AckStatus::kRefused, 0);
+}
+
+void TaggedReceives::take_advert(Advert advert, const Operation& receive) {
+  if (!advert.is_held || receive.memory.length_bytes == 0) return start_reads(advert, receive);
+  deliveries_.reserve(deliveries_.count() + fetches_.count() + 1);  // so that failing needs no memory
+  fetches_.push_back({receive, std::move(advert)});
+}
+
+void TaggedReceives::end_unread(const Operation& receive, int error) {
+  deliveries_.push_back({receive, {error, 0, 0}, 0, true});
 }
 
 void TaggedReceives::start_reads(const Advert& advert, const Operation& receive) {
@@ -177,8 +278,9 @@ Status TaggedReceives::send_answers(Outbox& outbox) {
     message.ack = answers_.front().ack;
     if (const Status status = outbox.send_at_leisure(message); !status.ok()) return status;
     credits_.spend();
-    if (answers_.front().is_of_advert) --adverts_held_;
+    if (answers_.front().is_of_advert) uncount_advert();
   }
+  if (const Status status = ask(outbox); !status.ok()) return status;
   if (!return_is_due() || !outbox.has_room()) return {};
   wire::Message message;
   message.header.type = MessageType::kReturn;
@@ -193,6 +295,9 @@ void TaggedReceives::stop(const Outcome& /*outcome*/) {
 }
 
 void TaggedReceives::fail_all(int error) {
+  wish_is_due_ = false;
+  for (fetches_sent_ = 0; !fetches_.empty(); fetches_.drop_front())
+    end_unread(fetches_.front().receive, error);
   for (std::size_t i = 0; i < deliveries_.count(); ++i) {
     deliveries_[i].is_finished = true;
     deliveries_[i].outcome = {error, 0, 0};

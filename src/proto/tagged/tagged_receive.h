@@ -6,9 +6,13 @@
 //     that nobody takes is the eager window and the number of adverts, which come back when a receive has taken them.
 //  2. So credits come back whatever the application does, and an answer may spend one, too: each that follows a message of the peer
 //     would otherwise need a slot of its own there.
+//  3. When as many adverts are kept as agreed, what the receives that wait would take goes to the peer as one wish (tagged_send.h): it
+//     stands until a message comes that fits it, and grows while receives are posted that it does not cover. A wish that nobody has any
+//     more costs a few labels, so none is taken back.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/base/fifo.h"
@@ -41,8 +45,12 @@ class TaggedReceives final : public ReceiveSide {
   void finish_kept(const Arrival& arrival, wire::AckStatus answer);
   void read_kept(std::uint32_t advert, const Operation& receive);
   void refuse_kept(std::uint32_t advert);
+  // Of the messages that the peer holds back.
+  void want(const Wish& wish);
   // Something of that waits for advance().
-  [[nodiscard]] bool owes_something() const noexcept { return !answers_.empty() || return_is_due(); }
+  [[nodiscard]] bool owes_something() const noexcept {
+    return !answers_.empty() || return_is_due() || asks_something();
+  }
 
   void stop(const Outcome& outcome) override;
   void fail_all(int error) override;
@@ -51,7 +59,9 @@ class TaggedReceives final : public ReceiveSide {
   void deliver(OutcomeSink& sink) override;
   Status send_answers(Outbox& outbox) override;
 
-  [[nodiscard]] bool settled() const noexcept override { return deliveries_.empty() && answers_.empty(); }
+  [[nodiscard]] bool settled() const noexcept override {
+    return deliveries_.empty() && answers_.empty() && fetches_.empty();
+  }
   [[nodiscard]] std::size_t adverts_held() const noexcept override { return adverts_held_; }
   [[nodiscard]] std::size_t credits_held() const noexcept override { return 0; }
   [[nodiscard]] bool has_data() const noexcept override { return false; }
@@ -63,6 +73,12 @@ class TaggedReceives final : public ReceiveSide {
     std::uint32_t id = 0;
     std::uint64_t length_bytes = 0;
     std::vector<RemoteSlice> windows;
+    bool is_held = false;  // they are to be fetched
+  };
+  // A receive that has taken a HELD, whose windows the peer is to tell.
+  struct Fetching {
+    Operation receive;
+    Advert advert;
   };
   struct Delivery {
     Operation receive;
@@ -80,10 +96,24 @@ class TaggedReceives final : public ReceiveSide {
   [[nodiscard]] bool return_is_due() const noexcept {
     return state_ == State::kOpen && eager_.return_is_due();
   }
+  [[nodiscard]] bool asks_something() const noexcept {
+    return (wish_is_due_ && state_ == State::kOpen) || fetches_sent_ < fetches_.count();
+  }
+  [[nodiscard]] bool is_full() const noexcept { return adverts_held_ >= adverts_max_; }
+  [[nodiscard]] std::size_t adverts_allowed() const noexcept {
+    return std::size_t{adverts_max_} + (has_wished_ ? wire::kWantedMax : 0);
+  }
   [[nodiscard]] static Arrival arrival_of(const wire::Message& head) noexcept;
   void accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset);
   Status on_advert(const wire::Message& message, std::span<const std::byte> windows);
+  Status on_fetched(const wire::Message& message, std::span<const std::byte> windows);
+  Status count_advert(std::uint32_t sequence);
+  void uncount_advert() noexcept;
+  void renew_wish() noexcept;
+  void take_advert(Advert advert, const Operation& receive);
   void start_reads(const Advert& advert, const Operation& receive);
+  void end_unread(const Operation& receive, int error);
+  Status ask(Outbox& outbox);
   void answer_advert(std::uint32_t id, wire::AckStatus status, std::uint64_t bytes_taken) {
     answers_.push_back({id, {status, bytes_taken}, true});
   }
@@ -99,6 +129,11 @@ class TaggedReceives final : public ReceiveSide {
   std::uint32_t next_sequence_;
   std::size_t adverts_held_ = 0;  // that have had no ACK
   NumberedPool<Advert> kept_;
+  std::optional<Wish> wish_;  // that the peer has, or gets
+  bool wish_is_due_ = false;
+  bool has_wished_ = false;
+  Fifo<Fetching> fetches_;  // in the order of their answers
+  std::size_t fetches_sent_ = 0;
   Fifo<Delivery> deliveries_;   // receives under way, in the order of their READs
   std::uint64_t first_id_ = 0;  // of the delivery at the front
   Fifo<Answer> answers_;

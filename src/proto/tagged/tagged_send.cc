@@ -56,6 +56,7 @@ void TaggedSends::post(const Operation& operation) {
     ended_.push_back({operation, {stop_error_, 0, 0}});
   } else {
     waiting_.push_back(operation);
+    if (wish_ && wished_ == 0 && wish_->fits(operation.label->bits)) wished_ = waiting_.count();
   }
 }
 
@@ -96,11 +97,13 @@ bool TaggedSends::send_now(const Operation& operation) {
 }
 
 Status TaggedSends::transmit() {
+  if (const Status status = serve_fetches(); !status.ok()) return status;
   while (!waiting_.empty()) {
     const Result<bool> has_left = send(waiting_.front());
     if (!has_left) return has_left.error();
     if (!*has_left) break;
     waiting_.pop_front();
+    if (wished_ > 0 && --wished_ == 0) wish_.reset();
   }
   return {};
 }
@@ -112,8 +115,9 @@ Result<bool> TaggedSends::send(const Operation& operation) {
   }
   if (!outbox_.has_room()) return false;
   if (may_go_eagerly(operation)) return send_eagerly(operation);
-  if (operation.memory.length_bytes == 0 || adverts_ >= adverts_max_) return false;
-  return send_advert(operation);
+  if (adverts_ >= adverts_max_ + (wished_ > 0 ? wire::kWantedMax : 0)) return false;
+  const bool is_held = operation.memory.length_bytes == 0 || adverts_ >= adverts_max_;
+  return is_held ? send_held(operation) : send_advert(operation);
 }
 
 Result<bool> TaggedSends::send_eagerly(const Operation& operation) {
@@ -145,7 +149,7 @@ Result<bool> TaggedSends::send_eagerly(const Operation& operation) {
 
 // Others hold what there is, and give it back.
 bool TaggedSends::may_pass(Status error) const noexcept {
-  return adverts_ > 0 && (error == Status(ENOSPC) || error == Status(ENOMEM));
+  return windows_ > 0 && (error == Status(ENOSPC) || error == Status(ENOMEM));
 }
 
 // An error of the memory ends this send alone.
@@ -156,7 +160,7 @@ Result<bool> TaggedSends::send_advert(const Operation& operation) {
   if (!windows) {
     if (may_pass(windows.error())) {
       close_entry(number);
-      return false;
+      return send_held(operation);
     }
     if (windows.error() == Status(ENOTCONN)) {
       close_entry(number);
@@ -168,29 +172,95 @@ Result<bool> TaggedSends::send_advert(const Operation& operation) {
   }
   entry.windows = std::move(*windows);
   const wire::Message message = message_of(MessageType::kTaggedAdvert, operation, number + 1);
-  const std::size_t count = 1 + entry.windows.more.size();
-  const std::span<std::byte> list = outbox_.tail_room(count * wire::kListEntryBytes);
-  wire::encode_list_entry(on_wire(entry.windows.first), list, 0);
-  for (std::size_t i = 1; i < count; ++i)
-    wire::encode_list_entry(on_wire(entry.windows.more[i - 1]), list, i);
-  const Status status = outbox_.send_with_tail(message, list.size(), make_token(PostKind::kMessage, 0));
-  if (!status.ok()) {
+  if (const Status status = send_windows(message, entry.windows); !status.ok()) {
     // The peer does not know of the windows, so it cannot be reading.
-    static_cast<void>(close_windows(link_, entry.windows));
+    static_cast<void>(close_windows_of(entry));
     close_entry(number);
     return failure(status);
   }
+  note_announced(entry, message);
+  return true;
+}
+
+Result<bool> TaggedSends::send_held(const Operation& operation) {
+  const std::uint32_t number = open_entry(operation);
+  wire::Message message = message_of(MessageType::kHeld, operation, number + 1);
+  message.held_bytes = operation.memory.length_bytes;
+  if (const Status status = outbox_.send(message); !status.ok()) {
+    close_entry(number);
+    return failure(status);
+  }
+  Sent& entry = open_[number];
+  note_announced(entry, message);
+  if (message.held_bytes == 0) return true;
+  entry.fetch = Fetch::kMayCome;
+  ++held_;
+  return true;
+}
+
+void TaggedSends::note_announced(Sent& entry, const wire::Message& message) noexcept {
   sent(message);
-  entry.is_awaited = true;
-  entry.outcome = {0, operation.memory.length_bytes, 0};
+  entry.is_awaited = entry.is_advert = true;
+  entry.outcome = {0, entry.operation.memory.length_bytes, 0};
   ++unanswered_;
   ++adverts_;
-  return true;
+}
+
+Status TaggedSends::send_windows(const wire::Message& message, const Windows& windows) {
+  const std::size_t count = windows.length_bytes == 0 ? 0 : 1 + windows.more.size();
+  const std::span<std::byte> list = outbox_.tail_room(count * wire::kListEntryBytes);
+  if (count > 0) wire::encode_list_entry(on_wire(windows.first), list, 0);
+  for (std::size_t i = 1; i < count; ++i) wire::encode_list_entry(on_wire(windows.more[i - 1]), list, i);
+  return outbox_.send_with_tail(message, list.size(), make_token(PostKind::kMessage, 0));
+}
+
+Status TaggedSends::serve_fetches() {
+  while (!fetches_.empty() && credits_.available() > 0 && outbox_.has_room()) {
+    Sent& entry = open_[fetches_.front()];
+    Result<Windows> windows = open_windows_of(entry.operation, entry);
+    if (windows) {
+      entry.windows = std::move(*windows);
+    } else if (may_pass(windows.error())) {
+      return {};
+    } else if (windows.error() == Status(ENOTCONN)) {
+      return windows.error();
+    } else {
+      entry.outcome = {windows.error().error(), 0, 0};
+    }
+    if (const Status status = send_fetched(entry); !status.ok()) return status;
+    fetches_.drop_front();
+  }
+  return {};
+}
+
+// Without windows: its memory cannot be read.
+Status TaggedSends::send_fetched(Sent& entry) {
+  wire::Message message;
+  message.header.type = MessageType::kFetched;
+  message.header.sequence = next_sequence_;
+  if (const Status status = send_windows(message, entry.windows); !status.ok()) return status;
+  sent(message);
+  entry.fetch = Fetch::kNone;
+  --held_;
+  return {};
 }
 
 // More pieces than an advert names are copied into one.
 Result<Windows> TaggedSends::open_windows_of(const Operation& operation, Sent& sent) {
-  if (pieces_of(operation) <= windows_max_) return open_windows(link_, operation);
+  Result<Windows> opened = pieces_of(operation) <= windows_max_ ? open_windows(link_, operation)
+                                                                : open_window_of_copy(operation, sent);
+  if (opened && opened->length_bytes > 0) ++windows_;
+  return opened;
+}
+
+Status TaggedSends::close_windows_of(Sent& sent) {
+  if (sent.windows.length_bytes == 0) return {};
+  const Status status = close_windows(link_, sent.windows);
+  if (status.ok()) --windows_;
+  return status;
+}
+
+Result<Windows> TaggedSends::open_window_of_copy(const Operation& operation, Sent& sent) {
   const std::size_t bytes = operation.memory.length_bytes;
   sent.copy.reset(new (std::nothrow) std::byte[bytes]);
   if (sent.copy == nullptr) return failure(ENOMEM);
@@ -209,12 +279,40 @@ void TaggedSends::on_sent(std::uint64_t id) {
 }
 
 Status TaggedSends::on_control(const wire::Message& message) {
-  return message.header.type == MessageType::kAck ? on_ack(message) : Status(EPROTO);
+  switch (message.header.type) {
+    case MessageType::kAck: return on_ack(message);
+    case MessageType::kFetch: return on_fetch(message);
+    case MessageType::kWant:
+      wish_ = {message.label.bits, message.ignore};
+      look_for_wished();
+      return {};
+    default: return Status(EPROTO);
+  }
+}
+
+void TaggedSends::look_for_wished() noexcept {
+  wished_ = 0;
+  for (std::size_t i = 0; wish_ && wished_ == 0 && i < waiting_.count(); ++i) {
+    if (wish_->fits(waiting_[i].label->bits)) wished_ = i + 1;
+  }
+}
+
+Status TaggedSends::on_fetch(const wire::Message& message) {
+  const std::uint32_t number = message.header.sequence - 1;
+  if (number >= open_.size() || !open_[number].is_open || open_[number].fetch != Fetch::kMayCome) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: FETCH of {}, which is not held",
+                 message.header.sequence);
+  }
+  fetches_.push_back(number);
+  open_[number].fetch = Fetch::kIsDue;
+  return {};
 }
 
 Status TaggedSends::on_ack(const wire::Message& message) {
   const std::uint32_t number = message.header.sequence - 1;
-  if (number >= open_.size() || !open_[number].is_open || !open_[number].is_awaited) {
+  const bool waits = number < open_.size() && open_[number].is_open && open_[number].is_awaited &&
+                     open_[number].fetch != Fetch::kIsDue;
+  if (!waits) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {}, which waits for none",
                  message.header.sequence);
   }
@@ -225,20 +323,18 @@ Status TaggedSends::on_ack(const wire::Message& message) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} with status {}, {} bytes",
                  message.header.sequence, static_cast<unsigned>(answer), message.ack.bytes_taken);
   }
-  const bool is_advert = answered.windows.length_bytes > 0;
-  if (is_advert) {
-    const Status status = close_windows(link_, answered.windows);
-    if (status.error() == EBUSY) {
-      return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} while the peer still reads",
-                   message.header.sequence);
-    }
-    if (!status.ok()) return status;
-    --adverts_;
+  if (const Status status = close_windows_of(answered); status.error() == EBUSY) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of {} while the peer still reads",
+                 message.header.sequence);
+  } else if (!status.ok()) {
+    return status;
   }
+  if (answered.is_advert) --adverts_;
+  if (answered.fetch == Fetch::kMayCome) --held_;
   ++counters_.acks_received;
   --unanswered_;
   answered.is_awaited = false;
-  if (answer == wire::AckStatus::kRefused) answered.outcome = {EPIPE, 0, 0};
+  if (answer == wire::AckStatus::kRefused && answered.outcome.error == 0) answered.outcome = {EPIPE, 0, 0};
   end_if_over(number);
   return {};
 }
@@ -278,6 +374,7 @@ Cancelled TaggedSends::cancel(const Selection& selection, int error) {
     ++cancelled.matched;
     ended_.push_back({operation, {error, 0, 0}});
   }
+  look_for_wished();
   for (const Sent& sent : open_) {
     if (!sent.is_open || !selection.matches(sent.operation)) continue;
     ++cancelled.matched;
@@ -289,6 +386,7 @@ Cancelled TaggedSends::cancel(const Selection& selection, int error) {
 void TaggedSends::stop(int error) {
   refuse_later(error);
   while (!waiting_.empty()) ended_.push_back({waiting_.pop_front(), {error, 0, 0}});
+  wished_ = 0;
 }
 
 void TaggedSends::on_all_received() {
@@ -311,7 +409,8 @@ void TaggedSends::deliver_failed(OutcomeSink& sink) {
     if (sent.is_open) sink.completed(Direction::kSend, sent.operation, outcome);
   }
   open_.clear();
-  unanswered_ = adverts_ = 0;
+  fetches_.clear();
+  unanswered_ = adverts_ = held_ = windows_ = 0;
   for (; !waiting_.empty(); waiting_.drop_front())
     sink.completed(Direction::kSend, waiting_.front(), outcome);
 }

@@ -1,9 +1,17 @@
 // The sends of messages with tags, from post to outcome. They leave in post order, each with its payload (eagerly, as far as the
 // peer holds room for it) or as an advert that the peer reads when a receive has matched it; they end in any order.
+//
+// Design notes
+//  1. When the peer keeps as many adverts as agreed, sends wait here. It may want one of these: then all up to the first that fits leave,
+//     in their order, as labels alone (HELD). So a receive finds its message however many lie before it, and order needs no rule of its
+//     own; the peer remembers what its own receives pass over, and nothing else.
+//  2. A HELD opens no window, of which there are few. Its receiver fetches it, and then it is like an advert. Messages of no bytes,
+//     which have none to open, travel so too when the peer has no room for them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "src/base/fifo.h"
@@ -13,6 +21,7 @@
 #include "src/proto/outbox.h"
 #include "src/proto/send_side.h"
 #include "src/proto/tagged/eager_window.h"
+#include "src/proto/tagged/wish.h"
 #include "src/proto/windows.h"
 
 namespace exs::proto {
@@ -38,7 +47,7 @@ class TaggedSends final : public SendSide {
   // Longer ones are read by the receiver. No more than the agreement allows.
   void set_eager_max(std::size_t bytes) noexcept;
 
-  [[nodiscard]] bool all_sent() const noexcept override { return waiting_.empty(); }
+  [[nodiscard]] bool all_sent() const noexcept override { return waiting_.empty() && held_ == 0; }
   [[nodiscard]] bool idle() const noexcept override {
     return waiting_.empty() && ended_.empty() && open_.taken() == 0;
   }
@@ -51,6 +60,8 @@ class TaggedSends final : public SendSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override { return UINT64_MAX; }
 
  private:
+  enum class Fetch : std::uint8_t { kNone, kMayCome, kIsDue };
+
   // A send that has left, or is leaving. Its number here, and one, is its id for the peer.
   struct Sent {
     Operation operation;
@@ -59,6 +70,8 @@ class TaggedSends final : public SendSide {
     bool is_open = false;
     bool is_leaving = false;  // its memory is in use by the link
     bool is_awaited = false;  // an ACK is to end it
+    bool is_advert = false;   // or a HELD: one of adverts_
+    Fetch fetch = Fetch::kNone;
     Outcome outcome;
   };
   struct Ended {
@@ -71,12 +84,21 @@ class TaggedSends final : public SendSide {
   Result<bool> send(const Operation& operation);
   Result<bool> send_eagerly(const Operation& operation);
   Result<bool> send_advert(const Operation& operation);
+  Result<bool> send_held(const Operation& operation);
+  Status serve_fetches();
+  Status send_fetched(Sent& entry);
+  Status send_windows(const wire::Message& message, const Windows& windows);
+  void note_announced(Sent& entry, const wire::Message& message) noexcept;
   [[nodiscard]] bool may_pass(Status error) const noexcept;
   Result<Windows> open_windows_of(const Operation& operation, Sent& sent);
+  Result<Windows> open_window_of_copy(const Operation& operation, Sent& sent);
+  Status close_windows_of(Sent& sent);
   [[nodiscard]] wire::Message message_of(wire::MessageType type, const Operation& operation,
                                          std::uint32_t id) const noexcept;
   void sent(const wire::Message& message) noexcept;
   Status on_ack(const wire::Message& message);
+  Status on_fetch(const wire::Message& message);
+  void look_for_wished() noexcept;
   std::uint32_t open_entry(const Operation& operation);
   void close_entry(std::uint32_t number) noexcept;
   void end(std::uint32_t number);
@@ -96,7 +118,12 @@ class TaggedSends final : public SendSide {
   std::uint32_t next_sequence_;
   std::size_t unanswered_ = 0;
   std::size_t adverts_ = 0;  // of those
+  std::size_t held_ = 0;     // of those: no windows yet
+  std::size_t windows_ = 0;  // of messages, open
   Fifo<Operation> waiting_;
+  std::optional<Wish> wish_;     // of the peer, until a message that fits leaves
+  std::size_t wished_ = 0;       // of waiting_: those up to the first that fits. 0: none does
+  Fifo<std::uint32_t> fetches_;  // numbers, in the order in which the peer asked
   NumberedPool<Sent> open_;
   Fifo<Ended> ended_;
   bool has_failed_ = false;
