@@ -1,5 +1,5 @@
 """exs-run -n: the processes of a job find each other and end together, and nothing is left of them. EXS_TOOLS is the folder
-of the programs, EXS_JOB_MEMBER a process that does as its arguments say (job_member.cc)."""
+of the programs, EXS_JOB_MEMBER a process that does as its arguments say (job_member.cc), EXS_JOB_SIZE the size of a large job."""
 import collections
 import os
 import pathlib
@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/test
 from tools import BIN, LIMIT_S, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
 
 MEMBER = os.environ["EXS_JOB_MEMBER"]
+SIZE = int(os.environ["EXS_JOB_SIZE"])
 NO_JOB = 90
 
 
@@ -41,21 +42,21 @@ class JobTest(ToolsTest):
 
 class Together(JobTest):
     def test_each_gets_the_cards_of_all(self):
-        for size in (1, 4, 64):
+        for size in (1, 4, SIZE // 4):
             with self.subTest(size=size):
                 done = job(size, "card=of {rank}", "leave")
                 self.assert_ends(done, 0)
                 cards = ",".join(f"of {rank}" for rank in range(size))
                 self.assertEqual(sorted(done.stdout.splitlines()), sorted(f"{rank} cards {cards}" for rank in range(size)))
 
-    def test_256_with_few_descriptors(self):
+    def test_many_with_few_descriptors(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))  # noqa: E731
-        launcher = self.start("-n", "256", MEMBER, "card={rank}", "leave", preexec_fn=few)
+        launcher = self.start("-n", str(SIZE), MEMBER, "card={rank}", "leave", preexec_fn=few)
         output = launcher.communicate(timeout=5 * LIMIT_S)[0]
         self.assertEqual(launcher.returncode, 0)
-        cards = ",".join(map(str, range(256)))
-        self.assertEqual(sorted(output.splitlines()), sorted(f"{rank} cards {cards}" for rank in range(256)))
+        cards = ",".join(map(str, range(SIZE)))
+        self.assertEqual(sorted(output.splitlines()), sorted(f"{rank} cards {cards}" for rank in range(SIZE)))
         launcher = self.start("-n", "2", "sh", "-c", "ulimit -Sn", preexec_fn=few)
         self.assertEqual(launcher.communicate(timeout=LIMIT_S)[0], "100\n100\n")
 

@@ -1,5 +1,5 @@
 """Jobs of messages with tags under exs-run: a death among them, a flood, and many ranks. EXS_TOOLS is the folder of the
-programs, EXS_JOB_RANK the rank of a job (job_rank.c)."""
+programs, EXS_JOB_RANK the rank of a job (job_rank.c), EXS_JOB_SIZE the size of a large one, EXS_JOB_FLOOD a number of messages."""
 import os
 import pathlib
 import re
@@ -12,6 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/test
 from tools import BIN, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
 
 RANK = os.environ["EXS_JOB_RANK"]
+SIZE = int(os.environ["EXS_JOB_SIZE"])
+FLOOD = int(os.environ["EXS_JOB_FLOOD"])
 PROVIDERS = ("shm", "iwarp")
 
 
@@ -30,16 +32,16 @@ class Messages(ToolsTest):
     def test_a_flood_is_held_up_at_its_sender(self):
         for provider in PROVIDERS:
             with self.subTest(provider=provider), tempfile.TemporaryDirectory() as folder:
-                done = job(2, RANK, "flood", "50000", f"{folder}/sent", provider=provider)
+                done = job(2, RANK, "flood", str(FLOOD), f"{folder}/sent", provider=provider)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 count, held, more_mib = map(int, re.findall(r"\d+", done.stdout))
-                self.assertEqual(count, 50000)
+                self.assertEqual(count, FLOOD)
                 self.assertLessEqual(held, 1 << 20)
                 self.assertLess(more_mib, 128)
 
-    def test_256_ranks_pass_a_number_round(self):
-        done = job(256, BIN / "ring", provider="auto")
-        self.assertEqual((done.returncode, done.stdout), (0, "256 ranks; the number came from rank 255\n"), done.stderr)
+    def test_many_ranks_pass_a_number_round(self):
+        done = job(SIZE, BIN / "ring", provider="auto")
+        self.assertEqual((done.returncode, done.stdout), (0, f"{SIZE} ranks; the number came from rank {SIZE - 1}\n"), done.stderr)
 
 
 if __name__ == "__main__":
