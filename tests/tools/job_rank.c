@@ -79,6 +79,7 @@ static void send_flood(exm_ep_t ep, int count, const char* file) {
   }
   FILE* const made = fopen(file, "w");
   expect(made != NULL && fclose(made) == 0, "make the file");
+  expect(exm_recv(ep, bytes, sizeof bytes, 1, 0, kContext, NULL) == 0, "hear that all have come");
 }
 
 static void take_flood(exm_ep_t ep, int count, const char* file) {
@@ -95,6 +96,7 @@ static void take_flood(exm_ep_t ep, int count, const char* file) {
   for (int i = 0; i < count; ++i)
     expect(exm_recv(ep, bytes, sizeof bytes, 0, i, kContext, &status) == 0 && status.length == sizeof bytes,
            "receive");
+  expect(exm_send(ep, bytes, sizeof bytes, 0, 0, kContext, 0) == 0, "say that all have come");
   printf("%d messages, %lu bytes held of them, %ld MiB more than before\n", count,
          (unsigned long)stats.unexpected_bytes, held_mib);
 }
