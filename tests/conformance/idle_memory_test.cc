@@ -60,6 +60,7 @@ class Crowd {
     const std::size_t before = pairs_.size();
     while (pairs_.size() < pairs) pairs_.push_back(std::make_unique<Pair>(queue_));
     for (std::size_t i = before; i < pairs; ++i) use(*pairs_[i]);
+    sleep_once();
   }
   [[nodiscard]] std::string provider() const { return provider_of(pairs_.front()->left); }
 
@@ -70,6 +71,12 @@ class Crowd {
       exchange(pair.right, pair.left);
     }
     receive(pair.right);
+  }
+  // A thread that is about to sleep drops the timers that nobody needs any more, and with them what is left of the connects.
+  void sleep_once() {
+    exs_event_t event;
+    const timeval moment{0, 1000};
+    BOOST_REQUIRE_EQUAL(exs_qdequeue(queue_.handle(), &event, 1, &moment), 0);
   }
   void receive(int socket) {
     BOOST_REQUIRE_EQUAL(

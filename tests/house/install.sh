@@ -75,7 +75,8 @@ if [[ -e $prefix/$libdir/libexs-sunrpc.so ]]; then
 int main(void) { return exs_sunrpc_attach(NULL) == -1 ? 0 : 1; }' >"$work/rpc.c"
   # shellcheck disable=SC2046
   "$cc" -Wall -Werror "$work/rpc.c" -o "$work/rpc" $(pkg-config --cflags --libs exs-sunrpc)
-  [[ $(readelf -d "$work/rpc") =~ sunrpc.*tirpc ]] || fail "libtirpc comes first"
+  needed=$(readelf -d "$work/rpc")
+  [[ $(grep -o -m 1 -e sunrpc -e tirpc <<<"$needed") == sunrpc ]] || fail "libtirpc comes first"
   LD_LIBRARY_PATH=$prefix/$libdir "$work/rpc" || fail "program of exs-sunrpc"
 fi
 
