@@ -25,7 +25,7 @@ class ExsMessages:
 
     def run(self, binaries, seconds, _address=None):
         count = max(200, int(seconds * (100_000 if self.size_bytes < KIB else 5_000 if self.size_bytes < MIB else 500)))
-        window = ["--window", WINDOW] if self.figure else []
+        window = ["--window", WINDOW, "--one-buffer"] if self.figure else []  # as the others have one
         line = [binaries / "exs-msg-ping", "--self", "--json", "--provider", self.provider, "--size", self.size_bytes, "--messages", count, *window]
         try:
             done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=60 + 20 * seconds, check=False)

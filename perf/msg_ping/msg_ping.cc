@@ -40,6 +40,7 @@ struct Settings {
   std::uint32_t warmup = 1'000;
   std::uint32_t window = 0;  // 0: to and fro
   bool is_self = false;
+  bool one_buffer = false;
   bool verify = false;
   bool json = false;
   bool pin = true;
@@ -118,7 +119,7 @@ class Rank {
   std::uint64_t one_way(std::uint64_t size_bytes, std::uint64_t messages) {
     const std::uint64_t rounds = std::max<std::uint64_t>(1, messages / settings_.window);
     out_.resize(size_bytes);
-    in_.resize(size_bytes * settings_.window);
+    in_.resize(size_bytes * (settings_.one_buffer ? 1 : settings_.window));
     requests_.resize(settings_.window);
     for (std::uint64_t round = 0; round < rounds; ++round) {
       if (settings_.verify) fill(out_, round);
@@ -136,8 +137,8 @@ class Rank {
     if (is_first_) {
       check(exm_isend(ep_, out_.data(), size_bytes, 1, kTag, 0, 0, &requests_[index]), "cannot send");
     } else {
-      check(exm_irecv(ep_, in_.data() + index * size_bytes, size_bytes, 0, kTag, 0, &requests_[index]),
-            "cannot receive");
+      char* const into = in_.data() + (settings_.one_buffer ? 0 : index * size_bytes);
+      check(exm_irecv(ep_, into, size_bytes, 0, kTag, 0, &requests_[index]), "cannot receive");
     }
   }
   void look(std::uint64_t size_bytes) {
@@ -277,12 +278,16 @@ Settings parse(int argc, const char* const* argv) {
   line.add("--window", settings.window, "Messages of one way that are under way at once; 0: one, to and fro")
       .between(std::uint64_t{0}, kWindowMax)
       .shows_default();
+  line.add_flag("--one-buffer", settings.one_buffer,
+                "With --window: all messages go to one buffer, which may stay in a cache");
   line.add_flag("--verify", settings.verify, "Look at every byte that arrives");
   line.add_json_flag(settings.json);
   line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");
   line.parse(argc, argv);
   settings.sizes = tools::parse_sizes(sizes, kSizeMaxBytes);
   settings.pin = !no_pin;
+  if (settings.one_buffer && settings.verify)
+    throw tools::UsageError("--verify needs a buffer for each message: leave out --one-buffer");
   return settings;
 }
 
