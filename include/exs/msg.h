@@ -164,7 +164,7 @@ typedef struct exm_group {
  * this with the same list, which must stay as long as the group is used; the agreement's messages have that tag in the context
  * `parent`. Returns when all have come. EINVAL: a rank of the list is none or is there twice, this process is not in it, or tag
  * or context as exm_send. ECONNRESET, EPIPE: one of them has died, or left. EPROTO: a message that is not of the agreement had that
- * tag. ENOSPC: there are no more contexts. */
+ * tag. ENOSPC: there are no more contexts. EOPNOTSUPP: the endpoint is of exm_open. */
 EXM_API int exm_group_create(exm_ep_t ep, const int* ranks, int size, int parent, int tag,
                              exm_group_t* group);
 /* Returns when each rank of the group has called it: one thread of each. EINVAL: this is no group of the endpoint. ECONNRESET, EPIPE: one

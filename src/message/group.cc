@@ -142,6 +142,8 @@ class Proposals {
 
 Result<int> create(exm_ep& ep, const int* ranks, int size, int parent, int tag, exm_group_t& group) {
   Endpoint& endpoint = *ep.endpoint;
+  if (!endpoint.options().has_ranks)
+    return failure(refuse(EOPNOTSUPP, "groups are of ranks, and the endpoints of exm_open have none"));
   const auto place = place_in(endpoint, ranks, size);
   if (!place) return failure(place.error());
   if (const Status status = check_send(endpoint, ranks[0], tag, parent, 0); !status.ok())

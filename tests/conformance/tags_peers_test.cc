@@ -364,6 +364,10 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused) {
   BOOST_TEST(refused(exm_peer(job[0], name.data(), name.size(), &peer)) == EOPNOTSUPP);
   // shows: exm_peer_name EOPNOTSUPP
   BOOST_TEST(refused(exm_peer_name(job[0], 0, name.data(), &length)) == EOPNOTSUPP);
+  const int self = 0;
+  exm_group_t group{};
+  // shows: exm_group_create EOPNOTSUPP
+  BOOST_TEST(refused(exm_group_create(a, &self, 1, 0, 1, &group)) == EOPNOTSUPP);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
