@@ -259,11 +259,13 @@ bool Endpoint::post_receive(Request& receive, const match::Criteria& criteria) {
 
 bool Endpoint::want(const match::Criteria& criteria) {
   if (full_peers_ == 0) return false;
-  bool has_asked = false;
-  for (const auto& peer : made_peers_) {
-    if (criteria.source == match::kAnySource || criteria.source == peer->rank())
-      has_asked |= peer->want({criteria.bits, criteria.ignore});
+  const proto::Wish wish{criteria.bits, criteria.ignore};
+  if (criteria.source != match::kAnySource) {
+    Peer* const known = peers_.find(criteria.source);
+    return known != nullptr && known->want(wish);
   }
+  bool has_asked = false;
+  for (const auto& peer : made_peers_) has_asked |= peer->want(wish);
   return has_asked;
 }
 

@@ -186,16 +186,10 @@ wire::Message held(std::uint32_t sequence, std::uint32_t id, std::uint64_t bytes
   return message;
 }
 wire::Message fetched(std::uint32_t sequence) {
-  wire::Message message;
-  message.header.type = MessageType::kFetched;
-  message.header.sequence = sequence;
-  return message;
+  return tagged(sequence, 0, MessageType::kFetched);
 }
 wire::Message fetch(std::uint32_t id) {
-  wire::Message message;
-  message.header.type = MessageType::kFetch;
-  message.header.sequence = id;
-  return message;
+  return tagged(id, 0, MessageType::kFetch);
 }
 wire::Message want(std::uint64_t bits) {
   wire::Message message;
