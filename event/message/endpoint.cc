@@ -125,10 +125,17 @@ void Endpoint::ring_watchers() {
   for (Nap* const nap : watchers_) nap->ring();
 }
 
-int Endpoint::take_status(Request& request, exm_status_t* status) noexcept {
+int Endpoint::take_status(Request& request, exm_status_t* status, RequestChain& taken) noexcept {
   const int error = request.status.error;
   if (status != nullptr) *status = request.status;
-  requests_.give_back(request);
+  taken.add(request);
+  return error;
+}
+
+int Endpoint::take_status(Request& request, exm_status_t* status) noexcept {
+  RequestChain taken;
+  const int error = take_status(request, status, taken);
+  give_up(taken);
   return error;
 }
 

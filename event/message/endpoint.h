@@ -83,6 +83,9 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void look();
   // Of one that has ended: gives it up. Its errno.
   int take_status(Request& request, exm_status_t* status) noexcept;
+  // The same of several, which give_up() gives up.
+  static int take_status(Request& request, exm_status_t* status, RequestChain& taken) noexcept;
+  void give_up(const RequestChain& taken) noexcept { requests_.give_back(taken); }
   Status peek(exm_request_t* request, std::int64_t timeout_ns);
   void cancel(Request& request);
   void let_go(Request& request);

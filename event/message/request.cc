@@ -39,12 +39,11 @@ Request& RequestPool::take() {
   return request;
 }
 
-void RequestPool::give_back(Request& request) noexcept {
-  request.generation.fetch_add(1, std::memory_order_relaxed);
-  request.state.store(Request::State::kFree, std::memory_order_relaxed);
+void RequestPool::give_back(const RequestChain& chain) noexcept {
+  if (chain.first_ == nullptr) return;
   std::uint32_t first = returned_.load(std::memory_order_relaxed);
-  do request.next_returned = first;
-  while (!returned_.compare_exchange_weak(first, request.number + 1, std::memory_order_release,
+  do chain.last_->next_returned = first;
+  while (!returned_.compare_exchange_weak(first, chain.first_->number + 1, std::memory_order_release,
                                           std::memory_order_relaxed));
 }
 

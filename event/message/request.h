@@ -49,6 +49,25 @@ struct Request {
   }
 };
 
+// Requests that are given back together, as each step that other threads see costs as much as a look-up.
+class RequestChain {
+ public:
+  // From then on it is free. Nobody else changes a generation.
+  void add(Request& request) noexcept {
+    request.generation.store(request.generation.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_relaxed);
+    request.state.store(Request::State::kFree, std::memory_order_relaxed);
+    request.next_returned = first_ == nullptr ? 0 : first_->number + 1;
+    first_ = &request;
+    if (last_ == nullptr) last_ = &request;
+  }
+
+ private:
+  friend class RequestPool;
+  Request* first_ = nullptr;
+  Request* last_ = nullptr;
+};
+
 // All requests of an endpoint, at places that do not move. Taken under the drive lock, found and given back by any thread.
 class RequestPool {
  public:
@@ -60,7 +79,12 @@ class RequestPool {
   // Open, with a generation of its own. Throws std::bad_alloc. Thread: shard.
   Request& take();
   // What was never told to anybody, or has ended and was told.
-  void give_back(Request& request) noexcept;
+  void give_back(Request& request) noexcept {
+    RequestChain chain;
+    chain.add(request);
+    give_back(chain);
+  }
+  void give_back(const RequestChain& chain) noexcept;
   // Null: it is none, or was given back.
   [[nodiscard]] Request* find(exm_request_t handle) noexcept;
   // Those in that state. Thread: shard.

@@ -17,7 +17,13 @@ std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
     entries_.give_back(number);
     throw;
   }
-  entries_[number] = {criteria, next_sequence_++, user, kNone};
+  Entry& entry = entries_[number];  // each field by itself: a copy would have to wait for its parts
+  entry.criteria.source = criteria.source;
+  entry.criteria.bits = criteria.bits;
+  entry.criteria.ignore = criteria.ignore;
+  entry.sequence = next_sequence_++;
+  entry.user = user;
+  entry.class_index = kNone;
   order_.append(order_links_, number);
   ++size_;
   if (has_tables_) enter(number);

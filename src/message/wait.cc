@@ -1,5 +1,6 @@
 // exm_wait, exm_test and those of several requests; exm_peek, exm_cancel, exm_free.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "src/message/arguments.h"
@@ -46,14 +47,15 @@ class Requests {
   [[nodiscard]] bool has_ended(std::size_t index) const noexcept {
     return is_real(index) && exs::has_ended(*requests_[index]);
   }
-  // The errno of one that has ended, which is given up.
+  // The errno of one that has ended, which give_up() gives up.
   int take(std::size_t index, exm_status_t* status) noexcept {
-    const int error = endpoint_->take_status(*requests_[index], status);
+    const int error = Endpoint::take_status(*requests_[index], status, taken_);
     requests_[index] = nullptr;
     handles_[index] = 0;
     --real_;
     return error;
   }
+  void give_up() noexcept { endpoint_->give_up(std::exchange(taken_, {})); }
 
  private:
   Requests(Endpoint& endpoint, exm_request_t* handles) : endpoint_(&endpoint), handles_(handles) {}
@@ -62,6 +64,7 @@ class Requests {
   exm_request_t* handles_;
   std::vector<Request*> requests_;
   std::size_t real_ = 0;
+  RequestChain taken_;
 };
 
 Result<int> wait_for_one(Endpoint& endpoint, exm_request_t* handle, exm_status_t* status,
@@ -96,7 +99,9 @@ Result<int> wait_for_any(Endpoint& endpoint, exm_request_t* handles, int count, 
   std::size_t first = 0;
   while (!requests->has_ended(first)) ++first;
   *index = static_cast<int>(first);
-  return api_result(Status(requests->take(first, status)));
+  const int error = requests->take(first, status);
+  requests->give_up();
+  return api_result(Status(error));
 }
 
 Result<int> wait_for_some(Endpoint& endpoint, exm_request_t* handles, int count, int* indices,
@@ -112,6 +117,7 @@ Result<int> wait_for_some(Endpoint& endpoint, exm_request_t* handles, int count,
     requests->take(i, statuses == nullptr ? nullptr : statuses + told);
     indices[told++] = static_cast<int>(i);
   }
+  requests->give_up();
   return told;
 }
 
@@ -127,6 +133,7 @@ int take_ended(Requests& requests, exm_status_t* statuses) {
       if (first_error == 0) first_error = error;
     }
   }
+  requests.give_up();
   return first_error;
 }
 
