@@ -37,12 +37,6 @@ add_library(exs_objects OBJECT ${EXS_SOURCES})
 target_sources(exs_objects INTERFACE $<TARGET_OBJECTS:exs_reasons>)
 target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL ${EXS_RDMA_TARGET} Threads::Threads PRIVATE spdlog::spdlog)
 target_compile_options(exs_objects PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
-check_cxx_compiler_flag(-mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign EXS_HAS_MEMSET_STRATEGY)
-if(EXS_HAS_MEMSET_STRATEGY AND NOT EXS_SANITIZE)
-  # GCC clears and copies structs by `rep` instructions, each of which takes longer than what they replace.
-  target_compile_options(exs_objects PRIVATE
-    -mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign -mmemcpy-strategy=unrolled_loop:64:noalign,libcall:-1:noalign)
-endif()
 exs_precompile_headers(exs_objects library)
 if(EXS_SANITIZE)
   # Up to ten files of a folder at a time take half of the time, and a new file moves those of its folder alone. The other

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 namespace exs::fabric {
 namespace {
@@ -33,19 +34,26 @@ CompletionQueue::CompletionQueue(fi_cq_format format, bool can_wait, void* conte
 }
 
 void CompletionQueue::add(const fi_cq_tagged_entry& entry, fi_addr_t source) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   entries_.push_back({entry, source});
+  note_told();
   reaper_.wake();
 }
 
 void CompletionQueue::add_error(const fi_cq_err_entry& entry) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   errors_.push_back(entry);
+  note_told();
   reaper_.wake();
 }
 
+void CompletionQueue::note_told() noexcept {
+  told_.store(entries_.size() + errors_.size(), std::memory_order_release);
+}
+
 ssize_t CompletionQueue::take(void* into, std::size_t count, fi_addr_t* sources) {
-  const std::lock_guard guard(mutex_);
+  if (told_.load(std::memory_order_acquire) == 0) return -FI_EAGAIN;
+  const std::lock_guard guard(lock_);
   if (!errors_.empty()) return -FI_EAVAIL;
   if (entries_.empty()) return -FI_EAGAIN;
   const std::size_t taken = std::min(count, entries_.size());
@@ -56,6 +64,7 @@ ssize_t CompletionQueue::take(void* into, std::size_t count, fi_addr_t* sources)
     if (sources != nullptr) sources[i] = first.source;
     entries_.pop_front();
   }
+  note_told();
   return static_cast<ssize_t>(taken);
 }
 
@@ -66,7 +75,7 @@ ssize_t CompletionQueue::read(void* into, std::size_t count, fi_addr_t* sources)
 }
 
 bool CompletionQueue::is_quiet() {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   return entries_.empty() && errors_.empty() && !is_signalled_;
 }
 
@@ -83,7 +92,7 @@ ssize_t CompletionQueue::read_waiting(void* into, std::size_t count, fi_addr_t* 
   for (;;) {
     if (const ssize_t taken = read(into, count, sources); taken != -FI_EAGAIN) return taken;
     {
-      const std::lock_guard guard(mutex_);
+      const std::lock_guard guard(lock_);
       if (std::exchange(is_signalled_, false)) return -FI_EAGAIN;
     }
     const auto now = Clock::now();
@@ -96,16 +105,17 @@ ssize_t CompletionQueue::read_waiting(void* into, std::size_t count, fi_addr_t* 
 }
 
 ssize_t CompletionQueue::read_error(fi_cq_err_entry& into) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (errors_.empty()) return -FI_EAGAIN;
   // No entry has data of its own, whatever room there is for it.
   into = errors_.front();
   errors_.pop_front();
+  note_told();
   return 1;
 }
 
 void CompletionQueue::signal() {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   is_signalled_ = true;
   reaper_.wake_always();
 }

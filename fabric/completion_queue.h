@@ -1,16 +1,17 @@
 // A queue of completions, in the format that it was opened with.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
 
 #include "fabric/fid.h"
 #include "fabric/reaper.h"
+#include "fabric/short_lock.h"
 
 namespace exs::fabric {
 
@@ -39,14 +40,16 @@ class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
     fi_addr_t source;
   };
 
+  void note_told() noexcept;
   ssize_t take(void* into, std::size_t count, fi_addr_t* sources);
   [[nodiscard]] bool is_quiet();
 
   const std::size_t entry_bytes_;
   Reaper reaper_;
-  std::mutex mutex_;
+  ShortLock lock_;
   std::deque<Entry> entries_;
   std::deque<fi_cq_err_entry> errors_;
+  std::atomic<std::size_t> told_{0};  // of both; written under the lock, and looked at without it
   bool is_signalled_ = false;
 };
 

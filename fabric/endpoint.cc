@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "fabric/event_queue.h"
 #include "fabric/offer.h"
@@ -159,7 +160,7 @@ int Endpoint::name(void* into, std::size_t* length) {
 bool Endpoint::know(fi_addr_t address, const Name& name) {
   int peer = kNobody;
   if (exm_peer(ep_, name.data(), name.size(), &peer) != 0) return false;
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (peers_.size() <= address) peers_.resize(address + 1, kNobody);
   peers_[address] = peer;
   const auto place = static_cast<std::size_t>(peer);
@@ -169,7 +170,7 @@ bool Endpoint::know(fi_addr_t address, const Name& name) {
 }
 
 void Endpoint::forget(fi_addr_t address) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (address >= peers_.size() || peers_[address] == kNobody) return;
   const auto place = static_cast<std::size_t>(std::exchange(peers_[address], kNobody));
   if (addresses_of_peers_[place] == address) addresses_of_peers_[place] = FI_ADDR_NOTAVAIL;
@@ -192,7 +193,7 @@ ssize_t Endpoint::send(const Transfer& transfer) {
     return -FI_EINVAL;
   const Pieces pieces(transfer);
   if ((transfer.flags & FI_INJECT) != 0 && pieces.bytes() > kInjectBytes) return -FI_EMSGSIZE;
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (ep_ == nullptr) return -FI_EOPBADSTATE;
   const int peer = peer_of(transfer.peer);
   if (peer < 0) return -FI_EINVAL;
@@ -218,7 +219,7 @@ ssize_t Endpoint::send(const Transfer& transfer) {
 ssize_t Endpoint::receive(const Transfer& transfer) {
   if (transfer.count > kPiecesMax || (transfer.flags & ~kReceiveFlags) != 0) return -FI_EINVAL;
   const Pieces pieces(transfer);
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (ep_ == nullptr) return -FI_EOPBADSTATE;
   const int peer = (caps_ & FI_DIRECTED_RECV) != 0 ? peer_of(transfer.peer) : EXM_ANY_SOURCE;
   if (peer == kNobody) return -FI_EINVAL;
@@ -238,7 +239,7 @@ ssize_t Endpoint::receive(const Transfer& transfer) {
 ssize_t Endpoint::probe(const Transfer& transfer) {
   constexpr std::uint64_t kFlags = FI_PEEK | FI_CLAIM | FI_DISCARD | kReceiveFlags;
   if ((transfer.flags & ~kFlags) != 0 || transfer.count > kPiecesMax) return -FI_EINVAL;
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (ep_ == nullptr) return -FI_EOPBADSTATE;
   if ((transfer.flags & FI_PEEK) == 0) return claim(transfer);
   const int peer = (caps_ & FI_DIRECTED_RECV) != 0 ? peer_of(transfer.peer) : EXM_ANY_SOURCE;
@@ -292,7 +293,7 @@ ssize_t Endpoint::take(const Transfer& transfer, exm_message_t message) {
 }
 
 int Endpoint::cancel(void* context) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   if (ep_ == nullptr) return -FI_EOPBADSTATE;
   const Record* const record = records_.find(
       [context](const Record& one) { return one.context == context && (one.flags & FI_RECV) != 0; });
@@ -308,7 +309,7 @@ void Endpoint::reap() {
   exm_completion_t ends[kReapedAtOnce];
   const int count = exm_tpoll(ep_, ends, kReapedAtOnce, 0);
   if (count <= 0) return;
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(lock_);
   for (int i = 0; i < count; ++i) {
     auto& record = *static_cast<Record*>(ends[i].user);
     if (record.is_dropped && ends[i].error == EMSGSIZE) ends[i].error = 0;

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "fabric/counter.h"
 #include "fabric/fid.h"
 #include "fabric/record.h"
+#include "fabric/short_lock.h"
 
 namespace exs::fabric {
 
@@ -104,7 +104,7 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
   Told receives_;
   exm_ep_t ep_ = nullptr;
 
-  std::mutex mutex_;
+  ShortLock lock_;
   RecordPool records_;
   std::vector<int> peers_;                            // by address
   std::vector<fi_addr_t> addresses_of_peers_;         // the first of each

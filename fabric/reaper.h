@@ -5,9 +5,9 @@
 #include <sys/epoll.h>
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
+#include "fabric/short_lock.h"
 #include "fabric/signal.h"
 
 namespace exs::fabric {
@@ -45,7 +45,7 @@ class Reaper {
   const int epoll_;
   Signal signal_;
   std::atomic<bool> is_armed_{false};
-  std::mutex reaping_;
+  ShortLock reaping_;
   std::vector<Endpoint*> endpoints_;  // under reaping_
 };
 

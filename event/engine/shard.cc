@@ -160,15 +160,6 @@ void Shard::drive(std::uint64_t now_ns, bool keeps_engine_off, const ReadyPorts&
   release_and_combine();
 }
 
-bool Shard::poll_memory(bool keeps_engine_off, const ReadyPorts& ready) {
-  if (!lock_.try_lock()) return false;
-  if (keeps_engine_off) watch_.note_memory_poll();
-  const bool done = poll_memory_and_settle(ready);
-  if (done) bursts_.set_poster_overdue(false);
-  release_and_combine();
-  return done;
-}
-
 void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
   polled_ns_ = now_ns;
   const bool is_turn_of_all = memory_polls_ >= kMemoryPollsPerDrive;

@@ -123,7 +123,22 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // The same after a sleep that only `ready` ended: of the other ports only memory is polled.
   void drive(std::uint64_t now_ns, bool keeps_engine_off, const ReadyPorts& ready);
   // The same without the time. False: something needs drive().
-  [[nodiscard]] bool poll_memory(bool keeps_engine_off, const ReadyPorts& ready);
+  [[nodiscard]] bool poll_memory(bool keeps_engine_off, const ReadyPorts& ready) {
+    return poll_memory(keeps_engine_off, ready, [] {});
+  }
+  // Runs `look` in the same step, where it could be made. `look` does not throw.
+  template <typename Look>
+  [[nodiscard]] bool poll_memory(bool keeps_engine_off, const ReadyPorts& ready, Look&& look) {
+    if (!lock_.try_lock()) return false;
+    if (keeps_engine_off) watch_.note_memory_poll();
+    const bool done = poll_memory_and_settle(ready);
+    if (done) {
+      bursts_.set_poster_overdue(false);
+      std::forward<Look>(look)();
+    }
+    release_and_combine();
+    return done;
+  }
   // A count that grows whenever something has arrived from the network.
   [[nodiscard]] std::uint64_t arrivals() const { return ports_.arrivals(); }
   // False: another thread leads.

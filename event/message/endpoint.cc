@@ -70,7 +70,7 @@ Request& Endpoint::open(Request::Kind kind, std::uint32_t peer, const Buffer& me
   request.label = {};
   request.operation = {};
   request.operation.tag.handle = &request;
-  Undo give_back([&] { requests_.give_back(request); });
+  Undo give_back([&] { requests_.free(request); });
   request.operation.memory = {memory.address, memory.bytes, {}};
   request.pieces.clear();
   for (const exs_iovec_t& piece : memory.pieces)
@@ -112,7 +112,7 @@ void Endpoint::end(Request& request, int error) {
   request.state.store(Request::State::kEnded, std::memory_order_release);
   if (nap != nullptr) nap->ring();
   if (!watchers_.empty()) ring_watchers();
-  if (nobody_waits) requests_.give_back(request);
+  if (nobody_waits) requests_.free(request);
 }
 
 // For exm_peek. Those that were given up without it are forgotten.
@@ -377,7 +377,7 @@ void Endpoint::cancel(Request& request) {
 void Endpoint::let_go(Request& request) {
   shard_->inspect([&] {
     if (request.state.load(std::memory_order_relaxed) == Request::State::kEnded) {
-      requests_.give_back(request);
+      requests_.free(request);
     } else {
       request.nobody_waits = true;
     }

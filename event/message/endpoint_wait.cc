@@ -170,7 +170,7 @@ void Endpoint::note_polled(Request& request) {
   request.next_ended = nullptr;
   (last_polled_ == nullptr ? first_polled_ : last_polled_->next_ended) = &request;
   last_polled_ = &request;
-  polled_.fetch_add(1, std::memory_order_release);
+  polled_.store(polled_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (!is_bell_armed_) return;
   is_bell_armed_ = false;
   is_bell_rung_ = true;
@@ -192,9 +192,10 @@ std::size_t Endpoint::take_polled(std::span<exm_completion_t> told) {
                    .error = request.status.error,
                    .flags = (is_receive ? EXM_RECEIVED : 0U) | (request.label.has_data ? EXM_DATA : 0U),
                    .reserved = 0};
-    requests_.give_back(request);
+    requests_.free(request);
   }
-  polled_.fetch_sub(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+  polled_.store(polled_.load(std::memory_order_relaxed) - static_cast<std::uint32_t>(count),
+                std::memory_order_relaxed);
   return count;
 }
 
@@ -207,9 +208,13 @@ Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_
     shard_->inspect([&] { count = take_polled(told); });
     return count > 0;
   };
-  if (takes_.fetch_add(1, std::memory_order_relaxed) % kTakesPerLook != 0 && take()) return count;
-  look();
-  if (take() || timeout_ns == 0) return count;
+  // What another thread counts at the same time may be lost.
+  const std::uint32_t takes = takes_.load(std::memory_order_relaxed);
+  takes_.store(takes + 1, std::memory_order_relaxed);
+  if (takes % kTakesPerLook != 0 && take()) return count;
+  if (!shard_->poll_memory(true, ReadyPorts(), [&] { count = take_polled(told); }))
+    shard_->drive(shard_->clock().now_ns(), true);
+  if (count > 0 || take() || timeout_ns == 0) return count;
   const Status waited = wait_until(take, timeout_ns);
   if (!waited.ok() && waited != Status(ETIMEDOUT)) return failure(waited);
   return count;

@@ -39,6 +39,11 @@ Request& RequestPool::take() {
   return request;
 }
 
+void RequestPool::free(Request& request) noexcept {
+  request.set_free();
+  free_.push_back(&request);
+}
+
 void RequestPool::give_back(const RequestChain& chain) noexcept {
   if (chain.first_ == nullptr) return;
   std::uint32_t first = returned_.load(std::memory_order_relaxed);

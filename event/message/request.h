@@ -44,6 +44,11 @@ struct Request {
   exm_status_t status{};
   std::uint32_t next_returned = 0;  // of RequestPool
 
+  // It was told, or nobody is to hear of it. No two threads do this.
+  void set_free() noexcept {
+    generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    state.store(State::kFree, std::memory_order_relaxed);
+  }
   [[nodiscard]] exm_request_t handle() const noexcept {
     return exm_request_t{generation.load(std::memory_order_relaxed)} << 32U | (number + 1);
   }
@@ -52,11 +57,8 @@ struct Request {
 // Requests that are given back together, as each step that other threads see costs as much as a look-up.
 class RequestChain {
  public:
-  // From then on it is free. Nobody else changes a generation.
   void add(Request& request) noexcept {
-    request.generation.store(request.generation.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_relaxed);
-    request.state.store(Request::State::kFree, std::memory_order_relaxed);
+    request.set_free();
     request.next_returned = first_ == nullptr ? 0 : first_->number + 1;
     first_ = &request;
     if (last_ == nullptr) last_ = &request;
@@ -85,6 +87,8 @@ class RequestPool {
     give_back(chain);
   }
   void give_back(const RequestChain& chain) noexcept;
+  // The same without a step that other threads see. Thread: shard.
+  void free(Request& request) noexcept;
   // Null: it is none, or was given back.
   [[nodiscard]] Request* find(exm_request_t handle) noexcept;
   // Those in that state. Thread: shard.

@@ -1,0 +1,36 @@
+// A lock for sections that are short or rarely met: one step that other threads see to lock it, a plain store to unlock it, where a
+// mutex needs two steps and two calls. Whoever waits yields the processor, then sleeps: the holder may have a lower priority.
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+
+namespace exs::fabric {
+
+class ShortLock {
+ public:
+  void lock() noexcept {
+    for (int looks = 0; !try_lock(); ++looks) wait(looks);
+  }
+  [[nodiscard]] bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait(int looks) const noexcept {
+    constexpr int kYields = 20;
+    constexpr timespec kMoment{0, 50'000};
+    for (int i = 0; i < 100 && held_.load(std::memory_order_relaxed); ++i)
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (looks < kYields) {
+      sched_yield();
+    } else {
+      nanosleep(&kMoment, nullptr);
+    }
+  }
+
+  std::atomic<bool> held_{false};
+};
+
+}  // namespace exs::fabric
