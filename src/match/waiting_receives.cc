@@ -3,12 +3,8 @@
 namespace exs::match {
 
 std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
-  if (has_tables_) {
-    make_room(criteria);
-  } else if (size_ == kLookedThrough) {
-    fill_tables();
-    make_room(criteria);
-  }
+  if (!has_tables_ && size_ == kLookedThrough) fill_tables();
+  const std::uint32_t class_index = has_tables_ ? make_room(criteria) : kNone;
   const std::uint32_t number = entries_.take();
   try {
     order_links_.resize(entries_.size());
@@ -26,7 +22,7 @@ std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
   entry.class_index = kNone;
   order_.append(order_links_, number);
   ++size_;
-  if (has_tables_) enter(number);
+  if (has_tables_) enter(number, class_index);
   return number;
 }
 
@@ -34,19 +30,21 @@ std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
 void WaitingReceives::fill_tables() {
   for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
     make_room(entries_[one].criteria);
-  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next) enter(one);
+  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
+    enter(one, classes_.find(entries_[one].criteria));
   has_tables_ = true;
 }
 
-// For a receive of its class.
-void WaitingReceives::make_room(const Criteria& criteria) {
+// For a receive of its class, whose number is returned. kNone: it has no table.
+std::uint32_t WaitingReceives::make_room(const Criteria& criteria) {
   const std::uint32_t index = classes_.find_or_add(criteria);
   if (index != kNone) classes_[index].table.reserve(has_tables_ ? 1 : kLookedThrough + 1);
+  return index;
 }
 
-void WaitingReceives::enter(std::uint32_t number) noexcept {
+void WaitingReceives::enter(std::uint32_t number, std::uint32_t class_index) noexcept {
   Entry& entry = entries_[number];
-  entry.class_index = classes_.find(entry.criteria);
+  entry.class_index = class_index;
   if (entry.class_index == kNone) return others_.append(class_links_, number);
   Class& its = classes_[entry.class_index];
   its.table.append(key_of(entry), class_links_, number);

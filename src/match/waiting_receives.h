@@ -40,8 +40,8 @@ class WaitingReceives {
   };
 
   void fill_tables();
-  void make_room(const Criteria& criteria);
-  void enter(std::uint32_t number) noexcept;
+  std::uint32_t make_room(const Criteria& criteria);
+  void enter(std::uint32_t number, std::uint32_t class_index) noexcept;
   void leave(std::uint32_t number) noexcept;
   [[nodiscard]] Key key_of(const Entry& entry) const noexcept {
     return classes_[entry.class_index].key_of(entry.criteria.source, entry.criteria.bits);

@@ -155,6 +155,7 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
   std::array<std::byte, wire::kTaggedWithDataBytes> bytes;
   const auto head = std::span(bytes).first(std::min(bytes.size(), message.length_bytes()));
   message.copy(0, head);
+  if (message.length_bytes() == wire::kHeaderBytes) return take_credit(head);
   wire::Message decoded;
   if (!wire::decode_tagged(head, message.length_bytes(), decoded)) return false;
   const wire::Header& header = decoded.header;
@@ -165,6 +166,15 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
   const bool is_all = status.ok() && !tagged_receives_->owes_something() && sends_->all_sent();
   if (is_all) status = outbox_.return_credits(false);
   if (!is_all || !status.ok()) settle(status);
+  return true;
+}
+
+// So it touches no slot, which would be a page for most of the peers of a large job.
+bool Connection::take_credit(std::span<const std::byte> bytes) {
+  const Result<wire::Message> message = wire::decode(bytes);
+  if (!message || message->header.type != MessageType::kCredit || message->header.flags != 0) return false;
+  if (!credits_.may_take_back(message->header.credits)) return false;
+  settle(credits_.take_back(message->header.credits));
   return true;
 }
 

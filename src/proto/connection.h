@@ -141,6 +141,7 @@ class Connection {
   // Only plain messages are under way: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
   bool take_tagged(const ArrivingMessage& message);
+  bool take_credit(std::span<const std::byte> bytes);
   void send_steadily();
   void on_send(const Completion& completion);
   void finish_direct_receive();

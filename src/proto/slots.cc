@@ -9,6 +9,11 @@
 #include "src/wire/messages.h"
 
 namespace exs::proto {
+namespace {
+
+constexpr std::size_t kHeapBytesMax = 2048;
+
+}  // namespace
 
 std::uint32_t slot_count(const Agreement& agreement) {
   return agreement.receive_credits + agreement.send_credits + kOneOffMessagesMax + kPersistenceMessagesMax;
@@ -33,8 +38,8 @@ Slots::Slots(const Agreement& agreement, Link& link)
     : link_(link), count_(slot_count(agreement)), slot_bytes_(slot_bytes(agreement)) {}
 
 Status Slots::post_all() {
-  last_.reset(new std::byte[slot_bytes_]);  // untouched
-  Result<Pages> memory = Pages::map((count_ - 1) * slot_bytes_);
+  if (slot_bytes_ <= kHeapBytesMax) last_.reset(new std::byte[slot_bytes_]);  // untouched
+  Result<Pages> memory = Pages::map((count_ - (last_ ? 1 : 0)) * slot_bytes_);
   if (!memory) {
     log(LogLevel::kError,
         "no memory for the {} receive slots of a connection: {} (limits of the process, vm.max_map_count?)",

@@ -16,7 +16,8 @@
 //     until a receive matches it.
 //  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space
 //     only, except for as many as have held a message at the same time. That is one on most connections, so the slot
-//     posted last is a piece of the heap and takes no page.
+//     posted last is a piece of the heap and takes no page. Long slots all lie in pages: around a piece that long malloc writes
+//     into a page which nothing else uses, and messages with tags leave slots alone.
 #pragma once
 
 #include <cstddef>
@@ -54,14 +55,14 @@ class Slots {
  private:
   Status post(std::uint64_t slot);
   [[nodiscard]] std::byte* start_of(std::uint64_t slot) const noexcept {
-    return slot + 1 == count_ ? last_.get() : memory_.start() + slot * slot_bytes_;
+    return last_ && slot + 1 == count_ ? last_.get() : memory_.start() + slot * slot_bytes_;
   }
 
   Link& link_;
   const std::uint32_t count_;
   const std::size_t slot_bytes_;
-  Pages memory_;  // of all slots but the last
-  std::unique_ptr<std::byte[]> last_;
+  Pages memory_;                       // of all slots but `last_`
+  std::unique_ptr<std::byte[]> last_;  // null: slots are long
   bool retired_ = false;
 };
 

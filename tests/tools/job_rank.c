@@ -1,7 +1,8 @@
 /* A rank of a job of messages with tags, for test_messages.py.
  *
  *     job_rank survive        rank 1 ends by SIGKILL when all are connected; the others hear of it and go on
- *     job_rank flood N FILE   rank 0 sends N messages, makes FILE, and rank 1 receives only then */
+ *     job_rank flood N FILE   rank 0 sends N messages, makes FILE, and rank 1 receives only then
+ *     job_rank know           what rank 0 holds for each of those with whom it has exchanged a few messages */
 #include <errno.h>
 #include <exs/msg.h>
 #include <signal.h>
@@ -101,11 +102,52 @@ static void take_flood(exm_ep_t ep, int count, const char* file) {
          (unsigned long)stats.unexpected_bytes, held_mib);
 }
 
+/* Of this process alone, files and shared memory left out. */
+static long private_kib(void) {
+  char line[128];
+  long kib = -1;
+  FILE* const file = fopen("/proc/self/status", "r");
+  expect(file != NULL, "status");
+  while (kib < 0 && fgets(line, sizeof line, file) != NULL) sscanf(line, "RssAnon: %ld kB", &kib);
+  fclose(file);
+  return kib;
+}
+
+static void exchange(exm_ep_t ep, int other) {
+  char bytes[64] = {0};
+  for (int i = 0; i < 10; ++i) {
+    if (exm_rank(ep) == 0)
+      expect(exm_send(ep, bytes, sizeof bytes, other, 1, kContext, 0) == 0, "exchange: send");
+    expect(exm_recv(ep, bytes, sizeof bytes, other, 1, kContext, NULL) == 0, "exchange: receive");
+    if (exm_rank(ep) != 0)
+      expect(exm_send(ep, bytes, sizeof bytes, other, 1, kContext, 0) == 0, "exchange: send back");
+  }
+}
+
+/* Tables that grow by doubling are there when the second half comes. */
+static void know(exm_ep_t ep) {
+  const int size = exm_size(ep);
+  const int half = 1 + (size - 1) / 2;
+  if (exm_rank(ep) != 0) {
+    exchange(ep, 0);
+    expect(exm_recv(ep, NULL, 0, 0, 2, kContext, NULL) == 0, "hear that all are there");
+    return;
+  }
+  for (int other = 1; other < half; ++other) exchange(ep, other);
+  const long before_kib = private_kib();
+  for (int other = half; other < size; ++other) exchange(ep, other);
+  printf("%ld bytes a peer\n", (private_kib() - before_kib) * 1024 / (size - half));
+  for (int other = 1; other < size; ++other)
+    expect(exm_send(ep, NULL, 0, other, 2, kContext, 0) == 0, "say that all are there");
+}
+
 int main(int argc, char** argv) {
   exm_ep_t ep;
   expect(exm_init(NULL, &ep) == 0, "join");
   if (argc == 2 && strcmp(argv[1], "survive") == 0) {
     survive(ep);
+  } else if (argc == 2 && strcmp(argv[1], "know") == 0) {
+    know(ep);
   } else if (argc == 4) {
     (exm_rank(ep) == 0 ? send_flood : take_flood)(ep, atoi(argv[2]), argv[3]);
   } else {

@@ -1,5 +1,6 @@
 """Jobs of messages with tags under exs-run: a death among them, a flood, and many ranks. EXS_TOOLS is the folder of the
-programs, EXS_JOB_RANK the rank of a job (job_rank.c), EXS_JOB_SIZE the size of a large one, EXS_JOB_FLOOD a number of messages."""
+programs, EXS_JOB_RANK the rank of a job (job_rank.c), EXS_JOB_SIZE the size of a large one, EXS_JOB_FLOOD a number of messages, EXS_JOB_PEER_BYTES
+what a rank may hold for each of those that it knows (0: whatever it is)."""
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ from tools import BIN, ToolsTest, run  # noqa: E402  pylint: disable=wrong-impor
 RANK = os.environ["EXS_JOB_RANK"]
 SIZE = int(os.environ["EXS_JOB_SIZE"])
 FLOOD = int(os.environ["EXS_JOB_FLOOD"])
+PEER_BYTES = int(os.environ["EXS_JOB_PEER_BYTES"])
 PROVIDERS = ("shm", "iwarp")
 
 
@@ -39,6 +41,14 @@ class Messages(ToolsTest):
                 self.assertEqual(came, count)
                 self.assertLessEqual(held, 1 << 20)
                 self.assertLess(more_mib, 128)
+
+    def test_a_peer_that_rests_takes_two_pages(self):
+        for provider in PROVIDERS:
+            with self.subTest(provider=provider):
+                done = job(65 if PEER_BYTES else 9, RANK, "know", provider=provider)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = int(re.fullmatch(r"(\d+) bytes a peer\n", done.stdout)[1])
+                self.assertLessEqual(found, PEER_BYTES or found)
 
     def test_many_ranks_pass_a_number_round(self):
         done = job(SIZE, BIN / "ring", provider="auto")

@@ -61,7 +61,9 @@ bool Receiver::take_header(std::span<const std::byte>& bytes) {
 
 void Receiver::take_payload(std::span<const std::byte>& bytes) {
   const std::size_t taken = std::min<std::size_t>(payload_left_, bytes.size());
-  if (target_ != nullptr) {
+  if (is_whole_message(bytes)) {
+    unplaced_ = bytes.first(taken);
+  } else if (target_ != nullptr) {
     std::memcpy(target_, bytes.data(), taken);
   } else if (const std::size_t done = payload_bytes_ - payload_left_;
              opcode_ == Opcode::kTerminate && done < kTerminateWordBytes) {
@@ -70,6 +72,13 @@ void Receiver::take_payload(std::span<const std::byte>& bytes) {
   if (crc_on_) running_crc_ = crc_add(running_crc_, bytes.first(taken));
   bytes = bytes.subspan(taken);
   advance_payload(taken);
+}
+
+// With its trailer, so that it is finished before `bytes` are gone.
+bool Receiver::is_whole_message(std::span<const std::byte> bytes) const noexcept {
+  const bool is_send = opcode_ == Opcode::kSend || opcode_ == Opcode::kSendSolicited;
+  return is_send && last_ && message_bytes_ == 0 && payload_left_ == payload_bytes_ &&
+         bytes.size() >= payload_bytes_ + trailer_bytes(header_wanted_ + payload_bytes_);
 }
 
 void Receiver::advance_payload(std::size_t bytes) {

@@ -133,6 +133,7 @@ class Receiver {
   // False: the program has unmapped it, which ends the stream.
   bool still_has(std::span<const std::byte> memory);
   void advance_payload(std::size_t bytes);
+  [[nodiscard]] bool is_whole_message(std::span<const std::byte> bytes) const noexcept;
 
   ReceiverClient& client_;
   WindowTable& windows_;
@@ -161,6 +162,8 @@ class Receiver {
   ReceiverFault fault_;
   PostedReceives receives_;
   std::optional<PostedReceive> filling_;  // by the SEND in progress
+  // Of a SEND that lies in the bytes which are being consumed, as a whole: most are taken from there, and no receive is written to.
+  std::span<const std::byte> unplaced_;
   Fifo<PostedRead> posted_reads_;
 };
 

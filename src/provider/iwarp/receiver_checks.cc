@@ -1,6 +1,9 @@
 // What an FPDU must satisfy before it touches memory, and what its end means (RFC 5040-5042).
 #include "src/provider/iwarp/receiver.h"
 
+#include <cstring>
+#include <utility>
+
 #include "src/base/mapped_memory.h"
 
 namespace exs::iwarp {
@@ -148,13 +151,16 @@ void Receiver::finish_send() {
   const std::uint32_t length_bytes = message_bytes_;
   message_bytes_ = 0;
   ++next_message_[kSendQueue];
-  const bool is_taken = client_.takes_message(filling_->memory.first(length_bytes));
+  const std::span<const std::byte> unplaced = std::exchange(unplaced_, {});
+  const bool is_taken =
+      client_.takes_message(unplaced.empty() ? filling_->memory.first(length_bytes) : unplaced);
   if (!filling_) return;  // the stream has ended, and with it its receives
   const PostedReceive filled = *filling_;
   filling_.reset();
   if (is_taken) {
     receives_.push(filled);
   } else {
+    if (!unplaced.empty()) std::memcpy(filled.memory.data(), unplaced.data(), unplaced.size());
     client_.message_received(filled.token, length_bytes);
   }
 }

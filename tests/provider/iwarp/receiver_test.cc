@@ -293,6 +293,32 @@ BOOST_AUTO_TEST_CASE(the_receive_posted_last_is_used_first) {
   BOOST_TEST((rig.receiver.fault().code == kNoReceive));
 }
 
+BOOST_AUTO_TEST_CASE(a_message_that_is_taken_from_the_bytes_touches_no_receive) {
+  struct Taking : ReceiverRig {
+    explicit Taking(bool crc) : ReceiverRig(crc) {}
+    bool takes_message(std::span<const std::byte> message) override {
+      shown.emplace_back(message.begin(), message.end());
+      return true;
+    }
+    std::vector<Bytes> shown;
+  };
+  for (const bool crc : {false, true}) {
+    for (const std::size_t size : {1, 4, 50, 100}) {
+      Taking rig(crc);
+      const Bytes stream = joined({send_fpdu(1, counted(size)), send_fpdu(2, counted(size))});
+      BOOST_REQUIRE(rig.receiver.consume(stream));
+      BOOST_TEST((rig.shown == std::vector<Bytes>(2, counted(size))));
+      BOOST_TEST((rig.rooms == std::vector<Bytes>(4, Bytes(100))));
+      // Expect: one that comes in parts is put together in a receive, which is not used up either.
+      const Bytes third = send_fpdu(3, counted(size));
+      for (const std::byte byte : third) BOOST_REQUIRE(rig.receiver.consume({&byte, 1}));
+      BOOST_TEST((rig.shown == std::vector<Bytes>(3, counted(size))));
+      BOOST_TEST(rig.receiver.receives_posted() == 4U);
+      BOOST_TEST(rig.told.empty());
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_receive_posted_amid_a_message_waits_for_the_next_one) {
   ReceiverRig rig(false);
   Bytes late(100);
