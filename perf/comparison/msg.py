@@ -5,13 +5,14 @@ import os
 import subprocess
 
 from comparison.goals import KIB, MESSAGES, MIB, MPI_ONE_WAY, TCP_TLS, mpi
-from comparison.peers import OpenMpi, compiled, json_of
-from comparison.processes import Failed, Missing, find, text_of
+from comparison.peers import OpenMpi
+from comparison.processes import Failed, Missing, text_of
 from comparison.questions import RATE, RING_TLS
-from comparison.sides import Run, run_of
+from comparison.sides import Run
 from comparison.ucx import Ucx
 
 WINDOW = 64
+OPERATION = "operation_us.mean"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,9 +23,10 @@ class ExsMessages:
     provider: str
     size_bytes: int
     figure: str = ""  # of a window; "": of one message to and fro
+    count_a_second: int = 100_000  # about as many as there are
 
     def run(self, binaries, seconds, _address=None):
-        count = max(200, int(seconds * (100_000 if self.size_bytes < KIB else 5_000 if self.size_bytes < MIB else 500)))
+        count = max(200, int(seconds * self.count_a_second))
         window = ["--window", WINDOW, "--one-buffer"] if self.figure else []  # as the others have one
         line = [binaries / "exs-msg-ping", "--self", "--json", "--provider", self.provider, "--size", self.size_bytes, "--messages", count, *window]
         try:
@@ -42,17 +44,13 @@ class MpiOverExs(OpenMpi):
     """The same program by the provider of libfabric; `btl` is exs's provider."""
 
     def run(self, binaries, seconds, _address=None):
-        mpirun = find("mpirun", "openmpi-bin")
-        program = compiled("mpi-pair", "ompi-c", "libopenmpi-dev", binaries)
         folder = binaries.parent / "lib/libfabric"
         if not (folder / "libexs-fi.so").exists():
             raise Missing("there is no libexs-fi.so: libfabric-dev was not there when exs was built")
         words = {"FI_PROVIDER_PATH": folder, "FI_PROVIDER": "exs", "EXM_ADDRESS": "127.0.0.1", "EXS_PROVIDER": self.btl}
         os.environ.update({name: str(value) for name, value in words.items()})
         try:
-            line = [mpirun, "--allow-run-as-root", "-n", 2, "--bind-to", "core", "--mca", "pml", "cm", "--mca", "mtl", "ofi",
-                    "--mca", "mtl_ofi_provider_include", "exs", program, self.mode, self.size_bytes, seconds]
-            return run_of(json_of(line), self.figure)
+            return self.run_over(["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "exs"], binaries, seconds)
         finally:
             for name in words:
                 os.environ.pop(name, None)
@@ -70,22 +68,30 @@ class Row:
 
 
 def rows():
-    def over_exs(mode, size, provider, figure):
-        return MpiOverExs(f"Open MPI over exs ({provider})", mode, size, provider, figure)
+    def over_exs(mode, size, provider, figure, ranks=2):
+        return MpiOverExs(f"Open MPI over exs ({provider})", mode, size, provider, figure, ranks)
+
+    def vader(mode, size, figure, ranks=2):
+        return OpenMpi("Open MPI vader", mode, size, "vader", figure, ranks)
+
+    def allreduce(text, size, ratio):
+        return Row(f"Allreduce of {text}, 4 ranks", "us", over_exs("sum", size, "shm", OPERATION, 4), ((vader("sum", size, OPERATION, 4), ratio),))
 
     return [
-        Row("64 B one way, one host", "us", ExsMessages("exs", "shm", 64),
-            ((Ucx("UCX tag_lat", "tag_lat", 64, RING_TLS), 1.2), (mpi("ping", 64, "vader", MPI_ONE_WAY), 1.2),
-             (over_exs("ping", 64, "shm", MPI_ONE_WAY), None))),
-        Row("8 B, 64 under way, one host", "messages/s", ExsMessages("exs", "shm", 8, MESSAGES),
-            ((Ucx("UCX tag_bw", "tag_bw", 8, RING_TLS, counts_messages=True), 0.8), (mpi("blast", 8, "vader", MESSAGES), None),
+        Row("64 B one way, one host", "us", ExsMessages("exs", "shm", 64, count_a_second=1_000_000),
+            ((Ucx("UCX tag_lat", "tag_lat", 64, RING_TLS), 1.2), (vader("ping", 64, MPI_ONE_WAY), 1.2))),
+        Row("64 B one way by MPI, one host", "us", over_exs("ping", 64, "shm", MPI_ONE_WAY), ((vader("ping", 64, MPI_ONE_WAY), 1.3),)),
+        Row("8 B, 64 under way, one host", "messages/s", ExsMessages("exs", "shm", 8, MESSAGES, 4_000_000),
+            ((Ucx("UCX tag_bw", "tag_bw", 8, RING_TLS, counts_messages=True), 0.8), (vader("blast", 8, MESSAGES), None),
              (over_exs("blast", 8, "shm", MESSAGES), None)), True),
-        Row("1 MiB, one host", "bytes/s", ExsMessages("exs", "shm", MIB, RATE),
-            ((Ucx("UCX tag_bw", "tag_bw", MIB, RING_TLS), 1.0), (mpi("blast", MIB, "vader", RATE), None),
+        Row("1 MiB, one host", "bytes/s", ExsMessages("exs", "shm", MIB, RATE, 5_000),
+            ((Ucx("UCX tag_bw", "tag_bw", MIB, RING_TLS), 1.0), (vader("blast", MIB, RATE), None),
              (over_exs("blast", MIB, "shm", RATE), None)), True),
         Row("64 B one way, TCP", "us", ExsMessages("exs", "iwarp", 64),
             ((Ucx("UCX tag_lat", "tag_lat", 64, TCP_TLS), None), (mpi("ping", 64, "tcp", MPI_ONE_WAY), None),
              (over_exs("ping", 64, "iwarp", MPI_ONE_WAY), None))),
-        Row("128 KiB one way, TCP", "us", ExsMessages("exs", "iwarp", 128 * KIB),
+        Row("128 KiB one way, TCP", "us", ExsMessages("exs", "iwarp", 128 * KIB, count_a_second=5_000),
             ((mpi("ping", 128 * KIB, "tcp", MPI_ONE_WAY), 1.0), (over_exs("ping", 128 * KIB, "iwarp", MPI_ONE_WAY), None))),
+        allreduce("8 B", 8, 1.3),
+        allreduce("1 MiB", MIB, 1.3),
     ]

@@ -117,19 +117,24 @@ class ZeroMq:
 
 @dataclasses.dataclass(frozen=True)
 class OpenMpi:
-    """Two ranks of perf/peers/mpi-pair.c, bound to a core each, over the transport `btl`: vader (shared memory) or tcp. Both poll."""
+    """Ranks of perf/peers/mpi-pair.c over the transport `btl`: vader (shared memory) or tcp. Two are bound to a core each and poll; more
+    share what there is."""
 
     name: str
-    mode: str  # ping: half of the mean round trip; blast
+    mode: str  # ping: half of the mean round trip; blast; sum
     size_bytes: int
     btl: str
     figure: str
+    ranks: int = 2
 
     def run(self, binaries, seconds, _address=None):
+        return self.run_over(["--mca", "pml", "ob1", "--mca", "btl", f"self,{self.btl}", "--mca", "btl_tcp_if_include", "lo"], binaries, seconds)
+
+    def run_over(self, transport, binaries, seconds):
         mpirun = find("mpirun", "openmpi-bin")
         program = compiled("mpi-pair", "ompi-c", "libopenmpi-dev", binaries)
-        transport = ["--mca", "pml", "ob1", "--mca", "btl", f"self,{self.btl}", "--mca", "btl_tcp_if_include", "lo"]
-        line = [mpirun, "--allow-run-as-root", "-n", 2, "--bind-to", "core", *transport, program, self.mode, self.size_bytes, seconds]
+        places = ["--bind-to", "core"] if self.ranks == 2 else ["--oversubscribe", "--bind-to", "none"]
+        line = [mpirun, "--allow-run-as-root", "-n", self.ranks, *places, *transport, program, self.mode, self.size_bytes, seconds]
         return run_of(json_of(line), self.figure)
 
 

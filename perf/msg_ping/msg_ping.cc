@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/msg_ping/overlap.h"
 #include "perf/support/times.h"
 #include "tools/common/child_process.h"
 #include "tools/common/clock.h"
@@ -38,7 +39,8 @@ struct Settings {
   std::vector<std::uint64_t> sizes;
   std::uint32_t messages = 10'000;
   std::uint32_t warmup = 1'000;
-  std::uint32_t window = 0;  // 0: to and fro
+  std::uint32_t window = 0;      // 0: to and fro
+  std::uint32_t compute_us = 0;  // 0: nothing is computed meanwhile
   bool is_self = false;
   bool one_buffer = false;
   bool verify = false;
@@ -203,7 +205,56 @@ void print_head(const Settings& settings) {
   }
 }
 
+Json::Object object_of(const Overlap& overlap) {
+  return {{"alone_us", us_of(overlap.alone_ns)},
+          {"computed_us", us_of(overlap.computed_ns)},
+          {"together_us", us_of(overlap.together_ns)},
+          {"left_us", us_of(overlap.left_ns)},
+          {"hidden_percent", std::round(overlap.hidden_percent() * 10) / 10},
+          {"waited_percent", std::round(overlap.waited_percent() * 10) / 10}};
+}
+
+void print_overlap(const char* who, std::uint64_t size_bytes, const Overlap& overlap) {
+  std::printf("%10s %10s %10.1f %10.1f %10.1f %10.1f %9.0f %%\n", tools::format_size(size_bytes).c_str(), who,
+              overlap.alone_ns / 1e3, overlap.computed_ns / 1e3, overlap.together_ns / 1e3,
+              overlap.left_ns / 1e3, overlap.hidden_percent());
+}
+
+// What is computed while a message travels, for each size.
+void run_overlap(exm_ep_t ep, const Settings& settings) {
+  constexpr std::uint64_t kRoundsMax = 200;
+  const bool tells = exm_rank(ep) == 0;
+  if (tells && !settings.json)
+    std::printf(
+        "exs-msg-ping %s: means in us of a message, both ranks computing\n%10s %10s %10s %10s %10s %10s "
+        "%11s\n",
+        exs_version_string(), "message", "rank", "alone", "compute", "together", "left", "hidden");
+  OverlapMeasure measure(ep, std::uint64_t{settings.compute_us} * 1000);
+  std::vector<Json::Object> results;
+  for (const std::uint64_t size_bytes : settings.sizes) {
+    const std::uint64_t rounds = std::min<std::uint64_t>(settings.messages, kRoundsMax);
+    const std::vector<Overlap> found = measure.measure(size_bytes, rounds);
+    if (!tells) continue;
+    if (settings.json) {
+      results.push_back({{"size_bytes", size_bytes},
+                         {"messages", rounds},
+                         {"sender", object_of(found[0])},
+                         {"receiver", object_of(found[1])}});
+    } else {
+      print_overlap("sender", size_bytes, found[0]);
+      print_overlap("receiver", size_bytes, found[1]);
+    }
+  }
+  check(exm_finalize(ep), "cannot leave the job");
+  if (!tells || !settings.json) return;
+  Json::Object out = tools::begin_results("exs-msg-ping");
+  out.emplace_back("compute_us", settings.compute_us);
+  out.emplace_back("sizes", tools::array_of(results));
+  tools::print_json(out);
+}
+
 void run_rank(exm_ep_t ep, const Settings& settings) {
+  if (settings.compute_us > 0) return run_overlap(ep, settings);
   Rank rank(ep, settings);
   const bool tells = exm_rank(ep) == 0;
   if (tells && !settings.json) print_head(settings);
@@ -278,6 +329,12 @@ Settings parse(int argc, const char* const* argv) {
   line.add("--window", settings.window, "Messages of one way that are under way at once; 0: one, to and fro")
       .between(std::uint64_t{0}, kWindowMax)
       .shows_default();
+  line.add("--compute", settings.compute_us,
+           "Microseconds that both ranks compute while a message travels, up to 200 times: how much of its "
+           "time "
+           "that hides")
+      .between(std::uint64_t{0}, std::uint64_t{1'000'000})
+      .shows_default();
   line.add_flag("--one-buffer", settings.one_buffer,
                 "With --window: all messages go to one buffer, which may stay in a cache");
   line.add_flag("--verify", settings.verify, "Look at every byte that arrives");
@@ -286,6 +343,8 @@ Settings parse(int argc, const char* const* argv) {
   line.parse(argc, argv);
   settings.sizes = tools::parse_sizes(sizes, kSizeMaxBytes);
   settings.pin = !no_pin;
+  if (settings.compute_us > 0 && (settings.window > 0 || settings.verify))
+    throw tools::UsageError("--compute is for one message at a time, whose bytes it does not look at");
   if (settings.one_buffer && settings.verify)
     throw tools::UsageError("--verify needs a buffer for each message: leave out --one-buffer");
   return settings;

@@ -1,5 +1,5 @@
-/* Open MPI beside exs-ping and exs-blast, after the OSU tests: messages there and back, or windows of 64 sends to posted receives.
- * perf/compare compiles this when Open MPI is there. mpirun -n 2 mpi-pair ping|blast BYTES SECONDS */
+/* Open MPI beside exs-ping and exs-blast, after the OSU tests: messages there and back, windows of 64 sends to posted receives, or sums
+ * of doubles over all ranks. perf/compare compiles this when Open MPI is there. mpirun -n N mpi-pair ping|blast|sum BYTES SECONDS */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { WINDOW = 64, BATCH = 100 };
 
-static char* buffer;
+static char *buffer, *result;
 static int size, rank;
 
 static void ping(void) {
@@ -31,6 +31,10 @@ static void blast(void) {
   if (rank == 0) MPI_Recv(&answer, 1, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void sum(void) {
+  MPI_Allreduce(buffer, result, size / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 /* Until the first end finds that the time is over, and tells the other. Returns how often. */
 static long repeat(void (*step)(void), double seconds, double* took) {
   double began = MPI_Wtime();
@@ -49,19 +53,22 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc != 4 || atoi(argv[2]) < 1) {
-    if (rank == 0) fprintf(stderr, "usage: mpirun -n 2 mpi-pair ping|blast BYTES SECONDS\n");
+    if (rank == 0) fprintf(stderr, "usage: mpirun -n N mpi-pair ping|blast|sum BYTES SECONDS\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  int is_ping = strcmp(argv[1], "ping") == 0;
+  void (*const step)(void) = strcmp(argv[1], "ping") == 0 ? ping : strcmp(argv[1], "sum") == 0 ? sum : blast;
   size = atoi(argv[2]);
   buffer = calloc(1, (size_t)size);
-  repeat(is_ping ? ping : blast, atof(argv[3]) / 4, &took); /* warm-up */
-  long times = repeat(is_ping ? ping : blast, atof(argv[3]), &took);
-  if (rank == 0 && is_ping)
+  result = calloc(1, (size_t)size);
+  repeat(step, atof(argv[3]) / 4, &took); /* warm-up */
+  long times = repeat(step, atof(argv[3]), &took);
+  if (rank == 0 && step == ping)
     printf("{\"one_way_us\": {\"mean\": %.4f}}\n", took * 1e6 / (2.0 * BATCH * (double)times));
-  if (rank == 0 && !is_ping)
+  if (rank == 0 && step == sum) printf("{\"operation_us\": {\"mean\": %.4f}}\n", took * 1e6 / (double)times);
+  if (rank == 0 && step == blast)
     printf("{\"messages_per_second\": %.0f, \"bytes_per_second\": %.0f}\n", WINDOW * (double)times / took,
            WINDOW * (double)times * size / took);
   free(buffer);
+  free(result);
   return MPI_Finalize();
 }

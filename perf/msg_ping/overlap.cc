@@ -1,0 +1,108 @@
+#include "perf/msg_ping/overlap.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "tools/common/clock.h"
+#include "tools/common/failure.h"
+
+namespace msg_ping {
+namespace {
+
+constexpr int kTag = 11;
+constexpr int kMeetTag = 12;
+constexpr int kFiguresTag = 13;
+
+void check(int outcome, const char* what) {
+  if (outcome < 0) tools::fail(what, errno);
+}
+
+// Each step needs the one before, and memory is left alone. The sum is what keeps a compiler from leaving it out.
+double compute(std::uint64_t steps) {
+  double sum = 1;
+  for (std::uint64_t i = 0; i < steps; ++i) sum = sum * 0.999999 + 1e-9;
+  volatile const double kept = sum;
+  return kept;
+}
+
+std::uint64_t time_of(std::uint64_t steps) {
+  const std::uint64_t start_ns = tools::now_ns();
+  compute(steps);
+  return tools::now_ns() - start_ns;
+}
+
+double percent(double part, double whole) {
+  return whole <= 0 ? 0 : std::clamp(100 * (1 - part / whole), 0.0, 100.0);
+}
+
+}  // namespace
+
+double Overlap::hidden_percent() const noexcept {
+  return percent(together_ns - computed_ns, alone_ns);
+}
+double Overlap::waited_percent() const noexcept {
+  return 100 - percent(left_ns, alone_ns);
+}
+
+OverlapMeasure::OverlapMeasure(exm_ep_t ep, std::uint64_t compute_ns)
+    : ep_(ep), is_sender_(exm_rank(ep) == 0) {
+  constexpr std::uint64_t kTried = 1'000'000;
+  meet();
+  std::uint64_t took_ns = UINT64_MAX;
+  for (int i = 0; i < 10; ++i) took_ns = std::clamp<std::uint64_t>(time_of(kTried), 1, took_ns);
+  work_ = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(static_cast<double>(compute_ns) * kTried / static_cast<double>(took_ns)));
+}
+
+// Each has heard from the other.
+void OverlapMeasure::meet() {
+  const int other = is_sender_ ? 1 : 0;
+  check(exm_send(ep_, nullptr, 0, other, kMeetTag, 0, 0), "cannot send");
+  check(exm_recv(ep_, nullptr, 0, other, kMeetTag, 0, nullptr), "cannot receive");
+}
+
+// The receive stands before the message leaves.
+void OverlapMeasure::round(bool computes, Overlap& sum) {
+  exm_request_t request = 0;
+  if (!is_sender_)
+    check(exm_irecv(ep_, bytes_.data(), bytes_.size(), 0, kTag, 0, &request), "cannot receive");
+  meet();
+  const std::uint64_t start_ns = tools::now_ns();
+  if (is_sender_) check(exm_isend(ep_, bytes_.data(), bytes_.size(), 1, kTag, 0, 0, &request), "cannot send");
+  if (computes) compute(work_);
+  const std::uint64_t computed_ns = tools::now_ns();
+  check(exm_wait(ep_, &request, nullptr, -1), "cannot wait");
+  const std::uint64_t end_ns = tools::now_ns();
+  const auto took_ns = static_cast<double>(end_ns - start_ns);
+  if (!computes) {
+    sum.alone_ns += took_ns;
+  } else {
+    sum.together_ns += took_ns;
+    sum.left_ns += static_cast<double>(end_ns - computed_ns);
+  }
+}
+
+// In turn, as a machine that others use is not the same for long.
+std::vector<Overlap> OverlapMeasure::measure(std::size_t size_bytes, std::uint64_t rounds) {
+  bytes_.assign(size_bytes, 1);
+  Overlap warm_up;
+  round(false, warm_up);
+  Overlap mine;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    round(false, mine);
+    meet();
+    mine.computed_ns += static_cast<double>(time_of(work_));
+    round(true, mine);
+  }
+  for (double* const sum : {&mine.alone_ns, &mine.computed_ns, &mine.together_ns, &mine.left_ns})
+    *sum /= static_cast<double>(rounds);
+  if (!is_sender_) {
+    check(exm_send(ep_, &mine, sizeof mine, 0, kFiguresTag, 0, 0), "cannot send");
+    return {mine};
+  }
+  Overlap its;
+  check(exm_recv(ep_, &its, sizeof its, 1, kFiguresTag, 0, nullptr), "cannot receive");
+  return {mine, its};
+}
+
+}  // namespace msg_ping
