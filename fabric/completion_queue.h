@@ -41,6 +41,7 @@ class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
   };
 
   void note_told() noexcept;
+  void yield_when_idle() noexcept;
   ssize_t take(void* into, std::size_t count, fi_addr_t* sources);
   [[nodiscard]] bool is_quiet();
 
@@ -50,6 +51,7 @@ class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
   std::deque<Entry> entries_;
   std::deque<fi_cq_err_entry> errors_;
   std::atomic<std::size_t> told_{0};  // of both; written under the lock, and looked at without it
+  std::atomic<std::uint32_t> idle_reads_{0};
   bool is_signalled_ = false;
 };
 
