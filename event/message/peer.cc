@@ -11,21 +11,24 @@
 namespace exs {
 namespace {
 
-// Where reading a message when it is matched becomes faster than copying it twice.
+// Longer messages are read when they are matched, which is faster than to copy them twice. Where processes share processors each of the
+// three hops of a READ is a change of process, and all travels at once that may.
 struct EagerMost {
   std::string_view provider;
   std::size_t bytes;
+  std::size_t crowded_bytes;
 };
-constexpr EagerMost kEagerMost[] = {{"shm", 8192}, {"iwarp", 32768}, {"verbs", 4096}};
+constexpr std::size_t kAllThatMay = SIZE_MAX;  // by the agreement
+constexpr EagerMost kEagerMost[] = {{"shm", 8192, kAllThatMay}, {"verbs", 4096, 4096}};
 
 // How soon a rank that does not listen yet is asked again.
 constexpr std::uint64_t kTryAgainNs = 20'000'000;
 
-std::size_t eager_most(std::string_view provider) {
+std::size_t eager_most(std::string_view provider, bool is_crowded) {
   for (const EagerMost& most : kEagerMost) {
-    if (most.provider == provider) return most.bytes;
+    if (most.provider == provider) return is_crowded ? most.crowded_bytes : most.bytes;
   }
-  return SIZE_MAX;
+  return kAllThatMay;
 }
 
 // Why connections break; a request says of each that its rank has died.
@@ -130,8 +133,9 @@ void Peer::connected() {
 
 void Peer::send_delayed() {
   if (state_ != State::kConnected) return;
-  const std::size_t wish = endpoint_.options().eager_bytes;
-  const std::size_t most = wish != 0 ? wish : eager_most(session_->carrier());
+  const EndpointOptions& options = endpoint_.options();
+  const std::size_t wish = options.eager_bytes;
+  const std::size_t most = wish != 0 ? wish : eager_most(session_->carrier(), options.spin_ns == 0);
   session_->with_connection([most](proto::Connection& connection) { connection.set_eager_max(most); });
   while (state_ == State::kConnected && !delayed_.empty())
     session_->post_tagged(delayed_.pop_front()->operation);

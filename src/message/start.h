@@ -9,8 +9,8 @@
 
 namespace exs {
 
-// Longest message that travels before it is matched, whatever the provider.
-inline constexpr std::uint32_t kEagerMax = 32768;
+// Longest message that travels before it is matched, whatever the provider: 32 KiB with the header of what stands on this.
+inline constexpr std::uint32_t kEagerMax = 33 * 1024;
 
 // "host:port", the host a name or a number, one of IPv6 in brackets. EINVAL: it is none of that rank.
 Result<sockaddr_storage> address_of(const char* text, int rank);
