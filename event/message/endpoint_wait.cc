@@ -39,15 +39,21 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
   const std::uint64_t start_ns = clock.now_ns();
   const std::uint64_t deadline_ns =
       timeout_ns < 0 ? kNoDeadline : start_ns + static_cast<std::uint64_t>(timeout_ns);
-  const std::uint64_t spin_end_ns = std::min(deadline_ns, start_ns + options_.spin_ns);
   std::uint64_t now_ns = start_ns;
+  std::uint64_t arrivals = shard_->arrivals();
+  std::uint64_t spin_end_ns = start_ns + options_.spin_ns;
   do {
     for (unsigned i = 0; i < kLooksPerTime; ++i) {
       shard_->drive(now_ns, true);
       if (waiting.is_over()) return Status();
     }
     now_ns = clock.now_ns();
-  } while (now_ns < spin_end_ns);
+    // What comes in parts may be whole soon.
+    if (arrivals != shard_->arrivals()) {
+      arrivals = shard_->arrivals();
+      spin_end_ns = now_ns + options_.spin_ns;
+    }
+  } while (now_ns < std::min(spin_end_ns, deadline_ns));
 
   auto nap = take_nap();
   Status status;

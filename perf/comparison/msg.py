@@ -67,15 +67,17 @@ class Row:
     more_is_better: bool = False
 
 
+def over_exs(mode, size, provider, figure, ranks=2):
+    return MpiOverExs(f"Open MPI over exs ({provider})", mode, size, provider, figure, ranks)
+
+
+def vader(mode, size, figure, ranks=2):
+    return OpenMpi("Open MPI vader", mode, size, "vader", figure, ranks)
+
+
 def rows():
-    def over_exs(mode, size, provider, figure, ranks=2):
-        return MpiOverExs(f"Open MPI over exs ({provider})", mode, size, provider, figure, ranks)
-
-    def vader(mode, size, figure, ranks=2):
-        return OpenMpi("Open MPI vader", mode, size, "vader", figure, ranks)
-
     def allreduce(text, size, ratio):
-        return Row(f"Allreduce of {text}, 4 ranks", "us", over_exs("sum", size, "shm", OPERATION, 4), ((vader("sum", size, OPERATION, 4), ratio),))
+        return Row(f"Allreduce of {text}, 4 ranks", "us", over_exs("allreduce", size, "shm", OPERATION, 4), ((vader("allreduce", size, OPERATION, 4), ratio),))
 
     return [
         Row("64 B one way, one host", "us", ExsMessages("exs", "shm", 64, count_a_second=1_000_000),
@@ -94,4 +96,44 @@ def rows():
             ((mpi("ping", 128 * KIB, "tcp", MPI_ONE_WAY), 1.0), (over_exs("ping", 128 * KIB, "iwarp", MPI_ONE_WAY), None))),
         allreduce("8 B", 8, 1.3),
         allreduce("1 MiB", MIB, 1.3),
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A figure of the paper: a line for each size, a column for each side."""
+
+    title: str
+    paper: str
+    unit: str  # "us", or "Gb/s" of the times in us that are measured
+    lines: tuple  # of (what, bytes that move in the measured time, sides)
+
+
+SIZES = tuple(1 << bits for bits in range(0, 21, 2))
+RANKS = 4
+
+
+def tables():
+    def one_way(provider, tls, btl):
+        rate = 100_000 if provider == "iwarp" else 500_000
+        return tuple((f"{size}", size, (ExsMessages("exs", provider, size, count_a_second=max(200, rate // (1 + size // 8192))),
+                                        Ucx("UCX", "tag_lat", size, tls), mpi("ping", size, btl, MPI_ONE_WAY),
+                                        over_exs("ping", size, provider, MPI_ONE_WAY))) for size in SIZES)
+
+    def together():
+        moved = {"bcast": RANKS - 1, "allgather": RANKS * (RANKS - 1), "reduce": RANKS - 1, "allreduce": 2 * (RANKS - 1)}
+        return tuple((f"{what} {size}", times * size, (over_exs(what, size, "shm", OPERATION, RANKS), vader(what, size, OPERATION, RANKS)))
+                     for what, times in moved.items() for size in (8, 512, 32 * KIB, 256 * KIB, MIB))
+
+    by_memory = one_way("shm", RING_TLS, "vader")
+    by_tcp = one_way("iwarp", TCP_TLS, "tcp")
+    fig_10 = "the paper over InfiniBand of 16 Gb/s: one way MPJ's ibvdev 11 us, MVAPICH 13, Open MPI 10; 7.2 Gb/s, MVAPICH 7, Open MPI 9.2"
+    fig_11 = "the paper within a host: ibvdev 6 us, MVAPICH 0.5, Open MPI 1; ibvdev 15.3 Gb/s"
+    return [
+        Table("Figure 10, over TCP: one way, us by bytes", fig_10, "us", by_tcp),
+        Table("Figure 10, over TCP: Gb/s of a message to and fro", fig_10, "Gb/s", by_tcp),
+        Table("Figure 11, one host: one way, us by bytes", fig_11, "us", by_memory),
+        Table("Figure 11, one host: Gb/s of a message to and fro", fig_11, "Gb/s", by_memory),
+        Table(f"Figure 12, {RANKS} ranks of one host: aggregate Gb/s", "the paper, 128 ranks on 8 hosts: MPJ over ibvdev is ahead of MPI up to "
+              "16 to 256 KB, behind it above", "Gb/s", together()),
     ]

@@ -121,7 +121,7 @@ class OpenMpi:
     share what there is."""
 
     name: str
-    mode: str  # ping: half of the mean round trip; blast; sum
+    mode: str  # ping: half of the mean round trip; blast; bcast and its like: a mean
     size_bytes: int
     btl: str
     figure: str

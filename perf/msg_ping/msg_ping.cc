@@ -114,7 +114,8 @@ class Rank {
   }
   void send(int to, int tag) { check(exm_send(ep_, out_.data(), out_.size(), to, tag, 0, 0), "cannot send"); }
   void receive(int from, int tag) {
-    check(exm_recv(ep_, in_.data(), in_.size(), from, tag, 0, nullptr), "cannot receive");
+    std::vector<char>& into = settings_.one_buffer ? out_ : in_;
+    check(exm_recv(ep_, into.data(), into.size(), from, tag, 0, nullptr), "cannot receive");
   }
 
   // As many as the window has, all at once, then a word back. How many there were.
@@ -335,8 +336,9 @@ Settings parse(int argc, const char* const* argv) {
            "that hides")
       .between(std::uint64_t{0}, std::uint64_t{1'000'000})
       .shows_default();
-  line.add_flag("--one-buffer", settings.one_buffer,
-                "With --window: all messages go to one buffer, which may stay in a cache");
+  line.add_flag(
+      "--one-buffer", settings.one_buffer,
+      "All messages go to one buffer, which may stay in a cache; without --window it is sent from, too");
   line.add_flag("--verify", settings.verify, "Look at every byte that arrives");
   line.add_json_flag(settings.json);
   line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");

@@ -1,5 +1,6 @@
-/* Open MPI beside exs-ping and exs-blast, after the OSU tests: messages there and back, windows of 64 sends to posted receives, or sums
- * of doubles over all ranks. perf/compare compiles this when Open MPI is there. mpirun -n N mpi-pair ping|blast|sum BYTES SECONDS */
+/* Open MPI beside exs-ping and exs-blast, after the OSU tests: messages there and back, windows of 64 sends to posted receives, or what
+ * all ranks do together, with sums of doubles. perf/compare compiles this when Open MPI is there.
+ * mpirun -n N mpi-pair ping|blast|bcast|allgather|reduce|allreduce BYTES SECONDS */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 enum { WINDOW = 64, BATCH = 100 };
 
 static char *buffer, *result;
-static int size, rank;
+static int size, rank, ranks;
 
 static void ping(void) {
   for (int n = 0; n < BATCH; n++) {
@@ -31,8 +32,33 @@ static void blast(void) {
   if (rank == 0) MPI_Recv(&answer, 1, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void sum(void) {
+static void bcast(void) {
+  MPI_Bcast(buffer, size, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+static void allgather(void) {
+  MPI_Allgather(buffer, size, MPI_CHAR, result, size, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static void reduce(void) {
+  MPI_Reduce(buffer, result, size / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void allreduce(void) {
   MPI_Allreduce(buffer, result, size / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static const struct {
+  const char* name;
+  void (*step)(void);
+} steps[] = {{"ping", ping},           {"blast", blast},   {"bcast", bcast},
+             {"allgather", allgather}, {"reduce", reduce}, {"allreduce", allreduce}};
+
+/* NULL: it is none of those. */
+static void (*step_of(const char* name))(void) {
+  for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+    if (strcmp(steps[i].name, name) == 0) return steps[i].step;
+  return NULL;
 }
 
 /* Until the first end finds that the time is over, and tells the other. Returns how often. */
@@ -52,19 +78,22 @@ int main(int argc, char** argv) {
   double took;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (argc != 4 || atoi(argv[2]) < 1) {
-    if (rank == 0) fprintf(stderr, "usage: mpirun -n N mpi-pair ping|blast|sum BYTES SECONDS\n");
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  void (*const step)(void) = argc == 4 ? step_of(argv[1]) : NULL;
+  if (step == NULL || atoi(argv[2]) < 1) {
+    if (rank == 0)
+      fprintf(stderr, "usage: mpirun -n N mpi-pair ping|blast|bcast|allgather|reduce|allreduce BYTES SECONDS\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  void (*const step)(void) = strcmp(argv[1], "ping") == 0 ? ping : strcmp(argv[1], "sum") == 0 ? sum : blast;
   size = atoi(argv[2]);
   buffer = calloc(1, (size_t)size);
-  result = calloc(1, (size_t)size);
+  result = calloc((size_t)ranks, (size_t)size);
   repeat(step, atof(argv[3]) / 4, &took); /* warm-up */
   long times = repeat(step, atof(argv[3]), &took);
   if (rank == 0 && step == ping)
     printf("{\"one_way_us\": {\"mean\": %.4f}}\n", took * 1e6 / (2.0 * BATCH * (double)times));
-  if (rank == 0 && step == sum) printf("{\"operation_us\": {\"mean\": %.4f}}\n", took * 1e6 / (double)times);
+  if (rank == 0 && step != ping && step != blast)
+    printf("{\"operation_us\": {\"mean\": %.4f}}\n", took * 1e6 / (double)times);
   if (rank == 0 && step == blast)
     printf("{\"messages_per_second\": %.0f, \"bytes_per_second\": %.0f}\n", WINDOW * (double)times / took,
            WINDOW * (double)times * size / took);
