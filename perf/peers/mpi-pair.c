@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
   void (*const step)(void) = argc == 4 ? step_of(argv[1]) : NULL;
   if (step == NULL || atoi(argv[2]) < 1) {
     if (rank == 0)
-      fprintf(stderr, "usage: mpirun -n N mpi-pair ping|blast|bcast|allgather|reduce|allreduce BYTES SECONDS\n");
+      fprintf(stderr,
+              "usage: mpirun -n N mpi-pair ping|blast|bcast|allgather|reduce|allreduce BYTES SECONDS\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   size = atoi(argv[2]);
