@@ -74,6 +74,7 @@ bool flags_are_legal(const Header& header) {
     case MessageType::kTagged:
     case MessageType::kTaggedAdvert:
     case MessageType::kHeld: return (header.flags & ~(kSynchronous | kWithData)) == 0;
+    case MessageType::kFetched: return (header.flags & ~kPart) == 0;
     default: return header.flags == 0;
   }
 }
@@ -193,8 +194,11 @@ Status decode_usage(const std::byte* from, Message& message) {
   return {};
 }
 
+bool is_part(const Header& header) {
+  return header.type == MessageType::kFetched && (header.flags & kPart) != 0;
+}
 bool has_payload(const Header& header) {
-  return header.type == MessageType::kImmediate || header.type == MessageType::kTagged;
+  return header.type == MessageType::kImmediate || header.type == MessageType::kTagged || is_part(header);
 }
 bool has_tail(const Header& header) {
   return has_payload(header) || header.type == MessageType::kTaggedAdvert ||
@@ -352,7 +356,11 @@ Result<Message> decode(std::span<const std::byte> bytes) {
       message.ignore = load_be<std::uint64_t>(from + kWantIgnoreOffset);
       break;
     case MessageType::kFetched:
-      if (message.payload_bytes != 0) status = check_windows(bytes.last(message.payload_bytes));
+      if (is_part(header)) {
+        if (message.payload_bytes == 0) status = malformed("part, bytes", 0U).value();
+      } else if (message.payload_bytes != 0) {
+        status = check_windows(bytes.last(message.payload_bytes));
+      }
       break;
     case MessageType::kReturn:
       message.label.returned_bytes = load_be<std::uint32_t>(from + kReturnedOffset);

@@ -32,7 +32,7 @@ enum class MessageType : std::uint8_t {
   kHeld = 20,          // data message: a label alone; the payload is to be fetched
   kWant = 21,          // asks for the messages that the peer holds back, up to one that fits
   kFetch = 22,         // a receive has taken a kHeld
-  kFetched = 23,       // data message: the windows of what was fetched
+  kFetched = 23,       // data message: the windows of what was fetched, or a part of it
 };
 
 // Spends a credit and has a number.
@@ -61,6 +61,9 @@ enum RecallFlag : std::uint8_t { kRecalled = 1 };
 
 // kTagged, kTaggedAdvert, kHeld. kSynchronous: an ACK with the label's id is to say that a receive has taken it.
 enum TaggedFlag : std::uint8_t { kSynchronous = 1, kWithData = 2 };
+
+// kFetched: the next bytes of the message in place of its windows.
+enum FetchedFlag : std::uint8_t { kPart = 1 };
 
 // Never a raw errno: those differ between systems.
 enum class AckStatus : std::uint32_t {

@@ -102,6 +102,9 @@ void expect_all_arrive(std::uint32_t credits_max) {
                                        {"bytes", {{3, 0, 49}, {2, 49, 200}}},
                                        {"bits", {{1, 0, 3}}},
                                        {"synchronous", {{4, 0, 1}, {1, 1, 2}}}};
+  for (std::size_t index = 0; index < 2; ++index) {
+    if (draw_bool()) pair.end(index).link.limit_windows(draw<std::size_t>(0, 4));
+  }
   for (const Row& row : draw_rows(columns, 4)) {
     TaggedTestEnd& one = pair.end(row[1]);
     if (row[0] < 5) {
@@ -188,6 +191,11 @@ wire::Message held(std::uint32_t sequence, std::uint32_t id, std::uint64_t bytes
 wire::Message fetched(std::uint32_t sequence) {
   return tagged(sequence, 0, MessageType::kFetched);
 }
+wire::Message part(std::uint32_t sequence) {
+  wire::Message message = fetched(sequence);
+  message.header.flags = wire::kPart;
+  return message;
+}
 wire::Message fetch(std::uint32_t id) {
   return tagged(id, 0, MessageType::kFetch);
 }
@@ -252,10 +260,12 @@ BOOST_AUTO_TEST_CASE(what_is_sent_right_is_taken) {
   BOOST_TEST(forged.end.waiting.size() == 3U);
 }
 
-// The windows hold two adverts, and sixteen messages of no bytes.
+// The windows hold two adverts, and sixteen messages of no bytes; the link has as many for all, or one, or none.
 BOOST_AUTO_TEST_CASE(a_receive_finds_what_lies_behind_all_that_the_peer_holds) {
-  for (const std::size_t bytes : {0UL, 10UL, 100UL}) {
+  for (const auto& [bytes, windows] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 2}, {10, 2}, {100, 100}, {100, 2}, {100, 1}, {1000, 1}, {1000, 0}}) {
     TaggedPair pair(3);
+    pair.a.link.limit_windows(windows);
     constexpr std::uint64_t kMessages = 100;
     for (std::uint64_t bits = 0; bits < kMessages; ++bits) pair.a.send(bits, pattern(bytes, bits));
     pair.run();
@@ -303,6 +313,25 @@ BOOST_AUTO_TEST_CASE(what_was_wanted_may_be_cancelled) {
   pair.run();
   BOOST_TEST(pair.b.receives.back().has_ended);
   BOOST_TEST((pair.b.receives.back().into == pattern(100, 3)));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_fetched_may_come_in_parts) {
+  for (const std::size_t room : {50UL, 100UL, 200UL}) {
+    ForgedPeer forged;
+    const Bytes bytes = pattern(100, 1);
+    forged.hear(held(1, 6, 100));
+    forged.end.receive(0, room);
+    forged.drain();
+    forged.hear(part(2), 0, Bytes(bytes.begin(), bytes.begin() + 70));
+    BOOST_TEST(!forged.end.receives.back().has_ended);
+    forged.hear(part(3), 0, Bytes(bytes.begin() + 70, bytes.end()));
+    BOOST_TEST(forged.is_well());
+    const auto& receive = forged.end.receives.back();
+    BOOST_TEST(receive.has_ended);
+    BOOST_TEST(receive.outcome.error == 0);
+    BOOST_TEST(receive.outcome.whole_bytes == 100U);
+    BOOST_TEST(std::equal(bytes.begin(), bytes.begin() + std::min(room, 100UL), receive.into.begin()));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_fetched_and_cannot_be_read_ends_both) {
@@ -367,6 +396,30 @@ BOOST_AUTO_TEST_CASE(lies_end_the_connection) {
          f.end.receive(0, 100);
          f.drain();
          f.hear(fetched(2), 0, window(99));
+       }},
+      {"a part that nobody fetched", [](ForgedPeer& f) { f.hear(part(1), 8); }},
+      {"a part of no bytes",
+       [](ForgedPeer& f) {
+         f.hear(held(1, 6, 100));
+         f.end.receive(0, 100);
+         f.drain();
+         f.hear(part(2));
+       }},
+      {"parts of more than was held",
+       [](ForgedPeer& f) {
+         f.hear(held(1, 6, 100));
+         f.end.receive(0, 100);
+         f.drain();
+         f.hear(part(2), 60);
+         f.hear(part(3), 41);
+       }},
+      {"windows behind a part",
+       [](ForgedPeer& f) {
+         f.hear(held(1, 6, 100));
+         f.end.receive(0, 100);
+         f.drain();
+         f.hear(part(2), 60);
+         f.hear(fetched(3), 0, window(100));
        }},
       {"a held one with an id of 0", [](ForgedPeer& f) { f.hear(held(1, 0, 8)); }},
       {"a fetch of nothing", [](ForgedPeer& f) { f.hear(fetch(1)); }},
@@ -466,7 +519,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_never_do_harm) {
       Bytes bytes(drawn.size());
       std::transform(drawn.begin(), drawn.end(), bytes.begin(),
                      [](std::uint8_t byte) { return std::byte{byte}; });
-      if (!bytes.empty()) bytes[0] = static_cast<std::byte>(draw(17, 20));
+      if (!bytes.empty()) bytes[0] = static_cast<std::byte>(draw(17, 24));
       bytes.resize(std::min<std::size_t>(bytes.size(), kEagerMax + 32));
       forged.end.link.inject(bytes);
       forged.end.link.deliver_message();

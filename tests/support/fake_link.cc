@@ -99,6 +99,7 @@ Status FakeLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token
 Result<RemoteSlice> FakeLink::expose(LocalSlice memory, Access access) {
   if (const Status status = admit(); !status.ok()) return failure(status);
   if (memory.length_bytes == 0) return failure(EINVAL);
+  if (windows_.size() >= windows_most_) return failure(ENOSPC);
   const std::uint32_t key = next_key_++;
   const std::uint64_t address = std::uint64_t{key} << 32 | 0x11;
   windows_[key] = {memory, address, access, 0};

@@ -69,6 +69,8 @@ class FakeLink final : public Link {
   [[nodiscard]] std::size_t receives_posted() const { return receives_.size(); }
   [[nodiscard]] std::size_t reads_outstanding() const { return reads_.size(); }
   [[nodiscard]] std::size_t writes_outstanding() const { return sends_.size() - messages_out_; }
+  // More than so many are ENOSPC.
+  void limit_windows(std::size_t most) noexcept { windows_most_ = most; }
   // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN also breaks
   // the link.
   void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
@@ -131,6 +133,7 @@ class FakeLink final : public Link {
   bool peer_closed_ = false;
   std::deque<Read> reads_;
   std::map<std::uint32_t, Window> windows_;
+  std::size_t windows_most_ = SIZE_MAX;
   std::uint32_t next_key_ = 1;
   std::deque<Completion> completions_;
   std::vector<Bytes> sent_;

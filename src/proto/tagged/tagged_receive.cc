@@ -21,6 +21,14 @@ void add_windows(std::vector<RemoteSlice>& to, std::span<const std::byte> list) 
   }
 }
 
+// Of a receive that has got all it has room for.
+Outcome outcome_of(std::uint64_t whole_bytes, const Operation& receive) noexcept {
+  Outcome outcome{0, std::min<std::uint64_t>(whole_bytes, receive.memory.length_bytes), kEndOfMessage,
+                  whole_bytes};
+  if (outcome.length_bytes < whole_bytes) outcome.flags |= kTruncated;
+  return outcome;
+}
+
 std::uint64_t bytes_of(const std::vector<RemoteSlice>& windows) noexcept {
   std::uint64_t bytes = 0;
   for (const RemoteSlice& window : windows) bytes += window.length_bytes;
@@ -142,15 +150,17 @@ Status TaggedReceives::on_advert(const wire::Message& message, std::span<const s
   return {};
 }
 
-// The windows come in the order in which they were asked for.
-Status TaggedReceives::on_fetched(const wire::Message& message, std::span<const std::byte> windows) {
-  if (fetches_sent_ == 0) {
+// They come in the order in which they were asked for.
+Status TaggedReceives::on_fetched(const wire::Message& message, std::span<const std::byte> tail) {
+  const bool is_part = (message.header.flags & wire::kPart) != 0;
+  if (fetches_sent_ == 0 || (!is_part && fetches_.front().came_bytes > 0)) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: message {} brings what was not fetched",
                  message.header.sequence);
   }
+  if (is_part) return on_part(tail);
   --fetches_sent_;
   Fetching fetched = fetches_.pop_front();
-  add_windows(fetched.advert.windows, windows);
+  add_windows(fetched.advert.windows, tail);
   const std::uint64_t bytes = bytes_of(fetched.advert.windows);
   if (bytes != 0 && bytes != fetched.advert.length_bytes) {
     end_unread(fetched.receive, EPROTO);
@@ -163,6 +173,23 @@ Status TaggedReceives::on_fetched(const wire::Message& message, std::span<const 
     end_unread(fetched.receive, ENOMEM);
     answer_advert(fetched.advert.id, AckStatus::kRefused, 0);
   }
+  return {};
+}
+
+// What the receive has no room for is dropped.
+Status TaggedReceives::on_part(std::span<const std::byte> bytes) {
+  Fetching& fetched = fetches_.front();
+  const std::uint64_t whole = fetched.advert.length_bytes;
+  if (bytes.size() > whole - fetched.came_bytes) {
+    return fault(LogLevel::kWarn, EPROTO, "protocol error: parts of more than the {} bytes that were held",
+                 whole);
+  }
+  fetched.into.fill_from(bytes);
+  fetched.came_bytes += bytes.size();
+  if (fetched.came_bytes < whole) return {};
+  --fetches_sent_;
+  const Fetching ended = fetches_.pop_front();
+  deliveries_.push_back({ended.receive, outcome_of(whole, ended.receive), ended.advert.id, true});
   return {};
 }
 
@@ -221,7 +248,7 @@ void TaggedReceives::refuse_kept(std::uint32_t advert) {
 void TaggedReceives::take_advert(Advert advert, const Operation& receive) {
   if (!advert.is_held || receive.memory.length_bytes == 0) return start_reads(advert, receive);
   deliveries_.reserve(deliveries_.count() + fetches_.count() + 1);  // so that failing needs no memory
-  fetches_.push_back({receive, std::move(advert)});
+  fetches_.push_back({receive, std::move(advert), SliceCursor(receive), 0});
 }
 
 void TaggedReceives::end_unread(const Operation& receive, int error) {
@@ -229,11 +256,8 @@ void TaggedReceives::end_unread(const Operation& receive, int error) {
 }
 
 void TaggedReceives::start_reads(const Advert& advert, const Operation& receive) {
-  const std::uint64_t offered = advert.length_bytes;
-  const std::uint64_t taken = std::min<std::uint64_t>(offered, receive.memory.length_bytes);
-  Outcome outcome{0, taken, kEndOfMessage};
-  if (taken < offered) outcome.flags |= kTruncated;
-  outcome.whole_bytes = offered;
+  const Outcome outcome = outcome_of(advert.length_bytes, receive);
+  const std::uint64_t taken = outcome.length_bytes;
   answers_.reserve(answers_.count() + deliveries_.count() + 1);
   const std::uint64_t id = first_id_ + deliveries_.count();
   deliveries_.push_back({receive, outcome, advert.id, taken == 0});

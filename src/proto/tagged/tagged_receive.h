@@ -19,6 +19,7 @@
 #include "src/base/numbered_pool.h"
 #include "src/proto/outbox.h"
 #include "src/proto/receive_side.h"
+#include "src/proto/slice_cursor.h"
 #include "src/proto/slots.h"
 #include "src/proto/tagged/eager_window.h"
 #include "src/proto/tagged/inbox.h"
@@ -75,10 +76,12 @@ class TaggedReceives final : public ReceiveSide {
     std::vector<RemoteSlice> windows;
     bool is_held = false;  // they are to be fetched
   };
-  // A receive that has taken a HELD, whose windows the peer is to tell.
+  // A receive that has taken a HELD, whose windows the peer is to tell, or whose bytes it sends in parts.
   struct Fetching {
     Operation receive;
     Advert advert;
+    SliceCursor into;
+    std::uint64_t came_bytes = 0;
   };
   struct Delivery {
     Operation receive;
@@ -106,7 +109,8 @@ class TaggedReceives final : public ReceiveSide {
   [[nodiscard]] static Arrival arrival_of(const wire::Message& head) noexcept;
   void accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset);
   Status on_advert(const wire::Message& message, std::span<const std::byte> windows);
-  Status on_fetched(const wire::Message& message, std::span<const std::byte> windows);
+  Status on_fetched(const wire::Message& message, std::span<const std::byte> tail);
+  Status on_part(std::span<const std::byte> bytes);
   Status count_advert(std::uint32_t sequence);
   void uncount_advert() noexcept;
   void renew_wish() noexcept;

@@ -32,6 +32,11 @@ std::size_t pieces_of(const Operation& operation) {
                     [](const LocalSlice& piece) { return piece.length_bytes > 0; }));
 }
 
+// Of windows, or of memory that may be registered for them; others may hold what there is.
+bool is_shortage(Status error) noexcept {
+  return error == Status(ENOSPC) || error == Status(ENOMEM);
+}
+
 }  // namespace
 
 TaggedSends::TaggedSends(Link& link, Outbox& outbox, Credits& credits, EagerWindow& eager, Counters& counters,
@@ -43,6 +48,7 @@ TaggedSends::TaggedSends(Link& link, Outbox& outbox, Credits& credits, EagerWind
       counters_(counters),
       eager_agreed_(longest_eager(agreement)),
       windows_max_(most_windows(agreement)),
+      part_max_(std::min<std::size_t>(agreement.small_bytes, kCopiedBytesMax)),
       adverts_max_(agreement.tagged.adverts_out),
       eager_max_(eager_agreed_),
       next_sequence_(first_sequence) {}
@@ -147,18 +153,13 @@ Result<bool> TaggedSends::send_eagerly(const Operation& operation) {
   return true;
 }
 
-// Others hold what there is, and give it back.
-bool TaggedSends::may_pass(Status error) const noexcept {
-  return windows_ > 0 && (error == Status(ENOSPC) || error == Status(ENOMEM));
-}
-
 // An error of the memory ends this send alone.
 Result<bool> TaggedSends::send_advert(const Operation& operation) {
   const std::uint32_t number = open_entry(operation);
   Sent& entry = open_[number];
   Result<Windows> windows = open_windows_of(operation, entry);
   if (!windows) {
-    if (may_pass(windows.error())) {
+    if (is_shortage(windows.error())) {
       close_entry(number);
       return send_held(operation);
     }
@@ -217,18 +218,21 @@ Status TaggedSends::send_windows(const wire::Message& message, const Windows& wi
 Status TaggedSends::serve_fetches() {
   while (!fetches_.empty() && credits_.available() > 0 && outbox_.has_room()) {
     Sent& entry = open_[fetches_.front()];
-    Result<Windows> windows = open_windows_of(entry.operation, entry);
-    if (windows) {
-      entry.windows = std::move(*windows);
-    } else if (may_pass(windows.error())) {
-      return {};
-    } else if (windows.error() == Status(ENOTCONN)) {
-      return windows.error();
-    } else {
-      entry.outcome = {windows.error().error(), 0, 0};
+    if (!entry.parts) {
+      Result<Windows> windows = open_windows_of(entry.operation, entry);
+      if (windows) {
+        entry.windows = std::move(*windows);
+      } else if (is_shortage(windows.error())) {
+        entry.parts.emplace(entry.operation);
+      } else if (windows.error() == Status(ENOTCONN)) {
+        return windows.error();
+      } else {
+        entry.outcome = {windows.error().error(), 0, 0};
+      }
     }
-    if (const Status status = send_fetched(entry); !status.ok()) return status;
-    fetches_.drop_front();
+    if (const Status status = entry.parts ? send_part(entry) : send_fetched(entry); !status.ok())
+      return status;
+    if (entry.fetch == Fetch::kNone) fetches_.drop_front();
   }
   return {};
 }
@@ -245,19 +249,33 @@ Status TaggedSends::send_fetched(Sent& entry) {
   return {};
 }
 
+Status TaggedSends::send_part(Sent& entry) {
+  wire::Message message;
+  message.header.type = MessageType::kFetched;
+  message.header.flags = wire::kPart;
+  message.header.sequence = next_sequence_;
+  SliceCursor parts = *entry.parts;
+  const std::uint64_t bytes = std::min<std::uint64_t>(parts.left_bytes(), part_max_);
+  parts.drain_into(outbox_.tail_room(bytes));
+  if (const Status status = outbox_.send_with_tail(message, bytes, make_token(PostKind::kMessage, 0));
+      !status.ok())
+    return status;
+  sent(message);
+  entry.parts = parts;
+  if (parts.left_bytes() > 0) return {};
+  entry.fetch = Fetch::kNone;
+  --held_;
+  return {};
+}
+
 // More pieces than an advert names are copied into one.
 Result<Windows> TaggedSends::open_windows_of(const Operation& operation, Sent& sent) {
-  Result<Windows> opened = pieces_of(operation) <= windows_max_ ? open_windows(link_, operation)
-                                                                : open_window_of_copy(operation, sent);
-  if (opened && opened->length_bytes > 0) ++windows_;
-  return opened;
+  return pieces_of(operation) <= windows_max_ ? open_windows(link_, operation)
+                                              : open_window_of_copy(operation, sent);
 }
 
 Status TaggedSends::close_windows_of(Sent& sent) {
-  if (sent.windows.length_bytes == 0) return {};
-  const Status status = close_windows(link_, sent.windows);
-  if (status.ok()) --windows_;
-  return status;
+  return sent.windows.length_bytes == 0 ? Status() : close_windows(link_, sent.windows);
 }
 
 Result<Windows> TaggedSends::open_window_of_copy(const Operation& operation, Sent& sent) {
@@ -410,7 +428,7 @@ void TaggedSends::deliver_failed(OutcomeSink& sink) {
   }
   open_.clear();
   fetches_.clear();
-  unanswered_ = adverts_ = held_ = windows_ = 0;
+  unanswered_ = adverts_ = held_ = 0;
   for (; !waiting_.empty(); waiting_.drop_front())
     sink.completed(Direction::kSend, waiting_.front(), outcome);
 }

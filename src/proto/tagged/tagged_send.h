@@ -7,6 +7,8 @@
 //     own; the peer remembers what its own receives pass over, and nothing else.
 //  2. A HELD opens no window, of which there are few. Its receiver fetches it, and then it is like an advert. Messages of no bytes,
 //     which have none to open, travel so too when the peer has no room for them.
+//  3. Where there is no window to be had, or no memory may be registered, an advert becomes a HELD, and what is fetched goes in parts, as
+//     payload: adverts that nobody matches may hold all windows, and a receive must not wait for them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"
 #include "src/proto/send_side.h"
+#include "src/proto/slice_cursor.h"
 #include "src/proto/tagged/eager_window.h"
 #include "src/proto/tagged/wish.h"
 #include "src/proto/windows.h"
@@ -72,6 +75,7 @@ class TaggedSends final : public SendSide {
     bool is_awaited = false;  // an ACK is to end it
     bool is_advert = false;   // or a HELD: one of adverts_
     Fetch fetch = Fetch::kNone;
+    std::optional<SliceCursor> parts;  // it goes in parts: those that have not left
     Outcome outcome;
   };
   struct Ended {
@@ -87,9 +91,9 @@ class TaggedSends final : public SendSide {
   Result<bool> send_held(const Operation& operation);
   Status serve_fetches();
   Status send_fetched(Sent& entry);
+  Status send_part(Sent& entry);
   Status send_windows(const wire::Message& message, const Windows& windows);
   void note_announced(Sent& entry, const wire::Message& message) noexcept;
-  [[nodiscard]] bool may_pass(Status error) const noexcept;
   Result<Windows> open_windows_of(const Operation& operation, Sent& sent);
   Result<Windows> open_window_of_copy(const Operation& operation, Sent& sent);
   Status close_windows_of(Sent& sent);
@@ -113,13 +117,13 @@ class TaggedSends final : public SendSide {
   Counters& counters_;
   const std::size_t eager_agreed_;
   const std::size_t windows_max_;
+  const std::size_t part_max_;
   const std::uint32_t adverts_max_;
   std::size_t eager_max_;
   std::uint32_t next_sequence_;
   std::size_t unanswered_ = 0;
   std::size_t adverts_ = 0;  // of those
   std::size_t held_ = 0;     // of those: no windows yet
-  std::size_t windows_ = 0;  // of messages, open
   Fifo<Operation> waiting_;
   std::optional<Wish> wish_;     // of the peer, until a message that fits leaves
   std::size_t wished_ = 0;       // of waiting_: those up to the first that fits. 0: none does
