@@ -150,7 +150,8 @@ class WindowTest {
         final RemoteWindow.Snapshot told = snapshotOf(remote, into, numbers);
         final ByteBuffer seen = into.buffer();
         for (int i = 0; i < numbers; ++i) assertEquals(told.update(), seen.getLong(8 * i));
-        assertTrue(told.update() >= before && told.newest() >= told.update() && told.tries() > 0);
+        // A slot that outlasts more updates may hold an older one than that of the round before.
+        assertTrue(told.newest() >= before && told.newest() >= told.update() && told.tries() > 0);
         before = told.update();
       }
       isOver.set(true);
