@@ -332,8 +332,7 @@ Settings parse(int argc, const char* const* argv) {
       .shows_default();
   line.add("--compute", settings.compute_us,
            "Microseconds that both ranks compute while a message travels, up to 200 times: how much of its "
-           "time "
-           "that hides")
+           "time that hides")
       .between(std::uint64_t{0}, std::uint64_t{1'000'000})
       .shows_default();
   line.add_flag(

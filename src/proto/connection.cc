@@ -172,7 +172,7 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
 // So it touches no slot, which would be a page for most of the peers of a large job.
 bool Connection::take_credit(std::span<const std::byte> bytes) {
   const Result<wire::Message> message = wire::decode(bytes);
-  if (!message || message->header.type != MessageType::kCredit || message->header.flags != 0) return false;
+  if (!message || message->header.type != MessageType::kCredit) return false;
   if (!credits_.may_take_back(message->header.credits)) return false;
   settle(credits_.take_back(message->header.credits));
   return true;
