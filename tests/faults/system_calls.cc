@@ -48,10 +48,11 @@ std::ostream& operator<<(std::ostream& out, const Path& path) {
 
 constexpr std::size_t kBytes = 64;
 constexpr int kWarmUp = 500;
-constexpr int kMessages = 2000;
-// An acknowledgement waits for its answer while the engine stands by, and that thread may have no processor for a while; where
-// both ends sleep, who comes late is woken once more.
-constexpr int kTries = 5;
+// An acknowledgement waits for its answer while the engine stands by, and on a busy machine that thread has no processor for most
+// of the time; where both ends sleep, who comes late is woken once more. So the tries are short and many, for one of them to be
+// undisturbed from end to end.
+constexpr int kMessages = 250;
+constexpr int kTries = 80;
 
 class Exchange {
  public:
