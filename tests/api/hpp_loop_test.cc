@@ -100,7 +100,9 @@ BOOST_AUTO_TEST_CASE(a_connection_that_nobody_accepts_is_closed) {
     };
     Result ended;
     loop.block_on(connect(client, listening.local_address(), memory, ended));
-    BOOST_TEST(name_of(ended.error) == "ECONNRESET");
+    // The end may have come before the receive was posted, which is refused then.
+    const std::string error = name_of(ended.error);
+    BOOST_TEST((error == "ECONNRESET" || error == "ENOTCONN"), error);
   }
 }
 
