@@ -37,7 +37,7 @@ class Function:
 
 
 # The headers of the layers that have libraries of their own.
-LAYERS = ["rpc.h", "sunrpc.h"]
+LAYERS = ["rpc.h", "sunrpc.h", "service.h"]
 
 
 def functions_of(header):
@@ -172,7 +172,7 @@ def check_constants(pages):
     headers = "\n".join((ROOT / "include/exs" / header).read_text() for header in ["exs.h", "msg.h", *LAYERS])
     code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
     defined = {name for name in constants_in(code) if not re.fullmatch(r"EX[SM]_(\w+_)?(H|API)", name)}
-    sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc", "fabric") for path in (ROOT / folder).rglob("*.cc")]
+    sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc", "service", "fabric") for path in (ROOT / folder).rglob("*.cc")]
     reads = r'(?:(?:getenv|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
     environment = set(re.findall(reads, "\n".join(sources)))
     tools = "\n".join(path.read_text() for path in (ROOT / "tools").rglob("*.cc"))

@@ -41,6 +41,11 @@ MAY_INCLUDE = {
     "rpc/generator": ["rpc/generator/"],
     "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
     "rpc/sunrpc": ["exs/exs.h", "exs/sunrpc.h", "rpc/channel/", "rpc/sunrpc/"],
+    "service/wire": ["service/wire/"],
+    "service/flow": ["service/flow/"],
+    "service/names": ["service/wire/", "service/names/"],
+    "service/node": ["exs/exs.h", "exs/service.h", "service/wire/", "service/flow/", "service/names/", "service/node/"],
+    "service/api": ["exs/service.h", "service/"],
     "fabric": ["exs/exs.h", "exs/msg.h", "fabric/"],
     "bindings/java": ["exs/exs.h", "exs/msg.h", "bindings/java/native/"],
     "examples": ["exs/rpc.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
@@ -60,6 +65,7 @@ MAY_INCLUDE = {
 EXCEPTIONS = {
     "include/exs/exs.hpp": [r"exs/cpp/\w+\.hpp"],
     "include/exs/msg.h": [r"exs/exs\.h"],
+    "include/exs/service.h": [r"exs/exs\.h"],
     "include/exs/rpc.h": [r"exs/exs\.hp?p?", r"exs/rpc\.h"],  # and rpc.hpp
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
@@ -81,10 +87,11 @@ ONLY_IN = {
     r"libmnl/": ["src/provider/verbs/"],
     r"pmix": ["src/boot/"],
     r"rpc/(?!channel/|fast/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
+    r"sodium": ["service/names/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.
-PURE = ["src/wire/", "src/proto/"]
+PURE = ["src/wire/", "src/proto/", "service/wire/", "service/flow/"]
 IMPURE = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|atomic|future|chrono|ctime|time\.h|sys/time\.h"
                     r"|sys/socket\.h|netinet/.*|sys/epoll\.h|poll\.h|unistd\.h|pthread\.h"
                     r"|src/base/(drive_lock|handle_table|unique_fd)\.h)$")
@@ -101,7 +108,7 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "include", "tools", "bindings") else parts[0]
+    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "service", "include", "tools", "bindings") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):
@@ -110,7 +117,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
+    return re.match(r"(src|event|sockets|service|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -137,7 +144,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "sockets", "rpc", "fabric", "bindings", "include", "tools", "perf", "examples", "tests")
+    files = [path for folder in ("src", "event", "sockets", "rpc", "service", "fabric", "bindings", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

@@ -1,0 +1,200 @@
+/* exs/service.h - services: messages to a name instead of a place. Valid C11 and C++.
+ *
+ * A service is whoever has its key, in whatever process, on whatever host; others know its ID. exs-service(7) is the overview.
+ * Conventions, stated once:
+ *
+ *  1. Functions return 0, a count or an object on success, and -1 or NULL with errno on failure; exs_svc_errtext() says more.
+ *     Outputs are written only on success.
+ *  2. What happens later is told by events of the node, which exs_svc_wait() takes. It is also what moves bytes, but for a message
+ *     whose way is open, which leaves in the call that sends it: a node whose program does not call it for a while receives
+ *     nothing meanwhile, but its services keep their names.
+ *  3. Functions may be called from any thread, but what ends an object (_free, _close) only when no other call uses it.
+ *
+ * Source of all: exs. */
+#ifndef EXS_SERVICE_H
+#define EXS_SERVICE_H
+
+#include <exs/exs.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define EXS_SVC_API __attribute__((visibility("default")))
+#else
+#define EXS_SVC_API
+#endif
+
+typedef struct exs_svc_key exs_svc_key_t;   /* the right to be a service */
+typedef struct exs_svc_node exs_svc_node_t; /* one end of links: a listener, and a queue of events */
+typedef struct exs_svc exs_svc_t;           /* a service of this node */
+typedef struct exs_svc_peer exs_svc_peer_t; /* a service to send to, wherever it is */
+
+/* exs_svc_errtext - what was wrong with the last call of this thread to a function here that failed, and what to do about it. Valid
+ * until the next. */
+EXS_SVC_API const char* exs_svc_errtext(void);
+
+/* ---------------------------------------------------------------- keys and names */
+
+/* The name of a service: it follows from its key, and nobody can make a key to a given name. Who knows it may ask the service. */
+typedef struct exs_svc_id {
+  uint8_t bytes[16];
+} exs_svc_id_t;
+#define EXS_SVC_ID_TEXT 37 /* bytes of "exs:", 32 digits and a zero */
+
+/* exs_svc_key_create - make the key of a new service. NULL with errno: ENOMEM. Thread: any. */
+EXS_SVC_API exs_svc_key_t* exs_svc_key_create(void);
+/* exs_svc_key_store - write a key into a new file of mode 0600. EINVAL; EEXIST there is such a file; and what open(2) and write(2)
+ * say. Thread: any. */
+EXS_SVC_API int exs_svc_key_store(const exs_svc_key_t* key, const char* path);
+/* exs_svc_key_load - read a key. NULL with errno: EINVAL; EACCES others may read the file, or it belongs to another user; EPROTO it is
+ * no key; ENOMEM; and what open(2) says. Thread: any. */
+EXS_SVC_API exs_svc_key_t* exs_svc_key_load(const char* path);
+/* exs_svc_key_free - forget a key, and wipe its memory. Services that were opened with it go on. NULL: nothing. Thread: one. */
+EXS_SVC_API void exs_svc_key_free(exs_svc_key_t* key);
+/* exs_svc_key_id - the ID of the service of a key. EINVAL. Thread: any. */
+EXS_SVC_API int exs_svc_key_id(const exs_svc_key_t* key, exs_svc_id_t* id);
+/* exs_svc_id_text - write an ID as "exs:" and 32 digits into EXS_SVC_ID_TEXT bytes. EINVAL. Thread: any. */
+EXS_SVC_API int exs_svc_id_text(const exs_svc_id_t* id, char* text);
+/* exs_svc_id_parse - read that. EINVAL it is none. Thread: any. */
+EXS_SVC_API int exs_svc_id_parse(const char* text, exs_svc_id_t* id);
+
+/* ---------------------------------------------------------------- capabilities */
+
+#define EXS_SVC_SEND 0x1  /* rights: to send messages */
+#define EXS_SVC_STATS 0x2 /* to ping it */
+#define EXS_SVC_ALL 0x3
+
+/* The right to use a service that does not serve all who know its ID. Keep it secret: who has it, may use it. */
+typedef struct exs_svc_cap {
+  exs_svc_id_t id;
+  uint32_t rights;
+  uint32_t serial;
+  int64_t expires_ms; /* since 1970; 0: never */
+  uint8_t secret[32];
+} exs_svc_cap_t;
+#define EXS_SVC_CAP_TEXT 137 /* bytes of "exs-cap:", 128 digits and a zero */
+
+/* exs_svc_cap_make - make a capability of the service of `key`. The service refuses those with a serial below the lowest that it
+ * takes. EINVAL an argument, or rights beyond EXS_SVC_ALL. Thread: any. */
+EXS_SVC_API int exs_svc_cap_make(const exs_svc_key_t* key, uint32_t rights, uint32_t serial,
+                                 int64_t expires_ms, exs_svc_cap_t* cap);
+/* exs_svc_cap_text - write a capability into EXS_SVC_CAP_TEXT bytes of text. EINVAL. Thread: any. */
+EXS_SVC_API int exs_svc_cap_text(const exs_svc_cap_t* cap, char* text);
+/* exs_svc_cap_parse - read that. EINVAL it is none. Thread: any. */
+EXS_SVC_API int exs_svc_cap_parse(const char* text, exs_svc_cap_t* cap);
+
+/* ---------------------------------------------------------------- nodes, services, peers */
+
+typedef struct exs_svc_node_options { /* 0: the default */
+  size_t struct_bytes;                /* sizeof */
+  const char* listen; /* "address", "address:port" or "[address]:port" of IPv4 or IPv6: 127.0.0.1, any port */
+  int64_t
+      find_ns; /* how long a peer is looked for before messages to it are lost: 2 s; one that is found and busy is waited for */
+  uint32_t links_max; /* other nodes that have links to this one at a time: 1,024 */
+  uint32_t flows_max; /* peers of one such node: 64 */
+} exs_svc_node_options_t;
+/* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
+ * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes; ENOMEM; and what
+ * exs_init(3) and exs_qcreate(3) say. Thread: any. */
+EXS_SVC_API exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* options);
+/* exs_svc_node_close - end a node, its services and its peers; messages that are not released stay valid. NULL: nothing. Thread: one. */
+EXS_SVC_API void exs_svc_node_close(exs_svc_node_t* node);
+/* exs_svc_node_fd - a descriptor that is readable while exs_svc_wait() has something to do. The node owns it. EINVAL; EMFILE,
+ * ENOMEM. Thread: any. */
+EXS_SVC_API int exs_svc_node_fd(exs_svc_node_t* node);
+
+typedef struct exs_svc_options { /* 0: the default */
+  size_t struct_bytes;           /* sizeof */
+  uint32_t only_with_cap;        /* 1: serve those who have a capability; 0: all who know the ID */
+  uint32_t serial_min;           /* the lowest serial of capabilities: 0 */
+  uint32_t
+      mailbox_max; /* messages that wait for exs_svc_release(): 256; more are dropped, and their senders told */
+} exs_svc_options_t;
+/* exs_svc_open - be the service of `key`: EXS_SVC_EVT_OPEN. `options` may be NULL. NULL with errno: EINVAL an argument; EADDRINUSE
+ * a process of this host, perhaps this one, is the service; EMFILE, ENOMEM. Thread: any. */
+EXS_SVC_API exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key,
+                                    const exs_svc_options_t* options, void* handle);
+/* exs_svc_close - be it no more. Messages that the program has stay valid until they are released; those that it has not taken are
+ * lost. NULL: nothing. Thread: one. */
+EXS_SVC_API void exs_svc_close(exs_svc_t* service);
+
+/* exs_svc_peer_open - have a service to send to. Nothing is asked of it before the first message. `from`: the service of this node
+ * that sends, which is proven to the receiver, also after its close; NULL: nobody in particular. `cap` may be NULL; one that is not
+ * right is refused, also by a service that needs none. NULL with errno: EINVAL an argument;
+ * ENOMEM. Thread: any. */
+EXS_SVC_API exs_svc_peer_t* exs_svc_peer_open(exs_svc_node_t* node, exs_svc_t* from, const exs_svc_id_t* id,
+                                              const exs_svc_cap_t* cap, void* handle);
+/* exs_svc_peer_close - have it no more, and hear nothing of it. Messages that have left go on, while their link holds; others are
+ * lost. NULL: nothing. Thread: one. */
+EXS_SVC_API void exs_svc_peer_close(exs_svc_peer_t* peer);
+
+/* ---------------------------------------------------------------- messages */
+
+#define EXS_SVC_ITEMS_MAX 16
+#define EXS_SVC_SHORT_MAX 4000 /* bytes of all items of a short message */
+typedef struct exs_svc_item {
+  void* data;
+  size_t length;
+} exs_svc_item_t;
+
+/* exs_svc_send_short - send a message of some items, which are copied. Messages of a peer arrive in order. One that its service has
+ * not taken when that moves or its link breaks is sent again, unless it is lost: EXS_SVC_EVT_RESTART, EXS_SVC_EVT_LOST. 0, or -1
+ * with errno: EINVAL an argument; EMSGSIZE more than EXS_SVC_ITEMS_MAX or EXS_SVC_SHORT_MAX; EAGAIN 64 messages have not been
+ * taken: exs_svc_wait(), and try again; ENOMEM. Thread: any. */
+EXS_SVC_API int exs_svc_send_short(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count);
+
+typedef struct exs_svc_message { /* the caller's until exs_svc_release() */
+  exs_svc_id_t from;             /* all zero: nobody in particular */
+  uint32_t items_count;
+  uint32_t reserved;
+  const exs_svc_item_t* items;
+} exs_svc_message_t;
+/* exs_svc_release - give a message back. NULL: nothing. Thread: any. */
+EXS_SVC_API void exs_svc_release(const exs_svc_message_t* message);
+
+/* exs_svc_ping - ask a service whether it is there: EXS_SVC_EVT_PONG, or EXS_SVC_EVT_LOST. EINVAL; EAGAIN a ping is under way.
+ * Thread: any. */
+EXS_SVC_API int exs_svc_ping(exs_svc_peer_t* peer);
+
+/* ---------------------------------------------------------------- events */
+
+enum {
+  /* the service can be reached */
+  EXS_SVC_EVT_OPEN = 1,
+  /* for `service`, to be released */
+  EXS_SVC_EVT_MESSAGE = 2,
+  /* `peer` has not taken `count` messages, but perhaps others after them. error: ENOBUFS its mailbox was full; EACCES they are not
+   * allowed */
+  EXS_SVC_EVT_DROPPED = 3,
+  /* `peer` has started again: `count` messages that had left may have been taken or not */
+  EXS_SVC_EVT_RESTART = 4,
+  /* `peer` cannot be reached, and `count` messages are lost; the next message tries again. error: ENOENT nobody is the service;
+   * EACCES it does not serve us; EDQUOT it serves as many as it wants; EPROTO, ECONNRESET it is not who it should be, or hangs up */
+  EXS_SVC_EVT_LOST = 5,
+  /* `peer` is there; elapsed_ns: since exs_svc_ping(). error: EACCES pings are not allowed */
+  EXS_SVC_EVT_PONG = 6
+};
+typedef struct exs_svc_event { /* 64 bytes on LP64 */
+  int32_t type;                /* EXS_SVC_EVT_* */
+  int32_t error;               /* 0 or an errno value */
+  uint64_t count;
+  uint64_t elapsed_ns;
+  void* handle; /* of exs_svc_open() or exs_svc_peer_open() */
+  exs_svc_t* service;
+  exs_svc_peer_t* peer;
+  const exs_svc_message_t* message;
+  uint64_t reserved;
+} exs_svc_event_t;
+
+/* exs_svc_wait - move bytes, and take up to `max` events: as soon as there is one, or when `timeout_ns` has passed; < 0: no limit.
+ * Returns their number. -1 with errno: EINVAL an argument; EINTR a signal was caught. Thread: any; each event goes to one. */
+EXS_SVC_API int exs_svc_wait(exs_svc_node_t* node, exs_svc_event_t* events, int max, int64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* EXS_SERVICE_H */

@@ -1,0 +1,62 @@
+// What the functions of exs/service.h have in common. Thread: any.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "exs/service.h"
+#include "service/api/error_text.h"
+#include "service/names/capability.h"
+
+namespace exs::svc {
+
+const Key& key_of(const exs_svc_key* key);
+
+inline IdBytes bytes_of(const exs_svc_id_t& id) {
+  IdBytes bytes;
+  std::copy(std::begin(id.bytes), std::end(id.bytes), bytes.begin());
+  return bytes;
+}
+
+inline Capability from_public(const exs_svc_cap_t& cap) {
+  Capability capability{bytes_of(cap.id), cap.rights, cap.serial, cap.expires_ms, {}};
+  std::copy(std::begin(cap.secret), std::end(cap.secret), capability.secret.begin());
+  return capability;
+}
+
+inline void to_public(const Capability& capability, exs_svc_cap_t& cap) {
+  std::copy(capability.id.begin(), capability.id.end(), cap.id.bytes);
+  cap.rights = capability.rights;
+  cap.serial = capability.serial;
+  cap.expires_ms = capability.expires_ms;
+  std::copy(capability.secret.begin(), capability.secret.end(), cap.secret);
+}
+
+// What may fail for want of memory or threads, and leaves errno to what is taken down with it.
+template <typename Result, typename Function>
+Result guarded(Result failed, Function&& function) {
+  Result result = failed;
+  try {
+    result = function();
+  } catch (const std::bad_alloc&) {
+    refuse(ENOMEM, "no memory");
+  } catch (const std::system_error& error) {
+    refuse(error.code().value(), "%s", error.what());
+  }
+  if (result == failed) restore_error();
+  return result;
+}
+
+// Options of another release are read as far as both know them. False: the size is none.
+template <typename Options>
+bool read_options(const Options* given, Options& options) {
+  if (given == nullptr) return true;
+  if (given->struct_bytes < sizeof given->struct_bytes) return false;
+  std::memcpy(&options, given, std::min(given->struct_bytes, sizeof options));
+  return true;
+}
+
+}  // namespace exs::svc

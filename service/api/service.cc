@@ -1,0 +1,164 @@
+// The functions of exs/service.h for nodes, services, peers and messages.
+#include "exs/service.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "service/api/calls.h"
+#include "service/node/address.h"
+#include "service/node/node.h"
+
+namespace {
+
+using exs::svc::guarded;
+using exs::svc::refuse;
+
+constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
+constexpr std::uint32_t kLinks = 1024;
+constexpr std::uint32_t kFlows = 64;
+constexpr std::uint32_t kMailbox = 256;
+
+std::uint32_t or_default(std::uint32_t value, std::uint32_t otherwise) {
+  return value == 0 ? otherwise : value;
+}
+
+}  // namespace
+
+struct exs_svc_node final : exs::svc::Node {
+  using Node::Node;
+};
+
+const char* exs_svc_errtext() {
+  return exs::svc::error_text();
+}
+
+// ---------------------------------------------------------------- nodes
+
+exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
+  exs_svc_node_options_t options{};
+  const bool is_read = exs::svc::read_options(given, options);
+  const char* const listen = options.listen == nullptr ? "127.0.0.1" : options.listen;
+  const std::optional<sockaddr_storage> address = exs::svc::parse_address(listen);
+  if (!is_read || !address || options.find_ns < 0) {
+    refuse(EINVAL, "exs_svc_node_open: %s",
+           !is_read   ? "struct_bytes is to be the size of the options"
+           : !address ? "listen is to be an address, or address:port"
+                      : "find_ns is negative");
+    return nullptr;
+  }
+  return guarded<exs_svc_node_t*>(nullptr, [&]() -> exs_svc_node_t* {
+    const exs::svc::Node::Config config{*address, options.find_ns == 0 ? kFindNs : options.find_ns,
+                                        or_default(options.links_max, kLinks),
+                                        or_default(options.flows_max, kFlows)};
+    auto node = std::make_unique<exs_svc_node>(config);
+    const int error = node->open();
+    if (error == 0) return node.release();
+    const bool is_child = error == EOPNOTSUPP;
+    refuse(error, "exs_svc_node_open: %s: %s", listen,
+           is_child ? "a parent of this process has opened nodes: exec, or open none before the fork"
+                    : std::strerror(error));
+    return nullptr;
+  });
+}
+
+void exs_svc_node_close(exs_svc_node_t* node) {
+  delete node;
+}
+
+int exs_svc_node_fd(exs_svc_node_t* node) {
+  if (node == nullptr) return refuse(EINVAL, "exs_svc_node_fd: no node");
+  return guarded(-1, [&] {
+    const int descriptor = node->descriptor();
+    return descriptor >= 0 ? descriptor : refuse(errno, "exs_svc_node_fd: %s", std::strerror(errno));
+  });
+}
+
+int exs_svc_wait(exs_svc_node_t* node, exs_svc_event_t* events, int max, int64_t timeout_ns) {
+  if (node == nullptr || events == nullptr || max < 1)
+    return refuse(EINVAL, "exs_svc_wait: no node, or no room for an event");
+  return guarded(-1, [&] {
+    const int count = node->wait(events, max, timeout_ns);
+    return count >= 0 ? count : refuse(errno, "exs_svc_wait: %s", std::strerror(errno));
+  });
+}
+
+// ---------------------------------------------------------------- services
+
+exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_options_t* given,
+                        void* handle) {
+  exs_svc_options_t options{};
+  if (node == nullptr || key == nullptr || !exs::svc::read_options(given, options) ||
+      options.only_with_cap > 1) {
+    refuse(EINVAL, "exs_svc_open: no node, no key, or options that are none");
+    return nullptr;
+  }
+  return guarded<exs_svc_t*>(nullptr, [&]() -> exs_svc_t* {
+    exs_svc_t* const service =
+        node->open_service({node, exs::svc::key_of(key), options.only_with_cap == 1, options.serial_min,
+                            or_default(options.mailbox_max, kMailbox), handle});
+    if (service == nullptr) {
+      const int error = errno;
+      refuse(error, "exs_svc_open: %s",
+             error == EADDRINUSE ? "a process of this host has the service's name" : std::strerror(error));
+    }
+    return service;
+  });
+}
+
+void exs_svc_close(exs_svc_t* service) {
+  if (service != nullptr) service->node().close_service(service);
+}
+
+// ---------------------------------------------------------------- peers
+
+exs_svc_peer_t* exs_svc_peer_open(exs_svc_node_t* node, exs_svc_t* from, const exs_svc_id_t* id,
+                                  const exs_svc_cap_t* cap, void* handle) {
+  if (node == nullptr || id == nullptr || (cap != nullptr && std::memcmp(&cap->id, id, sizeof *id) != 0)) {
+    refuse(EINVAL, "exs_svc_peer_open: no node, no ID, or the capability of another service");
+    return nullptr;
+  }
+  return guarded<exs_svc_peer_t*>(nullptr, [&] {
+    std::optional<exs::svc::Capability> capability;
+    if (cap != nullptr) capability = exs::svc::from_public(*cap);
+    return node->open_peer(from, exs::svc::bytes_of(*id), capability, handle);
+  });
+}
+
+void exs_svc_peer_close(exs_svc_peer_t* peer) {
+  if (peer != nullptr) peer->node().close_peer(peer);
+}
+
+int exs_svc_send_short(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count) {
+  if (peer == nullptr || count < 0 || (items == nullptr && count > 0))
+    return refuse(EINVAL, "exs_svc_send_short: no peer, or no items");
+  if (count > EXS_SVC_ITEMS_MAX)
+    return refuse(EMSGSIZE, "exs_svc_send_short: more than %d items", EXS_SVC_ITEMS_MAX);
+  std::array<exs::svc::Bytes, EXS_SVC_ITEMS_MAX> list;
+  std::size_t left = EXS_SVC_SHORT_MAX;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    if (items[i].data == nullptr && items[i].length > 0)
+      return refuse(EINVAL, "exs_svc_send_short: item %zu is NULL", i);
+    if (items[i].length > left)
+      return refuse(EMSGSIZE, "exs_svc_send_short: more than %d bytes", EXS_SVC_SHORT_MAX);
+    left -= items[i].length;
+    list[i] = {static_cast<const std::uint8_t*>(items[i].data), items[i].length};
+  }
+  return guarded(-1, [&] {
+    const int error = peer->node().send(peer, std::span(list).first(static_cast<std::size_t>(count)));
+    if (error == 0) return 0;
+    return refuse(error, "exs_svc_send_short: %s",
+                  error == EAGAIN ? "64 messages have not been taken" : std::strerror(error));
+  });
+}
+
+int exs_svc_ping(exs_svc_peer_t* peer) {
+  if (peer == nullptr) return refuse(EINVAL, "exs_svc_ping: no peer");
+  return guarded(-1, [&] {
+    const int error = peer->node().ping(peer);
+    return error == 0 ? 0 : refuse(error, "exs_svc_ping: a ping is under way");
+  });
+}
+
+void exs_svc_release(const exs_svc_message_t* message) {
+  if (message != nullptr) exs::svc::free_message(const_cast<exs_svc_message_t*>(message));
+}

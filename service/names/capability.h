@@ -1,0 +1,29 @@
+// The right to use a service. Its secret follows from the service's key and from what the capability says, so the service keeps no
+// list; it never travels: who has it answers for it with what both ends of a link have just made up. Thread: any.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "service/names/key.h"
+
+namespace exs::svc {
+
+struct Capability {
+  IdBytes id{};
+  std::uint32_t rights = 0;
+  std::uint32_t serial = 0;
+  std::int64_t expires_ms = 0;  // since 1970; 0: never
+  std::array<std::uint8_t, 32> secret{};
+};
+
+Capability make_capability(const Key& key, std::uint32_t rights, std::uint32_t serial,
+                           std::int64_t expires_ms);
+std::string text_of(const Capability& capability);
+std::optional<Capability> parse_capability(std::string_view text);
+
+// `about`: what this use is about, the nonces of both ends first.
+CapabilityProof prove(const Capability& capability, const Statement& about);
+bool proves(const Key& key, const CapabilityProof& shown, const Statement& about);
+
+}  // namespace exs::svc

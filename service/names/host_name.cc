@@ -1,0 +1,81 @@
+#include "service/names/host_name.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace exs::svc {
+namespace {
+
+constexpr std::uint32_t kQuestion = 0x45585351;  // "EXSQ"
+constexpr int kBacklog = 64;
+
+struct Name {
+  sockaddr_un address{};
+  socklen_t bytes = 0;
+};
+
+Name name_of(const IdBytes& id) {
+  Name name;
+  name.address.sun_family = AF_UNIX;
+  const std::string text = "exs-svc/" + public_name(id);
+  std::memcpy(name.address.sun_path + 1, text.data(), text.size());
+  name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  return name;
+}
+
+Descriptor make_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+}  // namespace
+
+int claim_host_name(const IdBytes& id, Descriptor& listener) {
+  Descriptor socket = make_socket();
+  if (!socket.is_open()) return errno;
+  const Name name = name_of(id);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0)
+    return errno;
+  listener = std::move(socket);
+  return 0;
+}
+
+int ask_host_name(const IdBytes& id, Descriptor& asked) {
+  Descriptor socket = make_socket();
+  if (!socket.is_open()) return errno;
+  const Name name = name_of(id);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0)
+    return errno;
+  std::array<std::uint8_t, kQuestionBytes> question;
+  Writer writer(question);
+  writer.number(kQuestion);
+  writer.raw(id);
+  if (::send(socket.get(), question.data(), question.size(), MSG_NOSIGNAL) < 0) return errno;
+  asked = std::move(socket);
+  return 0;
+}
+
+bool answer_host_question(int connection, const IdBytes& id, Bytes record) {
+  std::array<std::uint8_t, kQuestionBytes + 1> question;
+  const ssize_t bytes = ::recv(connection, question.data(), question.size(), MSG_DONTWAIT);
+  if (bytes < 0 && errno == EAGAIN) return false;
+  if (bytes != static_cast<ssize_t>(kQuestionBytes)) return true;
+  Reader reader(Bytes(question).first(kQuestionBytes));
+  const auto what = reader.number<std::uint32_t>();
+  const IdBytes about = reader.array<16>();
+  if (what == kQuestion && sodium_memcmp(about.data(), id.data(), id.size()) == 0)
+    static_cast<void>(::send(connection, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  return true;
+}
+
+std::optional<Record> read_host_answer(int asked, const IdBytes& id) {
+  std::array<std::uint8_t, kRecordMax + 1> answer;
+  const ssize_t bytes = ::recv(asked, answer.data(), answer.size(), MSG_DONTWAIT);
+  if (bytes <= 0) return {};
+  return decode_record(Bytes(answer).first(static_cast<std::size_t>(bytes)), id);
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,280 @@
+#include "service/names/housekeeper.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <new>
+#include <system_error>
+
+namespace exs::svc {
+namespace {
+
+constexpr std::int64_t kFirstPauseNs = 20 * kNsPerMs;
+constexpr std::int64_t kLongestPauseNs = 320 * kNsPerMs;
+constexpr std::int64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
+constexpr std::int64_t kRingAgainNs = 10 * kNsPerMs;
+constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;
+constexpr std::size_t kQuestionsMax = 32;
+constexpr int kBatch = 64;
+
+// Signals are the program's threads' business.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+int wait_of(std::int64_t until_ns) {
+  if (until_ns == kNever) return -1;
+  const std::int64_t ns = until_ns - now_ns();
+  return ns <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>((ns + kNsPerMs - 1) / kNsPerMs, 60'000));
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- sinks
+
+void Sink::put(Found found) {
+  const std::lock_guard guard(lock_);
+  if (!ring_) return;
+  found_.push_back(std::move(found));
+}
+
+bool Sink::ring() {
+  const std::lock_guard guard(lock_);
+  return !ring_ || ring_();
+}
+
+std::vector<Sink::Found> Sink::take() {
+  const std::lock_guard guard(lock_);
+  return std::exchange(found_, {});
+}
+
+void Sink::close() {
+  const std::lock_guard guard(lock_);
+  ring_ = nullptr;
+  found_.clear();
+}
+
+// ---------------------------------------------------------------- what nodes ask for
+
+std::shared_ptr<Housekeeper> Housekeeper::get() {
+  static std::mutex lock;
+  static std::weak_ptr<Housekeeper> last;
+  const std::lock_guard guard(lock);
+  std::shared_ptr<Housekeeper> one = last.lock();
+  if (one == nullptr) {
+    one = std::shared_ptr<Housekeeper>(new Housekeeper);
+    last = one;
+  }
+  return one;
+}
+
+Housekeeper::Housekeeper()
+    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), watch_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!wake_.is_open() || !watch_.is_open()) throw std::system_error(errno, std::generic_category());
+  watch(wake_);
+  ready_.reserve(kBatch);
+  const NoSignals signals;
+  thread_ = std::thread([this] { run(); });
+}
+
+Housekeeper::~Housekeeper() {
+  {
+    const std::lock_guard guard(lock_);
+    ends_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record) {
+  const std::lock_guard guard(lock_);
+  if (claims_.contains(id)) return EADDRINUSE;
+  Claim claim;
+  claim.record = std::move(record);
+  if (const int error = claim_host_name(id, claim.listener); error != 0) return error;
+  watch(claim.listener);
+  claims_.emplace(id, std::move(claim));
+  return 0;
+}
+
+void Housekeeper::unclaim(const IdBytes& id) {
+  const std::lock_guard guard(lock_);
+  std::erase_if(questions_, [&](const Question& question) { return question.id == id; });
+  claims_.erase(id);
+}
+
+void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns,
+                       std::shared_ptr<Sink> sink) {
+  const std::lock_guard guard(lock_);
+  searches_.push_back({search, id, limit_ns, now_ns(), kFirstPauseNs, {}, std::move(sink)});
+  wake();
+}
+
+void Housekeeper::ring_at(std::int64_t time_ns, const std::shared_ptr<Sink>& sink) {
+  const std::lock_guard guard(lock_);
+  std::int64_t& before = rings_[sink].alarm_ns;
+  const bool is_earlier = time_ns < before;
+  before = time_ns;
+  if (is_earlier) wake();
+}
+
+void Housekeeper::forget(const std::shared_ptr<Sink>& sink) {
+  const std::lock_guard guard(lock_);
+  std::erase_if(searches_, [&](const Search& search) { return search.sink == sink; });
+  rings_.erase(sink);
+}
+
+void Housekeeper::wake() {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(wake_.get(), &one, sizeof one));
+}
+
+// ---------------------------------------------------------------- its thread
+
+void Housekeeper::run() {
+  std::unique_lock guard(lock_);
+  while (!ends_) {
+    sleep_until(next_time());
+    try {
+      do_what_is_due();
+    } catch (const std::bad_alloc&) {
+      // Who asked asks again, and a search goes on.
+    }
+  }
+}
+
+void Housekeeper::do_what_is_due() {
+  const std::int64_t now = now_ns();
+  if (accepts_ns_ != 0 && now >= accepts_ns_) set_accepting(true);
+  // Those of one name are answered before those of the next take their places.
+  for (const auto& [id, claim] : claims_) {
+    if (accepts_ns_ == 0 && is_ready(claim.listener)) accept_questions(id, claim.listener.get());
+    answer_questions(now);
+  }
+  go_on(now);
+}
+
+std::int64_t Housekeeper::next_time() const {
+  std::int64_t time = kNever;
+  for (const Question& question : questions_) time = std::min(time, question.limit_ns);
+  for (const Search& search : searches_) time = std::min({time, search.next_ns, search.limit_ns});
+  for (const auto& [sink, rings] : rings_) time = std::min({time, rings.alarm_ns, rings.found_ns});
+  return accepts_ns_ == 0 ? time : std::min(time, accepts_ns_);
+}
+
+// Without the lock. What is ready may have been closed by the time that it is looked at, and its number be another's: none of the
+// calls that follow blocks.
+void Housekeeper::sleep_until(std::int64_t until_ns) {
+  std::array<epoll_event, kBatch> events;
+  lock_.unlock();
+  const int count = ::epoll_wait(watch_.get(), events.data(), kBatch, wait_of(until_ns));
+  std::uint64_t wakes = 0;
+  static_cast<void>(::read(wake_.get(), &wakes, sizeof wakes));
+  lock_.lock();
+  ready_.clear();
+  for (int i = 0; i < count; ++i) ready_.push_back(events[static_cast<std::size_t>(i)].data.fd);
+}
+
+void Housekeeper::watch(const Descriptor& descriptor) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = descriptor.get();
+  ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, descriptor.get(), &event);
+}
+
+// Without a descriptor for it, a connection stays where it is, and would end every sleep at once.
+void Housekeeper::set_accepting(bool accepts) {
+  accepts_ns_ = accepts ? 0 : after(now_ns(), kNoDescriptorNs);
+  for (const auto& [id, claim] : claims_) {
+    epoll_event event{};
+    event.events = accepts ? std::uint32_t{EPOLLIN} : 0U;
+    event.data.fd = claim.listener.get();
+    ::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, claim.listener.get(), &event);
+  }
+}
+
+bool Housekeeper::is_ready(const Descriptor& descriptor) const {
+  return descriptor.is_open() && std::find(ready_.begin(), ready_.end(), descriptor.get()) != ready_.end();
+}
+
+void Housekeeper::accept_questions(const IdBytes& id, int listener) {
+  for (std::size_t i = 0; i < kQuestionsMax; ++i) {
+    Descriptor connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.is_open()) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) set_accepting(false);
+      return;
+    }
+    // Who means it asks at once, so it is those who connect and say nothing that have to go.
+    if (questions_.size() == kQuestionsMax) questions_.erase(questions_.begin());
+    watch(connection);
+    ready_.push_back(connection.get());  // as a rule it has asked
+    questions_.push_back({id, std::move(connection), after(now_ns(), kQuestionNs)});
+  }
+}
+
+void Housekeeper::answer_questions(std::int64_t now) {
+  std::erase_if(questions_, [&](const Question& question) {
+    const auto claim = claims_.find(question.id);
+    if (claim == claims_.end() || now >= question.limit_ns) return true;
+    return is_ready(question.connection) &&
+           answer_host_question(question.connection.get(), question.id, claim->second.record);
+  });
+}
+
+void Housekeeper::go_on(std::int64_t now) {
+  // One by one, so that all are whole if there is no memory for one of them.
+  for (auto search = searches_.begin(); search != searches_.end();)
+    search = step(*search, now, is_ready(search->asked)) ? searches_.erase(search) : search + 1;
+  for (auto& [sink, rings] : rings_) {
+    if (std::min(rings.alarm_ns, rings.found_ns) > now) continue;
+    // One ring is for both.
+    if (rings.alarm_ns <= now) rings.alarm_ns = kNever;
+    rings.found_ns = sink->ring() ? kNever : after(now, kRingAgainNs);
+  }
+}
+
+void Housekeeper::end(Search& search, std::optional<Record> record) {
+  Rings& rings = rings_[search.sink];
+  search.sink->put({search.number, std::move(record)});
+  rings.found_ns = 0;
+}
+
+// True: the search has ended.
+bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
+  if (is_readable) {
+    std::optional<Record> record = read_host_answer(search.asked.get(), search.id);
+    search.asked = Descriptor();
+    if (record) {
+      end(search, std::move(record));
+      return true;
+    }
+  }
+  if (now >= search.limit_ns) {
+    end(search, {});
+    return true;
+  }
+  if (now >= search.next_ns) {
+    search.asked = Descriptor();  // who has not answered by now is asked again
+    search.next_ns = after(now, search.pause_ns);
+    search.pause_ns = std::min(2 * search.pause_ns, kLongestPauseNs);
+    if (ask_host_name(search.id, search.asked) == 0) watch(search.asked);  // else later again
+  }
+  return false;
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,118 @@
+// The thread of the process that keeps names: it answers who asks for a service of this process, asks for those that its nodes
+// look for, and rings nodes at times. It never sees messages, so a program that computes for long keeps its names.
+//
+// Design notes
+//  1. It runs while a node is open. What it has for a node goes to the node's sink, which the node empties in its own time; the sink
+//     outlives both.
+//  2. It waits by epoll, which does not hold what is closed meanwhile: a name is free when unclaim() returns.
+//  3. A search asks at 0, 20, 60, 140 ... ms, as long as nobody has answered, up to its limit.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "service/names/clock.h"
+#include "service/names/host_name.h"
+
+namespace exs::svc {
+
+// Where a node gets what was found for it. Thread: any.
+class Sink {
+ public:
+  struct Found {
+    std::uint64_t search = 0;
+    std::optional<Record> record;  // nothing: nobody until the limit
+  };
+  // `ring` is called until close() returns, with the sink's lock and the housekeeper's held, so it may call neither. False: it could
+  // not, and is to be called again.
+  explicit Sink(std::function<bool()> ring) : ring_(std::move(ring)) {}
+  void put(Found found);
+  bool ring();
+  std::vector<Found> take();
+  void close();
+
+ private:
+  std::mutex lock_;
+  std::function<bool()> ring_;
+  std::vector<Found> found_;
+};
+
+// Thread: any.
+class Housekeeper {
+ public:
+  // That of the process, running as long as somebody has it. Throws std::system_error: no more threads.
+  static std::shared_ptr<Housekeeper> get();
+  ~Housekeeper();
+  Housekeeper(const Housekeeper&) = delete;
+  Housekeeper& operator=(const Housekeeper&) = delete;
+
+  // Answers with the record until unclaim(). errno as claim_host_name().
+  int claim(const IdBytes& id, std::vector<std::uint8_t> record);
+  void unclaim(const IdBytes& id);
+
+  // Answers with this number, once, in the sink.
+  void find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns, std::shared_ptr<Sink> sink);
+  // Rings the sink at that time, instead of at the time named before. kNever: not at all.
+  void ring_at(std::int64_t time_ns, const std::shared_ptr<Sink>& sink);
+  // Nothing more comes for it.
+  void forget(const std::shared_ptr<Sink>& sink);
+
+ private:
+  struct Claim {
+    Descriptor listener;
+    std::vector<std::uint8_t> record;
+  };
+  struct Question {  // of a stranger
+    IdBytes id{};
+    Descriptor connection;
+    std::int64_t limit_ns = 0;
+  };
+  struct Search {
+    std::uint64_t number = 0;
+    IdBytes id{};
+    std::int64_t limit_ns = 0;
+    std::int64_t next_ns = 0;
+    std::int64_t pause_ns = 0;
+    Descriptor asked;
+    std::shared_ptr<Sink> sink;
+  };
+
+  struct Rings {
+    std::int64_t alarm_ns = kNever;  // as ring_at() says
+    std::int64_t found_ns = kNever;  // something lies there
+  };
+
+  Housekeeper();
+  void run();
+  void do_what_is_due();
+  void wake();
+  [[nodiscard]] std::int64_t next_time() const;
+  void watch(const Descriptor& descriptor) const;
+  void set_accepting(bool accepts);
+  void sleep_until(std::int64_t until_ns);
+  [[nodiscard]] bool is_ready(const Descriptor& descriptor) const;
+  void accept_questions(const IdBytes& id, int listener);
+  void answer_questions(std::int64_t now);
+  void go_on(std::int64_t now);
+  void end(Search& search, std::optional<Record> record);
+  bool step(Search& search, std::int64_t now, bool is_readable);
+
+  Descriptor wake_;
+  Descriptor watch_;
+  std::mutex lock_;
+  bool ends_ = false;
+  std::vector<int> ready_;       // after a sleep
+  std::int64_t accepts_ns_ = 0;  // there was no descriptor for a connection: not before then
+  std::map<IdBytes, Claim> claims_;
+  std::vector<Question> questions_;
+  std::vector<Search> searches_;
+  std::map<std::shared_ptr<Sink>, Rings> rings_;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace exs::svc

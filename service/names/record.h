@@ -1,0 +1,28 @@
+// Where a service is: what it says itself, signed by it, so it does not matter who hands it on. Thread: any.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <optional>
+#include <vector>
+
+#include "service/names/key.h"
+
+namespace exs::svc {
+
+inline constexpr std::size_t kAddressesMax = 4;
+inline constexpr std::size_t kRecordMax = 1 + 8 + 8 + 32 + 1 + kAddressesMax * (1 + 2 + 16) + 64;
+
+struct Record {
+  PublicKey key{};
+  std::uint64_t epoch = 0;                  // the higher one is the newer
+  std::uint64_t instance = 0;               // another one after a start
+  std::vector<sockaddr_storage> addresses;  // 1..kAddressesMax, of IPv4 and IPv6
+};
+
+std::vector<std::uint8_t> encode_record(const Record& record, const Key& key);
+// Of this service, and signed by it; otherwise nothing.
+std::optional<Record> decode_record(Bytes bytes, const IdBytes& id);
+
+}  // namespace exs::svc

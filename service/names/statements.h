@@ -1,0 +1,30 @@
+// What is signed and proven when a flow is opened. It says the numbers with which both ends of the link have greeted, so it is worth
+// nothing on another. Thread: any.
+#pragma once
+
+#include "service/names/key.h"
+
+namespace exs::svc {
+
+struct LinkNonces {
+  const Nonce& initiators;
+  const Nonce& acceptors;
+};
+
+inline Statement flow_statement(const LinkNonces& nonces, std::uint32_t alias, const IdBytes& target,
+                                std::uint64_t client, std::uint64_t flow_number) {
+  return Hash<32>("exs-svc flow")
+      .add(nonces.initiators)
+      .add(nonces.acceptors)
+      .number(alias)
+      .add(target)
+      .number(client)
+      .number(flow_number)
+      .end();
+}
+
+inline Statement answer_statement(const Statement& flow, std::uint64_t instance, std::uint64_t accepted) {
+  return Hash<32>("exs-svc flow ok").add(flow).number(instance).number(accepted).end();
+}
+
+}  // namespace exs::svc

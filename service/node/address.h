@@ -1,0 +1,22 @@
+// Addresses of nodes. Thread: any.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exs::svc {
+
+// "address", "address:port", "[address]:port" of IPv4 or IPv6.
+std::optional<sockaddr_storage> parse_address(std::string_view text);
+socklen_t length_of(const sockaddr_storage& address);
+// Those of one node and no other, as a key.
+std::string key_of(const sockaddr_storage& address);
+// The address itself, or if it stands for all of this host, those: at most as many as a record has, loopback last.
+std::vector<sockaddr_storage> addresses_behind(const sockaddr_storage& listening);
+
+}  // namespace exs::svc

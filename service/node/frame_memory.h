@@ -1,0 +1,69 @@
+// Registered memory for frames that are kept until they have been taken, in slots of one frame. Thread: holder of the node's lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "exs/exs.h"
+#include "service/flow/outgoing.h"
+#include "service/wire/frames.h"
+
+namespace exs::svc {
+
+class FrameMemory {
+ public:
+  using Slot = Outgoing::Slot;
+
+  FrameMemory() = default;
+  FrameMemory(const FrameMemory&) = delete;
+  FrameMemory& operator=(const FrameMemory&) = delete;
+  ~FrameMemory() { clear(); }
+  // Nobody may be sending from it.
+  void clear() {
+    for (const Chunk& chunk : std::exchange(chunks_, {})) exs_free(chunk.start);
+  }
+
+  // Nothing: there is no memory.
+  std::optional<Slot> take();
+  void give_back(Slot slot) { free_.push_back(slot); }
+  [[nodiscard]] std::span<std::uint8_t> room(Slot slot) const {
+    return {chunks_[slot / kSlotsOfChunk].start + slot % kSlotsOfChunk * kFrameMax, kFrameMax};
+  }
+  [[nodiscard]] exs_mhandle_t region(Slot slot) const { return chunks_[slot / kSlotsOfChunk].region; }
+  std::uint16_t& length_bytes(Slot slot) { return lengths_[slot]; }
+
+ private:
+  static constexpr std::size_t kSlotsOfChunk = 64;
+  struct Chunk {
+    std::uint8_t* start = nullptr;
+    exs_mhandle_t region = EXS_MHANDLE_INVALID;
+  };
+  std::vector<Chunk> chunks_;
+  std::vector<Slot> free_;
+  std::vector<std::uint16_t> lengths_;
+};
+
+inline std::optional<FrameMemory::Slot> FrameMemory::take() {
+  if (free_.empty()) {
+    const std::size_t before = lengths_.size();
+    chunks_.reserve(chunks_.size() + 1);
+    free_.reserve(before + kSlotsOfChunk);
+    lengths_.resize(before + kSlotsOfChunk);
+    Chunk chunk;
+    chunk.start = static_cast<std::uint8_t*>(exs_alloc(kSlotsOfChunk * kFrameMax, &chunk.region));
+    if (chunk.start == nullptr) {
+      lengths_.resize(before);
+      return {};
+    }
+    chunks_.push_back(chunk);
+    for (std::size_t i = kSlotsOfChunk; i-- > 0;) free_.push_back(static_cast<Slot>(before + i));
+  }
+  const Slot slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+}  // namespace exs::svc

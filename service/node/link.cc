@@ -1,0 +1,160 @@
+#include "service/node/link.h"
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "service/names/key.h"
+#include "service/node/address.h"
+
+namespace exs::svc {
+namespace {
+
+constexpr int kFramesUnderWay = 64;
+constexpr int kOperationsMax = 2048;
+constexpr int kConnectMs = 2000;
+constexpr int kKeepaliveMs = 1000;
+constexpr int kGentlyMs = 1000;
+constexpr std::int64_t kGreetingNs = 2000 * kNsPerMs;
+
+void set_option(int socket, int option, int value) {
+  exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
+}
+
+}  // namespace
+
+int make_link_socket(int family) {
+  const int socket = exs_socket(family, SOCK_SEQPACKET, 0);
+  if (socket < 0) return -1;
+  exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kFrameMax);
+  exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, kFramesUnderWay);
+  exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, kFramesUnderWay);
+  exs_fcntl(socket, EXS_F_SET_MAX_OPS, kOperationsMax);
+  set_option(socket, EXS_SO_CONNECT_TIMEOUT_MS, kConnectMs);
+  set_option(socket, EXS_SO_KEEPALIVE_MS, kKeepaliveMs);
+  return socket;
+}
+
+Link::~Link() {
+  if (socket_ < 0) return;
+  set_option(socket_, EXS_SO_LINGER_MS, 0);
+  exs_close(socket_);
+}
+
+int Link::connect(const sockaddr_storage& address) {
+  address_key_ = key_of(address);
+  is_initiator_ = true;
+  socket_ = make_link_socket(address.ss_family);
+  if (socket_ < 0 || exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0,
+                                 queue_, this) != 0)
+    return errno;
+  state_ = State::kConnecting;
+  return 0;
+}
+
+int Link::accept(int socket) {
+  socket_ = socket;
+  return begin();
+}
+
+int Link::begin() {
+  state_ = State::kGreeting;
+  if (!is_initiator_) {  // an acceptor may be computing, and greet when it is done
+    due_ns_ = after(now_ns(), kGreetingNs);
+    client_.wake_at(due_ns_);
+  }
+  if (exs_recv_pooled(socket_, pool_, 0, queue_, this) != 0) return errno;
+  greet();
+  return 0;
+}
+
+void Link::greet() {
+  Hello hello;
+  fill_random(hello.nonce);
+  our_nonce_ = hello.nonce;
+  std::array<std::uint8_t, kFrameMax> room;
+  send(encode_hello(room, hello));
+}
+
+void Link::take(const exs_event_t& event) {
+  if (event.exs_evt_type == EXS_EVT_CLOSE) {
+    socket_ = -1;
+    return client_.link_has_gone(*this);
+  }
+  if (event.exs_evt_type == EXS_EVT_RECV && (event.exs_evt_flags & EXS_EVF_MORE) != 0) return received(event);
+  if (state_ == State::kEnding) return;
+  const bool is_connected = event.exs_evt_type == EXS_EVT_CONNECT && event.exs_evt_errno == 0;
+  if (!is_connected || begin() != 0) end();
+}
+
+void Link::look_at_clock(std::int64_t now_ns) {
+  if (now_ns < due_ns_) return;
+  due_ns_ = kNever;
+  if (state_ == State::kEnding) return client_.link_has_gone(*this);
+  end();
+}
+
+void Link::received(const exs_event_t& event) {
+  auto* const memory = static_cast<std::uint8_t*>(event.exs_evt_union.exs_evt_xfer.exs_evt_buf);
+  const auto give_back = [this](std::uint8_t* buffer) { exs_pool_return(pool_, buffer); };
+  const std::unique_ptr<std::uint8_t, decltype(give_back)> until_done(memory, give_back);
+  const Bytes frame(memory, event.exs_evt_union.exs_evt_xfer.exs_evt_length);
+  const std::optional<Header> header = decode_header(frame);
+  if (state_ == State::kEnding) {
+    // Nobody cares any more.
+  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0) {
+    refuse();
+  } else if (state_ == State::kGreeting) {
+    take_greeting(frame, *header);
+  } else {
+    client_.frame_arrived(*this, *header, frame);
+  }
+}
+
+void Link::take_greeting(Bytes frame, const Header& header) {
+  if (header.type != FrameType::kHello) return refuse();
+  const std::optional<Hello> hello = decode_hello(frame);
+  if (!hello || hello->version != kProtocolVersion) return refuse();
+  their_nonce_ = hello->nonce;
+  due_ns_ = kNever;
+  state_ = State::kUp;
+  client_.link_is_up(*this);
+}
+
+void Link::send(Encoded frame) {
+  if (state_ != State::kUp && state_ != State::kGreeting) return;
+  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, this, EXS_MHANDLE_UNREGISTERED) !=
+      0)
+    end();
+}
+
+bool Link::send_kept(Encoded frame, exs_mhandle_t region) {
+  if (state_ != State::kUp) return false;
+  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, this, region) == 0) return true;
+  had_no_room_ = errno == EAGAIN;
+  if (!had_no_room_) end();
+  return false;
+}
+
+void Link::end(int error) {
+  close_within(0, error);
+}
+
+void Link::end_gently() {
+  close_within(state_ == State::kUp ? kGentlyMs : 0, 0);
+}
+
+void Link::close_within(int linger_ms, int error) {
+  if (state_ == State::kEnding || socket_ < 0) return;
+  state_ = State::kEnding;
+  error_ = error;
+  due_ns_ = kNever;
+  set_option(socket_, EXS_SO_LINGER_MS, linger_ms);
+  if (exs_close_async(socket_, 0, queue_, this) == 0) return;
+  // No slot for its event: the end comes as fast without.
+  exs_close(std::exchange(socket_, -1));
+  due_ns_ = 0;
+  client_.wake_at(0);
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,261 @@
+#include "service/node/node.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "service/node/address.h"
+
+namespace exs::svc {
+namespace {
+
+constexpr int kQueueDepth = 65536;
+constexpr std::uint32_t kPoolBuffers = 256;
+constexpr int kBacklog = 64;
+
+}  // namespace
+
+Node::Node(const Config& config) : config_(config) {}
+
+int Node::open() {
+  static const pid_t first_process = ::getpid();
+  if (::getpid() != first_process) return EOPNOTSUPP;  // exs and the housekeeper are its own
+  if (exs_init(EXS_VERSION) != 0) return errno;
+  has_library_ = true;
+  queue_ = exs_qcreate(kQueueDepth);
+  if (queue_ == EXS_QHANDLE_INVALID) return errno;
+  if (const int error = make_pool(); error != 0) return error;
+  if (const int error = listen(); error != 0) return error;
+  keeper_ = Housekeeper::get();
+  sink_ = std::make_shared<Sink>([queue = queue_] { return exs_qpost(queue, nullptr, nullptr) == 0; });
+  return 0;
+}
+
+int Node::make_pool() {
+  exs_mhandle_t region = EXS_MHANDLE_INVALID;
+  pool_memory_ = exs_alloc(std::size_t{kPoolBuffers} * kFrameMax, &region);
+  if (pool_memory_ == nullptr) return errno;
+  pool_ = exs_pool_create(pool_memory_, kFrameMax, kPoolBuffers, region);
+  return pool_ == EXS_PHANDLE_INVALID ? errno : 0;
+}
+
+int Node::listen() {
+  listener_ = make_link_socket(config_.listen.ss_family);
+  sockaddr_storage bound = config_.listen;
+  socklen_t length = sizeof bound;
+  if (listener_ < 0 ||
+      exs_bind(listener_, reinterpret_cast<const sockaddr*>(&bound), length_of(bound)) != 0 ||
+      exs_listen(listener_, kBacklog) != 0 ||
+      exs_getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &length) != 0 ||
+      exs_accept(listener_, nullptr, EXS_MULTISHOT, queue_, &listener_) != 0)
+    return errno;
+  addresses_ = addresses_behind(bound);
+  return addresses_.empty() ? EADDRNOTAVAIL : 0;
+}
+
+Node::~Node() {
+  if (sink_ != nullptr) {
+    sink_->close();
+    keeper_->forget(sink_);
+  }
+  for (const auto& [id, service] : services_) keeper_->unclaim(id);
+  services_.clear();
+  if (listener_ >= 0) exs_close(listener_);
+  close_links();
+  if (sink_ != nullptr) keeper_->forget(sink_);  // links that end may have set an alarm
+  peers_.clear();
+  for (const exs_svc_event_t& event : events_) exs_svc_release(event.message);
+  if (pool_ != EXS_PHANDLE_INVALID) exs_pool_delete(pool_);
+  if (pool_memory_ != nullptr) exs_free(pool_memory_);
+  if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
+  memory_.clear();
+  if (has_library_) exs_fini();
+}
+
+// What was sent before arrives, if the other ends take it.
+void Node::close_links() {
+  for (const auto& [link, owner] : links_) {
+    link->flows.clear();
+    link->peers.clear();
+    link->end_gently();
+  }
+  while (!links_.empty()) {
+    exs_event_t event;
+    const int count = exs_qwait(queue_, &event, 1, 1, kNsPerMs * 10);
+    if (count == 1) take(event);
+    for (const auto& [link, owner] : links_) link->end_gently();  // those that had been accepted
+    look_at_clock();
+    remove_gone();
+  }
+}
+
+// ---------------------------------------------------------------- services and peers
+
+exs_svc* Node::open_service(Service::Config config) {
+  const std::lock_guard guard(lock_);
+  config.node = this;
+  auto service = std::make_unique<exs_svc>(static_cast<ServiceHost&>(*this), std::move(config));
+  const int error = keeper_->claim(service->id(), service->record(addresses_));
+  if (error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  exs_svc* const opened = service.get();
+  services_.emplace(opened->id(), std::move(service));
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_OPEN;
+  event.handle = opened->handle();
+  event.service = opened;
+  tell(event);
+  end_step();
+  return opened;
+}
+
+void Node::close_service(exs_svc* service) {
+  const std::lock_guard guard(lock_);
+  keeper_->unclaim(service->id());
+  drop_events(service);
+  services_.erase(service->id());
+  end_step();
+}
+
+exs_svc_peer* Node::open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
+                              void* handle) {
+  const std::lock_guard guard(lock_);
+  Peer::Config config{this, id, {}, capability, number_, config_.find_ns, handle};
+  if (from != nullptr) config.from = from->key();
+  auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(*this), std::move(config));
+  exs_svc_peer* const opened = peer.get();
+  peers_.emplace(opened, std::move(peer));
+  return opened;
+}
+
+void Node::close_peer(exs_svc_peer* peer) {
+  const std::lock_guard guard(lock_);
+  drop_events(peer);
+  peer->close();
+  end_step();
+}
+
+int Node::send(exs_svc_peer* peer, std::span<const Bytes> items) {
+  const std::lock_guard guard(lock_);
+  const int error = peer->send(items);
+  end_step();
+  return error;
+}
+
+int Node::ping(exs_svc_peer* peer) {
+  const std::lock_guard guard(lock_);
+  const int error = peer->ping();
+  end_step();
+  return error;
+}
+
+// ---------------------------------------------------------------- links
+
+// To the node itself, too: a service does not know who is where.
+Link* Node::link_to(const sockaddr_storage& address) {
+  const auto known = links_by_address_.find(key_of(address));
+  if (known != links_by_address_.end()) return known->second;
+  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_);
+  if (const int error = made->connect(address); error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  Link* const link = made.get();
+  links_.emplace(link, std::move(made));
+  links_by_address_.emplace(link->address_key(), link);
+  return link;
+}
+
+void Node::accepted(const exs_event_t& event) {
+  const int socket = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  if (event.exs_evt_errno != 0 || socket < 0) return;
+  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_);
+  Link* const link = made.get();
+  links_.emplace(link, std::move(made));
+  ++accepted_links_;
+  if (link->accept(socket) != 0 || accepted_links_ > config_.links_max) link->end();
+}
+
+void Node::link_is_up(Link& link) {
+  if (!link.is_initiator()) return;
+  std::vector<Peer*> waiting;
+  for (const auto& [alias, peer] : link.peers) waiting.push_back(peer);
+  for (Peer* const peer : waiting) peer->link_is_up();
+}
+
+void Node::link_has_gone(Link& link) {
+  const auto known = links_by_address_.find(link.address_key());
+  if (known != links_by_address_.end() && known->second == &link) links_by_address_.erase(known);
+  if (!link.is_initiator()) --accepted_links_;
+  for (const auto& [alias, flow] : std::exchange(link.flows, {})) flow->service->link_has_gone(*flow);
+  for (const auto& [alias, peer] : std::exchange(link.peers, {})) peer->link_has_gone(link.error());
+  gone_.push_back(&link);
+}
+
+void Node::frame_arrived(Link& link, const Header& header, Bytes frame) {
+  if (link.is_initiator()) return frame_of_peer(link, header, frame);
+  if (header.type == FrameType::kFlow) return ask_for_flow(link, header, frame);
+  const auto flow = link.flows.find(header.flow);
+  if (flow != link.flows.end()) flow->second->service->frame_arrived(*flow->second, header, frame);
+}
+
+// Frames of a flow that has ended here may have been under way.
+void Node::frame_of_peer(Link& link, const Header& header, Bytes frame) {
+  const auto peer = link.peers.find(header.flow);
+  if (peer == link.peers.end()) return;
+  peer->second->frame_arrived(header, frame);
+  if (link.is_up() && link.had_no_room()) {  // there is some now
+    for (const auto& [alias, other] : link.peers) other->send_all();
+  }
+}
+
+void Node::ask_for_flow(Link& link, const Header& header, Bytes frame) {
+  const std::optional<Flow> asked = decode_flow(frame, header);
+  if (!asked || link.flows.contains(header.flow)) return link.refuse();
+  const auto service = services_.find(asked->target);
+  const bool has_room = link.flows.size() < config_.flows_max;
+  if (service != services_.end() && has_room) return service->second->admit(link, header.flow, *asked);
+  std::array<std::uint8_t, kHeaderBytes + 4> room;
+  link.send(encode_flow_no(room, header.flow, 0, has_room ? Refusal::kNobody : Refusal::kTooMany));
+}
+
+// ---------------------------------------------------------------- acknowledgements
+
+void Node::note(ServiceFlow& flow) {
+  if (flow.is_noted) return;
+  owing_.push_back(&flow);
+  flow.is_noted = true;
+}
+
+void Node::forget(ServiceFlow& flow) {
+  if (flow.is_noted) std::erase(owing_, &flow);
+  flow.is_noted = false;
+}
+
+// All that came together is acknowledged at once.
+void Node::end_step() {
+  while (!owing_.empty()) {
+    ServiceFlow* const flow = owing_.back();
+    owing_.pop_back();
+    flow->is_noted = false;
+    flow->service->acknowledge(*flow);
+  }
+  remove_gone();
+  show();
+}
+
+void Node::has_ended(Peer& peer) {
+  ended_.push_back(&peer);
+}
+
+void Node::remove_gone() {
+  for (Peer* const peer : ended_) peers_.erase(peer);
+  ended_.clear();
+  for (Link* const link : gone_) links_.erase(link);
+  gone_.clear();
+}
+
+}  // namespace exs::svc

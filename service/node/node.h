@@ -1,0 +1,118 @@
+// One end of links: a listener, the links to and from other nodes, the services here and the peers elsewhere, and the events that the
+// program has not taken. Thread: any.
+//
+// Design notes
+//  1. One lock. Whoever waits for events moves bytes: one of the waiting threads, the leader, takes the events of exs, in their order,
+//     and does what they ask for; the others sleep until it has something for them or gives up the lead.
+//  2. Senders do their part themselves: a message leaves in the call that sends it, if its flow is open.
+//  3. The housekeeper has no part in it but to ring: what it has found lies in the sink until the leader takes it.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exs/service.h"
+#include "service/names/housekeeper.h"
+#include "service/node/frame_memory.h"
+#include "service/node/link.h"
+#include "service/node/peer.h"
+#include "service/node/service.h"
+
+namespace exs::svc {
+
+class Node : private LinkClient, private PeerHost, private ServiceHost {
+ public:
+  struct Config {
+    sockaddr_storage listen{};
+    std::int64_t find_ns = 0;
+    std::uint32_t links_max = 0;
+    std::uint32_t flows_max = 0;
+  };
+  explicit Node(const Config& config);
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  // errno; the node is of no use then.
+  int open();
+
+  // The number of events, or -1 with errno.
+  int wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns);
+  int descriptor();
+
+  // NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
+  exs_svc* open_service(Service::Config config);
+  void close_service(exs_svc* service);
+  exs_svc_peer* open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
+                          void* handle);
+  void close_peer(exs_svc_peer* peer);
+  int send(exs_svc_peer* peer, std::span<const Bytes> items);
+  int ping(exs_svc_peer* peer);
+
+ private:
+  // Links
+  void link_is_up(Link& link) override;
+  void frame_arrived(Link& link, const Header& header, Bytes frame) override;
+  void link_has_gone(Link& link) override;
+  // Peers
+  std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
+  Link* link_to(const sockaddr_storage& address) override;
+  FrameMemory& memory() override { return memory_; }
+  void has_ended(Peer& peer) override;
+  void wake_at(std::int64_t time_ns) override;
+  // Services
+  void note(ServiceFlow& flow) override;
+  void forget(ServiceFlow& flow) override;
+  void tell(const exs_svc_event_t& event) override;
+
+  int listen();
+  int make_pool();
+  void close_links();
+  int lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns);
+  void take(const exs_event_t& event);
+  void accepted(const exs_event_t& event);
+  void take_found();
+  void look_at_clock();
+  void end_step();
+  void remove_gone();
+  void frame_of_peer(Link& link, const Header& header, Bytes frame);
+  void ask_for_flow(Link& link, const Header& header, Bytes frame);
+  void drop_events(const void* object);
+  void show();
+
+  const Config config_;
+  std::mutex lock_;
+  std::condition_variable followers_;
+  bool has_leader_ = false;
+  bool has_library_ = false;
+  exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
+  exs_phandle_t pool_ = EXS_PHANDLE_INVALID;
+  void* pool_memory_ = nullptr;
+  int listener_ = -1;
+  std::vector<sockaddr_storage> addresses_;
+  std::shared_ptr<Housekeeper> keeper_;
+  std::shared_ptr<Sink> sink_;
+  const std::uint64_t number_ = random_number();
+
+  FrameMemory memory_;
+  std::unordered_map<Link*, std::unique_ptr<Link>> links_;
+  std::unordered_map<std::string, Link*> links_by_address_;
+  std::size_t accepted_links_ = 0;
+  std::vector<Link*> gone_;
+  std::vector<Peer*> ended_;
+  std::map<IdBytes, std::unique_ptr<exs_svc>> services_;
+  std::unordered_map<Peer*, std::unique_ptr<exs_svc_peer>> peers_;
+  std::uint64_t last_search_ = 0;
+  std::vector<ServiceFlow*> owing_;
+  std::int64_t alarm_ns_ = kNever;
+  std::deque<exs_svc_event_t> events_;
+  bool has_descriptor_ = false;
+  bool is_shown_ = false;
+};
+
+}  // namespace exs::svc

@@ -1,0 +1,144 @@
+// Who waits, and what the one who leads does.
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "service/node/node.h"
+
+namespace exs::svc {
+namespace {
+
+constexpr int kBatch = 64;
+
+}  // namespace
+
+int Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
+  const std::int64_t until_ns = after(timeout_ns > 0 ? now_ns() : 0, timeout_ns);
+  std::unique_lock guard(lock_);
+  for (bool is_late = false;;) {
+    if (!events_.empty()) break;
+    if (is_late) return 0;
+    if (!has_leader_) {
+      if (lead(guard, until_ns) != 0) return -1;
+    } else if (timeout_ns == 0) {
+      return 0;
+    } else if (until_ns == kNever) {
+      followers_.wait(guard);
+    } else {
+      followers_.wait_for(guard, std::chrono::nanoseconds(std::max<std::int64_t>(until_ns - now_ns(), 0)));
+    }
+    is_late = until_ns != kNever && (timeout_ns == 0 || now_ns() >= until_ns);
+  }
+  int count = 0;
+  for (; count < max && !events_.empty(); ++count) {
+    events[count] = events_.front();
+    events_.pop_front();
+  }
+  show();
+  return count;
+}
+
+// Waits for events of exs, and does what they ask for. 0, or -1 with errno EINTR.
+int Node::lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns) {
+  std::array<exs_event_t, kBatch> batch;
+  has_leader_ = true;
+  guard.unlock();
+  const std::int64_t timeout_ns = until_ns == kNever ? -1
+                                  : until_ns == 0    ? 0
+                                                     : std::max<std::int64_t>(until_ns - now_ns(), 0);
+  const int count = exs_qwait(queue_, batch.data(), kBatch, 1, timeout_ns);
+  const int error = errno;
+  guard.lock();
+  has_leader_ = false;
+  for (int i = 0; i < count; ++i) take(batch[static_cast<std::size_t>(i)]);
+  end_step();
+  followers_.notify_all();
+  errno = error;
+  return count < 0 ? -1 : 0;
+}
+
+// A link that lacks memory for what has come ends; what it carried is as it was before, and its peers make another one.
+void Node::take(const exs_event_t& event) {
+  auto* const link = static_cast<Link*>(event.exs_evt_ahandle);
+  const bool is_of_link = link != nullptr && event.exs_evt_ahandle != &listener_;
+  try {
+    if (is_of_link) return link->take(event);
+    if (event.exs_evt_ahandle == &listener_) return accepted(event);
+    is_shown_ = false;
+    take_found();
+    look_at_clock();
+  } catch (const std::bad_alloc&) {
+    if (is_of_link) link->end(ENOMEM);
+  }
+}
+
+// ---------------------------------------------------------------- what the housekeeper has
+
+std::uint64_t Node::find(const IdBytes& id, std::int64_t limit_ns) {
+  keeper_->find(++last_search_, id, limit_ns, sink_);
+  return last_search_;
+}
+
+void Node::take_found() {
+  for (const Sink::Found& found : sink_->take()) {
+    // The peer may have gone, or may have asked again.
+    for (const auto& [peer, owner] : peers_) peer->found(found.search, found.record);
+  }
+}
+
+void Node::wake_at(std::int64_t time_ns) {
+  if (time_ns >= alarm_ns_) return;
+  alarm_ns_ = time_ns;
+  keeper_->ring_at(time_ns, sink_);
+}
+
+void Node::look_at_clock() {
+  const std::int64_t now = now_ns();
+  if (now < alarm_ns_) return;
+  alarm_ns_ = kNever;
+  std::vector<Link*> links;  // whose peers may make others
+  for (const auto& [link, owner] : links_) links.push_back(link);
+  for (Link* const link : links) link->look_at_clock(now);
+  for (const auto& [peer, owner] : peers_) peer->look_at_clock(now);
+  std::int64_t next_ns = kNever;
+  for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
+  for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
+  wake_at(next_ns);
+}
+
+// ---------------------------------------------------------------- what the program gets
+
+void Node::tell(const exs_svc_event_t& event) {
+  if (event.type == EXS_SVC_EVT_DROPPED && !events_.empty()) {
+    exs_svc_event_t& last = events_.back();
+    if (last.type == event.type && last.peer == event.peer && last.error == event.error) {
+      last.count += event.count;
+      return;
+    }
+  }
+  events_.push_back(event);
+}
+
+void Node::drop_events(const void* object) {
+  std::erase_if(events_, [object](const exs_svc_event_t& event) {
+    if (event.service != object && event.peer != object) return false;
+    exs_svc_release(event.message);
+    return true;
+  });
+}
+
+int Node::descriptor() {
+  const std::lock_guard guard(lock_);
+  has_descriptor_ = true;
+  const int descriptor = exs_qfd(queue_);
+  show();
+  return descriptor;
+}
+
+// Whoever waits, or looks at the descriptor, is to see what lies here.
+void Node::show() {
+  if (events_.empty() || is_shown_ || (!has_descriptor_ && !has_leader_)) return;
+  is_shown_ = exs_qpost(queue_, nullptr, nullptr) == 0;
+}
+
+}  // namespace exs::svc

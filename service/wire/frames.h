@@ -1,0 +1,119 @@
+// The frames between two nodes: FORMAT.md in code. Layout only, no state. Decoders take bytes of strangers: nothing that they
+// return leaves the frame, and what does not fit is no frame.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "service/wire/cursor.h"
+
+namespace exs::svc {
+
+inline constexpr std::size_t kFrameMax = 4096;
+inline constexpr std::size_t kHeaderBytes = 24;
+inline constexpr std::size_t kItemsMax = 16;
+inline constexpr std::size_t kShortMax = 4000;
+static_assert(kHeaderBytes + 2 * kItemsMax + kShortMax <= kFrameMax);
+inline constexpr std::uint16_t kProtocolVersion = 1;
+
+using IdBytes = std::array<std::uint8_t, 16>;
+using Nonce = std::array<std::uint8_t, 32>;
+using PublicKey = std::array<std::uint8_t, 32>;
+using Signature = std::array<std::uint8_t, 64>;
+using Proof = std::array<std::uint8_t, 32>;
+
+enum class FrameType : std::uint8_t {
+  kHello = 1,
+  kFlow = 2,
+  kFlowOk = 3,
+  kFlowNo = 4,
+  kData = 5,
+  kAck = 6,
+  kNack = 7,
+  kPing = 8,
+  kPong = 9,
+  kFlowEnd = 10
+};
+
+// Why a flow is refused, or a message not taken.
+enum class Refusal : std::uint32_t {
+  kNobody = 1,      // the service is not here
+  kNotAllowed = 2,  // not without a capability, or not with this one
+  kTooMany = 3,     // flows of this node, or of this link
+  kMailboxFull = 4
+};
+
+struct Header {
+  FrameType type = FrameType::kHello;
+  std::uint8_t flags = 0;
+  std::uint16_t count = 0;
+  std::uint32_t flow = 0;
+  std::uint64_t number = 0;
+  std::uint64_t ack = 0;
+};
+
+struct Hello {
+  std::uint16_t version = kProtocolVersion;
+  Nonce nonce{};
+};
+
+// Who asks for a flow, if it says so.
+struct Sender {
+  PublicKey key{};
+  Signature signature{};
+};
+struct CapabilityProof {
+  std::uint32_t rights = 0;
+  std::uint32_t serial = 0;
+  std::int64_t expires_ms = 0;
+  Proof proof{};
+};
+struct Flow {
+  IdBytes target{};
+  std::uint64_t client =
+      0;  // number of the sender's node, of its own choice; with the flow's own number it names the flow
+  std::uint64_t flow_number = 0;
+  std::optional<Sender> sender;
+  std::optional<CapabilityProof> capability;
+};
+inline constexpr std::uint8_t kHasSender = 1;
+inline constexpr std::uint8_t kHasCapability = 2;
+
+struct FlowOk {
+  PublicKey key{};
+  std::uint64_t instance = 0;  // of the service: another one after a start
+  Signature signature{};
+};
+
+// All encoders return the bytes of the frame, or nothing if `to` is too small.
+using Encoded = std::span<const std::uint8_t>;
+Encoded encode_bare(std::span<std::uint8_t> to, const Header& header);
+Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello);
+Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow);
+Encoded encode_flow_ok(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
+                       const FlowOk& ok);
+// `accepted`: how far an open flow was taken that is refused from now on.
+Encoded encode_flow_no(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted, Refusal why);
+Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, Refusal why);
+Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number,
+                    std::span<const Bytes> items);
+// Of a DATA frame that is kept to be sent again: only its number and its flow may change.
+void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number);
+
+std::optional<Header> decode_header(Bytes frame);
+// Each of a frame with a header of its type.
+std::optional<Hello> decode_hello(Bytes frame);
+std::optional<Flow> decode_flow(Bytes frame, const Header& header);
+std::optional<FlowOk> decode_flow_ok(Bytes frame);
+std::optional<Refusal> decode_refusal(Bytes frame);
+struct Items {
+  std::array<Bytes, kItemsMax> item;
+  std::size_t count = 0;
+};
+std::optional<Items> decode_data(Bytes frame, const Header& header);
+// Of frames without a body.
+bool is_bare(Bytes frame);
+
+}  // namespace exs::svc

@@ -1,0 +1,382 @@
+// Ends that do not keep to the protocol: strangers who connect to a node, and impostors who claim to be a service.
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "exs/exs.h"
+#include "service/names/housekeeper.h"
+#include "service/names/record.h"
+#include "service/names/statements.h"
+#include "service/node/address.h"
+#include "service/node/link.h"
+#include "tests/service/world.h"
+
+namespace exs::svc {
+namespace {
+
+using namespace exs::svc::test;
+using Frame = std::vector<std::uint8_t>;
+
+template <typename Encode>
+Frame frame_of(Encode encode) {
+  std::array<std::uint8_t, kFrameMax> room;
+  const Encoded frame = encode(std::span<std::uint8_t>(room));
+  return {frame.begin(), frame.end()};
+}
+
+// An exs socket that says what a test wants.
+class Liar {
+ public:
+  explicit Liar(int socket) : socket_(socket) {}
+  ~Liar() {
+    const int at_once = 0;
+    exs_setsockopt(socket_, SOL_EXS, EXS_SO_LINGER_MS, &at_once, sizeof at_once);
+    exs_close(socket_);
+  }
+  Liar(const Liar&) = delete;
+  Liar& operator=(const Liar&) = delete;
+
+  static std::unique_ptr<Liar> connected_to(const sockaddr_storage& address) {
+    const int socket = make_link_socket(address.ss_family);
+    BOOST_REQUIRE(exs_connect_sync(socket, reinterpret_cast<const sockaddr*>(&address), length_of(address)) ==
+                  0);
+    return std::make_unique<Liar>(socket);
+  }
+  void say(const Frame& frame) const {
+    BOOST_REQUIRE(exs_send_sync(socket_, frame.data(), frame.size(), 0, EXS_MHANDLE_UNREGISTERED) ==
+                  static_cast<ssize_t>(frame.size()));
+  }
+  // Of the next frame; nothing: the link has ended.
+  std::optional<Header> hear() {
+    const ssize_t bytes = exs_recv_sync(socket_, heard_.data(), heard_.size(), 0, EXS_MHANDLE_UNREGISTERED);
+    if (bytes <= 0) return {};
+    heard_bytes_ = static_cast<std::size_t>(bytes);
+    return decode_header(heard());
+  }
+  [[nodiscard]] Bytes heard() const { return Bytes(heard_).first(heard_bytes_); }
+  void greet() {
+    say(frame_of([](auto room) { return encode_hello(room, {}); }));
+    const std::optional<Header> header = hear();
+    BOOST_REQUIRE((header && header->type == FrameType::kHello));
+    their_nonce = decode_hello(heard())->nonce;
+  }
+  Nonce our_nonce{};
+  Nonce their_nonce{};
+  [[nodiscard]] int socket() const { return socket_; }
+
+ private:
+  int socket_;
+  std::array<std::uint8_t, kFrameMax> heard_{};
+  std::size_t heard_bytes_ = 0;
+};
+
+// A node with a service, and a thread that waits for it while a test talks to it.
+class Served {
+ public:
+  Served() : service_(node.open(key)) {
+    std::optional<Record> record;
+    Descriptor asked;
+    const exs_svc_id_t id = id_of(key);
+    std::copy(std::begin(id.bytes), std::end(id.bytes), target.begin());
+    BOOST_REQUIRE(ask_host_name(target, asked) == 0);
+    while (!record) record = read_host_answer(asked.get(), target);
+    address = record->addresses.front();
+    thread_ = std::thread([this] {
+      while (!ends_ && node.take()) continue;
+    });
+  }
+  ~Served() {
+    ends_ = true;
+    thread_.join();
+  }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  std::unique_ptr<Liar> stranger() const { return Liar::connected_to(address); }
+  // The one that asks for a flow, rightly.
+  [[nodiscard]] Frame flow(std::uint32_t alias) const {
+    return frame_of([&](auto room) { return encode_flow(room, alias, {target, 1, alias, {}, {}}); });
+  }
+  static Frame data(std::uint32_t alias, std::uint64_t number) {
+    return frame_of([&](auto room) { return encode_data(room, alias, number, {}); });
+  }
+  // Whoever has done nothing wrong is served.
+  void check_serves() const {
+    const std::unique_ptr<Liar> honest = stranger();
+    honest->greet();
+    honest->say(flow(9));
+    const std::optional<Header> header = honest->hear();
+    BOOST_REQUIRE((header && header->type == FrameType::kFlowOk));
+  }
+  void check_ends_after(const Frame& frame, bool greets = true) const {
+    const std::unique_ptr<Liar> liar = stranger();
+    if (greets) {
+      liar->greet();
+      liar->say(flow(1));
+      BOOST_REQUIRE(liar->hear().has_value());
+    }
+    liar->say(frame);
+    while (liar->hear()) continue;  // its greeting, acknowledgements
+    check_serves();
+  }
+
+  IdBytes target{};
+  sockaddr_storage address{};
+  OwnedKey key = make_key();
+  TestNode node;
+
+ private:
+  exs_svc_t* service_;
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(lies_test)
+
+BOOST_FIXTURE_TEST_CASE(what_is_no_frame_ends_the_link, Served) {
+  check_ends_after({}, false);
+  check_ends_after({1}, false);
+  check_ends_after(Frame(kHeaderBytes, 0), false);
+  check_ends_after(Frame(kFrameMax, 0xff), false);
+  check_ends_after(Frame(kHeaderBytes, 0xff));
+  check_ends_after(Frame(5, 0));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_greeting_of_another_kind_ends_the_link, Served) {
+  check_ends_after(frame_of([](auto room) { return encode_hello(room, {2, {}}); }), false);
+  check_ends_after(flow(1), false);
+  Frame hello = frame_of([](auto room) { return encode_hello(room, {}); });
+  hello[kHeaderBytes] ^= 1;
+  check_ends_after(hello, false);
+}
+
+BOOST_FIXTURE_TEST_CASE(frames_out_of_turn_end_the_link, Served) {
+  check_ends_after(flow(1));     // that number is taken
+  check_ends_after(data(1, 2));  // the first is left out
+  check_ends_after(
+      frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kAck, .flow = 1}); }));
+  check_ends_after(
+      frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kPong, .flow = 1}); }));
+  Frame ping = frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kPing, .flow = 1}); });
+  ping.push_back(0);
+  check_ends_after(ping);
+  Frame items = data(1, 1);
+  items[3] = 17;
+  check_ends_after(items);
+  Frame open = flow(2);
+  open.pop_back();
+  check_ends_after(open);
+}
+
+BOOST_FIXTURE_TEST_CASE(frames_of_flows_that_are_not_open_mean_nothing, Served) {
+  const std::unique_ptr<Liar> liar = stranger();
+  liar->greet();
+  liar->say(data(3, 1));
+  liar->say(flow(1));
+  const std::optional<Header> header = liar->hear();
+  BOOST_REQUIRE((header && header->type == FrameType::kFlowOk && header->flow == 1));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_message_that_comes_again_is_taken_once, Served) {
+  const std::unique_ptr<Liar> liar = stranger();
+  liar->greet();
+  liar->say(flow(1));
+  BOOST_REQUIRE(liar->hear().has_value());
+  for (int i = 0; i < 3; ++i) {
+    liar->say(data(1, 1));
+    const std::optional<Header> ack = liar->hear();
+    BOOST_REQUIRE((ack && ack->type == FrameType::kAck));
+    BOOST_TEST(ack->ack == 1U);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_sends_in_the_name_of_another, Served) {
+  const Key theirs;
+  const Key ours;
+  const std::unique_ptr<Liar> liar = stranger();
+  liar->greet();
+  Flow asked{target, 1, 1, {}, {}};
+  asked.sender = Sender{theirs.public_key(), ours.sign({})};
+  liar->say(frame_of([&](auto room) { return encode_flow(room, 1, asked); }));
+  std::optional<Header> header = liar->hear();
+  BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
+  BOOST_TEST((decode_refusal(liar->heard()) == Refusal::kNotAllowed));
+  // Expect: nor with what another has shown on another link.
+  asked.sender = Sender{theirs.public_key(), theirs.sign({})};
+  liar->say(frame_of([&](auto room) { return encode_flow(room, 2, asked); }));
+  header = liar->hear();
+  BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_service_that_is_not_here_is_nobody, Served) {
+  const std::unique_ptr<Liar> liar = stranger();
+  liar->greet();
+  liar->say(frame_of([&](auto room) { return encode_flow(room, 1, {IdBytes{1}, 1, 1, {}, {}}); }));
+  const std::optional<Header> header = liar->hear();
+  BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
+  BOOST_TEST((decode_refusal(liar->heard()) == Refusal::kNobody));
+}
+
+// ---------------------------------------------------------------- impostors
+
+namespace {
+
+// Claims to be a service of which it has the record, and accepts one link.
+class Impostor {
+ public:
+  Impostor() {
+    listener_ = make_link_socket(AF_INET);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    BOOST_REQUIRE(exs_bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    BOOST_REQUIRE(exs_listen(listener_, 4) == 0);
+    BOOST_REQUIRE(exs_getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) == 0);
+    Record record{key.public_key(), 1, 1, std::vector<sockaddr_storage>(1)};
+    std::memcpy(record.addresses.data(), &address, sizeof address);
+    BOOST_REQUIRE(keeper_->claim(key.id(), encode_record(record, key)) == 0);
+  }
+  ~Impostor() {
+    keeper_->unclaim(key.id());
+    exs_close(listener_);
+  }
+  Impostor(const Impostor&) = delete;
+  Impostor& operator=(const Impostor&) = delete;
+
+  [[nodiscard]] std::unique_ptr<Liar> accept() const {
+    const int socket = exs_accept_sync(listener_, nullptr, nullptr);
+    BOOST_REQUIRE(socket >= 0);
+    return std::make_unique<Liar>(socket);
+  }
+  // Up to the question for a flow.
+  [[nodiscard]] std::unique_ptr<Liar> asked() const {
+    std::unique_ptr<Liar> liar = accept();
+    liar->greet();
+    const std::optional<Header> header = liar->hear();
+    BOOST_REQUIRE((header && header->type == FrameType::kFlow));
+    return liar;
+  }
+  // What only the holder of the key can say.
+  [[nodiscard]] Frame agreement(Liar& liar, std::uint64_t accepted) const {
+    const std::optional<Flow> asked = decode_flow(liar.heard(), *decode_header(liar.heard()));
+    BOOST_REQUIRE(asked.has_value());
+    const Statement flow = flow_statement({liar.their_nonce, liar.our_nonce}, 1, asked->target, asked->client,
+                                          asked->flow_number);
+    const Signature signature = key.sign(answer_statement(flow, 1, accepted));
+    return frame_of([&](auto room) {
+      return encode_flow_ok(room, 1, accepted, {key.public_key(), 1, signature});
+    });
+  }
+  Key key;
+
+ private:
+  std::shared_ptr<Housekeeper> keeper_ = Housekeeper::get();
+  int listener_ = -1;
+};
+
+// A sender to it, in a thread, as the impostor waits in the test's.
+class Sent {
+ public:
+  Sent() {
+    exs_svc_id_t id{};
+    const IdBytes bytes = impostor.key.id();
+    std::copy(bytes.begin(), bytes.end(), id.bytes);
+    peer_ = exs_svc_peer_open(node_.get(), nullptr, &id, nullptr, nullptr);
+    BOOST_REQUIRE(peer_ != nullptr);
+    BOOST_TEST(send(peer_, {"x"}) == 0);
+    thread_ = std::thread([this] {
+      while (!ends_ && lost_error_ < 0 && node_.take()) {
+        for (const exs_svc_event_t& event : node_.events)
+          if (event.type == EXS_SVC_EVT_LOST) lost_error_ = event.error;
+      }
+    });
+  }
+  ~Sent() {
+    ends_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  Sent(const Sent&) = delete;
+  Sent& operator=(const Sent&) = delete;
+  int lost_error() {
+    thread_.join();
+    return lost_error_;
+  }
+
+ private:
+  struct Library {
+    Library() { BOOST_REQUIRE(exs_init(EXS_VERSION) == 0); }
+    ~Library() { exs_fini(); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+  } library_;
+  static exs_svc_node_options_t options() {
+    exs_svc_node_options_t options{};
+    options.struct_bytes = sizeof options;
+    options.find_ns = 100 * kMs;
+    return options;
+  }
+  const exs_svc_node_options_t options_ = options();
+  TestNode node_{&options_};
+  exs_svc_peer_t* peer_ = nullptr;
+  std::atomic<bool> ends_{false};
+  std::atomic<int> lost_error_{-1};
+  std::thread thread_;
+
+ public:
+  Impostor impostor;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(who_cannot_sign_is_not_the_service, Sent) {
+  const std::unique_ptr<Liar> liar = impostor.asked();
+  const Key other;
+  liar->say(frame_of([&](auto room) {
+    return encode_flow_ok(room, 1, 0, {other.public_key(), 1, other.sign({})});
+  }));
+  BOOST_TEST(lost_error() == EPROTO);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_signed_something_else_is_not_the_service, Sent) {
+  const std::unique_ptr<Liar> liar = impostor.asked();
+  liar->say(frame_of([&](auto room) {
+    return encode_flow_ok(room, 1, 0, {impostor.key.public_key(), 1, impostor.key.sign({})});
+  }));
+  BOOST_TEST(lost_error() == EPROTO);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_service_that_takes_what_was_not_sent_is_left, Sent) {
+  const std::unique_ptr<Liar> liar = impostor.asked();
+  liar->say(impostor.agreement(*liar, 0));
+  const std::optional<Header> data = liar->hear();
+  BOOST_REQUIRE((data && data->type == FrameType::kData));
+  BOOST_TEST(data->number == 1U);
+  liar->say(
+      frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kAck, .flow = 1, .ack = 2}); }));
+  while (liar->hear()) continue;
+  // Expect: the message goes to whoever is found next.
+  const std::unique_ptr<Liar> next = impostor.asked();
+  next->say(impostor.agreement(*next, 0));
+  const std::optional<Header> again = next->hear();
+  BOOST_REQUIRE((again && again->type == FrameType::kData));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_service_that_has_taken_before_it_was_asked_is_left, Sent) {
+  const std::unique_ptr<Liar> liar = impostor.asked();
+  liar->say(impostor.agreement(*liar, 1));
+  while (liar->hear()) continue;
+}
+
+BOOST_FIXTURE_TEST_CASE(who_always_hangs_up_is_given_up, Sent) {
+  for (int i = 0; i < 3; ++i) static_cast<void>(impostor.accept());
+  BOOST_TEST(lost_error() > 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::svc
