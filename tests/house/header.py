@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exs.h, by either name, msg.h and ibvx.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
+"""exs.h, by either name, msg.h, ibvx.h and service.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
 header below it compile alone.
 
     header.py C-COMPILER C++-COMPILER
@@ -75,6 +75,20 @@ int use(char **names, int *list, char *memory) {{
 }}
 """
 
+SERVICES = START + """
+HOLDS(sizeof(exs_svc_event_t) == 64 || sizeof(void *) != 8);
+HOLDS(sizeof(exs_svc_id_t) == 16 && sizeof(exs_svc_cap_t) == 64);
+HOLDS(EXS_SVC_ALL == (EXS_SVC_SEND | EXS_SVC_STATS));
+int use(exs_svc_node_t *node, const exs_svc_id_t *id, char *memory);
+int use(exs_svc_node_t *node, const exs_svc_id_t *id, char *memory) {{
+  exs_svc_event_t event;
+  exs_svc_item_t item;
+  item.data = memory;
+  item.length = 8;
+  return exs_svc_send_short(exs_svc_peer_open(node, NULL, id, NULL, NULL), &item, 1) + exs_svc_wait(node, &event, 1, -1);
+}}
+"""
+
 OUR_FLAGS = ["EXS_SHUT_WR", "EXS_PERSISTENT", "EXS_NOTIFY", "EXS_NO_EVENT", "EXS_NO_IMMEDIATE"]
 
 # Every MSG_* flag that <sys/socket.h> of this system has, as the preprocessor and the compiler know them.
@@ -114,7 +128,8 @@ def main():
     c_compiler, cxx_compiler = sys.argv[1:]
     variants = [[c_compiler, "-x", "c", "-std=c11"]]
     variants += [[cxx_compiler, "-x", "c++", f"-std=c++{year}"] for year in (11, 17, 20)]
-    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/msg.h", MESSAGES), ("ibvx/ibvx.h", IBVX)):
+    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/msg.h", MESSAGES), ("ibvx/ibvx.h", IBVX),
+                           ("exs/service.h", SERVICES)):
         for variant in variants:
             compile_source(source.format(header=header), [*variant, *STRICT])
             print(f"<{header}> {' '.join(variant)}: compiles")

@@ -69,6 +69,14 @@ int main(void) { return demo_one_open(0, 0, 0) == 0 && demo_one_service.interfac
 "$cc" -Wall -Wextra -Werror "$work"/demo*.c -o "$work/demo" $(pkg-config --cflags --libs exs-rpc)
 LD_LIBRARY_PATH=$prefix/$libdir "$work/demo" || fail "program of exs-rpc"
 
+if [[ -e $prefix/$libdir/libexs-service.so ]]; then
+  echo '#include <exs/service.h>
+int main(void) { exs_svc_node_t *node = exs_svc_node_open(0); exs_svc_node_close(node); return node == 0; }' >"$work/service.c"
+  # shellcheck disable=SC2046
+  "$cc" -Wall -Werror "$work/service.c" -o "$work/service" $(pkg-config --cflags --libs exs-service)
+  LD_LIBRARY_PATH=$prefix/$libdir "$work/service" || fail "program of exs-service"
+fi
+
 if [[ -e $prefix/$libdir/libexs-sunrpc.so ]]; then
   echo '#include <rpc/rpc.h>
 #include <exs/sunrpc.h>

@@ -48,7 +48,7 @@ MAY_INCLUDE = {
     "service/api": ["exs/service.h", "service/"],
     "fabric": ["exs/exs.h", "exs/msg.h", "fabric/"],
     "bindings/java": ["exs/exs.h", "exs/msg.h", "bindings/java/native/"],
-    "examples": ["exs/rpc.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
+    "examples": ["exs/rpc.h", "exs/service.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Texts reach a service, which is killed and started again, by its name.
+#   run-service.sh PATH-OF-SERVICE
+set -euo pipefail
+program=$1
+folder=$(mktemp -d)
+server=
+trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
+
+start() {
+  exec {output}< <(exec "$program" "$folder/key")
+  server=$!
+  read -r id <&"$output"
+}
+expect() {
+  local text
+  for text in "$@"; do
+    read -r line <&"$output"
+    [[ $line == "$text" ]] || { echo "the service got '$line', not '$text'"; exit 1; }
+  done
+}
+
+start
+first=$id
+"$program" "$id" one two three
+expect one two three
+kill -KILL "$server"
+wait "$server" || true
+start
+[[ $id == "$first" ]]
+"$program" "$id" four
+expect four
+[[ $(stat -c %a "$folder/key") == 600 ]]
+! "$program" exs:00000000000000000000000000000000 nobody 2>"$folder/said"
+grep --quiet 'No such file' "$folder/said"
+echo "$id: four texts arrived"

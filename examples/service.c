@@ -1,0 +1,75 @@
+/* A service by name. With the name of a file, which has the service's key or will have it, the program is the service: it prints its
+ * ID, and then each message. With an ID and texts it is a client: it sends each text, and pings to learn that they have been taken.
+ * The service may be killed and started again meanwhile, by the same file. */
+#include <errno.h>
+#include <exs/service.h>
+#include <stdio.h>
+#include <string.h>
+
+static int fail(void) {
+  return fprintf(stderr, "%s\n", exs_svc_errtext()), 1;
+}
+
+static exs_svc_key_t* load_or_make_key(const char* path) {
+  exs_svc_key_t* key = exs_svc_key_load(path);
+  if (key != NULL || errno != ENOENT) return key;
+  key = exs_svc_key_create();
+  if (key != NULL && exs_svc_key_store(key, path) == 0) return key;
+  exs_svc_key_free(key);
+  return NULL;
+}
+
+static int serve(exs_svc_node_t* node, const char* path) {
+  exs_svc_key_t* key = load_or_make_key(path);
+  if (key == NULL || exs_svc_open(node, key, NULL, NULL) == NULL) return fail();
+  exs_svc_id_t id;
+  char text[EXS_SVC_ID_TEXT];
+  exs_svc_key_id(key, &id);
+  exs_svc_id_text(&id, text);
+  exs_svc_key_free(key);
+  puts(text);
+  for (;;) {
+    exs_svc_event_t event;
+    fflush(stdout);
+    if (exs_svc_wait(node, &event, 1, -1) != 1) return fail();
+    if (event.type != EXS_SVC_EVT_MESSAGE) continue;
+    for (uint32_t i = 0; i < event.message->items_count; ++i) {
+      const exs_svc_item_t* item = &event.message->items[i];
+      printf("%.*s\n", (int)item->length, (const char*)item->data);
+    }
+    exs_svc_release(event.message);
+  }
+}
+
+/* Messages of a peer are taken in order, and a ping behind them is answered after them. */
+static int send_all(exs_svc_node_t* node, const char* to, char** texts, int count) {
+  exs_svc_id_t id;
+  if (exs_svc_id_parse(to, &id) != 0) return fail();
+  exs_svc_peer_t* peer = exs_svc_peer_open(node, NULL, &id, NULL, NULL);
+  if (peer == NULL) return fail();
+  for (int i = 0; i < count; ++i) {
+    exs_svc_item_t item = {texts[i], strlen(texts[i])};
+    if (exs_svc_send_short(peer, &item, 1) != 0) return fail();
+  }
+  if (exs_svc_ping(peer) != 0) return fail();
+  for (;;) {
+    exs_svc_event_t event;
+    if (exs_svc_wait(node, &event, 1, -1) != 1) return fail();
+    if (event.type == EXS_SVC_EVT_PONG) return 0;
+    fprintf(stderr, "%llu messages may be lost: %s\n", (unsigned long long)event.count,
+            strerror(event.error));
+    if (event.type == EXS_SVC_EVT_LOST) return 1;
+  }
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: service KEY-FILE | service ID TEXT...\n");
+    return 2;
+  }
+  exs_svc_node_t* node = exs_svc_node_open(NULL);
+  if (node == NULL) return fail();
+  const int status = argc == 2 ? serve(node, argv[1]) : send_all(node, argv[1], argv + 2, argc - 2);
+  exs_svc_node_close(node);
+  return status;
+}
