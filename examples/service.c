@@ -1,6 +1,6 @@
 /* A service by name. With the name of a file, which has the service's key or will have it, the program is the service: it prints its
- * ID, and then each message. With an ID and texts it is a client: it sends each text, and pings to learn that they have been taken.
- * The service may be killed and started again meanwhile, by the same file. */
+ * ID, and then each message. With an ID, or a name of /etc/exs/services, and texts it is a client: it sends each text, and pings
+ * to learn that they have been taken. The service may be killed and started again meanwhile, by the same file. */
 #include <errno.h>
 #include <exs/service.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int serve(exs_svc_node_t* node, const char* path) {
 /* Messages of a peer are taken in order, and a ping behind them is answered after them. */
 static int send_all(exs_svc_node_t* node, const char* to, char** texts, int count) {
   exs_svc_id_t id;
-  if (exs_svc_id_parse(to, &id) != 0) return fail();
+  if (exs_svc_find(NULL, to, &id) != 0) return fail();
   exs_svc_peer_t* peer = exs_svc_peer_open(node, NULL, &id, NULL, NULL);
   if (peer == NULL) return fail();
   for (int i = 0; i < count; ++i) {

@@ -57,6 +57,9 @@ EXS_SVC_API exs_svc_key_t* exs_svc_key_load(const char* path);
 EXS_SVC_API void exs_svc_key_free(exs_svc_key_t* key);
 /* exs_svc_key_id - the ID of the service of a key. EINVAL. Thread: any. */
 EXS_SVC_API int exs_svc_key_id(const exs_svc_key_t* key, exs_svc_id_t* id);
+/* exs_svc_find - the ID that a name has in a file of names; NULL: that of EXS_SERVICES, or /etc/exs/services. A text of an ID is one, too.
+ * EINVAL; ENOENT there is no such name. Thread: any. */
+EXS_SVC_API int exs_svc_find(const char* names, const char* name, exs_svc_id_t* id);
 /* exs_svc_id_text - write an ID as "exs:" and 32 digits into EXS_SVC_ID_TEXT bytes. EINVAL. Thread: any. */
 EXS_SVC_API int exs_svc_id_text(const exs_svc_id_t* id, char* text);
 /* exs_svc_id_parse - read that. EINVAL it is none. Thread: any. */
@@ -89,13 +92,18 @@ EXS_SVC_API int exs_svc_cap_parse(const char* text, exs_svc_cap_t* cap);
 
 /* ---------------------------------------------------------------- nodes, services, peers */
 
+#define EXS_SVC_BY_HOST 0x1           /* by names on this host, which services have by themselves */
+#define EXS_SVC_BY_FILE 0x2           /* by a file: lines of a name, an ID, and addresses with ports */
 typedef struct exs_svc_node_options { /* 0: the default */
   size_t struct_bytes;                /* sizeof */
-  const char* listen; /* "address", "address:port" or "[address]:port" of IPv4 or IPv6: 127.0.0.1, any port */
+  /* "address", "address:port" or "[address]:port" of IPv4 or IPv6: EXS_SVC_LISTEN, or 127.0.0.1, any port */
+  const char* listen;
   int64_t
-      find_ns; /* how long a peer is looked for before messages to it are lost: 2 s; one that is found and busy is waited for */
+      find_ns; /* how long a peer is looked for before messages to it are lost: 2 s; one that is busy is waited for */
   uint32_t links_max; /* other nodes that have links to this one at a time: 1,024 */
   uint32_t flows_max; /* peers of one such node: 64 */
+  const char* names;  /* the file: EXS_SERVICES, or /etc/exs/services */
+  uint32_t find_by;   /* how peers are found, EXS_SVC_BY_*: all, in this order */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
  * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes; ENOMEM; and what

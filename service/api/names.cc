@@ -6,6 +6,7 @@
 #include "exs/service.h"
 #include "service/api/calls.h"
 #include "service/names/capability.h"
+#include "service/names/names_file.h"
 
 struct exs_svc_key {
   exs::svc::Key key;
@@ -77,6 +78,18 @@ int exs_svc_id_parse(const char* text, exs_svc_id_t* id) {
   if (!parsed) return refuse(EINVAL, "exs_svc_id_parse: an ID is \"exs:\" and 32 digits of 0-9 and a-f");
   std::copy(parsed->begin(), parsed->end(), id->bytes);
   return 0;
+}
+
+int exs_svc_find(const char* names, const char* name, exs_svc_id_t* id) {
+  if (name == nullptr || id == nullptr) return refuse(EINVAL, "exs_svc_find: no name, or no room for its ID");
+  return guarded(-1, [&] {
+    const std::string path = names == nullptr ? exs::svc::NamesFile::default_path() : names;
+    std::optional<exs::svc::IdBytes> found = exs::svc::parse_id(name);
+    if (!found) found = exs::svc::NamesFile(path).id_of(name);
+    if (!found) return refuse(ENOENT, "exs_svc_find: %s has no line for %s", path.c_str(), name);
+    std::copy(found->begin(), found->end(), id->bytes);
+    return 0;
+  });
 }
 
 int exs_svc_cap_make(const exs_svc_key_t* key, uint32_t rights, uint32_t serial, int64_t expires_ms,

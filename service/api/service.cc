@@ -2,10 +2,11 @@
 #include "exs/service.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "service/api/calls.h"
-#include "service/node/address.h"
+#include "service/names/address.h"
 #include "service/node/node.h"
 
 namespace {
@@ -20,6 +21,20 @@ constexpr std::uint32_t kMailbox = 256;
 
 std::uint32_t or_default(std::uint32_t value, std::uint32_t otherwise) {
   return value == 0 ? otherwise : value;
+}
+
+const char* default_listen() {
+  const char* const named = std::getenv("EXS_SVC_LISTEN");
+  return named != nullptr ? named : "127.0.0.1";
+}
+
+exs::svc::Ways ways_of(const exs_svc_node_options_t& options) {
+  const std::uint32_t by = options.find_by == 0 ? EXS_SVC_BY_HOST | EXS_SVC_BY_FILE : options.find_by;
+  exs::svc::Ways ways;
+  ways.by_host = (by & EXS_SVC_BY_HOST) != 0;
+  if ((by & EXS_SVC_BY_FILE) != 0)
+    ways.names_path = options.names == nullptr ? exs::svc::NamesFile::default_path() : options.names;
+  return ways;
 }
 
 }  // namespace
@@ -37,19 +52,21 @@ const char* exs_svc_errtext() {
 exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
   exs_svc_node_options_t options{};
   const bool is_read = exs::svc::read_options(given, options);
-  const char* const listen = options.listen == nullptr ? "127.0.0.1" : options.listen;
+  const char* const listen = options.listen != nullptr ? options.listen : default_listen();
   const std::optional<sockaddr_storage> address = exs::svc::parse_address(listen);
-  if (!is_read || !address || options.find_ns < 0) {
+  const bool is_known = (options.find_by & ~(EXS_SVC_BY_HOST | EXS_SVC_BY_FILE)) == 0;
+  if (!is_read || !address || !is_known || options.find_ns < 0) {
     refuse(EINVAL, "exs_svc_node_open: %s",
-           !is_read   ? "struct_bytes is to be the size of the options"
-           : !address ? "listen is to be an address, or address:port"
-                      : "find_ns is negative");
+           !is_read    ? "struct_bytes is to be the size of the options"
+           : !address  ? "listen is to be an address, or address:port"
+           : !is_known ? "find_by has bits that mean nothing"
+                       : "find_ns is negative");
     return nullptr;
   }
   return guarded<exs_svc_node_t*>(nullptr, [&]() -> exs_svc_node_t* {
     const exs::svc::Node::Config config{*address, options.find_ns == 0 ? kFindNs : options.find_ns,
                                         or_default(options.links_max, kLinks),
-                                        or_default(options.flows_max, kFlows)};
+                                        or_default(options.flows_max, kFlows), ways_of(options)};
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
     if (error == 0) return node.release();

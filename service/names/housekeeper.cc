@@ -119,9 +119,9 @@ void Housekeeper::unclaim(const IdBytes& id) {
 }
 
 void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns,
-                       std::shared_ptr<Sink> sink) {
+                       std::shared_ptr<Sink> sink, Ways ways) {
   const std::lock_guard guard(lock_);
-  searches_.push_back({search, id, limit_ns, now_ns(), kFirstPauseNs, {}, std::move(sink)});
+  searches_.push_back({search, id, limit_ns, now_ns(), kFirstPauseNs, {}, std::move(sink), std::move(ways)});
   wake();
 }
 
@@ -248,9 +248,9 @@ void Housekeeper::go_on(std::int64_t now) {
   }
 }
 
-void Housekeeper::end(Search& search, std::optional<Record> record) {
+void Housekeeper::end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses) {
   Rings& rings = rings_[search.sink];
-  search.sink->put({search.number, std::move(record)});
+  search.sink->put({search.number, std::move(record), std::move(addresses)});
   rings.found_ns = 0;
 }
 
@@ -260,21 +260,31 @@ bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
     std::optional<Record> record = read_host_answer(search.asked.get(), search.id);
     search.asked = Descriptor();
     if (record) {
-      end(search, std::move(record));
+      std::vector<sockaddr_storage> addresses = record->addresses;
+      end(search, std::move(record), std::move(addresses));
       return true;
     }
   }
   if (now >= search.limit_ns) {
-    end(search, {});
+    end(search, {}, {});
     return true;
   }
-  if (now >= search.next_ns) {
-    search.asked = Descriptor();  // who has not answered by now is asked again
-    search.next_ns = after(now, search.pause_ns);
-    search.pause_ns = std::min(2 * search.pause_ns, kLongestPauseNs);
-    if (ask_host_name(search.id, search.asked) == 0) watch(search.asked);  // else later again
-  }
-  return false;
+  return now >= search.next_ns && ask(search, now);
+}
+
+// Of who has not answered on this host by now nothing is expected but a file's word.
+bool Housekeeper::ask(Search& search, std::int64_t now) {
+  const bool was_asked = search.asked.is_open();
+  search.asked = Descriptor();
+  search.next_ns = after(now, search.pause_ns);
+  search.pause_ns = std::min(2 * search.pause_ns, kLongestPauseNs);
+  const bool is_asked = search.ways.by_host && ask_host_name(search.id, search.asked) == 0;
+  if (is_asked) watch(search.asked);
+  if ((is_asked && !was_asked) || search.ways.names_path.empty()) return false;
+  std::vector<sockaddr_storage> addresses = NamesFile(search.ways.names_path).addresses_of(search.id);
+  if (addresses.empty()) return false;
+  end(search, {}, std::move(addresses));
+  return true;
 }
 
 }  // namespace exs::svc

@@ -5,7 +5,7 @@
 //  1. It runs while a node is open. What it has for a node goes to the node's sink, which the node empties in its own time; the sink
 //     outlives both.
 //  2. It waits by epoll, which does not hold what is closed meanwhile: a name is free when unclaim() returns.
-//  3. A search asks at 0, 20, 60, 140 ... ms, as long as nobody has answered, up to its limit.
+//  3. A search goes by the name on this host first, and by a file if that leads nowhere. It asks at 0, 20, 60, 140 ... ms, as long as nobody has answered, up to its limit.
 #pragma once
 
 #include <condition_variable>
@@ -18,15 +18,23 @@
 
 #include "service/names/clock.h"
 #include "service/names/host_name.h"
+#include "service/names/names_file.h"
 
 namespace exs::svc {
+
+// By what a search goes.
+struct Ways {
+  bool by_host = true;
+  std::string names_path;  // empty: by no file
+};
 
 // Where a node gets what was found for it. Thread: any.
 class Sink {
  public:
   struct Found {
     std::uint64_t search = 0;
-    std::optional<Record> record;  // nothing: nobody until the limit
+    std::optional<Record> record;             // what the service says itself, if it was asked
+    std::vector<sockaddr_storage> addresses;  // none: nobody until the limit
   };
   // `ring` is called until close() returns, with the sink's lock and the housekeeper's held, so it may call neither. False: it could
   // not, and is to be called again.
@@ -56,7 +64,8 @@ class Housekeeper {
   void unclaim(const IdBytes& id);
 
   // Answers with this number, once, in the sink.
-  void find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns, std::shared_ptr<Sink> sink);
+  void find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns, std::shared_ptr<Sink> sink,
+            Ways ways = {});
   // Rings the sink at that time, instead of at the time named before. kNever: not at all.
   void ring_at(std::int64_t time_ns, const std::shared_ptr<Sink>& sink);
   // Nothing more comes for it.
@@ -80,6 +89,7 @@ class Housekeeper {
     std::int64_t pause_ns = 0;
     Descriptor asked;
     std::shared_ptr<Sink> sink;
+    Ways ways;
   };
 
   struct Rings {
@@ -99,7 +109,8 @@ class Housekeeper {
   void accept_questions(const IdBytes& id, int listener);
   void answer_questions(std::int64_t now);
   void go_on(std::int64_t now);
-  void end(Search& search, std::optional<Record> record);
+  void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses);
+  bool ask(Search& search, std::int64_t now);
   bool step(Search& search, std::int64_t now, bool is_readable);
 
   Descriptor wake_;

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "service/names/address.h"
 #include "service/names/key.h"
-#include "service/node/address.h"
 
 namespace exs::svc {
 namespace {

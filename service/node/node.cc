@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "service/node/address.h"
+#include "service/names/address.h"
 
 namespace exs::svc {
 namespace {

@@ -33,6 +33,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
     std::int64_t find_ns = 0;
     std::uint32_t links_max = 0;
     std::uint32_t flows_max = 0;
+    Ways ways;
   };
   explicit Node(const Config& config);
   virtual ~Node();

@@ -75,14 +75,14 @@ void Node::take(const exs_event_t& event) {
 // ---------------------------------------------------------------- what the housekeeper has
 
 std::uint64_t Node::find(const IdBytes& id, std::int64_t limit_ns) {
-  keeper_->find(++last_search_, id, limit_ns, sink_);
+  keeper_->find(++last_search_, id, limit_ns, sink_, config_.ways);
   return last_search_;
 }
 
 void Node::take_found() {
   for (const Sink::Found& found : sink_->take()) {
     // The peer may have gone, or may have asked again.
-    for (const auto& [peer, owner] : peers_) peer->found(found.search, found.record);
+    for (const auto& [peer, owner] : peers_) peer->found(found.search, found.addresses);
   }
 }
 

@@ -57,10 +57,10 @@ void Peer::search() {
   search_ = host_.find(config_.target, give_up_ns_);
 }
 
-void Peer::found(std::uint64_t search, const std::optional<Record>& record) {
+void Peer::found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses) {
   if (state_ != State::kFinding || search != search_) return;
-  if (!record) return lose(error_);
-  addresses_.assign(record->addresses.rbegin(), record->addresses.rend());
+  if (addresses.empty()) return lose(error_);
+  addresses_.assign(addresses.rbegin(), addresses.rend());
   try_next_address();
 }
 

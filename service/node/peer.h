@@ -61,7 +61,8 @@ class Peer {
   void close();
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
 
-  void found(std::uint64_t search, const std::optional<Record>& record);
+  // None: nobody.
+  void found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses);
   void link_is_up();
   void link_has_gone(int error);
   void frame_arrived(const Header& header, Bytes frame);

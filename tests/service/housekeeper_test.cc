@@ -561,8 +561,8 @@ BOOST_AUTO_TEST_CASE(a_sink_that_is_closed_neither_rings_nor_takes) {
     ++rings;
     return rings > 1;
   });
-  sink.put({1, {}});
-  sink.put({2, {}});
+  sink.put({1, {}, {}});
+  sink.put({2, {}, {}});
   // Expect: whether it could ring is told.
   BOOST_TEST(!sink.ring());
   BOOST_TEST(sink.ring());
@@ -571,11 +571,11 @@ BOOST_AUTO_TEST_CASE(a_sink_that_is_closed_neither_rings_nor_takes) {
   BOOST_TEST(found[0].search == 1U);
   BOOST_TEST(found[1].search == 2U);
   BOOST_TEST(sink.take().empty());
-  sink.put({3, {}});
+  sink.put({3, {}, {}});
   sink.close();
   // Expect: what lay there has gone, too.
   BOOST_TEST(sink.take().empty());
-  sink.put({4, {}});
+  sink.put({4, {}, {}});
   BOOST_TEST(sink.take().empty());
   BOOST_TEST(sink.ring());
   BOOST_TEST(rings == 2U);

@@ -9,7 +9,7 @@
 #include "service/names/housekeeper.h"
 #include "service/names/record.h"
 #include "service/names/statements.h"
-#include "service/node/address.h"
+#include "service/names/address.h"
 #include "service/node/link.h"
 #include "tests/service/world.h"
 

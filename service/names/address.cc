@@ -1,4 +1,4 @@
-#include "service/node/address.h"
+#include "service/names/address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

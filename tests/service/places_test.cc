@@ -1,0 +1,182 @@
+// Where services are, as a file says.
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "service/names/address.h"
+#include "service/names/host_name.h"
+#include "service/names/names_file.h"
+#include "tests/service/world.h"
+
+namespace exs::svc {
+namespace {
+
+using namespace exs::svc::test;
+
+// A file of names, which is gone at the end.
+class Written {
+ public:
+  Written() {
+    const int file = ::mkstemp(path_.data());
+    BOOST_REQUIRE(file >= 0);
+    ::close(file);
+  }
+  ~Written() { ::unlink(path_.c_str()); }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  void write(const std::string& text) const { std::ofstream(path_) << text; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/exs-names-XXXXXX";
+};
+
+std::string text_of_id(const OwnedKey& key) {
+  const exs_svc_id_t id = test::id_of(key);
+  std::array<char, EXS_SVC_ID_TEXT> text{};
+  BOOST_REQUIRE(exs_svc_id_text(&id, text.data()) == 0);
+  return text.data();
+}
+
+IdBytes bytes_of_id(const OwnedKey& key) {
+  const exs_svc_id_t id = test::id_of(key);
+  IdBytes bytes;
+  std::copy(std::begin(id.bytes), std::end(id.bytes), bytes.begin());
+  return bytes;
+}
+
+// The port of the node that has the service.
+int port_of_service(const IdBytes& id) {
+  Descriptor asked;
+  std::optional<Record> record;
+  BOOST_REQUIRE(ask_host_name(id, asked) == 0);
+  while (!record) record = read_host_answer(asked.get(), id);
+  return ntohs(reinterpret_cast<const sockaddr_in&>(record->addresses.front()).sin_port);
+}
+
+exs_svc_node_options_t options_of(const std::string& path, std::uint32_t find_by) {
+  exs_svc_node_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.names = path.c_str();
+  options.find_by = find_by;
+  return options;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(places_test, Written)
+
+BOOST_AUTO_TEST_CASE(a_name_has_an_id_and_addresses) {
+  const OwnedKey first = make_key();
+  const OwnedKey last = make_key();
+  write("# names\n\nfirst " + text_of_id(first) + "\n  last\t" + text_of_id(last) +
+        " 192.0.2.1:7000 [2001:db8::1]:7001  # of another host\n");
+  const NamesFile file(path());
+  BOOST_TEST((file.id_of("first") == bytes_of_id(first)));
+  BOOST_TEST((file.id_of("last") == bytes_of_id(last)));
+  BOOST_TEST(!file.id_of("la"));
+  BOOST_TEST(file.addresses_of(bytes_of_id(first)).empty());
+  const std::vector<sockaddr_storage> addresses = file.addresses_of(bytes_of_id(last));
+  BOOST_REQUIRE(addresses.size() == 2U);
+  BOOST_TEST((key_of(addresses[0]) == key_of(*parse_address("192.0.2.1:7000"))));
+  BOOST_TEST((key_of(addresses[1]) == key_of(*parse_address("[2001:db8::1]:7001"))));
+}
+
+BOOST_AUTO_TEST_CASE(lines_that_are_wrong_say_nothing) {
+  const OwnedKey key = make_key();
+  const std::string id = text_of_id(key);
+  for (const std::string& line :
+       std::vector<std::string>{"name", "name exs:1", "name " + id + "0", "name " + id + " 192.0.2.1",
+                                "name " + id + " 192.0.2.1:0", "name " + id + " host:7000", "#name " + id,
+                                "name " + id.substr(0, 20) + "#" + id.substr(20)}) {
+    write(line + "\n");
+    BOOST_TEST(!NamesFile(path()).id_of("name"), line);
+    BOOST_TEST(NamesFile(path()).addresses_of(bytes_of_id(key)).empty(), line);
+  }
+  // Expect: those below them are read.
+  write("name exs:1\nname " + id + " 192.0.2.1:1 192.0.2.1:2 192.0.2.1:3 192.0.2.1:4 192.0.2.1:5");
+  BOOST_TEST(NamesFile(path()).id_of("name").has_value());
+  BOOST_TEST(NamesFile(path()).addresses_of(bytes_of_id(key)).size() == kAddressesMax);
+  BOOST_TEST(!NamesFile("/nowhere/services").id_of("name"));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_found) {
+  const OwnedKey key = make_key();
+  const exs_svc_id_t id = test::id_of(key);
+  exs_svc_id_t found{};
+  write("printer " + text_of_id(key) + "\n");
+  BOOST_TEST(exs_svc_find(path().c_str(), "printer", &found) == 0);
+  BOOST_TEST(std::memcmp(&found, &id, sizeof id) == 0);
+  // Expect: an ID is its own name, and others are none.
+  found = {};
+  BOOST_TEST(exs_svc_find(path().c_str(), text_of_id(key).c_str(), &found) == 0);
+  BOOST_TEST(std::memcmp(&found, &id, sizeof id) == 0);
+  BOOST_TEST(exs_svc_find(path().c_str(), "scanner", &found) == -1);
+  BOOST_TEST(errno == ENOENT);
+  BOOST_TEST(exs_svc_find(nullptr, nullptr, &found) == -1);
+  BOOST_TEST(exs_svc_find(nullptr, "printer", nullptr) == -1);
+  BOOST_TEST(errno == EINVAL);
+}
+
+BOOST_AUTO_TEST_CASE(a_service_is_found_where_the_file_says) {
+  const OwnedKey key = make_key();
+  TestNode right;
+  right.open(key);
+  // Expect: an address where it is not is passed over.
+  write("x " + text_of_id(key) +
+        " 127.0.0.1:1 127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))) + "\n");
+  const exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_FILE);
+  TestNode left(&options);
+  BOOST_TEST(send(left.peer(key), {"by file"}) == 0);
+  BOOST_TEST(next_text({&left, &right}, right).items.front() == "by file");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_asked_when_nobody_here_is_the_service) {
+  const OwnedKey key = make_key();
+  TestNode right;
+  exs_svc_t* const service = right.open(key);
+  write("x " + text_of_id(key) + " 127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))) + "\n");
+  exs_svc_node_options_t options = options_of(path(), 0);
+  TestNode left(&options);
+  exs_svc_peer_t* const peer = left.peer(key);
+  BOOST_TEST(send(peer, {"by host"}) == 0);
+  BOOST_TEST(next_text({&left, &right}, right).items.front() == "by host");
+  // Expect: the node that the file names says that the service is not there, until it is.
+  exs_svc_close(service);
+  BOOST_TEST(send(peer, {"later"}) == 0);
+  for (int i = 0; i < 20; ++i) left.step();
+  right.open(key);
+  BOOST_TEST(next_text({&left, &right}, right).items.front() == "later");
+}
+
+BOOST_AUTO_TEST_CASE(a_service_that_the_file_takes_for_another_is_not_believed) {
+  const OwnedKey key = make_key();
+  const OwnedKey wanted = make_key();
+  TestNode right;
+  right.open(key);
+  write("x " + text_of_id(wanted) + " 127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))) + "\n");
+  exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_FILE);
+  options.find_ns = 50 * kMs;
+  TestNode left(&options);
+  BOOST_TEST(send(left.peer(wanted), {"secret"}) == 0);
+  BOOST_TEST(next_event({&left, &right}, left, EXS_SVC_EVT_LOST).error == ENOENT);
+  BOOST_TEST(count_events(right, EXS_SVC_EVT_MESSAGE) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_goes_by_the_host_alone_reads_no_file) {
+  const OwnedKey key = make_key();
+  exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_HOST);
+  options.find_ns = 50 * kMs;
+  write("x " + text_of_id(key) + " 127.0.0.1:1\n");
+  TestNode left(&options);
+  BOOST_TEST(send(left.peer(key), {"x"}) == 0);
+  BOOST_TEST(next_event({&left}, left, EXS_SVC_EVT_LOST).error == ENOENT);
+  options.find_by = 4;
+  BOOST_TEST(exs_svc_node_open(&options) == nullptr);
+  BOOST_TEST(errno == EINVAL);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace exs::svc
