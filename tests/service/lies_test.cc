@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "exs/exs.h"
+#include "service/names/address.h"
 #include "service/names/housekeeper.h"
 #include "service/names/record.h"
 #include "service/names/statements.h"
-#include "service/names/address.h"
 #include "service/node/link.h"
 #include "tests/service/world.h"
 
