@@ -50,6 +50,8 @@ def answer(question, against, figures, missing):
     choose = max if question.more_is_better else min
     best = choose(there, key=lambda side: statistics.median(figures[side]))
     beside = against.times * statistics.median(figures[best])
+    if beside == 0:  # the slowest of a crowd on a machine with much else to do
+        return {**out, "against_name": against.name_of(best), "skipped": f"its {question.measured.figure} is 0"}
     ratio = median / beside
     return {**out, "against_name": against.name_of(best), "against_median": beside,
             "against": {side.name: [against.times * value for value in figures[side]] for side in there},
