@@ -212,6 +212,30 @@ BOOST_FIXTURE_TEST_CASE(nobody_sends_in_the_name_of_another, Served) {
   BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_flow_is_of_who_has_opened_it, Served) {
+  const std::unique_ptr<Liar> first = stranger();
+  first->greet();
+  first->say(flow(1));
+  BOOST_REQUIRE((first->hear() && decode_header(first->heard())->type == FrameType::kFlowOk));
+  // Expect: its numbers are of no use to another, who shows rightly who it is.
+  const Key other;
+  const std::unique_ptr<Liar> second = stranger();
+  second->greet();
+  Flow asked{target, 1, 1, {}, {}};
+  const Statement about = flow_statement({second->our_nonce, second->their_nonce}, 1, target, 1, 1);
+  asked.sender = Sender{other.public_key(), other.sign(about)};
+  second->say(frame_of([&](auto room) { return encode_flow(room, 1, asked); }));
+  std::optional<Header> header = second->hear();
+  BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
+  // Expect: with numbers of its own it is served.
+  asked.flow_number = 2;
+  asked.sender->signature =
+      other.sign(flow_statement({second->our_nonce, second->their_nonce}, 2, target, 1, 2));
+  second->say(frame_of([&](auto room) { return encode_flow(room, 2, asked); }));
+  header = second->hear();
+  BOOST_REQUIRE((header && header->type == FrameType::kFlowOk));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_service_that_is_not_here_is_nobody, Served) {
   const std::unique_ptr<Liar> liar = stranger();
   liar->greet();
