@@ -154,6 +154,11 @@ BOOST_FIXTURE_TEST_CASE(a_greeting_of_another_kind_ends_the_link, Served) {
   check_ends_after(hello, false);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_never_greets_is_hung_up_on, Served) {
+  const std::unique_ptr<Liar> liar = stranger();
+  while (liar->hear()) continue;  // its greeting, and the end
+}
+
 BOOST_FIXTURE_TEST_CASE(frames_out_of_turn_end_the_link, Served) {
   check_ends_after(flow(1));     // that number is taken
   check_ends_after(data(1, 2));  // the first is left out
