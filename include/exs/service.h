@@ -67,9 +67,11 @@ EXS_SVC_API int exs_svc_id_parse(const char* text, exs_svc_id_t* id);
 
 /* ---------------------------------------------------------------- capabilities */
 
-#define EXS_SVC_SEND 0x1  /* rights: to send messages */
-#define EXS_SVC_STATS 0x2 /* to ping it */
-#define EXS_SVC_ALL 0x3
+#define EXS_SVC_SEND 0x1    /* rights: to send messages */
+#define EXS_SVC_STATS 0x2   /* to ping it */
+#define EXS_SVC_REQUEST 0x4 /* to send requests */
+#define EXS_SVC_LONG 0x8    /* messages and requests may have long items */
+#define EXS_SVC_ALL 0xf
 
 /* The right to use a service that does not serve all who know its ID. Keep it secret: who has it, may use it. */
 typedef struct exs_svc_cap {
@@ -104,6 +106,7 @@ typedef struct exs_svc_node_options { /* 0: the default */
   uint32_t flows_max; /* peers of one such node: 64 */
   const char* names;  /* the file: EXS_SERVICES, or /etc/exs/services */
   uint32_t find_by;   /* how peers are found, EXS_SVC_BY_*: all, in this order */
+  uint64_t memory_max; /* bytes to be allocated for long items of replies: 64 MiB */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
  * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes; ENOMEM; and what
@@ -121,13 +124,15 @@ typedef struct exs_svc_options { /* 0: the default */
   uint32_t serial_min;           /* the lowest serial of capabilities: 0 */
   uint32_t
       mailbox_max; /* messages that wait for exs_svc_release(): 256; more are dropped, and their senders told */
+  uint64_t memory_max; /* bytes to be allocated for long items, beside windows: 64 MiB */
 } exs_svc_options_t;
 /* exs_svc_open - be the service of `key`: EXS_SVC_EVT_OPEN. `options` may be NULL. NULL with errno: EINVAL an argument; EADDRINUSE
  * a process of this host, perhaps this one, is the service; EMFILE, ENOMEM. Thread: any. */
 EXS_SVC_API exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key,
                                     const exs_svc_options_t* options, void* handle);
 /* exs_svc_close - be it no more. Messages that the program has stay valid until they are released; those that it has not taken are
- * lost. NULL: nothing. Thread: one. */
+ * lost, and requests are not answered. Memory of replies is the program's again, and so are windows that no message lies in. NULL:
+ * nothing. Thread: one. */
 EXS_SVC_API void exs_svc_close(exs_svc_t* service);
 
 /* exs_svc_peer_open - have a service to send to. Nothing is asked of it before the first message. `from`: the service of this node
@@ -137,7 +142,8 @@ EXS_SVC_API void exs_svc_close(exs_svc_t* service);
 EXS_SVC_API exs_svc_peer_t* exs_svc_peer_open(exs_svc_node_t* node, exs_svc_t* from, const exs_svc_id_t* id,
                                               const exs_svc_cap_t* cap, void* handle);
 /* exs_svc_peer_close - have it no more, and hear nothing of it. Messages that have left go on, while their link holds; others are
- * lost. NULL: nothing. Thread: one. */
+ * lost. Requests are cancelled. Long items are the program's again: where they are being read, the link is broken. NULL: nothing.
+ * Thread: one. */
 EXS_SVC_API void exs_svc_peer_close(exs_svc_peer_t* peer);
 
 /* ---------------------------------------------------------------- messages */
@@ -155,18 +161,64 @@ typedef struct exs_svc_item {
  * taken: exs_svc_wait(), and try again; ENOMEM. Thread: any. */
 EXS_SVC_API int exs_svc_send_short(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count);
 
+#define EXS_SVC_LONG_MAX (UINT64_C(1) << 40) /* bytes of a long item */
+/* exs_svc_send_long - send a message of some short items (may be none), which are copied, and 1..EXS_SVC_ITEMS_MAX long ones, which the
+ * service reads from where they lie, into a window or into memory that it allocates. They must not change until EXS_SVC_EVT_SENT, whose
+ * handle is `handle`: the service has the message (error 0), or not. Messages of a peer arrive in order, so a short one waits for a long
+ * one before it. As exs_svc_send_short() otherwise; EMSGSIZE also a long item of more than EXS_SVC_LONG_MAX. Thread: any. */
+EXS_SVC_API int exs_svc_send_long(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count,
+                                  const exs_iovec_t* longs, int longs_count, void* handle);
+
 typedef struct exs_svc_message { /* the caller's until exs_svc_release() */
   exs_svc_id_t from;             /* all zero: nobody in particular */
   uint32_t items_count;
-  uint32_t reserved;
+  uint32_t longs_count;
   const exs_svc_item_t* items;
+  const exs_svc_item_t* longs;
+  int64_t limit_ns; /* of a request: how long its sender waited for a reply, when it was sent; 0: without a limit */
 } exs_svc_message_t;
-/* exs_svc_release - give a message back. NULL: nothing. Thread: any. */
+/* exs_svc_release - give a message back. A request that has not been answered ends with ECANCELED. NULL: nothing. Thread: any. */
 EXS_SVC_API void exs_svc_release(const exs_svc_message_t* message);
 
 /* exs_svc_ping - ask a service whether it is there: EXS_SVC_EVT_PONG, or EXS_SVC_EVT_LOST. EINVAL; EAGAIN a ping is under way.
  * Thread: any. */
 EXS_SVC_API int exs_svc_ping(exs_svc_peer_t* peer);
+
+/* exs_svc_window - have long items for a service received into `buffer` of `length` bytes: each goes into the smallest window that fits
+ * and is free. A window is free again when its message is released. `region`: a handle of exs_mregister(3) or exs_alloc(3), or
+ * EXS_MHANDLE_UNREGISTERED. Windows are the service's until exs_svc_close(), and until messages in them are released. EINVAL; ENOMEM.
+ * Thread: any. */
+EXS_SVC_API int exs_svc_window(exs_svc_t* service, void* buffer, size_t length, exs_mhandle_t region);
+
+/* ---------------------------------------------------------------- requests */
+
+#define EXS_SVC_IDEMPOTENT 0x1       /* executing it twice does no harm */
+typedef struct exs_svc_request_options { /* 0: the default */
+  size_t struct_bytes;                /* sizeof */
+  int64_t limit_ns;                   /* how long a reply is waited for: without a limit */
+  uint32_t flags;                     /* EXS_SVC_IDEMPOTENT */
+  int32_t returns_count;              /* 0..EXS_SVC_ITEMS_MAX */
+  const exs_iovec_t* returns;         /* where long items of replies go, one after the other: memory that is allocated */
+} exs_svc_request_options_t;
+/* exs_svc_request - send a message that is to be answered: EXS_SVC_EVT_REPLY, whose handle is `handle`. Long items (may be none) must
+ * not change, and `returns` are exs's, until the last of its events, which always comes. If the service starts again, a request that
+ * it may have seen ends with EOWNERDEAD, unless it is idempotent: that is sent again. `options` may be NULL. EINVAL; EMSGSIZE; EAGAIN
+ * 64 messages or 64 requests have not ended: exs_svc_wait(), and try again; ENOMEM. Thread: any. */
+EXS_SVC_API int exs_svc_request(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count,
+                                const exs_iovec_t* longs, int longs_count,
+                                const exs_svc_request_options_t* options, void* handle);
+/* exs_svc_cancel - end the oldest request with this handle: EXS_SVC_EVT_REPLY with ECANCELED. The service may have executed it. EINVAL;
+ * ENOENT no request has it. Thread: any. */
+EXS_SVC_API int exs_svc_cancel(exs_svc_peer_t* peer, const void* handle);
+
+#define EXS_SVC_MORE 0x1 /* another part of the reply follows */
+/* exs_svc_reply - answer a request, or with EXS_SVC_MORE send a part of the answer. Long items (may be none) must not change until
+ * EXS_SVC_EVT_SENT, whose handle is `handle`; a reply without them has no event. `status` is the program's. The message stays the
+ * caller's until exs_svc_release(). 0, or -1 with errno: EINVAL an argument, or the message is no request; EMSGSIZE; EAGAIN (only with
+ * EXS_SVC_MORE) 64 parts and requests of its sender have not been taken; ECANCELED nobody waits for it any more, or it has been
+ * answered; ENOMEM. Thread: any. */
+EXS_SVC_API int exs_svc_reply(const exs_svc_message_t* message, int32_t status, const exs_svc_item_t* items,
+                              int count, const exs_iovec_t* longs, int longs_count, uint32_t flags, void* handle);
 
 /* ---------------------------------------------------------------- events */
 
@@ -184,18 +236,29 @@ enum {
    * EACCES it does not serve us; EDQUOT it serves as many as it wants; EPROTO, ECONNRESET it is not who it should be, or hangs up */
   EXS_SVC_EVT_LOST = 5,
   /* `peer` is there; elapsed_ns: since exs_svc_ping(). error: EACCES pings are not allowed */
-  EXS_SVC_EVT_PONG = 6
+  EXS_SVC_EVT_PONG = 6,
+  /* the memory of a message or reply with long items is the program's again; handle: of its call. error: ENOBUFS, EACCES as
+   * EXS_SVC_EVT_DROPPED; EOWNERDEAD as EXS_SVC_EVT_RESTART; ECONNRESET who asked has gone; or as EXS_SVC_EVT_LOST */
+  EXS_SVC_EVT_SENT = 7,
+  /* for `service`, to be answered by exs_svc_reply(), and to be released */
+  EXS_SVC_EVT_REQUEST = 8,
+  /* of a request, whose handle it has: `message` from `peer`, to be released, and `status`; flags: EXS_SVC_MORE, another one follows.
+   * error, then the last one, without a message: ETIMEDOUT; ECANCELED, by exs_svc_cancel() or by the service; EOWNERDEAD the service
+   * has gone or started again, and may have executed it; ENOBUFS no room for it there, or for its reply here; EACCES it is not
+   * allowed; or as EXS_SVC_EVT_LOST */
+  EXS_SVC_EVT_REPLY = 9
 };
 typedef struct exs_svc_event { /* 64 bytes on LP64 */
   int32_t type;                /* EXS_SVC_EVT_* */
   int32_t error;               /* 0 or an errno value */
   uint64_t count;
   uint64_t elapsed_ns;
-  void* handle; /* of exs_svc_open() or exs_svc_peer_open() */
+  void* handle; /* of exs_svc_open() or exs_svc_peer_open(), or of the call that it is about */
   exs_svc_t* service;
   exs_svc_peer_t* peer;
   const exs_svc_message_t* message;
-  uint64_t reserved;
+  int32_t status;
+  uint32_t flags;
 } exs_svc_event_t;
 
 /* exs_svc_wait - move bytes, and take up to `max` events: as soon as there is one, or when `timeout_ns` has passed; < 0: no limit.

@@ -18,8 +18,10 @@ constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
 constexpr std::uint32_t kLinks = 1024;
 constexpr std::uint32_t kFlows = 64;
 constexpr std::uint32_t kMailbox = 256;
+constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
 
-std::uint32_t or_default(std::uint32_t value, std::uint32_t otherwise) {
+template <typename Number>
+Number or_default(Number value, Number otherwise) {
   return value == 0 ? otherwise : value;
 }
 
@@ -66,7 +68,8 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
   return guarded<exs_svc_node_t*>(nullptr, [&]() -> exs_svc_node_t* {
     const exs::svc::Node::Config config{*address, options.find_ns == 0 ? kFindNs : options.find_ns,
                                         or_default(options.links_max, kLinks),
-                                        or_default(options.flows_max, kFlows), ways_of(options)};
+                                        or_default(options.flows_max, kFlows), or_default(options.memory_max, kMemory),
+                                        ways_of(options)};
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
     if (error == 0) return node.release();
@@ -112,7 +115,8 @@ exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key, const ex
   return guarded<exs_svc_t*>(nullptr, [&]() -> exs_svc_t* {
     exs_svc_t* const service =
         node->open_service({node, exs::svc::key_of(key), options.only_with_cap == 1, options.serial_min,
-                            or_default(options.mailbox_max, kMailbox), handle});
+                            or_default(options.mailbox_max, kMailbox), or_default(options.memory_max, kMemory),
+                            handle, {}});
     if (service == nullptr) {
       const int error = errno;
       refuse(error, "exs_svc_open: %s",
@@ -145,37 +149,10 @@ void exs_svc_peer_close(exs_svc_peer_t* peer) {
   if (peer != nullptr) peer->node().close_peer(peer);
 }
 
-int exs_svc_send_short(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count) {
-  if (peer == nullptr || count < 0 || (items == nullptr && count > 0))
-    return refuse(EINVAL, "exs_svc_send_short: no peer, or no items");
-  if (count > EXS_SVC_ITEMS_MAX)
-    return refuse(EMSGSIZE, "exs_svc_send_short: more than %d items", EXS_SVC_ITEMS_MAX);
-  std::array<exs::svc::Bytes, EXS_SVC_ITEMS_MAX> list;
-  std::size_t left = EXS_SVC_SHORT_MAX;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    if (items[i].data == nullptr && items[i].length > 0)
-      return refuse(EINVAL, "exs_svc_send_short: item %zu is NULL", i);
-    if (items[i].length > left)
-      return refuse(EMSGSIZE, "exs_svc_send_short: more than %d bytes", EXS_SVC_SHORT_MAX);
-    left -= items[i].length;
-    list[i] = {static_cast<const std::uint8_t*>(items[i].data), items[i].length};
-  }
-  return guarded(-1, [&] {
-    const int error = peer->node().send(peer, std::span(list).first(static_cast<std::size_t>(count)));
-    if (error == 0) return 0;
-    return refuse(error, "exs_svc_send_short: %s",
-                  error == EAGAIN ? "64 messages have not been taken" : std::strerror(error));
-  });
-}
-
 int exs_svc_ping(exs_svc_peer_t* peer) {
   if (peer == nullptr) return refuse(EINVAL, "exs_svc_ping: no peer");
   return guarded(-1, [&] {
     const int error = peer->node().ping(peer);
     return error == 0 ? 0 : refuse(error, "exs_svc_ping: a ping is under way");
   });
-}
-
-void exs_svc_release(const exs_svc_message_t* message) {
-  if (message != nullptr) exs::svc::free_message(const_cast<exs_svc_message_t*>(message));
 }

@@ -23,8 +23,19 @@ inline Statement flow_statement(const LinkNonces& nonces, std::uint32_t alias, c
       .end();
 }
 
-inline Statement answer_statement(const Statement& flow, std::uint64_t instance, std::uint64_t accepted) {
-  return Hash<32>("exs-svc flow ok").add(flow).number(instance).number(accepted).end();
+inline Statement answer_statement(const Statement& flow, std::uint64_t instance, std::uint64_t accepted,
+                                  bool is_known) {
+  return Hash<32>("exs-svc flow ok")
+      .add(flow)
+      .number(instance)
+      .number(accepted)
+      .number(static_cast<std::uint8_t>(is_known))
+      .end();
+}
+
+// What a bulk connection shows of the link that it belongs to. Only the two ends of that know both numbers.
+inline Nonce bulk_token(const LinkNonces& nonces) {
+  return Hash<32>("exs-svc bulk").add(nonces.initiators).add(nonces.acceptors).end();
 }
 
 }  // namespace exs::svc

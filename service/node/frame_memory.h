@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,6 +13,18 @@
 #include "service/wire/frames.h"
 
 namespace exs::svc {
+
+// What a frame carries, and what is to be told of it.
+struct Kept {
+  std::uint16_t length_bytes = 0;  // of the frame
+  std::uint8_t kind = 0;           // of the flags of DATA
+  bool is_moving = false;          // its long items, on the way that stands
+  std::optional<Fate> fate;        // which waits until they are not
+  int error = 0;                   // why the other end has refused it
+  std::uint64_t call = 0;
+  void* handle = nullptr;
+  std::vector<exs_iovec_t> longs;
+};
 
 class FrameMemory {
  public:
@@ -28,12 +41,15 @@ class FrameMemory {
 
   // Nothing: there is no memory.
   std::optional<Slot> take();
-  void give_back(Slot slot) { free_.push_back(slot); }
+  void give_back(Slot slot) {
+    kept_[slot] = Kept();
+    free_.push_back(slot);
+  }
   [[nodiscard]] std::span<std::uint8_t> room(Slot slot) const {
     return {chunks_[slot / kSlotsOfChunk].start + slot % kSlotsOfChunk * kFrameMax, kFrameMax};
   }
   [[nodiscard]] exs_mhandle_t region(Slot slot) const { return chunks_[slot / kSlotsOfChunk].region; }
-  std::uint16_t& length_bytes(Slot slot) { return lengths_[slot]; }
+  Kept& kept(Slot slot) { return kept_[slot]; }
 
  private:
   static constexpr std::size_t kSlotsOfChunk = 64;
@@ -43,19 +59,19 @@ class FrameMemory {
   };
   std::vector<Chunk> chunks_;
   std::vector<Slot> free_;
-  std::vector<std::uint16_t> lengths_;
+  std::deque<Kept> kept_;
 };
 
 inline std::optional<FrameMemory::Slot> FrameMemory::take() {
   if (free_.empty()) {
-    const std::size_t before = lengths_.size();
+    const std::size_t before = kept_.size();
     chunks_.reserve(chunks_.size() + 1);
     free_.reserve(before + kSlotsOfChunk);
-    lengths_.resize(before + kSlotsOfChunk);
+    kept_.resize(before + kSlotsOfChunk);
     Chunk chunk;
     chunk.start = static_cast<std::uint8_t*>(exs_alloc(kSlotsOfChunk * kFrameMax, &chunk.region));
     if (chunk.start == nullptr) {
-      lengths_.resize(before);
+      kept_.resize(before);
       return {};
     }
     chunks_.push_back(chunk);

@@ -15,6 +15,7 @@ constexpr int kOperationsMax = 2048;
 constexpr int kConnectMs = 2000;
 constexpr int kKeepaliveMs = 1000;
 constexpr int kGentlyMs = 1000;
+constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
 constexpr std::int64_t kGreetingNs = 2000 * kNsPerMs;
 
 void set_option(int socket, int option, int value) {
@@ -42,11 +43,12 @@ Link::~Link() {
 }
 
 int Link::connect(const sockaddr_storage& address) {
+  address_ = address;
   address_key_ = key_of(address);
   is_initiator_ = true;
   socket_ = make_link_socket(address.ss_family);
   if (socket_ < 0 || exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0,
-                                 queue_, this) != 0)
+                                 queue_, handle()) != 0)
     return errno;
   state_ = State::kConnecting;
   return 0;
@@ -63,7 +65,7 @@ int Link::begin() {
     due_ns_ = after(now_ns(), kGreetingNs);
     client_.wake_at(due_ns_);
   }
-  if (exs_recv_pooled(socket_, pool_, 0, queue_, this) != 0) return errno;
+  if (exs_recv_pooled(socket_, pool_, 0, queue_, handle()) != 0) return errno;
   greet();
   return 0;
 }
@@ -77,20 +79,18 @@ void Link::greet() {
 }
 
 void Link::take(const exs_event_t& event) {
-  if (event.exs_evt_type == EXS_EVT_CLOSE) {
-    socket_ = -1;
-    return client_.link_has_gone(*this);
-  }
+  if (event.exs_evt_type == EXS_EVT_CLOSE) return has_closed();
   if (event.exs_evt_type == EXS_EVT_RECV && (event.exs_evt_flags & EXS_EVF_MORE) != 0) return received(event);
   if (state_ == State::kEnding) return;
+  if (is_bulk_ && event.exs_evt_type == EXS_EVT_RECV) return took_of_bulk(event);
   const bool is_connected = event.exs_evt_type == EXS_EVT_CONNECT && event.exs_evt_errno == 0;
-  if (!is_connected || begin() != 0) end();
+  if (!is_connected || (is_bulk_ ? begin_bulk() : begin()) != 0) end();
 }
 
 void Link::look_at_clock(std::int64_t now_ns) {
   if (now_ns < due_ns_) return;
   due_ns_ = kNever;
-  if (state_ == State::kEnding) return client_.link_has_gone(*this);
+  if (state_ == State::kEnding) return begin_to_close();
   end();
 }
 
@@ -102,10 +102,13 @@ void Link::received(const exs_event_t& event) {
   const std::optional<Header> header = decode_header(frame);
   if (state_ == State::kEnding) {
     // Nobody cares any more.
-  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0) {
+  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0 || is_bulk_) {
     refuse();
   } else if (state_ == State::kGreeting) {
     take_greeting(frame, *header);
+  } else if (header->type == FrameType::kWantBulk && is_initiator_) {
+    if (!is_bare(frame)) return refuse();
+    want_bulk();
   } else {
     client_.frame_arrived(*this, *header, frame);
   }
@@ -114,23 +117,24 @@ void Link::received(const exs_event_t& event) {
 void Link::take_greeting(Bytes frame, const Header& header) {
   if (header.type != FrameType::kHello) return refuse();
   const std::optional<Hello> hello = decode_hello(frame);
-  if (!hello || hello->version != kProtocolVersion) return refuse();
-  their_nonce_ = hello->nonce;
+  if (!hello || hello->version != kProtocolVersion || (hello->is_of_bulk && is_initiator_)) return refuse();
   due_ns_ = kNever;
+  if (hello->is_of_bulk) return client_.bulk_asked_for(*this, hello->nonce);
+  their_nonce_ = hello->nonce;
   state_ = State::kUp;
   client_.link_is_up(*this);
 }
 
 void Link::send(Encoded frame) {
   if (state_ != State::kUp && state_ != State::kGreeting) return;
-  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, this, EXS_MHANDLE_UNREGISTERED) !=
-      0)
+  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(),
+               EXS_MHANDLE_UNREGISTERED) != 0)
     end();
 }
 
 bool Link::send_kept(Encoded frame, exs_mhandle_t region) {
   if (state_ != State::kUp) return false;
-  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, this, region) == 0) return true;
+  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(), region) == 0) return true;
   had_no_room_ = errno == EAGAIN;
   if (!had_no_room_) end();
   return false;
@@ -148,13 +152,27 @@ void Link::close_within(int linger_ms, int error) {
   if (state_ == State::kEnding || socket_ < 0) return;
   state_ = State::kEnding;
   error_ = error;
-  due_ns_ = kNever;
   set_option(socket_, EXS_SO_LINGER_MS, linger_ms);
-  if (exs_close_async(socket_, 0, queue_, this) == 0) return;
-  // No slot for its event: the end comes as fast without.
-  exs_close(std::exchange(socket_, -1));
-  due_ns_ = 0;
-  client_.wake_at(0);
+  begin_to_close();
+  if (partner_ != nullptr) partner_->close_within(linger_ms, error);
+}
+
+void Link::begin_to_close() {
+  due_ns_ = kNever;
+  if (exs_close_async(socket_, 0, queue_, handle()) == 0) return;
+  // No slot for its event yet: whoever waits makes some.
+  due_ns_ = after(now_ns(), kPauseNs);
+  client_.wake_at(due_ns_);
+}
+
+// A link and its bulk have gone when both have.
+void Link::has_closed() {
+  socket_ = -1;
+  state_ = State::kGone;
+  end_transfers();
+  if (partner_ == nullptr) return client_.link_has_gone(*this);
+  if (partner_->state_ != State::kGone) return;
+  client_.link_has_gone(is_bulk_ ? *partner_ : *this);
 }
 
 }  // namespace exs::svc

@@ -5,19 +5,25 @@
 //     nothing on any other.
 //  2. A link that has broken tells its node when exs has let go of all that was under way: frames may be sent from the same memory
 //     by another link then.
+//  3. Long items have a connection of their own, the link's bulk, which its initiator makes when it first needs it: receives of exs match
+//     messages in order, and a long one would hold up every frame behind it. The k-th long message of an end belongs to its k-th DATA
+//     that has long items. The two end together. link_bulk.cc has what differs.
 #pragma once
 
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "exs/exs.h"
 #include "service/names/clock.h"
 #include "service/names/statements.h"
+#include "service/node/transfer.h"
 #include "service/wire/frames.h"
 
 namespace exs::svc {
@@ -32,7 +38,13 @@ class LinkClient {
   virtual void link_is_up(Link& link) = 0;
   // Whatever is no greeting.
   virtual void frame_arrived(Link& link, const Header& header, Bytes frame) = 0;
-  // The link may be destroyed.
+  // Long items can be sent.
+  virtual void bulk_is_up(Link& link) = 0;
+  // A connection says that it is the bulk of the link with this token: become_bulk_of(), or end().
+  virtual void bulk_asked_for(Link& connection, const Nonce& token) = 0;
+  // The initiator's connection for long items is to be made: connect_bulk_of().
+  virtual void bulk_wanted(Link& link) = 0;
+  // The link may be destroyed, and its bulk.
   virtual void link_has_gone(Link& link) = 0;
   // look_at_clock() is to be called then.
   virtual void wake_at(std::int64_t time_ns) = 0;
@@ -41,11 +53,11 @@ class LinkClient {
   ~LinkClient() = default;
 };
 
-class Link {
+class Link final : public EventTarget {
  public:
   Link(LinkClient& client, exs_qhandle_t queue, exs_phandle_t pool)
       : client_(client), queue_(queue), pool_(pool) {}
-  ~Link();
+  ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
@@ -55,7 +67,8 @@ class Link {
   int accept(int socket);
 
   // An event of its socket.
-  void take(const exs_event_t& event);
+  void take(const exs_event_t& event) override;
+  void out_of_memory() override { end(ENOMEM); }
   void look_at_clock(std::int64_t now_ns);
 
   // Copied. A link that cannot take it breaks.
@@ -82,17 +95,46 @@ class Link {
   // Lets what was sent arrive, for a moment, and ends then.
   void end_gently();
 
+  // Long items. Sends and receives are the link's own; a link that cannot do one breaks.
+  [[nodiscard]] bool has_bulk() const noexcept { return partner_ != nullptr && partner_->state_ == State::kUp; }
+  [[nodiscard]] bool takes_longs() const noexcept {
+    return partner_ != nullptr && (partner_->state_ == State::kUp || partner_->is_greeted_);
+  }
+  // Sees to it that it will have one, which bulk_is_up() tells.
+  void want_bulk();
+  void send_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket);
+  void receive_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket, std::shared_ptr<void> keeps);
+  // Its transfers go on, for nobody.
+  void forget(const TransferClient& client);
+  [[nodiscard]] bool is_bulk() const noexcept { return is_bulk_; }
+  // Of a link that is up.
+  [[nodiscard]] Nonce token() const { return bulk_token(nonces()); }
+  int connect_bulk_of(Link& link);
+  void become_bulk_of(Link& link);
+  [[nodiscard]] Link* bulk() const noexcept { return partner_; }
+
   std::uint32_t next_alias = 1;
   std::unordered_map<std::uint32_t, Peer*> peers;         // of an initiator
   std::unordered_map<std::uint32_t, ServiceFlow*> flows;  // of an acceptor
 
  private:
-  enum class State { kIdle, kConnecting, kGreeting, kUp, kEnding };
+  enum class State { kIdle, kConnecting, kGreeting, kHandingOver, kUp, kEnding, kGone };
 
   int begin();
   void greet();
   void received(const exs_event_t& event);
   void close_within(int linger_ms, int error);
+  void begin_to_close();
+  void has_closed();
+  int begin_bulk();
+  void say_of_bulk();
+  void took_of_bulk(const exs_event_t& event);
+  void bulk_up();
+  using Post = int (*)(int, exs_msghdr_t*, int, exs_qhandle_t, exs_ahandle_t);
+  void post_longs(Post post, int flags, Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket, std::shared_ptr<void> keeps);
+  void transfer_over(Transfer& transfer, const exs_event_t& event);
+  void end_transfers();
+  friend class Transfer;
   void take_greeting(Bytes frame, const Header& header);
 
   LinkClient& client_;
@@ -104,9 +146,30 @@ class Link {
   bool had_no_room_ = false;
   int error_ = 0;
   std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then
+  sockaddr_storage address_{};  // of an initiator
   std::string address_key_;
   Nonce our_nonce_{};
   Nonce their_nonce_{};
+
+  // The handle of frames that are sent: they have an event only if they fail.
+  struct FrameSends final : EventTarget {
+    explicit FrameSends(Link& of) : link(of) {}
+    void take(const exs_event_t&) override { link.end(); }
+    void out_of_memory() override { link.end(); }
+    Link& link;
+  } frame_sends_{*this};
+  exs_ahandle_t handle() noexcept { return static_cast<EventTarget*>(this); }
+  exs_ahandle_t send_handle() noexcept { return static_cast<EventTarget*>(&frame_sends_); }
+
+  bool is_bulk_ = false;
+  bool wants_bulk_ = false;
+  Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk
+  std::unordered_map<Transfer*, std::unique_ptr<Transfer>> transfers_;
+  // What a bulk's acceptor says first, and how many of that have come.
+  static constexpr std::size_t kGreetings = 2;
+  std::array<std::array<std::uint8_t, 64>, kGreetings> greetings_{};
+  std::size_t greetings_heard_ = 0;
+  bool is_greeted_ = false;  // receives for them are posted
 };
 
 // That the library's sockets are those of a link.

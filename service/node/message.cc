@@ -1,5 +1,6 @@
 #include "service/node/message.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -9,38 +10,58 @@ namespace {
 
 struct Block : exs_svc_message_t {
   std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<Windows> windows;
+  std::optional<CallName> call;
 };
 
 }  // namespace
 
-exs_svc_message_t* make_message(const IdBytes& from, const Items& items, std::shared_ptr<Mailbox> mailbox) {
+exs_svc_message_t* make_message(MessageParts parts) {
+  const std::span<const Bytes> items = std::span(parts.items->item).first(parts.items->count);
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < items.count; ++i) bytes += items.item[i].size();
-  const std::size_t head_bytes = sizeof(Block) + items.count * sizeof(exs_svc_item_t);
+  for (const Bytes item : items) bytes += item.size();
+  const std::size_t head_bytes = sizeof(Block) + (items.size() + parts.longs.size()) * sizeof(exs_svc_item_t);
   void* const memory = std::malloc(head_bytes + bytes);
   if (memory == nullptr) return nullptr;
   auto* const block = new (memory) Block{};
   auto* const list = reinterpret_cast<exs_svc_item_t*>(block + 1);
   auto* to = static_cast<std::uint8_t*>(memory) + head_bytes;
-  for (std::size_t i = 0; i < items.count; ++i) {
-    const Bytes item = items.item[i];
-    new (list + i) exs_svc_item_t{to, item.size()};
-    if (!item.empty()) std::memcpy(to, item.data(), item.size());
-    to += item.size();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    new (list + i) exs_svc_item_t{to, items[i].size()};
+    if (!items[i].empty()) std::memcpy(to, items[i].data(), items[i].size());
+    to += items[i].size();
   }
-  std::copy(from.begin(), from.end(), block->from.bytes);
-  block->items_count = static_cast<std::uint32_t>(items.count);
+  std::copy(parts.longs.begin(), parts.longs.end(), list + items.size());
+  std::copy(parts.from.begin(), parts.from.end(), block->from.bytes);
+  block->items_count = static_cast<std::uint32_t>(items.size());
+  block->longs_count = static_cast<std::uint32_t>(parts.longs.size());
   block->items = list;
-  block->mailbox = std::move(mailbox);
-  block->mailbox->fetch_add(1, std::memory_order_relaxed);
+  block->longs = list + items.size();
+  block->limit_ns = parts.limit_ns;
+  block->windows = std::move(parts.windows);
+  block->mailbox = std::move(parts.mailbox);
+  block->call = parts.call;
+  if (block->mailbox != nullptr) block->mailbox->count.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
 
 void free_message(exs_svc_message_t* message) noexcept {
   auto* const block = static_cast<Block*>(message);
-  block->mailbox->fetch_sub(1, std::memory_order_relaxed);
+  if (block->mailbox != nullptr) block->mailbox->count.fetch_sub(1, std::memory_order_relaxed);
   block->~Block();
   std::free(block);
+}
+
+void discard(const exs_svc_event_t& event) noexcept {
+  if (event.message != nullptr) free_message(const_cast<exs_svc_message_t*>(event.message));
+}
+
+const std::optional<CallName>& call_of(const exs_svc_message_t* message) noexcept {
+  return static_cast<const Block*>(message)->call;
+}
+
+const std::shared_ptr<Mailbox>& mailbox_of(const exs_svc_message_t* message) noexcept {
+  return static_cast<const Block*>(message)->mailbox;
 }
 
 }  // namespace exs::svc

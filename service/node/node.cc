@@ -26,6 +26,7 @@ int Node::open() {
   queue_ = exs_qcreate(kQueueDepth);
   if (queue_ == EXS_QHANDLE_INVALID) return errno;
   if (const int error = make_pool(); error != 0) return error;
+  windows_ = std::make_shared<WindowMemory>(config_.windows_max_bytes);
   if (const int error = listen(); error != 0) return error;
   keeper_ = Housekeeper::get();
   sink_ = std::make_shared<Sink>([queue = queue_] { return exs_qpost(queue, nullptr, nullptr) == 0; });
@@ -60,16 +61,27 @@ Node::~Node() {
     keeper_->forget(sink_);
   }
   for (const auto& [id, service] : services_) keeper_->unclaim(id);
-  services_.clear();
+  {
+    std::unique_lock guard(*lock_);
+    for (const auto& [peer, owner] : peers_) peer->close();
+    for (const auto& [id, service] : services_) service->stop_moving();
+    const auto is_moving = [](const auto& entry) { return entry.second->is_moving(); };
+    move_until(guard, [&] {
+      return std::none_of(services_.begin(), services_.end(), is_moving) &&
+             std::none_of(peers_.begin(), peers_.end(), is_moving);
+    });
+    services_.clear();
+  }
   if (listener_ >= 0) exs_close(listener_);
   close_links();
   if (sink_ != nullptr) keeper_->forget(sink_);  // links that end may have set an alarm
   peers_.clear();
-  for (const exs_svc_event_t& event : events_) exs_svc_release(event.message);
+  for (const exs_svc_event_t& event : events_) discard(event);
   if (pool_ != EXS_PHANDLE_INVALID) exs_pool_delete(pool_);
   if (pool_memory_ != nullptr) exs_free(pool_memory_);
   if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
   memory_.clear();
+  windows_.reset();
   if (has_library_) exs_fini();
 }
 
@@ -81,20 +93,26 @@ void Node::close_links() {
     link->end_gently();
   }
   while (!links_.empty()) {
-    exs_event_t event;
-    const int count = exs_qwait(queue_, &event, 1, 1, kNsPerMs * 10);
-    if (count == 1) take(event);
+    move_for_a_moment();
     for (const auto& [link, owner] : links_) link->end_gently();  // those that had been accepted
-    look_at_clock();
-    remove_gone();
   }
+}
+
+// Where nobody else waits.
+void Node::move_for_a_moment() {
+  exs_event_t event;
+  const int count = exs_qwait(queue_, &event, 1, 1, kNsPerMs * 10);
+  if (count == 1) take(event);
+  look_at_clock();
+  remove_gone();
 }
 
 // ---------------------------------------------------------------- services and peers
 
 exs_svc* Node::open_service(Service::Config config) {
-  const std::lock_guard guard(lock_);
+  const std::lock_guard guard(*lock_);
   config.node = this;
+  config.node_lock = lock_;
   auto service = std::make_unique<exs_svc>(static_cast<ServiceHost&>(*this), std::move(config));
   const int error = keeper_->claim(service->id(), service->record(addresses_));
   if (error != 0) {
@@ -113,16 +131,20 @@ exs_svc* Node::open_service(Service::Config config) {
 }
 
 void Node::close_service(exs_svc* service) {
-  const std::lock_guard guard(lock_);
+  std::unique_lock guard(*lock_);
   keeper_->unclaim(service->id());
-  drop_events(service);
+  move_until(guard, [service] {
+    service->stop_moving();
+    return !service->is_moving();
+  });
   services_.erase(service->id());
+  drop_events(service);
   end_step();
 }
 
 exs_svc_peer* Node::open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
                               void* handle) {
-  const std::lock_guard guard(lock_);
+  const std::lock_guard guard(*lock_);
   Peer::Config config{this, id, {}, capability, number_, config_.find_ns, handle};
   if (from != nullptr) config.from = from->key();
   auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(*this), std::move(config));
@@ -132,24 +154,70 @@ exs_svc_peer* Node::open_peer(exs_svc* from, const IdBytes& id, const std::optio
 }
 
 void Node::close_peer(exs_svc_peer* peer) {
-  const std::lock_guard guard(lock_);
-  drop_events(peer);
+  std::unique_lock guard(*lock_);
   peer->close();
+  drop_events(peer);
+  move_until(guard, [this, peer] { return !peers_.contains(peer) || !peer->is_moving(); });
   end_step();
 }
 
-int Node::send(exs_svc_peer* peer, std::span<const Bytes> items) {
-  const std::lock_guard guard(lock_);
-  const int error = peer->send(items);
+int Node::send(exs_svc_peer* peer, const Data& data, Transfer::Pieces longs, void* handle) {
+  const std::lock_guard guard(*lock_);
+  const int error = peer->send(data, std::move(longs), handle);
+  end_step();
+  return error;
+}
+
+int Node::request(exs_svc_peer* peer, const Data& data, Peer::Asked asked) {
+  const std::lock_guard guard(*lock_);
+  const int error = peer->request(data, std::move(asked));
+  end_step();
+  return error;
+}
+
+int Node::cancel(exs_svc_peer* peer, const void* handle) {
+  const std::lock_guard guard(*lock_);
+  const int error = peer->cancel(handle);
   end_step();
   return error;
 }
 
 int Node::ping(exs_svc_peer* peer) {
-  const std::lock_guard guard(lock_);
+  const std::lock_guard guard(*lock_);
   const int error = peer->ping();
   end_step();
   return error;
+}
+
+void Node::add_window(exs_svc* service, const Window& window) {
+  const std::lock_guard guard(*lock_);
+  service->add_window(window);
+}
+
+int Node::reply(const exs_svc_message_t* message, Data data, Transfer::Pieces longs, void* handle) {
+  const std::optional<CallName>& name = call_of(message);
+  const std::lock_guard guard(*mailbox_of(message)->lock);
+  Service* const service = mailbox_of(message)->service;
+  if (service == nullptr) return ECANCELED;
+  data.call = name->call;
+  const int error = service->reply(*name, data, std::move(longs), handle);
+  service->node().end_step();
+  return error;
+}
+
+// Who sent a request that has not been answered is told so, if there is memory for it.
+void Node::release(exs_svc_message_t* message) noexcept {
+  const OwnedMessage owned(message);
+  const std::optional<CallName>& name = call_of(message);
+  if (!name) return;
+  const std::shared_ptr<Mailbox> mailbox = mailbox_of(message);
+  const std::lock_guard guard(*mailbox->lock);
+  if (mailbox->service == nullptr) return;
+  try {
+    mailbox->service->leave_unanswered(*name);
+    mailbox->service->node().end_step();
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 // ---------------------------------------------------------------- links
@@ -186,30 +254,56 @@ void Node::link_is_up(Link& link) {
   for (Peer* const peer : waiting) peer->link_is_up();
 }
 
+void Node::bulk_wanted(Link& link) {
+  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_);
+  if (made->connect_bulk_of(link) != 0) return link.end();
+  Link* const bulk = made.get();
+  links_.emplace(bulk, std::move(made));
+}
+
+void Node::bulk_asked_for(Link& connection, const Nonce& token) {
+  for (const auto& [link, owner] : links_) {
+    if (link->is_initiator() || link->bulk() != nullptr || !link->is_up() || link->token() != token) continue;
+    --accepted_links_;
+    return connection.become_bulk_of(*link);
+  }
+  connection.refuse();
+}
+
+void Node::bulk_is_up(Link& link) {
+  send_all_of(link);
+}
+
+void Node::send_all_of(Link& link) {
+  for (const auto& [alias, flow] : link.flows) flow->send_all();
+  for (const auto& [alias, peer] : link.peers) peer->send_all();
+}
+
 void Node::link_has_gone(Link& link) {
   const auto known = links_by_address_.find(link.address_key());
   if (known != links_by_address_.end() && known->second == &link) links_by_address_.erase(known);
   if (!link.is_initiator()) --accepted_links_;
-  for (const auto& [alias, flow] : std::exchange(link.flows, {})) flow->service->link_has_gone(*flow);
+  for (const auto& [alias, flow] : std::exchange(link.flows, {})) flow->service().link_has_gone(*flow);
   for (const auto& [alias, peer] : std::exchange(link.peers, {})) peer->link_has_gone(link.error());
+  if (link.bulk() != nullptr) gone_.push_back(link.bulk());
   gone_.push_back(&link);
 }
 
 void Node::frame_arrived(Link& link, const Header& header, Bytes frame) {
-  if (link.is_initiator()) return frame_of_peer(link, header, frame);
-  if (header.type == FrameType::kFlow) return ask_for_flow(link, header, frame);
-  const auto flow = link.flows.find(header.flow);
-  if (flow != link.flows.end()) flow->second->service->frame_arrived(*flow->second, header, frame);
+  if (link.is_initiator()) {
+    frame_of_peer(link, header, frame);
+  } else if (header.type == FrameType::kFlow) {
+    ask_for_flow(link, header, frame);
+  } else if (const auto flow = link.flows.find(header.flow); flow != link.flows.end()) {
+    flow->second->frame_arrived(header, frame);
+  }
+  if (link.is_up() && link.had_no_room()) send_all_of(link);  // there is some now
 }
 
 // Frames of a flow that has ended here may have been under way.
 void Node::frame_of_peer(Link& link, const Header& header, Bytes frame) {
   const auto peer = link.peers.find(header.flow);
-  if (peer == link.peers.end()) return;
-  peer->second->frame_arrived(header, frame);
-  if (link.is_up() && link.had_no_room()) {  // there is some now
-    for (const auto& [alias, other] : link.peers) other->send_all();
-  }
+  if (peer != link.peers.end()) peer->second->frame_arrived(header, frame);
 }
 
 void Node::ask_for_flow(Link& link, const Header& header, Bytes frame) {
@@ -217,32 +311,15 @@ void Node::ask_for_flow(Link& link, const Header& header, Bytes frame) {
   if (!asked || link.flows.contains(header.flow)) return link.refuse();
   const auto service = services_.find(asked->target);
   const bool has_room = link.flows.size() < config_.flows_max;
-  if (service != services_.end() && has_room) return service->second->admit(link, header.flow, *asked);
+  if (service != services_.end() && has_room) return service->second->admit(link, header.flow, *asked, header.ack);
   std::array<std::uint8_t, kHeaderBytes + 4> room;
   link.send(encode_flow_no(room, header.flow, 0, has_room ? Refusal::kNobody : Refusal::kTooMany));
 }
 
-// ---------------------------------------------------------------- acknowledgements
+// ---------------------------------------------------------------- steps
 
-void Node::note(ServiceFlow& flow) {
-  if (flow.is_noted) return;
-  owing_.push_back(&flow);
-  flow.is_noted = true;
-}
-
-void Node::forget(ServiceFlow& flow) {
-  if (flow.is_noted) std::erase(owing_, &flow);
-  flow.is_noted = false;
-}
-
-// All that came together is acknowledged at once.
 void Node::end_step() {
-  while (!owing_.empty()) {
-    ServiceFlow* const flow = owing_.back();
-    owing_.pop_back();
-    flow->is_noted = false;
-    flow->service->acknowledge(*flow);
-  }
+  debts_.pay();
   remove_gone();
   show();
 }

@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 
 #include "exs/service.h"
 #include "service/names/housekeeper.h"
+#include "service/node/debts.h"
 #include "service/node/frame_memory.h"
 #include "service/node/link.h"
 #include "service/node/peer.h"
@@ -33,6 +35,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
     std::int64_t find_ns = 0;
     std::uint32_t links_max = 0;
     std::uint32_t flows_max = 0;
+    std::size_t windows_max_bytes = 0;
     Ways ways;
   };
   explicit Node(const Config& config);
@@ -52,28 +55,41 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
   exs_svc_peer* open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
                           void* handle);
   void close_peer(exs_svc_peer* peer);
-  int send(exs_svc_peer* peer, std::span<const Bytes> items);
+  // errno values, or 0.
+  int send(exs_svc_peer* peer, const Data& data, Transfer::Pieces longs, void* handle);
+  int request(exs_svc_peer* peer, const Data& data, Peer::Asked asked);
+  int cancel(exs_svc_peer* peer, const void* handle);
   int ping(exs_svc_peer* peer);
+  void add_window(exs_svc* service, const Window& window);
+  // Of a message that has a mailbox: to whatever node it came.
+  static int reply(const exs_svc_message_t* message, Data data, Transfer::Pieces longs, void* handle);
+  static void release(exs_svc_message_t* message) noexcept;
 
  private:
   // Links
   void link_is_up(Link& link) override;
   void frame_arrived(Link& link, const Header& header, Bytes frame) override;
+  void bulk_is_up(Link& link) override;
+  void bulk_asked_for(Link& connection, const Nonce& token) override;
+  void bulk_wanted(Link& link) override;
   void link_has_gone(Link& link) override;
   // Peers
   std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
   Link* link_to(const sockaddr_storage& address) override;
   FrameMemory& memory() override { return memory_; }
+  Debts& debts() override { return debts_; }
+  WindowMemory& windows() override { return *windows_; }
   void has_ended(Peer& peer) override;
   void wake_at(std::int64_t time_ns) override;
   // Services
-  void note(ServiceFlow& flow) override;
-  void forget(ServiceFlow& flow) override;
+  void take_back(const CallName& name) override;
   void tell(const exs_svc_event_t& event) override;
 
   int listen();
   int make_pool();
   void close_links();
+  void move_for_a_moment();
+  void move_until(std::unique_lock<std::mutex>& guard, const std::function<bool()>& is_so);
   int lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns);
   void take(const exs_event_t& event);
   void accepted(const exs_event_t& event);
@@ -81,13 +97,14 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
   void look_at_clock();
   void end_step();
   void remove_gone();
+  void send_all_of(Link& link);
   void frame_of_peer(Link& link, const Header& header, Bytes frame);
   void ask_for_flow(Link& link, const Header& header, Bytes frame);
   void drop_events(const void* object);
   void show();
 
   const Config config_;
-  std::mutex lock_;
+  const std::shared_ptr<std::mutex> lock_ = std::make_shared<std::mutex>();
   std::condition_variable followers_;
   bool has_leader_ = false;
   bool has_library_ = false;
@@ -109,7 +126,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
   std::map<IdBytes, std::unique_ptr<exs_svc>> services_;
   std::unordered_map<Peer*, std::unique_ptr<exs_svc_peer>> peers_;
   std::uint64_t last_search_ = 0;
-  std::vector<ServiceFlow*> owing_;
+  Debts debts_;
+  std::shared_ptr<WindowMemory> windows_;
   std::int64_t alarm_ns_ = kNever;
   std::deque<exs_svc_event_t> events_;
   bool has_descriptor_ = false;

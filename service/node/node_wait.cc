@@ -9,12 +9,14 @@ namespace exs::svc {
 namespace {
 
 constexpr int kBatch = 64;
+constexpr std::int64_t kMomentNs = 10 * kNsPerMs;
 
 }  // namespace
 
 int Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
   const std::int64_t until_ns = after(timeout_ns > 0 ? now_ns() : 0, timeout_ns);
-  std::unique_lock guard(lock_);
+  std::unique_lock guard(*lock_);
+  debts_.pay_later_ones();
   for (bool is_late = false;;) {
     if (!events_.empty()) break;
     if (is_late) return 0;
@@ -57,18 +59,29 @@ int Node::lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns) {
   return count < 0 ? -1 : 0;
 }
 
+// Moves bytes, or lets another thread, until something is so that needs no event of the program.
+void Node::move_until(std::unique_lock<std::mutex>& guard, const std::function<bool()>& is_so) {
+  while (!is_so()) {
+    if (has_leader_) {
+      followers_.wait_for(guard, std::chrono::nanoseconds(kMomentNs));
+    } else {
+      lead(guard, after(now_ns(), kMomentNs));
+      look_at_clock();
+    }
+  }
+}
+
 // A link that lacks memory for what has come ends; what it carried is as it was before, and its peers make another one.
 void Node::take(const exs_event_t& event) {
-  auto* const link = static_cast<Link*>(event.exs_evt_ahandle);
-  const bool is_of_link = link != nullptr && event.exs_evt_ahandle != &listener_;
+  auto* const target = event.exs_evt_ahandle == &listener_ ? nullptr : static_cast<EventTarget*>(event.exs_evt_ahandle);
   try {
-    if (is_of_link) return link->take(event);
+    if (target != nullptr) return target->take(event);
     if (event.exs_evt_ahandle == &listener_) return accepted(event);
     is_shown_ = false;
     take_found();
     look_at_clock();
   } catch (const std::bad_alloc&) {
-    if (is_of_link) link->end(ENOMEM);
+    if (target != nullptr) target->out_of_memory();
   }
 }
 
@@ -100,6 +113,8 @@ void Node::look_at_clock() {
   for (const auto& [link, owner] : links_) links.push_back(link);
   for (Link* const link : links) link->look_at_clock(now);
   for (const auto& [peer, owner] : peers_) peer->look_at_clock(now);
+  for (const auto& [link, owner] : links_)
+    if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
   std::int64_t next_ns = kNever;
   for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
   for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
@@ -122,13 +137,23 @@ void Node::tell(const exs_svc_event_t& event) {
 void Node::drop_events(const void* object) {
   std::erase_if(events_, [object](const exs_svc_event_t& event) {
     if (event.service != object && event.peer != object) return false;
-    exs_svc_release(event.message);
+    discard(event);
+    return true;
+  });
+}
+
+void Node::take_back(const CallName& name) {
+  std::erase_if(events_, [&name](const exs_svc_event_t& event) {
+    if (event.type != EXS_SVC_EVT_REQUEST) return false;
+    const CallName& its = *call_of(event.message);
+    if (its.call != name.call || its.flow != name.flow) return false;
+    discard(event);
     return true;
   });
 }
 
 int Node::descriptor() {
-  const std::lock_guard guard(lock_);
+  const std::lock_guard guard(*lock_);
   has_descriptor_ = true;
   const int descriptor = exs_qfd(queue_);
   show();

@@ -16,13 +16,9 @@ Peer::Peer(PeerHost& host, Config config) : host_(host), config_(std::move(confi
 
 // ---------------------------------------------------------------- the program
 
-int Peer::send(std::span<const Bytes> items) {
-  if (outgoing_.is_full()) return EAGAIN;
-  const std::optional<FrameMemory::Slot> slot = host_.memory().take();
-  if (!slot) return ENOMEM;
-  const Encoded frame = encode_data(host_.memory().room(*slot), alias_, 0, items);
-  host_.memory().length_bytes(*slot) = static_cast<std::uint16_t>(frame.size());
-  outgoing_.add(*slot);
+int Peer::send(const Data& data, Transfer::Pieces longs, void* handle) {
+  if (sending_.is_full()) return EAGAIN;
+  if (!sending_.add(data, std::move(longs), handle)) return ENOMEM;
   if (state_ == State::kOpen) send_all();
   begin();
   return 0;
@@ -40,7 +36,9 @@ int Peer::ping() {
 void Peer::close() {
   is_closed_ = true;
   pinged_ns_ = 0;
-  if (state_ != State::kOpen || outgoing_.is_empty()) lose(0);
+  drop_requests();
+  if (is_moving()) return link_->end();
+  if (state_ != State::kOpen || sending_.is_empty()) lose(0);
 }
 
 // ---------------------------------------------------------------- the way there
@@ -89,7 +87,14 @@ void Peer::pause(int error) {
   host_.wake_at(due_ns_);
 }
 
+std::int64_t Peer::due_ns() const noexcept {
+  std::int64_t due_ns = due_ns_;
+  for (const Request& request : requests_) due_ns = std::min(due_ns, request.limit_ns);
+  return due_ns;
+}
+
 void Peer::look_at_clock(std::int64_t now_ns) {
+  end_late_requests(now_ns);
   if (now_ns < due_ns_) return;
   due_ns_ = kNever;
   if (state_ == State::kOpen) return send_all();
@@ -104,18 +109,22 @@ void Peer::link_is_up() {
 
 void Peer::open_flow() {
   state_ = State::kOpening;
-  Flow flow{config_.target, config_.client, flow_number_, {}, {}};
+  Flow flow{config_.target, config_.client, flow_number_, sending_.instance(), {}, {}};
   const Statement about = flow_statement(link_->nonces(), alias_, flow.target, flow.client, flow.flow_number);
   if (config_.from) flow.sender = Sender{config_.from->public_key(), config_.from->sign(about)};
   if (config_.capability) flow.capability = prove(*config_.capability, about);
   std::array<std::uint8_t, kFrameMax> room;
-  link_->send(encode_flow(room, alias_, flow));
+  link_->send(encode_flow(room, alias_, flow, receiving_.accepted()));
+  receiving_.tell();
 }
 
 void Peer::link_has_gone(int error) {
   const State before = state_;
   link_ = nullptr;
-  outgoing_.close();
+  sending_.close();
+  receiving_.leave();
+  end_waiting_requests();
+  void_requests_of_nobody();
   if (is_closed_) return lose(0);
   if (error != 0) error_ = error;
   if (before == State::kLinking) return try_next_address();
@@ -130,7 +139,8 @@ void Peer::leave_link() {
   link_->send(encode_bare(room, {.type = FrameType::kFlowEnd, .flow = alias_}));
   link_->peers.erase(alias_);
   link_ = nullptr;
-  outgoing_.close();
+  sending_.close();
+  receiving_.leave();
 }
 
 // ---------------------------------------------------------------- frames
@@ -140,6 +150,7 @@ void Peer::frame_arrived(const Header& header, Bytes frame) {
   if (header.type == FrameType::kFlowOk && state_ == State::kOpening) return opened(header, frame);
   if (header.type == FrameType::kFlowNo && (is_open || state_ == State::kOpening))
     return refused(header, frame);
+  if (header.type == FrameType::kData && is_open) return data_arrived(header, frame);
   if (header.type == FrameType::kAck && is_open && is_bare(frame)) return acknowledged(header.ack);
   if (header.type == FrameType::kNack && is_open) return not_taken(header.number, frame);
   if (header.type == FrameType::kPong && is_open && is_bare(frame)) {
@@ -150,16 +161,20 @@ void Peer::frame_arrived(const Header& header, Bytes frame) {
 }
 
 void Peer::opened(const Header& header, Bytes frame) {
-  const std::optional<FlowOk> ok = decode_flow_ok(frame);
+  const std::optional<FlowOk> ok = decode_flow_ok(frame, header);
   if (!ok || ok->instance == 0) return link_->refuse();
   const Statement flow =
       flow_statement(link_->nonces(), alias_, config_.target, config_.client, flow_number_);
-  const Statement answer = answer_statement(flow, ok->instance, header.ack);
+  const Statement answer = answer_statement(flow, ok->instance, header.ack, ok->is_known);
   if (id_of(ok->key) != config_.target || !is_signed(answer, ok->signature, ok->key)) return lose(EPROTO);
-  const std::optional<std::size_t> lost = outgoing_.open(ok->instance, header.ack, giving_back());
-  if (!lost) return link_->refuse();
+  const Outgoing::Opening opening = sending_.open(*link_, alias_, ok->instance, header.ack, ok->is_known);
+  if (opening == Outgoing::Opening::kLie) return link_->refuse();
   state_ = State::kOpen;
-  if (*lost > 0) tell(EXS_SVC_EVT_RESTART, 0, *lost);
+  if (opening == Outgoing::Opening::kAnotherLife) {
+    receiving_.start_again();
+    send_requests_again();
+  }
+  if (unknown_ > 0) tell(EXS_SVC_EVT_RESTART, 0, std::exchange(unknown_, 0));
   send_all();
   if (pinged_ns_ != 0) send_ping();
 }
@@ -169,10 +184,10 @@ void Peer::refused(const Header& header, Bytes frame) {
   if (!why) return link_->refuse();
   const bool was_open = state_ == State::kOpen;
   if (was_open) {
-    if (!outgoing_.accept(header.ack, giving_back())) return link_->refuse();
-    outgoing_.take_back();
+    if (!sending_.accept(header.ack)) return link_->refuse();
+    sending_.take_back();
     // Messages may be under way, from memory that must not change before all of the link is gone.
-    if (!outgoing_.is_empty()) return link_->end();
+    if (!sending_.is_empty() || is_moving()) return link_->end();
   }
   leave_link();
   if (is_closed_) return lose(0);
@@ -184,17 +199,68 @@ void Peer::refused(const Header& header, Bytes frame) {
 }
 
 void Peer::acknowledged(std::uint64_t number) {
-  if (!outgoing_.accept(number, giving_back())) return link_->refuse();
-  if (is_closed_ && outgoing_.is_empty()) lose(0);
+  if (!sending_.accept(number)) return link_->refuse();
+  leave_if_done();
+}
+
+void Peer::leave_if_done() {
+  if (is_closed_ && sending_.is_empty() && !is_moving()) lose(0);
 }
 
 void Peer::not_taken(std::uint64_t number, Bytes frame) {
   const std::optional<Refusal> why = decode_refusal(frame);
   if (!why) return link_->refuse();
   if (number == 0) return answered(EACCES);  // a ping
-  if (!outgoing_.accept(number, giving_back())) return link_->refuse();
-  tell(EXS_SVC_EVT_DROPPED, *why == Refusal::kNotAllowed ? EACCES : ENOBUFS, 1);
-  if (is_closed_ && outgoing_.is_empty()) lose(0);
+  if (!sending_.refused(number, *why == Refusal::kNotAllowed ? EACCES : ENOBUFS)) return link_->refuse();
+  leave_if_done();
+}
+
+// A reply, which says how far the messages have been taken, as an ACK does.
+void Peer::data_arrived(const Header& header, Bytes frame) {
+  if (!sending_.accept(header.ack)) return link_->refuse();
+  switch (receiving_.take(*link_, header, frame)) {
+    case Receiving::Result::kTaken: break;
+    case Receiving::Result::kAgain: host_.debts().note(*this); break;
+    case Receiving::Result::kLie: return link_->refuse();
+  }
+  leave_if_done();
+}
+
+std::uint64_t Peer::accepted() {
+  receiving_.tell();
+  return receiving_.accepted();
+}
+
+void Peer::acknowledge() {
+  if (state_ != State::kOpen || !receiving_.owes_ack()) return;
+  std::array<std::uint8_t, kHeaderBytes> room;
+  link_->send(encode_bare(room, {.type = FrameType::kAck, .flow = alias_, .ack = accepted()}));
+}
+
+// ---------------------------------------------------------------- what has become of messages
+
+void Peer::message_ended(Slot slot, Fate fate) {
+  const Kept& kept = memory().kept(slot);
+  if ((kept.kind & kIsRequest) != 0) {
+    if (Request* const request = find_request(kept.call)) return request_ended(*request, slot, fate);
+  } else if (!kept.longs.empty()) {
+    tell_sent(kept, fate);
+  } else if (fate == Fate::kTaken) {
+    if (kept.error != 0) tell(EXS_SVC_EVT_DROPPED, kept.error, 1);
+  } else if (kept.kind != kIsVoid) {
+    ++(fate == Fate::kUnknown ? unknown_ : lost_);
+  }
+  memory().give_back(slot);
+}
+
+void Peer::tell_sent(const Kept& kept, Fate fate) {
+  if (is_closed_) return;
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_SENT;
+  event.error = fate == Fate::kTaken ? kept.error : fate == Fate::kUnknown ? EOWNERDEAD : loss_;
+  event.handle = kept.handle;
+  event.peer = static_cast<exs_svc_peer*>(this);
+  host_.tell(event);
 }
 
 void Peer::answered(int error) {
@@ -204,15 +270,7 @@ void Peer::answered(int error) {
 }
 
 void Peer::send_all() {
-  while (state_ == State::kOpen) {
-    const std::optional<Outgoing::Next> next = outgoing_.next();
-    if (!next) return;
-    FrameMemory& memory = host_.memory();
-    const std::span<std::uint8_t> frame = memory.room(next->slot).first(memory.length_bytes(next->slot));
-    renumber(frame, alias_, next->number);
-    if (!link_->send_kept(frame, memory.region(next->slot))) return send_later();
-    outgoing_.left();
-  }
+  if (state_ == State::kOpen && !sending_.send_all()) send_later();
 }
 
 // When others of the link have been taken, or after a moment.
@@ -230,7 +288,10 @@ void Peer::send_ping() {
 
 void Peer::lose(int error) {
   leave_link();
-  const std::size_t lost = outgoing_.give_up(giving_back());
+  loss_ = error;
+  sending_.give_up();
+  end_all_requests(error);
+  const std::size_t lost = std::exchange(lost_, 0) + std::exchange(unknown_, 0);
   pinged_ns_ = 0;
   state_ = State::kIdle;
   addresses_.clear();

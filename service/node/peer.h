@@ -1,4 +1,5 @@
-// A service to send to, from this side: where it is, the way there, and what it has not taken. Thread: holder of the node's lock.
+// A service to send to, from this side: where it is, the way there, what it has not taken, and the requests that it has not answered.
+// Thread: holder of the node's lock.
 //
 // Design notes
 //  1. Nothing is asked for before there is something to send. Then it goes: found, linked, opened; and back to the start when any of
@@ -6,17 +7,21 @@
 //     waited for.
 //  2. A peer that the program has closed stays until its messages are taken, or its link is gone: exs may be sending from their
 //     memory.
+//  3. A request ends once. One that has to end while exs uses memory of it breaks its link, and ends when that has gone.
+//     peer_requests.cc has all that is about requests alone.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "exs/service.h"
-#include "service/flow/outgoing.h"
 #include "service/names/capability.h"
 #include "service/names/record.h"
-#include "service/node/frame_memory.h"
+#include "service/node/debts.h"
 #include "service/node/link.h"
+#include "service/node/receiving.h"
+#include "service/node/sending.h"
+#include "service/node/window_memory.h"
 
 namespace exs::svc {
 
@@ -32,6 +37,9 @@ class PeerHost {
   virtual void tell(const exs_svc_event_t& event) = 0;
   virtual void wake_at(std::int64_t time_ns) = 0;
   virtual FrameMemory& memory() = 0;
+  virtual Debts& debts() = 0;
+  // For long items of replies that have no place of the program's.
+  virtual WindowMemory& windows() = 0;
   // The program has closed the peer, which may be destroyed when this step is over.
   virtual void has_ended(Peer& peer) = 0;
 
@@ -39,7 +47,7 @@ class PeerHost {
   ~PeerHost() = default;
 };
 
-class Peer {
+class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
  public:
   struct Config {
     Node* node = nullptr;
@@ -51,14 +59,28 @@ class Peer {
     void* handle = nullptr;
   };
   Peer(PeerHost& host, Config config);
+  ~Peer() { host_.debts().forget(*this); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
   // 0, or errno: EAGAIN, ENOMEM.
-  int send(std::span<const Bytes> items);
+  int send(const Data& data, Transfer::Pieces longs, void* handle);
+  struct Asked {
+    Transfer::Pieces longs;
+    Transfer::Pieces returns;  // where long items of replies go
+    bool is_idempotent = false;
+    std::int64_t limit_ns = kNever;  // a time
+    void* handle = nullptr;
+  };
+  int request(Data data, Asked asked);
+  // 0, or ENOENT.
+  int cancel(const void* handle);
   // 0, or EAGAIN: one is under way.
   int ping();
+  // It may be used until is_moving() says no.
   void close();
+  // Exs uses memory of the program.
+  [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
 
   // None: nobody.
@@ -69,12 +91,39 @@ class Peer {
   // What could not leave before.
   void send_all();
   void look_at_clock(std::int64_t now_ns);
-  [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
+  [[nodiscard]] std::int64_t due_ns() const noexcept;
 
  private:
   enum class State { kIdle, kFinding, kPausing, kLinking, kOpening, kOpen };
+  using Slot = Sending::Slot;
+  struct Request {
+    std::uint64_t call = 0;
+    void* handle = nullptr;
+    bool is_idempotent = false;
+    std::int64_t limit_ns = kNever;
+    Transfer::Pieces returns;
+    std::size_t returns_used = 0;
+    std::optional<Slot> slot;       // its frame, until it is taken, or may be sent again
+    bool is_taken = false;          // by the service
+    bool is_sent_again = false;     // to its next life
+    std::size_t arriving = 0;       // replies into `returns`
+    int error = 0;                  // with which it ends when exs has let go
+    exs_svc_event_t last_reply{};   // likewise; type 0: none
+  };
 
-  [[nodiscard]] bool has_work() const noexcept { return !outgoing_.is_empty() || pinged_ns_ != 0; }
+  // Sending
+  FrameMemory& memory() override { return host_.memory(); }
+  std::uint64_t accepted() override;
+  void message_ended(Slot slot, Fate fate) override;
+  // Receiving
+  bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
+  void arrived(Arrival arrival) override;
+  // Debtor
+  void acknowledge() override;
+
+  [[nodiscard]] bool has_work() const noexcept {
+    return !sending_.is_empty() || !requests_.empty() || pinged_ns_ != 0;
+  }
   void begin();
   void search();
   void pause(int error);
@@ -83,23 +132,45 @@ class Peer {
   void opened(const Header& header, Bytes frame);
   void refused(const Header& header, Bytes frame);
   void acknowledged(std::uint64_t number);
+  void data_arrived(const Header& header, Bytes frame);
   void not_taken(std::uint64_t number, Bytes frame);
   void answered(int error);
   void leave_link();
+  void leave_if_done();
   void lose(int error);
   void send_later();
   void send_ping();
   void tell(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns = 0);
-  [[nodiscard]] auto giving_back() {
-    return [this](FrameMemory::Slot slot) { host_.memory().give_back(slot); };
-  }
+  void tell_sent(const Kept& kept, Fate fate);
+
+  Request* find_request(std::uint64_t call);
+  void request_ended(Request& request, Slot slot, Fate fate);
+  void send_requests_again();
+  void end_with(Request& request, int error);
+  void end_late_requests(std::int64_t now_ns);
+  void end_waiting_requests();
+  void void_requests_of_nobody();
+  void end_all_requests(int error);
+  void drop_requests();
+  void say_cancelled(const Request& request);
+  void finish(std::uint64_t call, exs_svc_event_t event);
+  void finish(std::uint64_t call, int error);
+  [[nodiscard]] exs_svc_event_t event_of(const Request& request) const;
+  bool place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
+                   std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows);
 
   PeerHost& host_;
   const Config config_;
   const std::uint64_t flow_number_ = random_number();
   State state_ = State::kIdle;
   bool is_closed_ = false;
-  Outgoing outgoing_;
+  Sending sending_{*this};
+  Receiving receiving_{*this};
+  std::vector<Request> requests_;  // in the order of their numbers
+  std::uint64_t calls_ = 0;
+  std::size_t unknown_ = 0;  // messages without a handle that have had this fate, to be told
+  std::size_t lost_ = 0;
+  int loss_ = 0;  // why messages are given up, while they are
   std::int64_t pinged_ns_ = 0;  // 0: no ping is under way
   std::uint64_t pings_ = 0;
   std::int64_t give_up_ns_ = 0;

@@ -18,14 +18,22 @@ void refuse(Link& link, std::uint32_t alias, Refusal why, std::uint64_t accepted
 }  // namespace
 
 Service::Service(ServiceHost& host, Config config)
-    : host_(host), config_(std::move(config)), id_(config_.key.id()) {}
+    : host_(host),
+      config_(std::move(config)),
+      id_(config_.key.id()),
+      windows_(std::make_shared<WindowMemory>(config_.windows_max_bytes)),
+      mailbox_(std::make_shared<Mailbox>(config_.node_lock)) {
+  mailbox_->service = this;
+}
 
 Service::~Service() {
+  mailbox_->service = nullptr;
+  windows_->withdraw();
   for (const auto& [name, flow] : flows_) {
-    host_.forget(*flow);
-    if (flow->link == nullptr) continue;
-    refuse(*flow->link, flow->alias, Refusal::kNobody, flow->incoming.accepted());
-    flow->link->flows.erase(flow->alias);
+    if (flow->link() == nullptr) continue;
+    refuse(*flow->link(), flow->alias(), Refusal::kNobody, flow->accepted());
+    flow->link()->flows.erase(flow->alias());
+    flow->close();
   }
 }
 
@@ -36,22 +44,28 @@ std::vector<std::uint8_t> Service::record(const std::vector<sockaddr_storage>& a
 
 // ---------------------------------------------------------------- flows
 
-void Service::admit(Link& link, std::uint32_t alias, const Flow& asked) {
+void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uint64_t taken) {
   const Statement about = flow_statement(link.nonces(), alias, id_, asked.client, asked.flow_number);
   if (asked.sender && !is_signed(about, asked.sender->signature, asked.sender->key))
     return refuse(link, alias, Refusal::kNotAllowed);
   const std::uint32_t rights = rights_of(asked, about);
   if (rights == 0) return refuse(link, alias, Refusal::kNotAllowed);
-  ServiceFlow* const flow = find_or_make(asked, rights);
+  bool is_known = false;
+  ServiceFlow* const flow = find_or_make(asked, is_known);
   if (flow == nullptr) return refuse(link, alias, Refusal::kNotAllowed);
-  flow->link = &link;
-  flow->alias = alias;
+  if (flow->link() != nullptr && flow->is_moving()) {  // on another link, which is broken, or of no use to the sender
+    flow->link()->end();
+    return refuse(link, alias, Refusal::kNoRoom);
+  }
+  // What it says of another life says nothing of replies of this one.
+  const std::uint64_t taken_here = is_known && asked.instance == instance_ ? taken : 0;
   link.flows.emplace(alias, flow);
-  const std::uint64_t accepted = flow->incoming.accepted();
-  flow->incoming.tell();
-  const Signature signature = config_.key.sign(answer_statement(about, instance_, accepted));
+  if (!flow->open(link, alias, rights, taken_here)) return link.refuse();
+  const std::uint64_t accepted = flow->accepted();
+  const Signature signature = config_.key.sign(answer_statement(about, instance_, accepted, is_known));
   std::array<std::uint8_t, kFrameMax> room;
-  link.send(encode_flow_ok(room, alias, accepted, {config_.key.public_key(), instance_, signature}));
+  link.send(encode_flow_ok(room, alias, accepted, {config_.key.public_key(), instance_, signature, is_known}));
+  flow->send_all();
 }
 
 // None: it may not be opened.
@@ -64,42 +78,43 @@ std::uint32_t Service::rights_of(const Flow& asked, const Statement& about) cons
 }
 
 // NULL: another sender has a flow of this name.
-ServiceFlow* Service::find_or_make(const Flow& asked, std::uint32_t rights) {
+ServiceFlow* Service::find_or_make(const Flow& asked, bool& is_known) {
   forget_old_ones();
-  const ServiceFlow::Name name{asked.client, asked.flow_number};
+  const FlowName name{asked.client, asked.flow_number};
   const IdBytes from = asked.sender ? id_of(asked.sender->key) : IdBytes{};
   const auto known = flows_.find(name);
-  if (known == flows_.end()) {
-    auto made = std::make_unique<ServiceFlow>(ServiceFlow{this, name, from, rights, {}, nullptr, 0, false});
-    return flows_.emplace(name, std::move(made)).first->second.get();
-  }
+  if (known == flows_.end())
+    return flows_.emplace(name, std::make_unique<ServiceFlow>(*this, name, from)).first->second.get();
   ServiceFlow& flow = *known->second;
-  if (flow.from != from) return nullptr;
-  if (flow.link != nullptr) {
-    flow.link->flows.erase(flow.alias);  // which the sender has given up
-    flow.link = nullptr;
-  } else {
+  if (flow.from() != from) return nullptr;
+  flow.is_left = false;
+  is_known = true;
+  if (flow.link() == nullptr) {
     std::erase_if(left_, [&](const auto& entry) { return entry.first == name; });
+  } else if (!flow.is_moving()) {
+    flow.link()->flows.erase(flow.alias());  // which the sender has given up
+    flow.close();
   }
-  flow.rights = rights;
   return &flow;
 }
 
 void Service::link_has_gone(ServiceFlow& flow) {
-  flow.link = nullptr;
-  left_.emplace_back(flow.name, now_ns());
+  flow.close();
+  if (flow.is_left) return erase(flow.name());
+  left_.emplace_back(flow.name(), now_ns());
   forget_old_ones();
 }
 
 void Service::leave(ServiceFlow& flow) {
-  flow.link->flows.erase(flow.alias);
-  erase(flow.name);
+  flow.is_left = true;
+  if (flow.is_moving()) return flow.link()->end();
+  flow.link()->flows.erase(flow.alias());
+  flow.close();
+  erase(flow.name());
 }
 
-void Service::erase(ServiceFlow::Name name) {
-  const auto flow = flows_.find(name);
-  host_.forget(*flow->second);
-  flows_.erase(flow);
+void Service::erase(FlowName name) {
+  flows_.erase(name);
 }
 
 void Service::forget_old_ones() {
@@ -110,53 +125,35 @@ void Service::forget_old_ones() {
   }
 }
 
-// ---------------------------------------------------------------- frames
+// ---------------------------------------------------------------- replies
 
-void Service::frame_arrived(ServiceFlow& flow, const Header& header, Bytes frame) {
-  if (header.type == FrameType::kData) return take(flow, header, frame);
-  if (!is_bare(frame)) return flow.link->refuse();
-  if (header.type == FrameType::kFlowEnd) return leave(flow);
-  if (header.type != FrameType::kPing) return flow.link->refuse();
-  std::array<std::uint8_t, kHeaderBytes + 4> room;
-  if ((flow.rights & EXS_SVC_STATS) == 0)
-    return flow.link->send(encode_nack(room, flow.alias, 0, Refusal::kNotAllowed));
-  flow.link->send(encode_bare(room, {.type = FrameType::kPong, .flow = flow.alias, .number = header.number}));
+// NULL: nobody waits for its reply any more.
+ServiceFlow* Service::find_call(const CallName& name) const {
+  const auto flow = flows_.find(name.flow);
+  return flow != flows_.end() && flow->second->has_call(name.call) ? flow->second.get() : nullptr;
 }
 
-void Service::take(ServiceFlow& flow, const Header& header, Bytes frame) {
-  const std::optional<Items> items = decode_data(frame, header);
-  const Incoming::Place place = flow.incoming.place_of(header.number);
-  if (!items || place == Incoming::Place::kBeyond) return flow.link->refuse();
-  if (place == Incoming::Place::kTakenBefore) return host_.note(flow);
-  const bool is_allowed = (flow.rights & EXS_SVC_SEND) != 0;
-  const bool has_room = mailbox_->load(std::memory_order_relaxed) < config_.mailbox_max;
-  exs_svc_message_t* const message =
-      is_allowed && has_room ? make_message(flow.from, *items, mailbox_) : nullptr;
-  if (message == nullptr) {
-    flow.incoming.take();
-    flow.incoming.tell();
-    std::array<std::uint8_t, kHeaderBytes + 4> room;
-    const Refusal why = is_allowed ? Refusal::kMailboxFull : Refusal::kNotAllowed;
-    return flow.link->send(encode_nack(room, flow.alias, header.number, why));
-  }
-  std::unique_ptr<exs_svc_message_t, decltype(&free_message)> owned(message, free_message);
-  exs_svc_event_t event{};
-  event.type = EXS_SVC_EVT_MESSAGE;
-  event.handle = config_.handle;
-  event.service = static_cast<exs_svc*>(this);
-  event.message = message;
-  host_.tell(event);
-  static_cast<void>(owned.release());
-  flow.incoming.take();
-  host_.note(flow);
+int Service::reply(const CallName& name, const Data& data, Transfer::Pieces longs, void* handle) {
+  ServiceFlow* const flow = find_call(name);
+  return flow == nullptr ? ECANCELED : flow->reply(data, std::move(longs), handle);
 }
 
-void Service::acknowledge(ServiceFlow& flow) {
-  if (flow.link == nullptr) return;
-  flow.incoming.tell();
-  std::array<std::uint8_t, kHeaderBytes> room;
-  flow.link->send(
-      encode_bare(room, {.type = FrameType::kAck, .flow = flow.alias, .ack = flow.incoming.accepted()}));
+void Service::leave_unanswered(const CallName& name) {
+  ServiceFlow* const flow = find_call(name);
+  if (flow == nullptr) return;
+  Data data;
+  data.kind = kIsReply | kUnanswered;
+  data.call = name.call;
+  static_cast<void>(flow->reply(data, {}, nullptr));
+}
+
+bool Service::is_moving() const {
+  return std::any_of(flows_.begin(), flows_.end(), [](const auto& entry) { return entry.second->is_moving(); });
+}
+
+void Service::stop_moving() {
+  for (const auto& [name, flow] : flows_)
+    if (flow->is_moving() && flow->link() != nullptr) flow->link()->end();
 }
 
 }  // namespace exs::svc

@@ -4,6 +4,9 @@ namespace exs::svc {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x45585356;  // "EXSV"
+// Flags of HELLO and of FLOW_OK.
+constexpr std::uint8_t kOfBulk = 1;
+constexpr std::uint8_t kKnown = 1;
 
 void write_header(Writer& to, const Header& header) {
   to.number(static_cast<std::uint8_t>(header.type));
@@ -24,7 +27,7 @@ Reader body_of(Bytes frame) {
 
 bool is_type(std::uint8_t type) {
   return type >= static_cast<std::uint8_t>(FrameType::kHello) &&
-         type <= static_cast<std::uint8_t>(FrameType::kFlowEnd);
+         type <= static_cast<std::uint8_t>(FrameType::kWantBulk);
 }
 
 }  // namespace
@@ -37,19 +40,24 @@ Encoded encode_bare(std::span<std::uint8_t> to, const Header& header) {
 
 Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello) {
   Writer writer(to);
-  write_header(writer, {.type = FrameType::kHello, .count = hello.version});
+  const std::uint8_t flags = hello.is_of_bulk ? kOfBulk : 0;
+  write_header(writer, {.type = FrameType::kHello, .flags = flags, .count = hello.version});
   writer.number(kMagic);
   writer.raw(hello.nonce);
   return written(to, writer);
 }
 
-Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow) {
+Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow, std::uint64_t taken) {
   Writer writer(to);
   const unsigned flags = (flow.sender ? kHasSender : 0U) | (flow.capability ? kHasCapability : 0U);
-  write_header(writer, {.type = FrameType::kFlow, .flags = static_cast<std::uint8_t>(flags), .flow = alias});
+  write_header(writer, {.type = FrameType::kFlow,
+                        .flags = static_cast<std::uint8_t>(flags),
+                        .flow = alias,
+                        .ack = taken});
   writer.raw(flow.target);
   writer.number(flow.client);
   writer.number(flow.flow_number);
+  writer.number(flow.instance);
   if (flow.sender) {
     writer.raw(flow.sender->key);
     writer.raw(flow.sender->signature);
@@ -66,7 +74,8 @@ Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow&
 Encoded encode_flow_ok(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
                        const FlowOk& ok) {
   Writer writer(to);
-  write_header(writer, {.type = FrameType::kFlowOk, .flow = alias, .ack = accepted});
+  const std::uint8_t flags = ok.is_known ? kKnown : 0;
+  write_header(writer, {.type = FrameType::kFlowOk, .flags = flags, .flow = alias, .ack = accepted});
   writer.raw(ok.key);
   writer.number(ok.instance);
   writer.raw(ok.signature);
@@ -87,29 +96,40 @@ Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
   return written(to, writer);
 }
 
-Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number,
-                    std::span<const Bytes> items) {
-  if (items.size() > kItemsMax) return {};
+Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data) {
+  if (data.items.count > kItemsMax || data.longs.count > kItemsMax) return {};
+  const std::span<const Bytes> items = std::span(data.items.item).first(data.items.count);
   std::size_t left = kShortMax;
   for (const Bytes item : items) {
     if (item.size() > left) return {};
     left -= item.size();
   }
   Writer writer(to);
+  const unsigned flags = data.kind | (data.longs.count > 0 ? kHasLongItems : 0U);
   write_header(writer, {.type = FrameType::kData,
+                        .flags = static_cast<std::uint8_t>(flags),
                         .count = static_cast<std::uint16_t>(items.size()),
                         .flow = alias,
                         .number = number});
+  if ((flags & (kIsRequest | kIsReply)) != 0) {
+    writer.number(data.call);
+    writer.number((flags & kIsRequest) != 0 ? data.limit_ms : static_cast<std::uint32_t>(data.status));
+  }
+  if (data.longs.count > 0) {
+    writer.number(static_cast<std::uint16_t>(data.longs.count));
+    for (std::size_t i = 0; i < data.longs.count; ++i) writer.number(data.longs.bytes[i]);
+  }
   for (const Bytes item : items) writer.number(static_cast<std::uint16_t>(item.size()));
   for (const Bytes item : items) writer.raw(item);
   return written(to, writer);
 }
 
-void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number) {
+void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number, std::uint64_t ack) {
   constexpr std::size_t kAt = 4;
   Writer writer(frame.subspan(kAt));
   writer.number(alias);
   writer.number(number);
+  writer.number(ack);
 }
 
 std::optional<Header> decode_header(Bytes frame) {
@@ -130,7 +150,12 @@ std::optional<Hello> decode_hello(Bytes frame) {
   const std::optional<Header> header = decode_header(frame);
   Reader reader = body_of(frame);
   const auto magic = reader.number<std::uint32_t>();
-  const Hello hello{header ? header->count : std::uint16_t{0}, reader.array<32>()};
+  Hello hello;
+  hello.nonce = reader.array<32>();
+  if (header) {
+    hello.version = header->count;
+    hello.is_of_bulk = (header->flags & kOfBulk) != 0;
+  }
   if (!header || magic != kMagic || !reader.ended()) return {};
   return hello;
 }
@@ -141,6 +166,7 @@ std::optional<Flow> decode_flow(Bytes frame, const Header& header) {
   flow.target = reader.array<16>();
   flow.client = reader.number<std::uint64_t>();
   flow.flow_number = reader.number<std::uint64_t>();
+  flow.instance = reader.number<std::uint64_t>();
   if ((header.flags & kHasSender) != 0) {
     flow.sender.emplace();
     flow.sender->key = reader.array<32>();
@@ -157,9 +183,10 @@ std::optional<Flow> decode_flow(Bytes frame, const Header& header) {
   return flow;
 }
 
-std::optional<FlowOk> decode_flow_ok(Bytes frame) {
+std::optional<FlowOk> decode_flow_ok(Bytes frame, const Header& header) {
   Reader reader = body_of(frame);
   FlowOk ok;
+  ok.is_known = (header.flags & kKnown) != 0;
   ok.key = reader.array<32>();
   ok.instance = reader.number<std::uint64_t>();
   ok.signature = reader.array<64>();
@@ -171,23 +198,62 @@ std::optional<Refusal> decode_refusal(Bytes frame) {
   Reader reader = body_of(frame);
   const auto why = reader.number<std::uint32_t>();
   if (!reader.ended() || why < static_cast<std::uint32_t>(Refusal::kNobody) ||
-      why > static_cast<std::uint32_t>(Refusal::kMailboxFull))
+      why > static_cast<std::uint32_t>(Refusal::kNoRoom))
     return {};
   return static_cast<Refusal>(why);
 }
 
-std::optional<Items> decode_data(Bytes frame, const Header& header) {
-  Items items;
-  if (header.count > kItemsMax) return {};
-  items.count = header.count;
-  Reader reader = body_of(frame);
+namespace {
+
+// A request or a reply, or neither; what is said of a reply is said of one.
+bool is_kind(unsigned kind) {
+  if ((kind & kIsVoid) != 0) return kind == kIsVoid;
+  const bool is_reply = (kind & kIsReply) != 0;
+  if (is_reply && (kind & kIsRequest) != 0) return false;
+  return is_reply || (kind & (kMoreFollow | kUnanswered)) == 0;
+}
+
+// None that there is no sense in.
+bool read_longs(Reader& reader, LongLengths& longs) {
+  longs.count = reader.number<std::uint16_t>();
+  if (longs.count == 0 || longs.count > kItemsMax) return false;
+  for (std::size_t i = 0; i < longs.count; ++i) {
+    longs.bytes[i] = reader.number<std::uint64_t>();
+    if (longs.bytes[i] > kLongMax) return false;
+  }
+  return true;
+}
+
+bool read_items(Reader& reader, std::size_t count, Items& items) {
+  if (count > kItemsMax) return false;
+  items.count = count;
   std::array<std::uint16_t, kItemsMax> length{};
   std::size_t sum = 0;
-  for (std::size_t i = 0; i < items.count; ++i) sum += length[i] = reader.number<std::uint16_t>();
-  if (sum > kShortMax) return {};
-  for (std::size_t i = 0; i < items.count; ++i) items.item[i] = reader.raw(length[i]);
-  if (!reader.ended()) return {};
-  return items;
+  for (std::size_t i = 0; i < count; ++i) sum += length[i] = reader.number<std::uint16_t>();
+  if (sum > kShortMax) return false;
+  for (std::size_t i = 0; i < count; ++i) items.item[i] = reader.raw(length[i]);
+  return reader.ended();
+}
+
+}  // namespace
+
+std::optional<Data> decode_data(Bytes frame, const Header& header) {
+  Data data;
+  data.kind = header.flags & (kIsRequest | kIsReply | kMoreFollow | kUnanswered | kIsVoid);
+  if (!is_kind(data.kind)) return {};
+  Reader reader = body_of(frame);
+  if ((data.kind & (kIsRequest | kIsReply)) != 0) {
+    data.call = reader.number<std::uint64_t>();
+    const auto value = reader.number<std::uint32_t>();
+    if ((data.kind & kIsRequest) != 0) {
+      data.limit_ms = value;
+    } else {
+      data.status = static_cast<std::int32_t>(value);
+    }
+  }
+  if ((header.flags & kHasLongItems) != 0 && !read_longs(reader, data.longs)) return {};
+  if (!read_items(reader, header.count, data.items)) return {};
+  return data;
 }
 
 bool is_bare(Bytes frame) {

@@ -11,11 +11,12 @@
 
 namespace exs::svc {
 
-inline constexpr std::size_t kFrameMax = 4096;
+inline constexpr std::size_t kFrameMax = 4352;
 inline constexpr std::size_t kHeaderBytes = 24;
-inline constexpr std::size_t kItemsMax = 16;
+inline constexpr std::size_t kItemsMax = 16;  // short ones, and as many long ones
 inline constexpr std::size_t kShortMax = 4000;
-static_assert(kHeaderBytes + 2 * kItemsMax + kShortMax <= kFrameMax);
+inline constexpr std::uint64_t kLongMax = std::uint64_t{1} << 40;  // bytes of a long item
+static_assert(kHeaderBytes + 12 + 2 + 8 * kItemsMax + 2 * kItemsMax + kShortMax <= kFrameMax);
 inline constexpr std::uint16_t kProtocolVersion = 1;
 
 using IdBytes = std::array<std::uint8_t, 16>;
@@ -34,7 +35,9 @@ enum class FrameType : std::uint8_t {
   kNack = 7,
   kPing = 8,
   kPong = 9,
-  kFlowEnd = 10
+  kFlowEnd = 10,
+  kCancel = 11,
+  kWantBulk = 12
 };
 
 // Why a flow is refused, or a message not taken.
@@ -42,7 +45,7 @@ enum class Refusal : std::uint32_t {
   kNobody = 1,      // the service is not here
   kNotAllowed = 2,  // not without a capability, or not with this one
   kTooMany = 3,     // flows of this node, or of this link
-  kMailboxFull = 4
+  kNoRoom = 4       // in the mailbox, for long items, or for another request
 };
 
 struct Header {
@@ -56,7 +59,8 @@ struct Header {
 
 struct Hello {
   std::uint16_t version = kProtocolVersion;
-  Nonce nonce{};
+  Nonce nonce{};             // of a bulk connection: the token of its link
+  bool is_of_bulk = false;
 };
 
 // Who asks for a flow, if it says so.
@@ -75,6 +79,7 @@ struct Flow {
   std::uint64_t client =
       0;  // number of the sender's node, of its own choice; with the flow's own number it names the flow
   std::uint64_t flow_number = 0;
+  std::uint64_t instance = 0;  // the life of the service that the frame's ack is of; 0: none
   std::optional<Sender> sender;
   std::optional<CapabilityProof> capability;
 };
@@ -85,34 +90,55 @@ struct FlowOk {
   PublicKey key{};
   std::uint64_t instance = 0;  // of the service: another one after a start
   Signature signature{};
+  bool is_known = false;  // the flow was open before
+};
+
+// What a DATA frame is, beside a message.
+inline constexpr std::uint8_t kIsRequest = 1;
+inline constexpr std::uint8_t kIsReply = 2;
+inline constexpr std::uint8_t kMoreFollow = 4;   // parts of the reply
+inline constexpr std::uint8_t kUnanswered = 8;   // a reply that the service has not given
+inline constexpr std::uint8_t kHasLongItems = 16;
+inline constexpr std::uint8_t kIsVoid = 32;  // a number without a message
+struct Items {
+  std::array<Bytes, kItemsMax> item;
+  std::size_t count = 0;
+};
+struct LongLengths {
+  std::array<std::uint64_t, kItemsMax> bytes{};
+  std::size_t count = 0;
+};
+struct Data {
+  std::uint8_t kind = 0;       // of the flags above; that of long items follows from these
+  std::uint64_t call = 0;      // of a request or a reply: the request's number
+  std::uint32_t limit_ms = 0;  // of a request; 0: none
+  std::int32_t status = 0;     // of a reply
+  LongLengths longs;           // which come on the bulk connection
+  Items items;
 };
 
 // All encoders return the bytes of the frame, or nothing if `to` is too small.
 using Encoded = std::span<const std::uint8_t>;
 Encoded encode_bare(std::span<std::uint8_t> to, const Header& header);
 Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello);
-Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow);
+// `taken`: the last message from the service that is done.
+Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow, std::uint64_t taken = 0);
 Encoded encode_flow_ok(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
                        const FlowOk& ok);
 // `accepted`: how far an open flow was taken that is refused from now on.
 Encoded encode_flow_no(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted, Refusal why);
 Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, Refusal why);
-Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number,
-                    std::span<const Bytes> items);
-// Of a DATA frame that is kept to be sent again: only its number and its flow may change.
-void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number);
+Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data);
+// Of a DATA frame that is kept to be sent again: only its flow and its numbers may change.
+void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number, std::uint64_t ack);
 
 std::optional<Header> decode_header(Bytes frame);
 // Each of a frame with a header of its type.
 std::optional<Hello> decode_hello(Bytes frame);
 std::optional<Flow> decode_flow(Bytes frame, const Header& header);
-std::optional<FlowOk> decode_flow_ok(Bytes frame);
+std::optional<FlowOk> decode_flow_ok(Bytes frame, const Header& header);
 std::optional<Refusal> decode_refusal(Bytes frame);
-struct Items {
-  std::array<Bytes, kItemsMax> item;
-  std::size_t count = 0;
-};
-std::optional<Items> decode_data(Bytes frame, const Header& header);
+std::optional<Data> decode_data(Bytes frame, const Header& header);
 // Of frames without a body.
 bool is_bare(Bytes frame);
 

@@ -18,10 +18,21 @@ namespace {
 
 using test::Row;
 
+// That is here at once, or later.
+struct Piece {
+  std::uint32_t what = 0;
+  bool is_here = true;
+  [[nodiscard]] bool is_whole() const { return is_here; }
+};
+using Turns = Incoming<Piece>;
+
 // Both ends and the way between them. A message is the number of its add().
 class World {
   auto freeing() {
-    return [this](Outgoing::Slot slot) { EXS_HOLD(held_.erase(slot) == 1); };
+    return [this](Outgoing::Slot slot, Fate fate) {
+      EXS_HOLD(held_.erase(slot) == 1);
+      if (fate != Fate::kTaken) ++unknown_;
+    };
   }
 
  public:
@@ -32,9 +43,9 @@ class World {
   }
   void open() {
     if (is_open_) return;
-    const std::optional<std::size_t> lost = outgoing_.open(instance_, incoming_.accepted(), freeing());
-    EXS_HOLD(lost.has_value());
-    unknown_ += *lost;
+    const auto opening = outgoing_.open(instance_, incoming_.accepted(), is_known_, freeing());
+    EXS_HOLD(opening != Outgoing::Opening::kLie);
+    is_known_ = true;
     is_open_ = true;
   }
   void send() {
@@ -49,12 +60,12 @@ class World {
     const Outgoing::Next frame = under_way_.front();
     under_way_.pop_front();
     switch (incoming_.place_of(frame.number)) {
-      case Incoming::Place::kNext:
+      case Turns::Place::kNext:
         incoming_.take();
         delivered_.push_back(frame.slot);
         break;
-      case Incoming::Place::kTakenBefore: break;
-      case Incoming::Place::kBeyond: EXS_HOLD(!"a message was left out");
+      case Turns::Place::kTakenBefore: break;
+      case Turns::Place::kOutOfTurn: EXS_HOLD(!"a message was left out");
     }
     acks_.push_back(incoming_.accepted());
   }
@@ -71,13 +82,14 @@ class World {
   }
   void restart() {
     break_way();
-    incoming_ = Incoming();
+    incoming_ = Turns();
+    is_known_ = false;
     ++instance_;
     ++restarts_;
   }
   void give_up() {
     if (is_open_) return;
-    unknown_ += outgoing_.give_up(freeing());
+    outgoing_.give_up(freeing());
   }
   void drain() {
     while (!outgoing_.is_empty()) {
@@ -99,8 +111,9 @@ class World {
 
  private:
   Outgoing outgoing_;
-  Incoming incoming_;
+  Turns incoming_;
   std::uint64_t instance_ = 1;
+  bool is_known_ = false;
   bool is_open_ = false;
   std::deque<Outgoing::Next> under_way_;
   std::deque<std::uint64_t> acks_;
@@ -145,8 +158,12 @@ void play(World& world, const std::vector<Row>& steps) {
 
 struct Slots {
   std::vector<Outgoing::Slot> freed;
+  std::size_t unknown = 0;
   auto operator()() {
-    return [this](Outgoing::Slot slot) { freed.push_back(slot); };
+    return [this](Outgoing::Slot slot, Fate fate) {
+      freed.push_back(slot);
+      if (fate == Fate::kUnknown) ++unknown;
+    };
   }
 };
 
@@ -185,13 +202,15 @@ BOOST_AUTO_TEST_CASE(sixty_four_messages_are_kept) {
   BOOST_TEST(outgoing.is_full());
 }
 
+using Opening = Outgoing::Opening;
+
 BOOST_AUTO_TEST_CASE(a_service_cannot_take_what_was_not_sent) {
   Outgoing outgoing;
   Slots slots;
   outgoing.add(1);
   outgoing.add(2);
-  BOOST_TEST(!outgoing.open(7, 1, slots()).has_value());
-  BOOST_TEST(outgoing.open(7, 0, slots()).value() == 0U);
+  BOOST_CHECK(outgoing.open(7, 1, false, slots()) == Opening::kLie);
+  BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
   outgoing.left();
   BOOST_TEST(!outgoing.accept(2, slots()));
   BOOST_TEST(slots.freed.empty());
@@ -205,13 +224,14 @@ BOOST_AUTO_TEST_CASE(a_service_cannot_take_what_was_not_sent) {
 BOOST_AUTO_TEST_CASE(what_had_not_left_goes_to_the_new_life_of_a_service) {
   Outgoing outgoing;
   Slots slots;
-  BOOST_TEST(outgoing.open(7, 0, slots()).value() == 0U);
+  BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
   outgoing.add(1);
   outgoing.left();
   outgoing.close();
   outgoing.add(2);
   // Expect: the first is nobody's any more, and the second has the first number there.
-  BOOST_TEST(outgoing.open(8, 0, slots()).value() == 1U);
+  BOOST_CHECK(outgoing.open(8, 0, false, slots()) == Opening::kAnotherLife);
+  BOOST_TEST(slots.unknown == 1U);
   BOOST_TEST(slots.freed == std::vector<Outgoing::Slot>{1});
   const auto next = outgoing.next();
   BOOST_REQUIRE(next.has_value());
@@ -220,18 +240,101 @@ BOOST_AUTO_TEST_CASE(what_had_not_left_goes_to_the_new_life_of_a_service) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_service_has_forgotten_is_not_sent_again) {
+  for (const bool says_so : {true, false}) {
+    Outgoing outgoing;
+    Slots slots;
+    BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
+    for (Outgoing::Slot slot = 1; slot <= 3; ++slot) {
+      outgoing.add(slot);
+      outgoing.left();
+    }
+    BOOST_TEST(outgoing.accept(1, slots()));
+    outgoing.close();
+    // Expect: it may have taken them, as it does not know of the first either.
+    outgoing.open(7, 0, !says_so, slots());
+    BOOST_TEST(slots.unknown == 2U);
+    BOOST_TEST(outgoing.is_empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_sent_again_comes_before_what_has_not_left) {
   Outgoing outgoing;
   Slots slots;
-  BOOST_TEST(outgoing.open(7, 0, slots()).value() == 0U);
-  for (Outgoing::Slot slot = 1; slot <= 3; ++slot) {
-    outgoing.add(slot);
+  outgoing.add(5);
+  const std::vector<Outgoing::Slot> again = {3, 4};
+  outgoing.add_before(again);
+  BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
+  for (Outgoing::Slot slot = 3; slot <= 5; ++slot) {
+    const auto next = outgoing.next();
+    BOOST_REQUIRE(next.has_value());
+    BOOST_TEST(next->slot == slot);
     outgoing.left();
   }
-  BOOST_TEST(outgoing.accept(1, slots()));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_not_left_can_be_taken_back) {
+  Outgoing outgoing;
+  Slots slots;
+  BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
+  for (Outgoing::Slot slot = 1; slot <= 3; ++slot) outgoing.add(slot);
+  outgoing.left();
+  BOOST_TEST(!outgoing.remove(1));
+  BOOST_TEST(outgoing.remove(2));
+  BOOST_TEST(!outgoing.remove(2));
+  BOOST_TEST(outgoing.next()->slot == 3U);
   outgoing.close();
-  // Expect: it may have taken them, as it does not know of the first either.
-  BOOST_TEST(outgoing.open(7, 0, slots()).value() == 2U);
-  BOOST_TEST(outgoing.is_empty());
+  // Expect: nor is what has left on a way that is broken.
+  BOOST_TEST(!outgoing.remove(1));
+  BOOST_TEST(outgoing.remove(3));
+}
+
+BOOST_AUTO_TEST_CASE(no_more_than_sixty_four_are_on_the_way) {
+  Outgoing outgoing;
+  Slots slots;
+  std::vector<Outgoing::Slot> again;
+  for (Outgoing::Slot slot = 0; slot < Outgoing::kMost; ++slot) outgoing.add(100 + slot);
+  for (Outgoing::Slot slot = 0; slot < Outgoing::kMost; ++slot) again.push_back(slot);
+  outgoing.add_before(again);
+  BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
+  for (std::size_t i = 0; i < Outgoing::kMost; ++i) {
+    BOOST_REQUIRE(outgoing.next().has_value());
+    outgoing.left();
+  }
+  BOOST_TEST(!outgoing.next().has_value());
+  BOOST_TEST(outgoing.accept(1, slots()));
+  BOOST_TEST(outgoing.next()->slot == 100U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_all_here_holds_up_what_comes_behind_it) {
+  Turns turns;
+  std::vector<std::uint32_t> taken;
+  const auto take = [&](Piece piece) { taken.push_back(piece.what); };
+  turns.take();
+  BOOST_TEST(turns.wait({1, false}) == 2U);
+  BOOST_TEST(turns.wait({2, true}) == 3U);
+  BOOST_TEST(turns.wait({3, false}) == 4U);
+  turns.take_whole_ones(take);
+  BOOST_TEST(taken.empty());
+  BOOST_TEST(turns.accepted() == 1U);
+  turns.waiting(2).is_here = true;
+  turns.take_whole_ones(take);
+  BOOST_TEST((taken == std::vector<std::uint32_t>{1, 2}));
+  BOOST_TEST(turns.accepted() == 3U);
+  BOOST_CHECK(turns.place_of(3) == Turns::Place::kTakenBefore);
+  BOOST_CHECK(turns.place_of(4) == Turns::Place::kOutOfTurn);
+  BOOST_CHECK(turns.place_of(5) == Turns::Place::kNext);
+  // Expect: the way breaks, and the fourth comes again.
+  BOOST_TEST(turns.forget_waiting().size() == 1U);
+  BOOST_CHECK(turns.place_of(4) == Turns::Place::kNext);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_than_sixty_four_wait) {
+  Turns turns;
+  for (std::uint64_t number = 1; number <= Outgoing::kMost; ++number) {
+    BOOST_CHECK(turns.place_of(number) == Turns::Place::kNext);
+    turns.wait({0, false});
+  }
+  BOOST_CHECK(turns.place_of(Outgoing::kMost + 1) == Turns::Place::kOutOfTurn);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

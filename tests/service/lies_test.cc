@@ -97,10 +97,10 @@ class Served {
   std::unique_ptr<Liar> stranger() const { return Liar::connected_to(address); }
   // The one that asks for a flow, rightly.
   [[nodiscard]] Frame flow(std::uint32_t alias) const {
-    return frame_of([&](auto room) { return encode_flow(room, alias, {target, 1, alias, {}, {}}); });
+    return frame_of([&](auto room) { return encode_flow(room, alias, {target, 1, alias, 0, {}, {}}); });
   }
   static Frame data(std::uint32_t alias, std::uint64_t number) {
-    return frame_of([&](auto room) { return encode_data(room, alias, number, {}); });
+    return frame_of([&](auto room) { return encode_data(room, alias, number, Data()); });
   }
   // Whoever has done nothing wrong is served.
   void check_serves() const {
@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(frames_out_of_turn_end_the_link, Served) {
   check_ends_after(flow(1));     // that number is taken
   check_ends_after(data(1, 2));  // the first is left out
   check_ends_after(
-      frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kAck, .flow = 1}); }));
+      frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kAck, .flow = 1, .ack = 1}); }));
   check_ends_after(
       frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kPong, .flow = 1}); }));
   Frame ping = frame_of([](auto room) { return encode_bare(room, {.type = FrameType::kPing, .flow = 1}); });
@@ -204,7 +204,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_sends_in_the_name_of_another, Served) {
   const Key ours;
   const std::unique_ptr<Liar> liar = stranger();
   liar->greet();
-  Flow asked{target, 1, 1, {}, {}};
+  Flow asked{target, 1, 1, 0, {}, {}};
   asked.sender = Sender{theirs.public_key(), ours.sign({})};
   liar->say(frame_of([&](auto room) { return encode_flow(room, 1, asked); }));
   std::optional<Header> header = liar->hear();
@@ -226,7 +226,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_is_of_who_has_opened_it, Served) {
   const Key other;
   const std::unique_ptr<Liar> second = stranger();
   second->greet();
-  Flow asked{target, 1, 1, {}, {}};
+  Flow asked{target, 1, 1, 0, {}, {}};
   const Statement about = flow_statement({second->our_nonce, second->their_nonce}, 1, target, 1, 1);
   asked.sender = Sender{other.public_key(), other.sign(about)};
   second->say(frame_of([&](auto room) { return encode_flow(room, 1, asked); }));
@@ -244,7 +244,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_is_of_who_has_opened_it, Served) {
 BOOST_FIXTURE_TEST_CASE(a_service_that_is_not_here_is_nobody, Served) {
   const std::unique_ptr<Liar> liar = stranger();
   liar->greet();
-  liar->say(frame_of([&](auto room) { return encode_flow(room, 1, {IdBytes{1}, 1, 1, {}, {}}); }));
+  liar->say(frame_of([&](auto room) { return encode_flow(room, 1, {IdBytes{1}, 1, 1, 0, {}, {}}); }));
   const std::optional<Header> header = liar->hear();
   BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
   BOOST_TEST((decode_refusal(liar->heard()) == Refusal::kNobody));
@@ -296,9 +296,9 @@ class Impostor {
     BOOST_REQUIRE(asked.has_value());
     const Statement flow = flow_statement({liar.their_nonce, liar.our_nonce}, 1, asked->target, asked->client,
                                           asked->flow_number);
-    const Signature signature = key.sign(answer_statement(flow, 1, accepted));
+    const Signature signature = key.sign(answer_statement(flow, 1, accepted, false));
     return frame_of([&](auto room) {
-      return encode_flow_ok(room, 1, accepted, {key.public_key(), 1, signature});
+      return encode_flow_ok(room, 1, accepted, {key.public_key(), 1, signature, false});
     });
   }
   Key key;
@@ -366,7 +366,7 @@ BOOST_FIXTURE_TEST_CASE(who_cannot_sign_is_not_the_service, Sent) {
   const std::unique_ptr<Liar> liar = impostor.asked();
   const Key other;
   liar->say(frame_of([&](auto room) {
-    return encode_flow_ok(room, 1, 0, {other.public_key(), 1, other.sign({})});
+    return encode_flow_ok(room, 1, 0, {other.public_key(), 1, other.sign({}), false});
   }));
   BOOST_TEST(lost_error() == EPROTO);
 }
@@ -374,7 +374,7 @@ BOOST_FIXTURE_TEST_CASE(who_cannot_sign_is_not_the_service, Sent) {
 BOOST_FIXTURE_TEST_CASE(who_has_signed_something_else_is_not_the_service, Sent) {
   const std::unique_ptr<Liar> liar = impostor.asked();
   liar->say(frame_of([&](auto room) {
-    return encode_flow_ok(room, 1, 0, {impostor.key.public_key(), 1, impostor.key.sign({})});
+    return encode_flow_ok(room, 1, 0, {impostor.key.public_key(), 1, impostor.key.sign({}), false});
   }));
   BOOST_TEST(lost_error() == EPROTO);
 }

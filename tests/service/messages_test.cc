@@ -11,26 +11,6 @@ namespace {
 
 using namespace exs::svc::test;
 
-struct TwoNodes {
-  TestNode left;
-  TestNode right;
-  OwnedKey key = make_key();
-  const std::vector<TestNode*> both{&left, &right};
-
-  exs_svc_event_t next(TestNode& at, int type) { return next_event(both, at, type); }
-  std::string next_item(TestNode& at) {
-    const Text text = next_text(both, at);
-    return text.items.empty() ? std::string("none") : text.items.front();
-  }
-};
-
-// What only a program does that is wrong.
-void check_refused(int result, int error) {
-  BOOST_TEST(result == -1);
-  BOOST_TEST(errno == error);
-  BOOST_TEST(exs_svc_errtext()[0] != '\0');
-}
-
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(messages_test, TwoNodes)

@@ -97,7 +97,7 @@ struct Killed {
   OwnedKey key = make_key();
   KeyFolder folder{key};
   // A process may take its time to start.
-  exs_svc_node_options_t options{sizeof options, nullptr, 60'000 * kMs, 0, 0, nullptr, 0};
+  exs_svc_node_options_t options{sizeof options, nullptr, 60'000 * kMs, 0, 0, nullptr, 0, 0};
   TestNode node{&options};
   exs_svc_peer_t* peer = node.peer(key);
   const char* program = std::getenv("EXS_SERVICE_PEER");

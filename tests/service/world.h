@@ -40,18 +40,64 @@ inline exs_svc_id_t id_of(const OwnedKey& key) {
 struct Text {
   std::string from;
   std::vector<std::string> items;
+  std::vector<std::string> longs;
 };
+inline std::vector<std::string> texts_of(const exs_svc_item_t* items, std::uint32_t count) {
+  std::vector<std::string> texts;
+  for (std::uint32_t i = 0; i < count; ++i)
+    texts.emplace_back(static_cast<const char*>(items[i].data), items[i].length);
+  return texts;
+}
 inline Text text_of(const exs_svc_message_t* message) {
-  Text text{std::string(reinterpret_cast<const char*>(message->from.bytes), sizeof message->from.bytes), {}};
-  for (std::uint32_t i = 0; i < message->items_count; ++i)
-    text.items.emplace_back(static_cast<const char*>(message->items[i].data), message->items[i].length);
-  return text;
+  return {std::string(reinterpret_cast<const char*>(message->from.bytes), sizeof message->from.bytes),
+          texts_of(message->items, message->items_count), texts_of(message->longs, message->longs_count)};
+}
+
+inline std::vector<exs_svc_item_t> items_of(const std::vector<std::string>& texts) {
+  std::vector<exs_svc_item_t> items;
+  for (const std::string& text : texts) items.push_back({const_cast<char*>(text.data()), text.size()});
+  return items;
+}
+// Which stay where they are.
+inline std::vector<exs_iovec_t> pieces_of(const std::vector<std::string>& texts) {
+  std::vector<exs_iovec_t> pieces;
+  for (const std::string& text : texts)
+    pieces.push_back({const_cast<char*>(text.data()), text.size(), EXS_MHANDLE_UNREGISTERED, 0});
+  return pieces;
+}
+// 0, or the errno.
+inline int send_long(exs_svc_peer_t* peer, const std::vector<std::string>& texts,
+                     const std::vector<std::string>& longs, void* handle = nullptr) {
+  const std::vector<exs_svc_item_t> items = items_of(texts);
+  const std::vector<exs_iovec_t> pieces = pieces_of(longs);
+  return exs_svc_send_long(peer, items.data(), static_cast<int>(items.size()), pieces.data(),
+                           static_cast<int>(pieces.size()), handle) == 0
+             ? 0
+             : errno;
+}
+inline int request(exs_svc_peer_t* peer, const std::vector<std::string>& texts, void* handle = nullptr,
+                   const exs_svc_request_options_t* options = nullptr,
+                   const std::vector<std::string>& longs = {}) {
+  const std::vector<exs_svc_item_t> items = items_of(texts);
+  const std::vector<exs_iovec_t> pieces = pieces_of(longs);
+  return exs_svc_request(peer, items.data(), static_cast<int>(items.size()), pieces.data(),
+                         static_cast<int>(pieces.size()), options, handle) == 0
+             ? 0
+             : errno;
+}
+inline int reply(const exs_svc_message_t* message, std::int32_t status, const std::vector<std::string>& texts,
+                 const std::vector<std::string>& longs = {}, std::uint32_t flags = 0, void* handle = nullptr) {
+  const std::vector<exs_svc_item_t> items = items_of(texts);
+  const std::vector<exs_iovec_t> pieces = pieces_of(longs);
+  return exs_svc_reply(message, status, items.data(), static_cast<int>(items.size()), pieces.data(),
+                       static_cast<int>(pieces.size()), flags, handle) == 0
+             ? 0
+             : errno;
 }
 
 // 0, or the errno.
 inline int send(exs_svc_peer_t* peer, const std::vector<std::string>& texts) {
-  std::vector<exs_svc_item_t> items;
-  for (const std::string& text : texts) items.push_back({const_cast<char*>(text.data()), text.size()});
+  const std::vector<exs_svc_item_t> items = items_of(texts);
   return exs_svc_send_short(peer, items.data(), static_cast<int>(items.size())) == 0 ? 0 : errno;
 }
 
@@ -101,6 +147,20 @@ class TestNode {
   exs_svc_node_t* node_;
 };
 
+// Bytes that say where they are, so none is taken for another.
+inline std::string pattern(std::size_t bytes, std::size_t seed) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>((i * 2654435761U + seed) >> 11);
+  return text;
+}
+
+// What only a program does that is wrong.
+inline void check_refused(int result, int error) {
+  BOOST_TEST(result == -1);
+  BOOST_TEST(errno == error);
+  BOOST_TEST(exs_svc_errtext()[0] != '\0');
+}
+
 // Turns of all nodes until something is so.
 inline void turn_until(const std::vector<TestNode*>& nodes, const std::function<bool()>& is_so) {
   for (int turn = 0; turn < kTurnsMax; ++turn) {
@@ -134,5 +194,20 @@ inline std::size_t count_events(const TestNode& at, int type) {
   return static_cast<std::size_t>(std::count_if(
       at.events.begin(), at.events.end(), [&](const exs_svc_event_t& event) { return event.type == type; }));
 }
+
+
+// Two nodes, which have turns together; the key of a service that either may be.
+struct TwoNodes {
+  TestNode left;
+  TestNode right;
+  OwnedKey key = make_key();
+  const std::vector<TestNode*> both{&left, &right};
+
+  exs_svc_event_t next(TestNode& at, int type) { return next_event(both, at, type); }
+  std::string next_item(TestNode& at) {
+    const Text text = next_text(both, at);
+    return text.items.empty() ? std::string("none") : text.items.front();
+  }
+};
 
 }  // namespace exs::svc::test

@@ -1,0 +1,61 @@
+// Who has taken something, and has not told its sender. Thread: holder of the node's lock.
+//
+// Design notes
+//  1. All that came together is acknowledged at once.
+//  2. A request is answered soon, and its reply says how far the sender's messages are taken; and whoever gets a reply often sends the next
+//     request. So what was taken with these is acknowledged alone only if nothing has left by the next time the program waits.
+#pragma once
+
+#include <vector>
+
+namespace exs::svc {
+
+class Debtor {
+ public:
+  // Of what is still to be told.
+  virtual void acknowledge() = 0;
+  bool is_due = false;        // among those of this step
+  bool is_due_later = false;  // among those of the next wait
+
+ protected:
+  ~Debtor() = default;
+};
+
+class Debts {
+ public:
+  void note(Debtor& debtor) { add(due_, debtor, debtor.is_due); }
+  void note_for_later(Debtor& debtor) { add(due_later_, debtor, debtor.is_due_later); }
+  void forget(Debtor& debtor) {
+    if (debtor.is_due) std::erase(due_, &debtor);
+    if (debtor.is_due_later) std::erase(due_later_, &debtor);
+    debtor.is_due = debtor.is_due_later = false;
+  }
+  void pay() {
+    while (!due_.empty()) {
+      Debtor* const debtor = due_.back();
+      due_.pop_back();
+      debtor->is_due = false;
+      debtor->acknowledge();
+    }
+  }
+  // Before the program waits.
+  void pay_later_ones() {
+    while (!due_later_.empty()) {
+      Debtor* const debtor = due_later_.back();
+      due_later_.pop_back();
+      debtor->is_due_later = false;
+      debtor->acknowledge();
+    }
+  }
+
+ private:
+  static void add(std::vector<Debtor*>& list, Debtor& debtor, bool& is_noted) {
+    if (is_noted) return;
+    list.push_back(&debtor);
+    is_noted = true;
+  }
+  std::vector<Debtor*> due_;
+  std::vector<Debtor*> due_later_;
+};
+
+}  // namespace exs::svc

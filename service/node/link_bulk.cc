@@ -1,0 +1,133 @@
+// The connection of a link for long items: how it is made, and what it carries.
+#include <cerrno>
+
+#include "service/names/address.h"
+#include "service/node/link.h"
+
+namespace exs::svc {
+
+void Transfer::take(const exs_event_t& event) {
+  link.transfer_over(*this, event);
+}
+
+void Transfer::out_of_memory() {
+  link.end(ENOMEM);
+}
+
+// ---------------------------------------------------------------- how it is made
+
+void Link::want_bulk() {
+  if (wants_bulk_ || partner_ != nullptr || state_ != State::kUp) return;
+  wants_bulk_ = true;
+  if (is_initiator_) return client_.bulk_wanted(*this);
+  std::array<std::uint8_t, kHeaderBytes> room;
+  send(encode_bare(room, {.type = FrameType::kWantBulk}));
+}
+
+int Link::connect_bulk_of(Link& link) {
+  is_bulk_ = true;
+  if (const int error = connect(link.address_); error != 0) return error;
+  partner_ = &link;
+  link.partner_ = this;
+  return 0;
+}
+
+// Its acceptor greets as anybody's does, and says then whose bulk it is: long items may come from then on.
+int Link::begin_bulk() {
+  state_ = State::kGreeting;
+  for (auto& greeting : greetings_)
+    if (exs_recv(socket_, greeting.data(), greeting.size(), 0, queue_, handle(),
+                 EXS_MHANDLE_UNREGISTERED) != 0)
+      return errno;
+  is_greeted_ = true;
+  say_of_bulk();
+  return 0;
+}
+
+void Link::say_of_bulk() {
+  Hello hello;
+  hello.nonce = partner_->token();
+  hello.is_of_bulk = true;
+  std::array<std::uint8_t, kFrameMax> room;
+  send(encode_hello(room, hello));
+}
+
+void Link::become_bulk_of(Link& link) {
+  is_bulk_ = true;
+  partner_ = &link;
+  link.partner_ = this;
+  state_ = State::kHandingOver;
+  exs_cancel(socket_, handle(), EXS_CAF_FILDES | EXS_CAF_AHANDLE);
+}
+
+// A greeting; or, at the acceptor, the end of the receives that took the first one.
+void Link::took_of_bulk(const exs_event_t& event) {
+  if (state_ == State::kHandingOver && event.exs_evt_errno == ECANCELED) {
+    state_ = State::kUp;
+    say_of_bulk();
+    return bulk_up();
+  }
+  const std::size_t index = greetings_heard_++;
+  const std::size_t bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  if (state_ != State::kGreeting || event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0)
+    return end();
+  const Bytes frame = Bytes(greetings_[index]).first(bytes);
+  const std::optional<Header> header = decode_header(frame);
+  const std::optional<Hello> hello =
+      header && header->type == FrameType::kHello ? decode_hello(frame) : std::nullopt;
+  const bool is_last = index + 1 == kGreetings;
+  if (!hello || hello->is_of_bulk != is_last || (is_last && hello->nonce != partner_->token())) return refuse();
+  if (!is_last) return;
+  state_ = State::kUp;
+  bulk_up();
+}
+
+void Link::bulk_up() {
+  if (partner_->state_ == State::kUp) client_.bulk_is_up(*partner_);
+}
+
+// ---------------------------------------------------------------- what it carries
+
+void Link::send_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket) {
+  partner_->post_longs(exs_sendmsg, EXS_NO_IMMEDIATE, std::move(pieces), client, ticket, {});
+}
+
+void Link::receive_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket,
+                         std::shared_ptr<void> keeps) {
+  partner_->post_longs(exs_recvmsg, 0, std::move(pieces), client, ticket, std::move(keeps));
+}
+
+void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferClient& client,
+                      std::uint64_t ticket, std::shared_ptr<void> keeps) {
+  auto transfer = std::make_unique<Transfer>(*this, std::move(pieces), client, ticket, std::move(keeps));
+  Transfer* const posted = transfer.get();
+  posted->is_receive = post == exs_recvmsg;
+  transfers_.emplace(posted, std::move(transfer));
+  // Its client hears of one that was not taken when the link has gone.
+  if (post(socket_, &posted->header, flags, queue_, static_cast<EventTarget*>(posted)) != 0) end();
+}
+
+// What was sent is whole whatever the other end has taken of it. So is what was received into nothing.
+void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
+  const auto owned = std::move(transfers_.extract(&transfer).mapped());
+  const std::size_t moved_bytes = event.exs_evt_union.exs_evt_xfermsg.exs_evt_length;
+  const bool is_all = (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
+  const bool is_into_nothing = owned->pieces.empty() && (event.exs_evt_flags & EXS_EVF_EOF) == 0;
+  const bool is_whole =
+      event.exs_evt_errno == 0 && (!owned->is_receive || is_all || is_into_nothing);
+  if (!is_whole) end(EPROTO);
+  if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, is_whole);
+}
+
+void Link::end_transfers() {
+  for (const auto& [transfer, owned] : std::exchange(transfers_, {}))
+    if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, false);
+}
+
+void Link::forget(const TransferClient& client) {
+  if (partner_ == nullptr) return;
+  for (const auto& [transfer, owned] : partner_->transfers_)
+    if (transfer->client == &client) transfer->client = nullptr;
+}
+
+}  // namespace exs::svc

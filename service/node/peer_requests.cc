@@ -1,0 +1,247 @@
+// Requests of a peer: what has become of their messages, their replies, and their ends.
+#include <algorithm>
+#include <cerrno>
+
+#include "service/node/peer.h"
+
+namespace exs::svc {
+
+// ---------------------------------------------------------------- the program
+
+int Peer::request(Data data, Asked asked) {
+  if (sending_.is_full() || requests_.size() >= Outgoing::kMost) return EAGAIN;
+  requests_.reserve(Outgoing::kMost);
+  data.kind = kIsRequest;
+  data.call = ++calls_;
+  const std::optional<Slot> slot = sending_.add(data, std::move(asked.longs), nullptr);
+  if (!slot) return ENOMEM;
+  Request request{};
+  request.call = data.call;
+  request.handle = asked.handle;
+  request.is_idempotent = asked.is_idempotent;
+  request.limit_ns = asked.limit_ns;
+  request.returns = std::move(asked.returns);
+  request.slot = slot;
+  requests_.push_back(std::move(request));
+  if (asked.limit_ns != kNever) host_.wake_at(asked.limit_ns);
+  if (state_ == State::kOpen) send_all();
+  begin();
+  return 0;
+}
+
+int Peer::cancel(const void* handle) {
+  const auto found = std::find_if(requests_.begin(), requests_.end(), [handle](const Request& request) {
+    return request.handle == handle && request.error == 0;
+  });
+  if (found == requests_.end()) return ENOENT;
+  end_with(*found, ECANCELED);
+  return 0;
+}
+
+Peer::Request* Peer::find_request(std::uint64_t call) {
+  const auto found = std::lower_bound(requests_.begin(), requests_.end(), call,
+                                      [](const Request& request, std::uint64_t at) { return request.call < at; });
+  return found != requests_.end() && found->call == call ? &*found : nullptr;
+}
+
+// ---------------------------------------------------------------- its message
+
+void Peer::request_ended(Request& request, Slot slot, Fate fate) {
+  const int refused = memory().kept(slot).error;
+  if (request.error != 0) return finish(request.call, request.error);
+  if (fate == Fate::kTaken && refused == 0) {
+    request.is_taken = true;
+    if (request.last_reply.type != 0) return finish(request.call, request.last_reply);
+    if (request.is_idempotent) return;  // its frame may have to be sent again
+    request.slot.reset();
+    return memory().give_back(slot);
+  }
+  if (fate == Fate::kTaken) return finish(request.call, refused);
+  if (request.is_idempotent && loss_ == 0) {
+    request.is_sent_again = true;
+    return;
+  }
+  finish(request.call, fate == Fate::kLost || request.is_idempotent ? loss_ : EOWNERDEAD);
+}
+
+// The service has another life, which knows nothing of what the one before was asked.
+void Peer::send_requests_again() {
+  std::vector<std::uint64_t> ended;
+  std::vector<Slot> again;
+  for (Request& request : requests_) {
+    if (request.is_taken && !request.is_idempotent) ended.push_back(request.call);
+    if (!request.is_idempotent || !(request.is_taken || request.is_sent_again)) continue;
+    Kept& kept = memory().kept(*request.slot);
+    kept.fate.reset();
+    request.is_taken = request.is_sent_again = false;
+    request.returns_used = 0;
+    again.push_back(*request.slot);
+  }
+  for (const std::uint64_t call : ended) finish(call, EOWNERDEAD);
+  sending_.add_before(again);
+}
+
+// ---------------------------------------------------------------- its replies
+
+bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
+  if ((data.kind & kIsReply) == 0) return false;
+  Request* const request = find_request(data.call);
+  if (request == nullptr || request->error != 0) return true;
+  // Whoever answers a message has taken it.
+  if (!request->is_taken && !(request->slot && memory().kept(*request->slot).fate)) return false;
+  std::vector<exs_svc_item_t> longs;
+  std::shared_ptr<Windows> windows;
+  if (!place_longs(*request, data.longs, place, longs, windows)) {
+    arrival.why = Refusal::kNoRoom;
+    return true;
+  }
+  arrival.uses_returns = !longs.empty() && windows == nullptr;
+  arrival.message.reset(make_message({config_.target, &data.items, longs, windows, {}, {}, 0}));
+  if (arrival.message == nullptr) throw std::bad_alloc();
+  place.keeps = std::move(windows);
+  return true;
+}
+
+// In the places that the request has named, or in windows if it has named none. False: there is no room.
+bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
+                       std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows) {
+  if (longs.count == 0) return true;
+  const std::span<const std::uint64_t> lengths = std::span(longs.bytes).first(longs.count);
+  std::vector<exs_iovec_t> rooms;
+  if (!request.returns.empty()) {
+    if (longs.count > request.returns.size() - request.returns_used) return false;
+    const auto first = request.returns.begin() + static_cast<std::ptrdiff_t>(request.returns_used);
+    rooms.assign(first, first + static_cast<std::ptrdiff_t>(longs.count));
+  } else {
+    windows = host_.windows().take(lengths);
+    if (windows == nullptr) return false;
+    for (const Window& window : windows->list) rooms.push_back({window.start, window.bytes, window.region, 0});
+  }
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] > rooms[i].iov_len) return false;
+    rooms[i].iov_len = static_cast<std::size_t>(lengths[i]);
+    items.push_back({rooms[i].iov_base, rooms[i].iov_len});
+  }
+  place.pieces = std::move(rooms);
+  if (!request.returns.empty()) {
+    request.returns_used += longs.count;
+    ++request.arriving;
+  }
+  return true;
+}
+
+void Peer::arrived(Arrival arrival) {
+  host_.debts().note_for_later(*this);
+  Request* const request = find_request(arrival.call);
+  if (request == nullptr) return;
+  if (arrival.uses_returns) --request->arriving;
+  if (request->error != 0) return end_with(*request, request->error);
+  exs_svc_event_t event = event_of(*request);
+  event.status = arrival.status;
+  event.error = (arrival.kind & kUnanswered) != 0 ? ECANCELED : arrival.why ? ENOBUFS : 0;
+  const bool has_more = (arrival.kind & kMoreFollow) != 0;
+  if (has_more && event.error != 0) return end_with(*request, event.error);
+  if (event.error == 0) event.message = arrival.message.release();
+  if (has_more) {
+    event.flags = EXS_SVC_MORE;
+    host_.tell(event);
+  } else if (request->is_taken) {
+    finish(arrival.call, event);
+  } else {  // its own long items may be moving still
+    request->last_reply = event;
+  }
+}
+
+// ---------------------------------------------------------------- its end
+
+exs_svc_event_t Peer::event_of(const Request& request) const {
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_REPLY;
+  event.handle = request.handle;
+  event.peer = static_cast<exs_svc_peer*>(const_cast<Peer*>(this));
+  return event;
+}
+
+void Peer::finish(std::uint64_t call, exs_svc_event_t event) {
+  Request* const request = find_request(call);
+  if (request->last_reply.type != 0 && request->last_reply.message != event.message)
+    discard(request->last_reply);
+  if (request->slot) memory().give_back(*request->slot);
+  requests_.erase(requests_.begin() + (request - requests_.data()));
+  host_.tell(event);
+}
+
+void Peer::finish(std::uint64_t call, int error) {
+  exs_svc_event_t event = event_of(*find_request(call));
+  event.error = error;
+  finish(call, event);
+}
+
+// Before it is answered. It ends at once, unless exs uses memory of it: then when the link has gone.
+void Peer::end_with(Request& request, int error) {
+  request.limit_ns = kNever;
+  const bool is_kept = request.slot && !request.is_taken && !request.is_sent_again;
+  if (is_kept && sending_.remove(*request.slot)) return finish(request.call, error);
+  const bool is_moving = is_kept && memory().kept(*request.slot).is_moving;
+  if (is_moving || request.arriving > 0) {
+    request.error = error;
+    return link_->end();
+  }
+  say_cancelled(request);
+  if (is_kept) request.slot.reset();  // its frame has left; message_ended() finds nobody for it
+  finish(request.call, error);
+}
+
+void Peer::say_cancelled(const Request& request) {
+  if (link_ == nullptr || state_ != State::kOpen) return;
+  std::array<std::uint8_t, kHeaderBytes> room;
+  link_->send(encode_bare(room, {.type = FrameType::kCancel, .flow = alias_, .number = request.call}));
+}
+
+void Peer::end_late_requests(std::int64_t now_ns) {
+  for (bool found = true; found;) {
+    const auto late = std::find_if(requests_.begin(), requests_.end(),
+                                   [now_ns](const Request& request) { return request.limit_ns <= now_ns; });
+    found = late != requests_.end();
+    if (found) end_with(*late, ETIMEDOUT);
+  }
+}
+
+// Exs has let go of everything.
+void Peer::end_waiting_requests() {
+  for (bool found = true; found;) {
+    for (Request& request : requests_) request.arriving = 0;
+    const auto waiting = std::find_if(requests_.begin(), requests_.end(),
+                                      [](const Request& request) { return request.error != 0; });
+    found = waiting != requests_.end();
+    if (found) end_with(*waiting, waiting->error);
+  }
+}
+
+// A request that nobody wants any more is not to be sent again.
+void Peer::void_requests_of_nobody() {
+  sending_.make_void([this](const Kept& kept) {
+    return (kept.kind & kIsRequest) != 0 && find_request(kept.call) == nullptr;
+  });
+}
+
+// Nobody is there to answer them.
+void Peer::end_all_requests(int error) {
+  while (!requests_.empty()) {
+    const Request& request = requests_.front();
+    finish(request.call, request.is_idempotent ? error : EOWNERDEAD);
+  }
+  loss_ = 0;
+}
+
+// The program has closed the peer, and hears nothing of them.
+void Peer::drop_requests() {
+  for (bool found = true; found;) {
+    const auto next = std::find_if(requests_.begin(), requests_.end(),
+                                   [](const Request& request) { return request.error == 0; });
+    found = next != requests_.end();
+    if (found) end_with(*next, ECANCELED);
+  }
+}
+
+}  // namespace exs::svc

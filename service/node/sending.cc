@@ -1,0 +1,95 @@
+#include "service/node/sending.h"
+
+namespace exs::svc {
+
+std::optional<Sending::Slot> Sending::add(const Data& data, Transfer::Pieces longs, void* handle) {
+  FrameMemory& memory = owner_.memory();
+  const std::optional<Slot> slot = memory.take();
+  if (!slot) return {};
+  Kept& kept = memory.kept(*slot);
+  kept.length_bytes = static_cast<std::uint16_t>(encode_data(memory.room(*slot), 0, 0, data).size());
+  kept.kind = data.kind;
+  kept.call = data.call;
+  kept.handle = handle;
+  kept.longs = std::move(longs);
+  outgoing_.add(*slot);
+  return slot;
+}
+
+Outgoing::Opening Sending::open(Link& link, std::uint32_t alias, std::uint64_t instance,
+                                std::uint64_t accepted, bool is_known) {
+  const Outgoing::Opening opening = outgoing_.open(instance, accepted, is_known, ending());
+  if (opening == Outgoing::Opening::kLie) return opening;
+  link_ = &link;
+  alias_ = alias;
+  return opening;
+}
+
+bool Sending::accept(std::uint64_t number) {
+  return outgoing_.accept(number, ending());
+}
+
+bool Sending::refused(std::uint64_t number, int error) {
+  return outgoing_.accept(number, [this, number, error](Slot slot, Fate fate) {
+    if (outgoing_.first() == number + 1) owner_.memory().kept(slot).error = error;
+    ended(slot, fate);
+  });
+}
+
+void Sending::make_void(Slot slot) {
+  FrameMemory& memory = owner_.memory();
+  Data nothing;
+  nothing.kind = kIsVoid;
+  Kept& kept = memory.kept(slot);
+  kept = Kept();
+  kept.kind = kIsVoid;
+  kept.length_bytes = static_cast<std::uint16_t>(encode_data(memory.room(slot), 0, 0, nothing).size());
+}
+
+void Sending::close() {
+  outgoing_.close();
+  link_ = nullptr;
+}
+
+void Sending::give_up() {
+  outgoing_.give_up(ending());
+  link_ = nullptr;
+}
+
+bool Sending::send_all() {
+  FrameMemory& memory = owner_.memory();
+  while (link_ != nullptr) {
+    const std::optional<Outgoing::Next> next = outgoing_.next();
+    if (!next) return true;
+    Kept& kept = memory.kept(next->slot);
+    if (!kept.longs.empty() && !link_->has_bulk()) {
+      link_->want_bulk();
+      return true;
+    }
+    const std::span<std::uint8_t> frame = memory.room(next->slot).first(kept.length_bytes);
+    renumber(frame, alias_, next->number, owner_.accepted());
+    if (!link_->send_kept(frame, memory.region(next->slot))) return false;
+    outgoing_.left();
+    if (kept.longs.empty()) continue;
+    kept.is_moving = true;
+    ++moving_;
+    link_->send_longs(kept.longs, *this, next->slot);
+  }
+  return true;
+}
+
+void Sending::transfer_ended(std::uint64_t ticket, bool) {
+  const auto slot = static_cast<Slot>(ticket);
+  Kept& kept = owner_.memory().kept(slot);
+  kept.is_moving = false;
+  --moving_;
+  if (kept.fate) owner_.message_ended(slot, *kept.fate);
+}
+
+void Sending::ended(Slot slot, Fate fate) {
+  Kept& kept = owner_.memory().kept(slot);
+  kept.fate = fate;
+  if (!kept.is_moving) owner_.message_ended(slot, fate);
+}
+
+}  // namespace exs::svc

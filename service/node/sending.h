@@ -1,0 +1,79 @@
+// What one end of a flow sends: the frames that the other has not taken, and their long items. A peer has one for its messages, and a
+// service's flow one for its replies. Thread: holder of the node's lock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "service/flow/outgoing.h"
+#include "service/node/frame_memory.h"
+#include "service/node/link.h"
+
+namespace exs::svc {
+
+class Sending final : private TransferClient {
+ public:
+  using Slot = Outgoing::Slot;
+  class Owner {
+   public:
+    virtual FrameMemory& memory() = 0;
+    // How far the other direction has been taken, which every frame says.
+    virtual std::uint64_t accepted() = 0;
+    // It needs the link no more. The slot is the owner's: to be given back, or to be sent again.
+    virtual void message_ended(Slot slot, Fate fate) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+  explicit Sending(Owner& owner) : owner_(owner) {}
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+
+  // Nothing: there is no memory.
+  std::optional<Slot> add(const Data& data, Transfer::Pieces longs, void* handle);
+  void add_before(std::span<const Slot> slots) { outgoing_.add_before(slots); }
+  // Takes one back that has never left.
+  bool remove(Slot slot) { return outgoing_.remove(slot); }
+
+  // Messages that have left without being taken, and that are to be none: their numbers stay. While there is no link.
+  template <class Predicate>
+  void make_void(Predicate is_meant) {
+    outgoing_.for_each([&](Slot slot) {
+      if (is_meant(owner_.memory().kept(slot))) make_void(slot);
+    });
+  }
+
+  // As Outgoing; nothing may leave before send_all().
+  Outgoing::Opening open(Link& link, std::uint32_t alias, std::uint64_t instance, std::uint64_t accepted, bool is_known);
+  bool accept(std::uint64_t number);
+  // The other end has refused this one; all before it are done.
+  bool refused(std::uint64_t number, int error);
+  void take_back() { outgoing_.take_back(); }
+  void close();
+  void give_up();
+  // False: frames wait for room on the link.
+  [[nodiscard]] bool send_all();
+
+  [[nodiscard]] bool is_full() const noexcept { return outgoing_.is_full(); }
+  [[nodiscard]] bool is_empty() const noexcept { return outgoing_.is_empty(); }
+  [[nodiscard]] std::size_t count() const noexcept { return outgoing_.count(); }
+  [[nodiscard]] std::uint64_t instance() const noexcept { return outgoing_.instance(); }
+  // Exs uses memory of the program.
+  [[nodiscard]] bool is_moving() const noexcept { return moving_ > 0; }
+
+ private:
+  void transfer_ended(std::uint64_t ticket, bool is_whole) override;
+  void ended(Slot slot, Fate fate);
+  void make_void(Slot slot);
+  [[nodiscard]] auto ending() {
+    return [this](Slot slot, Fate fate) { ended(slot, fate); };
+  }
+
+  Owner& owner_;
+  Outgoing outgoing_;
+  Link* link_ = nullptr;
+  std::uint32_t alias_ = 0;
+  std::size_t moving_ = 0;
+};
+
+}  // namespace exs::svc

@@ -1,0 +1,185 @@
+#include "service/node/service_flow.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "service/node/service.h"
+
+namespace exs::svc {
+namespace {
+
+// Of replies: the sender's end has one life.
+constexpr std::uint64_t kOnlyLife = 1;
+constexpr std::int64_t kPauseNs = 20 * kNsPerMs;  // until there is room on a link
+
+}  // namespace
+
+ServiceFlow::~ServiceFlow() {
+  service_.host().debts().forget(*this);
+  sending_.give_up();
+}
+
+bool ServiceFlow::open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken) {
+  if (sending_.open(link, alias, kOnlyLife, taken, true) == Outgoing::Opening::kLie) return false;
+  link_ = &link;
+  alias_ = alias;
+  rights_ = rights;
+  return true;
+}
+
+void ServiceFlow::close() {
+  link_ = nullptr;
+  sending_.close();
+  receiving_.leave();
+}
+
+FrameMemory& ServiceFlow::memory() {
+  return service_.host().memory();
+}
+
+std::uint64_t ServiceFlow::accepted() {
+  receiving_.tell();
+  return receiving_.accepted();
+}
+
+void ServiceFlow::acknowledge() {
+  if (link_ == nullptr || !receiving_.owes_ack()) return;
+  std::array<std::uint8_t, kHeaderBytes> room;
+  link_->send(encode_bare(room, {.type = FrameType::kAck, .flow = alias_, .ack = accepted()}));
+}
+
+// ---------------------------------------------------------------- frames
+
+void ServiceFlow::frame_arrived(const Header& header, Bytes frame) {
+  if (header.type == FrameType::kData) {
+    if (!sending_.accept(header.ack)) return link_->refuse();
+    const Receiving::Result result = receiving_.take(*link_, header, frame);
+    if (result == Receiving::Result::kLie) return link_->refuse();
+    if (result == Receiving::Result::kAgain) service_.host().debts().note(*this);
+    return;
+  }
+  if (!is_bare(frame)) return link_->refuse();
+  if (header.type == FrameType::kAck) {
+    if (!sending_.accept(header.ack)) link_->refuse();
+    return;
+  }
+  if (header.type == FrameType::kFlowEnd) return service_.leave(*this);
+  if (header.type == FrameType::kCancel) return cancel(header.number);
+  if (header.type != FrameType::kPing) return link_->refuse();
+  std::array<std::uint8_t, kHeaderBytes + 4> room;
+  if ((rights_ & EXS_SVC_STATS) == 0)
+    return link_->send(encode_nack(room, alias_, 0, Refusal::kNotAllowed));
+  link_->send(encode_bare(room, {.type = FrameType::kPong, .flow = alias_, .number = header.number}));
+}
+
+// Nothing: it may be taken, if there is memory.
+std::optional<Refusal> ServiceFlow::why_not(const Data& data) const {
+  const bool is_request = (data.kind & kIsRequest) != 0;
+  const std::uint32_t needed =
+      (is_request ? EXS_SVC_REQUEST : EXS_SVC_SEND) | (data.longs.count > 0 ? EXS_SVC_LONG : 0U);
+  if ((rights_ & needed) != needed) return Refusal::kNotAllowed;
+  if (!service_.has_room()) return Refusal::kNoRoom;
+  if (is_request && calls_.size() + sending_.count() >= Outgoing::kMost) return Refusal::kNoRoom;
+  return {};
+}
+
+bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
+  if ((data.kind & kIsVoid) != 0) return true;
+  const bool is_request = (data.kind & kIsRequest) != 0;
+  if ((data.kind & kIsReply) != 0 || (is_request && has_call(data.call))) return false;
+  arrival.why = why_not(data);
+  if (arrival.why) return true;
+  MessageParts parts;
+  parts.from = from_;
+  parts.items = &data.items;
+  parts.mailbox = service_.mailbox();
+  std::vector<exs_svc_item_t> longs;
+  if (data.longs.count > 0) {
+    const auto lengths = std::span<const std::uint64_t>(data.longs.bytes).first(data.longs.count);
+    parts.windows = service_.windows().take(lengths);
+    if (parts.windows == nullptr) {
+      arrival.why = Refusal::kNoRoom;
+      return true;
+    }
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const Window& window = parts.windows->list[i];
+      longs.push_back({window.start, static_cast<std::size_t>(lengths[i])});
+      place.pieces.push_back({window.start, static_cast<std::size_t>(lengths[i]), window.region, 0});
+    }
+    place.keeps = parts.windows;
+    parts.longs = longs;
+  }
+  if (is_request) {
+    parts.call = CallName{name_, data.call};
+    parts.limit_ns = std::int64_t{data.limit_ms} * kNsPerMs;
+  }
+  arrival.message.reset(make_message(std::move(parts)));
+  if (arrival.message != nullptr) return true;
+  place = {};
+  arrival.why = Refusal::kNoRoom;
+  return true;
+}
+
+void ServiceFlow::arrived(Arrival arrival) {
+  if (arrival.why) return refuse(arrival);
+  if (arrival.message == nullptr) return service_.host().debts().note(*this);
+  const bool is_request = (arrival.kind & kIsRequest) != 0;
+  if (is_request) calls_.push_back(arrival.call);
+  exs_svc_event_t event{};
+  event.type = is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
+  event.handle = service_.handle();
+  event.service = static_cast<exs_svc*>(&service_);
+  event.message = arrival.message.get();
+  service_.host().tell(event);
+  static_cast<void>(arrival.message.release());
+  if (is_request) return service_.host().debts().note_for_later(*this);
+  service_.host().debts().note(*this);
+}
+
+void ServiceFlow::refuse(const Arrival& arrival) {
+  if (link_ == nullptr) return;
+  receiving_.tell();
+  std::array<std::uint8_t, kHeaderBytes + 4> room;
+  link_->send(encode_nack(room, alias_, arrival.number, *arrival.why));
+}
+
+// ---------------------------------------------------------------- replies
+
+bool ServiceFlow::has_call(std::uint64_t call) const {
+  return std::find(calls_.begin(), calls_.end(), call) != calls_.end();
+}
+
+int ServiceFlow::reply(const Data& data, Transfer::Pieces longs, void* handle) {
+  const bool is_last = (data.kind & kMoreFollow) == 0;
+  if (!is_last && calls_.size() + sending_.count() >= Outgoing::kMost) return EAGAIN;
+  if (!sending_.add(data, std::move(longs), handle)) return ENOMEM;
+  if (is_last) std::erase(calls_, data.call);
+  send_all();
+  return 0;
+}
+
+void ServiceFlow::send_all() {
+  if (link_ != nullptr && !sending_.send_all()) service_.host().wake_at(after(now_ns(), kPauseNs));
+}
+
+void ServiceFlow::message_ended(Sending::Slot slot, Fate fate) {
+  const Kept& kept = memory().kept(slot);
+  if (!kept.longs.empty()) {
+    exs_svc_event_t event{};
+    event.type = EXS_SVC_EVT_SENT;
+    event.error = fate == Fate::kTaken ? 0 : ECONNRESET;
+    event.handle = kept.handle;
+    event.service = static_cast<exs_svc*>(&service_);
+    service_.host().tell(event);
+  }
+  memory().give_back(slot);
+}
+
+void ServiceFlow::cancel(std::uint64_t call) {
+  if (!has_call(call)) return;
+  std::erase(calls_, call);
+  service_.host().take_back({name_, call});
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,81 @@
+// A flow at the service's end: what one sender's messages come to, and what the service answers. Thread: holder of the node's lock.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "exs/service.h"
+#include "service/names/key.h"
+#include "service/node/debts.h"
+#include "service/node/link.h"
+#include "service/node/message.h"
+#include "service/node/receiving.h"
+#include "service/node/sending.h"
+
+namespace exs::svc {
+
+class Service;
+using FlowName = std::pair<std::uint64_t, std::uint64_t>;  // the sender's node, and its number there
+
+class ServiceHost {
+ public:
+  virtual void tell(const exs_svc_event_t& event) = 0;
+  // Nobody wants this request any more, which the program may not have seen.
+  virtual void take_back(const CallName& name) = 0;
+  virtual Debts& debts() = 0;
+  virtual FrameMemory& memory() = 0;
+  virtual void wake_at(std::int64_t time_ns) = 0;
+
+ protected:
+  ~ServiceHost() = default;
+};
+
+class ServiceFlow final : private Sending::Owner, private Receiving::Owner, private Debtor {
+ public:
+  ServiceFlow(Service& service, FlowName name, const IdBytes& from) : service_(service), name_(name), from_(from) {}
+  ~ServiceFlow();
+  ServiceFlow(const ServiceFlow&) = delete;
+  ServiceFlow& operator=(const ServiceFlow&) = delete;
+
+  // `taken`: how far the sender has taken replies.  False: it cannot have.
+  bool open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken);
+  // It is on no link now.
+  void close();
+  // DATA, ACK, PING, CANCEL of an open flow.
+  void frame_arrived(const Header& header, Bytes frame);
+  void send_all();
+
+  [[nodiscard]] bool has_call(std::uint64_t call) const;
+  int reply(const Data& data, Transfer::Pieces longs, void* handle);
+  [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
+  [[nodiscard]] Service& service() const noexcept { return service_; }
+  [[nodiscard]] const FlowName& name() const noexcept { return name_; }
+  [[nodiscard]] const IdBytes& from() const noexcept { return from_; }
+  [[nodiscard]] Link* link() const noexcept { return link_; }
+  [[nodiscard]] std::uint32_t alias() const noexcept { return alias_; }
+  bool is_left = false;  // its sender knows it no more: it goes with its link
+  // How far messages have been taken, which the sender is told now.
+  std::uint64_t accepted() override;
+
+ private:
+  FrameMemory& memory() override;
+  void message_ended(Sending::Slot slot, Fate fate) override;
+  bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
+  void arrived(Arrival arrival) override;
+  void acknowledge() override;
+  [[nodiscard]] std::optional<Refusal> why_not(const Data& data) const;
+  void refuse(const Arrival& arrival);
+  void cancel(std::uint64_t call);
+
+  Service& service_;
+  const FlowName name_;
+  const IdBytes from_;
+  std::uint32_t rights_ = 0;
+  Sending sending_{*this};
+  Receiving receiving_{*this};
+  Link* link_ = nullptr;  // on which it is open
+  std::uint32_t alias_ = 0;
+  std::vector<std::uint64_t> calls_;  // requests that are to be answered
+};
+
+}  // namespace exs::svc

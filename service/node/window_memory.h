@@ -1,0 +1,75 @@
+// Memory that long items are received into: windows that the program has given, and others that are allocated when none of these fits.
+// Thread: any.
+//
+// Design notes
+//  1. A message has its windows until it is released, and a transfer into them until exs has let go; whoever is last gives them back.
+//  2. Lists have room for all windows from the start, so giving back cannot fail.
+//  3. What was allocated is kept for the next message of about that size: memory that is new costs a page fault for each page.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "exs/exs.h"
+
+namespace exs::svc {
+
+struct Window {
+  std::uint8_t* start = nullptr;
+  std::size_t bytes = 0;
+  exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED;
+  bool is_of_program = false;
+};
+
+class WindowMemory;
+
+// The windows of a message, one for each long item.
+class Windows {
+ public:
+  explicit Windows(std::shared_ptr<WindowMemory> memory) : memory_(std::move(memory)) {}
+  ~Windows();
+  Windows(const Windows&) = delete;
+  Windows& operator=(const Windows&) = delete;
+  std::vector<Window> list;
+
+ private:
+  std::shared_ptr<WindowMemory> memory_;
+};
+
+class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
+ public:
+  // `most_bytes`: to be allocated at a time.
+  explicit WindowMemory(std::size_t most_bytes);
+  ~WindowMemory();
+  WindowMemory(const WindowMemory&) = delete;
+  WindowMemory& operator=(const WindowMemory&) = delete;
+
+  void add(const Window& window);
+  // One window for each length, the smallest that fits. NULL: there is no room.
+  std::shared_ptr<Windows> take(std::span<const std::uint64_t> lengths);
+  void give_back(const std::vector<Window>& windows) noexcept;
+  // The program's windows are not given out any more.
+  void withdraw();
+
+ private:
+  bool take_one(std::uint64_t length, Window& window);
+  void put(const Window& window) noexcept { (window.is_of_program ? of_program_ : allocated_).push_back(window); }
+  bool allocate(std::size_t bytes, Window& window);
+  bool free_largest();
+
+  const std::size_t most_bytes_;
+  const bool has_library_;
+  std::mutex lock_;
+  bool is_withdrawn_ = false;
+  std::size_t allocated_bytes_ = 0;
+  std::vector<Window> of_program_;  // free ones
+  std::vector<Window> allocated_;   // likewise
+  std::size_t of_program_count_ = 0;
+  std::size_t allocated_count_ = 0;
+};
+
+}  // namespace exs::svc
