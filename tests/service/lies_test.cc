@@ -291,14 +291,14 @@ class Impostor {
     return liar;
   }
   // What only the holder of the key can say.
-  [[nodiscard]] Frame agreement(Liar& liar, std::uint64_t accepted) const {
+  [[nodiscard]] Frame agreement(Liar& liar, std::uint64_t accepted, bool is_known = false) const {
     const std::optional<Flow> asked = decode_flow(liar.heard(), *decode_header(liar.heard()));
     BOOST_REQUIRE(asked.has_value());
     const Statement flow = flow_statement({liar.their_nonce, liar.our_nonce}, 1, asked->target, asked->client,
                                           asked->flow_number);
-    const Signature signature = key.sign(answer_statement(flow, 1, accepted, false));
+    const Signature signature = key.sign(answer_statement(flow, 1, accepted, is_known));
     return frame_of([&](auto room) {
-      return encode_flow_ok(room, 1, accepted, {key.public_key(), 1, signature, false});
+      return encode_flow_ok(room, 1, accepted, {key.public_key(), 1, signature, is_known});
     });
   }
   Key key;
@@ -390,7 +390,7 @@ BOOST_FIXTURE_TEST_CASE(a_service_that_takes_what_was_not_sent_is_left, Sent) {
   while (liar->hear()) continue;
   // Expect: the message goes to whoever is found next.
   const std::unique_ptr<Liar> next = impostor.asked();
-  next->say(impostor.agreement(*next, 0));
+  next->say(impostor.agreement(*next, 0, true));
   const std::optional<Header> again = next->hear();
   BOOST_REQUIRE((again && again->type == FrameType::kData));
 }

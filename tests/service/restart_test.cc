@@ -1,112 +1,18 @@
 // A service that is killed while messages are on their way to it, and starts again: what its sender is told of.
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <random>
 
-#include "tests/service/world.h"
+#include "tests/service/victim.h"
 
 namespace exs::svc {
 namespace {
 
 using namespace exs::svc::test;
-using Number = std::uint32_t;
 
-// The directory of a key file, removed with it.
-class KeyFolder {
- public:
-  explicit KeyFolder(const OwnedKey& key) {
-    BOOST_REQUIRE(::mkdtemp(folder_.data()) != nullptr);
-    path_ = folder_ + "/key";
-    BOOST_REQUIRE(exs_svc_key_store(key.get(), path_.c_str()) == 0);
-  }
-  ~KeyFolder() {
-    ::unlink(path_.c_str());
-    ::rmdir(folder_.c_str());
-  }
-  KeyFolder(const KeyFolder&) = delete;
-  KeyFolder& operator=(const KeyFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string folder_ = "/tmp/exs-service-XXXXXX";
-  std::string path_;
-};
-
-// The service, in a process whose output comes here.
-class Victim {
- public:
-  Victim(const char* program, const std::string& key_path) {
-    std::array<int, 2> ends{};
-    BOOST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    std::array<char*, 3> arguments{const_cast<char*>(program), const_cast<char*>(key_path.c_str()), nullptr};
-    const int error = ::posix_spawn(&process_, program, &actions, nullptr, arguments.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    output_ = ends[0];
-    BOOST_REQUIRE(error == 0);
-  }
-  ~Victim() {
-    kill();
-    ::close(output_);
-  }
-  Victim(const Victim&) = delete;
-  Victim& operator=(const Victim&) = delete;
-  void kill() {
-    if (process_ > 0) {
-      ::kill(process_, SIGKILL);
-      ::waitpid(process_, nullptr, 0);
-    }
-    process_ = -1;
-  }
-  // Until kill(). It does nothing any more when this returns.
-  void stop() const {
-    BOOST_REQUIRE(::kill(process_, SIGSTOP) == 0);
-    int status = 0;
-    BOOST_REQUIRE(::waitpid(process_, &status, WUNTRACED) == process_);
-    BOOST_REQUIRE(WIFSTOPPED(status));
-  }
-  // What it has written by now.
-  void read_into(std::vector<Number>& ledger) const {
-    for (pollfd state{output_, POLLIN, 0}; ::poll(&state, 1, 0) == 1;) {
-      std::array<Number, 256> numbers;
-      const ssize_t bytes = ::read(output_, numbers.data(), sizeof numbers);
-      if (bytes <= 0) return;
-      // Writes of one number are not torn.
-      ledger.insert(ledger.end(), numbers.begin(),
-                    numbers.begin() + bytes / static_cast<ssize_t>(sizeof(Number)));
-    }
-  }
-
- private:
-  pid_t process_ = -1;
-  int output_ = -1;
-};
-
-struct Killed {
-  OwnedKey key = make_key();
-  KeyFolder folder{key};
-  // A process may take its time to start.
-  exs_svc_node_options_t options{sizeof options, nullptr, 60'000 * kMs, 0, 0, nullptr, 0, 0};
-  TestNode node{&options};
-  exs_svc_peer_t* peer = node.peer(key);
-  const char* program = std::getenv("EXS_SERVICE_PEER");
-  std::vector<Number> ledger;
+struct Killed : Survivor {
   Number sent = 0;
   std::uint64_t told = 0;
   int pongs = 0;
-
-  Killed() { BOOST_REQUIRE_MESSAGE(program != nullptr, "EXS_SERVICE_PEER names the service's program"); }
 
   void send_what_fits(Number most) {
     while (sent < most) {
