@@ -99,6 +99,7 @@ void clear(Slot& slot) noexcept {
   slot.receives_in_lane.store(false);
   slot.carried.store(false);
   slot.takes_along.store(false);
+  slot.is_being_reset.store(false);
   slot.shut.store(0);
   slot.send_buffer = 0;
   slot.low_water = 0;

@@ -129,6 +129,7 @@ bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
     if (between::Link* const link = place_of(index).link.load()) end_receiving_afar(number, slot, *link);
   }
   end_meeting(index);
+  finish_reset(slot, number);
   slot.why.store(why);
   slot.stage.store(Stage::kPlain);
   return segment != nullptr || slot.carried.load();

@@ -203,6 +203,7 @@ PlainReceive::PlainReceive(int number, std::uint32_t index) noexcept {
     slot.in_receive.fetch_sub(1);
     return;
   }
+  finish_reset(slot, number);
   slot_ = &slot;
 }
 PlainReceive::~PlainReceive() {
@@ -238,10 +239,12 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
     bool becomes_hot = false;
     const long count = receive_now(number, index, parts, flags, sleeps, becomes_hot);
     if (becomes_hot) make_hot(index);
-    if (count == -ENOTCONN)
+    if (count == -ENOTCONN) {
+      finish_reset(slot_at(index), number);
       return total > 0
                  ? static_cast<ssize_t>(total)
                  : with_kept_error(slot_at(index), plain_receive(number, parts, flags), parts.left() > 0);
+    }
     if (count > 0) {
       total =
           (flags & MSG_PEEK) != 0 ? static_cast<std::size_t>(count) : total + static_cast<std::size_t>(count);

@@ -221,6 +221,7 @@ PlainSend::PlainSend(int number, std::uint32_t index) noexcept {
   if (slot.stage.load() == Stage::kLane) return;
   SlotLock lock(slot.sending);
   if (slot.stage.load() == Stage::kLane || !lock.held()) return;
+  finish_reset(slot, number);
   ++slot.sender.in_tcp;
   slot_ = &slot;
 }

@@ -76,9 +76,11 @@ struct Slot {
   std::atomic<std::uint8_t> shut;  // ways that the program has shut down: 1 receiving, 2 sending
   bool end_seen;                   // the peer sends no more, or is gone
   bool leaving;                    // receives go on in the lane until the peer has seen that we left it
-  std::atomic<bool> takes_along;   // what is unread: found set by who holds the lock, a relative died at it
-  Patience patience;               // of blocking receives
-  std::atomic<bool> waits;         // the last receive that found nothing was one
+  // Nothing goes by the lane any more, but the kernel has not been told of the reset yet (reset.h).
+  std::atomic<bool> is_being_reset;
+  std::atomic<bool> takes_along;  // what is unread: found set by who holds the lock, a relative died at it
+  Patience patience;              // of blocking receives
+  std::atomic<bool> waits;        // the last receive that found nothing was one
 
   alignas(64) SharedLock sending;  // guards `sender`
   lane::SenderState sender;

@@ -1,6 +1,8 @@
 """A program with sockets that knows nothing of exs: peer.py PLAY SIDE ADDRESS PORT. The called side tells its port on a line first."""
+import contextlib
 import hashlib
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -231,6 +233,44 @@ def stop_calling(connection):
     for _ in range(40):
         connection.sendall(BYTES)
     print(hashlib.sha256(BYTES * 40).hexdigest())
+
+
+def reset_called(connection):
+    """Leaves a byte, and so a bell, to who does not receive, and tells its number for the connection."""
+    meet_by_answers(connection)
+    connection.sendall(b"x")
+    print(connection.fileno(), flush=True)
+    signal.pause()
+
+
+def has_line_held_up():
+    """A thread of this process is inside a write to standard error."""
+    write = f"{1 if os.uname().machine == 'x86_64' else 64} 0x2 "
+    for thread in pathlib.Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # one that has ended
+            if (thread / "syscall").read_text(encoding="ascii").startswith(write):
+                return True
+    return False
+
+
+def reset_calling(connection):
+    """Makes calls while the layer is about to reset the connection: its line about that finds no room."""
+    meet_by_echo(connection)
+    log = os.open("/proc/self/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(log, bytes(4096))
+    print(connection.fileno(), flush=True)
+    end = time.monotonic() + 60
+    while not has_line_held_up():
+        if time.monotonic() > end:
+            raise SystemExit("no line is held up")
+    calls = [lambda: connection.recv(64), lambda: connection.send(b"more")]
+    for call in reversed(calls) if os.environ["EXS_TEST_SEED"] == "1" else calls:
+        try:
+            print(call(), flush=True)
+        except (ConnectionResetError, BrokenPipeError):
+            print("reset", flush=True)
 
 
 def main():

@@ -1,6 +1,9 @@
 """Programs that know nothing of exs, with a lane between hosts. Both ends run on one host that takes itself for two (local=off): in
 the rig their bytes go by an RDMA device (EXS_TEST_ADDRESS), elsewhere by exs over TCP, which shows everything but the device.
 EXS_SOCKETS_LIBRARY and EXS_SOCKETS_AGENT are the library and exs-sockets-agent."""
+import contextlib
+import ctypes
+import fcntl
 import hashlib
 import json
 import os
@@ -11,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 import unittest
@@ -34,6 +38,23 @@ def await_state(pid, state):
     while pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != state:
         if time.monotonic() > end:
             raise TimeoutError(f"a process does not get into state {state}")
+
+
+def copy_of(process, number):
+    """Of a socket of a child: its connection lives as long as this."""
+    pidfd_getfd = 438
+    with open(os.pidfd_open(process.pid), "rb") as one:
+        copy = ctypes.CDLL(None, use_errno=True).syscall(pidfd_getfd, one.fileno(), int(number), 0)
+    if copy < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return socket.socket(fileno=copy)
+
+
+def await_unread(connection):
+    end = time.monotonic() + LIMIT_S
+    while struct.unpack("i", fcntl.ioctl(connection, termios.FIONREAD, bytes(4)))[0] == 0:
+        if time.monotonic() > end:
+            raise TimeoutError("no byte comes by TCP")
 
 
 class BetweenTest(ServerTest):
@@ -114,6 +135,27 @@ class Peers(BetweenTest):
                         if BETWEEN in logs:
                             break
                     self.assertIn(BETWEEN, logs)
+
+    @unittest.skipUnless(pathlib.Path("/proc/self/syscall").exists(), "the kernel does not tell what a thread is at")
+    def test_calls_while_the_connection_is_reset(self):
+        """Between the lane's end and TCP's lie some steps: an unread bell is no byte of the program's, and nothing is sent."""
+        def play(calling, called):
+            self.assertEqual(calling.stdout.readline(), b"met\n")
+            with copy_of(called, called.stdout.readline()) as peers, copy_of(calling, calling.stdout.readline()) as own:
+                await_unread(own)
+                called.kill()  # its TCP connection lives, so bytes may be lost
+                told.extend(calling.stdout.readline() for _ in range(2))
+                peers.setblocking(False)
+                with contextlib.suppress(ConnectionResetError, BlockingIOError):
+                    while part := peers.recv(64):
+                        sent.extend(part)
+        for seed, expected in enumerate(([b"reset\n", b"reset\n"], [b"reset\n", b"b''\n"])):
+            with self.subTest(first=("receive", "send")[seed]):
+                told, sent = [], bytearray()
+                _, logs = self.play_peer("reset", self.layer("spin=0"), play, seed)
+                self.assertEqual(told, expected, logs[-3000:])
+                self.assertNotIn(b"more", sent)
+                self.assertIn("is reset: the path between the hosts broke", logs)
 
     def test_peer_is_stopped_for_a_while(self):
         def go_on(calling, called):
