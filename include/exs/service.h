@@ -102,10 +102,10 @@ typedef struct exs_svc_node_options { /* 0: the default */
   const char* listen;
   int64_t
       find_ns; /* how long a peer is looked for before messages to it are lost: 2 s; one that is busy is waited for */
-  uint32_t links_max; /* other nodes that have links to this one at a time: 1,024 */
-  uint32_t flows_max; /* peers of one such node: 64 */
-  const char* names;  /* the file: EXS_SERVICES, or /etc/exs/services */
-  uint32_t find_by;   /* how peers are found, EXS_SVC_BY_*: all, in this order */
+  uint32_t links_max;  /* other nodes that have links to this one at a time: 1,024 */
+  uint32_t flows_max;  /* peers of one such node: 64 */
+  const char* names;   /* the file: EXS_SERVICES, or /etc/exs/services */
+  uint32_t find_by;    /* how peers are found, EXS_SVC_BY_*: all, in this order */
   uint64_t memory_max; /* bytes to be allocated for long items of replies: 64 MiB */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
@@ -175,7 +175,8 @@ typedef struct exs_svc_message { /* the caller's until exs_svc_release() */
   uint32_t longs_count;
   const exs_svc_item_t* items;
   const exs_svc_item_t* longs;
-  int64_t limit_ns; /* of a request: how long its sender waited for a reply, when it was sent; 0: without a limit */
+  int64_t
+      limit_ns; /* of a request: how long its sender waited for a reply, when it was sent; 0: without a limit */
 } exs_svc_message_t;
 /* exs_svc_release - give a message back. A request that has not been answered ends with ECANCELED. NULL: nothing. Thread: any. */
 EXS_SVC_API void exs_svc_release(const exs_svc_message_t* message);
@@ -192,13 +193,14 @@ EXS_SVC_API int exs_svc_window(exs_svc_t* service, void* buffer, size_t length, 
 
 /* ---------------------------------------------------------------- requests */
 
-#define EXS_SVC_IDEMPOTENT 0x1       /* executing it twice does no harm */
+#define EXS_SVC_IDEMPOTENT 0x1           /* executing it twice does no harm */
 typedef struct exs_svc_request_options { /* 0: the default */
-  size_t struct_bytes;                /* sizeof */
-  int64_t limit_ns;                   /* how long a reply is waited for: without a limit */
-  uint32_t flags;                     /* EXS_SVC_IDEMPOTENT */
-  int32_t returns_count;              /* 0..EXS_SVC_ITEMS_MAX */
-  const exs_iovec_t* returns;         /* where long items of replies go, one after the other: memory that is allocated */
+  size_t struct_bytes;                   /* sizeof */
+  int64_t limit_ns;                      /* how long a reply is waited for: without a limit */
+  uint32_t flags;                        /* EXS_SVC_IDEMPOTENT */
+  int32_t returns_count;                 /* 0..EXS_SVC_ITEMS_MAX */
+  const exs_iovec_t*
+      returns; /* where long items of replies go, one after the other: memory that is allocated */
 } exs_svc_request_options_t;
 /* exs_svc_request - send a message that is to be answered: EXS_SVC_EVT_REPLY, whose handle is `handle`. Long items (may be none) must
  * not change, and `returns` are exs's, until the last of its events, which always comes. If the service starts again, a request that
@@ -218,7 +220,8 @@ EXS_SVC_API int exs_svc_cancel(exs_svc_peer_t* peer, const void* handle);
  * EXS_SVC_MORE) 64 parts and requests of its sender have not been taken; ECANCELED nobody waits for it any more, or it has been
  * answered; ENOMEM. Thread: any. */
 EXS_SVC_API int exs_svc_reply(const exs_svc_message_t* message, int32_t status, const exs_svc_item_t* items,
-                              int count, const exs_iovec_t* longs, int longs_count, uint32_t flags, void* handle);
+                              int count, const exs_iovec_t* longs, int longs_count, uint32_t flags,
+                              void* handle);
 
 /* ---------------------------------------------------------------- events */
 

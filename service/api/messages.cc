@@ -73,7 +73,8 @@ bool read_content(const char* caller, const exs_svc_item_t* items, int count, co
       !read_pieces(caller, longs, longs_count, content.longs))
     return false;
   content.data.longs.count = content.longs.size();
-  for (std::size_t i = 0; i < content.longs.size(); ++i) content.data.longs.bytes[i] = content.longs[i].iov_len;
+  for (std::size_t i = 0; i < content.longs.size(); ++i)
+    content.data.longs.bytes[i] = content.longs[i].iov_len;
   return true;
 }
 
@@ -92,12 +93,14 @@ int exs_svc_send_short(exs_svc_peer_t* peer, const exs_svc_item_t* items, int co
   if (peer == nullptr) return refuse(EINVAL, "exs_svc_send_short: no peer");
   exs::svc::Data data;
   if (!read_items("exs_svc_send_short", items, count, data.items)) return -1;
-  return guarded(-1, [&] { return answer("exs_svc_send_short", peer->node().send(peer, data, {}, nullptr)); });
+  return guarded(-1,
+                 [&] { return answer("exs_svc_send_short", peer->node().send(peer, data, {}, nullptr)); });
 }
 
 int exs_svc_send_long(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count, const exs_iovec_t* longs,
                       int longs_count, void* handle) {
-  if (peer == nullptr || longs_count < 1) return refuse(EINVAL, "exs_svc_send_long: no peer, or no long items");
+  if (peer == nullptr || longs_count < 1)
+    return refuse(EINVAL, "exs_svc_send_long: no peer, or no long items");
   return guarded(-1, [&] {
     Content content;
     if (!read_content("exs_svc_send_long", items, count, longs, longs_count, content)) return -1;
@@ -146,7 +149,8 @@ int exs_svc_cancel(exs_svc_peer_t* peer, const void* handle) {
 
 int exs_svc_reply(const exs_svc_message_t* message, int32_t status, const exs_svc_item_t* items, int count,
                   const exs_iovec_t* longs, int longs_count, uint32_t flags, void* handle) {
-  if (message == nullptr || !exs::svc::call_of(message) || (flags & ~static_cast<uint32_t>(EXS_SVC_MORE)) != 0)
+  if (message == nullptr || !exs::svc::call_of(message) ||
+      (flags & ~static_cast<uint32_t>(EXS_SVC_MORE)) != 0)
     return refuse(EINVAL, "exs_svc_reply: no request, or flags that mean nothing");
   return guarded(-1, [&] {
     Content content;

@@ -66,9 +66,11 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
     return nullptr;
   }
   return guarded<exs_svc_node_t*>(nullptr, [&]() -> exs_svc_node_t* {
-    const exs::svc::Node::Config config{*address, options.find_ns == 0 ? kFindNs : options.find_ns,
+    const exs::svc::Node::Config config{*address,
+                                        options.find_ns == 0 ? kFindNs : options.find_ns,
                                         or_default(options.links_max, kLinks),
-                                        or_default(options.flows_max, kFlows), or_default(options.memory_max, kMemory),
+                                        or_default(options.flows_max, kFlows),
+                                        or_default(options.memory_max, kMemory),
                                         ways_of(options)};
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
@@ -113,10 +115,14 @@ exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key, const ex
     return nullptr;
   }
   return guarded<exs_svc_t*>(nullptr, [&]() -> exs_svc_t* {
-    exs_svc_t* const service =
-        node->open_service({node, exs::svc::key_of(key), options.only_with_cap == 1, options.serial_min,
-                            or_default(options.mailbox_max, kMailbox), or_default(options.memory_max, kMemory),
-                            handle, {}});
+    exs_svc_t* const service = node->open_service({node,
+                                                   exs::svc::key_of(key),
+                                                   options.only_with_cap == 1,
+                                                   options.serial_min,
+                                                   or_default(options.mailbox_max, kMailbox),
+                                                   or_default(options.memory_max, kMemory),
+                                                   handle,
+                                                   {}});
     if (service == nullptr) {
       const int error = errno;
       refuse(error, "exs_svc_open: %s",

@@ -134,7 +134,8 @@ void Link::send(Encoded frame) {
 
 bool Link::send_kept(Encoded frame, exs_mhandle_t region) {
   if (state_ != State::kUp) return false;
-  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(), region) == 0) return true;
+  if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(), region) == 0)
+    return true;
   had_no_room_ = errno == EAGAIN;
   if (!had_no_room_) end();
   return false;

@@ -96,14 +96,17 @@ class Link final : public EventTarget {
   void end_gently();
 
   // Long items. Sends and receives are the link's own; a link that cannot do one breaks.
-  [[nodiscard]] bool has_bulk() const noexcept { return partner_ != nullptr && partner_->state_ == State::kUp; }
+  [[nodiscard]] bool has_bulk() const noexcept {
+    return partner_ != nullptr && partner_->state_ == State::kUp;
+  }
   [[nodiscard]] bool takes_longs() const noexcept {
     return partner_ != nullptr && (partner_->state_ == State::kUp || partner_->is_greeted_);
   }
   // Sees to it that it will have one, which bulk_is_up() tells.
   void want_bulk();
   void send_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket);
-  void receive_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket, std::shared_ptr<void> keeps);
+  void receive_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket,
+                     std::shared_ptr<void> keeps);
   // Its transfers go on, for nobody.
   void forget(const TransferClient& client);
   [[nodiscard]] bool is_bulk() const noexcept { return is_bulk_; }
@@ -131,7 +134,8 @@ class Link final : public EventTarget {
   void took_of_bulk(const exs_event_t& event);
   void bulk_up();
   using Post = int (*)(int, exs_msghdr_t*, int, exs_qhandle_t, exs_ahandle_t);
-  void post_longs(Post post, int flags, Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket, std::shared_ptr<void> keeps);
+  void post_longs(Post post, int flags, Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket,
+                  std::shared_ptr<void> keeps);
   void transfer_over(Transfer& transfer, const exs_event_t& event);
   void end_transfers();
   friend class Transfer;
@@ -146,7 +150,7 @@ class Link final : public EventTarget {
   bool had_no_room_ = false;
   int error_ = 0;
   std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then
-  sockaddr_storage address_{};  // of an initiator
+  sockaddr_storage address_{};    // of an initiator
   std::string address_key_;
   Nonce our_nonce_{};
   Nonce their_nonce_{};

@@ -36,8 +36,8 @@ int Link::connect_bulk_of(Link& link) {
 int Link::begin_bulk() {
   state_ = State::kGreeting;
   for (auto& greeting : greetings_)
-    if (exs_recv(socket_, greeting.data(), greeting.size(), 0, queue_, handle(),
-                 EXS_MHANDLE_UNREGISTERED) != 0)
+    if (exs_recv(socket_, greeting.data(), greeting.size(), 0, queue_, handle(), EXS_MHANDLE_UNREGISTERED) !=
+        0)
       return errno;
   is_greeted_ = true;
   say_of_bulk();
@@ -76,7 +76,8 @@ void Link::took_of_bulk(const exs_event_t& event) {
   const std::optional<Hello> hello =
       header && header->type == FrameType::kHello ? decode_hello(frame) : std::nullopt;
   const bool is_last = index + 1 == kGreetings;
-  if (!hello || hello->is_of_bulk != is_last || (is_last && hello->nonce != partner_->token())) return refuse();
+  if (!hello || hello->is_of_bulk != is_last || (is_last && hello->nonce != partner_->token()))
+    return refuse();
   if (!is_last) return;
   state_ = State::kUp;
   bulk_up();
@@ -111,10 +112,10 @@ void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferCli
 void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
   const auto owned = std::move(transfers_.extract(&transfer).mapped());
   const std::size_t moved_bytes = event.exs_evt_union.exs_evt_xfermsg.exs_evt_length;
-  const bool is_all = (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
+  const bool is_all =
+      (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
   const bool is_into_nothing = owned->pieces.empty() && (event.exs_evt_flags & EXS_EVF_EOF) == 0;
-  const bool is_whole =
-      event.exs_evt_errno == 0 && (!owned->is_receive || is_all || is_into_nothing);
+  const bool is_whole = event.exs_evt_errno == 0 && (!owned->is_receive || is_all || is_into_nothing);
   if (!is_whole) end(EPROTO);
   if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, is_whole);
 }

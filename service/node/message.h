@@ -17,7 +17,7 @@ class Service;
 // What the messages of a service have of it.
 struct Mailbox {
   explicit Mailbox(std::shared_ptr<std::mutex> node_lock) : lock(std::move(node_lock)) {}
-  std::atomic<std::uint32_t> count{0};  // messages that are not released
+  std::atomic<std::uint32_t> count{0};     // messages that are not released
   const std::shared_ptr<std::mutex> lock;  // the node's
   Service* service = nullptr;              // NULL: it is closed. Under the lock
 };

@@ -311,7 +311,8 @@ void Node::ask_for_flow(Link& link, const Header& header, Bytes frame) {
   if (!asked || link.flows.contains(header.flow)) return link.refuse();
   const auto service = services_.find(asked->target);
   const bool has_room = link.flows.size() < config_.flows_max;
-  if (service != services_.end() && has_room) return service->second->admit(link, header.flow, *asked, header.ack);
+  if (service != services_.end() && has_room)
+    return service->second->admit(link, header.flow, *asked, header.ack);
   std::array<std::uint8_t, kHeaderBytes + 4> room;
   link.send(encode_flow_no(room, header.flow, 0, has_room ? Refusal::kNobody : Refusal::kTooMany));
 }

@@ -73,7 +73,8 @@ void Node::move_until(std::unique_lock<std::mutex>& guard, const std::function<b
 
 // A link that lacks memory for what has come ends; what it carried is as it was before, and its peers make another one.
 void Node::take(const exs_event_t& event) {
-  auto* const target = event.exs_evt_ahandle == &listener_ ? nullptr : static_cast<EventTarget*>(event.exs_evt_ahandle);
+  auto* const target =
+      event.exs_evt_ahandle == &listener_ ? nullptr : static_cast<EventTarget*>(event.exs_evt_ahandle);
   try {
     if (target != nullptr) return target->take(event);
     if (event.exs_evt_ahandle == &listener_) return accepted(event);
@@ -113,11 +114,13 @@ void Node::look_at_clock() {
   for (const auto& [link, owner] : links_) links.push_back(link);
   for (Link* const link : links) link->look_at_clock(now);
   for (const auto& [peer, owner] : peers_) peer->look_at_clock(now);
+  for (const auto& [id, service] : services_) service->look_at_clock();
   for (const auto& [link, owner] : links_)
     if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
   std::int64_t next_ns = kNever;
   for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
   for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
+  for (const auto& [id, service] : services_) next_ns = std::min(next_ns, service->due_ns());
   wake_at(next_ns);
 }
 

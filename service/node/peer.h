@@ -103,12 +103,12 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
     std::int64_t limit_ns = kNever;
     Transfer::Pieces returns;
     std::size_t returns_used = 0;
-    std::optional<Slot> slot;       // its frame, until it is taken, or may be sent again
-    bool is_taken = false;          // by the service
-    bool is_sent_again = false;     // to its next life
-    std::size_t arriving = 0;       // replies into `returns`
-    int error = 0;                  // with which it ends when exs has let go
-    exs_svc_event_t last_reply{};   // likewise; type 0: none
+    std::optional<Slot> slot;      // its frame, until it is taken, or may be sent again
+    bool is_taken = false;         // by the service
+    bool is_sent_again = false;    // to its next life
+    std::size_t arriving = 0;      // replies into `returns`
+    int error = 0;                 // with which it ends when exs has let go
+    exs_svc_event_t last_reply{};  // likewise; type 0: none
   };
 
   // Sending
@@ -170,7 +170,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   std::uint64_t calls_ = 0;
   std::size_t unknown_ = 0;  // messages without a handle that have had this fate, to be told
   std::size_t lost_ = 0;
-  int loss_ = 0;  // why messages are given up, while they are
+  int loss_ = 0;                // why messages are given up, while they are
   std::int64_t pinged_ns_ = 0;  // 0: no ping is under way
   std::uint64_t pings_ = 0;
   std::int64_t give_up_ns_ = 0;

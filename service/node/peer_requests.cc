@@ -39,8 +39,9 @@ int Peer::cancel(const void* handle) {
 }
 
 Peer::Request* Peer::find_request(std::uint64_t call) {
-  const auto found = std::lower_bound(requests_.begin(), requests_.end(), call,
-                                      [](const Request& request, std::uint64_t at) { return request.call < at; });
+  const auto found =
+      std::lower_bound(requests_.begin(), requests_.end(), call,
+                       [](const Request& request, std::uint64_t at) { return request.call < at; });
   return found != requests_.end() && found->call == call ? &*found : nullptr;
 }
 
@@ -115,7 +116,8 @@ bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Pl
   } else {
     windows = host_.windows().take(lengths);
     if (windows == nullptr) return false;
-    for (const Window& window : windows->list) rooms.push_back({window.start, window.bytes, window.region, 0});
+    for (const Window& window : windows->list)
+      rooms.push_back({window.start, window.bytes, window.region, 0});
   }
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] > rooms[i].iov_len) return false;

@@ -44,7 +44,8 @@ class Sending final : private TransferClient {
   }
 
   // As Outgoing; nothing may leave before send_all().
-  Outgoing::Opening open(Link& link, std::uint32_t alias, std::uint64_t instance, std::uint64_t accepted, bool is_known);
+  Outgoing::Opening open(Link& link, std::uint32_t alias, std::uint64_t instance, std::uint64_t accepted,
+                         bool is_known);
   bool accept(std::uint64_t number);
   // The other end has refused this one; all before it are done.
   bool refused(std::uint64_t number, int error);

@@ -53,7 +53,8 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   bool is_known = false;
   ServiceFlow* const flow = find_or_make(asked, is_known);
   if (flow == nullptr) return refuse(link, alias, Refusal::kNotAllowed);
-  if (flow->link() != nullptr && flow->is_moving()) {  // on another link, which is broken, or of no use to the sender
+  if (flow->link() != nullptr &&
+      flow->is_moving()) {  // on another link, which is broken, or of no use to the sender
     flow->link()->end();
     return refuse(link, alias, Refusal::kNoRoom);
   }
@@ -64,7 +65,8 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   const std::uint64_t accepted = flow->accepted();
   const Signature signature = config_.key.sign(answer_statement(about, instance_, accepted, is_known));
   std::array<std::uint8_t, kFrameMax> room;
-  link.send(encode_flow_ok(room, alias, accepted, {config_.key.public_key(), instance_, signature, is_known}));
+  link.send(
+      encode_flow_ok(room, alias, accepted, {config_.key.public_key(), instance_, signature, is_known}));
   flow->send_all();
 }
 
@@ -103,6 +105,7 @@ void Service::link_has_gone(ServiceFlow& flow) {
   if (flow.is_left) return erase(flow.name());
   left_.emplace_back(flow.name(), now_ns());
   forget_old_ones();
+  host_.wake_at(due_ns());
 }
 
 void Service::leave(ServiceFlow& flow) {
@@ -117,9 +120,13 @@ void Service::erase(FlowName name) {
   flows_.erase(name);
 }
 
+std::int64_t Service::due_ns() const noexcept {
+  return left_.empty() ? kNever : after(left_.front().second, kKeptNs);
+}
+
 void Service::forget_old_ones() {
   const std::int64_t before = now_ns() - kKeptNs;
-  while (!left_.empty() && (left_.size() > kKeptMax || left_.front().second < before)) {
+  while (!left_.empty() && (left_.size() > kKeptMax || left_.front().second <= before)) {
     erase(left_.front().first);
     left_.pop_front();
   }
@@ -148,7 +155,8 @@ void Service::leave_unanswered(const CallName& name) {
 }
 
 bool Service::is_moving() const {
-  return std::any_of(flows_.begin(), flows_.end(), [](const auto& entry) { return entry.second->is_moving(); });
+  return std::any_of(flows_.begin(), flows_.end(),
+                     [](const auto& entry) { return entry.second->is_moving(); });
 }
 
 void Service::stop_moving() {

@@ -46,6 +46,10 @@ class Service {
   // FLOW_END.
   void leave(ServiceFlow& flow);
 
+  // Flows that nobody has opened again for long are forgotten then.
+  void look_at_clock() { forget_old_ones(); }
+  [[nodiscard]] std::int64_t due_ns() const noexcept;
+
   // 0, or errno: EAGAIN, ECANCELED, ENOMEM.
   int reply(const CallName& name, const Data& data, Transfer::Pieces longs, void* handle);
   // The program has not answered, and will not.

@@ -68,8 +68,7 @@ void ServiceFlow::frame_arrived(const Header& header, Bytes frame) {
   if (header.type == FrameType::kCancel) return cancel(header.number);
   if (header.type != FrameType::kPing) return link_->refuse();
   std::array<std::uint8_t, kHeaderBytes + 4> room;
-  if ((rights_ & EXS_SVC_STATS) == 0)
-    return link_->send(encode_nack(room, alias_, 0, Refusal::kNotAllowed));
+  if ((rights_ & EXS_SVC_STATS) == 0) return link_->send(encode_nack(room, alias_, 0, Refusal::kNotAllowed));
   link_->send(encode_bare(room, {.type = FrameType::kPong, .flow = alias_, .number = header.number}));
 }
 

@@ -32,7 +32,8 @@ class ServiceHost {
 
 class ServiceFlow final : private Sending::Owner, private Receiving::Owner, private Debtor {
  public:
-  ServiceFlow(Service& service, FlowName name, const IdBytes& from) : service_(service), name_(name), from_(from) {}
+  ServiceFlow(Service& service, FlowName name, const IdBytes& from)
+      : service_(service), name_(name), from_(from) {}
   ~ServiceFlow();
   ServiceFlow(const ServiceFlow&) = delete;
   ServiceFlow& operator=(const ServiceFlow&) = delete;

@@ -33,8 +33,13 @@ class Transfer final : public EventTarget {
  public:
   using Pieces = std::vector<exs_iovec_t>;
 
-  Transfer(Link& of, Pieces of_memory, TransferClient& for_client, std::uint64_t its_ticket, std::shared_ptr<void> memory)
-      : link(of), pieces(std::move(of_memory)), client(&for_client), ticket(its_ticket), keeps(std::move(memory)) {
+  Transfer(Link& of, Pieces of_memory, TransferClient& for_client, std::uint64_t its_ticket,
+           std::shared_ptr<void> memory)
+      : link(of),
+        pieces(std::move(of_memory)),
+        client(&for_client),
+        ticket(its_ticket),
+        keeps(std::move(memory)) {
     header.msg_iov = pieces.data();
     header.msg_iovlen = static_cast<int>(pieces.size());
     for (const exs_iovec_t& piece : pieces) bytes += piece.iov_len;

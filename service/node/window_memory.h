@@ -57,7 +57,9 @@ class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
 
  private:
   bool take_one(std::uint64_t length, Window& window);
-  void put(const Window& window) noexcept { (window.is_of_program ? of_program_ : allocated_).push_back(window); }
+  void put(const Window& window) noexcept {
+    (window.is_of_program ? of_program_ : allocated_).push_back(window);
+  }
   bool allocate(std::size_t bytes, Window& window);
   bool free_largest();
 

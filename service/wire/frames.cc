@@ -50,10 +50,9 @@ Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello) {
 Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow, std::uint64_t taken) {
   Writer writer(to);
   const unsigned flags = (flow.sender ? kHasSender : 0U) | (flow.capability ? kHasCapability : 0U);
-  write_header(writer, {.type = FrameType::kFlow,
-                        .flags = static_cast<std::uint8_t>(flags),
-                        .flow = alias,
-                        .ack = taken});
+  write_header(
+      writer,
+      {.type = FrameType::kFlow, .flags = static_cast<std::uint8_t>(flags), .flow = alias, .ack = taken});
   writer.raw(flow.target);
   writer.number(flow.client);
   writer.number(flow.flow_number);

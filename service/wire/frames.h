@@ -59,7 +59,7 @@ struct Header {
 
 struct Hello {
   std::uint16_t version = kProtocolVersion;
-  Nonce nonce{};             // of a bulk connection: the token of its link
+  Nonce nonce{};  // of a bulk connection: the token of its link
   bool is_of_bulk = false;
 };
 
@@ -96,8 +96,8 @@ struct FlowOk {
 // What a DATA frame is, beside a message.
 inline constexpr std::uint8_t kIsRequest = 1;
 inline constexpr std::uint8_t kIsReply = 2;
-inline constexpr std::uint8_t kMoreFollow = 4;   // parts of the reply
-inline constexpr std::uint8_t kUnanswered = 8;   // a reply that the service has not given
+inline constexpr std::uint8_t kMoreFollow = 4;  // parts of the reply
+inline constexpr std::uint8_t kUnanswered = 8;  // a reply that the service has not given
 inline constexpr std::uint8_t kHasLongItems = 16;
 inline constexpr std::uint8_t kIsVoid = 32;  // a number without a message
 struct Items {
@@ -122,7 +122,8 @@ using Encoded = std::span<const std::uint8_t>;
 Encoded encode_bare(std::span<std::uint8_t> to, const Header& header);
 Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello);
 // `taken`: the last message from the service that is done.
-Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow, std::uint64_t taken = 0);
+Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow,
+                    std::uint64_t taken = 0);
 Encoded encode_flow_ok(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
                        const FlowOk& ok);
 // `accepted`: how far an open flow was taken that is refused from now on.

@@ -22,7 +22,6 @@ bool are_items(const Items& items, const std::vector<FrameBytes>& sent) {
   return true;
 }
 
-
 std::optional<Data> decoded(const FrameBytes& frame) {
   const AloneFrame alone(frame);
   const std::optional<Header> header = decode_header(alone.bytes());
@@ -35,8 +34,8 @@ bool is_data(const FrameBytes& frame) {
 // Of all that a frame may say.
 Data draw_data(const std::vector<FrameBytes>& items) {
   Data data = data_with(items);
-  const std::uint8_t kinds[] = {0,        kIsVoid, kIsRequest, kIsReply, kIsReply | kMoreFollow,
-                                kIsReply | kUnanswered};
+  const std::uint8_t kinds[] = {
+      0, kIsVoid, kIsRequest, kIsReply, kIsReply | kMoreFollow, kIsReply | kUnanswered};
   data.kind = kinds[exs::test::draw_index(std::size(kinds))];
   if ((data.kind & (kIsRequest | kIsReply)) != 0) data.call = exs::test::draw<std::uint64_t>();
   if ((data.kind & kIsRequest) != 0) data.limit_ms = exs::test::draw<std::uint32_t>();
@@ -74,7 +73,8 @@ BOOST_AUTO_TEST_CASE(requests_and_replies_have_their_bytes_where_the_format_says
   data.call = 0x2122232425262728;
   data.kind = kIsRequest;
   data.limit_ms = 0x31323334;
-  const std::vector<LayoutRow> call = {{24, counting(0x21, 8)}, {32, counting(0x31, 4)}, {36, {0, 1}}, {38, {0x71}}};
+  const std::vector<LayoutRow> call = {
+      {24, counting(0x21, 8)}, {32, counting(0x31, 4)}, {36, {0, 1}}, {38, {0x71}}};
   expect_layout(frame_of(data), behind_header(5, 1, {0, 1}, kAliasBytes, kNumberBytes, kZero8, call));
   data.limit_ms = 0;
   data.status = 0x31323334;
@@ -243,7 +243,8 @@ BOOST_AUTO_TEST_CASE(bytes_of_anybody_are_no_data_or_end_where_they_end) {
     const std::vector<FrameBytes> items = draw_items();
     FrameBytes bytes = frame_of(draw_data(items));
     for (std::size_t changes = exs::test::draw_index(4); changes-- > 0;)
-      bytes[exs::test::draw_index(std::min<std::size_t>(bytes.size(), 200))] = exs::test::draw<std::uint8_t>();
+      bytes[exs::test::draw_index(std::min<std::size_t>(bytes.size(), 200))] =
+          exs::test::draw<std::uint8_t>();
     if (exs::test::draw_bool()) bytes.resize(exs::test::draw<std::size_t>(0, bytes.size() + 9));
     const AloneFrame alone(bytes);
     const Bytes frame = alone.bytes();

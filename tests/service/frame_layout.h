@@ -72,8 +72,8 @@ inline void expect_layout(const FrameBytes& frame, const std::vector<LayoutRow>&
 }
 
 inline std::vector<LayoutRow> behind_header(std::uint8_t type, std::uint8_t flags, const FrameBytes& count,
-                                     const FrameBytes& flow, const FrameBytes& number, const FrameBytes& ack,
-                                     const std::vector<LayoutRow>& body) {
+                                            const FrameBytes& flow, const FrameBytes& number,
+                                            const FrameBytes& ack, const std::vector<LayoutRow>& body) {
   std::vector<LayoutRow> rows = {{0, {type}}, {1, {flags}}, {2, count}, {4, flow}, {8, number}, {16, ack}};
   rows.insert(rows.end(), body.begin(), body.end());
   return rows;

@@ -18,10 +18,10 @@ namespace {
 
 using namespace exs::svc::test;
 
-constexpr FrameType kAllTypes[] = {
-    FrameType::kHello, FrameType::kFlow, FrameType::kFlowOk, FrameType::kFlowNo, FrameType::kData,
-    FrameType::kAck,   FrameType::kNack, FrameType::kPing,   FrameType::kPong,   FrameType::kFlowEnd,
-    FrameType::kCancel, FrameType::kWantBulk};
+constexpr FrameType kAllTypes[] = {FrameType::kHello,   FrameType::kFlow,   FrameType::kFlowOk,
+                                   FrameType::kFlowNo,  FrameType::kData,   FrameType::kAck,
+                                   FrameType::kNack,    FrameType::kPing,   FrameType::kPong,
+                                   FrameType::kFlowEnd, FrameType::kCancel, FrameType::kWantBulk};
 // Decoded as a node does, by the type that its header says.
 bool is_frame(Bytes frame) {
   const std::optional<Header> header = decode_header(frame);
@@ -143,7 +143,12 @@ std::array<std::uint8_t, kCount> draw_array() {
 }
 
 Flow draw_flow() {
-  Flow flow{draw_array<16>(), exs::test::draw<std::uint64_t>(), exs::test::draw<std::uint64_t>(), exs::test::draw<std::uint64_t>(), {}, {}};
+  Flow flow{draw_array<16>(),
+            exs::test::draw<std::uint64_t>(),
+            exs::test::draw<std::uint64_t>(),
+            exs::test::draw<std::uint64_t>(),
+            {},
+            {}};
   if (exs::test::draw_bool()) flow.sender = Sender{draw_array<32>(), draw_array<64>()};
   if (exs::test::draw_bool())
     flow.capability =
@@ -153,8 +158,8 @@ Flow draw_flow() {
 }
 
 bool is_same_flow(const Flow& one, const Flow& other) {
-  if (one.target != other.target || one.client != other.client || one.flow_number != other.flow_number || one.instance != other.instance ||
-      one.sender.has_value() != other.sender.has_value() ||
+  if (one.target != other.target || one.client != other.client || one.flow_number != other.flow_number ||
+      one.instance != other.instance || one.sender.has_value() != other.sender.has_value() ||
       one.capability.has_value() != other.capability.has_value())
     return false;
   if (one.sender &&
@@ -215,9 +220,13 @@ BOOST_AUTO_TEST_CASE(a_flow_no_and_a_nack_have_their_bytes_where_the_format_says
 }
 
 BOOST_AUTO_TEST_CASE(frames_without_a_body_are_a_header_as_the_format_says) {
-  for (const auto& [type, byte] : std::initializer_list<std::pair<FrameType, std::uint8_t>>{
-           {FrameType::kAck, 6}, {FrameType::kPing, 8}, {FrameType::kPong, 9}, {FrameType::kFlowEnd, 10},
-           {FrameType::kCancel, 11}, {FrameType::kWantBulk, 12}})
+  for (const auto& [type, byte] :
+       std::initializer_list<std::pair<FrameType, std::uint8_t>>{{FrameType::kAck, 6},
+                                                                 {FrameType::kPing, 8},
+                                                                 {FrameType::kPong, 9},
+                                                                 {FrameType::kFlowEnd, 10},
+                                                                 {FrameType::kCancel, 11},
+                                                                 {FrameType::kWantBulk, 12}})
     expect_layout(bare(type),
                   behind_header(byte, 0, kZero2, kAliasBytes, kNumberBytes, counting(0x21, 8), {}));
 }
@@ -283,7 +292,8 @@ BOOST_AUTO_TEST_CASE(a_flow_comes_back_as_it_was) {
 
 BOOST_AUTO_TEST_CASE(a_flow_ok_comes_back_as_it_was) {
   BOOST_TEST(exs::test::holds("a flow ok's round trip", [] {
-    const FlowOk sent{draw_array<32>(), exs::test::draw<std::uint64_t>(), draw_array<64>(), exs::test::draw_bool()};
+    const FlowOk sent{draw_array<32>(), exs::test::draw<std::uint64_t>(), draw_array<64>(),
+                      exs::test::draw_bool()};
     const auto alias = exs::test::draw<std::uint32_t>();
     const auto accepted = exs::test::draw<std::uint64_t>();
     const FrameBytes frame = made_by([&](auto room) { return encode_flow_ok(room, alias, accepted, sent); });

@@ -250,6 +250,121 @@ BOOST_FIXTURE_TEST_CASE(a_service_that_is_not_here_is_nobody, Served) {
   BOOST_TEST((decode_refusal(liar->heard()) == Refusal::kNobody));
 }
 
+// ---------------------------------------------------------------- requests and long items
+
+namespace {
+
+Frame frame_with(const Data& data, std::uint64_t number = 1) {
+  return frame_of([&](auto room) { return encode_data(room, 1, number, data); });
+}
+Data data_of_kind(std::uint8_t kind, std::uint64_t call = 0) {
+  Data data;
+  data.kind = kind;
+  data.call = call;
+  return data;
+}
+Data with_long_item(std::uint64_t bytes) {
+  Data data;
+  data.longs.count = 1;
+  data.longs.bytes[0] = bytes;
+  return data;
+}
+Frame bare_frame(FrameType type) {
+  return frame_of([&](auto room) { return encode_bare(room, {.type = type, .flow = 1}); });
+}
+
+// A liar whose flow is open, and the bulk of its link.
+struct LiarWithBulk {
+  explicit LiarWithBulk(const Served& served) : link(served.stranger()) {
+    link->greet();
+    link->say(served.flow(1));
+    BOOST_REQUIRE(link->hear().has_value());
+    bulk = served.stranger();
+    bulk->say(greeting());
+    BOOST_REQUIRE((bulk->hear() && !decode_hello(bulk->heard())->is_of_bulk));
+    BOOST_REQUIRE((bulk->hear() && decode_hello(bulk->heard())->is_of_bulk));
+    BOOST_TEST((decode_hello(bulk->heard())->nonce == token()));
+  }
+  [[nodiscard]] Nonce token() const { return bulk_token({link->our_nonce, link->their_nonce}); }
+  [[nodiscard]] Frame greeting() const {
+    return frame_of([this](auto room) { return encode_hello(room, {kProtocolVersion, token(), true}); });
+  }
+  std::unique_ptr<Liar> link;
+  std::unique_ptr<Liar> bulk;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(requests_and_replies_out_of_turn_end_the_link, Served) {
+  check_ends_after(frame_with(data_of_kind(kIsReply, 1)));
+  Frame early = frame_with({});
+  renumber(early, 1, 1, 5);  // five replies are done, which nobody has sent
+  check_ends_after(early);
+  Frame cancel = bare_frame(FrameType::kCancel);
+  cancel.push_back(0);
+  check_ends_after(cancel);
+  const std::unique_ptr<Liar> liar = stranger();
+  liar->greet();
+  liar->say(flow(1));
+  for (std::uint64_t number = 1; number <= 2; ++number)  // the same request twice
+    liar->say(frame_with(data_of_kind(kIsRequest, 7), number));
+  while (liar->hear()) continue;
+  check_serves();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_request_that_nobody_has_asked_is_not_cancelled, Served) {
+  const std::unique_ptr<Liar> liar = stranger();
+  liar->greet();
+  liar->say(flow(1));
+  liar->say(bare_frame(FrameType::kCancel));
+  liar->say(frame_with({}));
+  BOOST_REQUIRE((liar->hear()->type == FrameType::kFlowOk));
+  BOOST_REQUIRE((liar->hear()->type == FrameType::kAck));
+}
+
+BOOST_FIXTURE_TEST_CASE(long_items_without_a_bulk_end_the_link, Served) {
+  check_ends_after(frame_with(with_long_item(10)));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_bulk_of_no_link_is_hung_up_on, Served) {
+  check_ends_after(frame_of([](auto room) {
+                     return encode_hello(room, {kProtocolVersion, {}, true});
+                   }),
+                   false);
+  // Expect: nor is there a second one.
+  const LiarWithBulk liar(*this);
+  check_ends_after(liar.greeting(), false);
+}
+
+BOOST_FIXTURE_TEST_CASE(long_items_of_another_length_end_the_link, Served) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{9}, std::size_t{11}, std::size_t{100'000}}) {
+    const LiarWithBulk liar(*this);
+    liar.link->say(frame_with(with_long_item(10)));
+    const Frame item(bytes, 1);
+    exs_send_sync(liar.bulk->socket(), item.data(), item.size(), EXS_NO_IMMEDIATE, EXS_MHANDLE_UNREGISTERED);
+    while (liar.link->hear()) continue;
+    check_serves();
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_bulk_that_ends_takes_its_link_along, Served) {
+  LiarWithBulk liar(*this);
+  liar.link->say(frame_with(with_long_item(10)));
+  liar.bulk.reset();
+  while (liar.link->hear()) continue;
+  check_serves();
+}
+
+BOOST_FIXTURE_TEST_CASE(no_more_than_sixty_four_wait_for_long_items_that_never_come, Served) {
+  const LiarWithBulk liar(*this);
+  liar.link->say(frame_with(with_long_item(10)));
+  for (std::uint64_t number = 2; number <= 64; ++number) liar.link->say(frame_with({}, number));
+  check_serves();
+  liar.link->say(frame_with({}, 65));
+  while (liar.link->hear()) continue;
+  check_serves();
+}
+
 // ---------------------------------------------------------------- impostors
 
 namespace {

@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(what_has_no_room_is_refused_and_the_next_one_is_taken) {
 BOOST_AUTO_TEST_CASE(memory_is_kept_for_messages_of_other_sizes_only_while_there_is_enough) {
   options.memory_max = 1 << 20;
   right.open(key, &options);
-  for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{5000}, std::size_t{600'000}, std::size_t{5000}})
+  for (const std::size_t bytes :
+       {std::size_t{1} << 20, std::size_t{5000}, std::size_t{600'000}, std::size_t{5000}})
     check_has_room_for(bytes);
 }
 

@@ -18,8 +18,9 @@ bool answer(const exs_svc_message_t& message) {
   std::vector<exs_iovec_t> longs;
   for (std::uint32_t i = 0; i < message.longs_count; ++i)
     longs.push_back({message.longs[i].data, message.longs[i].length, EXS_MHANDLE_UNREGISTERED, 0});
-  const int result = exs_svc_reply(&message, 0, message.items, static_cast<int>(message.items_count), longs.data(),
-                                   static_cast<int>(longs.size()), 0, const_cast<exs_svc_message_t*>(&message));
+  const int result =
+      exs_svc_reply(&message, 0, message.items, static_cast<int>(message.items_count), longs.data(),
+                    static_cast<int>(longs.size()), 0, const_cast<exs_svc_message_t*>(&message));
   return result == 0 && !longs.empty();
 }
 

@@ -114,7 +114,8 @@ BOOST_AUTO_TEST_CASE(a_reply_comes_in_parts) {
   right.open(key);
   BOOST_TEST(request(peer, {"count"}) == 0);
   const exs_svc_event_t asked = next_request();
-  for (int i = 0; i < 10; ++i) BOOST_TEST(reply(asked.message, i, {std::to_string(i)}, {}, EXS_SVC_MORE) == 0);
+  for (int i = 0; i < 10; ++i)
+    BOOST_TEST(reply(asked.message, i, {std::to_string(i)}, {}, EXS_SVC_MORE) == 0);
   BOOST_TEST(reply(asked.message, 10, {"end"}) == 0);
   exs_svc_release(asked.message);
   for (int i = 0; i <= 10; ++i) {
@@ -235,7 +236,9 @@ BOOST_AUTO_TEST_CASE(a_request_that_nobody_has_seen_is_taken_back) {
   right.open(key);
   int handles[3];
   for (int& handle : handles) BOOST_TEST(request(peer, {std::to_string(&handle - handles)}, &handle) == 0);
-  turn_until(both, [&] { return count_events(right, EXS_SVC_EVT_OPEN) > 0 && count_events(right, EXS_SVC_EVT_REQUEST) > 0; });
+  turn_until(both, [&] {
+    return count_events(right, EXS_SVC_EVT_OPEN) > 0 && count_events(right, EXS_SVC_EVT_REQUEST) > 0;
+  });
   BOOST_TEST(exs_svc_cancel(peer, &handles[1]) == 0);
   check_refused(exs_svc_cancel(peer, &handles[1]), ENOENT);
   check_ends_with(ECANCELED, &handles[1]);

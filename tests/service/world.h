@@ -86,7 +86,8 @@ inline int request(exs_svc_peer_t* peer, const std::vector<std::string>& texts, 
              : errno;
 }
 inline int reply(const exs_svc_message_t* message, std::int32_t status, const std::vector<std::string>& texts,
-                 const std::vector<std::string>& longs = {}, std::uint32_t flags = 0, void* handle = nullptr) {
+                 const std::vector<std::string>& longs = {}, std::uint32_t flags = 0,
+                 void* handle = nullptr) {
   const std::vector<exs_svc_item_t> items = items_of(texts);
   const std::vector<exs_iovec_t> pieces = pieces_of(longs);
   return exs_svc_reply(message, status, items.data(), static_cast<int>(items.size()), pieces.data(),
@@ -194,7 +195,6 @@ inline std::size_t count_events(const TestNode& at, int type) {
   return static_cast<std::size_t>(std::count_if(
       at.events.begin(), at.events.end(), [&](const exs_svc_event_t& event) { return event.type == type; }));
 }
-
 
 // Two nodes, which have turns together; the key of a service that either may be.
 struct TwoNodes {
