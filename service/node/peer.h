@@ -59,7 +59,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
     void* handle = nullptr;
   };
   Peer(PeerHost& host, Config config);
-  ~Peer() { host_.debts().forget(*this); }
+  virtual ~Peer() { host_.debts().forget(*this); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
