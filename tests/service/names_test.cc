@@ -442,12 +442,19 @@ BOOST_AUTO_TEST_CASE(a_statement_says_all_that_a_flow_is_about) {
 BOOST_AUTO_TEST_CASE(an_answer_says_what_it_answers_and_how_far_the_service_is) {
   const Statement flow = statement_about({});
   const Statement answer = answer_statement(flow, 5, 6, false);
-  BOOST_TEST(hex(answer) == "6531cc4b095f0c56c17f6ba71a63c23dabaaf51b31428e74d32e5a100494a862");
+  BOOST_TEST(hex(answer) == "4ae09a9b321f3707b69d0dead48fd4a183a65580e8f91a8f2392aad1836b4a77");
   BOOST_TEST((answer_statement(statement_about({.alias = 8}), 5, 6, false) != answer));
   BOOST_TEST((answer_statement(flow, 4, 6, false) != answer));
   BOOST_TEST((answer_statement(flow, 5, 7, false) != answer));
   BOOST_TEST((answer_statement(flow, 6, 5, false) != answer));
   BOOST_TEST((answer_statement(flow, 5, 6, true) != answer));
+}
+
+BOOST_AUTO_TEST_CASE(the_token_of_a_link_says_both_nonces) {
+  const Nonce first = counted_nonce(0x20);
+  const Nonce second = counted_nonce(0x40);
+  BOOST_TEST(hex(bulk_token({first, second})) == "4ba818305c3bf2626717183867da899f43a0a95d8300b90fe86d54f5cc6964a7");
+  BOOST_TEST((bulk_token({second, first}) != bulk_token({first, second})));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_derived_for_a_purpose_is_of_no_use_for_another) {
