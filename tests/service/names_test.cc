@@ -453,7 +453,8 @@ BOOST_AUTO_TEST_CASE(an_answer_says_what_it_answers_and_how_far_the_service_is) 
 BOOST_AUTO_TEST_CASE(the_token_of_a_link_says_both_nonces) {
   const Nonce first = counted_nonce(0x20);
   const Nonce second = counted_nonce(0x40);
-  BOOST_TEST(hex(bulk_token({first, second})) == "4ba818305c3bf2626717183867da899f43a0a95d8300b90fe86d54f5cc6964a7");
+  BOOST_TEST(hex(bulk_token({first, second})) ==
+             "4ba818305c3bf2626717183867da899f43a0a95d8300b90fe86d54f5cc6964a7");
   BOOST_TEST((bulk_token({second, first}) != bulk_token({first, second})));
 }
 
