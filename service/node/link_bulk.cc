@@ -116,7 +116,7 @@ void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
       (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
   const bool is_into_nothing = owned->pieces.empty() && (event.exs_evt_flags & EXS_EVF_EOF) == 0;
   const bool is_whole = event.exs_evt_errno == 0 && (!owned->is_receive || is_all || is_into_nothing);
-  if (!is_whole) end(EPROTO);
+  if (!is_whole) end(event.exs_evt_errno == 0 ? EPROTO : 0);
   if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, is_whole);
 }
 
