@@ -73,11 +73,11 @@ struct AskingSurvivor : Survivor {
 BOOST_FIXTURE_TEST_SUITE(request_kills_test, AskingSurvivor)
 
 BOOST_AUTO_TEST_CASE(each_request_ends_once_whenever_its_service_is_killed) {
-  constexpr int kKills = 10;
-  for (int i = 0; i <= kKills; ++i) {
+  const int kills = kills_wanted(10);
+  for (int i = 0; i <= kills; ++i) {
     Victim victim(program, folder.path());
-    const std::size_t most = i == kKills ? all.size() + 50 : SIZE_MAX;
-    const std::size_t enough = i == kKills ? most : ended + 1 + choice() % 150;
+    const std::size_t most = i == kills ? all.size() + 50 : SIZE_MAX;
+    const std::size_t enough = i == kills ? most : ended + 1 + choice() % 150;
     for (int turn = 0; ended < enough; ++turn) {
       BOOST_REQUIRE(turn < kTurnsMax);
       ask_what_fits(most);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(each_request_ends_once_whenever_its_service_is_killed) {
     if (!asked.is_idempotent) BOOST_REQUIRE(executed[number] <= 1);
     if (asked.error != 0) ++unknown;
   }
-  BOOST_TEST(unknown <= std::size_t{64} * kKills);
+  BOOST_TEST(unknown <= std::size_t{64} * static_cast<std::size_t>(kills));
 }
 
 // Of a service that is stopped with its requests in hand, exactly those are unknown.

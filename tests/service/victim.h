@@ -90,6 +90,14 @@ class Victim {
   int output_ = -1;
 };
 
+// With `-- --kills N` behind the test's own options, N.
+inline int kills_wanted(int otherwise) {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  for (int i = 1; i + 1 < suite.argc; ++i)
+    if (std::string_view(suite.argv[i]) == "--kills") return std::atoi(suite.argv[i + 1]);
+  return otherwise;
+}
+
 // A sender to a service that may be killed.
 struct Survivor {
   OwnedKey key = make_key();
