@@ -30,29 +30,23 @@ class Debts {
     if (debtor.is_due_later) std::erase(due_later_, &debtor);
     debtor.is_due = debtor.is_due_later = false;
   }
-  void pay() {
-    while (!due_.empty()) {
-      Debtor* const debtor = due_.back();
-      due_.pop_back();
-      debtor->is_due = false;
-      debtor->acknowledge();
-    }
-  }
+  void pay() { pay(due_, &Debtor::is_due); }
   // Before the program waits.
-  void pay_later_ones() {
-    while (!due_later_.empty()) {
-      Debtor* const debtor = due_later_.back();
-      due_later_.pop_back();
-      debtor->is_due_later = false;
-      debtor->acknowledge();
-    }
-  }
+  void pay_later_ones() { pay(due_later_, &Debtor::is_due_later); }
 
  private:
   static void add(std::vector<Debtor*>& list, Debtor& debtor, bool& is_noted) {
     if (is_noted) return;
     list.push_back(&debtor);
     is_noted = true;
+  }
+  static void pay(std::vector<Debtor*>& list, bool Debtor::*is_noted) {
+    while (!list.empty()) {
+      Debtor* const debtor = list.back();
+      list.pop_back();
+      debtor->*is_noted = false;
+      debtor->acknowledge();
+    }
   }
   std::vector<Debtor*> due_;
   std::vector<Debtor*> due_later_;

@@ -1,6 +1,7 @@
 // Requests and their replies: what arrives, that each ends once, and how.
-#include <cstring>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "tests/service/world.h"
 
@@ -393,6 +394,44 @@ BOOST_AUTO_TEST_CASE(a_service_that_closes_has_its_memory_back) {
     exs_svc_close(service);
   }
   exs_svc_release(asked.message);
+}
+
+BOOST_AUTO_TEST_CASE(several_threads_ask_and_answer) {
+  right.open(key);
+  constexpr int kThreads = 2;
+  constexpr int kEach = 300;
+  std::atomic<int> answered{0};
+  std::atomic<int> wrong{0};
+  const auto next_of = [](const TestNode& node) {
+    exs_svc_event_t event{};
+    if (exs_svc_wait(node.get(), &event, 1, kMs) < 1) event = {};
+    return event;
+  };
+  const auto take_reply = [&] {
+    const exs_svc_event_t event = next_of(left);
+    if (event.type == 0) return;
+    ++(event.type == EXS_SVC_EVT_REPLY && event.error == 0 ? answered : wrong);
+    exs_svc_release(event.message);
+  };
+  const auto ask = [&] {
+    for (int i = 0; i < kEach; ++i)
+      while (request(peer, {std::to_string(i)}) != 0) take_reply();
+    while (answered + wrong < kThreads * kEach) take_reply();
+  };
+  const auto answer = [&] {
+    while (answered + wrong < kThreads * kEach) {
+      const exs_svc_event_t event = next_of(right);
+      if (event.type == EXS_SVC_EVT_REQUEST && reply(event.message, 0, {"yes"}) != 0) ++wrong;
+      exs_svc_release(event.message);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back(ask);
+    threads.emplace_back(answer);
+  }
+  for (std::thread& thread : threads) thread.join();
+  BOOST_TEST(answered == kThreads * kEach);
 }
 
 BOOST_AUTO_TEST_CASE(what_makes_no_request_or_reply_is_refused) {
