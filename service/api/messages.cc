@@ -17,65 +17,47 @@ struct Content {
   exs::svc::Transfer::Pieces longs;
 };
 
-// False: errno says why.
-bool read_items(const char* caller, const exs_svc_item_t* items, int count, exs::svc::Items& read) {
-  if (count < 0 || (items == nullptr && count > 0)) {
-    refuse(EINVAL, "%s: no items", caller);
-    return false;
-  }
-  if (count > EXS_SVC_ITEMS_MAX) {
-    refuse(EMSGSIZE, "%s: more than %d items", caller, EXS_SVC_ITEMS_MAX);
-    return false;
-  }
+// These return 0, or -1 with errno.
+int read_items(const char* caller, const exs_svc_item_t* items, int count, exs::svc::Items& read) {
+  if (count < 0 || (items == nullptr && count > 0)) return refuse(EINVAL, "%s: no items", caller);
+  if (count > EXS_SVC_ITEMS_MAX) return refuse(EMSGSIZE, "%s: more than %d items", caller, EXS_SVC_ITEMS_MAX);
   std::size_t left = EXS_SVC_SHORT_MAX;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    if (items[i].data == nullptr && items[i].length > 0) {
-      refuse(EINVAL, "%s: item %zu is NULL", caller, i);
-      return false;
-    }
-    if (items[i].length > left) {
-      refuse(EMSGSIZE, "%s: more than %d bytes of short items", caller, EXS_SVC_SHORT_MAX);
-      return false;
-    }
+    if (items[i].data == nullptr && items[i].length > 0)
+      return refuse(EINVAL, "%s: item %zu is NULL", caller, i);
+    if (items[i].length > left)
+      return refuse(EMSGSIZE, "%s: more than %d bytes of short items", caller, EXS_SVC_SHORT_MAX);
     left -= items[i].length;
     read.item[i] = {static_cast<const std::uint8_t*>(items[i].data), items[i].length};
   }
   read.count = static_cast<std::size_t>(count);
-  return true;
+  return 0;
 }
 
-bool read_pieces(const char* caller, const exs_iovec_t* pieces, int count, exs::svc::Transfer::Pieces& read) {
-  if (count < 0 || (pieces == nullptr && count > 0)) {
-    refuse(EINVAL, "%s: no long items, or places for them", caller);
-    return false;
-  }
-  if (count > EXS_SVC_ITEMS_MAX) {
-    refuse(EMSGSIZE, "%s: more than %d long items, or places for them", caller, EXS_SVC_ITEMS_MAX);
-    return false;
-  }
+int read_pieces(const char* caller, const exs_iovec_t* pieces, int count, exs::svc::Transfer::Pieces& read) {
+  if (count < 0 || (pieces == nullptr && count > 0))
+    return refuse(EINVAL, "%s: no long items, or places for them", caller);
+  if (count > EXS_SVC_ITEMS_MAX)
+    return refuse(EMSGSIZE, "%s: more than %d long items, or places for them", caller, EXS_SVC_ITEMS_MAX);
   for (int i = 0; i < count; ++i) {
-    if ((pieces[i].iov_base == nullptr && pieces[i].iov_len > 0) || pieces[i].iov_reserved != 0) {
-      refuse(EINVAL, "%s: long item %d is NULL, or its reserved field is set", caller, i);
-      return false;
-    }
-    if (pieces[i].iov_len > EXS_SVC_LONG_MAX) {
-      refuse(EMSGSIZE, "%s: long item %d is too long", caller, i);
-      return false;
-    }
+    if ((pieces[i].iov_base == nullptr && pieces[i].iov_len > 0) || pieces[i].iov_reserved != 0)
+      return refuse(EINVAL, "%s: long item %d is NULL, or its reserved field is set", caller, i);
+    if (pieces[i].iov_len > EXS_SVC_LONG_MAX)
+      return refuse(EMSGSIZE, "%s: long item %d is too long", caller, i);
   }
   read.assign(pieces, pieces + count);
-  return true;
+  return 0;
 }
 
-bool read_content(const char* caller, const exs_svc_item_t* items, int count, const exs_iovec_t* longs,
-                  int longs_count, Content& content) {
-  if (!read_items(caller, items, count, content.data.items) ||
-      !read_pieces(caller, longs, longs_count, content.longs))
-    return false;
+int read_content(const char* caller, const exs_svc_item_t* items, int count, const exs_iovec_t* longs,
+                 int longs_count, Content& content) {
+  if (read_items(caller, items, count, content.data.items) != 0 ||
+      read_pieces(caller, longs, longs_count, content.longs) != 0)
+    return -1;
   content.data.longs.count = content.longs.size();
   for (std::size_t i = 0; i < content.longs.size(); ++i)
     content.data.longs.bytes[i] = content.longs[i].iov_len;
-  return true;
+  return 0;
 }
 
 int answer(const char* caller, int error) {
@@ -92,7 +74,7 @@ int answer(const char* caller, int error) {
 int exs_svc_send_short(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count) {
   if (peer == nullptr) return refuse(EINVAL, "exs_svc_send_short: no peer");
   exs::svc::Data data;
-  if (!read_items("exs_svc_send_short", items, count, data.items)) return -1;
+  if (read_items("exs_svc_send_short", items, count, data.items) != 0) return -1;
   return guarded(-1,
                  [&] { return answer("exs_svc_send_short", peer->node().send(peer, data, {}, nullptr)); });
 }
@@ -103,7 +85,7 @@ int exs_svc_send_long(exs_svc_peer_t* peer, const exs_svc_item_t* items, int cou
     return refuse(EINVAL, "exs_svc_send_long: no peer, or no long items");
   return guarded(-1, [&] {
     Content content;
-    if (!read_content("exs_svc_send_long", items, count, longs, longs_count, content)) return -1;
+    if (read_content("exs_svc_send_long", items, count, longs, longs_count, content) != 0) return -1;
     return answer("exs_svc_send_long",
                   peer->node().send(peer, content.data, std::move(content.longs), handle));
   });
@@ -127,8 +109,8 @@ int exs_svc_request(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count
   return guarded(-1, [&] {
     Content content;
     exs::svc::Peer::Asked asked;
-    if (!read_content("exs_svc_request", items, count, longs, longs_count, content) ||
-        !read_pieces("exs_svc_request", options.returns, options.returns_count, asked.returns))
+    if (read_content("exs_svc_request", items, count, longs, longs_count, content) != 0 ||
+        read_pieces("exs_svc_request", options.returns, options.returns_count, asked.returns) != 0)
       return -1;
     asked.longs = std::move(content.longs);
     asked.is_idempotent = (options.flags & EXS_SVC_IDEMPOTENT) != 0;
@@ -154,7 +136,7 @@ int exs_svc_reply(const exs_svc_message_t* message, int32_t status, const exs_sv
     return refuse(EINVAL, "exs_svc_reply: no request, or flags that mean nothing");
   return guarded(-1, [&] {
     Content content;
-    if (!read_content("exs_svc_reply", items, count, longs, longs_count, content)) return -1;
+    if (read_content("exs_svc_reply", items, count, longs, longs_count, content) != 0) return -1;
     content.data.kind = exs::svc::kIsReply;
     if ((flags & EXS_SVC_MORE) != 0) content.data.kind |= exs::svc::kMoreFollow;
     content.data.status = status;
