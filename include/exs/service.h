@@ -135,6 +135,27 @@ EXS_SVC_API exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* k
  * nothing. Thread: one. */
 EXS_SVC_API void exs_svc_close(exs_svc_t* service);
 
+#define EXS_SVC_STATE_MAX 15
+typedef struct exs_svc_move_options { /* 0: the default */
+  size_t struct_bytes;                /* sizeof */
+  const char* to;                     /* where who adopts it is, "address:port"; NULL: it is looked for */
+  int64_t find_ns;                    /* how long it is looked for, and waited for if it vanishes: 500 ms */
+  int64_t limit_ns;                   /* how long messages that the program has are waited for: 5 s */
+  int32_t state_count;                /* 0..EXS_SVC_STATE_MAX */
+  const exs_iovec_t* state;           /* memory that goes along */
+} exs_svc_move_options_t;
+/* exs_svc_move - give a service to who has called exs_svc_adopt(): EXS_SVC_EVT_MOVED, whose handle is `handle`. From when the other is found
+ * the program gets no new messages. When it has answered and released those that it has, or `limit_ns` has passed, everything goes along
+ * in one step: messages that it has not seen, how far each peer's are taken, replies that have not been taken, and `state`, which is read
+ * then, and must not change until the event. Peers notice nothing. `options` may be NULL. 0, or -1 with errno: EINVAL an argument; EALREADY
+ * it is on its way, or not here; ENOMEM. Thread: any. */
+EXS_SVC_API int exs_svc_move(exs_svc_t* service, const exs_svc_move_options_t* options, void* handle);
+/* exs_svc_adopt - wait to be given the service of `key`: EXS_SVC_EVT_ADOPTED, from when on it is as after exs_svc_open(). Until then nothing
+ * comes for it. NULL with errno: EINVAL an argument; EADDRINUSE a process of this host, perhaps this one, waits for it; EMFILE, ENOMEM.
+ * Thread: any. */
+EXS_SVC_API exs_svc_t* exs_svc_adopt(exs_svc_node_t* node, const exs_svc_key_t* key,
+                                     const exs_svc_options_t* options, void* handle);
+
 /* exs_svc_peer_open - have a service to send to. Nothing is asked of it before the first message. `from`: the service of this node
  * that sends, which is proven to the receiver, also after its close; NULL: nobody in particular. `cap` may be NULL; one that is not
  * right is refused, also by a service that needs none. NULL with errno: EINVAL an argument;
@@ -249,7 +270,13 @@ enum {
    * error, then the last one, without a message: ETIMEDOUT; ECANCELED, by exs_svc_cancel() or by the service; EOWNERDEAD the service
    * has gone or started again, and may have executed it; ENOBUFS no room for it there, or for its reply here; EACCES it is not
    * allowed; or as EXS_SVC_EVT_LOST */
-  EXS_SVC_EVT_REPLY = 9
+  EXS_SVC_EVT_REPLY = 9,
+  /* `service` has gone to who adopted it, and is to be closed (error 0); or has not, and goes on here: error ENOENT nobody adopts it;
+   * ECONNRESET, ETIMEDOUT who did has gone; ENOBUFS it has no memory for it; EADDRINUSE a third one there has its name; ENOMEM; EACCES,
+   * EPROTO. Or EOWNERDEAD: who adopts it has gone at the last step, perhaps after serving it; it serves nobody here, and is to be closed */
+  EXS_SVC_EVT_MOVED = 10,
+  /* `service` is here; `message` has the state that came along, as long items, and is to be released */
+  EXS_SVC_EVT_ADOPTED = 11
 };
 typedef struct exs_svc_event { /* 64 bytes on LP64 */
   int32_t type;                /* EXS_SVC_EVT_* */

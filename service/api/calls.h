@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <system_error>
+#include <vector>
 
 #include "exs/service.h"
 #include "service/api/error_text.h"
@@ -33,6 +34,23 @@ inline void to_public(const Capability& capability, exs_svc_cap_t& cap) {
   cap.serial = capability.serial;
   cap.expires_ms = capability.expires_ms;
   std::copy(capability.secret.begin(), capability.secret.end(), cap.secret);
+}
+
+// Pieces of the program's memory. 0, or -1 with errno.
+inline int read_pieces(const char* caller, const exs_iovec_t* pieces, int count,
+                       std::vector<exs_iovec_t>& read) {
+  if (count < 0 || (pieces == nullptr && count > 0))
+    return refuse(EINVAL, "%s: no long items, or places for them", caller);
+  if (count > EXS_SVC_ITEMS_MAX)
+    return refuse(EMSGSIZE, "%s: more than %d long items, or places for them", caller, EXS_SVC_ITEMS_MAX);
+  for (int i = 0; i < count; ++i) {
+    if ((pieces[i].iov_base == nullptr && pieces[i].iov_len > 0) || pieces[i].iov_reserved != 0)
+      return refuse(EINVAL, "%s: long item %d is NULL, or its reserved field is set", caller, i);
+    if (pieces[i].iov_len > EXS_SVC_LONG_MAX)
+      return refuse(EMSGSIZE, "%s: long item %d is too long", caller, i);
+  }
+  read.assign(pieces, pieces + count);
+  return 0;
 }
 
 // What may fail for want of memory or threads, and leaves errno to what is taken down with it.

@@ -9,6 +9,7 @@
 namespace {
 
 using exs::svc::guarded;
+using exs::svc::read_pieces;
 using exs::svc::refuse;
 
 // What the caller wants to be sent.
@@ -31,21 +32,6 @@ int read_items(const char* caller, const exs_svc_item_t* items, int count, exs::
     read.item[i] = {static_cast<const std::uint8_t*>(items[i].data), items[i].length};
   }
   read.count = static_cast<std::size_t>(count);
-  return 0;
-}
-
-int read_pieces(const char* caller, const exs_iovec_t* pieces, int count, exs::svc::Transfer::Pieces& read) {
-  if (count < 0 || (pieces == nullptr && count > 0))
-    return refuse(EINVAL, "%s: no long items, or places for them", caller);
-  if (count > EXS_SVC_ITEMS_MAX)
-    return refuse(EMSGSIZE, "%s: more than %d long items, or places for them", caller, EXS_SVC_ITEMS_MAX);
-  for (int i = 0; i < count; ++i) {
-    if ((pieces[i].iov_base == nullptr && pieces[i].iov_len > 0) || pieces[i].iov_reserved != 0)
-      return refuse(EINVAL, "%s: long item %d is NULL, or its reserved field is set", caller, i);
-    if (pieces[i].iov_len > EXS_SVC_LONG_MAX)
-      return refuse(EMSGSIZE, "%s: long item %d is too long", caller, i);
-  }
-  read.assign(pieces, pieces + count);
   return 0;
 }
 

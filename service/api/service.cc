@@ -18,6 +18,8 @@ constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
 constexpr std::uint32_t kLinks = 1024;
 constexpr std::uint32_t kFlows = 64;
 constexpr std::uint32_t kMailbox = 256;
+constexpr std::int64_t kMoveFindNs = 500 * exs::svc::kNsPerMs;
+constexpr std::int64_t kMoveLimitNs = 5'000 * exs::svc::kNsPerMs;
 constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
 
 template <typename Number>
@@ -106,34 +108,78 @@ int exs_svc_wait(exs_svc_node_t* node, exs_svc_event_t* events, int max, int64_t
 
 // ---------------------------------------------------------------- services
 
-exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_options_t* given,
-                        void* handle) {
+namespace {
+
+// Of exs_svc_open() and exs_svc_adopt(), which differ in what the node does.
+template <typename Begin>
+exs_svc_t* make_service(const char* caller, exs_svc_node_t* node, const exs_svc_key_t* key,
+                        const exs_svc_options_t* given, void* handle, const char* taken, Begin begin) {
   exs_svc_options_t options{};
   if (node == nullptr || key == nullptr || !exs::svc::read_options(given, options) ||
       options.only_with_cap > 1) {
-    refuse(EINVAL, "exs_svc_open: no node, no key, or options that are none");
+    refuse(EINVAL, "%s: no node, no key, or options that are none", caller);
     return nullptr;
   }
   return guarded<exs_svc_t*>(nullptr, [&]() -> exs_svc_t* {
-    exs_svc_t* const service = node->open_service({node,
-                                                   exs::svc::key_of(key),
-                                                   options.only_with_cap == 1,
-                                                   options.serial_min,
-                                                   or_default(options.mailbox_max, kMailbox),
-                                                   or_default(options.memory_max, kMemory),
-                                                   handle,
-                                                   {}});
+    exs::svc::Service::Config config;
+    config.node = node;
+    config.key = exs::svc::key_of(key);
+    config.only_with_capability = options.only_with_cap == 1;
+    config.serial_min = options.serial_min;
+    config.mailbox_max = or_default(options.mailbox_max, kMailbox);
+    config.windows_max_bytes = or_default(options.memory_max, kMemory);
+    config.handle = handle;
+    exs_svc_t* const service = begin(std::move(config));
     if (service == nullptr) {
       const int error = errno;
-      refuse(error, "exs_svc_open: %s",
-             error == EADDRINUSE ? "a process of this host has the service's name" : std::strerror(error));
+      refuse(error, "%s: %s", caller, error == EADDRINUSE ? taken : std::strerror(error));
     }
     return service;
   });
 }
 
+}  // namespace
+
+exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_options_t* options,
+                        void* handle) {
+  return make_service(
+      "exs_svc_open", node, key, options, handle, "a process of this host has the service's name",
+      [node](exs::svc::Service::Config config) { return node->open_service(std::move(config)); });
+}
+
+exs_svc_t* exs_svc_adopt(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_options_t* options,
+                         void* handle) {
+  return make_service(
+      "exs_svc_adopt", node, key, options, handle, "a process of this host waits for the service",
+      [node](exs::svc::Service::Config config) { return node->adopt_service(std::move(config)); });
+}
+
 void exs_svc_close(exs_svc_t* service) {
   if (service != nullptr) service->node().close_service(service);
+}
+
+int exs_svc_move(exs_svc_t* service, const exs_svc_move_options_t* given, void* handle) {
+  exs_svc_move_options_t options{};
+  if (service == nullptr || !exs::svc::read_options(given, options) || options.find_ns < 0 ||
+      options.limit_ns < 0)
+    return refuse(EINVAL, "exs_svc_move: no service, or options that are none");
+  return guarded(-1, [&] {
+    exs::svc::Move::Config config;
+    if (options.state_count > EXS_SVC_STATE_MAX)
+      return refuse(EINVAL, "exs_svc_move: more than %d pieces of state", EXS_SVC_STATE_MAX);
+    if (exs::svc::read_pieces("exs_svc_move", options.state, options.state_count, config.state) != 0)
+      return -1;
+    if (options.to != nullptr) {
+      const std::optional<sockaddr_storage> to = exs::svc::parse_address(options.to);
+      if (!to) return refuse(EINVAL, "exs_svc_move: `to` is to be address:port");
+      config.to.push_back(*to);
+    }
+    config.find_ns = or_default(options.find_ns, kMoveFindNs);
+    config.limit_ns = or_default(options.limit_ns, kMoveLimitNs);
+    config.handle = handle;
+    const int error = service->node().move_service(service, std::move(config));
+    return error == 0 ? 0 : refuse(error, "exs_svc_move: the service is on its way, or not here");
+  });
 }
 
 // ---------------------------------------------------------------- peers

@@ -45,6 +45,9 @@ class Incoming {
   // The way is broken: they will come again.
   std::deque<Item> forget_waiting() { return std::exchange(waiting_, {}); }
 
+  // A flow that comes from elsewhere.
+  void resume(std::uint64_t accepted) noexcept { accepted_ = told_ = accepted; }
+
   [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
   // What the sender has not been told of.
   [[nodiscard]] bool owes_ack() const noexcept { return is_asked_ || told_ != accepted_; }

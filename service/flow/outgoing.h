@@ -36,6 +36,12 @@ class Outgoing {
   void add_before(std::span<const Slot> slots) {
     for (std::size_t i = slots.size(); i-- > 0;) frames_.push_front({slots[i], false});
   }
+  // A flow that comes from elsewhere, where these had left, the first of them under this number, on a way that does not stand any more.
+  void resume(std::uint64_t instance, std::uint64_t first, std::span<const Slot> slots) {
+    for (const Slot slot : slots) frames_.push_back({slot, true});
+    first_ = first;
+    instance_ = instance;
+  }
   // Takes one out that has never left. False: it has, or is not here.
   bool remove(Slot slot) {
     for (std::size_t i = sent_; i < frames_.size(); ++i) {

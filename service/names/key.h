@@ -36,6 +36,10 @@ class Key {
   std::array<std::uint8_t, 64> secret_;
 };
 
+// Of the name under which who is to have a service waits for it. Nobody else can know it.
+inline Key heir_key(const Key& key) {
+  return Key(key.derive("exs-svc heir"));
+}
 bool is_signed(const Statement& statement, const Signature& signature, const PublicKey& key) noexcept;
 void fill_random(std::span<std::uint8_t> bytes) noexcept;
 std::uint64_t random_number() noexcept;

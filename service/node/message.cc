@@ -47,7 +47,7 @@ exs_svc_message_t* make_message(MessageParts parts) {
 
 void free_message(exs_svc_message_t* message) noexcept {
   auto* const block = static_cast<Block*>(message);
-  if (block->mailbox != nullptr) block->mailbox->count.fetch_sub(1, std::memory_order_relaxed);
+  if (block->mailbox != nullptr) block->mailbox->count.fetch_sub(1);
   block->~Block();
   std::free(block);
 }
@@ -62,6 +62,10 @@ const std::optional<CallName>& call_of(const exs_svc_message_t* message) noexcep
 
 const std::shared_ptr<Mailbox>& mailbox_of(const exs_svc_message_t* message) noexcept {
   return static_cast<const Block*>(message)->mailbox;
+}
+
+const std::shared_ptr<Windows>& windows_of(const exs_svc_message_t* message) noexcept {
+  return static_cast<const Block*>(message)->windows;
 }
 
 }  // namespace exs::svc

@@ -18,6 +18,7 @@ class Service;
 struct Mailbox {
   explicit Mailbox(std::shared_ptr<std::mutex> node_lock) : lock(std::move(node_lock)) {}
   std::atomic<std::uint32_t> count{0};     // messages that are not released
+  std::atomic<bool> is_frozen{false};      // a move waits for them
   const std::shared_ptr<std::mutex> lock;  // the node's
   Service* service = nullptr;              // NULL: it is closed. Under the lock
 };
@@ -52,5 +53,6 @@ void discard(const exs_svc_event_t& event) noexcept;
 // Nothing: it is no request.
 const std::optional<CallName>& call_of(const exs_svc_message_t* message) noexcept;
 const std::shared_ptr<Mailbox>& mailbox_of(const exs_svc_message_t* message) noexcept;
+const std::shared_ptr<Windows>& windows_of(const exs_svc_message_t* message) noexcept;
 
 }  // namespace exs::svc

@@ -60,22 +60,30 @@ Node::~Node() {
     sink_->close();
     keeper_->forget(sink_);
   }
-  for (const auto& [id, service] : services_) keeper_->unclaim(id);
+  for (const auto& [id, service] : services_) give_up_name(*service);
+  for (const auto& heir : heirs_) give_up_name(heir->door());
   {
     std::unique_lock guard(*lock_);
+    for (const auto& move : moves_) move->abandon();
     for (const auto& [peer, owner] : peers_) peer->close();
     for (const auto& [id, service] : services_) service->stop_moving();
+    for (const auto& heir : heirs_) heir->door().stop_moving();
     const auto is_moving = [](const auto& entry) { return entry.second->is_moving(); };
     move_until(guard, [&] {
       return std::none_of(services_.begin(), services_.end(), is_moving) &&
-             std::none_of(peers_.begin(), peers_.end(), is_moving);
+             std::none_of(peers_.begin(), peers_.end(), is_moving) &&
+             std::none_of(heirs_.begin(), heirs_.end(),
+                          [](const auto& heir) { return heir->door().is_moving(); });
     });
+    heirs_.clear();
     services_.clear();
+    elsewhere_.clear();
   }
   if (listener_ >= 0) exs_close(listener_);
   close_links();
   if (sink_ != nullptr) keeper_->forget(sink_);  // links that end may have set an alarm
   peers_.clear();
+  moves_.clear();
   for (const exs_svc_event_t& event : events_) discard(event);
   if (pool_ != EXS_PHANDLE_INVALID) exs_pool_delete(pool_);
   if (pool_memory_ != nullptr) exs_free(pool_memory_);
@@ -114,13 +122,14 @@ exs_svc* Node::open_service(Service::Config config) {
   config.node = this;
   config.node_lock = lock_;
   auto service = std::make_unique<exs_svc>(static_cast<ServiceHost&>(*this), std::move(config));
-  const int error = keeper_->claim(service->id(), service->record(addresses_));
+  const int error = take_name(*service);
   if (error != 0) {
     errno = error;
     return nullptr;
   }
   exs_svc* const opened = service.get();
   services_.emplace(opened->id(), std::move(service));
+  departures_.erase(opened->id());
   exs_svc_event_t event{};
   event.type = EXS_SVC_EVT_OPEN;
   event.handle = opened->handle();
@@ -132,12 +141,13 @@ exs_svc* Node::open_service(Service::Config config) {
 
 void Node::close_service(exs_svc* service) {
   std::unique_lock guard(*lock_);
-  keeper_->unclaim(service->id());
+  give_up_name(*service);
+  end_moves_of(guard, service);
   move_until(guard, [service] {
     service->stop_moving();
     return !service->is_moving();
   });
-  services_.erase(service->id());
+  if (elsewhere_.erase(service) == 0) services_.erase(service->id());
   drop_events(service);
   end_step();
 }
@@ -145,7 +155,7 @@ void Node::close_service(exs_svc* service) {
 exs_svc_peer* Node::open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
                               void* handle) {
   const std::lock_guard guard(*lock_);
-  Peer::Config config{this, id, {}, capability, number_, config_.find_ns, handle};
+  Peer::Config config{this, id, {}, capability, number_, config_.find_ns, handle, {}};
   if (from != nullptr) config.from = from->key();
   auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(*this), std::move(config));
   exs_svc_peer* const opened = peer.get();
@@ -207,14 +217,17 @@ int Node::reply(const exs_svc_message_t* message, Data data, Transfer::Pieces lo
 
 // Who sent a request that has not been answered is told so, if there is memory for it.
 void Node::release(exs_svc_message_t* message) noexcept {
-  const OwnedMessage owned(message);
-  const std::optional<CallName>& name = call_of(message);
-  if (!name) return;
+  OwnedMessage owned(message);
   const std::shared_ptr<Mailbox> mailbox = mailbox_of(message);
+  const bool is_request = call_of(message).has_value();
+  if (!is_request) owned.reset();
+  if (mailbox == nullptr || (!is_request && !mailbox->is_frozen)) return;
   const std::lock_guard guard(*mailbox->lock);
   if (mailbox->service == nullptr) return;
   try {
-    mailbox->service->leave_unanswered(*name);
+    // A move waits for the message to go, and is to find its request answered then.
+    if (is_request) mailbox->service->leave_unanswered(*call_of(message));
+    owned.reset();
     mailbox->service->node().end_step();
   } catch (const std::bad_alloc&) {
   }
@@ -309,17 +322,20 @@ void Node::frame_of_peer(Link& link, const Header& header, Bytes frame) {
 void Node::ask_for_flow(Link& link, const Header& header, Bytes frame) {
   const std::optional<Flow> asked = decode_flow(frame, header);
   if (!asked || link.flows.contains(header.flow)) return link.refuse();
-  const auto service = services_.find(asked->target);
+  exs_svc* const service = find_here(asked->target);
   const bool has_room = link.flows.size() < config_.flows_max;
-  if (service != services_.end() && has_room)
-    return service->second->admit(link, header.flow, *asked, header.ack);
-  std::array<std::uint8_t, kHeaderBytes + 4> room;
-  link.send(encode_flow_no(room, header.flow, 0, has_room ? Refusal::kNobody : Refusal::kTooMany));
+  if (!has_room) {
+    std::array<std::uint8_t, kHeaderBytes + 4> room;
+    return link.send(encode_flow_no(room, header.flow, 0, Refusal::kTooMany));
+  }
+  if (service == nullptr) return send_elsewhere(link, header.flow, asked->target);
+  service->admit(link, header.flow, *asked, header.ack);
 }
 
 // ---------------------------------------------------------------- steps
 
 void Node::end_step() {
+  if (!moves_.empty() || !heirs_.empty()) go_on_with_moves();
   debts_.pay();
   remove_gone();
   show();
@@ -334,6 +350,7 @@ void Node::remove_gone() {
   ended_.clear();
   for (Link* const link : gone_) links_.erase(link);
   gone_.clear();
+  remove_ended_moves();  // whose peers have gone
 }
 
 }  // namespace exs::svc

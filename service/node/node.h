@@ -22,13 +22,15 @@
 #include "service/names/housekeeper.h"
 #include "service/node/debts.h"
 #include "service/node/frame_memory.h"
+#include "service/node/heir.h"
 #include "service/node/link.h"
+#include "service/node/move.h"
 #include "service/node/peer.h"
 #include "service/node/service.h"
 
 namespace exs::svc {
 
-class Node : private LinkClient, private PeerHost, private ServiceHost {
+class Node : private LinkClient, private PeerHost, private ServiceHost, private MoveHost, private HeirHost {
  public:
   struct Config {
     sockaddr_storage listen{};
@@ -52,6 +54,10 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
   // NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
   exs_svc* open_service(Service::Config config);
   void close_service(exs_svc* service);
+  // NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
+  exs_svc* adopt_service(Service::Config config);
+  // 0, or EALREADY.
+  int move_service(exs_svc* service, Move::Config config);
   exs_svc_peer* open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
                           void* handle);
   void close_peer(exs_svc_peer* peer);
@@ -84,7 +90,21 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
   // Services
   void take_back(const CallName& name) override;
   void tell(const exs_svc_event_t& event) override;
+  // Moves
+  exs_svc_peer* open_peer_of(Move& move, Peer::Config config) override;
+  std::vector<exs_svc_event_t> take_events(const Service& service) override;
+  void give_back_events(const std::vector<exs_svc_event_t>& events) override;
+  void give_up_name(exs_svc& service) override;
+  int take_name_again(exs_svc& service) override { return take_name(service); }
+  void has_moved(exs_svc& service, std::vector<std::uint8_t> record) override;
+  std::vector<std::uint8_t> take_over(exs_svc& service) override;
 
+  int take_name(exs_svc& service);
+  void end_moves_of(std::unique_lock<std::mutex>& guard, exs_svc* service);
+  void go_on_with_moves();
+  void remove_ended_moves();
+  exs_svc* find_here(const IdBytes& id);
+  void send_elsewhere(Link& link, std::uint32_t alias, const IdBytes& id);
   int listen();
   int make_pool();
   void close_links();
@@ -124,6 +144,14 @@ class Node : private LinkClient, private PeerHost, private ServiceHost {
   std::vector<Link*> gone_;
   std::vector<Peer*> ended_;
   std::map<IdBytes, std::unique_ptr<exs_svc>> services_;
+  std::map<exs_svc*, std::unique_ptr<exs_svc>> elsewhere_;  // that are to come, or have gone
+  struct Departure {
+    std::vector<std::uint8_t> record;
+    std::int64_t until_ns = 0;
+  };
+  std::map<IdBytes, Departure> departures_;
+  std::vector<std::unique_ptr<Heir>> heirs_;
+  std::vector<std::unique_ptr<Move>> moves_;
   std::unordered_map<Peer*, std::unique_ptr<exs_svc_peer>> peers_;
   std::uint64_t last_search_ = 0;
   Debts debts_;

@@ -115,12 +115,15 @@ void Node::look_at_clock() {
   for (Link* const link : links) link->look_at_clock(now);
   for (const auto& [peer, owner] : peers_) peer->look_at_clock(now);
   for (const auto& [id, service] : services_) service->look_at_clock();
+  for (const auto& heir : heirs_) heir->door().look_at_clock();
   for (const auto& [link, owner] : links_)
     if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
   std::int64_t next_ns = kNever;
   for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
   for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
   for (const auto& [id, service] : services_) next_ns = std::min(next_ns, service->due_ns());
+  for (const auto& heir : heirs_) next_ns = std::min(next_ns, heir->door().due_ns());
+  for (const auto& move : moves_) next_ns = std::min(next_ns, move->due_ns());
   wake_at(next_ns);
 }
 
@@ -146,6 +149,7 @@ void Node::drop_events(const void* object) {
 }
 
 void Node::take_back(const CallName& name) {
+  for (const auto& move : moves_) move->take_back(name);
   std::erase_if(events_, [&name](const exs_svc_event_t& event) {
     if (event.type != EXS_SVC_EVT_REQUEST) return false;
     const CallName& its = *call_of(event.message);

@@ -12,7 +12,8 @@ constexpr std::int64_t kPauseNs = 20 * kNsPerMs;
 
 }  // namespace
 
-Peer::Peer(PeerHost& host, Config config) : host_(host), config_(std::move(config)) {}
+Peer::Peer(PeerHost& host, Config config)
+    : host_(host), config_(std::move(config)), told_(config_.addresses) {}
 
 // ---------------------------------------------------------------- the program
 
@@ -51,6 +52,11 @@ void Peer::begin() {
 }
 
 void Peer::search() {
+  epoch_ = 0;
+  if (!told_.empty()) {
+    addresses_ = std::exchange(told_, {});
+    return try_next_address();
+  }
   state_ = State::kFinding;
   search_ = host_.find(config_.target, give_up_ns_);
 }
@@ -180,9 +186,20 @@ void Peer::opened(const Header& header, Bytes frame) {
 }
 
 void Peer::refused(const Header& header, Bytes frame) {
-  const std::optional<Refusal> why = decode_refusal(frame);
-  if (!why) return link_->refuse();
+  const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
+  if (!refusal) return link_->refuse();
+  const Refusal why = refusal->why;
   const bool was_open = state_ == State::kOpen;
+  bool is_told = false;
+  if (why == Refusal::kMoved) {
+    const std::optional<Record> record = decode_record(refusal->record, config_.target);
+    if (!record) return link_->refuse();
+    is_told = was_open || record->epoch > epoch_;  // nobody leads us round and round
+    if (is_told) {
+      epoch_ = record->epoch;
+      told_.assign(record->addresses.rbegin(), record->addresses.rend());
+    }
+  }
   if (was_open) {
     if (!sending_.accept(header.ack)) return link_->refuse();
     sending_.take_back();
@@ -191,8 +208,12 @@ void Peer::refused(const Header& header, Bytes frame) {
   }
   leave_link();
   if (is_closed_) return lose(0);
-  if (*why == Refusal::kNotAllowed) return lose(EACCES);
-  if (*why == Refusal::kTooMany) return lose(EDQUOT);
+  if (why == Refusal::kNotAllowed) return lose(EACCES);
+  if (why == Refusal::kTooMany) return lose(EDQUOT);
+  if (!was_open && is_told) {
+    addresses_ = std::exchange(told_, {});
+    return try_next_address();
+  }
   if (!was_open) return pause(ENOENT);
   state_ = State::kIdle;
   begin();
@@ -208,7 +229,7 @@ void Peer::leave_if_done() {
 }
 
 void Peer::not_taken(std::uint64_t number, Bytes frame) {
-  const std::optional<Refusal> why = decode_refusal(frame);
+  const std::optional<Refusal> why = decode_nack(frame);
   if (!why) return link_->refuse();
   if (number == 0) return answered(EACCES);  // a ping
   if (!sending_.refused(number, *why == Refusal::kNotAllowed ? EACCES : ENOBUFS)) return link_->refuse();

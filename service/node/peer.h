@@ -57,6 +57,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
     std::uint64_t client = 0;
     std::int64_t find_ns = 0;
     void* handle = nullptr;
+    std::vector<sockaddr_storage> addresses;  // to be tried before it is looked for
   };
   Peer(PeerHost& host, Config config);
   virtual ~Peer() { host_.debts().forget(*this); }
@@ -146,6 +147,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   Request* find_request(std::uint64_t call);
   void request_ended(Request& request, Slot slot, Fate fate);
   void send_requests_again();
+  void ask_again(Request& request);
   void end_with(Request& request, int error);
   void end_late_requests(std::int64_t now_ns);
   void end_waiting_requests();
@@ -178,6 +180,8 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   int error_ = 0;  // why the last way there did not work
   std::uint64_t search_ = 0;
   std::vector<sockaddr_storage> addresses_;  // to be tried, the next one last
+  std::vector<sockaddr_storage> told_;       // where it has moved to, likewise
+  std::uint64_t epoch_ = 0;                  // of the record that led there, in this search
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
 };

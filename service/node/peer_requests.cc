@@ -138,9 +138,12 @@ void Peer::arrived(Arrival arrival) {
   if (request == nullptr) return;
   if (arrival.uses_returns) --request->arriving;
   if (request->error != 0) return end_with(*request, request->error);
+  const bool is_unanswered = (arrival.kind & kUnanswered) != 0;
+  const bool has_moved = is_unanswered && arrival.status == kUnansweredAtMove;
+  if (has_moved && request->is_idempotent && request->is_taken) return ask_again(*request);
   exs_svc_event_t event = event_of(*request);
-  event.status = arrival.status;
-  event.error = (arrival.kind & kUnanswered) != 0 ? ECANCELED : arrival.why ? ENOBUFS : 0;
+  event.status = is_unanswered ? 0 : arrival.status;
+  event.error = has_moved ? EOWNERDEAD : is_unanswered ? ECANCELED : arrival.why ? ENOBUFS : 0;
   const bool has_more = (arrival.kind & kMoreFollow) != 0;
   if (has_more && event.error != 0) return end_with(*request, event.error);
   if (event.error == 0) event.message = arrival.message.release();
@@ -152,6 +155,15 @@ void Peer::arrived(Arrival arrival) {
   } else {  // its own long items may be moving still
     request->last_reply = event;
   }
+}
+
+// Wherever the service is by then.
+void Peer::ask_again(Request& request) {
+  memory().kept(*request.slot).fate.reset();
+  request.is_taken = false;
+  request.returns_used = 0;
+  sending_.add_again(*request.slot);
+  send_all();
 }
 
 // ---------------------------------------------------------------- its end

@@ -43,6 +43,16 @@ Receiving::Result Receiving::take(Link& link, const Header& header, Bytes frame)
   return Result::kTaken;
 }
 
+bool Receiving::skip(Link& link, const Header& header, Bytes frame) {
+  const std::optional<Data> data = decode_data(frame, header);
+  const bool has_longs = data && data->longs.count > 0;
+  if (!data || (has_longs && !link.takes_longs())) return false;
+  if (!has_longs) return true;
+  link_ = &link;
+  link.receive_longs({}, *this, kNoTicket, {});
+  return true;
+}
+
 void Receiving::leave() {
   if (link_ != nullptr) link_->forget(*this);
   link_ = nullptr;

@@ -49,6 +49,10 @@ class Receiving final : private TransferClient {
   enum class Result { kTaken, kAgain, kLie };
   // kAgain: it had been taken before.
   Result take(Link& link, const Header& header, Bytes frame);
+  // Leaves it untaken: it comes again, on another link. False: no other end would send it.
+  [[nodiscard]] bool skip(Link& link, const Header& header, Bytes frame);
+  // A flow that comes from elsewhere.
+  void resume(std::uint64_t accepted) { incoming_.resume(accepted); }
   // The flow is on no link any more, or on another one. What is not all here comes again.
   void leave();
   // The other end starts from the beginning.

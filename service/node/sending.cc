@@ -37,13 +37,44 @@ bool Sending::refused(std::uint64_t number, int error) {
 }
 
 void Sending::make_void(Slot slot) {
-  FrameMemory& memory = owner_.memory();
   Data nothing;
   nothing.kind = kIsVoid;
+  replace(slot, nothing);
+}
+
+void Sending::replace(Slot slot, const Data& data) {
+  FrameMemory& memory = owner_.memory();
   Kept& kept = memory.kept(slot);
   kept = Kept();
-  kept.kind = kIsVoid;
-  kept.length_bytes = static_cast<std::uint16_t>(encode_data(memory.room(slot), 0, 0, nothing).size());
+  kept.kind = data.kind;
+  kept.call = data.call;
+  kept.length_bytes = static_cast<std::uint16_t>(encode_data(memory.room(slot), 0, 0, data).size());
+}
+
+std::vector<Bytes> Sending::frames() const {
+  std::vector<Bytes> frames;
+  FrameMemory& memory = owner_.memory();
+  outgoing_.for_each(
+      [&](Slot slot) { frames.push_back(Bytes(memory.room(slot)).first(memory.kept(slot).length_bytes)); });
+  return frames;
+}
+
+bool Sending::resume(std::uint64_t instance, std::uint64_t first, std::span<const Bytes> frames) {
+  FrameMemory& memory = owner_.memory();
+  std::vector<Slot> slots;
+  for (const Bytes frame : frames) {
+    const std::optional<Slot> slot = memory.take();
+    const std::optional<Header> header = decode_header(frame);
+    const std::optional<Data> data = header ? decode_data(frame, *header) : std::nullopt;
+    if (slot) slots.push_back(*slot);
+    if (!slot || !data) {
+      for (const Slot taken : slots) memory.give_back(taken);
+      return false;
+    }
+    replace(*slot, *data);
+  }
+  outgoing_.resume(instance, first, slots);
+  return true;
 }
 
 void Sending::close() {

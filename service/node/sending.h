@@ -32,6 +32,7 @@ class Sending final : private TransferClient {
   // Nothing: there is no memory.
   std::optional<Slot> add(const Data& data, Transfer::Pieces longs, void* handle);
   void add_before(std::span<const Slot> slots) { outgoing_.add_before(slots); }
+  void add_again(Slot slot) { outgoing_.add(slot); }
   // Takes one back that has never left.
   bool remove(Slot slot) { return outgoing_.remove(slot); }
 
@@ -41,6 +42,26 @@ class Sending final : private TransferClient {
     outgoing_.for_each([&](Slot slot) {
       if (is_meant(owner_.memory().kept(slot))) make_void(slot);
     });
+  }
+
+  // What has not been taken, to be sent by another process; and there. False: there is no memory.
+  [[nodiscard]] std::vector<Bytes> frames() const;
+  [[nodiscard]] std::uint64_t first() const noexcept { return outgoing_.first(); }
+  [[nodiscard]] bool resume(std::uint64_t instance, std::uint64_t first, std::span<const Bytes> frames);
+  // Those with long items, which are not moving, become what `instead` says; `gone` gets what they were.
+  template <class Instead, class Gone>
+  void replace_longs(Instead instead, Gone gone) {
+    outgoing_.for_each([&](Slot slot) {
+      Kept& kept = owner_.memory().kept(slot);
+      if (kept.longs.empty() || kept.is_moving) return;
+      gone(kept);
+      replace(slot, instead(kept));
+    });
+  }
+  [[nodiscard]] bool has_longs() const {
+    bool found = false;
+    outgoing_.for_each([&](Slot slot) { found = found || !owner_.memory().kept(slot).longs.empty(); });
+    return found;
   }
 
   // As Outgoing; nothing may leave before send_all().
@@ -66,6 +87,7 @@ class Sending final : private TransferClient {
   void transfer_ended(std::uint64_t ticket, bool is_whole) override;
   void ended(Slot slot, Fate fate);
   void make_void(Slot slot);
+  void replace(Slot slot, const Data& data);
   [[nodiscard]] auto ending() {
     return [this](Slot slot, Fate fate) { ended(slot, fate); };
   }

@@ -29,17 +29,24 @@ Service::Service(ServiceHost& host, Config config)
 Service::~Service() {
   mailbox_->service = nullptr;
   windows_->withdraw();
+  close_flows(
+      [](ServiceFlow& flow) { refuse(*flow.link(), flow.alias(), Refusal::kNobody, flow.accepted()); });
+}
+
+// Those on a link, to which `say` may say why.
+void Service::close_flows(const std::function<void(ServiceFlow&)>& say) {
   for (const auto& [name, flow] : flows_) {
     if (flow->link() == nullptr) continue;
-    refuse(*flow->link(), flow->alias(), Refusal::kNobody, flow->accepted());
+    say(*flow);
     flow->link()->flows.erase(flow->alias());
     flow->close();
   }
 }
 
-std::vector<std::uint8_t> Service::record(const std::vector<sockaddr_storage>& addresses) const {
-  const auto epoch = static_cast<std::uint64_t>(since_1970_ms());
-  return encode_record({config_.key.public_key(), epoch, instance_, addresses}, config_.key);
+std::vector<std::uint8_t> Service::record(const std::vector<sockaddr_storage>& addresses) {
+  epoch_ = std::max(static_cast<std::uint64_t>(since_1970_ms()), epoch_ + 1);
+  record_ = encode_record({config_.key.public_key(), epoch_, instance_, addresses}, config_.key);
+  return record_;
 }
 
 // ---------------------------------------------------------------- flows
@@ -72,6 +79,7 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
 
 // None: it may not be opened.
 std::uint32_t Service::rights_of(const Flow& asked, const Statement& about) const {
+  if (config_.only_from && (!asked.sender || id_of(asked.sender->key) != *config_.only_from)) return 0;
   const std::optional<CapabilityProof>& shown = asked.capability;
   if (!shown) return config_.only_with_capability ? 0 : EXS_SVC_ALL;
   const bool is_late = shown->expires_ms != 0 && since_1970_ms() >= shown->expires_ms;

@@ -8,6 +8,7 @@
 //     flow until it is answered, so there is always room for its reply.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -33,6 +34,7 @@ class Service {
     std::size_t windows_max_bytes = 0;
     void* handle = nullptr;
     std::shared_ptr<std::mutex> node_lock;
+    std::optional<IdBytes> only_from;  // serves this sender alone
   };
   Service(ServiceHost& host, Config config);
   // Its flows are told that it is nobody's now. Nothing is moving.
@@ -59,11 +61,35 @@ class Service {
   void stop_moving();
   [[nodiscard]] bool is_moving() const;
 
+  bool has_name = false;  // the housekeeper answers for it
+
+  // Moves; service_move.cc.
+  // Nothing more is accepted; what has not been is sent again when the flow is opened anew.
+  void freeze();
+  void thaw();
+  [[nodiscard]] bool is_frozen() const noexcept { return is_frozen_; }
+  // What the program has is done with, but for what `waiting` has, which it has not seen. `is_late`: it is not waited for.
+  [[nodiscard]] bool is_drained(const std::vector<exs_svc_event_t>& waiting, bool is_late) const;
+  void cut_short(const std::vector<exs_svc_event_t>& waiting);
+  // Points into the service and into `waiting`.
+  [[nodiscard]] Handover moved(const std::vector<exs_svc_event_t>& waiting) const;
+  // It is elsewhere: all flows are told. Their frames, which may be under way, stay until the program closes it.
+  void leave_to(Bytes record);
+  // It comes from elsewhere, or is to forget that. `keeps` has the bytes of `handover`. False: there is no memory. The events that it
+  // makes are the caller's.
+  [[nodiscard]] bool resume(const HandoverHead& head, const Handover& handover,
+                            const std::shared_ptr<Windows>& keeps, std::vector<exs_svc_event_t>& events);
+  void forget_all();
+  [[nodiscard]] bool has_flows() const noexcept { return !flows_.empty(); }
+  [[nodiscard]] std::uint64_t instance() const noexcept { return instance_; }
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
   [[nodiscard]] const Key& key() const noexcept { return config_.key; }
   [[nodiscard]] const IdBytes& id() const noexcept { return id_; }
   // The signed record of where it is.
-  [[nodiscard]] std::vector<std::uint8_t> record(const std::vector<sockaddr_storage>& addresses) const;
+  std::vector<std::uint8_t> record(const std::vector<sockaddr_storage>& addresses);
+  [[nodiscard]] const std::vector<std::uint8_t>& last_record() const noexcept { return record_; }
   [[nodiscard]] void* handle() const noexcept { return config_.handle; }
   [[nodiscard]] ServiceHost& host() const noexcept { return host_; }
   [[nodiscard]] WindowMemory& windows() const noexcept { return *windows_; }
@@ -78,11 +104,15 @@ class Service {
   ServiceFlow* find_call(const CallName& name) const;
   void erase(FlowName name);
   void forget_old_ones();
+  void close_flows(const std::function<void(ServiceFlow&)>& say);
 
   ServiceHost& host_;
   const Config config_;
   const IdBytes id_;
-  const std::uint64_t instance_ = random_number();
+  std::uint64_t instance_ = random_number();
+  std::uint64_t epoch_ = 0;  // of the last record
+  std::vector<std::uint8_t> record_;
+  bool is_frozen_ = false;
   std::shared_ptr<WindowMemory> windows_;
   std::shared_ptr<Mailbox> mailbox_;
   std::map<FlowName, std::unique_ptr<ServiceFlow>> flows_;

@@ -54,6 +54,10 @@ void ServiceFlow::acknowledge() {
 void ServiceFlow::frame_arrived(const Header& header, Bytes frame) {
   if (header.type == FrameType::kData) {
     if (!sending_.accept(header.ack)) return link_->refuse();
+    if (service_.is_frozen()) {
+      if (!receiving_.skip(*link_, header, frame)) link_->refuse();
+      return;
+    }
     const Receiving::Result result = receiving_.take(*link_, header, frame);
     if (result == Receiving::Result::kLie) return link_->refuse();
     if (result == Receiving::Result::kAgain) service_.host().debts().note(*this);
@@ -164,21 +168,61 @@ void ServiceFlow::send_all() {
 
 void ServiceFlow::message_ended(Sending::Slot slot, Fate fate) {
   const Kept& kept = memory().kept(slot);
-  if (!kept.longs.empty()) {
-    exs_svc_event_t event{};
-    event.type = EXS_SVC_EVT_SENT;
-    event.error = fate == Fate::kTaken ? 0 : ECONNRESET;
-    event.handle = kept.handle;
-    event.service = static_cast<exs_svc*>(&service_);
-    service_.host().tell(event);
-  }
+  if (!kept.longs.empty()) tell_sent(kept, fate == Fate::kTaken ? 0 : ECONNRESET);
   memory().give_back(slot);
+}
+
+void ServiceFlow::tell_sent(const Kept& kept, int error) {
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_SENT;
+  event.error = error;
+  event.handle = kept.handle;
+  event.service = static_cast<exs_svc*>(&service_);
+  service_.host().tell(event);
 }
 
 void ServiceFlow::cancel(std::uint64_t call) {
   if (!has_call(call)) return;
   std::erase(calls_, call);
   service_.host().take_back({name_, call});
+}
+
+// ---------------------------------------------------------------- moves
+
+MovedFlow ServiceFlow::moved() const {
+  MovedFlow flow;
+  flow.client = name_.first;
+  flow.flow_number = name_.second;
+  flow.from = from_;
+  flow.accepted = receiving_.accepted();
+  flow.calls = calls_;
+  flow.first_reply = sending_.first();
+  flow.replies = sending_.frames();
+  return flow;
+}
+
+bool ServiceFlow::resume(const MovedFlow& flow) {
+  receiving_.resume(flow.accepted);
+  calls_ = flow.calls;
+  return sending_.resume(kOnlyLife, flow.first_reply, flow.replies);
+}
+
+void ServiceFlow::cut_short(const std::vector<std::uint64_t>& waiting) {
+  Data nothing;
+  nothing.kind = kIsReply | kUnanswered;
+  nothing.status = kUnansweredAtMove;
+  for (const std::uint64_t call : std::vector<std::uint64_t>(calls_)) {
+    if (std::find(waiting.begin(), waiting.end(), call) != waiting.end()) continue;
+    nothing.call = call;
+    if (reply(nothing, {}, nullptr) != 0) return;  // there may be memory the next time
+  }
+  // Frames must not change before all of their link is gone.
+  if (link_ != nullptr && sending_.has_longs()) return link_->end();
+  const auto instead = [&nothing](const Kept& kept) {
+    nothing.call = kept.call;
+    return nothing;
+  };
+  sending_.replace_longs(instead, [this](const Kept& kept) { tell_sent(kept, ECONNRESET); });
 }
 
 }  // namespace exs::svc

@@ -11,6 +11,7 @@
 #include "service/node/message.h"
 #include "service/node/receiving.h"
 #include "service/node/sending.h"
+#include "service/wire/handover.h"
 
 namespace exs::svc {
 
@@ -46,9 +47,19 @@ class ServiceFlow final : private Sending::Owner, private Receiving::Owner, priv
   void frame_arrived(const Header& header, Bytes frame);
   void send_all();
 
+  // A move of the service: what goes along, points into here; and where it has come.
+  [[nodiscard]] MovedFlow moved() const;
+  [[nodiscard]] bool resume(const MovedFlow& flow);
+  // Requests but for those of `waiting`, which the program has not seen, are told that they will not be answered; and so are those
+  // whose reply has long items.
+  void cut_short(const std::vector<std::uint64_t>& waiting);
+  [[nodiscard]] bool has_longs() const { return sending_.has_longs(); }
+  [[nodiscard]] bool keeps_replies() const { return !sending_.is_empty(); }
+
   [[nodiscard]] bool has_call(std::uint64_t call) const;
   int reply(const Data& data, Transfer::Pieces longs, void* handle);
   [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
+  [[nodiscard]] bool is_receiving() const noexcept { return receiving_.is_moving(); }
   [[nodiscard]] Service& service() const noexcept { return service_; }
   [[nodiscard]] const FlowName& name() const noexcept { return name_; }
   [[nodiscard]] const IdBytes& from() const noexcept { return from_; }
@@ -67,6 +78,7 @@ class ServiceFlow final : private Sending::Owner, private Receiving::Owner, priv
   [[nodiscard]] std::optional<Refusal> why_not(const Data& data) const;
   void refuse(const Arrival& arrival);
   void cancel(std::uint64_t call);
+  void tell_sent(const Kept& kept, int error);
 
   Service& service_;
   const FlowName name_;

@@ -88,6 +88,15 @@ Encoded encode_flow_no(std::span<std::uint8_t> to, std::uint32_t alias, std::uin
   return written(to, writer);
 }
 
+Encoded encode_flow_moved(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
+                          Bytes record) {
+  Writer writer(to);
+  write_header(writer, {.type = FrameType::kFlowNo, .flow = alias, .ack = accepted});
+  writer.number(static_cast<std::uint32_t>(Refusal::kMoved));
+  writer.raw(record);
+  return written(to, writer);
+}
+
 Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, Refusal why) {
   Writer writer(to);
   write_header(writer, {.type = FrameType::kNack, .flow = alias, .number = number});
@@ -193,13 +202,20 @@ std::optional<FlowOk> decode_flow_ok(Bytes frame, const Header& header) {
   return ok;
 }
 
-std::optional<Refusal> decode_refusal(Bytes frame) {
+std::optional<FlowRefusal> decode_flow_no(Bytes frame) {
   Reader reader = body_of(frame);
-  const auto why = reader.number<std::uint32_t>();
-  if (!reader.ended() || why < static_cast<std::uint32_t>(Refusal::kNobody) ||
-      why > static_cast<std::uint32_t>(Refusal::kNoRoom))
-    return {};
-  return static_cast<Refusal>(why);
+  const auto why = static_cast<Refusal>(reader.number<std::uint32_t>());
+  if (!reader.good() || why < Refusal::kNobody || why > Refusal::kMoved) return {};
+  FlowRefusal refusal{why, {}};
+  if (why == Refusal::kMoved) refusal.record = reader.raw(reader.left_bytes());
+  if (!reader.ended()) return {};
+  return refusal;
+}
+
+std::optional<Refusal> decode_nack(Bytes frame) {
+  const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
+  if (!refusal || refusal->why == Refusal::kMoved) return {};
+  return refusal->why;
 }
 
 namespace {

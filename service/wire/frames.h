@@ -45,7 +45,13 @@ enum class Refusal : std::uint32_t {
   kNobody = 1,      // the service is not here
   kNotAllowed = 2,  // not without a capability, or not with this one
   kTooMany = 3,     // flows of this node, or of this link
-  kNoRoom = 4       // in the mailbox, for long items, or for another request
+  kNoRoom = 4,      // in the mailbox, for long items, or for another request
+  kMoved = 5        // the service is elsewhere, as the record behind says; of FLOW_NO alone
+};
+
+struct FlowRefusal {
+  Refusal why = Refusal::kNobody;
+  Bytes record;  // of kMoved
 };
 
 struct Header {
@@ -98,6 +104,8 @@ inline constexpr std::uint8_t kIsRequest = 1;
 inline constexpr std::uint8_t kIsReply = 2;
 inline constexpr std::uint8_t kMoreFollow = 4;  // parts of the reply
 inline constexpr std::uint8_t kUnanswered = 8;  // a reply that the service has not given
+inline constexpr std::int32_t kUnansweredAtMove =
+    1;  // status of one whose request was in hand when its service moved
 inline constexpr std::uint8_t kHasLongItems = 16;
 inline constexpr std::uint8_t kIsVoid = 32;  // a number without a message
 struct Items {
@@ -128,6 +136,8 @@ Encoded encode_flow_ok(std::span<std::uint8_t> to, std::uint32_t alias, std::uin
                        const FlowOk& ok);
 // `accepted`: how far an open flow was taken that is refused from now on.
 Encoded encode_flow_no(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted, Refusal why);
+Encoded encode_flow_moved(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
+                          Bytes record);
 Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, Refusal why);
 Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data);
 // Of a DATA frame that is kept to be sent again: only its flow and its numbers may change.
@@ -138,7 +148,8 @@ std::optional<Header> decode_header(Bytes frame);
 std::optional<Hello> decode_hello(Bytes frame);
 std::optional<Flow> decode_flow(Bytes frame, const Header& header);
 std::optional<FlowOk> decode_flow_ok(Bytes frame, const Header& header);
-std::optional<Refusal> decode_refusal(Bytes frame);
+std::optional<FlowRefusal> decode_flow_no(Bytes frame);
+std::optional<Refusal> decode_nack(Bytes frame);
 std::optional<Data> decode_data(Bytes frame, const Header& header);
 // Of frames without a body.
 bool is_bare(Bytes frame);

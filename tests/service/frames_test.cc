@@ -30,8 +30,8 @@ bool is_frame(Bytes frame) {
     case FrameType::kHello: return decode_hello(frame).has_value();
     case FrameType::kFlow: return decode_flow(frame, *header).has_value();
     case FrameType::kFlowOk: return decode_flow_ok(frame, *header).has_value();
-    case FrameType::kFlowNo:
-    case FrameType::kNack: return decode_refusal(frame).has_value();
+    case FrameType::kFlowNo: return decode_flow_no(frame).has_value();
+    case FrameType::kNack: return decode_nack(frame).has_value();
     case FrameType::kData: return decode_data(frame, *header).has_value();
     case FrameType::kAck:
     case FrameType::kPing:
@@ -321,7 +321,27 @@ BOOST_AUTO_TEST_CASE(a_refusal_comes_back_as_it_was) {
     EXS_HOLD(header->type == (is_nack ? FrameType::kNack : FrameType::kFlowNo));
     EXS_HOLD((is_nack ? header->number : header->ack) == number);
     EXS_HOLD((is_nack ? header->ack : header->number) == 0);
-    EXS_HOLD(decode_refusal(frame) == why);
+    const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
+    EXS_HOLD(refusal.has_value() && refusal->why == why && refusal->record.empty());
+    EXS_HOLD(decode_nack(frame) == why);
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(where_a_service_has_moved_comes_back_as_it_was) {
+  BOOST_TEST(exs::test::holds("a moved flow's round trip", [] {
+    const auto alias = exs::test::draw<std::uint32_t>();
+    const auto number = exs::test::draw<std::uint64_t>();
+    const FrameBytes record(exs::test::draw_index(200), 0x5a);
+    const FrameBytes frame =
+        made_by([&](auto room) { return encode_flow_moved(room, alias, number, record); });
+    const std::optional<Header> header = decode_header(frame);
+    EXS_HOLD(header.has_value() && header->type == FrameType::kFlowNo);
+    EXS_HOLD(header->flow == alias && header->ack == number && header->number == 0);
+    const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
+    EXS_HOLD(refusal.has_value() && refusal->why == Refusal::kMoved);
+    EXS_HOLD(std::equal(record.begin(), record.end(), refusal->record.begin(), refusal->record.end()));
+    // Expect: no message is refused for it.
+    EXS_HOLD(!decode_nack(frame).has_value());
   }));
 }
 
@@ -380,9 +400,9 @@ BOOST_AUTO_TEST_CASE(a_flow_is_as_long_as_its_flags_say_and_other_flags_say_noth
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_for_no_reason_is_none) {
-  for (const std::uint32_t why : {0U, 5U, 0x100U, 0x01000001U, UINT32_MAX}) {
-    BOOST_TEST(!decode_refusal(flow_no_of(static_cast<Refusal>(why))).has_value(), why);
-    BOOST_TEST(!decode_refusal(nack_of(static_cast<Refusal>(why))).has_value(), why);
+  for (const std::uint32_t why : {0U, 6U, 0x100U, 0x01000001U, UINT32_MAX}) {
+    BOOST_TEST(!decode_flow_no(flow_no_of(static_cast<Refusal>(why))).has_value(), why);
+    BOOST_TEST(!decode_nack(nack_of(static_cast<Refusal>(why))).has_value(), why);
   }
 }
 
@@ -421,7 +441,8 @@ BOOST_AUTO_TEST_CASE(bytes_of_anybody_are_no_frame_or_one_that_ends_where_they_e
     decode_hello(frame);
     decode_flow(frame, *header);
     decode_flow_ok(frame, *header);
-    decode_refusal(frame);
+    decode_flow_no(frame);
+    decode_nack(frame);
     decode_data(frame, *header);
   }));
 }

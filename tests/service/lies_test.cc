@@ -209,7 +209,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_sends_in_the_name_of_another, Served) {
   liar->say(frame_of([&](auto room) { return encode_flow(room, 1, asked); }));
   std::optional<Header> header = liar->hear();
   BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
-  BOOST_TEST((decode_refusal(liar->heard()) == Refusal::kNotAllowed));
+  BOOST_TEST((decode_flow_no(liar->heard())->why == Refusal::kNotAllowed));
   // Expect: nor with what another has shown on another link.
   asked.sender = Sender{theirs.public_key(), theirs.sign({})};
   liar->say(frame_of([&](auto room) { return encode_flow(room, 2, asked); }));
@@ -247,7 +247,7 @@ BOOST_FIXTURE_TEST_CASE(a_service_that_is_not_here_is_nobody, Served) {
   liar->say(frame_of([&](auto room) { return encode_flow(room, 1, {IdBytes{1}, 1, 1, 0, {}, {}}); }));
   const std::optional<Header> header = liar->hear();
   BOOST_REQUIRE((header && header->type == FrameType::kFlowNo));
-  BOOST_TEST((decode_refusal(liar->heard()) == Refusal::kNobody));
+  BOOST_TEST((decode_flow_no(liar->heard())->why == Refusal::kNobody));
 }
 
 // ---------------------------------------------------------------- requests and long items

@@ -164,6 +164,26 @@ BOOST_AUTO_TEST_CASE(a_service_that_the_file_takes_for_another_is_not_believed) 
   BOOST_TEST(count_events(right, EXS_SVC_EVT_MESSAGE) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_service_that_has_moved_is_found_where_the_file_says_that_it_was) {
+  const OwnedKey key = make_key();
+  TestNode here;
+  TestNode there;
+  exs_svc_t* const service = here.open(key);
+  write("x " + text_of_id(key) + " 127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))) + "\n");
+  BOOST_REQUIRE(exs_svc_adopt(there.get(), key.get(), nullptr, nullptr) != nullptr);
+  BOOST_REQUIRE(exs_svc_move(service, nullptr, nullptr) == 0);
+  BOOST_TEST(next_event({&here, &there}, here, EXS_SVC_EVT_MOVED).error == 0);
+  const exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_FILE);
+  TestNode client(&options);
+  BOOST_TEST(send(client.peer(key), {"found"}) == 0);
+  BOOST_TEST(next_text({&here, &there, &client}, there).items.front() == "found");
+  // Expect: also by who knew it, when the service has been closed here.
+  exs_svc_close(service);
+  TestNode other(&options);
+  BOOST_TEST(send(other.peer(key), {"again"}) == 0);
+  BOOST_TEST(next_text({&here, &there, &other}, there).items.front() == "again");
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_goes_by_the_host_alone_reads_no_file) {
   const OwnedKey key = make_key();
   exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_HOST);

@@ -121,8 +121,7 @@ class TestNode {
   // Takes what there is, for a moment. False: it could not.
   [[nodiscard]] bool take() {
     std::array<exs_svc_event_t, 16> batch;
-    const int count =
-        node_ == nullptr ? 0 : exs_svc_wait(node_, batch.data(), static_cast<int>(batch.size()), kMs / 4);
+    const int count = node_ == nullptr ? 0 : exs_svc_wait(node_, batch.data(), most_events, kMs / 4);
     events.insert(events.end(), batch.begin(), batch.begin() + std::max(count, 0));
     return count >= 0;
   }
@@ -143,6 +142,7 @@ class TestNode {
   }
 
   std::deque<exs_svc_event_t> events;
+  int most_events = 16;  // to be taken at a time; others stay with the node
 
  private:
   exs_svc_node_t* node_;

@@ -1,0 +1,99 @@
+#include "service/node/heir.h"
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace exs::svc {
+
+Heir::Heir(HeirHost& node, ServiceHost& host, exs_svc& service, Service::Config door)
+    : node_(node),
+      host_(host),
+      service_(&service),
+      door_(static_cast<ServiceHost&>(*this), std::move(door)) {}
+
+Heir::~Heir() {
+  forget_prepared();
+  for (const exs_svc_event_t& event : told_) discard(event);
+}
+
+void Heir::go_on() {
+  std::erase_if(answers_, [this](const Answer& answer) { return say(answer); });
+  for (const exs_svc_event_t& event : std::exchange(told_, {})) {
+    if (event.type == EXS_SVC_EVT_REQUEST) take(*event.message);
+    discard(event);
+  }
+}
+
+void Heir::take(const exs_svc_message_t& request) {
+  std::optional<HandoverHead> head;
+  if (request.items_count == 1 && !is_done())
+    head = decode_handover_head(
+        {static_cast<const std::uint8_t*>(request.items[0].data), request.items[0].length});
+  answers_.push_back({*call_of(&request), HandoverStatus::kNotUnderstood, {}});
+  Answer& answer = answers_.back();
+  if (head)
+    answer.status =
+        head->step == HandoverStep::kPrepare ? prepare(*head, request) : commit(*head, answer.record);
+  if (say(answer)) answers_.pop_back();
+}
+
+// False: there is no memory, and it is to be said later.
+bool Heir::say(const Answer& answer) {
+  Data data;
+  data.kind = kIsReply;
+  data.status = static_cast<std::int32_t>(answer.status);
+  data.call = answer.to.call;
+  data.items.item[0] = answer.record;
+  data.items.count = answer.record.empty() ? 0 : 1;
+  return door_.reply(answer.to, data, {}, nullptr) != ENOMEM;
+}
+
+HandoverStatus Heir::prepare(const HandoverHead& head, const exs_svc_message_t& request) {
+  forget_prepared();
+  if (request.longs_count == 0) return HandoverStatus::kNotUnderstood;
+  try {
+    const exs_svc_item_t& first = request.longs[0];
+    const auto handover = decode_handover({static_cast<const std::uint8_t*>(first.data), first.length});
+    if (!handover) return HandoverStatus::kNotUnderstood;
+    prepared_.emplace();
+    prepared_->token = head.token;
+    const std::shared_ptr<Windows>& keeps = windows_of(&request);
+    MessageParts state;
+    const Items no_items;
+    state.items = &no_items;
+    state.longs = std::span(request.longs, request.longs_count).subspan(1);
+    state.windows = keeps;
+    prepared_->state.reset(make_message(std::move(state)));
+    if (prepared_->state != nullptr && service_->resume(head, *handover, keeps, prepared_->events))
+      return HandoverStatus::kDone;
+  } catch (const std::bad_alloc&) {
+  }
+  forget_prepared();
+  return HandoverStatus::kNoMemory;
+}
+
+void Heir::forget_prepared() {
+  if (!prepared_) return;
+  for (const exs_svc_event_t& event : prepared_->events) discard(event);
+  prepared_.reset();
+  if (service_ != nullptr) service_->forget_all();
+}
+
+HandoverStatus Heir::commit(const HandoverHead& head, std::vector<std::uint8_t>& record) {
+  if (!prepared_ || prepared_->token != head.token) return HandoverStatus::kUnprepared;
+  record = node_.take_over(*service_);
+  if (record.empty()) return errno == EADDRINUSE ? HandoverStatus::kNameTaken : HandoverStatus::kNoMemory;
+  exs_svc* const service = std::exchange(service_, nullptr);
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_ADOPTED;
+  event.handle = service->handle();
+  event.service = service;
+  event.message = prepared_->state.release();
+  host_.tell(event);
+  for (const exs_svc_event_t& waiting : prepared_->events) host_.tell(waiting);
+  prepared_.reset();
+  return HandoverStatus::kDone;
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,189 @@
+#include "service/node/move.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+namespace exs::svc {
+namespace {
+
+int error_of(HandoverStatus status) {
+  switch (status) {
+    case HandoverStatus::kDone: return 0;
+    case HandoverStatus::kNotUnderstood: return EPROTO;
+    case HandoverStatus::kNoMemory: return ENOBUFS;
+    case HandoverStatus::kNameTaken: return EADDRINUSE;
+    case HandoverStatus::kUnprepared: return ECONNRESET;
+  }
+  return EPROTO;
+}
+
+}  // namespace
+
+Move::Move(MoveHost& node, PeerHost& host, exs_svc& service, Config config)
+    : node_(node),
+      host_(host),
+      service_(service),
+      config_(std::move(config)),
+      limit_time_ns_(after(now_ns(), config_.limit_ns)) {
+  Peer::Config to;
+  to.node = &service.node();
+  to.target = heir_key(service.key()).id();
+  to.from = service.key();
+  to.client = random_number();
+  to.find_ns = config_.find_ns;
+  to.addresses = config_.to;
+  peer_ = node_.open_peer_of(*this, std::move(to));
+  peer_->ping();
+}
+
+Move::~Move() {
+  for (const exs_svc_event_t& event : waiting_) discard(event);
+}
+
+// ---------------------------------------------------------------- the peer
+
+std::uint64_t Move::find(const IdBytes& id, std::int64_t limit_ns) {
+  const std::uint64_t search = host_.find(id, limit_ns);
+  // It has given up the name that it waited by.
+  if (state_ == State::kCommitting) again_ = search;
+  return search;
+}
+
+Link* Move::link_to(const sockaddr_storage& address) {
+  last_ = address;
+  return host_.link_to(address);
+}
+
+void Move::tell(const exs_svc_event_t& event) {
+  Answer answer;
+  answer.error = event.error;
+  const OwnedMessage message(const_cast<exs_svc_message_t*>(event.message));
+  if (event.type == EXS_SVC_EVT_REPLY) {
+    answer.status = static_cast<HandoverStatus>(event.status);
+    if (message != nullptr && message->items_count == 1) {
+      const auto* const start = static_cast<const std::uint8_t*>(message->items[0].data);
+      answer.record.assign(start, start + message->items[0].length);
+    }
+  } else if (state_ != State::kLooking ||
+             (event.type != EXS_SVC_EVT_PONG && event.type != EXS_SVC_EVT_LOST)) {
+    return;
+  }
+  answer_ = std::move(answer);
+}
+
+void Move::has_ended(Peer& peer) {
+  peer_ = nullptr;
+  host_.has_ended(peer);
+}
+
+// ---------------------------------------------------------------- steps
+
+void Move::go_on() {
+  if (again_) peer_->found(*std::exchange(again_, {}), {last_});
+  if (state_ == State::kDraining) return drain();
+  if (!answer_) return;
+  const int error = answer_->error != 0 ? answer_->error : error_of(answer_->status);
+  switch (state_) {
+    case State::kLooking: return error == 0 ? freeze() : fail(error);
+    case State::kPreparing: return error == 0 ? commit() : fail(error);
+    // It had left, and there is nobody to be asked.
+    case State::kCommitting: return error == 0 ? finish() : error == EOWNERDEAD ? end(error) : fail(error);
+    default: answer_.reset();
+  }
+}
+
+void Move::freeze() {
+  answer_.reset();
+  state_ = State::kDraining;
+  waiting_ = node_.take_events(service_);
+  service_.freeze();
+  host_.wake_at(limit_time_ns_);
+  drain();
+}
+
+void Move::drain() {
+  const bool is_late = now_ns() >= limit_time_ns_;
+  if (is_late) service_.cut_short(waiting_);
+  if (service_.is_drained(waiting_, is_late)) prepare();
+}
+
+void Move::prepare() {
+  state_ = State::kPreparing;
+  try {
+    bytes_ = encode_handover(service_.moved(waiting_));
+    Transfer::Pieces longs{{bytes_.data(), bytes_.size(), EXS_MHANDLE_UNREGISTERED, 0}};
+    longs.insert(longs.end(), config_.state.begin(), config_.state.end());
+    if (const int error = ask(HandoverStep::kPrepare, std::move(longs)); error != 0) fail(error);
+  } catch (const std::bad_alloc&) {
+    fail(ENOMEM);
+  }
+}
+
+void Move::commit() {
+  state_ = State::kCommitting;
+  node_.give_up_name(service_);
+  if (const int error = ask(HandoverStep::kCommit, {}); error != 0) fail(error);
+}
+
+int Move::ask(HandoverStep step, Transfer::Pieces longs) {
+  answer_.reset();
+  const auto head = encode_handover_head({step, token_, service_.instance(), service_.epoch()});
+  Data data;
+  data.items.item[0] = head;
+  data.items.count = 1;
+  data.longs.count = longs.size();
+  for (std::size_t i = 0; i < longs.size(); ++i) data.longs.bytes[i] = longs[i].iov_len;
+  Peer::Asked asked;
+  asked.longs = std::move(longs);
+  return peer_->request(data, std::move(asked));
+}
+
+// ---------------------------------------------------------------- ends
+
+void Move::finish() {
+  std::vector<std::uint8_t> record = std::move(answer_->record);
+  if (!decode_record(record, service_.id())) return end(EOWNERDEAD);
+  service_.leave_to(record);
+  for (const exs_svc_event_t& event : std::exchange(waiting_, {})) discard(event);
+  node_.has_moved(service_, std::move(record));
+  end(0);
+}
+
+// It goes on here, if it can.
+void Move::fail(int error) {
+  if (state_ == State::kCommitting && node_.take_name_again(service_) != 0) return end(EOWNERDEAD);
+  if (state_ != State::kLooking) {
+    service_.thaw();
+    node_.give_back_events(std::exchange(waiting_, {}));
+  }
+  end(error);
+}
+
+void Move::end(int error) {
+  state_ = State::kOver;
+  answer_.reset();
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_MOVED;
+  event.error = error;
+  event.handle = config_.handle;
+  event.service = &service_;
+  host_.tell(event);
+  peer_->close();
+}
+
+void Move::take_back(const CallName& name) {
+  std::erase_if(waiting_, [&name](const exs_svc_event_t& event) {
+    const std::optional<CallName>& its = call_of(event.message);
+    if (!its || its->call != name.call || its->flow != name.flow) return false;
+    discard(event);
+    return true;
+  });
+}
+
+void Move::abandon() {
+  state_ = State::kOver;
+  if (peer_ != nullptr) peer_->close();
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,142 @@
+// Moves of a service: what goes along, where it is read, and where it is made anew.
+#include <algorithm>
+#include <new>
+
+#include "service/node/service.h"
+
+namespace exs::svc {
+namespace {
+
+MovedMessage moved_message(const exs_svc_message_t& message) {
+  MovedMessage moved;
+  std::copy(std::begin(message.from.bytes), std::end(message.from.bytes), moved.from.begin());
+  if (const std::optional<CallName>& call = call_of(&message)) {
+    moved.is_request = true;
+    moved.client = call->flow.first;
+    moved.flow_number = call->flow.second;
+    moved.call = call->call;
+    moved.limit_ns = message.limit_ns;
+  }
+  const auto bytes_of = [](const exs_svc_item_t& item) {
+    return Bytes(static_cast<const std::uint8_t*>(item.data), item.length);
+  };
+  moved.items.count = message.items_count;
+  std::transform(message.items, message.items + message.items_count, moved.items.item.begin(), bytes_of);
+  std::transform(message.longs, message.longs + message.longs_count, std::back_inserter(moved.longs),
+                 bytes_of);
+  return moved;
+}
+
+exs_svc_message_t* message_of(const MovedMessage& moved, const std::shared_ptr<Windows>& keeps,
+                              const std::shared_ptr<Mailbox>& mailbox) {
+  std::vector<exs_svc_item_t> longs;
+  for (const Bytes item : moved.longs) longs.push_back({const_cast<std::uint8_t*>(item.data()), item.size()});
+  MessageParts parts;
+  parts.from = moved.from;
+  parts.items = &moved.items;
+  parts.longs = longs;
+  parts.windows = keeps;
+  parts.mailbox = mailbox;
+  parts.limit_ns = moved.limit_ns;
+  if (moved.is_request) parts.call = CallName{{moved.client, moved.flow_number}, moved.call};
+  return make_message(std::move(parts));
+}
+
+// Of the requests of a flow.
+std::vector<std::uint64_t> calls_among(const std::vector<exs_svc_event_t>& waiting, const FlowName& flow) {
+  std::vector<std::uint64_t> calls;
+  for (const exs_svc_event_t& event : waiting) {
+    const std::optional<CallName>& name = call_of(event.message);
+    if (name && name->flow == flow) calls.push_back(name->call);
+  }
+  return calls;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- here
+
+void Service::freeze() {
+  is_frozen_ = true;
+  mailbox_->is_frozen = true;
+  for (const auto& [name, flow] : flows_)
+    if (flow->is_receiving() && flow->link() != nullptr) flow->link()->end();  // who sends may be slow
+}
+
+void Service::thaw() {
+  is_frozen_ = false;
+  mailbox_->is_frozen = false;
+  const std::int64_t now = now_ns();
+  for (const auto& [name, flow] : flows_) {
+    Link* const link = flow->link();
+    if (link == nullptr) continue;
+    // Frames must not change before all of their link is gone.
+    if (flow->keeps_replies()) {
+      link->end();
+      continue;
+    }
+    std::array<std::uint8_t, kHeaderBytes + 4> room;
+    link->send(encode_flow_no(room, flow->alias(), flow->accepted(), Refusal::kNoRoom));
+    link->flows.erase(flow->alias());
+    flow->close();
+    left_.emplace_back(name, now);
+  }
+  if (!left_.empty()) host_.wake_at(due_ns());
+}
+
+bool Service::is_drained(const std::vector<exs_svc_event_t>& waiting, bool is_late) const {
+  const bool is_still = std::none_of(flows_.begin(), flows_.end(), [](const auto& entry) {
+    return entry.second->is_moving() || entry.second->has_longs();
+  });
+  return is_still && (is_late || mailbox_->count.load() == waiting.size());
+}
+
+void Service::cut_short(const std::vector<exs_svc_event_t>& waiting) {
+  for (const auto& [name, flow] : flows_) flow->cut_short(calls_among(waiting, name));
+}
+
+Handover Service::moved(const std::vector<exs_svc_event_t>& waiting) const {
+  Handover handover;
+  for (const auto& [name, flow] : flows_) handover.flows.push_back(flow->moved());
+  for (const exs_svc_event_t& event : waiting) handover.messages.push_back(moved_message(*event.message));
+  return handover;
+}
+
+void Service::leave_to(Bytes record) {
+  close_flows([record](ServiceFlow& flow) {
+    std::array<std::uint8_t, kFrameMax> room;
+    flow.link()->send(encode_flow_moved(room, flow.alias(), flow.accepted(), record));
+  });
+}
+
+// ---------------------------------------------------------------- there
+
+bool Service::resume(const HandoverHead& head, const Handover& handover,
+                     const std::shared_ptr<Windows>& keeps, std::vector<exs_svc_event_t>& events) {
+  instance_ = head.instance;
+  epoch_ = head.epoch;
+  const std::int64_t now = now_ns();
+  for (const MovedFlow& moved : handover.flows) {
+    const FlowName name{moved.client, moved.flow_number};
+    auto flow = std::make_unique<ServiceFlow>(*this, name, moved.from);
+    if (!flow->resume(moved)) return false;
+    if (flows_.emplace(name, std::move(flow)).second) left_.emplace_back(name, now);
+  }
+  for (const MovedMessage& moved : handover.messages) {
+    exs_svc_event_t event{};
+    event.type = moved.is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
+    event.handle = config_.handle;
+    event.service = static_cast<exs_svc*>(this);
+    event.message = message_of(moved, keeps, mailbox_);
+    if (event.message == nullptr) return false;
+    events.push_back(event);
+  }
+  return true;
+}
+
+void Service::forget_all() {
+  flows_.clear();
+  left_.clear();
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,65 @@
+// What moves with a service: FORMAT.md's handover in code. Layout only. What is read comes from who has the service's key, and is
+// checked all the same.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "service/wire/frames.h"
+
+namespace exs::svc {
+
+// The two requests to who is to have a service.
+enum class HandoverStep : std::uint8_t {
+  kPrepare = 1,  // take this, and be ready
+  kCommit = 2    // be the service
+};
+// How they are answered.
+enum class HandoverStatus : std::int32_t {
+  kDone = 0,
+  kNotUnderstood = 1,
+  kNoMemory = 2,
+  kNameTaken = 3,  // somebody else is the service on that host
+  kUnprepared = 4  // nothing has come to be committed
+};
+
+struct HandoverHead {
+  HandoverStep step = HandoverStep::kPrepare;
+  std::uint64_t token = 0;     // of one move
+  std::uint64_t instance = 0;  // of the service, which stays
+  std::uint64_t epoch = 0;     // of its last record
+};
+inline constexpr std::size_t kHandoverHeadBytes = 4 + 1 + 3 * 8;
+std::array<std::uint8_t, kHandoverHeadBytes> encode_handover_head(const HandoverHead& head);
+std::optional<HandoverHead> decode_handover_head(Bytes bytes);
+
+inline constexpr std::size_t kMovedMost = 64;  // replies, and requests, of a flow
+struct MovedFlow {
+  std::uint64_t client = 0;
+  std::uint64_t flow_number = 0;
+  IdBytes from{};
+  std::uint64_t accepted = 0;
+  std::vector<std::uint64_t> calls;  // requests that are to be answered
+  std::uint64_t first_reply = 1;     // number of the first of these
+  std::vector<Bytes> replies;        // DATA frames that the sender has not taken, without long items
+};
+// One that the program has not taken.
+struct MovedMessage {
+  IdBytes from{};
+  bool is_request = false;
+  std::uint64_t client = 0;  // of a request: its flow, its number, its limit
+  std::uint64_t flow_number = 0;
+  std::uint64_t call = 0;
+  std::int64_t limit_ns = 0;
+  Items items;
+  std::vector<Bytes> longs;
+};
+struct Handover {
+  std::vector<MovedFlow> flows;
+  std::vector<MovedMessage> messages;
+};
+std::vector<std::uint8_t> encode_handover(const Handover& handover);
+// Points into `bytes`.
+std::optional<Handover> decode_handover(Bytes bytes);
+
+}  // namespace exs::svc
