@@ -107,7 +107,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
     std::optional<Slot> slot;      // its frame, until it is taken, or may be sent again
     bool is_taken = false;         // by the service
     bool is_sent_again = false;    // to its next life
-    std::size_t arriving = 0;      // replies into `returns`
+    std::size_t arriving = 0;      // long items of replies into `returns`
     int error = 0;                 // with which it ends when exs has let go
     exs_svc_event_t last_reply{};  // likewise; type 0: none
   };

@@ -127,7 +127,7 @@ bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Pl
   place.pieces = std::move(rooms);
   if (!request.returns.empty()) {
     request.returns_used += longs.count;
-    ++request.arriving;
+    request.arriving += longs.count;
   }
   return true;
 }
@@ -136,7 +136,7 @@ void Peer::arrived(Arrival arrival) {
   host_.debts().note_for_later(*this);
   Request* const request = find_request(arrival.call);
   if (request == nullptr) return;
-  if (arrival.uses_returns) --request->arriving;
+  if (arrival.uses_returns) request->arriving -= arrival.message->longs_count;
   if (request->error != 0) return end_with(*request, request->error);
   const bool is_unanswered = (arrival.kind & kUnanswered) != 0;
   const bool has_moved = is_unanswered && arrival.status == kUnansweredAtMove;
@@ -224,7 +224,7 @@ void Peer::end_late_requests(std::int64_t now_ns) {
 // Exs has let go of everything.
 void Peer::end_waiting_requests() {
   for (bool found = true; found;) {
-    for (Request& request : requests_) request.arriving = 0;
+    for (Request& request : requests_) request.returns_used -= std::exchange(request.arriving, 0);
     const auto waiting = std::find_if(requests_.begin(), requests_.end(),
                                       [](const Request& request) { return request.error != 0; });
     found = waiting != requests_.end();

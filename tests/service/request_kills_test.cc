@@ -1,74 +1,11 @@
 // Requests to a service that is killed at any moment, and starts again: each ends once, and nothing is executed twice that must not be.
-#include <map>
 #include <optional>
-#include <random>
 
-#include "tests/service/victim.h"
+#include "tests/service/asker.h"
 
 namespace exs::svc {
-namespace {
 
 using namespace exs::svc::test;
-
-struct AskingSurvivor : Survivor {
-  struct Asked {
-    Number number = 0;
-    bool is_idempotent = false;
-    std::string longs;  // empty: none
-    std::string room;
-    int error = -1;  // it has not ended
-  };
-
-  // Requests of all kinds, in turn.
-  void ask_what_fits(std::size_t most) {
-    while (all.size() < most) {
-      Asked& asked = all[static_cast<Number>(all.size())];
-      asked.number = static_cast<Number>(all.size() - 1);
-      asked.is_idempotent = asked.number % 2 == 0;
-      if (asked.number % 3 == 0) asked.longs = pattern(1 + choice() % 200'000, asked.number);
-      asked.room.resize(asked.number % 4 == 0 ? asked.longs.size() : 0);
-      exs_svc_item_t item{&asked.number, sizeof asked.number};
-      const exs_iovec_t piece{asked.longs.data(), asked.longs.size(), EXS_MHANDLE_UNREGISTERED, 0};
-      const exs_iovec_t room{asked.room.data(), asked.room.size(), EXS_MHANDLE_UNREGISTERED, 0};
-      exs_svc_request_options_t how{};
-      how.struct_bytes = sizeof how;
-      how.flags = asked.is_idempotent ? EXS_SVC_IDEMPOTENT : 0;
-      how.returns = asked.room.empty() ? nullptr : &room;
-      how.returns_count = asked.room.empty() ? 0 : 1;
-      if (exs_svc_request(peer, &item, 1, &piece, asked.longs.empty() ? 0 : 1, &how, &asked) == 0) continue;
-      all.erase(asked.number);
-      return;
-    }
-  }
-  void take_events() {
-    node.step();
-    for (const exs_svc_event_t& event : node.events) {
-      BOOST_REQUIRE(event.type == EXS_SVC_EVT_REPLY);
-      auto& asked = *static_cast<Asked*>(event.handle);
-      BOOST_REQUIRE(asked.error == -1);
-      asked.error = event.error;
-      ++ended;
-      if (event.error == 0) check_echo(asked, *event.message);
-      exs_svc_release(event.message);
-    }
-    node.events.clear();
-  }
-  static void check_echo(const Asked& asked, const exs_svc_message_t& message) {
-    const Text text = text_of(&message);
-    BOOST_REQUIRE(text.items.size() == 1U);
-    BOOST_REQUIRE(text.items[0] ==
-                  std::string(reinterpret_cast<const char*>(&asked.number), sizeof asked.number));
-    BOOST_REQUIRE(text.longs.size() == (asked.longs.empty() ? 0U : 1U));
-    if (!asked.longs.empty()) BOOST_REQUIRE((text.longs[0] == asked.longs));
-    if (!asked.room.empty()) BOOST_REQUIRE((asked.room == asked.longs));
-  }
-
-  std::map<Number, Asked> all;
-  std::size_t ended = 0;
-  std::mt19937 choice{5};  // NOLINT: the same each time
-};
-
-}  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(request_kills_test, AskingSurvivor)
 
@@ -87,15 +24,7 @@ BOOST_AUTO_TEST_CASE(each_request_ends_once_whenever_its_service_is_killed) {
     victim.kill();
     victim.read_into(ledger);
   }
-  std::map<Number, int> executed;
-  for (const Number number : ledger) ++executed[number];
-  std::size_t unknown = 0;
-  for (const auto& [number, asked] : all) {
-    BOOST_REQUIRE((asked.error == 0 || (asked.error == EOWNERDEAD && !asked.is_idempotent)));
-    if (asked.error == 0) BOOST_REQUIRE(executed[number] >= 1);
-    if (!asked.is_idempotent) BOOST_REQUIRE(executed[number] <= 1);
-    if (asked.error != 0) ++unknown;
-  }
+  const std::size_t unknown = check_table(ledger);
   BOOST_TEST(unknown <= std::size_t{64} * static_cast<std::size_t>(kills));
 }
 

@@ -40,23 +40,33 @@ class KeyFolder {
 // The service, in a process whose output comes here.
 class Victim {
  public:
-  Victim(const char* program, const std::string& key_path) {
+  // `role`: of one that may move; see peer.cc.
+  Victim(const char* program, const std::string& key_path, const char* role = nullptr) {
     std::array<int, 2> ends{};
+    std::array<int, 2> orders{};
     BOOST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    BOOST_REQUIRE(::pipe2(orders.data(), O_CLOEXEC) == 0);
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    std::array<char*, 3> arguments{const_cast<char*>(program), const_cast<char*>(key_path.c_str()), nullptr};
+    ::posix_spawn_file_actions_adddup2(&actions, orders[0], STDIN_FILENO);
+    std::array<char*, 4> arguments{const_cast<char*>(program), const_cast<char*>(key_path.c_str()),
+                                   const_cast<char*>(role), nullptr};
     const int error = ::posix_spawn(&process_, program, &actions, nullptr, arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
+    ::close(orders[0]);
     output_ = ends[0];
+    orders_ = orders[1];
     BOOST_REQUIRE(error == 0);
   }
   ~Victim() {
     kill();
     ::close(output_);
+    ::close(orders_);
   }
+  // One that may move.
+  void order_move() const { BOOST_REQUIRE(::write(orders_, "m", 1) == 1); }
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
   void kill() {
@@ -88,14 +98,18 @@ class Victim {
  private:
   pid_t process_ = -1;
   int output_ = -1;
+  int orders_ = -1;
 };
 
-// With `-- --kills N` behind the test's own options, N.
-inline int kills_wanted(int otherwise) {
+// With `-- OPTION N` behind the test's own options, N.
+inline int wanted(std::string_view option, int otherwise) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
   for (int i = 1; i + 1 < suite.argc; ++i)
-    if (std::string_view(suite.argv[i]) == "--kills") return std::atoi(suite.argv[i + 1]);
+    if (suite.argv[i] == option) return std::atoi(suite.argv[i + 1]);
   return otherwise;
+}
+inline int kills_wanted(int otherwise) {
+  return wanted("--kills", otherwise);
 }
 
 // A sender to a service that may be killed.
