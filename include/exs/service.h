@@ -272,7 +272,7 @@ enum {
    * allowed; or as EXS_SVC_EVT_LOST */
   EXS_SVC_EVT_REPLY = 9,
   /* `service` has gone to who adopted it, and is to be closed (error 0); or has not, and goes on here: error ENOENT nobody adopts it;
-   * ECONNRESET, ETIMEDOUT who did has gone; ENOBUFS it has no memory for it; EADDRINUSE a third one there has its name; ENOMEM; EACCES,
+   * ECONNRESET who did has gone; ENOBUFS it has no memory for it; EADDRINUSE a third one there has its name; ENOMEM; EACCES,
    * EPROTO. Or EOWNERDEAD: who adopts it has gone at the last step, perhaps after serving it; it serves nobody here, and is to be closed */
   EXS_SVC_EVT_MOVED = 10,
   /* `service` is here; `message` has the state that came along, as long items, and is to be released */

@@ -86,7 +86,7 @@ void Move::go_on() {
   const int error = answer_->error != 0 ? answer_->error : error_of(answer_->status);
   switch (state_) {
     case State::kLooking: return error == 0 ? freeze() : fail(error);
-    case State::kPreparing: return error == 0 ? commit() : fail(error);
+    case State::kPreparing: return error == 0 ? commit() : fail(error == EOWNERDEAD ? ECONNRESET : error);
     // It had left, and there is nobody to be asked.
     case State::kCommitting: return error == 0 ? finish() : error == EOWNERDEAD ? end(error) : fail(error);
     default: answer_.reset();

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "service/names/key.h"
 #include "service/wire/handover.h"
 #include "tests/support/property.h"
 
@@ -138,6 +139,16 @@ BOOST_AUTO_TEST_CASE(a_head_comes_back_as_it_was) {
     other[at] = static_cast<std::uint8_t>(value);
     BOOST_TEST(!decode_handover_head(other).has_value(), at);
   }
+}
+
+// As another implementation of BLAKE2b says.
+BOOST_AUTO_TEST_CASE(the_key_of_a_door_follows_from_that_of_the_service) {
+  std::array<std::uint8_t, Key::kSeedBytes> seed{};
+  for (std::size_t i = 0; i < seed.size(); ++i) seed[i] = static_cast<std::uint8_t>(i);
+  const std::array<std::uint8_t, Key::kSeedBytes> door = {
+      0xd0, 0x59, 0x45, 0x25, 0x98, 0xa2, 0xce, 0x80, 0xb5, 0x8b, 0x1a, 0xcf, 0xbe, 0x65, 0xea, 0xec,
+      0x09, 0xb9, 0xfc, 0xe0, 0x6d, 0x3b, 0xa3, 0x83, 0x4c, 0x8a, 0x34, 0x72, 0x18, 0x0f, 0x53, 0x2c};
+  BOOST_TEST((heir_key(Key(seed)).id() == Key(door).id()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

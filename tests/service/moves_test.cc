@@ -1,11 +1,27 @@
 // A service that moves from one node to another, with what it has at that time.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/service/world.h"
+#include "service/names/key.h"
+#include "service/wire/handover.h"
+#include "tests/service/victim.h"
 
 using namespace exs::svc::test;
+using exs::svc::encode_handover_head;
+using exs::svc::HandoverStatus;
+using exs::svc::HandoverStep;
 
 namespace {
+
+// The name by which who is to have the service of a key can be asked.
+exs_svc_id_t door_of(const OwnedKey& key) {
+  const KeyFolder folder(key);
+  std::optional<exs::svc::Key> read;
+  BOOST_REQUIRE(exs::svc::KeyFile::load(folder.path().c_str(), read) == 0);
+  const exs::svc::IdBytes bytes = exs::svc::heir_key(*read).id();
+  exs_svc_id_t id{};
+  std::copy(bytes.begin(), bytes.end(), id.bytes);
+  return id;
+}
 
 // Two nodes that may be the service, and one that asks it.
 struct MovingWorld {
@@ -368,6 +384,57 @@ BOOST_AUTO_TEST_CASE(it_moves_back_and_forth_under_load) {
     return replied == sent;
   });
   BOOST_TEST(seen == sent);
+}
+
+// Whoever waits for a service can be asked by a name that follows from its key.
+BOOST_AUTO_TEST_CASE(who_is_not_the_service_cannot_give_it_away) {
+  adopt(there);
+  const exs_svc_id_t door = door_of(key);
+  exs_svc_peer_t* const stranger = exs_svc_peer_open(client.get(), nullptr, &door, nullptr, nullptr);
+  BOOST_REQUIRE(stranger != nullptr);
+  BOOST_TEST(request(stranger, {"take this"}) == 0);
+  BOOST_TEST(next(client, EXS_SVC_EVT_REPLY).error == EACCES);
+  const OwnedKey other = make_key();
+  exs_svc_peer_t* const impostor =
+      exs_svc_peer_open(client.get(), client.open(other), &door, nullptr, nullptr);
+  BOOST_TEST(request(impostor, {"take this"}) == 0);
+  BOOST_TEST(next(client, EXS_SVC_EVT_REPLY).error == EACCES);
+}
+
+BOOST_AUTO_TEST_CASE(handovers_that_are_none_are_refused) {
+  exs_svc_t* const heir = adopt(there);
+  const exs_svc_id_t door = door_of(key);
+  exs_svc_peer_t* const giver = exs_svc_peer_open(here.get(), service, &door, nullptr, nullptr);
+  BOOST_REQUIRE(giver != nullptr);
+  const auto head = [](HandoverStep step, std::uint64_t token) {
+    const auto bytes = encode_handover_head({step, token, 7, 7});
+    return std::string(bytes.begin(), bytes.end());
+  };
+  const auto status_of = [&](const std::vector<std::string>& items, const std::vector<std::string>& longs) {
+    BOOST_TEST(request(giver, items, nullptr, nullptr, longs) == 0);
+    const exs_svc_event_t answer = next(here, EXS_SVC_EVT_REPLY);
+    BOOST_TEST(answer.error == 0);
+    exs_svc_release(answer.message);
+    return static_cast<HandoverStatus>(answer.status);
+  };
+  const std::string nothing(8, '\0');
+  const std::vector<std::string> no_longs;
+  const std::vector<std::string> short_of_a_byte{nothing.substr(1)};
+  const std::vector<std::string> empty{nothing};
+  BOOST_TEST((status_of({"garbage"}, no_longs) == HandoverStatus::kNotUnderstood));
+  BOOST_TEST((status_of({}, no_longs) == HandoverStatus::kNotUnderstood));
+  BOOST_TEST((status_of({head(HandoverStep::kPrepare, 1)}, no_longs) == HandoverStatus::kNotUnderstood));
+  BOOST_TEST(
+      (status_of({head(HandoverStep::kPrepare, 1)}, short_of_a_byte) == HandoverStatus::kNotUnderstood));
+  BOOST_TEST((status_of({head(HandoverStep::kCommit, 1)}, no_longs) == HandoverStatus::kUnprepared));
+  // Expect: what is prepared is committed by its own move alone, and comes as often as it wants to.
+  BOOST_TEST((status_of({head(HandoverStep::kPrepare, 1)}, empty) == HandoverStatus::kDone));
+  BOOST_TEST((status_of({head(HandoverStep::kPrepare, 2)}, empty) == HandoverStatus::kDone));
+  BOOST_TEST((status_of({head(HandoverStep::kCommit, 1)}, no_longs) == HandoverStatus::kUnprepared));
+  // Expect: nobody becomes what another is.
+  BOOST_TEST((status_of({head(HandoverStep::kCommit, 2)}, no_longs) == HandoverStatus::kNameTaken));
+  begin_move(service);
+  end_move(heir);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_moved) {
