@@ -3,6 +3,7 @@
 #   run-service.sh PATH-OF-SERVICE
 set -euo pipefail
 program=$1
+export EXS_SVC_MULTICAST=off
 folder=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT

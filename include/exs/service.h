@@ -96,6 +96,7 @@ EXS_SVC_API int exs_svc_cap_parse(const char* text, exs_svc_cap_t* cap);
 
 #define EXS_SVC_BY_HOST 0x1           /* by names on this host, which services have by themselves */
 #define EXS_SVC_BY_FILE 0x2           /* by a file: lines of a name, an ID, and addresses with ports */
+#define EXS_SVC_BY_MULTICAST 0x8      /* by asking all hosts of the links of this one; services answer */
 typedef struct exs_svc_node_options { /* 0: the default */
   size_t struct_bytes;                /* sizeof */
   /* "address", "address:port" or "[address]:port" of IPv4 or IPv6: EXS_SVC_LISTEN, or 127.0.0.1, any port */
@@ -105,8 +106,11 @@ typedef struct exs_svc_node_options { /* 0: the default */
   uint32_t links_max;  /* other nodes that have links to this one at a time: 1,024 */
   uint32_t flows_max;  /* peers of one such node: 64 */
   const char* names;   /* the file: EXS_SERVICES, or /etc/exs/services */
-  uint32_t find_by;    /* how peers are found, EXS_SVC_BY_*: all, in this order */
+  uint32_t find_by;    /* how peers are found, and services of the node, EXS_SVC_BY_*: all, in this order */
   uint64_t memory_max; /* bytes to be allocated for long items of replies: 64 MiB */
+  /* "off", or names of interfaces with commas between them, or none for all but loopback, and perhaps ":port": EXS_SVC_MULTICAST, or
+   * all, port 17752 */
+  const char* multicast;
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
  * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes; ENOMEM; and what

@@ -32,13 +32,26 @@ const char* default_listen() {
   return named != nullptr ? named : "127.0.0.1";
 }
 
-exs::svc::Ways ways_of(const exs_svc_node_options_t& options) {
-  const std::uint32_t by = options.find_by == 0 ? EXS_SVC_BY_HOST | EXS_SVC_BY_FILE : options.find_by;
-  exs::svc::Ways ways;
+constexpr std::uint32_t kAllWays = EXS_SVC_BY_HOST | EXS_SVC_BY_FILE | EXS_SVC_BY_MULTICAST;
+
+// What an option says, or else a variable, or else nothing.
+const char* said(const char* option, const char* variable) {
+  const char* const text = option != nullptr ? option : variable;
+  return text != nullptr ? text : "";
+}
+
+// What is wrong with them, or NULL.
+const char* read_ways(const exs_svc_node_options_t& options, exs::svc::Ways& ways) {
+  if ((options.find_by & ~kAllWays) != 0) return "find_by has bits that mean nothing";
+  const std::uint32_t by = options.find_by == 0 ? kAllWays : options.find_by;
   ways.by_host = (by & EXS_SVC_BY_HOST) != 0;
   if ((by & EXS_SVC_BY_FILE) != 0)
     ways.names_path = options.names == nullptr ? exs::svc::NamesFile::default_path() : options.names;
-  return ways;
+  const auto multicast = exs::svc::parse_multicast(said(options.multicast, std::getenv("EXS_SVC_MULTICAST")));
+  if (!multicast)
+    return "multicast (EXS_SVC_MULTICAST) is to be off, or names of interfaces, and perhaps :port";
+  if ((by & EXS_SVC_BY_MULTICAST) != 0 && multicast->is_on) ways.multicast = *multicast;
+  return nullptr;
 }
 
 }  // namespace
@@ -58,22 +71,25 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
   const bool is_read = exs::svc::read_options(given, options);
   const char* const listen = options.listen != nullptr ? options.listen : default_listen();
   const std::optional<sockaddr_storage> address = exs::svc::parse_address(listen);
-  const bool is_known = (options.find_by & ~(EXS_SVC_BY_HOST | EXS_SVC_BY_FILE)) == 0;
-  if (!is_read || !address || !is_known || options.find_ns < 0) {
+  if (!is_read || !address || options.find_ns < 0) {
     refuse(EINVAL, "exs_svc_node_open: %s",
-           !is_read    ? "struct_bytes is to be the size of the options"
-           : !address  ? "listen is to be an address, or address:port"
-           : !is_known ? "find_by has bits that mean nothing"
-                       : "find_ns is negative");
+           !is_read   ? "struct_bytes is to be the size of the options"
+           : !address ? "listen is to be an address, or address:port"
+                      : "find_ns is negative");
     return nullptr;
   }
   return guarded<exs_svc_node_t*>(nullptr, [&]() -> exs_svc_node_t* {
+    exs::svc::Ways ways;
+    if (const char* const wrong = read_ways(options, ways); wrong != nullptr) {
+      refuse(EINVAL, "exs_svc_node_open: %s", wrong);
+      return nullptr;
+    }
     const exs::svc::Node::Config config{*address,
                                         options.find_ns == 0 ? kFindNs : options.find_ns,
                                         or_default(options.links_max, kLinks),
                                         or_default(options.flows_max, kFlows),
                                         or_default(options.memory_max, kMemory),
-                                        ways_of(options)};
+                                        std::move(ways)};
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
     if (error == 0) return node.release();

@@ -81,6 +81,23 @@ std::string key_of(const sockaddr_storage& address) {
   return {bytes, offsetof(sockaddr_in6, sin6_addr) + sizeof(in6_addr)};
 }
 
+HostBytes host_of(const sockaddr_storage& address) {
+  HostBytes host{};
+  if (address.ss_family == AF_INET6) {
+    std::memcpy(host.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, host.size());
+  } else {
+    host[10] = host[11] = 0xff;
+    std::memcpy(&host[12], &reinterpret_cast<const sockaddr_in&>(address).sin_addr, sizeof(in_addr));
+  }
+  return host;
+}
+
+bool is_loopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
 std::vector<sockaddr_storage> addresses_behind(const sockaddr_storage& listening) {
   if (!is_all_of_host(listening)) return {listening};
   std::vector<sockaddr_storage> found;

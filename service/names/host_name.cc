@@ -20,7 +20,7 @@ struct Name {
 Name name_of(const IdBytes& id) {
   Name name;
   name.address.sun_family = AF_UNIX;
-  const std::string text = "exs-svc/" + public_name(id);
+  const std::string text = "exs-svc/" + hex(public_name(id));
   std::memcpy(name.address.sun_path + 1, text.data(), text.size());
   name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   return name;

@@ -10,6 +10,8 @@
 #include <new>
 #include <system_error>
 
+#include "service/names/multicast.h"
+
 namespace exs::svc {
 namespace {
 
@@ -18,6 +20,7 @@ constexpr std::int64_t kLongestPauseNs = 320 * kNsPerMs;
 constexpr std::int64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
 constexpr std::int64_t kRingAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;
+constexpr std::int64_t kYoungNs = 1000 * kNsPerMs;  // since a claim
 constexpr std::size_t kQuestionsMax = 32;
 constexpr int kBatch = 64;
 
@@ -45,30 +48,6 @@ int wait_of(std::int64_t until_ns) {
 
 }  // namespace
 
-// ---------------------------------------------------------------- sinks
-
-void Sink::put(Found found) {
-  const std::lock_guard guard(lock_);
-  if (!ring_) return;
-  found_.push_back(std::move(found));
-}
-
-bool Sink::ring() {
-  const std::lock_guard guard(lock_);
-  return !ring_ || ring_();
-}
-
-std::vector<Sink::Found> Sink::take() {
-  const std::lock_guard guard(lock_);
-  return std::exchange(found_, {});
-}
-
-void Sink::close() {
-  const std::lock_guard guard(lock_);
-  ring_ = nullptr;
-  found_.clear();
-}
-
 // ---------------------------------------------------------------- what nodes ask for
 
 std::shared_ptr<Housekeeper> Housekeeper::get() {
@@ -86,7 +65,7 @@ std::shared_ptr<Housekeeper> Housekeeper::get() {
 Housekeeper::Housekeeper()
     : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), watch_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!wake_.is_open() || !watch_.is_open()) throw std::system_error(errno, std::generic_category());
-  watch(wake_);
+  watch(wake_.get());
   ready_.reserve(kBatch);
   const NoSignals signals;
   thread_ = std::thread([this] { run(); });
@@ -101,21 +80,33 @@ Housekeeper::~Housekeeper() {
   thread_.join();
 }
 
-int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record) {
+int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways,
+                       const Key* key) {
   const std::lock_guard guard(lock_);
   if (claims_.contains(id)) return EADDRINUSE;
   Claim claim;
-  claim.record = std::move(record);
   if (const int error = claim_host_name(id, claim.listener); error != 0) return error;
-  watch(claim.listener);
-  claims_.emplace(id, std::move(claim));
+  std::optional<Record> decoded = key == nullptr ? std::nullopt : decode_record(record, id);
+  claim.record = std::move(record);
+  claim.claimed_ns = now_ns();
+  if (decoded) {
+    claim.place = Place{*key, std::move(*decoded)};
+    claim.resolvers = resolvers_of(ways);
+  }
+  watch(claim.listener.get());
+  const Claim& made = claims_.emplace(id, std::move(claim)).first->second;
+  for (Resolver* const resolver : made.resolvers) resolver->claim(id, *made.place, made.claimed_ns);
+  if (!made.resolvers.empty()) wake();
   return 0;
 }
 
 void Housekeeper::unclaim(const IdBytes& id) {
   const std::lock_guard guard(lock_);
   std::erase_if(questions_, [&](const Question& question) { return question.id == id; });
-  claims_.erase(id);
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end()) return;
+  for (Resolver* const resolver : claim->second.resolvers) resolver->unclaim(id);
+  claims_.erase(claim);
 }
 
 void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns,
@@ -163,9 +154,11 @@ void Housekeeper::do_what_is_due() {
   if (accepts_ns_ != 0 && now >= accepts_ns_) set_accepting(true);
   // Those of one name are answered before those of the next take their places.
   for (const auto& [id, claim] : claims_) {
-    if (accepts_ns_ == 0 && is_ready(claim.listener)) accept_questions(id, claim.listener.get());
+    if (accepts_ns_ == 0 && is_ready(claim.listener.get())) accept_questions(id, claim.listener.get());
     answer_questions(now);
   }
+  for (const auto& [setting, resolver] : multicasts_)
+    if (is_ready(resolver->descriptor()) || resolver->next_time() <= now) resolver->step(now);
   go_on(now);
 }
 
@@ -174,6 +167,7 @@ std::int64_t Housekeeper::next_time() const {
   for (const Question& question : questions_) time = std::min(time, question.limit_ns);
   for (const Search& search : searches_) time = std::min({time, search.next_ns, search.limit_ns});
   for (const auto& [sink, rings] : rings_) time = std::min({time, rings.alarm_ns, rings.found_ns});
+  for (const auto& [setting, resolver] : multicasts_) time = std::min(time, resolver->next_time());
   return accepts_ns_ == 0 ? time : std::min(time, accepts_ns_);
 }
 
@@ -190,11 +184,11 @@ void Housekeeper::sleep_until(std::int64_t until_ns) {
   for (int i = 0; i < count; ++i) ready_.push_back(events[static_cast<std::size_t>(i)].data.fd);
 }
 
-void Housekeeper::watch(const Descriptor& descriptor) const {
+void Housekeeper::watch(int descriptor) const {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.fd = descriptor.get();
-  ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, descriptor.get(), &event);
+  event.data.fd = descriptor;
+  ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, descriptor, &event);
 }
 
 // Without a descriptor for it, a connection stays where it is, and would end every sleep at once.
@@ -208,8 +202,8 @@ void Housekeeper::set_accepting(bool accepts) {
   }
 }
 
-bool Housekeeper::is_ready(const Descriptor& descriptor) const {
-  return descriptor.is_open() && std::find(ready_.begin(), ready_.end(), descriptor.get()) != ready_.end();
+bool Housekeeper::is_ready(int descriptor) const {
+  return descriptor >= 0 && std::find(ready_.begin(), ready_.end(), descriptor) != ready_.end();
 }
 
 void Housekeeper::accept_questions(const IdBytes& id, int listener) {
@@ -221,7 +215,7 @@ void Housekeeper::accept_questions(const IdBytes& id, int listener) {
     }
     // Who means it asks at once, so it is those who connect and say nothing that have to go.
     if (questions_.size() == kQuestionsMax) questions_.erase(questions_.begin());
-    watch(connection);
+    watch(connection.get());
     ready_.push_back(connection.get());  // as a rule it has asked
     questions_.push_back({id, std::move(connection), after(now_ns(), kQuestionNs)});
   }
@@ -231,7 +225,7 @@ void Housekeeper::answer_questions(std::int64_t now) {
   std::erase_if(questions_, [&](const Question& question) {
     const auto claim = claims_.find(question.id);
     if (claim == claims_.end() || now >= question.limit_ns) return true;
-    return is_ready(question.connection) &&
+    return is_ready(question.connection.get()) &&
            answer_host_question(question.connection.get(), question.id, claim->second.record);
   });
 }
@@ -239,7 +233,7 @@ void Housekeeper::answer_questions(std::int64_t now) {
 void Housekeeper::go_on(std::int64_t now) {
   // One by one, so that all are whole if there is no memory for one of them.
   for (auto search = searches_.begin(); search != searches_.end();)
-    search = step(*search, now, is_ready(search->asked)) ? searches_.erase(search) : search + 1;
+    search = step(*search, now, is_ready(search->asked.get())) ? searches_.erase(search) : search + 1;
   for (auto& [sink, rings] : rings_) {
     if (std::min(rings.alarm_ns, rings.found_ns) > now) continue;
     // One ring is for both.
@@ -272,19 +266,68 @@ bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
   return now >= search.next_ns && ask(search, now);
 }
 
-// Of who has not answered on this host by now nothing is expected but a file's word.
+// Of who has not answered on this host by now nothing is expected but what others say.
 bool Housekeeper::ask(Search& search, std::int64_t now) {
   const bool was_asked = search.asked.is_open();
   search.asked = Descriptor();
   search.next_ns = after(now, search.pause_ns);
   search.pause_ns = std::min(2 * search.pause_ns, kLongestPauseNs);
   const bool is_asked = search.ways.by_host && ask_host_name(search.id, search.asked) == 0;
-  if (is_asked) watch(search.asked);
-  if ((is_asked && !was_asked) || search.ways.names_path.empty()) return false;
+  if (is_asked) watch(search.asked.get());
+  if (is_asked && !was_asked) return false;
+  if (go_by_file(search)) return true;
+  for (Resolver* const resolver : resolvers_of(search.ways)) resolver->ask(search.id, now);
+  return false;
+}
+
+bool Housekeeper::go_by_file(Search& search) {
+  if (search.ways.names_path.empty()) return false;
   std::vector<sockaddr_storage> addresses = NamesFile(search.ways.names_path).addresses_of(search.id);
   if (addresses.empty()) return false;
   end(search, {}, std::move(addresses));
   return true;
+}
+
+// ---------------------------------------------------------------- beyond this host
+
+// Without descriptors for one, it is done without, until it is asked for again.
+std::vector<Resolver*> Housekeeper::resolvers_of(const Ways& ways) {
+  if (!ways.multicast || !ways.multicast->is_on) return {};
+  const auto known = std::find_if(multicasts_.begin(), multicasts_.end(),
+                                  [&](const auto& one) { return one.first == *ways.multicast; });
+  if (known != multicasts_.end()) return {known->second.get()};
+  try {
+    auto made = std::make_unique<Multicast>(*ways.multicast, static_cast<ResolverClient&>(*this));
+    watch(made->descriptor());
+    return {multicasts_.emplace_back(*ways.multicast, std::move(made)).second.get()};
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
+
+void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& record) {
+  for (auto search = searches_.begin(); search != searches_.end();) {
+    const std::vector<Resolver*> resolvers = resolvers_of(search->ways);
+    const bool is_for_it =
+        search->id == id && std::find(resolvers.begin(), resolvers.end(), &by) != resolvers.end();
+    if (is_for_it) end(*search, record, record.addresses);
+    search = is_for_it ? searches_.erase(search) : search + 1;
+  }
+}
+
+void Housekeeper::overtaken(const IdBytes& id, const Record& newer) {
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end()) return;
+  Claim& ours = claim->second;
+  const std::int64_t now = now_ns();
+  if (now - ours.claimed_ns > kYoungNs || newer.epoch == UINT64_MAX) {
+    for (Resolver* const resolver : ours.resolvers) resolver->unclaim(id);
+    ours.resolvers.clear();
+    return;
+  }
+  ours.place->record.epoch = newer.epoch + 1;
+  ours.record = encode_record(ours.place->record, ours.place->key);
+  for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, now);
 }
 
 }  // namespace exs::svc

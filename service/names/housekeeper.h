@@ -5,62 +5,48 @@
 //  1. It runs while a node is open. What it has for a node goes to the node's sink, which the node empties in its own time; the sink
 //     outlives both.
 //  2. It waits by epoll, which does not hold what is closed meanwhile: a name is free when unclaim() returns.
-//  3. A search goes by the name on this host first, and by a file if that leads nowhere. It asks at 0, 20, 60, 140 ... ms, as long as nobody has answered, up to its limit.
+//  3. A search goes by the name on this host first, by a file if that leads nowhere, and then by all that asks beyond this host. It
+//     asks at 0, 20, 60, 140 ... ms, as long as nobody has answered, up to its limit.
+//  4. Of two who are the same service, the one with the newer record is. Who has just begun makes his record the newer one; who is
+//     overtaken later says nothing any more beyond this host.
 #pragma once
 
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "service/names/clock.h"
 #include "service/names/host_name.h"
+#include "service/names/multicast_setting.h"
 #include "service/names/names_file.h"
+#include "service/names/resolver.h"
+#include "service/names/sink.h"
 
 namespace exs::svc {
 
-// By what a search goes.
+// By what a search goes, and where a service is announced: on this host always.
 struct Ways {
   bool by_host = true;
-  std::string names_path;  // empty: by no file
-};
-
-// Where a node gets what was found for it. Thread: any.
-class Sink {
- public:
-  struct Found {
-    std::uint64_t search = 0;
-    std::optional<Record> record;             // what the service says itself, if it was asked
-    std::vector<sockaddr_storage> addresses;  // none: nobody until the limit
-  };
-  // `ring` is called until close() returns, with the sink's lock and the housekeeper's held, so it may call neither. False: it could
-  // not, and is to be called again.
-  explicit Sink(std::function<bool()> ring) : ring_(std::move(ring)) {}
-  void put(Found found);
-  bool ring();
-  std::vector<Found> take();
-  void close();
-
- private:
-  std::mutex lock_;
-  std::function<bool()> ring_;
-  std::vector<Found> found_;
+  std::string names_path;                     // empty: by no file
+  std::optional<MulticastSetting> multicast;  // none: not by that
 };
 
 // Thread: any.
-class Housekeeper {
+class Housekeeper : private ResolverClient {
  public:
   // That of the process, running as long as somebody has it. Throws std::system_error: no more threads.
   static std::shared_ptr<Housekeeper> get();
-  ~Housekeeper();
+  virtual ~Housekeeper();
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
 
-  // Answers with the record until unclaim(). errno as claim_host_name().
-  int claim(const IdBytes& id, std::vector<std::uint8_t> record);
+  // Answers with the record until unclaim(), with the key also beyond this host. errno as claim_host_name().
+  int claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways = {},
+            const Key* key = nullptr);
   void unclaim(const IdBytes& id);
 
   // Answers with this number, once, in the sink.
@@ -75,6 +61,9 @@ class Housekeeper {
   struct Claim {
     Descriptor listener;
     std::vector<std::uint8_t> record;
+    std::optional<Place> place;  // which is told to these
+    std::vector<Resolver*> resolvers;
+    std::int64_t claimed_ns = 0;
   };
   struct Question {  // of a stranger
     IdBytes id{};
@@ -97,20 +86,25 @@ class Housekeeper {
     std::int64_t found_ns = kNever;  // something lies there
   };
 
+  void found(const Resolver& by, const IdBytes& id, const Record& record) override;
+  void overtaken(const IdBytes& id, const Record& newer) override;
+
   Housekeeper();
   void run();
   void do_what_is_due();
   void wake();
   [[nodiscard]] std::int64_t next_time() const;
-  void watch(const Descriptor& descriptor) const;
+  void watch(int descriptor) const;
   void set_accepting(bool accepts);
   void sleep_until(std::int64_t until_ns);
-  [[nodiscard]] bool is_ready(const Descriptor& descriptor) const;
+  [[nodiscard]] bool is_ready(int descriptor) const;
   void accept_questions(const IdBytes& id, int listener);
   void answer_questions(std::int64_t now);
   void go_on(std::int64_t now);
   void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses);
   bool ask(Search& search, std::int64_t now);
+  bool go_by_file(Search& search);
+  std::vector<Resolver*> resolvers_of(const Ways& ways);
   bool step(Search& search, std::int64_t now, bool is_readable);
 
   Descriptor wake_;
@@ -119,6 +113,7 @@ class Housekeeper {
   bool ends_ = false;
   std::vector<int> ready_;       // after a sleep
   std::int64_t accepts_ns_ = 0;  // there was no descriptor for a connection: not before then
+  std::vector<std::pair<MulticastSetting, std::unique_ptr<Resolver>>> multicasts_;
   std::map<IdBytes, Claim> claims_;
   std::vector<Question> questions_;
   std::vector<Search> searches_;

@@ -19,8 +19,8 @@ IdBytes id_of(const PublicKey& key) {
   return Hash<16>("exs-svc id").add(key).end();
 }
 
-std::string public_name(const IdBytes& id) {
-  return hex(Hash<16>("exs-svc name").add(id).end());
+PublicName public_name(const IdBytes& id) {
+  return Hash<16>("exs-svc name").add(id).end();
 }
 
 std::string hex(Bytes bytes) {

@@ -1,6 +1,7 @@
 // The ID of a service, which follows from its public key, and what strangers may see of it. Thread: any.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,8 @@ namespace exs::svc {
 
 IdBytes id_of(const PublicKey& key);
 // Names of sockets can be read by all of a host, and queries by all of a network: they have this. An ID does not follow from it.
-std::string public_name(const IdBytes& id);
+using PublicName = std::array<std::uint8_t, 16>;
+PublicName public_name(const IdBytes& id);
 
 // Two digits a byte.
 std::string hex(Bytes bytes);

@@ -138,7 +138,7 @@ std::vector<std::uint8_t> Node::take_over(exs_svc& service) {
 // ---------------------------------------------------------------- names
 
 int Node::take_name(exs_svc& service) {
-  const int error = keeper_->claim(service.id(), service.record(addresses_));
+  const int error = keeper_->claim(service.id(), service.record(addresses_), config_.ways, &service.key());
   service.has_name = error == 0;
   return error;
 }

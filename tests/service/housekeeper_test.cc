@@ -1,5 +1,6 @@
 // Names on this host: who has one, who is found by it, and what strangers can do who have sockets of their own. Names are of keys that
 // nobody else has, so that such tests can run at the same time.
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "service/names/housekeeper.h"
+#include "service/names/multicast.h"
 
 namespace exs::svc {
 namespace {
@@ -105,12 +107,41 @@ bool is_nobody_found(Housekeeper& keeper, const IdBytes& id) {
   return !found_by(keeper, id, now_ns() + kShortNs).has_value();
 }
 
+Ways by_multicast() {
+  Ways ways;
+  ways.by_host = false;
+  ways.multicast = parse_multicast("lo");
+  return ways;
+}
+
+// Somebody else who is the service, in another life.
+class Holder final : private ResolverClient {
+ public:
+  Holder(const KnownService& service, std::uint64_t epoch) {
+    multicast_.claim(
+        service.id,
+        {service.key, {service.key.public_key(), epoch, service.instance + 1, {loopback_address(4321)}}},
+        now_ns());
+  }
+  void step_until(const std::function<bool()>& is_so) {
+    for (pollfd state{multicast_.descriptor(), POLLIN, 0}; !is_so(); ::poll(&state, 1, 1))
+      multicast_.step(now_ns());
+  }
+  std::uint64_t overtaken_by = 0;
+
+ private:
+  void found(const Resolver& /*by*/, const IdBytes& /*id*/, const Record& /*record*/) override {}
+  void overtaken(const IdBytes& /*id*/, const Record& newer) override { overtaken_by = newer.epoch; }
+
+  Multicast multicast_{*parse_multicast("lo"), *this};
+};
+
 // ---------------------------------------------------------------- sockets of strangers, made from FORMAT.md alone
 
 struct RawName {
   explicit RawName(const IdBytes& id) {
     address.sun_family = AF_UNIX;
-    const std::string text = "exs-svc/" + public_name(id);
+    const std::string text = "exs-svc/" + hex(public_name(id));
     std::copy(text.begin(), text.end(), address.sun_path + 1);
     bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   }
@@ -341,6 +372,50 @@ BOOST_AUTO_TEST_CASE(a_search_asks_again_while_nobody_answers) {
   BOOST_TEST(raw_receive(asked_again.get()) == question_about(service.id));
   // Expect: the first question was given up.
   BOOST_TEST(raw_receive(never_answered.get()).empty());
+}
+
+// ---------------------------------------------------------------- beyond this host, on loopback
+
+BOOST_AUTO_TEST_CASE(a_service_is_found_by_multicast) {
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  BOOST_REQUIRE(keeper->claim(service.id, service.record, by_multicast(), &service.key) == 0);
+  Bell bell;
+  keeper->find(3, service.id, kNever, bell.sink(), by_multicast());
+  const Sink::Found found = bell.wait_for_found();
+  BOOST_TEST(found.search == 3U);
+  BOOST_REQUIRE(found.record.has_value());
+  BOOST_TEST(found.record->instance == service.instance);
+  BOOST_TEST(found.addresses.size() == 1U);
+  keeper->unclaim(service.id);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_goes_by_multicast_only_if_it_is_told_to) {
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  Holder holder(service, 5);
+  Ways ways = by_multicast();
+  ways.multicast.reset();
+  Bell without;
+  Bell with;
+  keeper->find(1, service.id, kNever, without.sink(), ways);
+  keeper->find(2, service.id, kNever, with.sink(), by_multicast());
+  holder.step_until([&] { return with.rings() > 0; });
+  BOOST_TEST(with.wait_for_found().search == 2U);
+  BOOST_TEST(without.sink()->take().empty());
+}
+
+// A clock that was set back makes a record that is older than the one before.
+BOOST_AUTO_TEST_CASE(who_begins_with_an_older_record_makes_it_the_newer) {
+  constexpr std::uint64_t kLater = 1'000;
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  Holder holder(service, kLater);
+  BOOST_REQUIRE(keeper->claim(service.id, service.record, by_multicast(), &service.key) == 0);
+  holder.step_until([&] { return holder.overtaken_by == kLater + 1; });
+  // Expect: on this host, too.
+  BOOST_TEST(found_by(*keeper, service.id, kNever)->epoch == kLater + 1);
+  keeper->unclaim(service.id);
 }
 
 // ---------------------------------------------------------------- questions of strangers

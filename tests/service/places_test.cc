@@ -192,7 +192,27 @@ BOOST_AUTO_TEST_CASE(a_node_that_goes_by_the_host_alone_reads_no_file) {
   TestNode left(&options);
   BOOST_TEST(send(left.peer(key), {"x"}) == 0);
   BOOST_TEST(next_event({&left}, left, EXS_SVC_EVT_LOST).error == ENOENT);
-  options.find_by = 4;
+  options.find_by = 16;
+  BOOST_TEST(exs_svc_node_open(&options) == nullptr);
+  BOOST_TEST(errno == EINVAL);
+}
+
+BOOST_AUTO_TEST_CASE(a_service_is_found_by_multicast_where_both_use_it) {
+  const OwnedKey key = make_key();
+  exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_MULTICAST);
+  options.multicast = "lo";
+  TestNode left(&options);
+  TestNode right(&options);
+  right.open(key);
+  BOOST_TEST(send(left.peer(key), {"by multicast"}) == 0);
+  BOOST_TEST(next_text({&left, &right}, right).items.front() == "by multicast");
+  // Expect: where one of them does not, nobody is found.
+  options.multicast = "off";
+  options.find_ns = 50 * kMs;
+  TestNode without(&options);
+  BOOST_TEST(send(without.peer(key), {"x"}) == 0);
+  BOOST_TEST(next_event({&without, &right}, without, EXS_SVC_EVT_LOST).error == ENOENT);
+  options.multicast = "lo:0";
   BOOST_TEST(exs_svc_node_open(&options) == nullptr);
   BOOST_TEST(errno == EINVAL);
 }

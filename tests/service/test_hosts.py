@@ -1,4 +1,4 @@
-"""A service of one network is found from another one by a file of names: the example service, in network namespaces that a cable joins."""
+"""Services of other hosts are found, by a file of names and by multicast: three network namespaces, which a switch in the second joins."""
 import os
 import pathlib
 import shutil
@@ -7,63 +7,125 @@ import tempfile
 import unittest
 
 SERVICE = os.environ["EXS_SERVICE_EXAMPLE"]
+PEER = os.environ["EXS_SERVICE_PEER"]
+ASKER = os.environ["EXS_SERVICE_ASKER"]
 LIMIT_S = 60
 PORT = 7000
+HOSTS = (1, 2, 3)
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs the right to make network namespaces")
 class Hosts(unittest.TestCase):
     def setUp(self):
-        for number in (1, 2):
-            if subprocess.run(["ip", "netns", "add", self.name(number)], capture_output=True, check=False).returncode != 0:
+        for host in HOSTS:
+            if subprocess.run(["ip", "netns", "add", self.name(host)], capture_output=True, check=False).returncode != 0:
                 self.skipTest("ip makes no network namespace here")
-            self.addCleanup(subprocess.run, ["ip", "netns", "delete", self.name(number)], check=True)
-            self.ip(number, "link", "set", "lo", "up")
-        self.ip(1, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", self.name(2))
-        for number in (1, 2):
-            self.ip(number, "address", "add", f"10.78.0.{number}/24", "dev", "cable")
-            self.ip(number, "link", "set", "cable", "up")
+            self.addCleanup(subprocess.run, ["ip", "netns", "delete", self.name(host)], check=True)
+            self.ip(host, "link", "set", "lo", "up")
+        self.ip(2, "link", "add", "cable", "type", "bridge")
+        for host in (1, 3):
+            self.ip(host, "link", "add", "cable", "type", "veth", "peer", "name", f"cable{host}", "netns", self.name(2))
+            self.ip(2, "link", "set", f"cable{host}", "master", "cable", "up")
+        for host in HOSTS:
+            self.ip(host, "address", "add", f"10.78.0.{host}/24", "dev", "cable")
+            self.ip(host, "address", "add", f"fd78::{host}/64", "dev", "cable", "nodad")
+            self.ip(host, "link", "set", "cable", "up")
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.key = str(self.folder / "key")
 
     @staticmethod
-    def name(number):
-        return f"exs-{os.getpid()}-service{number}"
+    def name(host):
+        return f"exs-{os.getpid()}-service{host}"
 
-    def ip(self, number, *words):
-        subprocess.run(["ip", "-n", self.name(number), *words], check=True)
+    def ip(self, host, *words):
+        subprocess.run(["ip", "-n", self.name(host), *words], check=True)
 
-    def command(self, number, *words):
-        return ["ip", "netns", "exec", self.name(number), SERVICE, *words]
+    def start(self, host, *words, output=subprocess.PIPE, **environment):
+        process = subprocess.Popen(["ip", "netns", "exec", self.name(host), *words], stdout=output, bufsize=0,
+                                   env={**os.environ, **environment})
+        if process.stdout:
+            self.addCleanup(process.stdout.close)
+        self.addCleanup(self.end, process)
+        return process
 
-    def start(self, listen):
-        process = subprocess.Popen(self.command(1, str(self.folder / "key")), stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, "EXS_SVC_LISTEN": listen})
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait, LIMIT_S)
-        self.addCleanup(process.kill)
-        return process, process.stdout.readline().strip()
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait(LIMIT_S)
 
-    def send(self, *words, **environment):
-        return subprocess.run(self.command(2, *words), capture_output=True, text=True, timeout=LIMIT_S, check=False,
-                              env={**os.environ, **environment})
+    def serve(self, host, listen, key=None, **environment):
+        process = self.start(host, SERVICE, str(self.folder / (key or "key")), EXS_SVC_LISTEN=listen, **environment)
+        return process, process.stdout.readline().strip().decode()
 
-    def test_a_service_of_another_network(self):
+    def expect_found(self, process, ident, **environment):
+        done = subprocess.run(["ip", "netns", "exec", self.name(2), SERVICE, ident, "found"], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False, env={**os.environ, **environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(process.stdout.readline().strip(), b"found")
+
+    def expect_nobody(self, idents, **environment):
+        for process in [self.start(2, SERVICE, ident, "x", **environment) for ident in idents]:
+            self.assertEqual(process.wait(LIMIT_S), 1)
+
+    def test_by_a_file(self):
         names = self.folder / "names"
         for listen in (f"0.0.0.0:{PORT}", f"10.78.0.1:{PORT}"):
-            process, ident = self.start(listen)
+            process, ident = self.serve(1, listen, EXS_SVC_MULTICAST="off")
             names.write_text(f"printer {ident} 10.78.0.1:{PORT}\n")
-            for words in (("printer", "by", "name"), (ident, "by", "ID")):
-                done = self.send(*words, EXS_SERVICES=str(names))
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual([process.stdout.readline().strip() for _ in range(2)], list(words[1:]))
-            process.kill()
-            process.wait(LIMIT_S)
+            for word in ("printer", ident):
+                self.expect_found(process, word, EXS_SERVICES=str(names))
+            self.end(process)
 
-    def test_without_the_file_it_is_nobody(self):
-        _, ident = self.start(f"10.78.0.1:{PORT}")
-        done = self.send(ident, "x", EXS_SERVICES="/nowhere")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("No such file or directory", done.stderr)
+    def test_by_nothing(self):
+        _, ident = self.serve(1, "10.78.0.1")
+        self.expect_nobody([ident], EXS_SERVICES="/nowhere", EXS_SVC_MULTICAST="off")
+
+    def test_by_multicast(self):
+        for listen in ("0.0.0.0", "10.78.0.1", "::", "fd78::1"):
+            for setting in ("", "cable:7001"):
+                process, ident = self.serve(1, listen, EXS_SVC_MULTICAST=setting)
+                self.expect_found(process, ident, EXS_SVC_MULTICAST=setting)
+                self.end(process)
+
+    def test_by_multicast_of_one_protocol(self):
+        for family, listen in (("-6", "10.78.0.1"), ("-4", "fd78::1")):
+            for host in (1, 2):
+                self.ip(host, family, "address", "flush", "dev", "cable")
+            process, ident = self.serve(1, listen)
+            self.expect_found(process, ident)
+            self.end(process)
+            for host in (1, 2):
+                self.ip(host, "address", "replace", f"fd78::{host}/64", "dev", "cable", "nodad")
+
+    def test_what_is_not_announced(self):
+        cases = (("127.0.0.1", ""), ("0.0.0.0", "off"), ("0.0.0.0", "lo"), ("0.0.0.0", ":7001"))
+        self.expect_nobody([self.serve(1, listen, key=str(number), EXS_SVC_MULTICAST=setting)[1]
+                            for number, (listen, setting) in enumerate(cases)])
+
+    def start_peer(self, host, **environment):
+        return self.start(host, PEER, self.key, output=subprocess.DEVNULL, EXS_SVC_LISTEN="0.0.0.0", **environment)
+
+    def move(self, cut, **environment):
+        """The service goes from the first host to the third, and who has asked it goes on."""
+        self.end(self.serve(1, "127.0.0.1")[0])  # has made the key
+        service = self.start_peer(1, **environment)
+        asker = self.start(2, ASKER, self.key, **environment)
+        self.assertTrue(asker.stdout.readline())
+        cut(service)
+        os.set_blocking(asker.stdout.fileno(), False)
+        while asker.stdout.read():
+            pass
+        os.set_blocking(asker.stdout.fileno(), True)
+        self.start_peer(3, **environment)
+        # One answer may have been under way.
+        for _ in range(10):
+            self.assertTrue(asker.stdout.readline())
+
+    def test_killed_and_started_elsewhere(self):
+        self.move(self.end)
+
+    def test_vanished_and_started_elsewhere(self):
+        self.move(lambda _: self.ip(2, "link", "set", "cable1", "down"))
 
 
 if __name__ == "__main__":

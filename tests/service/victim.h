@@ -112,12 +112,19 @@ inline int kills_wanted(int otherwise) {
   return wanted("--kills", otherwise);
 }
 
+// A process may take its time to start.
+inline exs_svc_node_options_t patient_options() {
+  exs_svc_node_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.find_ns = 60'000 * kMs;
+  return options;
+}
+
 // A sender to a service that may be killed.
 struct Survivor {
   OwnedKey key = make_key();
   KeyFolder folder{key};
-  // A process may take its time to start.
-  exs_svc_node_options_t options{sizeof options, nullptr, 60'000 * kMs, 0, 0, nullptr, 0, 0};
+  const exs_svc_node_options_t options = patient_options();
   TestNode node{&options};
   exs_svc_peer_t* peer = node.peer(key);
   const char* program = std::getenv("EXS_SERVICE_PEER");

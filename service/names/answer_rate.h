@@ -1,0 +1,50 @@
+// How many answers go out: 20 a second to one address, 1,000 to all. Its memory does not grow with who asks. Thread: one at a time.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <map>
+
+#include "service/names/address.h"
+#include "service/names/clock.h"
+
+namespace exs::svc {
+
+class AnswerRate {
+ public:
+  static constexpr std::int64_t kSecondNs = 1000 * kNsPerMs;
+  static constexpr std::int64_t kOneNs = kSecondNs / 20;
+  static constexpr std::int64_t kOneOfAllNs = kSecondNs / 1000;
+  static constexpr std::size_t kSourcesMax = 1024;
+
+  // True: one more may go there now, and counts.
+  bool allows(const sockaddr_storage& to, std::int64_t now) {
+    if (!has_room(all_, kOneOfAllNs, now)) return false;
+    const HostBytes source = host_of(to);
+    auto known = sources_.find(source);
+    if (known == sources_.end()) {
+      if (sources_.size() == kSourcesMax)
+        std::erase_if(sources_, [now](const auto& one) { return one.second <= now; });
+      if (sources_.size() == kSourcesMax) return false;
+      known = sources_.emplace(source, now).first;
+    }
+    if (!has_room(known->second, kOneNs, now)) return false;
+    known->second = std::max(known->second, now) + kOneNs;
+    all_ = std::max(all_, now) + kOneOfAllNs;
+    return true;
+  }
+  [[nodiscard]] std::size_t sources() const noexcept { return sources_.size(); }
+
+ private:
+  // Each time is when all that has gone would have gone at an even pace: as many as a second holds may be ahead of it.
+  static bool has_room(std::int64_t paid_until, std::int64_t one_ns, std::int64_t now) {
+    return paid_until - now <= kSecondNs - one_ns;
+  }
+
+  std::map<HostBytes, std::int64_t> sources_;
+  std::int64_t all_ = 0;
+};
+
+}  // namespace exs::svc

@@ -1,0 +1,151 @@
+#include "service/names/multicast.h"
+
+#include <algorithm>
+#include <array>
+
+namespace exs::svc {
+namespace {
+
+constexpr std::array<std::int64_t, 3> kAnnouncedAtNs = {0, 20 * kNsPerMs, 60 * kNsPerMs};
+constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
+constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
+
+// Without addresses, nothing.
+std::vector<std::uint8_t> encode_with(const Place& place, bool with_loopback) {
+  Record record = place.record;
+  if (!with_loopback) std::erase_if(record.addresses, is_loopback);
+  return record.addresses.empty() ? std::vector<std::uint8_t>() : encode_record(record, place.key);
+}
+
+DatagramNonce make_nonce() {
+  DatagramNonce nonce;
+  fill_random(nonce);
+  return nonce;
+}
+
+}  // namespace
+
+Multicast::Multicast(const MulticastSetting& setting, ResolverClient& client)
+    : group_(setting), may_be_on_loopback_(!setting.interfaces.empty()), client_(client) {}
+
+// ---------------------------------------------------------------- what this process says
+
+void Multicast::claim(const IdBytes& id, const Place& place, std::int64_t now) {
+  Claim claim{id, place.record, encode_with(place, true), encode_with(place, false), make_nonce(), 0, now};
+  const PublicName name = public_name(id);
+  claims_.erase(name);
+  if (claim.outside.empty() && !may_be_on_loopback_) return;
+  announce(claims_.emplace(name, std::move(claim)).first->second, now);
+}
+
+void Multicast::announce(Claim& claim, std::int64_t now) {
+  group_.refresh(now);
+  for (const Interface& interface : group_.interfaces()) {
+    const Bytes record = said_on(interface.index, claim);
+    if (!record.empty())
+      group_.send(interface, encode_sealed(DatagramType::kAnnouncement, claim.id, claim.nonce, record));
+  }
+  ++claim.announced;
+  claim.next_ns = claim.announced == kAnnouncedAtNs.size()
+                      ? kNever
+                      : now + kAnnouncedAtNs[claim.announced] - kAnnouncedAtNs[claim.announced - 1];
+}
+
+Bytes Multicast::said_on(unsigned interface, const Claim& claim) const {
+  const std::vector<Interface>& all = group_.interfaces();
+  const bool is_on_loopback = std::any_of(all.begin(), all.end(), [interface](const Interface& one) {
+    return one.index == interface && one.is_loopback;
+  });
+  return is_on_loopback ? claim.on_loopback : claim.outside;
+}
+
+// Its number stays the same while it is asked, so a late answer is one.
+void Multicast::ask(const IdBytes& id, std::int64_t now) {
+  group_.refresh(now);
+  forget_old_questions(now);
+  const PublicName name = public_name(id);
+  auto known = questions_.find(name);
+  if (known == questions_.end())
+    known = questions_.emplace(name, Question{id, make_nonce(), now - kPauseNs, {}}).first;
+  // What has just been asked has an answer on its way.
+  if (now - known->second.asked_ns < kPauseNs) return;
+  known->second.asked_ns = now;
+  const std::vector<std::uint8_t> query = encode_query(name, known->second.nonce);
+  for (const Interface& interface : group_.interfaces()) group_.send(interface, query);
+}
+
+void Multicast::forget_old_questions(std::int64_t now) {
+  std::erase_if(questions_, [now](const auto& one) { return now - one.second.asked_ns > kRememberedNs; });
+  if (questions_.size() < kQuestionsMax) return;
+  questions_.erase(std::min_element(
+      questions_.begin(), questions_.end(),
+      [](const auto& one, const auto& other) { return one.second.asked_ns < other.second.asked_ns; }));
+}
+
+// ---------------------------------------------------------------- what others say
+
+void Multicast::step(std::int64_t now) {
+  group_.receive(now, [&](const Group::Arrival& arrival) { take(arrival, now); });
+  for (auto& [name, claim] : claims_)
+    if (now >= claim.next_ns) announce(claim, now);
+}
+
+std::int64_t Multicast::next_time() const {
+  std::int64_t time = group_.next_time();
+  for (const auto& [name, claim] : claims_) time = std::min(time, claim.next_ns);
+  return time;
+}
+
+void Multicast::take(const Group::Arrival& arrival, std::int64_t now) {
+  const std::optional<Datagram> datagram = decode_datagram(arrival.bytes);
+  if (!datagram) return;
+  if (datagram->type == DatagramType::kQuery) return query_arrived(arrival, *datagram, now);
+  record_arrived(arrival, *datagram, now);
+}
+
+void Multicast::query_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now) {
+  const auto claim = claims_.find(datagram.name);
+  if (claim == claims_.end()) return;
+  answer(arrival, datagram, claim->second.id, said_on(arrival.interface, claim->second), now);
+}
+
+void Multicast::answer(const Group::Arrival& arrival, const Datagram& datagram, const IdBytes& id,
+                       Bytes record, std::int64_t now) {
+  if (record.empty() || !rate_.allows(arrival.from, now)) return;
+  group_.send(arrival.from, arrival.interface,
+              encode_sealed(DatagramType::kAnswer, id, datagram.nonce, record));
+}
+
+// An answer is one to a question, or to an announcement, by its number.
+void Multicast::record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now) {
+  const bool is_to_all = datagram.type == DatagramType::kAnnouncement;
+  const auto claim = claims_.find(datagram.name);
+  const auto question = questions_.find(datagram.name);
+  const bool is_about_claim = claim != claims_.end() && !said_on(arrival.interface, claim->second).empty() &&
+                              (is_to_all || claim->second.nonce == datagram.nonce);
+  const bool is_about_question =
+      question != questions_.end() && (is_to_all || question->second.nonce == datagram.nonce);
+  if (!is_about_claim && !is_about_question) return;
+  const IdBytes id = is_about_claim ? claim->second.id : question->second.id;
+  std::optional<OpenedRecord> opened = open_record(datagram, id);
+  if (!opened) return;
+  const Record record = opened->record;
+  // Who announces an older one than we know is told; by one of us.
+  Bytes newer;
+  if (is_about_claim && is_newer(claim->second.record, record))
+    newer = said_on(arrival.interface, claim->second);
+  const bool is_overtaken = is_about_claim && is_newer(record, claim->second.record);
+  if (is_about_question) {
+    std::optional<OpenedRecord>& newest = question->second.newest;
+    if (newest && is_newer(newest->record, record)) {
+      newer = newest->bytes;
+    } else {
+      newest = std::move(opened);
+      client_.found(*this, id, record);
+    }
+  }
+  if (is_to_all) answer(arrival, datagram, id, newer, now);
+  if (is_overtaken) client_.overtaken(id, record);
+}
+
+}  // namespace exs::svc

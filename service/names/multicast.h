@@ -1,0 +1,68 @@
+// Services of the same link, by multicast: who looks for one asks all, and who has it answers. FORMAT.md has the datagrams.
+//
+// Design notes
+//  1. A service is announced where its addresses can be reached: those of loopback on loopback alone.
+//  2. Anybody may keep an old record and send it again. What was asked for is remembered for a while with the newest record that has
+//     been seen, and an older one is not taken for an answer. Whoever announces an older one is sent the newer.
+//  3. Datagrams get lost, so claims are announced three times. Who asks, asks again by himself.
+#pragma once
+
+#include <map>
+
+#include "service/names/answer_rate.h"
+#include "service/names/group.h"
+#include "service/names/resolver.h"
+
+namespace exs::svc {
+
+class Multicast final : public Resolver {
+ public:
+  static constexpr std::size_t kQuestionsMax = 1024;
+
+  // The client outlives it.
+  Multicast(const MulticastSetting& setting, ResolverClient& client);
+
+  void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
+  void unclaim(const IdBytes& id) override { claims_.erase(public_name(id)); }
+  void ask(const IdBytes& id, std::int64_t now) override;
+  void step(std::int64_t now) override;
+  [[nodiscard]] int descriptor() const override { return group_.descriptor(); }
+  [[nodiscard]] std::int64_t next_time() const override;
+  [[nodiscard]] std::size_t questions() const noexcept { return questions_.size(); }
+
+ private:
+  struct Claim {
+    IdBytes id{};
+    Record record;
+    std::vector<std::uint8_t>
+        on_loopback;  // what is said on loopback, and on other interfaces; empty: nothing
+    std::vector<std::uint8_t> outside;
+    DatagramNonce nonce{};  // of its announcements
+    std::size_t announced = 0;
+    std::int64_t next_ns = 0;
+  };
+  struct Question {
+    IdBytes id{};
+    DatagramNonce nonce{};
+    std::int64_t asked_ns = 0;
+    std::optional<OpenedRecord> newest;
+  };
+
+  void announce(Claim& claim, std::int64_t now);
+  void forget_old_questions(std::int64_t now);
+  void take(const Group::Arrival& arrival, std::int64_t now);
+  void query_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now);
+  void record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now);
+  void answer(const Group::Arrival& arrival, const Datagram& datagram, const IdBytes& id, Bytes record,
+              std::int64_t now);
+  [[nodiscard]] Bytes said_on(unsigned interface, const Claim& claim) const;
+
+  Group group_;
+  const bool may_be_on_loopback_;  // as its setting says
+  ResolverClient& client_;
+  AnswerRate rate_;
+  std::map<PublicName, Claim> claims_;
+  std::map<PublicName, Question> questions_;
+};
+
+}  // namespace exs::svc
