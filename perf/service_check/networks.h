@@ -1,0 +1,39 @@
+// Networks of the check's own: one for clients, where nobody else has names, and hosts behind cables for services that vanish.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <string>
+
+namespace service_check {
+
+// This process goes into a network of its own, whose loopback interface works. Call before any thread exists.
+void enter_own_network();
+
+// A host at the other end of a cable. There are two places for one.
+class Host {
+ public:
+  static constexpr int kPort = 7000;
+  explicit Host(unsigned place);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // "address:port" of the services there.
+  static std::string address(unsigned place);
+  // By the process that is to be there: its network, which join() has a cable put into.
+  void enter();
+  // By the one here, once that has been started.
+  void join(pid_t process);
+  void cut() const;
+  void mend() const;
+
+ private:
+  unsigned place_;
+  bool is_joined_ = false;
+  std::array<int, 2> ready_{-1, -1};   // it has its network
+  std::array<int, 2> joined_{-1, -1};  // there is a cable
+};
+
+}  // namespace service_check
