@@ -5,7 +5,9 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,27 @@ void from_socket_address(const SocketAddress& from, Address& to) {
 
 exs_ahandle_t handle_of(jlong handle) noexcept {
   return pointer<void>(handle);
+}
+
+// What exs_sendmsg needs until its event: the message, and its vector behind it.
+exs_msghdr_t* copy_of(const exs_iovec_t* pieces, int count) noexcept {
+  const std::size_t vector_bytes = static_cast<std::size_t>(count) * sizeof *pieces;
+  void* const memory = std::malloc(sizeof(exs_msghdr_t) + vector_bytes);
+  if (memory == nullptr) return nullptr;
+  auto* const message = new (memory) exs_msghdr_t{};
+  message->msg_iov = reinterpret_cast<exs_iovec_t*>(message + 1);
+  message->msg_iovlen = count;
+  std::memcpy(message->msg_iov, pieces, vector_bytes);
+  return message;
+}
+
+// The event of an exs_sendmsg as that of an exs_send, and the end of the copy.
+void end_message(exs_event_t& event) noexcept {
+  const exs_evt_xfermsg_t sent = event.exs_evt_union.exs_evt_xfermsg;
+  std::free(sent.exs_evt_msghdr);
+  event.exs_evt_type = EXS_EVT_SEND;
+  event.exs_evt_union.exs_evt_xfer = {};
+  event.exs_evt_union.exs_evt_xfer.exs_evt_length = sent.exs_evt_length;
 }
 
 }  // namespace
@@ -152,6 +175,14 @@ jint Java_exs_Native_post(JNIEnv* env, jclass, jboolean is_send, jint socket, jo
                            : exs_recv_offset(socket, memory, bytes, flags, queue, token, region, place));
 }
 
+jint Java_exs_Native_sendPieces(JNIEnv*, jclass, jint socket, jlong pieces, jint count, jint queue, jlong handle) {
+  exs_msghdr_t* const message = copy_of(pointer<exs_iovec_t>(pieces), count);
+  if (message == nullptr) return -ENOMEM;
+  const jint outcome = result(exs_sendmsg(socket, message, 0, queue, handle_of(handle)));
+  if (outcome < 0) std::free(message);
+  return outcome;
+}
+
 jint Java_exs_Native_shutdown(JNIEnv*, jclass, jint socket, jint how) {
   return result(exs_shutdown(socket, how));
 }
@@ -162,6 +193,10 @@ jint Java_exs_Native_cancelOperation(JNIEnv*, jclass, jint socket, jlong handle)
 
 jint Java_exs_Native_closeSocket(JNIEnv*, jclass, jint socket) {
   return result(exs_close(socket));
+}
+
+jint Java_exs_Native_closeSocketLater(JNIEnv*, jclass, jint socket, jint queue, jlong handle) {
+  return result(exs_close_async(socket, 0, queue, handle_of(handle)));
 }
 
 // ---------------------------------------------------------------- queues
@@ -176,7 +211,11 @@ jint Java_exs_Native_deleteQueue(JNIEnv*, jclass, jint queue) {
 
 jint Java_exs_Native_dequeue(JNIEnv*, jclass, jint queue, jlong events, jint max, jlong slice_ns) {
   static_assert(sizeof(exs_event_t) == 64);
-  const int count = exs_qwait(queue, pointer<exs_event_t>(events), max, 1, slice_ns);
+  auto* const first = pointer<exs_event_t>(events);
+  const int count = exs_qwait(queue, first, max, 1, slice_ns);
+  for (int i = 0; i < count; ++i) {
+    if (first[i].exs_evt_type == EXS_EVT_SENDMSG) end_message(first[i]);
+  }
   return count >= 0 ? count : errno == EINTR ? kPending : -errno;
 }
 

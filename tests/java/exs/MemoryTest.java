@@ -1,6 +1,7 @@
 package exs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,15 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class MemoryTest {
   private static final int MANY_BYTES = 1 << 24;
+
+  @Test
+  void a_buffer_is_known_to_lie_in_such_memory() throws Exception {
+    final Memory memory = Memory.allocate(100);
+    assertTrue(Memory.holds(memory.buffer()));
+    assertTrue(Memory.holds(memory.buffer().slice(99, 1).asReadOnlyBuffer()));
+    assertFalse(Memory.holds(Bytes.direct(100)));
+    assertFalse(Memory.holds(ByteBuffer.allocate(100)));
+  }
 
   @Test
   void it_is_zeroed_and_in_the_order_of_the_machine() throws ExsException {

@@ -44,6 +44,15 @@ final class Sockets implements AutoCloseable {
     return task;
   }
 
+  /** For bodies that declare no exception. */
+  static <T> T call(Callable<T> body) {
+    try {
+      return body.call();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
   static void assertErrno(int errno, Executable call) {
     final ExsException failure = assertThrows(ExsException.class, call);
     assertEquals(errno, failure.errno(), failure.getMessage());

@@ -13,16 +13,12 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Lane {
   private static final long HANDLE = 1;
   private static final int DEPTH = 2;
+  private static final int NO_QUEUE = -1;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final ByteBuffer memory = CallFrame.direct(Event.BYTES);
-  private final long address = Native.address(memory);
-  private int queue;
-
-  Lane() throws ExsException {
-    queue = Native.createQueue(DEPTH);
-    if (queue < 0) throw ExsException.of(queue);
-  }
+  private int queue = NO_QUEUE;  // made for the first operation: most channels of a server have none that block
+  private ByteBuffer memory;
+  private boolean isClosed;
 
   /** Carries out `post` on `socket` and waits for its event. An interrupt cancels it, unless it has started. */
   Event run(int socket, String what, Loop.Post post) throws ExsException {
@@ -33,7 +29,7 @@ final class Lane {
       throw ExsException.interrupted(what);
     }
     try {
-      if (queue < 0) throw ExsException.closed(what);
+      open(what);
       final int outcome = post.on(queue, HANDLE);
       if (outcome < 0) throw ExsException.of(outcome);
       return await(socket, what);
@@ -43,7 +39,17 @@ final class Lane {
     }
   }
 
+  private void open(String what) throws ExsException {
+    if (isClosed) throw ExsException.closed(what);
+    if (queue != NO_QUEUE) return;
+    final int made = Native.createQueue(DEPTH);
+    if (made < 0) throw ExsException.of(made);
+    queue = made;
+    memory = CallFrame.direct(Event.BYTES);
+  }
+
   private Event await(int socket, String what) throws ExsException {
+    final long address = Native.address(memory);
     boolean isCancelled = false;
     while (true) {
       final int count = Native.dequeue(queue, address, 1, Guarded.SLICE_NS);
@@ -68,8 +74,9 @@ final class Lane {
   void close() {
     lock.lock();
     try {
-      if (queue >= 0) Native.deleteQueue(queue);
-      queue = -1;
+      if (queue != NO_QUEUE) Native.deleteQueue(queue);
+      queue = NO_QUEUE;
+      isClosed = true;
     } finally {
       lock.unlock();
     }

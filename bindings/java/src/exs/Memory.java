@@ -3,6 +3,8 @@ package exs;
 import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * Memory of the library (exs_alloc): page-aligned, zeroed, registered with all rights, and shared with processes of the same host at the
@@ -16,6 +18,12 @@ import java.nio.ByteOrder;
  */
 public final class Memory {
   private static final Cleaner CLEANER = Cleaner.create();
+  private static final int UNREGISTERED = 0;
+
+  /** All that there is, by its first address. */
+  private static final ConcurrentSkipListMap<Long, Extent> EXTENTS = new ConcurrentSkipListMap<>();
+
+  private record Extent(long end, int region) {}
 
   private final ByteBuffer buffer;
   private final long address;
@@ -46,9 +54,30 @@ public final class Memory {
     }
     if (outcome < 0) throw ExsException.of(outcome);
     final long address = frame.request();
+    final int region = frame.index();
     final ByteBuffer buffer = Native.wrap(address, bytes);
-    CLEANER.register(buffer, () -> Native.free(address));
-    return new Memory(buffer.order(ByteOrder.nativeOrder()), address, frame.index());
+    EXTENTS.put(address, new Extent(address + bytes, region));
+    CLEANER.register(buffer, () -> {
+      EXTENTS.remove(address);
+      Native.free(address);
+    });
+    return new Memory(buffer.order(ByteOrder.nativeOrder()), address, region);
+  }
+
+  /**
+   * Whether a buffer is a view of such memory.
+   *
+   * @param buffer any
+   * @return true: it can be sent without a copy and without registration
+   */
+  public static boolean holds(ByteBuffer buffer) {
+    return buffer.isDirect() && regionOf(Native.address(buffer)) != UNREGISTERED;
+  }
+
+  /** The region in which an address lies. */
+  static int regionOf(long address) {
+    final Map.Entry<Long, Extent> below = EXTENTS.floorEntry(address);
+    return below != null && address < below.getValue().end() ? below.getValue().region() : UNREGISTERED;
   }
 
   /**

@@ -149,12 +149,17 @@ final class Native {
   static native int post(
       boolean isSend, int socket, ByteBuffer buffer, long at, long length, int flags, int queue, long handle, int region, long offset);
 
+  /** Sends `count` pieces, each of 24 bytes at {@code pieces}, an exs_iovec_t. Its event is told as that of a send. */
+  static native int sendPieces(int socket, long pieces, int count, int queue, long handle);
+
   static native int shutdown(int socket, int how);
 
   static native int cancelOperation(int socket, long handle);
 
   /** Waits up to the linger time of the socket. */
   static native int closeSocket(int socket);
+
+  static native int closeSocketLater(int socket, int queue, long handle);
 
   static native int createQueue(int depth);
 

@@ -11,11 +11,10 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class ServerChannel implements AutoCloseable {
   private final Descriptor descriptor;
-  private final Lane accepts;
+  private final Lane accepts = new Lane();
 
-  private ServerChannel(Descriptor descriptor) throws ExsException {
+  private ServerChannel(Descriptor descriptor) {
     this.descriptor = descriptor;
-    accepts = new Lane();
   }
 
   /**
@@ -74,19 +73,11 @@ public final class ServerChannel implements AutoCloseable {
    */
   public CompletableFuture<StreamChannel> accept(Loop loop) {
     return loop.submit(this, "accept",
-        (queue, handle) -> descriptor.use(frame -> Native.accept(descriptor.number(), queue, handle)), ServerChannel::acceptedLater);
+        (queue, handle) -> descriptor.use(frame -> Native.accept(descriptor.number(), queue, handle)), ServerChannel::accepted);
   }
 
-  private static StreamChannel accepted(Event event) throws ExsException {
-    return StreamChannel.of(new Descriptor("StreamChannel", event.newSocket()));
-  }
-
-  private static StreamChannel acceptedLater(Event event) {
-    try {
-      return accepted(event);
-    } catch (ExsException e) {
-      throw new java.util.concurrent.CompletionException(e);
-    }
+  private static StreamChannel accepted(Event event) {
+    return new StreamChannel(new Descriptor("StreamChannel", event.newSocket()));
   }
 
   /**

@@ -3,6 +3,7 @@ package exs;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ReadOnlyBufferException;
+import java.nio.channels.CompletionHandler;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -23,27 +24,15 @@ public final class StreamChannel implements AutoCloseable {
   private static final int SHUT_WR = 1;
   private static final int WAIT_FOR_ALL = 0x100;
   private static final long NO_OFFSET = -1;
+  private static final int LINGER_MS = 0x4542;
 
   private final Descriptor descriptor;
-  private final Lane sends;
-  private final Lane receives;
+  private final Lane sends = new Lane();
+  private final Lane receives = new Lane();
 
-  private StreamChannel(Descriptor descriptor) throws ExsException {
+  /** What has been connected or accepted. */
+  StreamChannel(Descriptor descriptor) {
     this.descriptor = descriptor;
-    sends = new Lane();
-    receives = new Lane();
-  }
-
-  /** What has been connected or accepted; closed if there is no memory for a channel. */
-  static StreamChannel of(Descriptor descriptor) throws ExsException {
-    boolean isOpen = false;
-    try {
-      final StreamChannel channel = new StreamChannel(descriptor);
-      isOpen = true;
-      return channel;
-    } finally {
-      if (!isOpen) descriptor.closeQuietly();
-    }
   }
 
   /**
@@ -68,7 +57,7 @@ public final class StreamChannel implements AutoCloseable {
    * @throws ExsException as the class says; ECONNREFUSED, EHOSTUNREACH and others of exs_connect; EINVAL, ENOTSUP: the provider
    */
   public static StreamChannel connect(SocketType type, InetSocketAddress to, String provider) throws ExsException {
-    final StreamChannel channel = of(Descriptor.open("StreamChannel", to, type, provider));
+    final StreamChannel channel = new StreamChannel(Descriptor.open("StreamChannel", to, type, provider));
     boolean isOpen = false;
     try {
       channel.sends.run(channel.socket(), "connect", channel.connectTo(to));
@@ -91,7 +80,7 @@ public final class StreamChannel implements AutoCloseable {
   public static CompletableFuture<StreamChannel> connect(Loop loop, SocketType type, InetSocketAddress to, String provider) {
     final StreamChannel channel;
     try {
-      channel = of(Descriptor.open("StreamChannel", to, type, provider));
+      channel = new StreamChannel(Descriptor.open("StreamChannel", to, type, provider));
     } catch (ExsException e) {
       return CompletableFuture.failedFuture(e);
     }
@@ -211,6 +200,43 @@ public final class StreamChannel implements AutoCloseable {
     return loop.submit(into.keeper(), "recv", post(false, into, at, length, 0, NO_OFFSET), Transfer::of);
   }
 
+  /**
+   * Starts to send several pieces of memory one after the other, as one message or as the next bytes of a stream.
+   *
+   * @param <A> what the handler is to know
+   * @param loop who tells
+   * @param from direct buffers, at most 1024; the library's until the end. Those that lie in a {@link Memory} are registered already
+   * @param attachment what the handler is to know
+   * @param handler is told when the memory is free again, or of an {@link ExsException} as the class says; by this thread if that is at once
+   */
+  public <A> void send(Loop loop, ByteBuffer[] from, A attachment, CompletionHandler<Transfer, ? super A> handler) {
+    final ByteBuffer[] pieces = from.clone();
+    for (final ByteBuffer piece : pieces) {
+      if (!piece.isDirect()) throw new IllegalArgumentException("a buffer that is not direct");
+    }
+    loop.submit(pieces, "send", postPieces(pieces), Loop.Ending.of(attachment, handler));
+  }
+
+  private Loop.Post postPieces(ByteBuffer[] pieces) {
+    return (queue, handle) -> descriptor.use(
+        frame -> Native.sendPieces(socket(), Pieces.write(frame, pieces), pieces.length, queue, handle));
+  }
+
+  /**
+   * Starts to receive into part of a memory.
+   *
+   * @param <A> what the handler is to know
+   * @param loop who tells
+   * @param into of which; the library's until the end
+   * @param at the first byte
+   * @param length how many bytes
+   * @param attachment what the handler is to know
+   * @param handler is told what came, or of an {@link ExsException} as the class says; by this thread if that is at once
+   */
+  public <A> void recv(Loop loop, Memory into, int at, int length, A attachment, CompletionHandler<Transfer, ? super A> handler) {
+    loop.submit(into.keeper(), "recv", post(false, into, at, length, 0, NO_OFFSET), Loop.Ending.of(attachment, handler));
+  }
+
   /** A transfer at an offset of the peer's window, or none. */
   Loop.Post post(boolean isSend, ByteBuffer buffer, int flags, long offset) {
     if (!buffer.isDirect()) throw new IllegalArgumentException("a buffer that is not direct");
@@ -290,6 +316,47 @@ public final class StreamChannel implements AutoCloseable {
       throw e;
     }
     closeLanes();
+  }
+
+  /**
+   * Starts to close: sends may complete within the linger time, other operations end with ECANCELED. A second call has no effect.
+   *
+   * @param loop who tells
+   * @return completes when all operations have ended; or with an {@link ExsException}: ETIMEDOUT: the peer took longer; it is closed all
+   *     the same
+   */
+  public CompletableFuture<Void> close(Loop loop) {
+    if (!descriptor.shut()) return CompletableFuture.completedFuture(null);
+    closeLanes();
+    final CompletableFuture<Void> closed = new CompletableFuture<>();
+    try {
+      loop.start(this, "close", (queue, handle) -> Native.closeSocketLater(socket(), queue, handle), (event, failure) -> {
+        if (failure == null) {
+          closed.complete(null);
+        } else {
+          closed.completeExceptionally(failure);
+        }
+      });
+    } catch (ExsException e) {  // the loop is full, or closed: what remains is to wait
+      Native.closeSocket(socket());
+      closed.complete(null);
+    }
+    return closed;
+  }
+
+  /**
+   * Breaks the connection: all operations end at once, whatever the peer does, and the peer sees a reset. A second call has no effect.
+   *
+   * @param loop who tells
+   * @return completes when all operations have ended
+   */
+  public CompletableFuture<Void> abort(Loop loop) {
+    try {
+      descriptor.use(frame -> Native.setInt(socket(), LINGER_MS, 0));
+    } catch (ExsException e) {
+      assert descriptor.isClosed();
+    }
+    return close(loop);
   }
 
   private void closeQuietly() {
