@@ -18,6 +18,8 @@ public final class ExsException extends IOException {
   public static final int EMSGSIZE = 90;
   /** The peer has died. */
   public static final int ECONNRESET = 104;
+  /** The connection has ended. */
+  public static final int ENOTCONN = 107;
   /** A time limit was over. */
   public static final int ETIMEDOUT = 110;
   /** Nobody listens there. */

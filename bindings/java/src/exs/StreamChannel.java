@@ -352,11 +352,21 @@ public final class StreamChannel implements AutoCloseable {
    */
   public CompletableFuture<Void> abort(Loop loop) {
     try {
-      descriptor.use(frame -> Native.setInt(socket(), LINGER_MS, 0));
+      setLinger(0);
     } catch (ExsException e) {
       assert descriptor.isClosed();
     }
     return close(loop);
+  }
+
+  /**
+   * Sets how long a close lets sends complete; 5 seconds unless it is set.
+   *
+   * @param milliseconds how long; 0: a close breaks the connection at once
+   * @throws ExsException EBADF: it is closed; EINVAL: below 0
+   */
+  public void setLinger(int milliseconds) throws ExsException {
+    descriptor.check(frame -> Native.setInt(socket(), LINGER_MS, milliseconds));
   }
 
   private void closeQuietly() {

@@ -1,0 +1,230 @@
+package exs.jetty;
+
+import exs.ExsException;
+import exs.StreamChannel;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.WritePendingException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.eclipse.jetty.io.AbstractEndPoint;
+import org.eclipse.jetty.io.Connection;
+import org.eclipse.jetty.io.EofException;
+import org.eclipse.jetty.io.WriteFlusher;
+import org.eclipse.jetty.util.BufferUtil;
+import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.log.Log;
+import org.eclipse.jetty.util.log.Logger;
+import org.eclipse.jetty.util.thread.Invocable;
+import org.eclipse.jetty.util.thread.Scheduler;
+
+/**
+ * A connection of exs as Jetty has it. Thread: any.
+ *
+ * <p>What is written from memory of exs, cached content above all, the peer reads where it lies: the callback of that write is called when
+ * it has arrived. All else is copied, and its callback called as soon as there is room for the copies, as with TCP.
+ *
+ * <p><b>Memory.</b> Jetty uses the memory of a write again once its callback was called. So that is called after the last event of the write,
+ * whatever happens: where time is up, or the connection closes, the channel ends what is under way first.
+ */
+public final class ExsEndPoint extends AbstractEndPoint implements Write.Listener {
+  /** Shorter pieces are copied: they are gone by then, and their callback need not wait for an event. */
+  static final int REFERENCE_BYTES_MIN = 16 << 10;
+
+  private static final Logger LOG = Log.getLogger(ExsEndPoint.class);
+
+  private final StreamChannel channel;
+  private final Completions completions;
+  private final Arena arena;
+  private final Executor executor;
+  private final Consumer<ExsEndPoint> closed;
+  private final InetSocketAddress local;
+  private final InetSocketAddress remote;
+  private final Inbox inbox;
+  private final Outbox outbox;
+  private final AtomicReference<Write> writing = new AtomicReference<>();
+
+  /** `closed` is told when the connection of it has been told; the channel is its own from now on, but where this throws. */
+  ExsEndPoint(Scheduler scheduler, StreamChannel channel, Completions completions, Arena arena, Executor executor,
+      Consumer<ExsEndPoint> closed) throws ExsException {
+    super(scheduler);
+    this.channel = channel;
+    this.completions = completions;
+    this.arena = arena;
+    this.executor = executor;
+    this.closed = closed;
+    local = channel.localAddress();
+    remote = channel.remoteAddress();
+    inbox = new Inbox(channel, arena, completions, this::tellFillable);
+    outbox = new Outbox(channel, arena, completions, this::tellRoom);
+  }
+
+  @Override
+  public InetSocketAddress getLocalAddress() {
+    return local;
+  }
+
+  @Override
+  public InetSocketAddress getRemoteAddress() {
+    return remote;
+  }
+
+  @Override
+  public StreamChannel getTransport() {
+    return channel;
+  }
+
+  // ---------------------------------------------------------------- what arrives
+
+  @Override
+  public int fill(ByteBuffer buffer) throws IOException {
+    if (isInputShutdown()) return -1;
+    final int mode = BufferUtil.flipToFill(buffer);
+    final int count;
+    try {
+      count = inbox.take(buffer);
+    } finally {
+      BufferUtil.flipToFlush(buffer, mode);
+    }
+    if (count > 0) notIdle();
+    if (count < 0) shutdownInput();
+    return count;
+  }
+
+  @Override
+  protected void needsFillInterest() {
+    if (!inbox.post()) tellFillable();
+  }
+
+  private void tellFillable() {
+    completions.add(new Completions.Task(getFillInterest().getCallbackInvocationType(), getFillInterest()::fillable));
+  }
+
+  // ---------------------------------------------------------------- what leaves
+
+  @Override
+  public void write(Callback callback, ByteBuffer... buffers) {
+    if (!Write.suits(buffers, REFERENCE_BYTES_MIN)) {
+      super.write(callback, buffers);
+      return;
+    }
+    if (isOutputShutdown()) {
+      callback.failed(new EofException("the connection is closed"));
+      return;
+    }
+    final Write write = new Write(callback, buffers, BufferUtil.remaining(buffers), arena, this);
+    if (getWriteFlusher().isPending() || !writing.compareAndSet(null, write)) throw new WritePendingException();
+    try {
+      write.start(channel, completions, REFERENCE_BYTES_MIN);
+    } catch (ExsException e) {
+      write.giveBackChunks();
+      ended(write, e);
+    }
+  }
+
+  @Override
+  public void progressed() {
+    notIdle();
+  }
+
+  @Override
+  public void ended(Write write, Throwable failure) {
+    writing.set(null);
+    completions.add(new Completions.Task(Invocable.getInvocationType(write.callback), () -> tell(write, failure)));
+  }
+
+  private void tell(Write write, Throwable failure) {
+    try {
+      if (failure != null) throw failure instanceof TimeoutException ? new IOException(failure) : new EofException(failure);
+      final Connection connection = getConnection();
+      if (connection instanceof WriteFlusher.Listener) ((WriteFlusher.Listener) connection).onFlushed(write.bytes);
+    } catch (IOException e) {
+      write.callback.failed(failure instanceof TimeoutException ? failure : e);
+      return;
+    }
+    write.callback.succeeded();
+  }
+
+  @Override
+  public boolean flush(ByteBuffer... buffers) throws IOException {
+    final Throwable failure = outbox.failure();
+    if (failure != null) throw new EofException(failure);
+    if (isOutputShutdown()) throw new EofException("the connection is closed");
+    return outbox.copy(buffers);
+  }
+
+  @Override
+  protected void onIncompleteFlush() {
+    if (!outbox.wantRoom()) tellRoom();
+  }
+
+  private void tellRoom() {
+    notIdle();
+    completions.add(new Completions.Task(getWriteFlusher().getCallbackInvocationType(), getWriteFlusher()::completeWrite));
+  }
+
+  // ---------------------------------------------------------------- ends
+
+  @Override
+  protected void onIdleExpired(TimeoutException timeout) {
+    final Write write = writing.get();
+    if (write == null) {
+      super.onIdleExpired(timeout);
+      return;
+    }
+    final Connection connection = getConnection();
+    if (connection != null && !connection.onIdleExpired()) return;
+    // The flusher knows nothing of this write. A stream that lacks bytes in its middle is of no use, so the connection is what ends it: at
+    // once, also where the peer does nothing any more.
+    write.blame(timeout);
+    channel.abort(completions.loop());
+  }
+
+  /** Closes it soon: a peer that takes nothing keeps nobody waiting. */
+  void close(int lingerMs) {
+    try {
+      channel.setLinger(lingerMs);
+    } catch (ExsException e) {
+      LOG.debug(e);
+    }
+    close();
+  }
+
+  @Override
+  protected void doShutdownOutput() {
+    try {
+      channel.shutdownOutput();
+    } catch (ExsException e) {
+      LOG.debug(e);
+    }
+  }
+
+  @Override
+  protected void doClose() {
+    inbox.close();
+    channel.close(completions.loop()).whenComplete((nothing, failure) -> {
+      if (failure != null) LOG.debug(failure);
+    });
+  }
+
+  @Override
+  public void onClose() {
+    super.onClose();
+    executor.execute(this::tellClosed);
+  }
+
+  @Override
+  protected void onClose(Throwable failure) {
+    super.onClose(failure);
+    executor.execute(this::tellClosed);
+  }
+
+  private void tellClosed() {
+    final Connection connection = getConnection();
+    if (connection != null) connection.onClose();
+    closed.accept(this);
+  }
+}

@@ -1,0 +1,141 @@
+package exs.jetty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import exs.Loop;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.eclipse.jetty.server.HttpChannel;
+import org.eclipse.jetty.server.Request;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Clients that do not end as they should. */
+@Timeout(120)
+class EndsTest {
+  private static final int ABORTS = 2000;
+
+  @TempDir
+  static Path files;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void aborted_fetches_leave_nothing_behind(String provider) throws Exception {
+    try (Web web = new Web(files, provider).start(); Loop loop = Loop.start(64)) {
+      for (int i = 0; i < ABORTS; ++i) {
+        final ChannelSocket socket = (ChannelSocket) web.socket(web.exs);
+        final Http http = new Http(socket);
+        http.send("GET", i % 2 == 0 ? "/large" : "/file-1048576", -1);
+        if (i % 4 < 2) http.line();
+        final Future<Void> gone = i % 3 == 0 ? socket.channel.close(loop) : socket.channel.abort(loop);
+        gone.get();
+      }
+      web.awaitNobody();
+      assertServes(web);
+    }
+  }
+
+  private static void assertServes(Web web) throws IOException {
+    final String sum = Web.sum(Files.readAllBytes(files.resolve("large")));
+    try (Http exs = web.overExs(); Http tcp = web.overTcp()) {
+      assertEquals(sum, Web.sum(exs.get("/large").body()));
+      assertEquals(sum, Web.sum(tcp.get("/large").body()));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void an_idle_connection_is_closed(String provider) throws Exception {
+    try (Web web = new Web(files, provider)) {
+      web.exs.setIdleTimeout(100);
+      web.start();
+      try (Http silent = web.overExs(); Http heard = web.overExs()) {
+        assertEquals(1, heard.get("/file-1").body().length);
+        assertEquals(-1, heard.in.read());
+        assertEquals(-1, silent.in.read());
+      }
+      web.awaitNobody();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void who_never_reads_is_given_up(String provider) throws Exception {
+    try (Web web = new Web(files, provider)) {
+      web.exs.setIdleTimeout(100);
+      final AtomicInteger failures = countFailures(web);
+      web.start();
+      try (Http deaf = web.overExs()) {
+        deaf.send("GET", "/large", -1);
+        Web.await(() -> failures.get() == 1);
+        web.awaitNobody();
+        assertServes(web);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void who_stands_still_is_given_up(String provider) throws Exception {
+    try (Web web = new Web(files, provider)) {
+      web.exs.setIdleTimeout(200);
+      final AtomicInteger failures = countFailures(web);
+      web.start();
+      final Process reader = Reader.start(web.exs.getLocalPort(), provider, "/large");
+      try {
+        signal("STOP", reader);
+        Web.await(() -> failures.get() == 1);
+        web.awaitNobody();
+        assertTrue(reader.isAlive());
+        assertServes(web);
+      } finally {
+        reader.destroyForcibly().waitFor();
+      }
+    }
+  }
+
+  private static void signal(String name, Process process) throws Exception {
+    assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).inheritIO().start().waitFor());
+  }
+
+  private static AtomicInteger countFailures(Web web) {
+    final AtomicInteger failures = new AtomicInteger();
+    web.exs.addBean(new HttpChannel.Listener() {
+      @Override
+      public void onResponseFailure(Request request, Throwable failure) {
+        failures.incrementAndGet();
+      }
+    });
+    return failures;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void a_killed_client_is_noticed(String provider) throws Exception {
+    try (Web web = new Web(files, provider).start()) {
+      final Process reader = Reader.start(web.exs.getLocalPort(), provider, "/large");
+      assertFalse(web.exs.getConnectedEndPoints().isEmpty());
+      assertTrue(reader.destroyForcibly().waitFor(60, TimeUnit.SECONDS));
+      web.awaitNobody();
+      assertServes(web);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void the_server_stops_while_it_is_busy(String provider) throws Exception {
+    final Web web = new Web(files, provider).start();
+    final Process reader = Reader.start(web.exs.getLocalPort(), provider, "/large");
+    web.close();
+    assertEquals(0, web.exs.getChunksInUse());
+    assertTrue(reader.destroyForcibly().waitFor(60, TimeUnit.SECONDS));
+  }
+}
