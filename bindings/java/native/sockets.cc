@@ -175,7 +175,8 @@ jint Java_exs_Native_post(JNIEnv* env, jclass, jboolean is_send, jint socket, jo
                            : exs_recv_offset(socket, memory, bytes, flags, queue, token, region, place));
 }
 
-jint Java_exs_Native_sendPieces(JNIEnv*, jclass, jint socket, jlong pieces, jint count, jint queue, jlong handle) {
+jint Java_exs_Native_sendPieces(JNIEnv*, jclass, jint socket, jlong pieces, jint count, jint queue,
+                                jlong handle) {
   exs_msghdr_t* const message = copy_of(pointer<exs_iovec_t>(pieces), count);
   if (message == nullptr) return -ENOMEM;
   const jint outcome = result(exs_sendmsg(socket, message, 0, queue, handle_of(handle)));
