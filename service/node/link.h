@@ -14,6 +14,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -138,6 +139,7 @@ class Link final : public EventTarget {
                   std::shared_ptr<void> keeps);
   void transfer_over(Transfer& transfer, const exs_event_t& event);
   void end_transfers();
+  void expect_next();
   friend class Transfer;
   void take_greeting(Bytes frame, const Header& header);
 
@@ -149,7 +151,7 @@ class Link final : public EventTarget {
   bool is_initiator_ = false;
   bool had_no_room_ = false;
   int error_ = 0;
-  std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then
+  std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then, or the next long item to be here
   sockaddr_storage address_{};    // of an initiator
   std::string address_key_;
   Nonce our_nonce_{};
@@ -169,6 +171,7 @@ class Link final : public EventTarget {
   bool wants_bulk_ = false;
   Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk
   std::unordered_map<Transfer*, std::unique_ptr<Transfer>> transfers_;
+  std::deque<Transfer*> receives_;  // of them, in the order in which they come
   // What a bulk's acceptor says first, and how many of that have come.
   static constexpr std::size_t kGreetings = 2;
   std::array<std::array<std::uint8_t, 64>, kGreetings> greetings_{};

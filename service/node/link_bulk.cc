@@ -5,6 +5,14 @@
 #include "service/node/link.h"
 
 namespace exs::svc {
+namespace {
+
+// What has been announced is to be here within a time that the slowest network needs, so nobody keeps memory for what never comes. It
+// counts from when it is the next.
+constexpr std::int64_t kLateNs = 5000 * kNsPerMs;
+constexpr std::int64_t kSlowestBytesPerMs = 1024;
+
+}  // namespace
 
 void Transfer::take(const exs_event_t& event) {
   link.transfer_over(*this, event);
@@ -104,13 +112,30 @@ void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferCli
   Transfer* const posted = transfer.get();
   posted->is_receive = post == exs_recvmsg;
   transfers_.emplace(posted, std::move(transfer));
+  if (posted->is_receive) {
+    receives_.push_back(posted);
+    if (receives_.size() == 1) expect_next();
+  }
   // Its client hears of one that was not taken when the link has gone.
   if (post(socket_, &posted->header, flags, queue_, static_cast<EventTarget*>(posted)) != 0) end();
+}
+
+// look_at_clock() ends a link that is late.
+void Link::expect_next() {
+  due_ns_ = kNever;
+  if (receives_.empty()) return;
+  const auto bytes = static_cast<std::int64_t>(receives_.front()->bytes);
+  due_ns_ = after(now_ns(), kLateNs + bytes / kSlowestBytesPerMs * kNsPerMs);
+  client_.wake_at(due_ns_);
 }
 
 // What was sent is whole whatever the other end has taken of it. So is what was received into nothing.
 void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
   const auto owned = std::move(transfers_.extract(&transfer).mapped());
+  if (owned->is_receive) {
+    std::erase(receives_, &transfer);
+    if (state_ != State::kEnding) expect_next();
+  }
   const std::size_t moved_bytes = event.exs_evt_union.exs_evt_xfermsg.exs_evt_length;
   const bool is_all =
       (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
@@ -121,6 +146,7 @@ void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
 }
 
 void Link::end_transfers() {
+  receives_.clear();
   for (const auto& [transfer, owned] : std::exchange(transfers_, {}))
     if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, false);
 }
