@@ -51,6 +51,7 @@ MAY_INCLUDE = {
     "examples": ["exs/rpc.h", "exs/service.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
+    "tools/fetch": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/fetch/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "tools/common/", "tools/sockets_agent/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
@@ -87,7 +88,7 @@ ONLY_IN = {
     r"libmnl/": ["src/provider/verbs/"],
     r"pmix": ["src/boot/"],
     r"rpc/(?!channel/|fast/|generator/|sunrpc/)": ["rpc/sunrpc/", "tests/rpc/", "perf/sockets/rpc-empty.c", "perf/rpc_ping/"],
-    r"sodium": ["service/names/"],
+    r"sodium": ["service/names/", "tools/fetch/"],
     r"rapidcheck": ["tests/support/property.cc"],
 }
 # A layer that is a pure state machine sees no thread, lock, clock or socket.

@@ -80,6 +80,11 @@ Option CommandLine::add(const std::string& names, double& target, const std::str
   return Option(app_->add_option(names, target, help));
 }
 
+Option CommandLine::add(const std::string& names, std::vector<std::string>& targets,
+                        const std::string& help) {
+  return Option(app_->add_option(names, targets, help));
+}
+
 Option CommandLine::add_flag(const std::string& names, bool& target, const std::string& help) {
   return Option(app_->add_flag(names, target, help));
 }

@@ -56,6 +56,7 @@ class CommandLine {
   Option add(const std::string& names, std::uint32_t& target, const std::string& help);
   Option add(const std::string& names, std::uint64_t& target, const std::string& help);
   Option add(const std::string& names, double& target, const std::string& help);
+  Option add(const std::string& names, std::vector<std::string>& targets, const std::string& help);
   Option add_flag(const std::string& names, bool& target, const std::string& help);
   // The value is one of `values`; `choose` is called with its index.
   Option add_choice(const std::string& names, const std::vector<std::string>& values,

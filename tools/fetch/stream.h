@@ -1,0 +1,44 @@
+// A connection that carries bytes: of exs, or of TCP. What breaks it throws Broken.
+#pragma once
+
+#include <exs/exs.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tools/common/failure.h"
+
+namespace fetch {
+
+// The connection could not be made, or has ended before its time: another may do better.
+struct Broken : tools::Failure {
+  using Failure::Failure;
+};
+
+struct Way {
+  std::string provider = "auto";  // of exs
+  bool is_tcp = false;
+  std::chrono::nanoseconds limit = std::chrono::seconds(30);  // of each step
+};
+
+class Stream {
+ public:
+  Stream() = default;
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  virtual void send(std::string_view text) = 0;
+  // At least one byte, or all that there is room for; fewer: the peer has ended its sending. `into` lies in `region`.
+  virtual std::size_t receive(std::span<char> into, exs_mhandle_t region, bool all) = 0;
+  // Of exs; "tcp".
+  [[nodiscard]] virtual std::string provider() const = 0;
+};
+
+std::unique_ptr<Stream> connect(const std::string& host, std::uint16_t port, const Way& way);
+
+}  // namespace fetch
