@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Clients that do not end as they should. */
 @Timeout(120)
 class EndsTest {
-  private static final int ABORTS = 2000;
+  private static final int ABORTS = Integer.getInteger("exs.aborts", 1000);
 
   @TempDir
   static Path files;
