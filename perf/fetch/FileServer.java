@@ -1,0 +1,59 @@
+// Serves the files of a folder by two servers of Jetty, for perf/fetch/figure3: one by TCP with Jetty's own cache, one by exs with a
+// cache in memory of exs. Both have them twice: under /cached/, where files up to 10 MiB are cached, as Jetty's were in 2012, and under
+// /read/, where none is.
+//   java -cp ... FileServer FOLDER     prints the ports of TCP and of exs when they serve
+import exs.jetty.ExsConnector;
+import exs.jetty.ExsContentFactory;
+import java.nio.file.Path;
+import org.eclipse.jetty.http.CompressedContentFormat;
+import org.eclipse.jetty.server.AbstractNetworkConnector;
+import org.eclipse.jetty.server.CachedContentFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.handler.ContextHandlerCollection;
+import org.eclipse.jetty.servlet.DefaultServlet;
+import org.eclipse.jetty.servlet.ServletContextHandler;
+import org.eclipse.jetty.servlet.ServletHolder;
+import org.eclipse.jetty.util.resource.Resource;
+
+class FileServer {
+  private static final int CACHED_BYTES_MAX = 10 << 20;
+  private static final int CACHE_BYTES = 256 << 20;
+
+  public static void main(String[] arguments) throws Exception {
+    final Path folder = Path.of(arguments[0]);
+    final Server byTcp = new Server();
+    final Server byExs = new Server();
+    final int tcp = serve(byTcp, new ServerConnector(byTcp), folder, false);
+    final int exs = serve(byExs, new ExsConnector(byExs), folder, true);
+    System.out.println(tcp + " " + exs);
+    byTcp.join();
+  }
+
+  private static int serve(Server server, AbstractNetworkConnector connector, Path folder, boolean inMemoryOfExs) throws Exception {
+    connector.setHost("127.0.0.1");
+    server.addConnector(connector);
+    server.setHandler(new ContextHandlerCollection(context("/cached", folder, true, inMemoryOfExs), context("/read", folder, false, false)));
+    server.start();
+    return connector.getLocalPort();
+  }
+
+  private static ServletContextHandler context(String path, Path folder, boolean isCached, boolean inMemoryOfExs) throws Exception {
+    final ServletContextHandler context = new ServletContextHandler(null, path);
+    context.setBaseResource(Resource.newResource(folder.toUri()));
+    final ServletHolder files = context.addServlet(DefaultServlet.class, "/");
+    if (isCached) {
+      final CachedContentFactory cache =
+          inMemoryOfExs
+              ? new ExsContentFactory(context.getBaseResource(), context.getMimeTypes(), true)
+              : new CachedContentFactory(null, context.getBaseResource(), context.getMimeTypes(), true, true, new CompressedContentFormat[0]);
+      cache.setMaxCachedFileSize(CACHED_BYTES_MAX);
+      cache.setMaxCacheSize(CACHE_BYTES);
+      context.setAttribute("cache", cache);
+      files.setInitParameter("resourceCache", "cache");
+    } else {
+      files.setInitParameter("maxCachedFiles", "0");
+    }
+    return context;
+  }
+}
