@@ -7,6 +7,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 build=${EXS_BUILD:-$here/../build/release}
 fetch=$build/bin/exs-fetch
+[[ -e $build/lib/exs-jetty.jar && -x $fetch ]] || { echo "run-Web.sh: $build lacks exs-jetty.jar or exs-fetch: build first" >&2; exit 2; }
 
 folder=$(mktemp -d)
 server= client= others=
