@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
 #include <vector>
 
@@ -77,8 +78,8 @@ Host::Host(unsigned place) : place_(place) {
 Host::~Host() {
   try {
     if (is_joined_) run_ip({"link", "delete", cable_of(place_)});
-  } catch (const tools::Failure&) {
-    // It went with the network at its other end.
+  } catch (const tools::Failure& failure) {
+    std::fprintf(stderr, "service-check: %s\n", failure.what());
   }
   for (const int end : {ready_[0], ready_[1], joined_[0], joined_[1]}) ::close(end);
 }

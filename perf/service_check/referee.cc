@@ -74,6 +74,7 @@ void Referee::Life::signal(int signal) const {
 
 void Referee::Life::end() {
   if (!process) return;
+  host.reset();  // while it has the other end of the cable
   signal(SIGKILL);
   const int by = process->wait_for_end();
   process.reset();

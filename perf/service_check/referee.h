@@ -45,7 +45,7 @@ class Referee {
  private:
   struct Life {
     Shared<Ledger> ledger;
-    std::optional<Host> host;  // after the process: its network goes with it
+    std::optional<Host> host;
     std::optional<tools::ChildProcess> process;
     ~Life();
     void signal(int signal) const;

@@ -15,6 +15,9 @@ using exs::svc::guarded;
 using exs::svc::refuse;
 
 constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
+constexpr std::int64_t kSilentMinNs = 10 * exs::svc::kNsPerMs;
+constexpr std::int64_t kSilentMaxNs = 3'600'000 * exs::svc::kNsPerMs;
+constexpr std::int64_t kSilentNs = 600 * exs::svc::kNsPerMs;
 constexpr std::uint32_t kLinks = 1024;
 constexpr std::uint32_t kFlows = 64;
 constexpr std::uint32_t kMailbox = 256;
@@ -71,10 +74,13 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
   const bool is_read = exs::svc::read_options(given, options);
   const char* const listen = options.listen != nullptr ? options.listen : default_listen();
   const std::optional<sockaddr_storage> address = exs::svc::parse_address(listen);
-  if (!is_read || !address || options.find_ns < 0) {
+  const bool is_long =
+      options.silent_ns == 0 || (options.silent_ns >= kSilentMinNs && options.silent_ns <= kSilentMaxNs);
+  if (!is_read || !address || options.find_ns < 0 || !is_long) {
     refuse(EINVAL, "exs_svc_node_open: %s",
            !is_read   ? "struct_bytes is to be the size of the options"
            : !address ? "listen is to be an address, or address:port"
+           : !is_long ? "silent_ns is to be 10 ms to 1 hour"
                       : "find_ns is negative");
     return nullptr;
   }
@@ -84,12 +90,14 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
       refuse(EINVAL, "exs_svc_node_open: %s", wrong);
       return nullptr;
     }
-    const exs::svc::Node::Config config{*address,
-                                        options.find_ns == 0 ? kFindNs : options.find_ns,
-                                        or_default(options.links_max, kLinks),
-                                        or_default(options.flows_max, kFlows),
-                                        or_default(options.memory_max, kMemory),
-                                        std::move(ways)};
+    const exs::svc::Node::Config config{
+        *address,
+        or_default(options.find_ns, kFindNs),
+        static_cast<int>(or_default(options.silent_ns, kSilentNs) / exs::svc::kNsPerMs),
+        or_default(options.links_max, kLinks),
+        or_default(options.flows_max, kFlows),
+        or_default(options.memory_max, kMemory),
+        std::move(ways)};
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
     if (error == 0) return node.release();

@@ -16,7 +16,7 @@ namespace exs::svc {
 namespace {
 
 constexpr std::int64_t kFirstPauseNs = 20 * kNsPerMs;
-constexpr std::int64_t kLongestPauseNs = 320 * kNsPerMs;
+constexpr std::int64_t kLongestPauseNs = 80 * kNsPerMs;
 constexpr std::int64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
 constexpr std::int64_t kRingAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;

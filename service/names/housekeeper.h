@@ -6,7 +6,7 @@
 //     outlives both.
 //  2. It waits by epoll, which does not hold what is closed meanwhile: a name is free when unclaim() returns.
 //  3. A search goes by the name on this host first, by a file if that leads nowhere, and then by all that asks beyond this host. It
-//     asks at 0, 20, 60, 140 ... ms, as long as nobody has answered, up to its limit.
+//     asks at 0, 20, 60, 140, 220 ... ms, as long as nobody has answered, up to its limit: a service that starts again is not missed for long.
 //  4. Of two who are the same service, the one with the newer record is. Who has just begun makes his record the newer one; who is
 //     overtaken later says nothing any more beyond this host.
 #pragma once

@@ -1,5 +1,6 @@
 #include "service/node/link.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -12,14 +13,20 @@ namespace {
 
 constexpr int kFramesUnderWay = 64;
 constexpr int kOperationsMax = 2048;
-constexpr int kConnectMs = 2000;
-constexpr int kKeepaliveMs = 1000;
+// Of an acceptor: where the initiator asks for signs of life more often, that is one, and nobody else asks on an idle link. And of a
+// bulk, where an item that is under way holds them up: its link tells sooner.
+constexpr int kLongSilentMs = 6000;
 constexpr int kGentlyMs = 1000;
 constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
 constexpr std::int64_t kGreetingNs = 2000 * kNsPerMs;
 
 void set_option(int socket, int option, int value) {
   exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
+}
+
+// Exs notices a silence of two periods, or three at most.
+void set_keepalive(int socket, int silent_ms) {
+  set_option(socket, EXS_SO_KEEPALIVE_MS, std::max(silent_ms / 3, 1));
 }
 
 }  // namespace
@@ -31,8 +38,6 @@ int make_link_socket(int family) {
   exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, kFramesUnderWay);
   exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, kFramesUnderWay);
   exs_fcntl(socket, EXS_F_SET_MAX_OPS, kOperationsMax);
-  set_option(socket, EXS_SO_CONNECT_TIMEOUT_MS, kConnectMs);
-  set_option(socket, EXS_SO_KEEPALIVE_MS, kKeepaliveMs);
   return socket;
 }
 
@@ -47,8 +52,11 @@ int Link::connect(const sockaddr_storage& address) {
   address_key_ = key_of(address);
   is_initiator_ = true;
   socket_ = make_link_socket(address.ss_family);
-  if (socket_ < 0 || exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0,
-                                 queue_, handle()) != 0)
+  if (socket_ < 0) return errno;
+  set_option(socket_, EXS_SO_CONNECT_TIMEOUT_MS, std::max(silent_ms_ / 2, 1));
+  set_keepalive(socket_, is_bulk_ ? kLongSilentMs : silent_ms_);
+  if (exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0, queue_,
+                  handle()) != 0)
     return errno;
   state_ = State::kConnecting;
   return 0;
@@ -56,6 +64,7 @@ int Link::connect(const sockaddr_storage& address) {
 
 int Link::accept(int socket) {
   socket_ = socket;
+  set_keepalive(socket_, kLongSilentMs);
   return begin();
 }
 

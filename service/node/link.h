@@ -56,8 +56,9 @@ class LinkClient {
 
 class Link final : public EventTarget {
  public:
-  Link(LinkClient& client, exs_qhandle_t queue, exs_phandle_t pool)
-      : client_(client), queue_(queue), pool_(pool) {}
+  // `silent_ms`: a connection at whose other end nothing lives for so long has broken.
+  Link(LinkClient& client, exs_qhandle_t queue, exs_phandle_t pool, int silent_ms)
+      : client_(client), queue_(queue), pool_(pool), silent_ms_(silent_ms) {}
   ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -146,6 +147,7 @@ class Link final : public EventTarget {
   LinkClient& client_;
   exs_qhandle_t queue_;
   exs_phandle_t pool_;
+  const int silent_ms_;
   int socket_ = -1;
   State state_ = State::kIdle;
   bool is_initiator_ = false;

@@ -239,7 +239,7 @@ void Node::release(exs_svc_message_t* message) noexcept {
 Link* Node::link_to(const sockaddr_storage& address) {
   const auto known = links_by_address_.find(key_of(address));
   if (known != links_by_address_.end()) return known->second;
-  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_);
+  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
   if (const int error = made->connect(address); error != 0) {
     errno = error;
     return nullptr;
@@ -253,7 +253,7 @@ Link* Node::link_to(const sockaddr_storage& address) {
 void Node::accepted(const exs_event_t& event) {
   const int socket = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
   if (event.exs_evt_errno != 0 || socket < 0) return;
-  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_);
+  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
   Link* const link = made.get();
   links_.emplace(link, std::move(made));
   ++accepted_links_;
@@ -268,7 +268,7 @@ void Node::link_is_up(Link& link) {
 }
 
 void Node::bulk_wanted(Link& link) {
-  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_);
+  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
   if (made->connect_bulk_of(link) != 0) return link.end();
   Link* const bulk = made.get();
   links_.emplace(bulk, std::move(made));

@@ -35,6 +35,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   struct Config {
     sockaddr_storage listen{};
     std::int64_t find_ns = 0;
+    int silent_ms = 0;
     std::uint32_t links_max = 0;
     std::uint32_t flows_max = 0;
     std::size_t windows_max_bytes = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "service/names/address.h"
 #include "service/names/statements.h"
 
 namespace exs::svc {
@@ -65,6 +66,9 @@ void Peer::found(std::uint64_t search, const std::vector<sockaddr_storage>& addr
   if (state_ != State::kFinding || search != search_) return;
   if (addresses.empty()) return lose(error_);
   addresses_.assign(addresses.rbegin(), addresses.rend());
+  // Where it was, nobody may answer any more.
+  std::stable_partition(addresses_.begin(), addresses_.end(),
+                        [this](const sockaddr_storage& address) { return key_of(address) == broken_; });
   try_next_address();
 }
 
@@ -80,12 +84,11 @@ void Peer::try_next_address() {
     if (link_->is_up()) open_flow();
     return;
   }
-  pause(error_);
+  pause();
 }
 
 // What was found is not so, or not yet: the service may be about to move or to start.
-void Peer::pause(int error) {
-  error_ = error;
+void Peer::pause() {
   const std::int64_t now = now_ns();
   if (now >= give_up_ns_) return lose(error_);
   state_ = State::kPausing;
@@ -126,6 +129,7 @@ void Peer::open_flow() {
 
 void Peer::link_has_gone(int error) {
   const State before = state_;
+  if (before == State::kOpen) broken_ = link_->address_key();
   link_ = nullptr;
   sending_.close();
   receiving_.leave();
@@ -134,7 +138,10 @@ void Peer::link_has_gone(int error) {
   if (is_closed_) return lose(0);
   if (error != 0) error_ = error;
   if (before == State::kLinking) return try_next_address();
-  if (before == State::kOpening) return pause(error == 0 ? ECONNRESET : error);
+  if (before == State::kOpening) {
+    if (error == 0) error_ = ECONNRESET;
+    return try_next_address();
+  }
   state_ = State::kIdle;
   begin();
 }
@@ -214,7 +221,10 @@ void Peer::refused(const Header& header, Bytes frame) {
     addresses_ = std::exchange(told_, {});
     return try_next_address();
   }
-  if (!was_open) return pause(ENOENT);
+  if (!was_open) {
+    error_ = ENOENT;
+    return try_next_address();
+  }
   state_ = State::kIdle;
   begin();
 }

@@ -127,7 +127,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   }
   void begin();
   void search();
-  void pause(int error);
+  void pause();
   void try_next_address();
   void open_flow();
   void opened(const Header& header, Bytes frame);
@@ -182,6 +182,7 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   std::vector<sockaddr_storage> addresses_;  // to be tried, the next one last
   std::vector<sockaddr_storage> told_;       // where it has moved to, likewise
   std::uint64_t epoch_ = 0;                  // of the record that led there, in this search
+  std::string broken_;                       // where it was before
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
 };

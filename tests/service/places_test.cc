@@ -132,6 +132,82 @@ BOOST_AUTO_TEST_CASE(a_service_is_found_where_the_file_says) {
   BOOST_TEST(next_text({&left, &right}, right).items.front() == "by file");
 }
 
+namespace {
+
+// A port where the kernel takes connections, and nobody answers: as that of a process that is stopped.
+class SilentPort {
+ public:
+  SilentPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    BOOST_REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    BOOST_REQUIRE(::listen(socket_.get(), 4) == 0);
+    BOOST_REQUIRE(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
+    port_ = ntohs(address.sin_port);
+  }
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  Descriptor socket_;
+  int port_ = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(where_nobody_answers_is_passed_over_in_time) {
+  const OwnedKey key = make_key();
+  const SilentPort silent;
+  TestNode right;
+  right.open(key);
+  write("x " + text_of_id(key) + " 127.0.0.1:" + std::to_string(silent.port()) +
+        " 127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))) + "\n");
+  exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_FILE);
+  options.find_ns = 60'000 * kMs;
+  options.silent_ns = 50 * kMs;
+  TestNode left(&options);
+  BOOST_TEST(send(left.peer(key), {"at last"}) == 0);
+  BOOST_TEST(next_text({&left, &right}, right).items.front() == "at last");
+  for (const std::int64_t wrong_ns : {std::int64_t{-1}, kMs, 4'000'000 * kMs}) {
+    options.silent_ns = wrong_ns;
+    BOOST_TEST(exs_svc_node_open(&options) == nullptr);
+    BOOST_TEST(errno == EINVAL);
+  }
+}
+
+// It is elsewhere now, and the file has where it was first.
+BOOST_AUTO_TEST_CASE(where_a_connection_broke_is_tried_last) {
+  const OwnedKey key = make_key();
+  std::optional<TestNode> before(std::in_place);
+  before->open(key);
+  const int port_before = port_of_service(bytes_of_id(key));
+  const std::string address_before = "127.0.0.1:" + std::to_string(port_before);
+  exs_svc_node_options_t options = options_of(path(), EXS_SVC_BY_FILE);
+  options.find_ns = 60'000 * kMs;
+  TestNode left(&options);
+  write("x " + text_of_id(key) + " " + address_before + "\n");
+  exs_svc_peer_t* const peer = left.peer(key);
+  BOOST_TEST(send(peer, {"before"}) == 0);
+  BOOST_TEST(next_text({&left, &*before}, *before).items.front() == "before");
+  before.reset();
+  exs_svc_node_options_t there{};
+  there.struct_bytes = sizeof there;
+  there.listen = address_before.c_str();
+  TestNode nobody(&there);
+  TestNode after;
+  after.open(key);
+  write("x " + text_of_id(key) + " " + address_before +
+        " 127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))) + "\n");
+  BOOST_TEST(send(peer, {"after"}) == 0);
+  // Without turns of the node there.
+  BOOST_TEST(next_text({&left, &after}, after).items.front() == "after");
+  // Expect: who has not been there asks it, and goes on to where the service is.
+  TestNode stranger(&options);
+  BOOST_TEST(send(stranger.peer(key), {"anew"}) == 0);
+  BOOST_TEST(next_text({&stranger, &nobody, &after}, after).items.front() == "anew");
+}
+
 BOOST_AUTO_TEST_CASE(a_file_is_asked_when_nobody_here_is_the_service) {
   const OwnedKey key = make_key();
   TestNode right;
