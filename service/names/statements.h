@@ -38,4 +38,9 @@ inline Nonce bulk_token(const LinkNonces& nonces) {
   return Hash<32>("exs-svc bulk").add(nonces.initiators).add(nonces.acceptors).end();
 }
 
+// What the lane of a flow shows, likewise.
+inline Nonce lane_token(const LinkNonces& nonces, std::uint32_t alias) {
+  return Hash<32>("exs-svc lane").add(nonces.initiators).add(nonces.acceptors).number(alias).end();
+}
+
 }  // namespace exs::svc

@@ -6,6 +6,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x45585356;  // "EXSV"
 // Flags of HELLO and of FLOW_OK.
 constexpr std::uint8_t kOfBulk = 1;
+constexpr std::uint8_t kOfLane = 2;
 constexpr std::uint8_t kKnown = 1;
 
 void write_header(Writer& to, const Header& header) {
@@ -40,8 +41,9 @@ Encoded encode_bare(std::span<std::uint8_t> to, const Header& header) {
 
 Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello) {
   Writer writer(to);
-  const std::uint8_t flags = hello.is_of_bulk ? kOfBulk : 0;
-  write_header(writer, {.type = FrameType::kHello, .flags = flags, .count = hello.version});
+  const std::uint8_t flags = hello.is_of_bulk ? kOfBulk : hello.is_of_lane ? kOfLane : 0;
+  write_header(writer,
+               {.type = FrameType::kHello, .flags = flags, .count = hello.version, .flow = hello.flow});
   writer.number(kMagic);
   writer.raw(hello.nonce);
   return written(to, writer);
@@ -104,8 +106,25 @@ Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
   return written(to, writer);
 }
 
+namespace {
+
+// Where a frame of a reply has the count: behind its number and its status.
+constexpr std::size_t kLaneCountAt = kHeaderBytes + 12;
+
+void write_returns(Writer& to, const Data& data) {
+  if (data.lane_count) return to.number(*data.lane_count);
+  to.number(static_cast<std::uint16_t>(data.returns.count));
+  for (const ReturnSlot& slot : std::span(data.returns.slot).first(data.returns.count)) {
+    to.number(slot.offset);
+    to.number(slot.bytes);
+  }
+}
+
+}  // namespace
+
 Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data) {
-  if (data.items.count > kItemsMax || data.longs.count > kItemsMax) return {};
+  if (data.items.count > kItemsMax || data.longs.count > kItemsMax || data.returns.count > kItemsMax)
+    return {};
   const std::span<const Bytes> items = std::span(data.items.item).first(data.items.count);
   std::size_t left = kShortMax;
   for (const Bytes item : items) {
@@ -113,7 +132,9 @@ Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
     left -= item.size();
   }
   Writer writer(to);
-  const unsigned flags = data.kind | (data.longs.count > 0 ? kHasLongItems : 0U);
+  const bool has_returns = data.lane_count || data.returns.count > 0;
+  const unsigned flags =
+      data.kind | (data.longs.count > 0 ? kHasLongItems : 0U) | (has_returns ? kHasReturns : 0U);
   write_header(writer, {.type = FrameType::kData,
                         .flags = static_cast<std::uint8_t>(flags),
                         .count = static_cast<std::uint16_t>(items.size()),
@@ -123,6 +144,7 @@ Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
     writer.number(data.call);
     writer.number((flags & kIsRequest) != 0 ? data.limit_ms : static_cast<std::uint32_t>(data.status));
   }
+  if (has_returns) write_returns(writer, data);
   if (data.longs.count > 0) {
     writer.number(static_cast<std::uint16_t>(data.longs.count));
     for (std::size_t i = 0; i < data.longs.count; ++i) writer.number(data.longs.bytes[i]);
@@ -138,6 +160,10 @@ void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t 
   writer.number(alias);
   writer.number(number);
   writer.number(ack);
+}
+
+void set_lane_count(std::span<std::uint8_t> frame, std::uint64_t count) {
+  Writer(frame.subspan(kLaneCountAt)).number(count);
 }
 
 std::optional<Header> decode_header(Bytes frame) {
@@ -163,6 +189,8 @@ std::optional<Hello> decode_hello(Bytes frame) {
   if (header) {
     hello.version = header->count;
     hello.is_of_bulk = (header->flags & kOfBulk) != 0;
+    hello.is_of_lane = !hello.is_of_bulk && (header->flags & kOfLane) != 0;
+    if (hello.is_of_lane) hello.flow = header->flow;
   }
   if (!header || magic != kMagic || !reader.ended()) return {};
   return hello;
@@ -228,6 +256,22 @@ bool is_kind(unsigned kind) {
   return is_reply || (kind & (kMoreFollow | kUnanswered)) == 0;
 }
 
+// Whose they are: of a request, or of a reply with long items.
+bool read_returns(Reader& reader, const Header& header, Data& data) {
+  if ((data.kind & kIsReply) != 0) {
+    data.lane_count = reader.number<std::uint64_t>();
+    return (header.flags & kHasLongItems) != 0;
+  }
+  data.returns.count = reader.number<std::uint16_t>();
+  if ((data.kind & kIsRequest) == 0 || data.returns.count == 0 || data.returns.count > kItemsMax)
+    return false;
+  for (ReturnSlot& slot : std::span(data.returns.slot).first(data.returns.count)) {
+    slot.offset = reader.number<std::uint32_t>();
+    slot.bytes = reader.number<std::uint32_t>();
+  }
+  return true;
+}
+
 // None that there is no sense in.
 bool read_longs(Reader& reader, LongLengths& longs) {
   longs.count = reader.number<std::uint16_t>();
@@ -266,6 +310,7 @@ std::optional<Data> decode_data(Bytes frame, const Header& header) {
       data.status = static_cast<std::int32_t>(value);
     }
   }
+  if ((header.flags & kHasReturns) != 0 && !read_returns(reader, header, data)) return {};
   if ((header.flags & kHasLongItems) != 0 && !read_longs(reader, data.longs)) return {};
   if (!read_items(reader, header.count, data.items)) return {};
   return data;

@@ -16,7 +16,7 @@ inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kItemsMax = 16;  // short ones, and as many long ones
 inline constexpr std::size_t kShortMax = 4000;
 inline constexpr std::uint64_t kLongMax = std::uint64_t{1} << 40;  // bytes of a long item
-static_assert(kHeaderBytes + 12 + 2 + 8 * kItemsMax + 2 * kItemsMax + kShortMax <= kFrameMax);
+static_assert(kHeaderBytes + 12 + 2 * (2 + 8 * kItemsMax) + 2 * kItemsMax + kShortMax <= kFrameMax);
 inline constexpr std::uint16_t kProtocolVersion = 1;
 
 using IdBytes = std::array<std::uint8_t, 16>;
@@ -65,8 +65,11 @@ struct Header {
 
 struct Hello {
   std::uint16_t version = kProtocolVersion;
-  Nonce nonce{};  // of a bulk connection: the token of its link
+  Nonce nonce{};  // of a bulk connection: the token of its link; of a lane: that of its flow
   bool is_of_bulk = false;
+  bool is_of_lane = false;
+  std::uint32_t flow = 0;  // of a lane
+  bool operator==(const Hello&) const = default;
 };
 
 // Who asks for a flow, if it says so.
@@ -108,6 +111,7 @@ inline constexpr std::int32_t kUnansweredAtMove =
     1;  // status of one whose request was in hand when its service moved
 inline constexpr std::uint8_t kHasLongItems = 16;
 inline constexpr std::uint8_t kIsVoid = 32;  // a number without a message
+inline constexpr std::uint8_t kHasReturns = 64;
 struct Items {
   std::array<Bytes, kItemsMax> item;
   std::size_t count = 0;
@@ -116,12 +120,24 @@ struct LongLengths {
   std::array<std::uint64_t, kItemsMax> bytes{};
   std::size_t count = 0;
 };
+// Part of the memory that the service may write to, by the lane of the flow.
+struct ReturnSlot {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;  // 0: none, for a long item that goes elsewhere
+};
+struct ReturnSlots {
+  std::array<ReturnSlot, kItemsMax> slot;
+  std::size_t count = 0;
+};
 struct Data {
-  std::uint8_t kind = 0;       // of the flags above; that of long items follows from these
+  std::uint8_t kind = 0;       // of the flags above; those of long items and of returns follow from these
   std::uint64_t call = 0;      // of a request or a reply: the request's number
   std::uint32_t limit_ms = 0;  // of a request; 0: none
   std::int32_t status = 0;     // of a reply
-  LongLengths longs;           // which come on the bulk connection
+  ReturnSlots returns;         // of a request
+  // Of a reply to a request with those: all that has been written by the lane when its long items are there. 0: they are not written.
+  std::optional<std::uint64_t> lane_count;
+  LongLengths longs;  // which come on the bulk connection, if they are not written
   Items items;
 };
 
@@ -142,6 +158,9 @@ Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
 Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data);
 // Of a DATA frame that is kept to be sent again: only its flow and its numbers may change.
 void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number, std::uint64_t ack);
+
+// Of a DATA frame that has one.
+void set_lane_count(std::span<std::uint8_t> frame, std::uint64_t count);
 
 std::optional<Header> decode_header(Bytes frame);
 // Each of a frame with a header of its type.

@@ -40,14 +40,24 @@ Data draw_data(const std::vector<FrameBytes>& items) {
   if ((data.kind & (kIsRequest | kIsReply)) != 0) data.call = exs::test::draw<std::uint64_t>();
   if ((data.kind & kIsRequest) != 0) data.limit_ms = exs::test::draw<std::uint32_t>();
   if ((data.kind & kIsReply) != 0) data.status = static_cast<std::int32_t>(exs::test::draw<std::uint32_t>());
+  if (data.kind == kIsRequest) data.returns.count = exs::test::draw_index(kItemsMax + 1);
+  for (ReturnSlot& slot : std::span(data.returns.slot).first(data.returns.count))
+    slot = {exs::test::draw<std::uint32_t>(), exs::test::draw<std::uint32_t>()};
   data.longs.count = exs::test::draw_index(kItemsMax + 1);
+  if ((data.kind & kIsReply) != 0 && data.longs.count > 0 && exs::test::draw_bool())
+    data.lane_count = exs::test::draw<std::uint64_t>();
   for (std::size_t i = 0; i < data.longs.count; ++i)
     data.longs.bytes[i] = exs::test::draw<std::uint64_t>() % (kLongMax + 1);
   return data;
 }
 
 bool is_same(const Data& one, const Data& other, const std::vector<FrameBytes>& items) {
-  return one.kind == other.kind && one.call == other.call && one.limit_ms == other.limit_ms &&
+  const auto is_slot = [](const ReturnSlot& a, const ReturnSlot& b) {
+    return a.offset == b.offset && a.bytes == b.bytes;
+  };
+  return one.lane_count == other.lane_count && one.returns.count == other.returns.count &&
+         std::equal(one.returns.slot.begin(), one.returns.slot.end(), other.returns.slot.begin(), is_slot) &&
+         one.kind == other.kind && one.call == other.call && one.limit_ms == other.limit_ms &&
          one.status == other.status && one.longs.count == other.longs.count &&
          one.longs.bytes == other.longs.bytes && are_items(one.items, items);
 }
@@ -111,6 +121,71 @@ BOOST_AUTO_TEST_CASE(long_items_have_their_bytes_where_the_format_says) {
   BOOST_TEST(frame_of(longest).size() == 24U + 12U + 2U + 128U + 32U + 4000U);
 }
 
+BOOST_AUTO_TEST_CASE(returns_have_their_bytes_where_the_format_says) {
+  Data data;
+  data.kind = kIsRequest;
+  data.call = 0x2122232425262728;
+  data.limit_ms = 0x31323334;
+  data.returns.count = 2;
+  data.returns.slot = {ReturnSlot{0x41424344, 0x45464748}, ReturnSlot{0, 1}};
+  data.longs.count = 1;
+  data.longs.bytes = {7};
+  const std::vector<LayoutRow> longs = {{54, {0, 1}}, {56, {0, 0, 0, 0, 0, 0, 0, 7}}};
+  std::vector<LayoutRow> body = {{24, counting(0x21, 8)},
+                                 {32, counting(0x31, 4)},
+                                 {36, {0, 2}},
+                                 {38, counting(0x41, 8)},
+                                 {46, {0, 0, 0, 0, 0, 0, 0, 1}}};
+  body.insert(body.end(), longs.begin(), longs.end());
+  expect_layout(frame_of(data),
+                behind_header(5, 1 | 16 | 64, kZero2, kAliasBytes, kNumberBytes, kZero8, body));
+  Data reply;
+  reply.kind = kIsReply;
+  reply.call = data.call;
+  reply.longs = data.longs;
+  reply.lane_count = 0;
+  FrameBytes frame = frame_of(reply);
+  set_lane_count(frame, 0x5152535455565758);
+  expect_layout(frame, behind_header(5, 2 | 16 | 64, kZero2, kAliasBytes, kNumberBytes, kZero8,
+                                     {{24, counting(0x21, 8)},
+                                      {32, {0, 0, 0, 0}},
+                                      {36, counting(0x51, 8)},
+                                      {44, {0, 1}},
+                                      {46, {0, 0, 0, 0, 0, 0, 0, 7}}}));
+  // Expect: the longest of all has room.
+  const std::vector<FrameBytes> many(kItemsMax, counting(0, 250));
+  Data longest = data_with(many);
+  longest.kind = kIsRequest;
+  longest.longs.count = longest.returns.count = kItemsMax;
+  BOOST_TEST(frame_of(longest).size() == 24U + 12U + 2U + 128U + 2U + 128U + 32U + 4000U);
+}
+
+BOOST_AUTO_TEST_CASE(returns_of_what_has_none_are_none) {
+  Data request;
+  request.kind = kIsRequest;
+  request.returns.count = 1;
+  FrameBytes frame = frame_of(request);
+  BOOST_TEST(is_data(frame));
+  for (const unsigned flags : {64U, 32U | 64U, 64U | 16U}) {
+    frame[1] = static_cast<std::uint8_t>(flags);
+    BOOST_TEST(!is_data(frame), flags);
+  }
+  frame = frame_of(request);
+  frame[37] = 17;
+  frame.resize(38 + 17 * 8);
+  BOOST_TEST(!is_data(frame));
+  frame[37] = 0;
+  frame.resize(38);
+  BOOST_TEST(!is_data(frame));
+  request.returns.count = kItemsMax + 1;
+  BOOST_TEST(frame_of(request).empty());
+  // Expect: a reply without long items has none that were written.
+  Data reply;
+  reply.kind = kIsReply;
+  reply.lane_count = 1;
+  BOOST_TEST(!is_data(frame_of(reply)));
+}
+
 BOOST_AUTO_TEST_CASE(data_come_back_as_they_were) {
   BOOST_TEST(exs::test::holds("the round trip of data", [] {
     const std::vector<FrameBytes> items = draw_items();
@@ -160,7 +235,7 @@ BOOST_AUTO_TEST_CASE(kinds_that_exclude_each_other_are_none) {
   BOOST_TEST(!with_flags(kIsRequest | kUnanswered));
   BOOST_TEST(!with_flags(kIsReply | kIsVoid));
   // Expect: bits that have no meaning say nothing.
-  BOOST_TEST(with_flags(kIsReply | 0xc0));
+  BOOST_TEST(with_flags(kIsReply | 0x80));
 }
 
 BOOST_AUTO_TEST_CASE(long_items_beyond_the_limits_are_none) {
@@ -255,6 +330,8 @@ BOOST_AUTO_TEST_CASE(bytes_of_anybody_are_no_data_or_end_where_they_end) {
     EXS_HOLD(data->longs.count <= kItemsMax);
     std::size_t sum = kHeaderBytes + 2 * data->items.count;
     if ((data->kind & (kIsRequest | kIsReply)) != 0) sum += 12;
+    if (data->returns.count > 0) sum += 2 + 8 * data->returns.count;
+    if (data->lane_count) sum += 8;
     if (data->longs.count > 0) sum += 2 + 8 * data->longs.count;
     for (std::size_t i = 0; i < data->items.count; ++i) {
       const Bytes item = data->items.item[i];
