@@ -71,7 +71,8 @@ EXS_SVC_API int exs_svc_id_parse(const char* text, exs_svc_id_t* id);
 #define EXS_SVC_STATS 0x2   /* to ping it */
 #define EXS_SVC_REQUEST 0x4 /* to send requests */
 #define EXS_SVC_LONG 0x8    /* messages and requests may have long items */
-#define EXS_SVC_ALL 0xf
+#define EXS_SVC_RETURN 0x10 /* replies may be written into memory of requests */
+#define EXS_SVC_ALL 0x1f
 
 /* The right to use a service that does not serve all who know its ID. Keep it secret: who has it, may use it. */
 typedef struct exs_svc_cap {
@@ -167,9 +168,15 @@ EXS_SVC_API exs_svc_t* exs_svc_adopt(exs_svc_node_t* node, const exs_svc_key_t* 
  * ENOMEM. Thread: any. */
 EXS_SVC_API exs_svc_peer_t* exs_svc_peer_open(exs_svc_node_t* node, exs_svc_t* from, const exs_svc_id_t* id,
                                               const exs_svc_cap_t* cap, void* handle);
+#define EXS_SVC_TRUST_WRITE 0x1 /* its service writes replies into memory of exs_svc_return_alloc() */
+#define EXS_SVC_RETURN_MAX (UINT64_C(1) << 31) /* bytes of that memory */
+/* exs_svc_peer_trust - what the service of this peer may do here: `trust` is EXS_SVC_TRUST_WRITE, or 0, as it is without a call. It may
+ * write all memory of exs_svc_return_alloc() of this peer, at any time, and nothing else. `return_max`: how much that may be; 0: 64 MiB.
+ * EINVAL an argument; EBUSY there is such memory. Thread: any. */
+EXS_SVC_API int exs_svc_peer_trust(exs_svc_peer_t* peer, uint32_t trust, uint64_t return_max);
 /* exs_svc_peer_close - have it no more, and hear nothing of it. Messages that have left go on, while their link holds; others are
- * lost. Requests are cancelled. Long items are the program's again: where they are being read, the link is broken. NULL: nothing.
- * Thread: one. */
+ * lost. Requests are cancelled. Long items are the program's again: where they are being read, the link is broken. Memory of
+ * exs_svc_return_alloc() is gone. NULL: nothing. Thread: one. */
 EXS_SVC_API void exs_svc_peer_close(exs_svc_peer_t* peer);
 
 /* ---------------------------------------------------------------- messages */
@@ -228,10 +235,17 @@ typedef struct exs_svc_request_options { /* 0: the default */
   const exs_iovec_t*
       returns; /* where long items of replies go, one after the other: memory that is allocated */
 } exs_svc_request_options_t;
+/* exs_svc_return_alloc - allocate memory for `returns` of requests of this peer, into which its service writes by itself. It stays where
+ * it is until exs_svc_return_free(), or exs_svc_peer_close(). NULL with errno: EINVAL an argument; EPERM the service is not trusted:
+ * exs_svc_peer_trust(); ENOBUFS more than `return_max`, or in pieces; ENOMEM. Thread: any. */
+EXS_SVC_API void* exs_svc_return_alloc(exs_svc_peer_t* peer, size_t length);
+/* exs_svc_return_free - give that back. NULL: nothing. EINVAL it is none; EBUSY a request that has not ended names it. Thread: any. */
+EXS_SVC_API int exs_svc_return_free(void* memory);
 /* exs_svc_request - send a message that is to be answered: EXS_SVC_EVT_REPLY, whose handle is `handle`. Long items (may be none) must
  * not change, and `returns` are exs's, until the last of its events, which always comes. If the service starts again, a request that
  * it may have seen ends with EOWNERDEAD, unless it is idempotent: that is sent again. `options` may be NULL. EINVAL; EMSGSIZE; EAGAIN
- * 64 messages or 64 requests have not ended: exs_svc_wait(), and try again; ENOMEM. Thread: any. */
+ * 64 messages or 64 requests have not ended: exs_svc_wait(), and try again; EBUSY another one has memory of exs_svc_return_alloc() that
+ * this one names; ENOMEM. Thread: any. */
 EXS_SVC_API int exs_svc_request(exs_svc_peer_t* peer, const exs_svc_item_t* items, int count,
                                 const exs_iovec_t* longs, int longs_count,
                                 const exs_svc_request_options_t* options, void* handle);

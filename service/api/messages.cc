@@ -52,7 +52,10 @@ int answer(const char* caller, int error) {
                 error == EAGAIN      ? "64 messages or requests have not been taken"
                 : error == ECANCELED ? "nobody waits for this reply, or it has been given"
                 : error == ENOENT    ? "no request has this handle"
-                                     : std::strerror(error));
+                : error == EBUSY     ? "another request has one of these places for replies"
+                : error == EINVAL
+                    ? "a place for replies is no part of one piece of memory of exs_svc_return_alloc"
+                    : std::strerror(error));
 }
 
 }  // namespace

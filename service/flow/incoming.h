@@ -32,6 +32,10 @@ class Incoming {
   }
   // That waits, by its number.
   Item& waiting(std::uint64_t number) { return waiting_[static_cast<std::size_t>(number - accepted_ - 1)]; }
+  template <class Visitor>
+  void for_each_waiting(Visitor visitor) {
+    for (Item& item : waiting_) visitor(item);
+  }
   // Takes those that have nothing more to wait for, in their order.
   template <class Taker>
   void take_whole_ones(Taker taker) {

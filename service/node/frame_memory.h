@@ -24,6 +24,7 @@ struct Kept {
   std::uint64_t call = 0;
   void* handle = nullptr;
   std::vector<exs_iovec_t> longs;
+  std::vector<std::uint32_t> places;  // where the lane may write them; none: they go by the bulk
 };
 
 class FrameMemory {

@@ -14,7 +14,7 @@ namespace {
 constexpr int kFramesUnderWay = 64;
 constexpr int kOperationsMax = 2048;
 // Of an acceptor: where the initiator asks for signs of life more often, that is one, and nobody else asks on an idle link. And of a
-// bulk, where an item that is under way holds them up: its link tells sooner.
+// bulk or a lane, where an item that is under way holds them up: their link tells sooner.
 constexpr int kLongSilentMs = 6000;
 constexpr int kGentlyMs = 1000;
 constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
@@ -54,7 +54,7 @@ int Link::connect(const sockaddr_storage& address) {
   socket_ = make_link_socket(address.ss_family);
   if (socket_ < 0) return errno;
   set_option(socket_, EXS_SO_CONNECT_TIMEOUT_MS, std::max(silent_ms_ / 2, 1));
-  set_keepalive(socket_, is_bulk_ ? kLongSilentMs : silent_ms_);
+  set_keepalive(socket_, is_bulk_ || is_lane_ ? kLongSilentMs : silent_ms_);
   if (exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0, queue_,
                   handle()) != 0)
     return errno;
@@ -89,11 +89,17 @@ void Link::greet() {
 
 void Link::take(const exs_event_t& event) {
   if (event.exs_evt_type == EXS_EVT_CLOSE) return has_closed();
+  if (event.exs_evt_type == EXS_EVT_PEER_WRITE) {
+    if (state_ == State::kUp && lane_client_ != nullptr)
+      lane_client_->lane_was_written(event.exs_evt_union.exs_evt_xfer.exs_evt_count);
+    return;
+  }
   if (event.exs_evt_type == EXS_EVT_RECV && (event.exs_evt_flags & EXS_EVF_MORE) != 0) return received(event);
   if (state_ == State::kEnding) return;
-  if (is_bulk_ && event.exs_evt_type == EXS_EVT_RECV) return took_of_bulk(event);
+  const bool is_partner = is_bulk_ || is_lane_;
+  if (is_partner && event.exs_evt_type == EXS_EVT_RECV) return took_of_partner(event);
   const bool is_connected = event.exs_evt_type == EXS_EVT_CONNECT && event.exs_evt_errno == 0;
-  if (!is_connected || (is_bulk_ ? begin_bulk() : begin()) != 0) end();
+  if (!is_connected || (is_partner ? begin_partner() : begin()) != 0) end();
 }
 
 void Link::look_at_clock(std::int64_t now_ns) {
@@ -111,7 +117,7 @@ void Link::received(const exs_event_t& event) {
   const std::optional<Header> header = decode_header(frame);
   if (state_ == State::kEnding) {
     // Nobody cares any more.
-  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0 || is_bulk_) {
+  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0 || is_bulk_ || is_lane_) {
     refuse();
   } else if (state_ == State::kGreeting) {
     take_greeting(frame, *header);
@@ -126,8 +132,11 @@ void Link::received(const exs_event_t& event) {
 void Link::take_greeting(Bytes frame, const Header& header) {
   if (header.type != FrameType::kHello) return refuse();
   const std::optional<Hello> hello = decode_hello(frame);
-  if (!hello || hello->version != kProtocolVersion || (hello->is_of_bulk && is_initiator_)) return refuse();
+  if (!hello || hello->version != kProtocolVersion || (hello->is_of_bulk && is_initiator_) ||
+      (hello->is_of_lane && is_initiator_))
+    return refuse();
   due_ns_ = kNever;
+  if (hello->is_of_lane) return client_.lane_asked_for(*this, *hello);
   if (hello->is_of_bulk) return client_.bulk_asked_for(*this, hello->nonce);
   their_nonce_ = hello->nonce;
   state_ = State::kUp;
@@ -164,7 +173,9 @@ void Link::close_within(int linger_ms, int error) {
   error_ = error;
   set_option(socket_, EXS_SO_LINGER_MS, linger_ms);
   begin_to_close();
+  if (is_lane_) return;
   if (partner_ != nullptr) partner_->close_within(linger_ms, error);
+  for (Link* const lane : lanes_) lane->close_within(linger_ms, error);
 }
 
 void Link::begin_to_close() {
@@ -175,14 +186,14 @@ void Link::begin_to_close() {
   client_.wake_at(due_ns_);
 }
 
-// A link and its bulk have gone when both have.
+// A link has gone when its bulk and its lanes have.
 void Link::has_closed() {
   socket_ = -1;
   state_ = State::kGone;
   end_transfers();
-  if (partner_ == nullptr) return client_.link_has_gone(*this);
-  if (partner_->state_ != State::kGone) return;
-  client_.link_has_gone(is_bulk_ ? *partner_ : *this);
+  if (is_lane_) return lane_has_ended();
+  Link& link = is_bulk_ ? *partner_ : *this;
+  if (link.has_all_gone()) client_.link_has_gone(link);
 }
 
 }  // namespace exs::svc

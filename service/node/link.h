@@ -8,6 +8,8 @@
 //  3. Long items have a connection of their own, the link's bulk, which its initiator makes when it first needs it: receives of exs match
 //     messages in order, and a long one would hold up every frame behind it. The k-th long message of an end belongs to its k-th DATA
 //     that has long items. The two end together. link_bulk.cc has what differs.
+//  4. So has each flow whose requests name memory to be written: a lane, by which the acceptor writes it. It may end alone, and a link has
+//     gone when all its lanes have, so nobody writes then. link_lane.cc has what differs.
 #pragma once
 
 #include <sys/socket.h>
@@ -45,6 +47,10 @@ class LinkClient {
   virtual void bulk_asked_for(Link& connection, const Nonce& token) = 0;
   // The initiator's connection for long items is to be made: connect_bulk_of().
   virtual void bulk_wanted(Link& link) = 0;
+  // A connection says that it is the lane of a flow, and shows what it has to: become_lane_of(), or refuse().
+  virtual void lane_asked_for(Link& connection, const Hello& hello) = 0;
+  // The lane may be destroyed.
+  virtual void lane_has_gone(Link& lane) = 0;
   // The link may be destroyed, and its bulk.
   virtual void link_has_gone(Link& link) = 0;
   // look_at_clock() is to be called then.
@@ -53,6 +59,19 @@ class LinkClient {
  protected:
   ~LinkClient() = default;
 };
+
+// Whose lane it is.
+class LaneClient {
+ public:
+  // At its initiator: this many transfers have come.
+  virtual void lane_was_written(std::uint32_t transfers) = 0;
+  // Nothing is written by it any more. It may be destroyed.
+  virtual void lane_has_gone() = 0;
+
+ protected:
+  ~LaneClient() = default;
+};
+class ReturnArena;
 
 class Link final : public EventTarget {
  public:
@@ -118,6 +137,14 @@ class Link final : public EventTarget {
   void become_bulk_of(Link& link);
   [[nodiscard]] Link* bulk() const noexcept { return partner_; }
 
+  // Of a lane. The acceptor may write to the arena from connect_lane_of() on until lane_has_gone().
+  int connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client);
+  void become_lane_of(Link& link, std::uint32_t flow, LaneClient& client);
+  void forget_lane_client() noexcept { lane_client_ = nullptr; }
+  // Long items at these offsets. The link breaks that has named no such memory.
+  void write_longs(Transfer::Pieces pieces, const std::vector<std::uint32_t>& offsets, TransferClient& client,
+                   std::uint64_t ticket);
+
   std::uint32_t next_alias = 1;
   std::unordered_map<std::uint32_t, Peer*> peers;         // of an initiator
   std::unordered_map<std::uint32_t, ServiceFlow*> flows;  // of an acceptor
@@ -131,10 +158,18 @@ class Link final : public EventTarget {
   void close_within(int linger_ms, int error);
   void begin_to_close();
   void has_closed();
-  int begin_bulk();
-  void say_of_bulk();
-  void took_of_bulk(const exs_event_t& event);
+  int begin_partner();
+  [[nodiscard]] Hello hello_of_partner() const;
+  void say_of_partner();
+  void took_of_partner(const exs_event_t& event);
   void bulk_up();
+  int post_arena();
+  void part_written(Transfer& transfer, const exs_event_t& event);
+  void lane_has_ended();
+  [[nodiscard]] bool has_all_gone() const noexcept {
+    return state_ == State::kGone && (partner_ == nullptr || partner_->state_ == State::kGone) &&
+           lanes_.empty();
+  }
   using Post = int (*)(int, exs_msghdr_t*, int, exs_qhandle_t, exs_ahandle_t);
   void post_longs(Post post, int flags, Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket,
                   std::shared_ptr<void> keeps);
@@ -171,10 +206,15 @@ class Link final : public EventTarget {
 
   bool is_bulk_ = false;
   bool wants_bulk_ = false;
-  Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk
+  Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk, or of a lane
   std::unordered_map<Transfer*, std::unique_ptr<Transfer>> transfers_;
   std::deque<Transfer*> receives_;  // of them, in the order in which they come
-  // What a bulk's acceptor says first, and how many of that have come.
+  std::vector<Link*> lanes_;        // of a link
+  bool is_lane_ = false;
+  std::uint32_t flow_ = 0;             // of a lane
+  LaneClient* lane_client_ = nullptr;  // of a lane. NULL: nobody cares any more
+  const ReturnArena* arena_ = nullptr;
+  // What the acceptor of a bulk or a lane says first, and how many of that have come.
   static constexpr std::size_t kGreetings = 2;
   std::array<std::array<std::uint8_t, 64>, kGreetings> greetings_{};
   std::size_t greetings_heard_ = 0;

@@ -1,4 +1,4 @@
-// The connection of a link for long items: how it is made, and what it carries.
+// The connection of a link for long items: how it is made, and what it carries. A lane is made in the same way.
 #include <cerrno>
 
 #include "service/names/address.h"
@@ -40,24 +40,30 @@ int Link::connect_bulk_of(Link& link) {
   return 0;
 }
 
-// Its acceptor greets as anybody's does, and says then whose bulk it is: long items may come from then on.
-int Link::begin_bulk() {
+// Its acceptor greets as anybody's does, and says then whose bulk or lane it is: long items may come from then on.
+int Link::begin_partner() {
   state_ = State::kGreeting;
   for (auto& greeting : greetings_)
     if (exs_recv(socket_, greeting.data(), greeting.size(), 0, queue_, handle(), EXS_MHANDLE_UNREGISTERED) !=
         0)
       return errno;
-  is_greeted_ = true;
-  say_of_bulk();
+  is_greeted_ = is_bulk_;
+  say_of_partner();
   return 0;
 }
 
-void Link::say_of_bulk() {
+Hello Link::hello_of_partner() const {
   Hello hello;
-  hello.nonce = partner_->token();
-  hello.is_of_bulk = true;
+  hello.nonce = is_bulk_ ? partner_->token() : lane_token(partner_->nonces(), flow_);
+  hello.is_of_bulk = is_bulk_;
+  hello.is_of_lane = is_lane_;
+  hello.flow = flow_;
+  return hello;
+}
+
+void Link::say_of_partner() {
   std::array<std::uint8_t, kFrameMax> room;
-  send(encode_hello(room, hello));
+  send(encode_hello(room, hello_of_partner()));
 }
 
 void Link::become_bulk_of(Link& link) {
@@ -68,14 +74,14 @@ void Link::become_bulk_of(Link& link) {
   exs_cancel(socket_, handle(), EXS_CAF_FILDES | EXS_CAF_AHANDLE);
 }
 
-// A greeting; or, at the acceptor, the end of the receives that took the first one.
-void Link::took_of_bulk(const exs_event_t& event) {
+// A greeting; or the end of the receives that took the first one, at the acceptor; or that of a lane's memory.
+void Link::took_of_partner(const exs_event_t& event) {
   if (state_ == State::kHandingOver && event.exs_evt_errno == ECANCELED) {
     state_ = State::kUp;
-    say_of_bulk();
+    say_of_partner();
     return bulk_up();
   }
-  const std::size_t index = greetings_heard_++;
+  const std::size_t index = greetings_heard_;
   const std::size_t bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
   if (state_ != State::kGreeting || event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0)
     return end();
@@ -83,12 +89,14 @@ void Link::took_of_bulk(const exs_event_t& event) {
   const std::optional<Header> header = decode_header(frame);
   const std::optional<Hello> hello =
       header && header->type == FrameType::kHello ? decode_hello(frame) : std::nullopt;
-  const bool is_last = index + 1 == kGreetings;
-  if (!hello || hello->is_of_bulk != is_last || (is_last && hello->nonce != partner_->token()))
-    return refuse();
+  const bool is_last = ++greetings_heard_ == kGreetings;
+  const bool is_right =
+      hello && (is_last ? *hello == hello_of_partner() : !hello->is_of_bulk && !hello->is_of_lane);
+  if (!is_right) return refuse();
   if (!is_last) return;
   state_ = State::kUp;
-  bulk_up();
+  if (is_bulk_) return bulk_up();
+  if (post_arena() != 0) end(ENOMEM);
 }
 
 void Link::bulk_up() {
@@ -131,6 +139,7 @@ void Link::expect_next() {
 
 // What was sent is whole whatever the other end has taken of it. So is what was received into nothing.
 void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
+  if (is_lane_) return part_written(transfer, event);
   const auto owned = std::move(transfers_.extract(&transfer).mapped());
   if (owned->is_receive) {
     std::erase(receives_, &transfer);

@@ -84,6 +84,9 @@ class Move final : public PeerHost {
   FrameMemory& memory() override { return host_.memory(); }
   Debts& debts() override { return host_.debts(); }
   WindowMemory& windows() override { return host_.windows(); }
+  Link* make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) override {
+    return host_.make_lane(link, flow, arena, client);
+  }
   void has_ended(Peer& peer) override;
 
   void freeze();

@@ -97,7 +97,6 @@ Node::~Node() {
 void Node::close_links() {
   for (const auto& [link, owner] : links_) {
     link->flows.clear();
-    link->peers.clear();
     link->end_gently();
   }
   while (!links_.empty()) {
@@ -168,6 +167,7 @@ void Node::close_peer(exs_svc_peer* peer) {
   peer->close();
   drop_events(peer);
   move_until(guard, [this, peer] { return !peers_.contains(peer) || !peer->is_moving(); });
+  if (peers_.contains(peer)) peer->free_arena();
   end_step();
 }
 

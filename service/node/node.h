@@ -67,6 +67,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   int request(exs_svc_peer* peer, const Data& data, Peer::Asked asked);
   int cancel(exs_svc_peer* peer, const void* handle);
   int ping(exs_svc_peer* peer);
+  int trust(exs_svc_peer* peer, bool trusts, std::size_t return_max_bytes);
+  int alloc_return(exs_svc_peer* peer, std::size_t length_bytes, void*& slot);
   void add_window(exs_svc* service, const Window& window);
   // Of a message that has a mailbox: to whatever node it came.
   static int reply(const exs_svc_message_t* message, Data data, Transfer::Pieces longs, void* handle);
@@ -79,10 +81,13 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   void bulk_is_up(Link& link) override;
   void bulk_asked_for(Link& connection, const Nonce& token) override;
   void bulk_wanted(Link& link) override;
+  void lane_asked_for(Link& connection, const Hello& hello) override;
+  void lane_has_gone(Link& lane) override { gone_.push_back(&lane); }
   void link_has_gone(Link& link) override;
   // Peers
   std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
   Link* link_to(const sockaddr_storage& address) override;
+  Link* make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) override;
   FrameMemory& memory() override { return memory_; }
   Debts& debts() override { return debts_; }
   WindowMemory& windows() override { return *windows_; }

@@ -39,7 +39,8 @@ void Peer::close() {
   is_closed_ = true;
   pinged_ns_ = 0;
   drop_requests();
-  if (is_moving()) return link_->end();
+  if (sending_.is_moving() || receiving_.is_moving()) return link_->end();
+  if (lane_ != nullptr) return lane_->end();
   if (state_ != State::kOpen || sending_.is_empty()) lose(0);
 }
 
@@ -131,10 +132,10 @@ void Peer::link_has_gone(int error) {
   const State before = state_;
   if (before == State::kOpen) broken_ = link_->address_key();
   link_ = nullptr;
+  has_had_lane_ = false;
   sending_.close();
   receiving_.leave();
   end_waiting_requests();
-  void_requests_of_nobody();
   if (is_closed_) return lose(0);
   if (error != 0) error_ = error;
   if (before == State::kLinking) return try_next_address();
@@ -152,6 +153,7 @@ void Peer::leave_link() {
   link_->send(encode_bare(room, {.type = FrameType::kFlowEnd, .flow = alias_}));
   link_->peers.erase(alias_);
   link_ = nullptr;
+  has_had_lane_ = false;
   sending_.close();
   receiving_.leave();
 }
@@ -183,10 +185,12 @@ void Peer::opened(const Header& header, Bytes frame) {
   const Outgoing::Opening opening = sending_.open(*link_, alias_, ok->instance, header.ack, ok->is_known);
   if (opening == Outgoing::Opening::kLie) return link_->refuse();
   state_ = State::kOpen;
+  void_requests_of_nobody();
   if (opening == Outgoing::Opening::kAnotherLife) {
     receiving_.start_again();
     send_requests_again();
   }
+  want_lane();
   if (unknown_ > 0) tell(EXS_SVC_EVT_RESTART, 0, std::exchange(unknown_, 0));
   send_all();
   if (pinged_ns_ != 0) send_ping();

@@ -9,6 +9,7 @@
 //     memory.
 //  3. A request ends once. One that has to end while exs uses memory of it breaks its link, and ends when that has gone.
 //     peer_requests.cc has all that is about requests alone.
+//  4. A request that its service may write to ends, unless it is answered, when the lane has gone: peer_returns.cc.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,7 @@
 #include "service/node/debts.h"
 #include "service/node/link.h"
 #include "service/node/receiving.h"
+#include "service/node/return_arena.h"
 #include "service/node/sending.h"
 #include "service/node/window_memory.h"
 
@@ -38,6 +40,8 @@ class PeerHost {
   virtual void wake_at(std::int64_t time_ns) = 0;
   virtual FrameMemory& memory() = 0;
   virtual Debts& debts() = 0;
+  // A lane of this flow. NULL: it cannot be made.
+  virtual Link* make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) = 0;
   // For long items of replies that have no place of the program's.
   virtual WindowMemory& windows() = 0;
   // The program has closed the peer, which may be destroyed when this step is over.
@@ -47,7 +51,7 @@ class PeerHost {
   ~PeerHost() = default;
 };
 
-class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
+class Peer : private LaneClient, private Sending::Owner, private Receiving::Owner, private Debtor {
  public:
   struct Config {
     Node* node = nullptr;
@@ -80,8 +84,16 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   int ping();
   // It may be used until is_moving() says no.
   void close();
-  // Exs uses memory of the program.
-  [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
+  // 0, or EBUSY: there is memory that the service writes to.
+  int trust(bool trusts, std::size_t return_max_bytes);
+  // 0, or errno: EPERM, ENOBUFS, ENOMEM.
+  int alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mutex>& node_lock, void*& slot);
+  // Of a peer that is closed, and not moving.
+  void free_arena() { arena_.reset(); }
+  // Exs uses memory of the program, or the service may write.
+  [[nodiscard]] bool is_moving() const noexcept {
+    return sending_.is_moving() || receiving_.is_moving() || lane_ != nullptr;
+  }
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
 
   // None: nobody.
@@ -103,11 +115,12 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
     bool is_idempotent = false;
     std::int64_t limit_ns = kNever;
     Transfer::Pieces returns;
-    std::size_t returns_used = 0;
+    std::size_t returns_used = 0;  // by what has come or is coming
+    std::size_t returns_kept = 0;  // by what has come
     std::optional<Slot> slot;      // its frame, until it is taken, or may be sent again
     bool is_taken = false;         // by the service
     bool is_sent_again = false;    // to its next life
-    std::size_t arriving = 0;      // long items of replies into `returns`
+    std::size_t arriving = 0;      // replies into `returns`
     int error = 0;                 // with which it ends when exs has let go
     exs_svc_event_t last_reply{};  // likewise; type 0: none
   };
@@ -119,6 +132,9 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   // Receiving
   bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
   void arrived(Arrival arrival) override;
+  // Lane
+  void lane_was_written(std::uint32_t transfers) override { receiving_.lane_was_written(transfers); }
+  void lane_has_gone() override;
   // Debtor
   void acknowledge() override;
 
@@ -160,6 +176,11 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   [[nodiscard]] exs_svc_event_t event_of(const Request& request) const;
   bool place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
                    std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows);
+  int lend_slots(Transfer::Pieces& returns, ReturnSlots& named);
+  void let_go_of_slots(const Transfer::Pieces& returns);
+  [[nodiscard]] bool has_slots(const Request& request) const;
+  [[nodiscard]] bool are_written(const Request& request, const LongLengths& longs) const;
+  void want_lane();
 
   PeerHost& host_;
   const Config config_;
@@ -185,6 +206,12 @@ class Peer : private Sending::Owner, private Receiving::Owner, private Debtor {
   std::string broken_;                       // where it was before
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
+
+  bool trusts_ = false;
+  std::size_t return_max_bytes_ = 0;
+  std::shared_ptr<ReturnArena> arena_;
+  Link* lane_ = nullptr;       // by which the service may write to it
+  bool has_had_lane_ = false;  // on this link, which has one at most
 };
 
 }  // namespace exs::svc

@@ -13,8 +13,12 @@ int Peer::request(Data data, Asked asked) {
   requests_.reserve(Outgoing::kMost);
   data.kind = kIsRequest;
   data.call = ++calls_;
+  if (const int error = lend_slots(asked.returns, data.returns); error != 0) return error;
   const std::optional<Slot> slot = sending_.add(data, std::move(asked.longs), nullptr);
-  if (!slot) return ENOMEM;
+  if (!slot) {
+    let_go_of_slots(asked.returns);
+    return ENOMEM;
+  }
   Request request{};
   request.call = data.call;
   request.handle = asked.handle;
@@ -75,7 +79,7 @@ void Peer::send_requests_again() {
     Kept& kept = memory().kept(*request.slot);
     kept.fate.reset();
     request.is_taken = request.is_sent_again = false;
-    request.returns_used = 0;
+    request.returns_used = request.returns_kept = 0;
     again.push_back(*request.slot);
   }
   for (const std::uint64_t call : ended) finish(call, EOWNERDEAD);
@@ -90,13 +94,14 @@ bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
   if (request == nullptr || request->error != 0) return true;
   // Whoever answers a message has taken it.
   if (!request->is_taken && !(request->slot && memory().kept(*request->slot).fate)) return false;
+  if (data.lane_count.value_or(0) > 0 && !are_written(*request, data.longs)) return false;
   std::vector<exs_svc_item_t> longs;
   std::shared_ptr<Windows> windows;
   if (!place_longs(*request, data.longs, place, longs, windows)) {
     arrival.why = Refusal::kNoRoom;
     return true;
   }
-  arrival.uses_returns = !longs.empty() && windows == nullptr;
+  if (windows == nullptr) arrival.returns = longs.size();
   arrival.message.reset(make_message({config_.target, &data.items, longs, windows, {}, {}, 0}));
   if (arrival.message == nullptr) throw std::bad_alloc();
   place.keeps = std::move(windows);
@@ -127,7 +132,7 @@ bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Pl
   place.pieces = std::move(rooms);
   if (!request.returns.empty()) {
     request.returns_used += longs.count;
-    request.arriving += longs.count;
+    ++request.arriving;
   }
   return true;
 }
@@ -136,7 +141,8 @@ void Peer::arrived(Arrival arrival) {
   host_.debts().note_for_later(*this);
   Request* const request = find_request(arrival.call);
   if (request == nullptr) return;
-  if (arrival.uses_returns) request->arriving -= arrival.message->longs_count;
+  if (arrival.returns > 0) --request->arriving;
+  request->returns_kept += arrival.returns;
   if (request->error != 0) return end_with(*request, request->error);
   const bool is_unanswered = (arrival.kind & kUnanswered) != 0;
   const bool has_moved = is_unanswered && arrival.status == kUnansweredAtMove;
@@ -161,7 +167,7 @@ void Peer::arrived(Arrival arrival) {
 void Peer::ask_again(Request& request) {
   memory().kept(*request.slot).fate.reset();
   request.is_taken = false;
-  request.returns_used = 0;
+  request.returns_used = request.returns_kept = 0;
   sending_.add_again(*request.slot);
   send_all();
 }
@@ -181,7 +187,9 @@ void Peer::finish(std::uint64_t call, exs_svc_event_t event) {
   if (request->last_reply.type != 0 && request->last_reply.message != event.message)
     discard(request->last_reply);
   if (request->slot) memory().give_back(*request->slot);
+  let_go_of_slots(request->returns);
   requests_.erase(requests_.begin() + (request - requests_.data()));
+  if (is_closed_) return discard(event);
   host_.tell(event);
 }
 
@@ -197,7 +205,8 @@ void Peer::end_with(Request& request, int error) {
   const bool is_kept = request.slot && !request.is_taken && !request.is_sent_again;
   if (is_kept && sending_.remove(*request.slot)) return finish(request.call, error);
   const bool is_moving = is_kept && memory().kept(*request.slot).is_moving;
-  if (is_moving || request.arriving > 0) {
+  const bool is_written = has_slots(request) && lane_ != nullptr && !is_closed_;
+  if (is_moving || request.arriving > 0 || is_written) {
     request.error = error;
     return link_->end();
   }
@@ -221,10 +230,13 @@ void Peer::end_late_requests(std::int64_t now_ns) {
   }
 }
 
-// Exs has let go of everything.
+// Exs has let go of everything, and what has not come comes again.
 void Peer::end_waiting_requests() {
   for (bool found = true; found;) {
-    for (Request& request : requests_) request.returns_used -= std::exchange(request.arriving, 0);
+    for (Request& request : requests_) {
+      request.arriving = 0;
+      request.returns_used = request.returns_kept;
+    }
     const auto waiting = std::find_if(requests_.begin(), requests_.end(),
                                       [](const Request& request) { return request.error != 0; });
     found = waiting != requests_.end();

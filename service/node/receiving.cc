@@ -1,5 +1,7 @@
 #include "service/node/receiving.h"
 
+#include <algorithm>
+
 namespace exs::svc {
 namespace {
 
@@ -13,11 +15,12 @@ Receiving::Result Receiving::take(Link& link, const Header& header, Bytes frame)
   const std::optional<Data> data = decode_data(frame, header);
   const Turn turn = incoming_.place_of(header.number);
   if (!data || turn == Turn::kOutOfTurn) return Result::kLie;
-  const bool has_longs = data->longs.count > 0;
-  if (has_longs && !link.takes_longs()) return Result::kLie;
+  const bool by_lane = data->lane_count.value_or(0) > 0;
+  const bool by_bulk = data->longs.count > 0 && !by_lane;
+  if ((by_bulk && !link.takes_longs()) || (by_lane && !is_next_of_lane(*data))) return Result::kLie;
   if (turn == Turn::kTakenBefore) {
     incoming_.be_asked();
-    if (!has_longs) return Result::kAgain;
+    if (!by_bulk) return Result::kAgain;
     link_ = &link;
     link.receive_longs({}, *this, kNoTicket, {});
     return Result::kAgain;
@@ -29,14 +32,15 @@ Receiving::Result Receiving::take(Link& link, const Header& header, Bytes frame)
   arrival.status = data->status;
   Place where;
   if (!owner_.begin(*data, arrival, where)) return Result::kLie;
-  arrival.is_here = !has_longs;
-  if (!has_longs && !incoming_.has_waiting()) {
+  if (by_lane && arrival.message != nullptr) arrival.lane_count = lane_named_;
+  arrival.is_here = !by_bulk && arrival.lane_count <= lane_written_;
+  if (arrival.is_here && !incoming_.has_waiting()) {
     incoming_.take();
     owner_.arrived(std::move(arrival));
     return Result::kTaken;
   }
   const std::uint64_t number = incoming_.wait(std::move(arrival));
-  if (!has_longs) return Result::kTaken;
+  if (!by_bulk) return Result::kTaken;
   ++moving_;
   link_ = &link;
   link.receive_longs(std::move(where.pieces), *this, number, std::move(where.keeps));
@@ -57,7 +61,24 @@ void Receiving::leave() {
   if (link_ != nullptr) link_->forget(*this);
   link_ = nullptr;
   moving_ = 0;
+  lane_named_ = lane_written_ = 0;
   incoming_.forget_waiting();
+}
+
+// Every transfer has one number, and is in one reply.
+bool Receiving::is_next_of_lane(const Data& data) {
+  const std::span<const std::uint64_t> lengths = std::span(data.longs.bytes).first(data.longs.count);
+  const auto empty = static_cast<std::size_t>(std::count(lengths.begin(), lengths.end(), 0U));
+  lane_named_ += lengths.size() - empty;
+  return empty < lengths.size() && *data.lane_count == lane_named_;
+}
+
+void Receiving::lane_was_written(std::uint32_t transfers) {
+  lane_written_ += transfers;
+  incoming_.for_each_waiting([this](Arrival& arrival) {
+    if (arrival.lane_count > 0 && arrival.lane_count <= lane_written_) arrival.is_here = true;
+  });
+  take_whole_ones();
 }
 
 void Receiving::transfer_ended(std::uint64_t ticket, bool is_whole) {
@@ -65,6 +86,10 @@ void Receiving::transfer_ended(std::uint64_t ticket, bool is_whole) {
   --moving_;
   if (!is_whole) return;  // the link ends
   incoming_.waiting(ticket).is_here = true;
+  take_whole_ones();
+}
+
+void Receiving::take_whole_ones() {
   incoming_.take_whole_ones([this](Arrival arrival) { owner_.arrived(std::move(arrival)); });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "service/flow/incoming.h"
 #include "service/node/link.h"
@@ -19,8 +20,10 @@ struct Arrival {
   std::uint8_t kind = 0;       // of the flags of DATA
   std::uint64_t call = 0;
   std::int32_t status = 0;
-  bool is_here = true;        // its long items
-  bool uses_returns = false;  // they go to where a request of the program wants them
+  std::vector<ReturnSlot> slots;  // of a request: where its reply may be written
+  bool is_here = true;            // its long items
+  std::uint64_t lane_count = 0;   // when they are, if the lane brings them
+  std::size_t returns = 0;        // of the program's request, which they go to
   [[nodiscard]] bool is_whole() const noexcept { return is_here; }
 };
 
@@ -61,6 +64,10 @@ class Receiving final : private TransferClient {
     incoming_ = {};
   }
 
+  // The lane has brought so many transfers more, of the link on which the flow is open.
+  void lane_was_written(std::uint32_t transfers);
+  [[nodiscard]] bool has_lane_begun() const noexcept { return lane_named_ + lane_written_ > 0; }
+
   [[nodiscard]] std::uint64_t accepted() const noexcept { return incoming_.accepted(); }
   [[nodiscard]] bool owes_ack() const noexcept { return incoming_.owes_ack(); }
   void tell() noexcept { incoming_.tell(); }
@@ -69,11 +76,15 @@ class Receiving final : private TransferClient {
 
  private:
   void transfer_ended(std::uint64_t ticket, bool is_whole) override;
+  [[nodiscard]] bool is_next_of_lane(const Data& data);
+  void take_whole_ones();
 
   Owner& owner_;
   Incoming<Arrival> incoming_;
   Link* link_ = nullptr;  // on which some are moving
   std::size_t moving_ = 0;
+  std::uint64_t lane_named_ = 0;    // transfers of the lane that replies have named
+  std::uint64_t lane_written_ = 0;  // those that have come
 };
 
 }  // namespace exs::svc

@@ -1,8 +1,19 @@
 #include "service/node/sending.h"
 
-namespace exs::svc {
+#include <algorithm>
 
-std::optional<Sending::Slot> Sending::add(const Data& data, Transfer::Pieces longs, void* handle) {
+namespace exs::svc {
+namespace {
+
+std::uint64_t count_of_writes(const Kept& kept) {
+  return static_cast<std::uint64_t>(std::count_if(
+      kept.longs.begin(), kept.longs.end(), [](const exs_iovec_t& piece) { return piece.iov_len > 0; }));
+}
+
+}  // namespace
+
+std::optional<Sending::Slot> Sending::add(const Data& data, Transfer::Pieces longs, void* handle,
+                                          std::vector<std::uint32_t> places) {
   FrameMemory& memory = owner_.memory();
   const std::optional<Slot> slot = memory.take();
   if (!slot) return {};
@@ -12,6 +23,7 @@ std::optional<Sending::Slot> Sending::add(const Data& data, Transfer::Pieces lon
   kept.call = data.call;
   kept.handle = handle;
   kept.longs = std::move(longs);
+  kept.places = std::move(places);
   outgoing_.add(*slot);
   return slot;
 }
@@ -77,9 +89,18 @@ bool Sending::resume(std::uint64_t instance, std::uint64_t first, std::span<cons
   return true;
 }
 
+// Places are those of requests on this link.
 void Sending::close() {
+  outgoing_.for_each([this](Slot slot) {
+    Kept& kept = owner_.memory().kept(slot);
+    if (kept.places.empty()) return;
+    kept.places.clear();
+    set_lane_count(owner_.memory().room(slot), 0);
+  });
   outgoing_.close();
   link_ = nullptr;
+  lane_ = nullptr;
+  lane_count_ = 0;
 }
 
 void Sending::give_up() {
@@ -93,20 +114,27 @@ bool Sending::send_all() {
     const std::optional<Outgoing::Next> next = outgoing_.next();
     if (!next) return true;
     Kept& kept = memory.kept(next->slot);
-    if (!kept.longs.empty() && !link_->has_bulk()) {
+    const bool by_lane = !kept.places.empty() && lane_ != nullptr;
+    if (!kept.longs.empty() && !by_lane && !link_->has_bulk()) {
       link_->want_bulk();
       return true;
     }
     const std::span<std::uint8_t> frame = memory.room(next->slot).first(kept.length_bytes);
     renumber(frame, alias_, next->number, owner_.accepted());
+    if (by_lane) set_lane_count(frame, lane_count_ + count_of_writes(kept));
     if (!link_->send_kept(frame, memory.region(next->slot))) return false;
     outgoing_.left();
-    if (kept.longs.empty()) continue;
-    kept.is_moving = true;
-    ++moving_;
-    link_->send_longs(kept.longs, *this, next->slot);
+    if (!kept.longs.empty()) send_longs(kept, next->slot, by_lane);
   }
   return true;
+}
+
+void Sending::send_longs(Kept& kept, Slot slot, bool by_lane) {
+  kept.is_moving = true;
+  ++moving_;
+  if (!by_lane) return link_->send_longs(kept.longs, *this, slot);
+  lane_count_ += count_of_writes(kept);
+  lane_->write_longs(kept.longs, kept.places, *this, slot);
 }
 
 void Sending::transfer_ended(std::uint64_t ticket, bool) {

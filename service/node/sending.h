@@ -30,7 +30,8 @@ class Sending final : private TransferClient {
   Sending& operator=(const Sending&) = delete;
 
   // Nothing: there is no memory.
-  std::optional<Slot> add(const Data& data, Transfer::Pieces longs, void* handle);
+  std::optional<Slot> add(const Data& data, Transfer::Pieces longs, void* handle,
+                          std::vector<std::uint32_t> places = {});
   void add_before(std::span<const Slot> slots) { outgoing_.add_before(slots); }
   void add_again(Slot slot) { outgoing_.add(slot); }
   // Takes one back that has never left.
@@ -75,6 +76,8 @@ class Sending final : private TransferClient {
   void give_up();
   // False: frames wait for room on the link.
   [[nodiscard]] bool send_all();
+  // Of the flow, on the link that it is open on. NULL: none any more.
+  void use_lane(Link* lane) noexcept { lane_ = lane; }
 
   [[nodiscard]] bool is_full() const noexcept { return outgoing_.is_full(); }
   [[nodiscard]] bool is_empty() const noexcept { return outgoing_.is_empty(); }
@@ -88,6 +91,7 @@ class Sending final : private TransferClient {
   void ended(Slot slot, Fate fate);
   void make_void(Slot slot);
   void replace(Slot slot, const Data& data);
+  void send_longs(Kept& kept, Slot slot, bool by_lane);
   [[nodiscard]] auto ending() {
     return [this](Slot slot, Fate fate) { ended(slot, fate); };
   }
@@ -96,6 +100,8 @@ class Sending final : private TransferClient {
   Outgoing outgoing_;
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
+  Link* lane_ = nullptr;
+  std::uint64_t lane_count_ = 0;  // what has been written by it
   std::size_t moving_ = 0;
 };
 

@@ -103,6 +103,7 @@ ServiceFlow* Service::find_or_make(const Flow& asked, bool& is_known) {
     std::erase_if(left_, [&](const auto& entry) { return entry.first == name; });
   } else if (!flow.is_moving()) {
     flow.link()->flows.erase(flow.alias());  // which the sender has given up
+    flow.end_lane();
     flow.close();
   }
   return &flow;
@@ -120,6 +121,7 @@ void Service::leave(ServiceFlow& flow) {
   flow.is_left = true;
   if (flow.is_moving()) return flow.link()->end();
   flow.link()->flows.erase(flow.alias());
+  flow.end_lane();
   flow.close();
   erase(flow.name());
 }
@@ -148,7 +150,7 @@ ServiceFlow* Service::find_call(const CallName& name) const {
   return flow != flows_.end() && flow->second->has_call(name.call) ? flow->second.get() : nullptr;
 }
 
-int Service::reply(const CallName& name, const Data& data, Transfer::Pieces longs, void* handle) {
+int Service::reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle) {
   ServiceFlow* const flow = find_call(name);
   return flow == nullptr ? ECANCELED : flow->reply(data, std::move(longs), handle);
 }

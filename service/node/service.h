@@ -53,7 +53,7 @@ class Service {
   [[nodiscard]] std::int64_t due_ns() const noexcept;
 
   // 0, or errno: EAGAIN, ECANCELED, ENOMEM.
-  int reply(const CallName& name, const Data& data, Transfer::Pieces longs, void* handle);
+  int reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle);
   // The program has not answered, and will not.
   void leave_unanswered(const CallName& name);
   void add_window(const Window& window) { windows_->add(window); }

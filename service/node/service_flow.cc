@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "service/node/service.h"
 
@@ -17,6 +18,7 @@ constexpr std::int64_t kPauseNs = 20 * kNsPerMs;  // until there is room on a li
 
 ServiceFlow::~ServiceFlow() {
   service_.host().debts().forget(*this);
+  if (lane_ != nullptr) lane_->forget_lane_client();
   sending_.give_up();
 }
 
@@ -30,8 +32,11 @@ bool ServiceFlow::open(Link& link, std::uint32_t alias, std::uint32_t rights, st
 
 void ServiceFlow::close() {
   link_ = nullptr;
+  if (lane_ != nullptr) std::exchange(lane_, nullptr)->forget_lane_client();
+  has_had_lane_ = false;
   sending_.close();
   receiving_.leave();
+  for (Call& call : calls_) call.slots.clear();
 }
 
 FrameMemory& ServiceFlow::memory() {
@@ -114,6 +119,9 @@ bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& pl
     parts.longs = longs;
   }
   if (is_request) {
+    if ((rights_ & EXS_SVC_RETURN) != 0)
+      arrival.slots.assign(data.returns.slot.begin(),
+                           data.returns.slot.begin() + static_cast<std::ptrdiff_t>(data.returns.count));
     parts.call = CallName{name_, data.call};
     parts.limit_ns = std::int64_t{data.limit_ms} * kNsPerMs;
   }
@@ -128,7 +136,7 @@ void ServiceFlow::arrived(Arrival arrival) {
   if (arrival.why) return refuse(arrival);
   if (arrival.message == nullptr) return service_.host().debts().note(*this);
   const bool is_request = (arrival.kind & kIsRequest) != 0;
-  if (is_request) calls_.push_back(arrival.call);
+  if (is_request) calls_.push_back({arrival.call, std::move(arrival.slots), 0});
   exs_svc_event_t event{};
   event.type = is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
   event.handle = service_.handle();
@@ -149,15 +157,25 @@ void ServiceFlow::refuse(const Arrival& arrival) {
 
 // ---------------------------------------------------------------- replies
 
-bool ServiceFlow::has_call(std::uint64_t call) const {
-  return std::find(calls_.begin(), calls_.end(), call) != calls_.end();
+std::vector<ServiceFlow::Call>::iterator ServiceFlow::find_call(std::uint64_t number) {
+  return std::find_if(calls_.begin(), calls_.end(),
+                      [number](const Call& call) { return call.number == number; });
 }
 
-int ServiceFlow::reply(const Data& data, Transfer::Pieces longs, void* handle) {
+bool ServiceFlow::has_call(std::uint64_t number) const {
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [number](const Call& call) { return call.number == number; });
+}
+
+int ServiceFlow::reply(Data& data, Transfer::Pieces longs, void* handle) {
   const bool is_last = (data.kind & kMoreFollow) == 0;
   if (!is_last && calls_.size() + sending_.count() >= Outgoing::kMost) return EAGAIN;
-  if (!sending_.add(data, std::move(longs), handle)) return ENOMEM;
-  if (is_last) std::erase(calls_, data.call);
+  const auto call = find_call(data.call);
+  std::vector<std::uint32_t> places = places_of(*call, data.longs);
+  if (!places.empty()) data.lane_count = 0;
+  if (!sending_.add(data, std::move(longs), handle, std::move(places))) return ENOMEM;
+  call->slots_used += data.longs.count;
+  if (is_last) calls_.erase(call);
   send_all();
   return 0;
 }
@@ -181,10 +199,49 @@ void ServiceFlow::tell_sent(const Kept& kept, int error) {
   service_.host().tell(event);
 }
 
-void ServiceFlow::cancel(std::uint64_t call) {
-  if (!has_call(call)) return;
-  std::erase(calls_, call);
-  service_.host().take_back({name_, call});
+// None: they do not all fit, or there is nothing to write.
+std::vector<std::uint32_t> ServiceFlow::places_of(Call& call, const LongLengths& longs) {
+  const std::size_t left = call.slots.size() - std::min(call.slots_used, call.slots.size());
+  if (longs.count > left) return {};
+  std::vector<std::uint32_t> places(longs.count);
+  bool is_empty = true;
+  for (std::size_t i = 0; i < longs.count; ++i) {
+    const ReturnSlot& slot = call.slots[call.slots_used + i];
+    if (longs.bytes[i] > slot.bytes) return {};
+    if (longs.bytes[i] > 0) is_empty = false;
+    places[i] = slot.offset;
+  }
+  return is_empty ? std::vector<std::uint32_t>() : places;
+}
+
+void ServiceFlow::cancel(std::uint64_t number) {
+  const auto call = find_call(number);
+  if (call == calls_.end()) return;
+  calls_.erase(call);
+  service_.host().take_back({name_, number});
+}
+
+// ---------------------------------------------------------------- the lane
+
+bool ServiceFlow::takes_lane() const noexcept {
+  return !has_had_lane_ && (rights_ & EXS_SVC_RETURN) != 0;
+}
+
+void ServiceFlow::take_lane(Link& connection) {
+  connection.become_lane_of(*link_, alias_, *this);
+  lane_ = &connection;
+  has_had_lane_ = true;
+  sending_.use_lane(lane_);
+}
+
+void ServiceFlow::end_lane() {
+  if (lane_ != nullptr) lane_->end();
+}
+
+// Its sender breaks the link if it waits for what has not been written.
+void ServiceFlow::lane_has_gone() {
+  lane_ = nullptr;
+  sending_.use_lane(nullptr);
 }
 
 // ---------------------------------------------------------------- moves
@@ -195,7 +252,7 @@ MovedFlow ServiceFlow::moved() const {
   flow.flow_number = name_.second;
   flow.from = from_;
   flow.accepted = receiving_.accepted();
-  flow.calls = calls_;
+  for (const Call& call : calls_) flow.calls.push_back(call.number);
   flow.first_reply = sending_.first();
   flow.replies = sending_.frames();
   return flow;
@@ -203,7 +260,7 @@ MovedFlow ServiceFlow::moved() const {
 
 bool ServiceFlow::resume(const MovedFlow& flow) {
   receiving_.resume(flow.accepted);
-  calls_ = flow.calls;
+  for (const std::uint64_t number : flow.calls) calls_.push_back({number, {}, 0});
   return sending_.resume(kOnlyLife, flow.first_reply, flow.replies);
 }
 
@@ -211,7 +268,7 @@ void ServiceFlow::cut_short(const std::vector<std::uint64_t>& waiting) {
   Data nothing;
   nothing.kind = kIsReply | kUnanswered;
   nothing.status = kUnansweredAtMove;
-  for (const std::uint64_t call : std::vector<std::uint64_t>(calls_)) {
+  for (const std::uint64_t call : moved().calls) {
     if (std::find(waiting.begin(), waiting.end(), call) != waiting.end()) continue;
     nothing.call = call;
     if (reply(nothing, {}, nullptr) != 0) return;  // there may be memory the next time

@@ -31,7 +31,10 @@ class ServiceHost {
   ~ServiceHost() = default;
 };
 
-class ServiceFlow final : private Sending::Owner, private Receiving::Owner, private Debtor {
+class ServiceFlow final : public LaneClient,
+                          private Sending::Owner,
+                          private Receiving::Owner,
+                          private Debtor {
  public:
   ServiceFlow(Service& service, FlowName name, const IdBytes& from)
       : service_(service), name_(name), from_(from) {}
@@ -43,6 +46,11 @@ class ServiceFlow final : private Sending::Owner, private Receiving::Owner, priv
   bool open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken);
   // It is on no link now.
   void close();
+  // A connection that is to be its lane, if it may have one. False: not now.
+  [[nodiscard]] bool takes_lane() const noexcept;
+  void take_lane(Link& connection);
+  // Its sender has left it, or has it elsewhere.
+  void end_lane();
   // DATA, ACK, PING, CANCEL of an open flow.
   void frame_arrived(const Header& header, Bytes frame);
   void send_all();
@@ -56,8 +64,9 @@ class ServiceFlow final : private Sending::Owner, private Receiving::Owner, priv
   [[nodiscard]] bool has_longs() const { return sending_.has_longs(); }
   [[nodiscard]] bool keeps_replies() const { return !sending_.is_empty(); }
 
-  [[nodiscard]] bool has_call(std::uint64_t call) const;
-  int reply(const Data& data, Transfer::Pieces longs, void* handle);
+  [[nodiscard]] bool has_call(std::uint64_t number) const;
+  // `data` becomes what is said.
+  int reply(Data& data, Transfer::Pieces longs, void* handle);
   [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
   [[nodiscard]] bool is_receiving() const noexcept { return receiving_.is_moving(); }
   [[nodiscard]] Service& service() const noexcept { return service_; }
@@ -79,6 +88,16 @@ class ServiceFlow final : private Sending::Owner, private Receiving::Owner, priv
   void refuse(const Arrival& arrival);
   void cancel(std::uint64_t call);
   void tell_sent(const Kept& kept, int error);
+  void lane_was_written(std::uint32_t) override {}  // what an acceptor never hears
+  void lane_has_gone() override;
+  // Requests that are to be answered.
+  struct Call {
+    std::uint64_t number = 0;
+    std::vector<ReturnSlot> slots;  // where the lane may write its reply
+    std::size_t slots_used = 0;
+  };
+  [[nodiscard]] std::vector<Call>::iterator find_call(std::uint64_t number);
+  static std::vector<std::uint32_t> places_of(Call& call, const LongLengths& longs);
 
   Service& service_;
   const FlowName name_;
@@ -88,7 +107,9 @@ class ServiceFlow final : private Sending::Owner, private Receiving::Owner, priv
   Receiving receiving_{*this};
   Link* link_ = nullptr;  // on which it is open
   std::uint32_t alias_ = 0;
-  std::vector<std::uint64_t> calls_;  // requests that are to be answered
+  Link* lane_ = nullptr;
+  bool has_had_lane_ = false;  // on this link, which has one at most
+  std::vector<Call> calls_;
 };
 
 }  // namespace exs::svc

@@ -52,6 +52,7 @@ class Transfer final : public EventTarget {
   exs_msghdr_t header{};
   std::size_t bytes = 0;
   bool is_receive = false;
+  std::size_t parts = 1;   // operations of exs that have not ended
   TransferClient* client;  // NULL: nobody cares any more
   const std::uint64_t ticket;
   const std::shared_ptr<void> keeps;  // the memory of `pieces`, where that is ours

@@ -9,12 +9,14 @@
 namespace exs::svc::test {
 
 struct AskingSurvivor : Survivor {
+  AskingSurvivor() { BOOST_REQUIRE(exs_svc_peer_trust(peer, EXS_SVC_TRUST_WRITE, 0) == 0); }
   struct Asked {
     Number number = 0;
     bool is_idempotent = false;
     std::string longs;  // empty: none
     std::string room;
-    int error = -1;  // it has not ended
+    void* written = nullptr;  // in place of it, by the service
+    int error = -1;           // it has not ended
   };
 
   // Requests of all kinds, in turn.
@@ -27,13 +29,19 @@ struct AskingSurvivor : Survivor {
       asked.room.resize(asked.number % 4 == 0 ? asked.longs.size() : 0);
       exs_svc_item_t item{&asked.number, sizeof asked.number};
       const exs_iovec_t piece{asked.longs.data(), asked.longs.size(), EXS_MHANDLE_UNREGISTERED, 0};
-      const exs_iovec_t room{asked.room.data(), asked.room.size(), EXS_MHANDLE_UNREGISTERED, 0};
+      if (asked.number % 4 == 1 && !asked.longs.empty()) {
+        asked.written = exs_svc_return_alloc(peer, asked.longs.size());
+        BOOST_REQUIRE(asked.written != nullptr);
+      }
+      exs_iovec_t room{asked.room.data(), asked.room.size(), EXS_MHANDLE_UNREGISTERED, 0};
+      if (asked.written != nullptr) room = {asked.written, asked.longs.size(), EXS_MHANDLE_UNREGISTERED, 0};
       exs_svc_request_options_t how{};
       how.struct_bytes = sizeof how;
       how.flags = asked.is_idempotent ? EXS_SVC_IDEMPOTENT : 0;
-      how.returns = asked.room.empty() ? nullptr : &room;
-      how.returns_count = asked.room.empty() ? 0 : 1;
+      how.returns = room.iov_len == 0 ? nullptr : &room;
+      how.returns_count = room.iov_len == 0 ? 0 : 1;
       if (exs_svc_request(peer, &item, 1, &piece, asked.longs.empty() ? 0 : 1, &how, &asked) == 0) continue;
+      BOOST_REQUIRE(exs_svc_return_free(asked.written) == 0);
       all.erase(asked.number);
       return;
     }
@@ -48,6 +56,7 @@ struct AskingSurvivor : Survivor {
       ++ended;
       if (event.error == 0) check_echo(asked, *event.message);
       exs_svc_release(event.message);
+      BOOST_REQUIRE(exs_svc_return_free(asked.written) == 0);
     }
     node.events.clear();
   }
@@ -58,6 +67,7 @@ struct AskingSurvivor : Survivor {
                   std::string(reinterpret_cast<const char*>(&asked.number), sizeof asked.number));
     BOOST_REQUIRE(text.longs.size() == (asked.longs.empty() ? 0U : 1U));
     if (!asked.longs.empty()) BOOST_REQUIRE((text.longs[0] == asked.longs));
+    if (asked.written != nullptr) BOOST_REQUIRE(message.longs[0].data == asked.written);
     if (!asked.room.empty()) BOOST_REQUIRE((asked.room == asked.longs));
   }
 

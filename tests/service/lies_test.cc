@@ -84,7 +84,7 @@ class Served {
     while (!record) record = read_host_answer(asked.get(), target);
     address = record->addresses.front();
     thread_ = std::thread([this] {
-      while (!ends_ && node.take()) continue;
+      while (!ends_ && node.take()) answer_requests();
     });
   }
   ~Served() {
@@ -124,10 +124,20 @@ class Served {
 
   IdBytes target{};
   sockaddr_storage address{};
+  const std::string answer = std::string(5000, 'x');  // to every request
   OwnedKey key = make_key();
   TestNode node;
 
  private:
+  void answer_requests() {
+    for (; seen_ < node.events.size(); ++seen_) {
+      const exs_svc_event_t& event = node.events[seen_];
+      if (event.type != EXS_SVC_EVT_REQUEST) continue;
+      const exs_iovec_t item{const_cast<char*>(answer.data()), answer.size(), EXS_MHANDLE_UNREGISTERED, 0};
+      exs_svc_reply(event.message, 0, nullptr, 0, &item, 1, 0, nullptr);
+    }
+  }
+  std::size_t seen_ = 0;
   exs_svc_t* service_;
   std::atomic<bool> ends_{false};
   std::thread thread_;
@@ -378,6 +388,107 @@ BOOST_FIXTURE_TEST_CASE(long_items_that_never_come_end_the_link, Served) {
   BOOST_REQUIRE((honest.link->hear()->type == FrameType::kAck));
 }
 
+// ---------------------------------------------------------------- lanes
+
+namespace {
+
+// Operations of exs that a test waits for.
+struct Queue {
+  Queue() : handle(exs_qcreate(8)) { BOOST_REQUIRE(handle != EXS_QHANDLE_INVALID); }
+  ~Queue() { exs_qdelete(handle); }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  [[nodiscard]] exs_event_t wait() const {
+    exs_event_t event{};
+    BOOST_REQUIRE(exs_qwait(handle, &event, 1, 1, -1) == 1);
+    return event;
+  }
+  exs_qhandle_t handle;
+};
+
+Frame lane_greeting(const Nonce& token, std::uint32_t alias) {
+  Hello hello;
+  hello.nonce = token;
+  hello.is_of_lane = true;
+  hello.flow = alias;
+  return frame_of([&](auto room) { return encode_hello(room, hello); });
+}
+
+// A liar whose flow is open, and its lane.
+struct LiarWithLane {
+  explicit LiarWithLane(const Served& served) : link(served.stranger()) {
+    link->greet();
+    link->say(served.flow(1));
+    BOOST_REQUIRE(link->hear().has_value());
+    lane = served.stranger();
+    lane->say(greeting());
+    BOOST_REQUIRE((lane->hear() && !decode_hello(lane->heard())->is_of_lane));
+    BOOST_REQUIRE((lane->hear() && decode_hello(lane->heard())->is_of_lane));
+    BOOST_TEST((decode_hello(lane->heard())->nonce == token()));
+  }
+  [[nodiscard]] Nonce token() const { return lane_token({link->our_nonce, link->their_nonce}, 1); }
+  [[nodiscard]] Frame greeting() const { return lane_greeting(token(), 1); }
+  // Whose reply may lie there.
+  void ask(ReturnSlot slot) const {
+    Data data = data_of_kind(kIsRequest, 1);
+    data.returns.count = 1;
+    data.returns.slot[0] = slot;
+    link->say(frame_with(data));
+  }
+  std::unique_ptr<Liar> link;
+  std::unique_ptr<Liar> lane;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_lane_of_no_flow_is_hung_up_on, Served) {
+  check_ends_after(lane_greeting({}, 1), false);
+  // Expect: nor is there a second one, or that of another flow.
+  const LiarWithLane liar(*this);
+  check_ends_after(liar.greeting(), false);
+  check_ends_after(lane_greeting(lane_token({liar.link->our_nonce, liar.link->their_nonce}, 2), 2), false);
+}
+
+BOOST_FIXTURE_TEST_CASE(replies_are_written_into_memory_that_is_named_and_there, Served) {
+  std::array<char, 8192> memory{};
+  const Queue queue;
+  {
+    const LiarWithLane liar(*this);
+    const exs_mhandle_t region = exs_mregister(memory.data(), memory.size(), 0);
+    BOOST_REQUIRE(exs_recv(liar.lane->socket(), memory.data(), memory.size(), EXS_PERSISTENT | EXS_NOTIFY,
+                           queue.handle, nullptr, region) == 0);
+    liar.ask({100, 5000});
+    BOOST_TEST(queue.wait().exs_evt_type == EXS_EVT_PEER_WRITE);
+    const std::optional<Header> header = liar.link->hear();
+    BOOST_REQUIRE((header && header->type == FrameType::kData));
+    const std::optional<Data> said = decode_data(liar.link->heard(), *header);
+    BOOST_REQUIRE((said && said->lane_count == std::uint64_t{1} && said->longs.bytes[0] == 5000));
+    BOOST_TEST((std::string(memory.data() + 100, 5000) == answer));
+    BOOST_TEST((memory[99] == 0 && memory[5100] == 0));
+    // Expect: whoever names what is not there is left.
+    Data data = data_of_kind(kIsRequest, 2);
+    data.returns.count = 1;
+    data.returns.slot[0] = {3193, 5000};
+    liar.link->say(frame_with(data, 2));
+    while (liar.link->hear()) continue;
+  }
+  BOOST_TEST(queue.wait().exs_evt_type == EXS_EVT_RECV);
+  BOOST_TEST(memory[8191] == 0);
+  check_serves();
+}
+
+BOOST_FIXTURE_TEST_CASE(what_comes_on_a_lane_ends_it_and_the_flow_goes_on, Served) {
+  LiarWithLane liar(*this);
+  liar.lane->say(liar.greeting());
+  while (liar.lane->hear()) continue;
+  liar.link->say(frame_with({}));
+  BOOST_REQUIRE((liar.link->hear()->type == FrameType::kAck));
+  // Expect: nor does a lane that takes nothing keep others from anything.
+  const LiarWithLane idle(*this);
+  idle.ask({0, 5000});
+  check_serves();
+}
+
 // ---------------------------------------------------------------- impostors
 
 namespace {
@@ -489,6 +600,168 @@ class Sent {
 };
 
 }  // namespace
+
+// ---------------------------------------------------------------- services that write
+
+namespace {
+
+constexpr std::size_t kRoom = 10'000;
+constexpr std::size_t kArena = 1 << 20;
+
+// Asks an impostor, who may write, and waits for the end of that in a thread.
+class Asker {
+ public:
+  explicit Asker(bool trusts = true) {
+    exs_svc_id_t id{};
+    const IdBytes bytes = impostor.key.id();
+    std::copy(bytes.begin(), bytes.end(), id.bytes);
+    exs_svc_peer_t* const peer = exs_svc_peer_open(node_.get(), nullptr, &id, nullptr, nullptr);
+    BOOST_REQUIRE(peer != nullptr);
+    own_.resize(kRoom);
+    exs_iovec_t room{own_.data(), kRoom, EXS_MHANDLE_UNREGISTERED, 0};
+    if (trusts) {
+      BOOST_REQUIRE(exs_svc_peer_trust(peer, EXS_SVC_TRUST_WRITE, kArena) == 0);
+      room.iov_base = exs_svc_return_alloc(peer, kRoom);
+      BOOST_REQUIRE(room.iov_base != nullptr);
+    }
+    exs_svc_request_options_t options{sizeof options, 0, 0, 1, &room};
+    BOOST_REQUIRE(request(peer, {"?"}, nullptr, &options) == 0);
+    thread_ = std::thread([this] {
+      while (!ends_ && node_.events.empty() && node_.take()) continue;
+    });
+  }
+  ~Asker() {
+    ends_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  Asker(const Asker&) = delete;
+  Asker& operator=(const Asker&) = delete;
+  // The long item of the reply.
+  std::string reply() {
+    thread_.join();
+    const exs_svc_event_t& event = node_.events.front();
+    BOOST_REQUIRE(event.error == 0);
+    return text_of(event.message).longs.at(0);
+  }
+
+ private:
+  struct Library {
+    Library() { BOOST_REQUIRE(exs_init(EXS_VERSION) == 0); }
+    ~Library() { exs_fini(); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+  } library_;
+  std::string own_;
+  TestNode node_;
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
+
+ public:
+  Impostor impostor;
+};
+
+// The impostor's end of a link, up to the request, and of the lane.
+struct Writer {
+  explicit Writer(Asker& asker, bool is_known = false) : link(asker.impostor.asked()) {
+    link->say(asker.impostor.agreement(*link, is_known ? 1 : 0, is_known));
+    lane = asker.impostor.accept();
+    lane->greet();
+    const Nonce token = lane_token({link->their_nonce, link->our_nonce}, 1);
+    BOOST_TEST((lane->their_nonce == token));
+    lane->say(lane_greeting(token, 1));
+    if (!is_known) hear_request();
+  }
+  void hear_request() {
+    const std::optional<Header> header = link->hear();
+    BOOST_REQUIRE((header && header->type == FrameType::kData));
+    const std::optional<Data> asked = decode_data(link->heard(), *header);
+    BOOST_REQUIRE((asked && asked->returns.count == 1 && asked->returns.slot[0].bytes == kRoom));
+    call = asked->call;
+    slot = asked->returns.slot[0];
+  }
+  // The error of its event.
+  [[nodiscard]] int write(const std::string& bytes, std::uint64_t offset) const {
+    const Queue queue;
+    BOOST_REQUIRE(exs_send_offset(lane->socket(), bytes.data(), bytes.size(), 0, queue.handle, nullptr,
+                                  EXS_MHANDLE_UNREGISTERED, offset) == 0);
+    return queue.wait().exs_evt_errno;
+  }
+  void say_reply(const std::vector<std::uint64_t>& lengths, std::uint64_t lane_count) const {
+    Data data = data_of_kind(kIsReply, call);
+    data.longs.count = lengths.size();
+    std::copy(lengths.begin(), lengths.end(), data.longs.bytes.begin());
+    data.lane_count = lane_count;
+    Frame frame = frame_with(data);
+    renumber(frame, 1, 1, 1);
+    link->say(frame);
+  }
+  std::unique_ptr<Liar> link;
+  std::unique_ptr<Liar> lane;
+  std::uint64_t call = 1;
+  ReturnSlot slot;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(who_writes_reaches_the_memory_for_replies_and_nothing_else, Asker) {
+  const Writer writer(*this);
+  BOOST_TEST(writer.write("beyond", kArena - 5) == ERANGE);
+  BOOST_TEST(writer.write("far beyond", UINT64_MAX - 3) == ERANGE);
+  BOOST_TEST(writer.write("anywhere in it", kArena - 14) == 0);
+  BOOST_TEST(writer.write(std::string(kRoom, 'y'), writer.slot.offset) == 0);
+  writer.say_reply({kRoom}, 1);
+  BOOST_TEST((reply() == std::string(kRoom, 'y')));
+  // Expect: also when the reply has been taken, for the service is trusted as long as the peer is open.
+  BOOST_TEST(writer.write("later", 0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(counts_and_lengths_that_cannot_be_end_the_link) {
+  const std::vector<std::pair<std::vector<std::uint64_t>, std::uint64_t>> lies = {
+      {{5}, 2}, {{5}, UINT64_MAX}, {{0}, 1}, {{0, 5}, 1}, {{kRoom + 1}, 1}, {{5, 5}, 2}, {{kLongMax}, 1}};
+  for (const auto& [lengths, lane_count] : lies) {
+    Asker asker;
+    const Writer writer(asker);
+    BOOST_TEST(writer.write("bytes", 0) == 0);
+    writer.say_reply(lengths, lane_count);
+    while (writer.link->hear()) continue;
+    // Expect: the same reply without a lie is taken, on another link.
+    const Writer honest(asker, true);
+    BOOST_TEST(honest.write("bytes", writer.slot.offset) == 0);
+    const_cast<Writer&>(honest).call = writer.call;
+    honest.say_reply({5}, 1);
+    BOOST_TEST(asker.reply() == "bytes");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_is_not_trusted_says_in_vain_that_it_has_written) {
+  Asker asker(false);
+  const std::unique_ptr<Liar> liar = asker.impostor.asked();
+  liar->say(asker.impostor.agreement(*liar, 0));
+  BOOST_REQUIRE((liar->hear()->type == FrameType::kData));
+  Data data = data_of_kind(kIsReply, 1);
+  data.longs.count = 1;
+  data.longs.bytes[0] = 5;
+  data.lane_count = 1;
+  Frame frame = frame_with(data);
+  renumber(frame, 1, 1, 1);
+  liar->say(frame);
+  while (liar->hear()) continue;
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reply_whose_bytes_have_not_come_comes_again, Asker) {
+  std::optional<Writer> first(std::in_place, *this);
+  const std::uint64_t call = first->call;
+  const std::uint32_t offset = first->slot.offset;
+  first->say_reply({5}, 1);
+  // Expect: it is not taken before they are there, on whatever link.
+  BOOST_REQUIRE(exs_shutdown(first->link->socket(), SHUT_WR) == 0);
+  while (first->link->hear()) continue;
+  Writer second(*this, true);
+  second.call = call;
+  second.say_reply({5}, 1);
+  BOOST_TEST(second.write("there", offset) == 0);
+  BOOST_TEST(reply() == "there");
+}
 
 BOOST_FIXTURE_TEST_CASE(who_cannot_sign_is_not_the_service, Sent) {
   const std::unique_ptr<Liar> liar = impostor.asked();

@@ -383,6 +383,24 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_closed_takes_its_requests_back) {
   BOOST_TEST(next_answer() == "next");
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_heard_of_a_peer_that_is_closed) {
+  right.open(key);
+  BOOST_TEST(request(peer, {"first"}) == 0);
+  echo();
+  BOOST_TEST(next_answer() == "first");
+  {
+    const std::vector<std::string> few{pattern(4, 1)};
+    BOOST_TEST(send_long(peer, {}, few) == 0);
+    BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
+    exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+    const std::vector<std::string> longs{pattern(1 << 20, 1)};
+    BOOST_TEST(request(peer, {"asked"}, nullptr, nullptr, longs) == 0);
+    exs_svc_peer_close(peer);  // nobody has read them
+  }
+  for (int turn = 0; turn < 20; ++turn) left.step();
+  BOOST_TEST(left.events.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_service_that_closes_has_its_memory_back) {
   exs_svc_t* const service = right.open(key);
   BOOST_TEST(request(peer, {}) == 0);

@@ -1,0 +1,83 @@
+// Memory of a peer that its service writes replies into: who has which slot, and until when.
+#include <algorithm>
+#include <cerrno>
+
+#include "service/node/peer.h"
+
+namespace exs::svc {
+
+int Peer::trust(bool trusts, std::size_t return_max_bytes) {
+  if (arena_ != nullptr) return EBUSY;
+  trusts_ = trusts;
+  return_max_bytes_ = return_max_bytes;
+  return 0;
+}
+
+int Peer::alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mutex>& node_lock, void*& slot) {
+  if (!trusts_) return EPERM;
+  if (length_bytes > return_max_bytes_) return ENOBUFS;
+  if (arena_ == nullptr) arena_ = ReturnArena::make(return_max_bytes_, node_lock);
+  if (arena_ == nullptr) return ENOMEM;
+  want_lane();
+  slot = arena_->take(length_bytes);
+  return slot == nullptr ? ENOBUFS : 0;
+}
+
+// ---------------------------------------------------------------- slots
+
+// Of those places for replies that are in slots the service is told; others have its long items in any case. 0, or errno.
+int Peer::lend_slots(Transfer::Pieces& returns, ReturnSlots& named) {
+  if (arena_ == nullptr) return 0;
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    exs_iovec_t& piece = returns[i];
+    if (!arena_->contains(piece.iov_base)) continue;
+    if (const int error = arena_->lend(piece); error != 0) {
+      let_go_of_slots(Transfer::Pieces(returns.begin(), returns.begin() + static_cast<std::ptrdiff_t>(i)));
+      return error;
+    }
+    piece.iov_mhandle = arena_->region();
+    named.slot[i] = {arena_->offset_of(piece.iov_base), static_cast<std::uint32_t>(piece.iov_len)};
+    named.count = returns.size();
+  }
+  return 0;
+}
+
+void Peer::let_go_of_slots(const Transfer::Pieces& returns) {
+  if (arena_ == nullptr) return;
+  for (const exs_iovec_t& piece : returns)
+    if (arena_->contains(piece.iov_base)) arena_->let_go(piece);
+}
+
+bool Peer::has_slots(const Request& request) const {
+  return arena_ != nullptr &&
+         std::any_of(request.returns.begin(), request.returns.end(),
+                     [this](const exs_iovec_t& piece) { return arena_->contains(piece.iov_base); });
+}
+
+// Whether there is room for them in the next places, which are slots.
+bool Peer::are_written(const Request& request, const LongLengths& longs) const {
+  if (lane_ == nullptr || longs.count > request.returns.size() - request.returns_used) return false;
+  for (std::size_t i = 0; i < longs.count; ++i) {
+    const exs_iovec_t& piece = request.returns[request.returns_used + i];
+    if (longs.bytes[i] == 0) continue;
+    if (longs.bytes[i] > piece.iov_len || !arena_->contains(piece.iov_base)) return false;
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------- the lane
+
+void Peer::want_lane() {
+  if (arena_ == nullptr || state_ != State::kOpen || has_had_lane_ || is_closed_) return;
+  has_had_lane_ = true;
+  lane_ = host_.make_lane(*link_, alias_, *arena_, *this);
+}
+
+// Replies that it was to bring come again on another link. Where there has never been one they come by the bulk.
+void Peer::lane_has_gone() {
+  lane_ = nullptr;
+  if (is_closed_) return leave_if_done();
+  if (link_ != nullptr && receiving_.has_lane_begun()) link_->end();
+}
+
+}  // namespace exs::svc
