@@ -28,6 +28,8 @@ struct Settings {
   std::uint32_t requests = 100'000;
   std::uint32_t under_way = 1;
   bool replies_too = false;  // the long item comes back
+  bool fetches = false;      // a short request has a long reply
+  bool is_written = false;   // which the service writes
   bool is_self = false;
   bool json = false;
 };
@@ -43,8 +45,11 @@ exs_svc_node_t* open_node() {
 }
 
 // Answers until it is ended. A long item is sent back from where it lies.
-int serve(const exs_svc_key_t* key) {
+int serve(const exs_svc_key_t* key, const Settings& settings) {
   exs_svc_node_t* const node = open_node();
+  exs_mhandle_t region = EXS_MHANDLE_INVALID;
+  void* const fetched = exs_alloc(settings.size_bytes + 1, &region);
+  if (fetched == nullptr) throw tools::Failure("there is no memory");
   if (exs_svc_open(node, key, nullptr, nullptr) == nullptr) fail("cannot open the service");
   for (;;) {
     exs_svc_event_t event;
@@ -54,7 +59,11 @@ int serve(const exs_svc_key_t* key) {
     if (event.type != EXS_SVC_EVT_REQUEST) continue;
     const exs_svc_message_t& asked = *event.message;
     const bool sends_back = asked.longs_count > 0 && asked.items_count > 0;
-    exs_iovec_t item{};
+    exs_iovec_t item{fetched, settings.size_bytes, region, 0};
+    if (settings.fetches) {
+      exs_svc_reply(&asked, 0, nullptr, 0, &item, 1, 0, const_cast<exs_svc_message_t*>(&asked));
+      continue;
+    }
     if (sends_back) item = {asked.longs[0].data, asked.longs[0].length, EXS_MHANDLE_UNREGISTERED, 0};
     const int short_items = asked.longs_count > 0 ? 0 : static_cast<int>(asked.items_count);
     exs_svc_reply(&asked, 0, asked.items, short_items, &item, sends_back ? 1 : 0, 0,
@@ -71,8 +80,12 @@ class Client {
     peer_ = exs_svc_peer_open(node_, nullptr, &id, nullptr, nullptr);
     if (peer_ == nullptr) fail("cannot open a peer");
     memory_ = static_cast<char*>(exs_alloc(settings.size_bytes + 1, &region_));
-    back_ = static_cast<char*>(exs_alloc(settings.size_bytes + 1, &back_region_));
+    back_ = static_cast<char*>(exs_alloc((settings.size_bytes + 1) * settings.under_way, &back_region_));
     if (memory_ == nullptr || back_ == nullptr) throw tools::Failure("there is no memory");
+    for (std::uint32_t i = 0; i < settings.under_way; ++i) {
+      rooms_.push_back(room(i));
+      free_.push_back(i);
+    }
   }
   ~Client() {
     exs_svc_node_close(node_);
@@ -88,30 +101,42 @@ class Client {
     std::uint32_t begun = 0;
     for (std::uint32_t ended = 0; ended < requests;) {
       for (; begun < requests && begun - ended < settings_.under_way; ++begun) {
-        std::uint64_t& began_ns = begun_ns[begun % settings_.under_way];
-        began_ns = tools::now_ns();
-        begin(&began_ns);
+        const std::uint32_t one = free_.back();
+        free_.pop_back();
+        begun_ns[one] = tools::now_ns();
+        begin(one, &begun_ns[one]);
       }
       exs_svc_event_t event;
       if (exs_svc_wait(node_, &event, 1, -1) != 1 || event.type != EXS_SVC_EVT_REPLY || event.error != 0)
         fail("a request has no reply");
-      times.record(tools::now_ns() - *static_cast<std::uint64_t*>(event.handle));
+      const auto* const began_ns = static_cast<std::uint64_t*>(event.handle);
+      times.record(tools::now_ns() - *began_ns);
+      free_.push_back(static_cast<std::uint32_t>(began_ns - begun_ns.data()));
       exs_svc_release(event.message);
       ++ended;
     }
   }
 
  private:
-  void begin(std::uint64_t* handle) {
-    const bool is_long = settings_.size_bytes > EXS_SVC_SHORT_MAX;
+  exs_iovec_t room(std::uint32_t one) {
+    if (!settings_.is_written)
+      return {back_ + one * settings_.size_bytes, settings_.size_bytes, back_region_, 0};
+    const std::uint64_t most = std::uint64_t{settings_.under_way} * (settings_.size_bytes + 64);
+    if (one == 0 && exs_svc_peer_trust(peer_, EXS_SVC_TRUST_WRITE, most) != 0)
+      fail("cannot trust the service");
+    void* const memory = exs_svc_return_alloc(peer_, settings_.size_bytes);
+    if (memory == nullptr) fail("cannot allocate memory for replies");
+    return {memory, settings_.size_bytes, EXS_MHANDLE_UNREGISTERED, 0};
+  }
+  void begin(std::uint32_t one, std::uint64_t* handle) {
+    const bool is_long = settings_.size_bytes > EXS_SVC_SHORT_MAX && !settings_.fetches;
     const exs_svc_item_t item{memory_, is_long ? 0 : settings_.size_bytes};
     const exs_iovec_t piece{memory_, settings_.size_bytes, region_, 0};
-    const exs_iovec_t room{back_, settings_.size_bytes, back_region_, 0};
     exs_svc_request_options_t options{};
     options.struct_bytes = sizeof options;
-    options.returns = &room;
-    options.returns_count = is_long && settings_.replies_too ? 1 : 0;
-    const int items = !is_long || settings_.replies_too ? 1 : 0;
+    options.returns = &rooms_[one];
+    options.returns_count = settings_.fetches || (is_long && settings_.replies_too) ? 1 : 0;
+    const int items = settings_.fetches ? 0 : !is_long || settings_.replies_too ? 1 : 0;
     if (exs_svc_request(peer_, &item, items, &piece, is_long ? 1 : 0, &options, handle) != 0)
       fail("cannot ask");
   }
@@ -121,6 +146,8 @@ class Client {
   exs_svc_peer_t* peer_ = nullptr;
   char* memory_ = nullptr;
   char* back_ = nullptr;
+  std::vector<exs_iovec_t> rooms_;   // for replies
+  std::vector<std::uint32_t> free_;  // those of them that no request has
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
   exs_mhandle_t back_region_ = EXS_MHANDLE_INVALID;
 };
@@ -173,15 +200,19 @@ int run(int argc, char** argv) {
       .between(std::uint64_t{1}, std::uint64_t{64})
       .shows_default();
   line.add_flag("--back", settings.replies_too, "A long item comes back");
+  line.add_flag("--fetch", settings.fetches, "An empty request, whose reply is one long item of that size");
+  line.add_flag("--return", settings.is_written,
+                "As --fetch, and the service writes it into memory of the request");
   line.add_json_flag(settings.json);
   line.parse(argc, argv);
   if (!settings.is_self) throw tools::UsageError("--self is to be given");
+  if (settings.is_written) settings.fetches = true;
   if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);
   const std::unique_ptr<exs_svc_key_t, decltype(&exs_svc_key_free)> key(exs_svc_key_create(),
                                                                         exs_svc_key_free);
   const tools::ChildProcess server([&] {
     tools::pin_to_core(1);
-    return serve(key.get());
+    return serve(key.get(), settings);
   });
   tools::pin_to_core(0);
   measure(key.get(), settings);
