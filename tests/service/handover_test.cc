@@ -18,9 +18,7 @@ bool same(Bytes a, Bytes b) {
 }
 
 FrameBytes drawn_bytes(std::size_t most) {
-  FrameBytes bytes(exs::test::draw_index(most));
-  for (std::uint8_t& byte : bytes) byte = exs::test::draw<std::uint8_t>();
-  return bytes;
+  return FrameBytes(exs::test::draw_index(most), exs::test::draw<std::uint8_t>());
 }
 
 // Owns what the handover points to.
