@@ -176,7 +176,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   [[nodiscard]] exs_svc_event_t event_of(const Request& request) const;
   bool place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
                    std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows);
-  int lend_slots(Transfer::Pieces& returns, ReturnSlots& named);
+  int lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named);
   void let_go_of_slots(const Transfer::Pieces& returns);
   [[nodiscard]] bool has_slots(const Request& request) const;
   [[nodiscard]] bool are_written(const Request& request, const LongLengths& longs) const;

@@ -26,7 +26,7 @@ int Peer::alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mute
 // ---------------------------------------------------------------- slots
 
 // Of those places for replies that are in slots the service is told; others have its long items in any case. 0, or errno.
-int Peer::lend_slots(Transfer::Pieces& returns, ReturnSlots& named) {
+int Peer::lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named) {
   if (arena_ == nullptr) return 0;
   for (std::size_t i = 0; i < returns.size(); ++i) {
     exs_iovec_t& piece = returns[i];
@@ -36,8 +36,8 @@ int Peer::lend_slots(Transfer::Pieces& returns, ReturnSlots& named) {
       return error;
     }
     piece.iov_mhandle = arena_->region();
-    named.slot[i] = {arena_->offset_of(piece.iov_base), static_cast<std::uint32_t>(piece.iov_len)};
-    named.count = returns.size();
+    named.resize(returns.size());
+    named[i] = {arena_->offset_of(piece.iov_base), static_cast<std::uint32_t>(piece.iov_len)};
   }
   return 0;
 }

@@ -119,9 +119,7 @@ bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& pl
     parts.longs = longs;
   }
   if (is_request) {
-    if ((rights_ & EXS_SVC_RETURN) != 0)
-      arrival.slots.assign(data.returns.slot.begin(),
-                           data.returns.slot.begin() + static_cast<std::ptrdiff_t>(data.returns.count));
+    if ((rights_ & EXS_SVC_RETURN) != 0) arrival.slots = data.returns;
     parts.call = CallName{name_, data.call};
     parts.limit_ns = std::int64_t{data.limit_ms} * kNsPerMs;
   }

@@ -113,8 +113,8 @@ constexpr std::size_t kLaneCountAt = kHeaderBytes + 12;
 
 void write_returns(Writer& to, const Data& data) {
   if (data.lane_count) return to.number(*data.lane_count);
-  to.number(static_cast<std::uint16_t>(data.returns.count));
-  for (const ReturnSlot& slot : std::span(data.returns.slot).first(data.returns.count)) {
+  to.number(static_cast<std::uint16_t>(data.returns.size()));
+  for (const ReturnSlot& slot : data.returns) {
     to.number(slot.offset);
     to.number(slot.bytes);
   }
@@ -123,7 +123,7 @@ void write_returns(Writer& to, const Data& data) {
 }  // namespace
 
 Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data) {
-  if (data.items.count > kItemsMax || data.longs.count > kItemsMax || data.returns.count > kItemsMax)
+  if (data.items.count > kItemsMax || data.longs.count > kItemsMax || data.returns.size() > kItemsMax)
     return {};
   const std::span<const Bytes> items = std::span(data.items.item).first(data.items.count);
   std::size_t left = kShortMax;
@@ -132,7 +132,7 @@ Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
     left -= item.size();
   }
   Writer writer(to);
-  const bool has_returns = data.lane_count || data.returns.count > 0;
+  const bool has_returns = data.lane_count || !data.returns.empty();
   const unsigned flags =
       data.kind | (data.longs.count > 0 ? kHasLongItems : 0U) | (has_returns ? kHasReturns : 0U);
   write_header(writer, {.type = FrameType::kData,
@@ -262,10 +262,10 @@ bool read_returns(Reader& reader, const Header& header, Data& data) {
     data.lane_count = reader.number<std::uint64_t>();
     return (header.flags & kHasLongItems) != 0;
   }
-  data.returns.count = reader.number<std::uint16_t>();
-  if ((data.kind & kIsRequest) == 0 || data.returns.count == 0 || data.returns.count > kItemsMax)
-    return false;
-  for (ReturnSlot& slot : std::span(data.returns.slot).first(data.returns.count)) {
+  const auto count = reader.number<std::uint16_t>();
+  if ((data.kind & kIsRequest) == 0 || count == 0 || count > kItemsMax) return false;
+  data.returns.resize(count);
+  for (ReturnSlot& slot : data.returns) {
     slot.offset = reader.number<std::uint32_t>();
     slot.bytes = reader.number<std::uint32_t>();
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "service/wire/cursor.h"
 
@@ -125,16 +126,12 @@ struct ReturnSlot {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;  // 0: none, for a long item that goes elsewhere
 };
-struct ReturnSlots {
-  std::array<ReturnSlot, kItemsMax> slot;
-  std::size_t count = 0;
-};
 struct Data {
   std::uint8_t kind = 0;       // of the flags above; those of long items and of returns follow from these
   std::uint64_t call = 0;      // of a request or a reply: the request's number
   std::uint32_t limit_ms = 0;  // of a request; 0: none
   std::int32_t status = 0;     // of a reply
-  ReturnSlots returns;         // of a request
+  std::vector<ReturnSlot> returns;  // of a request; few have any
   // Of a reply to a request with those: all that has been written by the lane when its long items are there. 0: they are not written.
   std::optional<std::uint64_t> lane_count;
   LongLengths longs;  // which come on the bulk connection, if they are not written

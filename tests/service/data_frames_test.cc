@@ -40,8 +40,8 @@ Data draw_data(const std::vector<FrameBytes>& items) {
   if ((data.kind & (kIsRequest | kIsReply)) != 0) data.call = exs::test::draw<std::uint64_t>();
   if ((data.kind & kIsRequest) != 0) data.limit_ms = exs::test::draw<std::uint32_t>();
   if ((data.kind & kIsReply) != 0) data.status = static_cast<std::int32_t>(exs::test::draw<std::uint32_t>());
-  if (data.kind == kIsRequest) data.returns.count = exs::test::draw_index(kItemsMax + 1);
-  for (ReturnSlot& slot : std::span(data.returns.slot).first(data.returns.count))
+  if (data.kind == kIsRequest) data.returns.resize(exs::test::draw_index(kItemsMax + 1));
+  for (ReturnSlot& slot : data.returns)
     slot = {exs::test::draw<std::uint32_t>(), exs::test::draw<std::uint32_t>()};
   data.longs.count = exs::test::draw_index(kItemsMax + 1);
   if ((data.kind & kIsReply) != 0 && data.longs.count > 0 && exs::test::draw_bool())
@@ -55,8 +55,9 @@ bool is_same(const Data& one, const Data& other, const std::vector<FrameBytes>& 
   const auto is_slot = [](const ReturnSlot& a, const ReturnSlot& b) {
     return a.offset == b.offset && a.bytes == b.bytes;
   };
-  return one.lane_count == other.lane_count && one.returns.count == other.returns.count &&
-         std::equal(one.returns.slot.begin(), one.returns.slot.end(), other.returns.slot.begin(), is_slot) &&
+  return one.lane_count == other.lane_count &&
+         std::equal(one.returns.begin(), one.returns.end(), other.returns.begin(), other.returns.end(),
+                    is_slot) &&
          one.kind == other.kind && one.call == other.call && one.limit_ms == other.limit_ms &&
          one.status == other.status && one.longs.count == other.longs.count &&
          one.longs.bytes == other.longs.bytes && are_items(one.items, items);
@@ -126,8 +127,7 @@ BOOST_AUTO_TEST_CASE(returns_have_their_bytes_where_the_format_says) {
   data.kind = kIsRequest;
   data.call = 0x2122232425262728;
   data.limit_ms = 0x31323334;
-  data.returns.count = 2;
-  data.returns.slot = {ReturnSlot{0x41424344, 0x45464748}, ReturnSlot{0, 1}};
+  data.returns = {{0x41424344, 0x45464748}, {0, 1}};
   data.longs.count = 1;
   data.longs.bytes = {7};
   const std::vector<LayoutRow> longs = {{54, {0, 1}}, {56, {0, 0, 0, 0, 0, 0, 0, 7}}};
@@ -156,14 +156,15 @@ BOOST_AUTO_TEST_CASE(returns_have_their_bytes_where_the_format_says) {
   const std::vector<FrameBytes> many(kItemsMax, counting(0, 250));
   Data longest = data_with(many);
   longest.kind = kIsRequest;
-  longest.longs.count = longest.returns.count = kItemsMax;
+  longest.longs.count = kItemsMax;
+  longest.returns.resize(kItemsMax);
   BOOST_TEST(frame_of(longest).size() == 24U + 12U + 2U + 128U + 2U + 128U + 32U + 4000U);
 }
 
 BOOST_AUTO_TEST_CASE(returns_of_what_has_none_are_none) {
   Data request;
   request.kind = kIsRequest;
-  request.returns.count = 1;
+  request.returns.resize(1);
   FrameBytes frame = frame_of(request);
   BOOST_TEST(is_data(frame));
   for (const unsigned flags : {64U, 32U | 64U, 64U | 16U}) {
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(returns_of_what_has_none_are_none) {
   frame[37] = 0;
   frame.resize(38);
   BOOST_TEST(!is_data(frame));
-  request.returns.count = kItemsMax + 1;
+  request.returns.resize(kItemsMax + 1);
   BOOST_TEST(frame_of(request).empty());
   // Expect: a reply without long items has none that were written.
   Data reply;
@@ -330,7 +331,7 @@ BOOST_AUTO_TEST_CASE(bytes_of_anybody_are_no_data_or_end_where_they_end) {
     EXS_HOLD(data->longs.count <= kItemsMax);
     std::size_t sum = kHeaderBytes + 2 * data->items.count;
     if ((data->kind & (kIsRequest | kIsReply)) != 0) sum += 12;
-    if (data->returns.count > 0) sum += 2 + 8 * data->returns.count;
+    if (!data->returns.empty()) sum += 2 + 8 * data->returns.size();
     if (data->lane_count) sum += 8;
     if (data->longs.count > 0) sum += 2 + 8 * data->longs.count;
     for (std::size_t i = 0; i < data->items.count; ++i) {

@@ -425,8 +425,7 @@ struct LiarWithLane {
   // Whose reply may lie there.
   void ask(ReturnSlot slot) const {
     Data data = data_of_kind(kIsRequest, 1);
-    data.returns.count = 1;
-    data.returns.slot[0] = slot;
+    data.returns = {slot};
     link->say(frame_with(data));
   }
   std::unique_ptr<Liar> link;
@@ -461,8 +460,7 @@ BOOST_FIXTURE_TEST_CASE(replies_are_written_into_memory_that_is_named_and_there,
     BOOST_TEST((memory[99] == 0 && memory[5100] == 0));
     // Expect: whoever names what is not there is left.
     Data data = data_of_kind(kIsRequest, 2);
-    data.returns.count = 1;
-    data.returns.slot[0] = {3193, 5000};
+    data.returns = {{3193, 5000}};
     liar.link->say(frame_with(data, 2));
     while (liar.link->hear()) continue;
   }
@@ -669,9 +667,9 @@ struct Writer {
     const std::optional<Header> header = link->hear();
     BOOST_REQUIRE((header && header->type == FrameType::kData));
     const std::optional<Data> asked = decode_data(link->heard(), *header);
-    BOOST_REQUIRE((asked && asked->returns.count == 1 && asked->returns.slot[0].bytes == kRoom));
+    BOOST_REQUIRE((asked && asked->returns.size() == 1 && asked->returns[0].bytes == kRoom));
     call = asked->call;
-    slot = asked->returns.slot[0];
+    slot = asked->returns[0];
   }
   // The error of its event.
   [[nodiscard]] int write(const std::string& bytes, std::uint64_t offset) const {

@@ -1,7 +1,9 @@
 // Replies that a service writes into memory of the request: what arrives, whose the memory is, and that nobody writes to it any more.
+#include <atomic>
 #include <cstring>
+#include <map>
 #include <random>
-#include <set>
+#include <thread>
 
 #include "exs/exs.h"
 #include "service/flow/slot_space.h"
@@ -431,6 +433,56 @@ BOOST_AUTO_TEST_CASE(whatever_happens_each_reply_is_whole) {
   BOOST_TEST(writes_so_far() - before > 100U);
   for (const exs_svc_event_t& event : in_hand) exs_svc_release(event.message);
   right.close();
+}
+
+BOOST_AUTO_TEST_CASE(several_threads_have_memory_and_give_it_back) {
+  right.open(key);
+  constexpr int kThreads = 2;
+  constexpr int kEach = 200;
+  const std::string answer = pattern(6000, 1);
+  std::atomic<int> answered{0};
+  std::atomic<int> wrong{0};
+  std::atomic<int> sent{0};
+  const auto next_of = [](const TestNode& node) {
+    exs_svc_event_t event{};
+    if (exs_svc_wait(node.get(), &event, 1, kMs) < 1) event = {};
+    return event;
+  };
+  // Of whichever thread: its memory is the handle.
+  const auto take_reply = [&] {
+    const exs_svc_event_t event = next_of(left);
+    if (event.type == 0) return;
+    const bool is_right = event.type == EXS_SVC_EVT_REPLY && event.error == 0 &&
+                          std::memcmp(event.handle, answer.data(), answer.size()) == 0;
+    ++(is_right && exs_svc_return_free(event.handle) == 0 ? answered : wrong);
+    exs_svc_release(event.message);
+  };
+  const auto ask_and_take = [&] {
+    for (int i = 0; i < kEach; ++i) {
+      void* const memory = exs_svc_return_alloc(peer, answer.size());
+      const exs_iovec_t place{memory, answer.size(), EXS_MHANDLE_UNREGISTERED, 0};
+      while (ask({place}, memory) != 0) take_reply();
+    }
+    while (answered + wrong < kThreads * kEach) take_reply();
+  };
+  const auto answer_all = [&] {
+    const exs_iovec_t item{const_cast<char*>(answer.data()), answer.size(), EXS_MHANDLE_UNREGISTERED, 0};
+    while (sent + wrong < kThreads * kEach) {
+      const exs_svc_event_t event = next_of(right);
+      if (event.type == EXS_SVC_EVT_SENT) ++sent;
+      if (event.type == EXS_SVC_EVT_REQUEST &&
+          exs_svc_reply(event.message, 0, nullptr, 0, &item, 1, 0, nullptr) != 0)
+        ++wrong;
+      exs_svc_release(event.message);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back(ask_and_take);
+    threads.emplace_back(answer_all);
+  }
+  for (std::thread& thread : threads) thread.join();
+  BOOST_TEST(answered == kThreads * kEach);
 }
 
 // ---------------------------------------------------------------- slots
