@@ -60,6 +60,22 @@ EXS_SVC_API int exs_svc_key_id(const exs_svc_key_t* key, exs_svc_id_t* id);
 /* exs_svc_find - the ID that a name has in a file of names; NULL: that of EXS_SERVICES, or /etc/exs/services. A text of an ID is one, too.
  * EINVAL; ENOENT there is no such name. Thread: any. */
 EXS_SVC_API int exs_svc_find(const char* names, const char* name, exs_svc_id_t* id);
+
+#define EXS_SVC_PLACES 4              /* addresses of a service */
+typedef struct exs_svc_place {        /* 0: not known */
+  size_t struct_bytes;                /* sizeof */
+  int64_t opened_ms;                  /* since 1970 */
+  uint64_t instance;                  /* another number after a start */
+  int32_t process;                    /* that has the name */
+  uint32_t user;                      /* of that process */
+  int32_t addresses_count;            /* 1..EXS_SVC_PLACES */
+  char addresses[EXS_SVC_PLACES][56]; /* "address:port" or "[address]:port" of its node */
+} exs_svc_place_t;
+/* exs_svc_locate - where the service of an ID is on this host, as it says itself, signed; `limit_ns`: how long it is waited for, 0: not at
+ * all. Set struct_bytes of `place` before. EINVAL an argument; ENOENT nobody has its name; ETIMEDOUT who has the name does not answer;
+ * EPROTO or is not the service; EMFILE, ENOMEM. Thread: any. */
+EXS_SVC_API int exs_svc_locate(const exs_svc_id_t* id, int64_t limit_ns, exs_svc_place_t* place);
+
 /* exs_svc_id_text - write an ID as "exs:" and 32 digits into EXS_SVC_ID_TEXT bytes. EINVAL. Thread: any. */
 EXS_SVC_API int exs_svc_id_text(const exs_svc_id_t* id, char* text);
 /* exs_svc_id_parse - read that. EINVAL it is none. Thread: any. */

@@ -5,6 +5,7 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -69,6 +70,18 @@ std::optional<sockaddr_storage> parse_address(std::string_view text) {
   }
   if (!port.empty() && !parse_port(port, port_of(address))) return {};
   return address;
+}
+
+std::string text_of(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  const bool is_ip4 = address.ss_family == AF_INET;
+  const void* const bytes =
+      is_ip4 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr)
+             : static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+  ::inet_ntop(address.ss_family, bytes, host.data(), host.size());
+  sockaddr_storage copy = address;
+  const std::string port = ":" + std::to_string(ntohs(port_of(copy)));
+  return is_ip4 ? host.data() + port : "[" + std::string(host.data()) + "]" + port;
 }
 
 socklen_t length_of(const sockaddr_storage& address) {

@@ -6,6 +6,7 @@
 
 #include "service/names/address.h"
 #include "service/names/host_name.h"
+#include "service/names/housekeeper.h"
 #include "service/names/names_file.h"
 #include "tests/service/world.h"
 
@@ -117,6 +118,53 @@ BOOST_AUTO_TEST_CASE(a_name_is_found) {
   BOOST_TEST(exs_svc_find(nullptr, nullptr, &found) == -1);
   BOOST_TEST(exs_svc_find(nullptr, "printer", nullptr) == -1);
   BOOST_TEST(errno == EINVAL);
+}
+
+BOOST_AUTO_TEST_CASE(a_service_of_this_host_says_where_it_is) {
+  const OwnedKey key = make_key();
+  const exs_svc_id_t id = test::id_of(key);
+  exs_svc_place_t place{};
+  place.struct_bytes = sizeof place;
+  BOOST_TEST(exs_svc_locate(&id, 0, &place) == -1);
+  BOOST_TEST(errno == ENOENT);
+  TestNode node;
+  node.open(key);
+  // Without a turn of the node.
+  BOOST_REQUIRE(exs_svc_locate(&id, 60'000 * kMs, &place) == 0);
+  BOOST_TEST(place.process == ::getpid());
+  BOOST_TEST(place.user == ::geteuid());
+  BOOST_TEST(place.instance != 0U);
+  BOOST_TEST(place.opened_ms <= since_1970_ms());
+  BOOST_TEST(place.addresses_count == 1);
+  BOOST_TEST(std::string(place.addresses[0]) ==
+             "127.0.0.1:" + std::to_string(port_of_service(bytes_of_id(key))));
+  place.struct_bytes = 0;
+  check_refused(exs_svc_locate(&id, 0, &place), EINVAL);
+  place.struct_bytes = sizeof place;
+  check_refused(exs_svc_locate(nullptr, 0, &place), EINVAL);
+  check_refused(exs_svc_locate(&id, -1, &place), EINVAL);
+  check_refused(exs_svc_locate(&id, 0, nullptr), EINVAL);
+}
+
+// It has the name, and answers with nothing, or with another's record.
+BOOST_AUTO_TEST_CASE(who_has_the_name_alone_is_not_the_service) {
+  const OwnedKey key = make_key();
+  const exs_svc_id_t id = test::id_of(key);
+  exs_svc_place_t place{};
+  place.struct_bytes = sizeof place;
+  Descriptor listener;
+  BOOST_REQUIRE(claim_host_name(bytes_of_id(key), listener) == 0);
+  check_refused(exs_svc_locate(&id, kMs, &place), ETIMEDOUT);
+  listener = Descriptor();
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  BOOST_REQUIRE(keeper->claim(bytes_of_id(key), {1, 2, 3}) == 0);
+  check_refused(exs_svc_locate(&id, 60'000 * kMs, &place), EPROTO);
+  keeper->unclaim(bytes_of_id(key));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_is_read_as_it_was_written) {
+  for (const char* const text : {"192.0.2.1:7000", "[2001:db8::1]:7001"})
+    BOOST_TEST(text_of(*parse_address(text)) == text);
 }
 
 BOOST_AUTO_TEST_CASE(a_service_is_found_where_the_file_says) {
