@@ -1,6 +1,7 @@
 #include "perf/service_check/networks.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,6 +16,8 @@
 
 namespace service_check {
 namespace {
+
+constexpr int kPatienceMs = 30'000;
 
 void run_ip(std::vector<std::string> words) {
   words.insert(words.begin(), "ip");
@@ -53,7 +56,9 @@ void tell(int pipe) {
 }
 void hear(int pipe) {
   char byte = 0;
-  if (::read(pipe, &byte, 1) != 1) throw tools::Failure("the other process has ended");
+  pollfd state{pipe, POLLIN, 0};
+  if (::poll(&state, 1, kPatienceMs) != 1 || ::read(pipe, &byte, 1) != 1)
+    throw tools::Failure("the other process has ended");
 }
 
 std::string cable_of(unsigned place) {
@@ -95,6 +100,7 @@ void Host::enter() {
   run_ip({"link", "set", "lo", "up"});
   run_ip({"address", "add", address_of(place_, 2) + "/24", "dev", "cable"});
   run_ip({"link", "set", "cable", "up"});
+  tell(ready_[1]);
 }
 
 void Host::join(pid_t process) {
@@ -102,9 +108,11 @@ void Host::join(pid_t process) {
   run_ip({"link", "add", cable_of(place_), "type", "veth", "peer", "name", "cable", "netns",
           std::to_string(process)});
   is_joined_ = true;
+  tell(joined_[1]);
+  hear(ready_[0]);
+  // Last: who asks for a host that is not up yet asks again a second later, by a timer of the kernel.
   run_ip({"address", "add", address_of(place_, 1) + "/24", "dev", cable_of(place_)});
   mend();
-  tell(joined_[1]);
 }
 
 void Host::cut() const {

@@ -32,7 +32,7 @@ class Host {
  private:
   unsigned place_;
   bool is_joined_ = false;
-  std::array<int, 2> ready_{-1, -1};   // it has its network
+  std::array<int, 2> ready_{-1, -1};   // it has its network; and later, its end of the cable
   std::array<int, 2> joined_{-1, -1};  // there is a cable
 };
 
