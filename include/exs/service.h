@@ -111,9 +111,10 @@ EXS_SVC_API int exs_svc_cap_parse(const char* text, exs_svc_cap_t* cap);
 
 /* ---------------------------------------------------------------- nodes, services, peers */
 
-#define EXS_SVC_BY_HOST 0x1           /* by names on this host, which services have by themselves */
-#define EXS_SVC_BY_FILE 0x2           /* by a file: lines of a name, an ID, and addresses with ports */
-#define EXS_SVC_BY_MULTICAST 0x8      /* by asking all hosts of the links of this one; services answer */
+#define EXS_SVC_BY_HOST 0x1      /* by names on this host, which services have by themselves */
+#define EXS_SVC_BY_FILE 0x2      /* by a file: lines of a name, an ID, and addresses with ports */
+#define EXS_SVC_BY_DIRECTORY 0x4 /* by a directory, exs-directory(1), which services of the node tell, too */
+#define EXS_SVC_BY_MULTICAST 0x8 /* by asking all hosts of the links of this one; services answer */
 typedef struct exs_svc_node_options { /* 0: the default */
   size_t struct_bytes;                /* sizeof */
   /* "address", "address:port" or "[address]:port" of IPv4 or IPv6: EXS_SVC_LISTEN, or 127.0.0.1, any port */
@@ -129,6 +130,7 @@ typedef struct exs_svc_node_options { /* 0: the default */
    * all, port 17752 */
   const char* multicast;
   int64_t silent_ns; /* a connection has broken when nothing lives at its other end for so long: 600 ms */
+  const char* directory; /* its address, or address:port: EXS_SVC_DIRECTORY, or none */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
  * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes; ENOMEM; and what

@@ -7,6 +7,7 @@
 
 #include "service/api/calls.h"
 #include "service/names/address.h"
+#include "service/names/directory_wire.h"
 #include "service/node/node.h"
 
 namespace {
@@ -35,7 +36,8 @@ const char* default_listen() {
   return named != nullptr ? named : "127.0.0.1";
 }
 
-constexpr std::uint32_t kAllWays = EXS_SVC_BY_HOST | EXS_SVC_BY_FILE | EXS_SVC_BY_MULTICAST;
+constexpr std::uint32_t kAllWays =
+    EXS_SVC_BY_HOST | EXS_SVC_BY_FILE | EXS_SVC_BY_DIRECTORY | EXS_SVC_BY_MULTICAST;
 
 // What an option says, or else a variable, or else nothing.
 const char* said(const char* option, const char* variable) {
@@ -53,6 +55,13 @@ const char* read_ways(const exs_svc_node_options_t& options, exs::svc::Ways& way
   const auto multicast = exs::svc::parse_multicast(said(options.multicast, std::getenv("EXS_SVC_MULTICAST")));
   if (!multicast)
     return "multicast (EXS_SVC_MULTICAST) is to be off, or names of interfaces, and perhaps :port";
+  const std::string_view directory = said(options.directory, std::getenv("EXS_SVC_DIRECTORY"));
+  const auto address = exs::svc::parse_address(directory);
+  if (!directory.empty() && !address)
+    return "directory (EXS_SVC_DIRECTORY) is to be an address, or address:port";
+  if ((by & EXS_SVC_BY_DIRECTORY) != 0 && address)
+    ways.directory =
+        exs::svc::port_of(*address) != 0 ? *address : exs::svc::with_port(*address, exs::svc::kDirectoryPort);
   if ((by & EXS_SVC_BY_MULTICAST) != 0 && multicast->is_on) ways.multicast = *multicast;
   return nullptr;
 }

@@ -21,7 +21,7 @@ sockaddr_in6& ip6(sockaddr_storage& address) {
   return reinterpret_cast<sockaddr_in6&>(address);
 }
 
-in_port_t& port_of(sockaddr_storage& address) {
+in_port_t& port_in(sockaddr_storage& address) {
   return address.ss_family == AF_INET ? ip4(address).sin_port : ip6(address).sin6_port;
 }
 
@@ -68,7 +68,7 @@ std::optional<sockaddr_storage> parse_address(std::string_view text) {
   } else {
     return {};
   }
-  if (!port.empty() && !parse_port(port, port_of(address))) return {};
+  if (!port.empty() && !parse_port(port, port_in(address))) return {};
   return address;
 }
 
@@ -86,6 +86,16 @@ std::string text_of(const sockaddr_storage& address) {
 
 socklen_t length_of(const sockaddr_storage& address) {
   return address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+}
+
+std::uint16_t port_of(const sockaddr_storage& address) {
+  sockaddr_storage copy = address;
+  return ntohs(port_in(copy));
+}
+
+sockaddr_storage with_port(sockaddr_storage address, std::uint16_t port) {
+  port_in(address) = htons(port);
+  return address;
 }
 
 std::string key_of(const sockaddr_storage& address) {
@@ -125,7 +135,7 @@ std::vector<sockaddr_storage> addresses_behind(const sockaddr_storage& listening
     std::memcpy(&address, one->ifa_addr, length_of(listening));
     if (is_link_local(address)) continue;
     sockaddr_storage port = listening;
-    port_of(address) = port_of(port);
+    port_in(address) = port_in(port);
     ((one->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : found).push_back(address);
   }
   ::freeifaddrs(all);

@@ -16,6 +16,8 @@ namespace exs::svc {
 // "address", "address:port", "[address]:port" of IPv4 or IPv6.
 std::optional<sockaddr_storage> parse_address(std::string_view text);
 socklen_t length_of(const sockaddr_storage& address);
+std::uint16_t port_of(const sockaddr_storage& address);
+sockaddr_storage with_port(sockaddr_storage address, std::uint16_t port);
 // Those of one node and no other, as a key.
 std::string key_of(const sockaddr_storage& address);
 // The host alone, an IPv4 one as IPv6 maps it.

@@ -10,6 +10,8 @@
 #include <new>
 #include <system_error>
 
+#include "service/names/address.h"
+#include "service/names/directory.h"
 #include "service/names/multicast.h"
 
 namespace exs::svc {
@@ -157,7 +159,7 @@ void Housekeeper::do_what_is_due() {
     if (accepts_ns_ == 0 && is_ready(claim.listener.get())) accept_questions(id, claim.listener.get());
     answer_questions(now);
   }
-  for (const auto& [setting, resolver] : multicasts_)
+  for (Resolver* const resolver : resolvers_)
     if (is_ready(resolver->descriptor()) || resolver->next_time() <= now) resolver->step(now);
   go_on(now);
 }
@@ -167,7 +169,7 @@ std::int64_t Housekeeper::next_time() const {
   for (const Question& question : questions_) time = std::min(time, question.limit_ns);
   for (const Search& search : searches_) time = std::min({time, search.next_ns, search.limit_ns});
   for (const auto& [sink, rings] : rings_) time = std::min({time, rings.alarm_ns, rings.found_ns});
-  for (const auto& [setting, resolver] : multicasts_) time = std::min(time, resolver->next_time());
+  for (const Resolver* const resolver : resolvers_) time = std::min(time, resolver->next_time());
   return accepts_ns_ == 0 ? time : std::min(time, accepts_ns_);
 }
 
@@ -291,18 +293,33 @@ bool Housekeeper::go_by_file(Search& search) {
 // ---------------------------------------------------------------- beyond this host
 
 // Without descriptors for one, it is done without, until it is asked for again.
-std::vector<Resolver*> Housekeeper::resolvers_of(const Ways& ways) {
-  if (!ways.multicast || !ways.multicast->is_on) return {};
-  const auto known = std::find_if(multicasts_.begin(), multicasts_.end(),
-                                  [&](const auto& one) { return one.first == *ways.multicast; });
-  if (known != multicasts_.end()) return {known->second.get()};
+template <class Setting, class Make>
+Resolver* Housekeeper::get_or_make(Made<Setting>& made, const Setting& setting, Make make) {
+  const auto known =
+      std::find_if(made.begin(), made.end(), [&](const auto& one) { return one.first == setting; });
+  if (known != made.end()) return known->second.get();
   try {
-    auto made = std::make_unique<Multicast>(*ways.multicast, static_cast<ResolverClient&>(*this));
-    watch(made->descriptor());
-    return {multicasts_.emplace_back(*ways.multicast, std::move(made)).second.get()};
+    made.emplace_back(setting, make());
   } catch (const std::system_error&) {
-    return {};
+    return nullptr;
   }
+  Resolver* const resolver = made.back().second.get();
+  resolvers_.push_back(resolver);
+  watch(resolver->descriptor());
+  return resolver;
+}
+
+std::vector<Resolver*> Housekeeper::resolvers_of(const Ways& ways) {
+  std::vector<Resolver*> resolvers;
+  ResolverClient& client = *this;
+  if (ways.directory)
+    resolvers.push_back(get_or_make(directories_, key_of(*ways.directory),
+                                    [&] { return std::make_unique<Directory>(*ways.directory, client); }));
+  if (ways.multicast)
+    resolvers.push_back(get_or_make(multicasts_, *ways.multicast,
+                                    [&] { return std::make_unique<Multicast>(*ways.multicast, client); }));
+  std::erase(resolvers, nullptr);
+  return resolvers;
 }
 
 void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& record) {
@@ -318,16 +335,18 @@ void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& rec
 void Housekeeper::overtaken(const IdBytes& id, const Record& newer) {
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
+  if (now_ns() - claim->second.claimed_ns <= kYoungNs) return outdated(id, newer);
+  for (Resolver* const resolver : claim->second.resolvers) resolver->unclaim(id);
+  claim->second.resolvers.clear();
+}
+
+void Housekeeper::outdated(const IdBytes& id, const Record& newer) {
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end() || newer.epoch == UINT64_MAX) return;
   Claim& ours = claim->second;
-  const std::int64_t now = now_ns();
-  if (now - ours.claimed_ns > kYoungNs || newer.epoch == UINT64_MAX) {
-    for (Resolver* const resolver : ours.resolvers) resolver->unclaim(id);
-    ours.resolvers.clear();
-    return;
-  }
   ours.place->record.epoch = newer.epoch + 1;
   ours.record = encode_record(ours.place->record, ours.place->key);
-  for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, now);
+  for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, now_ns());
 }
 
 }  // namespace exs::svc

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,7 @@ namespace exs::svc {
 struct Ways {
   bool by_host = true;
   std::string names_path;                     // empty: by no file
+  std::optional<sockaddr_storage> directory;  // none: not by one
   std::optional<MulticastSetting> multicast;  // none: not by that
 };
 
@@ -88,6 +90,7 @@ class Housekeeper : private ResolverClient {
 
   void found(const Resolver& by, const IdBytes& id, const Record& record) override;
   void overtaken(const IdBytes& id, const Record& newer) override;
+  void outdated(const IdBytes& id, const Record& newer) override;
 
   Housekeeper();
   void run();
@@ -104,6 +107,10 @@ class Housekeeper : private ResolverClient {
   void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses);
   bool ask(Search& search, std::int64_t now);
   bool go_by_file(Search& search);
+  template <class Setting>
+  using Made = std::vector<std::pair<Setting, std::unique_ptr<Resolver>>>;
+  template <class Setting, class Make>
+  Resolver* get_or_make(Made<Setting>& made, const Setting& setting, Make make);
   std::vector<Resolver*> resolvers_of(const Ways& ways);
   bool step(Search& search, std::int64_t now, bool is_readable);
 
@@ -111,9 +118,11 @@ class Housekeeper : private ResolverClient {
   Descriptor watch_;
   std::mutex lock_;
   bool ends_ = false;
-  std::vector<int> ready_;       // after a sleep
-  std::int64_t accepts_ns_ = 0;  // there was no descriptor for a connection: not before then
-  std::vector<std::pair<MulticastSetting, std::unique_ptr<Resolver>>> multicasts_;
+  std::vector<int> ready_;         // after a sleep
+  std::int64_t accepts_ns_ = 0;    // there was no descriptor for a connection: not before then
+  Made<std::string> directories_;  // by keys of their addresses
+  Made<MulticastSetting> multicasts_;
+  std::vector<Resolver*> resolvers_;  // all of them
   std::map<IdBytes, Claim> claims_;
   std::vector<Question> questions_;
   std::vector<Search> searches_;

@@ -10,13 +10,6 @@ constexpr std::array<std::int64_t, 3> kAnnouncedAtNs = {0, 20 * kNsPerMs, 60 * k
 constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
 constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
 
-// Without addresses, nothing.
-std::vector<std::uint8_t> encode_with(const Place& place, bool with_loopback) {
-  Record record = place.record;
-  if (!with_loopback) std::erase_if(record.addresses, is_loopback);
-  return record.addresses.empty() ? std::vector<std::uint8_t>() : encode_record(record, place.key);
-}
-
 DatagramNonce make_nonce() {
   DatagramNonce nonce;
   fill_random(nonce);
@@ -31,7 +24,7 @@ Multicast::Multicast(const MulticastSetting& setting, ResolverClient& client)
 // ---------------------------------------------------------------- what this process says
 
 void Multicast::claim(const IdBytes& id, const Place& place, std::int64_t now) {
-  Claim claim{id, place.record, encode_with(place, true), encode_with(place, false), make_nonce(), 0, now};
+  Claim claim{id, place.record, encode_place(place, true), encode_place(place, false), make_nonce(), 0, now};
   const PublicName name = public_name(id);
   claims_.erase(name);
   if (claim.outside.empty() && !may_be_on_loopback_) return;

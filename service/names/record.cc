@@ -64,6 +64,11 @@ std::vector<std::uint8_t> encode_record(const Record& record, const Key& key) {
 }
 
 std::optional<Record> decode_record(Bytes bytes, const IdBytes& id) {
+  std::optional<Record> record = decode_record(bytes);
+  return record && id_of(record->key) == id ? std::move(record) : std::nullopt;
+}
+
+std::optional<Record> decode_record(Bytes bytes) {
   Reader reader(bytes);
   Record record;
   const auto version = reader.number<std::uint8_t>();
@@ -78,7 +83,7 @@ std::optional<Record> decode_record(Bytes bytes, const IdBytes& id) {
   }
   const std::size_t signed_bytes = bytes.size() - reader.left_bytes();
   const Signature signature = reader.array<64>();
-  if (!reader.ended() || id_of(record.key) != id) return {};
+  if (!reader.ended()) return {};
   if (!is_signed(statement_of(bytes.first(signed_bytes)), signature, record.key)) return {};
   return record;
 }

@@ -22,7 +22,13 @@ struct Record {
 };
 
 std::vector<std::uint8_t> encode_record(const Record& record, const Key& key);
-// Of this service, and signed by it; otherwise nothing.
+// Signed by the service of its key; otherwise nothing. With an ID, that of this service.
+std::optional<Record> decode_record(Bytes bytes);
 std::optional<Record> decode_record(Bytes bytes, const IdBytes& id);
+
+// Of two records of a service.
+inline bool is_newer(const Record& one, const Record& other) {
+  return one.epoch != other.epoch ? one.epoch > other.epoch : one.instance > other.instance;
+}
 
 }  // namespace exs::svc

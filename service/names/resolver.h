@@ -12,9 +12,8 @@ struct Place {
   Record record;
 };
 
-inline bool is_newer(const Record& one, const Record& other) {
-  return one.epoch != other.epoch ? one.epoch > other.epoch : one.instance > other.instance;
-}
+// Its record for those who reach loopback, or for others: without addresses, nothing.
+std::vector<std::uint8_t> encode_place(const Place& place, bool with_loopback);
 
 class Resolver;
 
@@ -22,8 +21,9 @@ class Resolver;
 class ResolverClient {
  public:
   virtual void found(const Resolver& by, const IdBytes& id, const Record& record) = 0;
-  // Somebody else is this service of ours, by a newer record.
+  // Somebody else is this service of ours, by a newer record; or nobody is, but a newer record is known.
   virtual void overtaken(const IdBytes& id, const Record& newer) = 0;
+  virtual void outdated(const IdBytes& id, const Record& newer) = 0;
 
  protected:
   ~ResolverClient() = default;

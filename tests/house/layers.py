@@ -55,6 +55,7 @@ MAY_INCLUDE = {
     "tools/services": ["exs/service.h", "tools/common/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "tools/common/", "tools/sockets_agent/"],
+    "tools/directory": ["service/wire/", "service/names/", "tools/common/", "tools/directory/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
     "perf": ["exs/exs.h", "exs/exs.hpp", "exs/msg.h", "exs/rpc.h", "exs/service.h", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],

@@ -132,6 +132,7 @@ class Holder final : private ResolverClient {
  private:
   void found(const Resolver& /*by*/, const IdBytes& /*id*/, const Record& /*record*/) override {}
   void overtaken(const IdBytes& /*id*/, const Record& newer) override { overtaken_by = newer.epoch; }
+  void outdated(const IdBytes& /*id*/, const Record& /*newer*/) override {}
 
   Multicast multicast_{*parse_multicast("lo"), *this};
 };

@@ -50,6 +50,7 @@ struct Resident final : private ResolverClient {
     found_records.push_back(record);
   }
   void overtaken(const IdBytes& /*id*/, const Record& newer) override { newer_records.push_back(newer); }
+  void outdated(const IdBytes& /*id*/, const Record& /*newer*/) override {}
 };
 
 // Steps of those who have something to read, until it is so.

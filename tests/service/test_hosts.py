@@ -1,4 +1,4 @@
-"""Services of other hosts are found, by a file of names and by multicast: three network namespaces, which a switch in the second joins."""
+"""Services of other hosts are found, by a file of names, a directory and multicast: three network namespaces, which a switch in the second joins."""
 import os
 import pathlib
 import shutil
@@ -9,6 +9,7 @@ import unittest
 SERVICE = os.environ["EXS_SERVICE_EXAMPLE"]
 PEER = os.environ["EXS_SERVICE_PEER"]
 ASKER = os.environ["EXS_SERVICE_ASKER"]
+DIRECTORY = os.environ.get("EXS_DIRECTORY")  # where tools are built
 LIMIT_S = 60
 PORT = 7000
 HOSTS = (1, 2, 3)
@@ -101,6 +102,32 @@ class Hosts(unittest.TestCase):
         cases = (("127.0.0.1", ""), ("0.0.0.0", "off"), ("0.0.0.0", "lo"), ("0.0.0.0", ":7001"))
         self.expect_nobody([self.serve(1, listen, key=str(number), EXS_SVC_MULTICAST=setting)[1]
                             for number, (listen, setting) in enumerate(cases)])
+
+    def start_directory(self, port=0):
+        if not DIRECTORY:
+            self.skipTest("exs-directory is not built")
+        process = self.start(2, DIRECTORY, "--bind", "10.78.0.2", "--port", str(port), "--file", str(self.folder / "directory"))
+        port = int(process.stdout.readline().split()[1])
+        return process, {"EXS_SVC_MULTICAST": "off", "EXS_SVC_DIRECTORY": f"10.78.0.2:{port}"}, port
+
+    def test_by_a_directory(self):
+        directory, ways, port = self.start_directory()
+        _, nobody = self.serve(1, "127.0.0.1", key="other", **ways)
+        process, ident = self.serve(1, "0.0.0.0", **ways)
+        self.expect_found(process, ident, **ways)
+        self.expect_nobody([nobody], **ways)
+        # Killed and started again, it goes on from its file, and services claim what they have.
+        self.end(directory)
+        self.start_directory(port)
+        self.expect_found(process, ident, **ways)
+        self.end(process)
+        self.expect_nobody([ident], **ways)
+
+    def test_killed_and_started_elsewhere_by_a_directory(self):
+        self.move(self.end, **self.start_directory()[1])
+
+    def test_vanished_and_started_elsewhere_by_a_directory(self):
+        self.move(lambda _: self.ip(2, "link", "set", "cable1", "down"), **self.start_directory()[1])
 
     def start_peer(self, host, **environment):
         return self.start(host, PEER, self.key, output=subprocess.DEVNULL, EXS_SVC_LISTEN="0.0.0.0", **environment)

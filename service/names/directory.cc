@@ -1,0 +1,232 @@
+#include "service/names/directory.h"
+
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "service/names/address.h"
+
+namespace exs::svc {
+namespace {
+
+constexpr std::int64_t kRenewNs = 150 * kNsPerMs;
+constexpr std::uint32_t kLeaseMs = 600;
+constexpr std::int64_t kLeaseNs = kLeaseMs * kNsPerMs;
+constexpr std::int64_t kFirstPauseNs = 50 * kNsPerMs;
+constexpr std::int64_t kLongestPauseNs = 800 * kNsPerMs;
+constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
+
+}  // namespace
+
+Directory::Directory(const sockaddr_storage& address, ResolverClient& client)
+    : address_(address), client_(client), watch_(::epoll_create1(EPOLL_CLOEXEC)), pause_ns_(kFirstPauseNs) {
+  if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
+}
+
+// ---------------------------------------------------------------- what this process says
+
+// Addresses of loopback are of use to those alone who have the directory on loopback, too.
+void Directory::claim(const IdBytes& id, const Place& place, std::int64_t /*now*/) {
+  std::vector<std::uint8_t> record = encode_place(place, is_loopback(address_));
+  claims_.erase(id);
+  if (record.empty()) return;
+  const Claim& claim = claims_.emplace(id, Claim{place, std::move(record)}).first->second;
+  if (state_ == State::kOpen) say_claim(claim);
+}
+
+void Directory::unclaim(const IdBytes& id) {
+  if (claims_.erase(id) == 1 && state_ == State::kOpen) say({.type = DirectoryType::kRelease, .id = id});
+}
+
+void Directory::ask(const IdBytes& id, std::int64_t now) {
+  const bool is_new = !questions_.contains(id);
+  Question& question = questions_[id];
+  question.asked_ns = now;
+  question.is_waiting = true;
+  forget_old_questions(now);
+  if (is_new && state_ == State::kOpen) say({.type = DirectoryType::kWatch, .id = id});
+}
+
+void Directory::say_claim(const Claim& claim) {
+  say({.type = DirectoryType::kClaim,
+       .number = kLeaseMs,
+       .signature = claim.place.key.sign(claim_statement(nonce_, claim.record)),
+       .record = claim.record});
+}
+
+void Directory::say(const DirectoryMessage& message) {
+  append_directory(out_, message);
+  send_all();
+}
+
+void Directory::send_all() {
+  if (out_.empty()) return;
+  const ssize_t count = ::send(connection_.get(), out_.data(), out_.size(), MSG_NOSIGNAL);
+  if (count > 0) out_.erase(out_.begin(), out_.begin() + count);
+  if (count < 0 && errno != EAGAIN && errno != EINTR) is_broken_ = true;
+  epoll_event event{};
+  event.events = out_.empty() ? std::uint32_t{EPOLLIN} : std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLOUT};
+  ::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, connection_.get(), &event);
+}
+
+void Directory::forget_old_questions(std::int64_t now) {
+  for (auto question = questions_.begin(); question != questions_.end();)
+    question = now - question->second.asked_ns > kRememberedNs ? forget(question) : std::next(question);
+  if (questions_.size() <= kQuestionsMax) return;
+  forget(std::min_element(questions_.begin(), questions_.end(), [](const auto& one, const auto& other) {
+    return one.second.asked_ns < other.second.asked_ns;
+  }));
+}
+
+Directory::Questions::iterator Directory::forget(Questions::iterator question) {
+  if (state_ == State::kOpen) say({.type = DirectoryType::kUnwatch, .id = question->first});
+  return questions_.erase(question);
+}
+
+// ---------------------------------------------------------------- the connection
+
+void Directory::step(std::int64_t now) {
+  if (state_ == State::kAway && has_work() && now >= next_ns_) connect(now);
+  if (state_ != State::kAway) receive(now);
+  if (state_ != State::kAway && (is_broken_ || now >= limit_ns_)) disconnect(now);
+  if (state_ == State::kOpen && now >= next_ns_) {
+    forget_old_questions(now);
+    if (!has_work()) return disconnect(now);
+    next_ns_ = after(now, kRenewNs);
+    say({.type = DirectoryType::kRenew, .number = ++renewals_});
+  }
+  answer_waiting();
+}
+
+std::int64_t Directory::next_time() const {
+  const bool is_waiting = std::any_of(questions_.begin(), questions_.end(), [](const auto& one) {
+    return one.second.is_waiting && one.second.record;
+  });
+  if (is_waiting || is_broken_) return 0;
+  if (state_ == State::kAway) return has_work() ? next_ns_ : kNever;
+  return state_ == State::kOpen ? std::min(next_ns_, limit_ns_) : limit_ns_;
+}
+
+void Directory::connect(std::int64_t now) {
+  next_ns_ = after(now, pause_ns_);
+  limit_ns_ = after(now, kLeaseNs);
+  pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+  Descriptor made(::socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.is_open()) return;
+  const int at_once = 1;
+  ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+  if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&address_), length_of(address_)) != 0 &&
+      errno != EINPROGRESS)
+    return;
+  epoll_event event{};
+  event.events = EPOLLOUT;
+  if (::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, made.get(), &event) != 0) return;
+  connection_ = std::move(made);
+  state_ = State::kConnecting;
+}
+
+void Directory::disconnect(std::int64_t now) {
+  connection_ = Descriptor();
+  state_ = State::kAway;
+  is_broken_ = false;
+  in_.clear();
+  out_.clear();
+  next_ns_ = after(now, pause_ns_);
+  for (auto& [id, question] : questions_) question.record.reset();
+}
+
+void Directory::receive(std::int64_t now) {
+  if (state_ == State::kConnecting) {
+    epoll_event event{};
+    if (::epoll_wait(watch_.get(), &event, 1, 0) != 1) return;
+    if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) {
+      is_broken_ = true;
+      return;
+    }
+    state_ = State::kGreeting;
+    say({.type = DirectoryType::kGreeting});
+  }
+  send_all();
+  std::array<std::uint8_t, 16'384> bytes;
+  const ssize_t count = ::recv(connection_.get(), bytes.data(), bytes.size(), 0);
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) is_broken_ = true;
+  if (count <= 0) return;
+  in_.insert(in_.end(), bytes.begin(), bytes.begin() + count);
+  Bytes left(in_);
+  while (!is_broken_) {
+    const std::optional<std::size_t> length = directory_message_bytes(left);
+    if (length && *length == 0) break;
+    const auto message = length ? decode_directory(left.first(*length)) : std::nullopt;
+    is_broken_ = !message || !take(*message, now);
+    if (!is_broken_) left = left.subspan(*length);
+  }
+  in_.erase(in_.begin(), in_.end() - static_cast<std::ptrdiff_t>(left.size()));
+}
+
+// ---------------------------------------------------------------- what the directory says
+
+bool Directory::take(const DirectoryMessage& message, std::int64_t now) {
+  if (state_ == State::kGreeting) return greeted(message, now);
+  switch (message.type) {
+    case DirectoryType::kRenewed:
+      if (message.number == renewals_) limit_ns_ = after(now, kLeaseNs);
+      return true;
+    case DirectoryType::kNobody:
+      if (const auto question = questions_.find(message.id); question != questions_.end())
+        question->second.record.reset();
+      return true;
+    case DirectoryType::kRecord:
+    case DirectoryType::kOvertaken:
+    case DirectoryType::kOutdated: return record_arrived(message);
+    case DirectoryType::kHeld:
+    case DirectoryType::kNoRoom: return true;
+    default: return false;
+  }
+}
+
+bool Directory::greeted(const DirectoryMessage& message, std::int64_t now) {
+  if (message.type != DirectoryType::kGreeting) return false;
+  state_ = State::kOpen;
+  nonce_ = message.nonce;
+  pause_ns_ = kFirstPauseNs;
+  next_ns_ = now;
+  limit_ns_ = after(now, kLeaseNs);
+  for (const auto& [id, claim] : claims_) say_claim(claim);
+  for (const auto& [id, question] : questions_) say({.type = DirectoryType::kWatch, .id = id});
+  return true;
+}
+
+bool Directory::record_arrived(const DirectoryMessage& message) {
+  std::optional<Record> record = decode_record(message.record);
+  if (!record) return false;
+  const IdBytes id = id_of(record->key);
+  if (message.type == DirectoryType::kRecord) {
+    const auto question = questions_.find(id);
+    if (question == questions_.end()) return true;
+    question->second.record = std::move(record);
+    question->second.is_waiting = true;
+    return true;
+  }
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end() || !is_newer(*record, claim->second.place.record)) return true;
+  if (message.type == DirectoryType::kOutdated || record->instance == claim->second.place.record.instance) {
+    client_.outdated(id, *record);
+  } else {
+    client_.overtaken(id, *record);
+  }
+  return true;
+}
+
+// Who asked before the directory had an answer, too.
+void Directory::answer_waiting() {
+  for (auto& [id, question] : questions_) {
+    if (!question.is_waiting || !question.record) continue;
+    question.is_waiting = false;
+    client_.found(*this, id, *question.record);
+  }
+}
+
+}  // namespace exs::svc

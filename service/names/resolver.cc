@@ -1,0 +1,13 @@
+#include "service/names/resolver.h"
+
+#include "service/names/address.h"
+
+namespace exs::svc {
+
+std::vector<std::uint8_t> encode_place(const Place& place, bool with_loopback) {
+  Record record = place.record;
+  if (!with_loopback) std::erase_if(record.addresses, is_loopback);
+  return record.addresses.empty() ? std::vector<std::uint8_t>() : encode_record(record, place.key);
+}
+
+}  // namespace exs::svc

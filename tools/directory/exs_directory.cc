@@ -1,0 +1,34 @@
+// exs-directory: knows where services are, for hosts that are on different links.
+#include <iostream>
+#include <string>
+
+#include "tools/common/command_line.h"
+#include "tools/common/failure.h"
+#include "tools/directory/server.h"
+
+namespace {
+
+int run(int argc, char** argv) {
+  std::string address = "0.0.0.0";
+  std::string file;
+  std::uint16_t port = exs::svc::kDirectoryPort;
+  bool is_verbose = false;
+  tools::CommandLine line("exs-directory", "know where services are, and tell processes that look for them");
+  line.add_port(port, "TCP port to listen at; 0: a free one").shows_default();
+  line.add("--bind", address, "Address to listen at, of IPv4 or IPv6").value_name("ADDRESS").shows_default();
+  line.add("--file", file, "Keep what is known in this file").value_name("PATH");
+  line.add_flag("--verbose", is_verbose, "Tell of each service that is held or lost");
+  line.parse(argc, argv);
+  const auto listen =
+      exs::svc::parse_address(address.find(':') == std::string::npos ? address : "[" + address + "]");
+  if (!listen) throw tools::UsageError("--bind: " + address + " is no address");
+  exs::svc::DirectoryServer server(exs::svc::with_port(*listen, port), file, is_verbose);
+  std::cout << "port " << exs::svc::port_of(server.address()) << std::endl;
+  server.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tools::run_main("exs-directory", [&] { return run(argc, argv); });
+}

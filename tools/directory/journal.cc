@@ -1,0 +1,95 @@
+#include "tools/directory/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+namespace exs::svc {
+namespace {
+
+constexpr std::string_view kHeld = "held ";
+constexpr std::string_view kLost = "lost ";
+static_assert(kHeld.size() == kLost.size());
+constexpr std::size_t kLinesMin = 1024;  // fewer are not worth writing anew
+
+// Both have the record: of one that is lost, the epoch stays known.
+std::string line_of(const Leases::Entry& entry) {
+  return std::string(entry.is_held ? kHeld : kLost) + hex(entry.bytes) + "\n";
+}
+
+// 0, or errno.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t bytes = ::write(file, text.data(), text.size());
+    if (bytes < 0 && errno != EINTR) return errno;
+    if (bytes > 0) text.remove_prefix(static_cast<std::size_t>(bytes));
+  }
+  return 0;
+}
+
+// One directory at a time has it. What has been written anew meanwhile is another file by now.
+int open_locked(const std::string& path, int flags, Descriptor& file) {
+  for (;;) {
+    Descriptor opened(::open(path.c_str(), flags | O_CLOEXEC | O_CREAT, 0600));
+    if (!opened.is_open() || ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) return errno;
+    struct stat named {};
+    struct stat locked {};
+    if (::fstat(opened.get(), &locked) != 0) return errno;
+    if (::stat(path.c_str(), &named) != 0 || named.st_ino != locked.st_ino) continue;
+    file = std::move(opened);
+    return 0;
+  }
+}
+
+}  // namespace
+
+int Journal::open(Leases& leases, std::int64_t grace_ns, std::int64_t now) {
+  if (path_.empty()) return 0;
+  if (const int error = open_locked(path_, O_RDWR | O_APPEND, file_); error != 0) return error;
+  std::ifstream stream(path_);
+  bool is_whole = true;
+  for (std::string line; std::getline(stream, line);) {
+    is_whole = !stream.eof();
+    read_line(line, leases, grace_ns, now);
+    ++lines_;
+  }
+  return is_whole ? 0 : write_all(file_.get(), "\n");
+}
+
+void Journal::read_line(const std::string& line, Leases& leases, std::int64_t grace_ns, std::int64_t now) {
+  const bool is_held = line.starts_with(kHeld);
+  if (!is_held && !line.starts_with(kLost)) return;
+  std::vector<std::uint8_t> bytes((line.size() - kHeld.size()) / 2);
+  if (bytes.size() > kRecordMax || !parse_hex(std::string_view(line).substr(kHeld.size()), bytes)) return;
+  std::optional<Record> record = decode_record(bytes);
+  if (!record) return;
+  leases.restore({std::move(*record), std::move(bytes), 0, grace_ns, now + grace_ns, is_held});
+}
+
+int Journal::write(const Leases::Entry& entry) {
+  if (!file_.is_open()) return 0;
+  ++lines_;
+  return write_all(file_.get(), line_of(entry));
+}
+
+// The new file has its lock before it has its name, so there is no moment without one.
+int Journal::compact(const Leases& leases) {
+  if (!file_.is_open() || lines_ < kLinesMin || lines_ < 2 * leases.entries().size()) return 0;
+  const std::string path = path_ + ".new";
+  Descriptor file;
+  if (const int error = open_locked(path, O_WRONLY | O_APPEND | O_TRUNC, file); error != 0) return error;
+  std::string text;
+  for (const auto& [id, entry] : leases.entries()) text += line_of(entry);
+  if (const int error = write_all(file.get(), text); error != 0) return error;
+  if (::fsync(file.get()) != 0 || std::rename(path.c_str(), path_.c_str()) != 0) return errno;
+  file_ = std::move(file);
+  lines_ = leases.entries().size();
+  return 0;
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,66 @@
+// Who is which service, and until when: the state of a directory, without clocks, sockets or files. Thread: one.
+//
+// Design notes
+//  1. A service that nobody holds any more is remembered, so that an older record is not taken for a newer one later; the one that was
+//     lost the longest ago is forgotten when there is no more room.
+//  2. Services that come from the file are held by nobody in particular, for a while: their holders are to claim them again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "service/names/clock.h"
+#include "service/names/record.h"
+
+namespace exs::svc {
+
+class Leases {
+ public:
+  using Holder = std::uint64_t;  // 0: nobody in particular
+  struct Entry {
+    Record record;
+    std::vector<std::uint8_t> bytes;
+    Holder holder = 0;
+    std::int64_t lease_ns = 0;
+    std::int64_t until_ns = 0;
+    bool is_held = false;
+  };
+  // The holder that it had before is not 0 where that has been overtaken.
+  using Changed = std::function<void(const IdBytes&, const Entry&, Holder overtaken)>;
+  enum class Answer { kHeld, kNewerKnown, kNoRoom };
+
+  // `changed` is told of each record that is held from now on, and of each that is not any more.
+  Leases(std::size_t entries_max, std::size_t of_one_max, Changed changed)
+      : entries_max_(entries_max), of_one_max_(of_one_max), changed_(std::move(changed)) {}
+
+  // Has the holder, and its lease from now on.
+  Answer claim(Entry entry, std::int64_t now);
+  // From the file, without an answer and without being told.
+  void restore(Entry entry);
+  void renew(Holder holder, std::int64_t now);
+  void release(Holder holder, const IdBytes& id, std::int64_t now);
+  // Its connection has broken.
+  void leave(Holder holder, std::int64_t now);
+  void end_late(std::int64_t now);
+  // NULL: it has never been seen.
+  [[nodiscard]] const Entry* find(const IdBytes& id) const;
+  [[nodiscard]] bool is_any_held() const noexcept { return held_count_ > 0; }
+  [[nodiscard]] const std::map<IdBytes, Entry>& entries() const noexcept { return entries_; }
+
+ private:
+  bool make_room();
+  void put(const IdBytes& id, Entry entry);
+  void end(const IdBytes& id, Entry& entry, std::int64_t now);
+  void take_from_holder(const IdBytes& id, const Entry& entry);
+
+  const std::size_t entries_max_;
+  const std::size_t of_one_max_;
+  const Changed changed_;
+  std::map<IdBytes, Entry> entries_;
+  std::map<Holder, std::vector<IdBytes>> held_;
+  std::size_t held_count_ = 0;
+};
+
+}  // namespace exs::svc

@@ -1,0 +1,276 @@
+#include "tools/directory/server.h"
+
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+#include "tools/common/failure.h"
+
+namespace exs::svc {
+namespace {
+
+constexpr std::size_t kEntriesMax = 65'536;
+constexpr std::size_t kConnectionsMax = 4'096;
+constexpr std::size_t kOfOneHostMax = 256;
+constexpr std::size_t kClaimsMax = 1'024;  // of a connection
+constexpr std::size_t kWatchesMax = 1'024;
+constexpr std::size_t kMessagesMax = 4'096;  // in a second
+constexpr std::size_t kOutMax = std::size_t{1} << 20;
+constexpr std::size_t kReadAtOnce = 16'384;
+constexpr std::int64_t kSecondNs = 1'000 * kNsPerMs;
+constexpr std::int64_t kGreetNs = 2'000 * kNsPerMs;
+constexpr std::int64_t kGraceNs = 2'000 * kNsPerMs;
+constexpr int kTurnMs = 20;
+constexpr int kBacklog = 128;
+constexpr int kBatch = 64;
+
+void set(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+DirectoryServer::DirectoryServer(const sockaddr_storage& address, const std::string& journal_path,
+                                 bool is_verbose)
+    : is_verbose_(is_verbose),
+      watch_(::epoll_create1(EPOLL_CLOEXEC)),
+      journal_(journal_path),
+      leases_(kEntriesMax, kClaimsMax, [this](const auto& id, const auto& entry, Number overtaken) {
+        changed(id, entry, overtaken);
+      }) {
+  if (!watch_.is_open()) tools::fail("epoll_create1", errno);
+  if (const int error = journal_.open(leases_, kGraceNs, now_ns()); error != 0)
+    tools::fail(error == EWOULDBLOCK ? journal_path + ": another directory has it" : journal_path, error);
+  listen(address);
+}
+
+void DirectoryServer::listen(const sockaddr_storage& address) {
+  listener_ = Descriptor(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_.is_open()) tools::fail("socket", errno);
+  set(listener_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  address_ = address;
+  socklen_t length = sizeof address_;
+  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length_of(address)) != 0 ||
+      ::listen(listener_.get(), kBacklog) != 0 ||
+      ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address_), &length) != 0)
+    tools::fail("listen", errno);
+  set_watched(0, listener_.get(), true, false, true);
+}
+
+void DirectoryServer::run() {
+  for (;;) turn(leases_.is_any_held() || !connections_.empty() || !accepts_ ? kTurnMs : -1);
+}
+
+void DirectoryServer::turn(int wait_ms) {
+  std::array<epoll_event, kBatch> events;
+  const int count = ::epoll_wait(watch_.get(), events.data(), kBatch, wait_ms);
+  const std::int64_t now = now_ns();
+  if (!accepts_ && count == 0) set_watched(0, listener_.get(), accepts_ = true, false);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 == 0) {
+      accept_all(now);
+      continue;
+    }
+    const auto known = connections_.find(event.data.u64);
+    if (known == connections_.end()) continue;
+    if ((event.events & EPOLLOUT) != 0) flush(known->first, known->second);
+    if ((event.events & ~std::uint32_t{EPOLLOUT}) != 0) read_from(known->first, known->second, now);
+  }
+  for (const auto& [number, connection] : connections_)
+    if (!connection.has_greeted && now >= connection.greet_by_ns) to_close_.insert(number);
+  leases_.end_late(now);
+  close_all_that_are_to_be(now);
+  if (const int error = journal_.compact(leases_); error != 0)
+    std::cerr << "exs-directory: the file is not written anew: " << std::strerror(error) << std::endl;
+}
+
+// ---------------------------------------------------------------- connections
+
+// Without a descriptor it stays where it is, and is accepted some time later.
+void DirectoryServer::accept_all(std::int64_t now) {
+  for (int i = 0; i < kBatch; ++i) {
+    Connection made;
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    made.descriptor = Descriptor(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &length,
+                                           SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!made.descriptor.is_open()) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        set_watched(0, listener_.get(), accepts_ = false, false);
+      return;
+    }
+    made.host = host_of(from);
+    if (!may_stay(made.host)) continue;
+    set(made.descriptor.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    // A host that has vanished gives its place back; its leases have ended before.
+    set(made.descriptor.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(made.descriptor.get(), IPPROTO_TCP, TCP_KEEPIDLE, 10);
+    set(made.descriptor.get(), IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set(made.descriptor.get(), IPPROTO_TCP, TCP_KEEPCNT, 3);
+    fill_random(made.nonce);
+    made.greet_by_ns = now + kGreetNs;
+    const Number number = ++last_number_;
+    set_watched(number, made.descriptor.get(), true, false, true);
+    ++of_host_[made.host];
+    Connection& connection = connections_.emplace(number, std::move(made)).first->second;
+    say(connection, {.type = DirectoryType::kGreeting, .nonce = connection.nonce});
+    flush(number, connection);
+  }
+}
+
+bool DirectoryServer::may_stay(const HostBytes& host) const {
+  const auto known = of_host_.find(host);
+  return connections_.size() < kConnectionsMax && (known == of_host_.end() || known->second < kOfOneHostMax);
+}
+
+void DirectoryServer::read_from(Number number, Connection& connection, std::int64_t now) {
+  std::array<std::uint8_t, kReadAtOnce> bytes;
+  const ssize_t count = ::recv(connection.descriptor.get(), bytes.data(), bytes.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    to_close_.insert(number);
+    return;
+  }
+  connection.in.insert(connection.in.end(), bytes.begin(), bytes.begin() + count);
+  Bytes left(connection.in);
+  bool is_good = true;
+  while (is_good) {
+    const std::optional<std::size_t> length = directory_message_bytes(left);
+    if (length && *length == 0) break;
+    const auto message = length ? decode_directory(left.first(*length)) : std::nullopt;
+    is_good = message && take(number, connection, *message, now);
+    if (is_good) left = left.subspan(*length);
+  }
+  if (!is_good) to_close_.insert(number);
+  connection.in.erase(connection.in.begin(), connection.in.end() - static_cast<std::ptrdiff_t>(left.size()));
+  flush(number, connection);
+}
+
+void DirectoryServer::say(Connection& connection, const DirectoryMessage& message) {
+  append_directory(connection.out, message);
+}
+
+void DirectoryServer::flush(Number number, Connection& connection) {
+  std::vector<std::uint8_t>& out = connection.out;
+  if (out.empty()) return;
+  const ssize_t count = ::send(connection.descriptor.get(), out.data(), out.size(), MSG_NOSIGNAL);
+  if (count > 0) out.erase(out.begin(), out.begin() + count);
+  if ((count < 0 && errno != EAGAIN && errno != EINTR) || out.size() > kOutMax) to_close_.insert(number);
+  set_watched(number, connection.descriptor.get(), true, !out.empty());
+}
+
+void DirectoryServer::set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new) const {
+  epoll_event event{};
+  event.events = (reads ? std::uint32_t{EPOLLIN} : 0U) | (writes ? std::uint32_t{EPOLLOUT} : 0U);
+  event.data.u64 = number;
+  ::epoll_ctl(watch_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
+}
+
+// What ends with one is told to others, who may be to be closed then.
+void DirectoryServer::close_all_that_are_to_be(std::int64_t now) {
+  while (!to_close_.empty()) close(to_close_.extract(to_close_.begin()).value(), now);
+}
+
+void DirectoryServer::close(Number number, std::int64_t now) {
+  const auto known = connections_.find(number);
+  if (known == connections_.end()) return;
+  for (const IdBytes& id : known->second.watches) {
+    const auto watchers = watchers_.find(id);
+    watchers->second.erase(number);
+    if (watchers->second.empty()) watchers_.erase(watchers);
+  }
+  if (--of_host_[known->second.host] == 0) of_host_.erase(known->second.host);
+  connections_.erase(known);
+  leases_.leave(number, now);
+}
+
+// ---------------------------------------------------------------- what they say
+
+bool DirectoryServer::take(Number number, Connection& connection, const DirectoryMessage& message,
+                           std::int64_t now) {
+  if (now - connection.second_ns >= kSecondNs) {
+    connection.second_ns = now;
+    connection.messages = 0;
+  }
+  if (++connection.messages > kMessagesMax) return false;
+  if (message.type == DirectoryType::kGreeting) return !std::exchange(connection.has_greeted, true);
+  if (!connection.has_greeted) return false;
+  switch (message.type) {
+    case DirectoryType::kClaim: return claim(number, connection, message, now);
+    case DirectoryType::kRenew:
+      leases_.renew(number, now);
+      say(connection, {.type = DirectoryType::kRenewed, .number = message.number});
+      return true;
+    case DirectoryType::kRelease: leases_.release(number, message.id, now); return true;
+    case DirectoryType::kFind: tell_of(connection, message.id); return true;
+    case DirectoryType::kWatch: return watch(number, connection, message.id);
+    case DirectoryType::kUnwatch:
+      if (connection.watches.erase(message.id) == 0) return true;
+      watchers_[message.id].erase(number);
+      if (watchers_[message.id].empty()) watchers_.erase(message.id);
+      return true;
+    default: return false;
+  }
+}
+
+bool DirectoryServer::claim(Number number, Connection& connection, const DirectoryMessage& message,
+                            std::int64_t now) {
+  std::optional<Record> record = decode_record(message.record);
+  if (!record ||
+      !is_signed(claim_statement(connection.nonce, message.record), message.signature, record->key))
+    return false;
+  const IdBytes id = id_of(record->key);
+  const std::int64_t lease_ns = std::int64_t{message.number} * kNsPerMs;
+  Leases::Entry entry{
+      std::move(*record), {message.record.begin(), message.record.end()}, number, lease_ns, 0, true};
+  switch (leases_.claim(std::move(entry), now)) {
+    case Leases::Answer::kHeld: say(connection, {.type = DirectoryType::kHeld, .id = id}); break;
+    case Leases::Answer::kNoRoom: say(connection, {.type = DirectoryType::kNoRoom, .id = id}); break;
+    case Leases::Answer::kNewerKnown: {
+      const Leases::Entry& newer = *leases_.find(id);
+      say(connection, {.type = newer.is_held ? DirectoryType::kOvertaken : DirectoryType::kOutdated,
+                       .record = newer.bytes});
+      break;
+    }
+  }
+  return true;
+}
+
+bool DirectoryServer::watch(Number number, Connection& connection, const IdBytes& id) {
+  if (connection.watches.size() == kWatchesMax && !connection.watches.contains(id)) return false;
+  connection.watches.insert(id);
+  watchers_[id].insert(number);
+  tell_of(connection, id);
+  return true;
+}
+
+void DirectoryServer::tell_of(Connection& connection, const IdBytes& id) {
+  const Leases::Entry* const entry = leases_.find(id);
+  if (entry == nullptr || !entry->is_held) return say(connection, {.type = DirectoryType::kNobody, .id = id});
+  say(connection, {.type = DirectoryType::kRecord, .record = entry->bytes});
+}
+
+void DirectoryServer::changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken) {
+  if (is_verbose_) std::cerr << text_of(id) << (entry.is_held ? " held" : " lost") << std::endl;
+  if (const int error = journal_.write(entry); error != 0)
+    std::cerr << "exs-directory: " << text_of(id) << " is not in the file: " << std::strerror(error)
+              << std::endl;
+  if (const auto former = connections_.find(overtaken); former != connections_.end()) {
+    say(former->second, {.type = DirectoryType::kOvertaken, .record = entry.bytes});
+    flush(former->first, former->second);
+  }
+  const auto watchers = watchers_.find(id);
+  if (watchers == watchers_.end()) return;
+  for (const Number number : watchers->second) {
+    Connection& connection = connections_.at(number);
+    tell_of(connection, id);
+    flush(number, connection);
+  }
+}
+
+}  // namespace exs::svc

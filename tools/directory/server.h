@@ -1,0 +1,74 @@
+// A directory: connections of processes that have services or look for some, around Leases and Journal. Thread: one.
+//
+// Design notes
+//  1. What nobody has proven counts against limits: places are for connections that have greeted, 256 of one host at most; one that
+//     says too much, reads too little, or says something that is none, is closed.
+//  2. A claim is signed for this connection, so a record that somebody has kept holds nothing.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "service/names/address.h"
+#include "service/names/directory_wire.h"
+#include "tools/directory/journal.h"
+
+namespace exs::svc {
+
+class DirectoryServer {
+ public:
+  // Throws tools::Failure.
+  DirectoryServer(const sockaddr_storage& listen, const std::string& journal_path, bool is_verbose);
+  [[nodiscard]] const sockaddr_storage& address() const noexcept { return address_; }
+  [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
+  [[noreturn]] void run();
+  // Waits for as long, if nobody says anything; < 0: until somebody does.
+  void turn(int wait_ms);
+
+ private:
+  struct Connection {
+    Descriptor descriptor;
+    HostBytes host{};
+    Nonce nonce{};
+    bool has_greeted = false;
+    std::int64_t greet_by_ns = 0;
+    std::int64_t second_ns = 0;  // since when messages are counted
+    std::size_t messages = 0;
+    std::vector<std::uint8_t> in;
+    std::vector<std::uint8_t> out;
+    std::set<IdBytes> watches;
+  };
+  using Number = Leases::Holder;
+
+  void listen(const sockaddr_storage& address);
+  void accept_all(std::int64_t now);
+  bool may_stay(const HostBytes& host) const;
+  void read_from(Number number, Connection& connection, std::int64_t now);
+  // False: it is to be closed.
+  bool take(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
+  bool claim(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
+  bool watch(Number number, Connection& connection, const IdBytes& id);
+  void tell_of(Connection& connection, const IdBytes& id);
+  void changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken);
+  void say(Connection& connection, const DirectoryMessage& message);
+  void flush(Number number, Connection& connection);
+  void close(Number number, std::int64_t now);
+  void close_all_that_are_to_be(std::int64_t now);
+  void set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new = false) const;
+
+  const bool is_verbose_;
+  Descriptor watch_;
+  Descriptor listener_;
+  sockaddr_storage address_{};
+  bool accepts_ = true;
+  Journal journal_;
+  Leases leases_;
+  Number last_number_ = 0;
+  std::map<Number, Connection> connections_;
+  std::map<HostBytes, std::size_t> of_host_;
+  std::map<IdBytes, std::set<Number>> watchers_;
+  std::set<Number> to_close_;
+};
+
+}  // namespace exs::svc
