@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "service/node": ["exs/exs.h", "exs/service.h", "service/wire/", "service/flow/", "service/names/", "service/node/"],
     "service/api": ["exs/service.h", "service/"],
     "fabric": ["exs/exs.h", "exs/msg.h", "fabric/"],
-    "bindings/java": ["exs/exs.h", "exs/msg.h", "bindings/java/native/"],
+    "bindings/java": ["exs/exs.h", "exs/msg.h", "exs/service.h", "bindings/java/native/"],
     "examples": ["exs/rpc.h", "exs/service.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
@@ -80,7 +80,7 @@ EXCEPTIONS = {
 ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
     r"nlohmann/": ["tools/common/json.cc"],
-    r"(jni|exs_Native)\.h$": ["bindings/java/native/"],
+    r"(jni|exs_(service_)?[A-Z]\w+)\.h$": ["bindings/java/native/"],
     r"spdlog/": ["src/base/log.cc"],
     r"fmt/": ["src/base/log.h", "src/base/refusal.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc", "tests/sockets/hostile/past_libc.c"],

@@ -34,7 +34,13 @@ public final class ExsException extends IOException {
   /** Of the message, where there is one. */
   private final transient Status status;
 
-  ExsException(int errno, String text) {
+  /**
+   * A failure of a library over exs.
+   *
+   * @param errno a positive errno of Linux
+   * @param text what was wrong and what to do about it
+   */
+  public ExsException(int errno, String text) {
     this(errno, text, null);
   }
 

@@ -74,6 +74,16 @@ public final class Memory {
     return buffer.isDirect() && regionOf(Native.address(buffer)) != UNREGISTERED;
   }
 
+  /**
+   * The region of exs in which a buffer lies, for calls of other libraries over exs.
+   *
+   * @param buffer a direct buffer
+   * @return an exs_mhandle_t; 0, which is EXS_MHANDLE_UNREGISTERED: it is no view of such memory
+   */
+  public static int regionOf(ByteBuffer buffer) {
+    return regionOf(Native.address(buffer));
+  }
+
   /** The region in which an address lies. */
   static int regionOf(long address) {
     final Map.Entry<Long, Extent> below = EXTENTS.floorEntry(address);

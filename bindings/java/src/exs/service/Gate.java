@@ -1,0 +1,38 @@
+package exs.service;
+
+import exs.ExsException;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/** Lets calls on an object of the library in until it is shut, which waits for those inside. Thread: any. */
+final class Gate {
+  private final String name;
+  private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+  private boolean isShut;
+
+  Gate(String name) {
+    this.name = name;
+  }
+
+  void enter() throws ExsException {
+    lock.readLock().lock();
+    if (!isShut) return;
+    lock.readLock().unlock();
+    throw new ExsException(ExsException.EBADF, name + ": it is closed");
+  }
+
+  void leave() {
+    lock.readLock().unlock();
+  }
+
+  /** True for one alone, when nobody else is inside or will be. */
+  boolean shut() {
+    lock.writeLock().lock();
+    try {
+      final boolean isFirst = !isShut;
+      isShut = true;
+      return isFirst;
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+}

@@ -1,0 +1,242 @@
+package exs.service;
+
+import exs.ExsException;
+import exs.Memory;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A service of a node (exs_svc_open). Thread: any. */
+public final class Service implements AutoCloseable {
+  /**
+   * Is given what arrives. It releases each message some time, in any thread; one whose handler throws is released at once.
+   */
+  public interface Handler {
+    /**
+     * A message has arrived.
+     *
+     * @param message to be released
+     * @throws Exception which the handler of uncaught exceptions gets
+     */
+    default void message(Message message) throws Exception {
+      message.release();
+    }
+
+    /**
+     * A request has arrived.
+     *
+     * @param request to be answered, and to be released
+     * @throws Exception which the handler of uncaught exceptions gets; who asked is told that there is no answer
+     */
+    default void request(Request request) throws Exception {
+      request.release();
+    }
+  }
+
+  /** How a service is opened. Thread: one. */
+  public static final class Builder {
+    private final ServiceNode node;
+    private final ServiceKey key;
+    private final Handler handler;
+    private final List<ByteBuffer> windows = new ArrayList<>();
+    private boolean isOnlyWithCapability;
+    private int serialMin;
+    private int mailboxMax;
+    private long memoryMax;
+
+    Builder(ServiceNode node, ServiceKey key, Handler handler) {
+      this.node = node;
+      this.key = key;
+      this.handler = handler;
+    }
+
+    /**
+     * Serves only those who have a capability.
+     *
+     * @param lowest serial that is taken
+     * @return this
+     */
+    public Builder onlyWithCapability(int lowest) {
+      isOnlyWithCapability = true;
+      serialMin = lowest;
+      return this;
+    }
+
+    /**
+     * How many messages may be here and not released.
+     *
+     * @param messages by default 256; senders of more are told that they are dropped
+     * @return this
+     */
+    public Builder mailbox(int messages) {
+      mailboxMax = messages;
+      return this;
+    }
+
+    /**
+     * How much the library may allocate for long items that fit no window. {@link Message#longItem} copies those.
+     *
+     * @param bytes by default 64 MiB
+     * @return this
+     */
+    public Builder memory(long bytes) {
+      memoryMax = bytes;
+      return this;
+    }
+
+    /**
+     * Has long items received into memory of the program: each into the smallest window that fits and is free. A window is free again when
+     * its message is released.
+     *
+     * @param count how many windows
+     * @param bytes of each
+     * @return this
+     * @throws ExsException ENOMEM
+     */
+    public Builder windows(int count, int bytes) throws ExsException {
+      for (int i = 0; i < count; ++i) windows.add(Memory.allocate(bytes).buffer());
+      return this;
+    }
+
+    /**
+     * Opens the service.
+     *
+     * @return the service
+     * @throws ExsException EADDRINUSE: a process of this host, perhaps this one, is the service; EMFILE, ENOMEM; EBADF: the node or the
+     *     key is closed
+     */
+    public Service open() throws ExsException {
+      final Service service = new Service(node, key.id(), handler);
+      key.use(secret -> {
+        node.open(service, (address, handle) -> Native.checkAddress(
+            Native.open(address, secret, isOnlyWithCapability, serialMin, mailboxMax, memoryMax, handle)));
+        return 0;
+      });
+      boolean isComplete = false;
+      try {
+        for (final ByteBuffer window : windows) service.addWindow(window);
+        isComplete = true;
+      } finally {
+        if (!isComplete) service.close();
+      }
+      return service;
+    }
+  }
+
+  private final ServiceNode node;
+  private final ServiceId id;
+  private final Handler handler;
+  private final long handle;
+  private final Gate gate;
+  private final List<ByteBuffer> windows = new CopyOnWriteArrayList<>();
+  private volatile long address;
+
+  private Service(ServiceNode node, ServiceId id, Handler handler) {
+    this.node = node;
+    this.id = id;
+    this.handler = handler;
+    handle = node.newHandle();
+    gate = new Gate(toString());
+  }
+
+  /**
+   * Its name.
+   *
+   * @return what others open a peer with
+   */
+  public ServiceId id() {
+    return id;
+  }
+
+  /**
+   * Has long items received into a buffer, until the service and the messages in it have ended.
+   *
+   * @param window a direct buffer, from its position to its limit; best one of {@link Memory}
+   * @throws ExsException ENOMEM; EBADF: the service is closed
+   * @throws IllegalArgumentException the buffer is empty, read-only, or not direct
+   */
+  public void addWindow(ByteBuffer window) throws ExsException {
+    if (window.isReadOnly() || !window.hasRemaining()) throw new IllegalArgumentException("a window is read-only or empty");
+    final ByteBuffer own = window.slice();
+    final long at = CallFrame.addressOf(own);
+    gate.enter();
+    try {
+      windows.add(own);
+      Native.check(Native.addWindow(address, at, own.remaining(), Memory.regionOf(own)));
+    } finally {
+      gate.leave();
+    }
+  }
+
+  long handle() {
+    return handle;
+  }
+
+  ServiceNode node() {
+    return node;
+  }
+
+  void opened(long where) {
+    address = where;
+  }
+
+  /** Does something with it while it cannot be closed. */
+  long use(ServiceKey.Use use) throws ExsException {
+    gate.enter();
+    try {
+      return use.of(address);
+    } finally {
+      gate.leave();
+    }
+  }
+
+  /** In the thread of the node. */
+  void arrived(long message, Contents contents, boolean isRequest) {
+    if (isRequest) {
+      final Request request = new Request(this, message, contents, windows);
+      node.execute(() -> handle(request, () -> handler.request(request)));
+    } else {
+      final Message arrived = new Message(message, contents, windows);
+      node.execute(() -> handle(arrived, () -> handler.message(arrived)));
+    }
+  }
+
+  private interface Body {
+    void run() throws Exception;
+  }
+
+  private static void handle(Message message, Body body) {
+    boolean isHandled = false;
+    try {
+      body.run();
+      isHandled = true;
+    } catch (Exception e) {
+      final Thread here = Thread.currentThread();
+      here.getUncaughtExceptionHandler().uncaughtException(here, e);
+    } finally {
+      if (!isHandled) message.release();
+    }
+  }
+
+  /**
+   * Is the service no more. Messages stay valid until they are released; requests are not answered any more, and replies under way end
+   * with ECANCELED.
+   */
+  @Override
+  public void close() {
+    if (closeOnce()) node.forget(this);
+  }
+
+  /** False: it was closed before. Another one who closes waits, and nobody is told anything meanwhile. */
+  private synchronized boolean closeOnce() {
+    if (!gate.shut()) return false;
+    Native.close(address);
+    return true;
+  }
+
+  @Override
+  public String toString() {
+    return "service " + id;
+  }
+}

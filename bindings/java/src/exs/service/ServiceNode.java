@@ -1,0 +1,357 @@
+package exs.service;
+
+import exs.ExsException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * One end of links: a listener, services and peers, and the thread that takes their events (exs_svc_node_open).
+ *
+ * <p>Handlers are called, and futures completed, on that thread, where they must not block it; or by an executor, which may call handlers
+ * of messages at the same time and in another order. Handlers of the parts of a reply are called one after the other. What ends because
+ * a service or peer is closed is told by who closes it, if there is no executor.
+ *
+ * <p>Until a call has ended the node holds its memory. Thread: any.
+ */
+public final class ServiceNode implements AutoCloseable {
+  private static final int EVENTS_MAX = 64;
+  private static final long SLICE_NS = 50_000_000;
+
+  /** How a node is opened. Thread: one. */
+  public static final class Builder {
+    private String listen;
+    private long findNs;
+    private int linksMax;
+    private int flowsMax;
+    private String names;
+    private long memoryMax;
+    private Executor executor;
+
+    private Builder() {}
+
+    /**
+     * Where the node listens.
+     *
+     * @param address "address", "address:port" or "[address]:port"; by default EXS_SVC_LISTEN says, or it is 127.0.0.1
+     * @return this
+     */
+    public Builder listen(String address) {
+      listen = address;
+      return this;
+    }
+
+    /**
+     * How long a peer is looked for before messages to it are lost.
+     *
+     * @param limit by default 2 seconds
+     * @return this
+     */
+    public Builder findFor(Duration limit) {
+      findNs = limit.toNanos();
+      return this;
+    }
+
+    /**
+     * How many others may have links to it.
+     *
+     * @param links other nodes at a time, by default 1,024
+     * @param flows peers of each, by default 64
+     * @return this
+     */
+    public Builder limits(int links, int flows) {
+      linksMax = links;
+      flowsMax = flows;
+      return this;
+    }
+
+    /**
+     * Where names and places are written down.
+     *
+     * @param file by default EXS_SERVICES says, or it is /etc/exs/services
+     * @return this
+     */
+    public Builder names(Path file) {
+      names = file.toString();
+      return this;
+    }
+
+    /**
+     * How much the library may allocate for long items of replies.
+     *
+     * @param bytes by default 64 MiB
+     * @return this
+     */
+    public Builder replyMemory(long bytes) {
+      memoryMax = bytes;
+      return this;
+    }
+
+    /**
+     * Who calls handlers and completes futures.
+     *
+     * @param by by default the node's thread
+     * @return this
+     */
+    public Builder executor(Executor by) {
+      executor = by;
+      return this;
+    }
+
+    /**
+     * Opens the node.
+     *
+     * @return the node
+     * @throws ExsException EINVAL, EADDRINUSE, EADDRNOTAVAIL, EACCES: the address cannot be had; EMFILE, EAGAIN, ENOMEM
+     */
+    public ServiceNode open() throws ExsException {
+      final long node =
+          Native.checkAddress(Native.openNode(Native.text(listen), findNs, linksMax, flowsMax, Native.text(names), 0, memoryMax));
+      final ServiceNode opened = new ServiceNode(node, executor);
+      opened.thread.start();
+      return opened;
+    }
+  }
+
+  private final long node;
+  private final Executor executor;
+  private final Gate gate = new Gate("a node");
+  private final AtomicLong handles = new AtomicLong();
+  private final ConcurrentHashMap<Long, Pending> pending = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<Long, Service> services = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<Long, Peer> peers = new ConcurrentHashMap<>();
+  private final Thread thread;
+  private final ByteBuffer events = CallFrame.direct(EVENTS_MAX * Event.BYTES);
+  private final ByteBuffer contents = CallFrame.direct(Contents.BYTES);
+  private volatile boolean isClosing;
+
+  private ServiceNode(long node, Executor executor) {
+    this.node = node;
+    this.executor = executor;
+    thread = new Thread(this::run, "exs-services-" + Long.toHexString(node));
+    thread.setDaemon(true);
+  }
+
+  /**
+   * Opens a node as it is by default.
+   *
+   * @return the node
+   * @throws ExsException as {@link Builder#open}
+   */
+  public static ServiceNode open() throws ExsException {
+    return builder().open();
+  }
+
+  /**
+   * Says how a node is to be opened.
+   *
+   * @return what opens it
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Says how a service of this node is to be opened.
+   *
+   * @param key whose service; it may be closed when the service is open
+   * @param handler of its messages and requests
+   * @return what opens it
+   */
+  public Service.Builder service(ServiceKey key, Service.Handler handler) {
+    return new Service.Builder(this, Objects.requireNonNull(key), Objects.requireNonNull(handler));
+  }
+
+  /**
+   * Says how a service to send to is to be opened.
+   *
+   * @param id of the service
+   * @return what opens it
+   */
+  public Peer.Builder peer(ServiceId id) {
+    return new Peer.Builder(this, Objects.requireNonNull(id));
+  }
+
+  // ---------------------------------------------------------------- services and peers
+
+  interface Open {
+    long in(long node, long handle) throws ExsException;
+  }
+
+  /** Opens a service that is known by its handle before its first event can come. */
+  void open(Service service, Open open) throws ExsException {
+    open(services, service.handle(), service, () -> service.opened(open.in(node, service.handle())));
+  }
+
+  void open(Peer peer, Open open) throws ExsException {
+    open(peers, peer.handle(), peer, () -> peer.opened(open.in(node, peer.handle())));
+  }
+
+  private interface Body {
+    void run() throws ExsException;
+  }
+
+  private <T> void open(ConcurrentHashMap<Long, T> all, long handle, T one, Body body) throws ExsException {
+    gate.enter();
+    try {
+      all.put(handle, one);
+      boolean isOpen = false;
+      try {
+        body.run();
+        isOpen = true;
+      } finally {
+        if (!isOpen) all.remove(handle);
+      }
+    } finally {
+      gate.leave();
+    }
+  }
+
+  void forget(Service service) {
+    services.remove(service.handle());
+    loseAllOf(service);
+  }
+
+  void forget(Peer peer) {
+    peers.remove(peer.handle());
+    loseAllOf(peer);
+  }
+
+  // ---------------------------------------------------------------- calls under way
+
+  long newHandle() {
+    return handles.incrementAndGet();
+  }
+
+  interface Start {
+    int with(long handle);
+  }
+
+  /** Starts a call that has an event. Its owner must not be closed meanwhile, or the call must be refused then. */
+  void start(long handle, Pending call, Start start) throws ExsException {
+    pending.put(handle, call);
+    boolean isStarted = false;
+    try {
+      Native.check(start.with(handle));
+      isStarted = true;
+    } finally {
+      if (!isStarted) pending.remove(handle);
+    }
+  }
+
+  /** The library has let go of them. */
+  private void loseAllOf(Object owner) {
+    final ExsException why = new ExsException(ExsException.ECANCELED, owner + " was closed");
+    pending.forEach((handle, call) -> {
+      if (call.owner == owner && pending.remove(handle, call)) call.lose(why);
+    });
+  }
+
+  int pendingCount() {
+    return pending.size();
+  }
+
+  // ---------------------------------------------------------------- events
+
+  private void run() {
+    try {
+      while (!isClosing) step();
+    } catch (ExsException e) {
+      throw new IllegalStateException(e);  // its memory is its own
+    } finally {
+      end();
+    }
+  }
+
+  private void step() throws ExsException {
+    final int count = Native.check(Native.await(node, Native.address(events), EVENTS_MAX, SLICE_NS));
+    for (int i = 0; i < count; ++i) {
+      try {
+        tell(Event.at(events, i * Event.BYTES));
+      } catch (RuntimeException e) {
+        thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+      }
+    }
+  }
+
+  private void tell(Event event) {
+    switch (event.type()) {
+      case Event.SENT, Event.REPLY -> tellPending(event);
+      case Event.MESSAGE, Event.REQUEST -> arrived(event);
+      case Event.DROPPED, Event.RESTART, Event.LOST, Event.PONG -> {
+        final Peer peer = peers.get(event.handle());
+        if (peer != null) peer.tell(event);
+      }
+      default -> Native.release(event.message());
+    }
+  }
+
+  private void tellPending(Event event) {
+    final Pending call = pending.get(event.handle());
+    if (call == null) {
+      Native.release(event.message());  // its peer has been closed since
+    } else if (!call.tell(event)) {
+      pending.remove(event.handle());
+    }
+  }
+
+  private void arrived(Event event) {
+    final Service service = services.get(event.handle());
+    if (service == null) {
+      Native.release(event.message());
+    } else {
+      service.arrived(event.message(), read(event.message()), event.type() == Event.REQUEST);
+    }
+  }
+
+  /** In the thread of the node. */
+  Contents read(long message) {
+    return Contents.read(message, contents);
+  }
+
+  /** By the executor; if it takes no more, on this thread: whoever waits is to hear. */
+  void execute(Runnable task) {
+    if (executor != null) {
+      try {
+        executor.execute(task);
+        return;
+      } catch (RejectedExecutionException e) {
+        // As without one.
+      }
+    }
+    task.run();
+  }
+
+  // ---------------------------------------------------------------- close
+
+  private void end() {
+    gate.shut();
+    for (final Peer peer : Set.copyOf(peers.values())) peer.close();
+    for (final Service service : Set.copyOf(services.values())) service.close();
+    Native.closeNode(node);
+  }
+
+  /**
+   * Ends the node, its services and its peers. What was sent gets up to one second to arrive; calls under way end with ECANCELED. Messages
+   * stay valid until they are released. Returns when that is done; called by the node's thread, at once.
+   *
+   * @throws ExsException EINTR: the thread was interrupted; the node ends all the same
+   */
+  @Override
+  public void close() throws ExsException {
+    isClosing = true;
+    if (Thread.currentThread() == thread) return;
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ExsException(ExsException.EINTR, "close of a node: the thread was interrupted");
+    }
+  }
+}
