@@ -2,6 +2,7 @@
  * Jetty over exs: a connector for its server, and content that is sent from where it lies.
  *
  * <p>All of HTTP works as over TCP: {@link exs.jetty.ExsConnector} takes the connection factories of Jetty. With {@link
- * exs.jetty.ExsContentFactory} a file of the cache is read by the peer from the memory of the cache, without a copy.
+ * exs.jetty.ExsContentFactory} a file of the cache is read by the peer from the memory of the cache, without a copy. {@link
+ * exs.jetty.ServiceConnector} serves requests that are messages to a service, which clients know by its name alone.
  */
 package exs.jetty;

@@ -1,0 +1,215 @@
+package exs.jetty;
+
+import exs.ExsException;
+import exs.service.Request;
+import exs.service.Service;
+import exs.service.ServiceId;
+import exs.service.ServiceKey;
+import exs.service.ServiceNode;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import org.eclipse.jetty.io.ByteBufferPool;
+import org.eclipse.jetty.server.AbstractConnector;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.util.annotation.ManagedAttribute;
+import org.eclipse.jetty.util.annotation.ManagedObject;
+import org.eclipse.jetty.util.thread.Scheduler;
+
+/**
+ * Serves HTTP to whoever knows the name of a service, wherever both are: a request is a message, and so is each part of its reply
+ * (bindings/java/jetty/FORMAT.md).
+ *
+ * <pre>
+ * ServiceConnector connector = new ServiceConnector(server, ServiceKey.load(Path.of("web.key")));
+ * server.addConnector(connector);
+ * </pre>
+ *
+ * <p>Clients ask GET and HEAD as idempotent requests: those survive a restart of the server with the same key. It may be the server of
+ * other connectors, too, which serve browsers.
+ */
+@ManagedObject("HTTP to a service of exs")
+public class ServiceConnector extends AbstractConnector {
+  private static final int MAILBOX = 4096;
+
+  private final Arena arena = new Arena();
+  private final Set<ServiceExchange> exchanges = ConcurrentHashMap.newKeySet();
+  private final ServiceKey key;
+  private final ServiceId id;
+  private final HttpConfiguration configuration;
+  private String listen;
+  private int mailbox = MAILBOX;
+  private int windows;
+  private int windowBytes;
+  private int serialMin = -1;
+  private volatile ServiceNode node;
+
+  /**
+   * A connector with the configuration that Jetty has by default.
+   *
+   * @param server whose connections
+   * @param key of the service; it must be open when the connector starts
+   * @throws ExsException EBADF: the key is closed
+   */
+  public ServiceConnector(Server server, ServiceKey key) throws ExsException {
+    this(server, null, null, null, key, new HttpConfiguration());
+  }
+
+  /**
+   * A connector.
+   *
+   * @param server whose connections
+   * @param executor whose threads; null: the server's
+   * @param scheduler of what is tried again; null: the server's
+   * @param pool of buffers; null: the server's
+   * @param key of the service; it must be open when the connector starts
+   * @param configuration of HTTP
+   * @throws ExsException EBADF: the key is closed
+   */
+  public ServiceConnector(Server server, Executor executor, Scheduler scheduler, ByteBufferPool pool, ServiceKey key,
+      HttpConfiguration configuration) throws ExsException {
+    super(server, executor, scheduler, pool, 0, new HttpConnectionFactory(configuration));
+    this.key = key;
+    this.configuration = configuration;
+    id = key.id();
+  }
+
+  /**
+   * The name of the service.
+   *
+   * @return what clients open a peer with
+   */
+  public final ServiceId getServiceId() {
+    return id;
+  }
+
+  /**
+   * Where other hosts find it, from the next start on.
+   *
+   * @param address as {@link ServiceNode.Builder#listen}; null: as by default
+   */
+  public void setListen(String address) {
+    listen = address;
+  }
+
+  /**
+   * How many requests there may be at a time, from the next start on.
+   *
+   * @param requests by default 4096; more are refused, and who asks is told ENOBUFS
+   */
+  public void setMailbox(int requests) {
+    mailbox = requests;
+  }
+
+  /**
+   * Has bodies of requests received into memory of their own, without a copy, from the next start on.
+   *
+   * @param count how many at a time; others are received elsewhere and copied
+   * @param bytes of each
+   */
+  public void setBodyWindows(int count, int bytes) {
+    windows = count;
+    windowBytes = bytes;
+  }
+
+  /**
+   * Serves only those who have a capability, from the next start on.
+   *
+   * @param lowest serial that is taken; below 0: serves all who know the name
+   */
+  public void setSerialMin(int lowest) {
+    serialMin = lowest;
+  }
+
+  /**
+   * How many requests are being served.
+   *
+   * @return those that have not ended
+   */
+  @ManagedAttribute("Requests being served")
+  public int getRequests() {
+    return exchanges.size();
+  }
+
+  /**
+   * What is being sent from copies.
+   *
+   * @return how many chunks of the connector's memory
+   */
+  @ManagedAttribute("Chunks of memory in use")
+  public int getChunksInUse() {
+    return arena.inUse();
+  }
+
+  Arena arena() {
+    return arena;
+  }
+
+  HttpConfiguration configuration() {
+    return configuration;
+  }
+
+  // ---------------------------------------------------------------- start and stop
+
+  @Override
+  protected void doStart() throws Exception {
+    super.doStart();
+    final ServiceNode.Builder builder = ServiceNode.builder();
+    if (listen != null) builder.listen(listen);
+    final ServiceNode opened = builder.open();
+    boolean isComplete = false;
+    try {
+      final Service.Builder service = opened.service(key, new Service.Handler() {
+        @Override
+        public void request(Request request) {
+          arrived(request);
+        }
+      });
+      if (serialMin >= 0) service.onlyWithCapability(serialMin);
+      service.mailbox(mailbox).windows(windows, windowBytes).open();
+      isComplete = true;
+    } finally {
+      if (!isComplete) opened.close();
+    }
+    node = opened;
+  }
+
+  /** In the thread of the node. */
+  private void arrived(Request request) {
+    final ServiceExchange exchange = new ServiceExchange(this, request);
+    exchanges.add(exchange);
+    boolean isStarted = false;
+    try {
+      getExecutor().execute(exchange);
+      isStarted = true;
+    } finally {
+      if (!isStarted) exchange.end();
+    }
+  }
+
+  void ended(ServiceExchange exchange) {
+    exchanges.remove(exchange);
+  }
+
+  @Override
+  protected void doStop() throws Exception {
+    final ServiceNode closing = node;
+    node = null;
+    if (closing != null) closing.close();
+    super.doStop();
+  }
+
+  /** There is nothing to accept: requests come by themselves. */
+  @Override
+  protected void accept(int acceptor) {
+    throw new UnsupportedOperationException();
+  }
+
+  /** The node; null: the connector has not been started. */
+  @Override
+  public ServiceNode getTransport() {
+    return node;
+  }
+}
