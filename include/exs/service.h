@@ -129,7 +129,7 @@ typedef struct exs_svc_node_options { /* 0: the default */
   /* "off", or names of interfaces with commas between them, or none for all but loopback, and perhaps ":port": EXS_SVC_MULTICAST, or
    * all, port 17752 */
   const char* multicast;
-  int64_t silent_ns; /* a connection has broken when nothing lives at its other end for so long: 600 ms */
+  int64_t silent_ns;     /* a connection has broken when nothing lives at its other end for so long: 600 ms */
   const char* directory; /* its address, or address:port: EXS_SVC_DIRECTORY, or none */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
