@@ -79,8 +79,7 @@ std::string text_of(const sockaddr_storage& address) {
       is_ip4 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr)
              : static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
   ::inet_ntop(address.ss_family, bytes, host.data(), host.size());
-  sockaddr_storage copy = address;
-  const std::string port = ":" + std::to_string(ntohs(port_of(copy)));
+  const std::string port = ":" + std::to_string(port_of(address));
   return is_ip4 ? host.data() + port : "[" + std::string(host.data()) + "]" + port;
 }
 
