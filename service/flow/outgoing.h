@@ -52,6 +52,13 @@ class Outgoing {
     return false;
   }
 
+  // It has left on the way that stands.
+  [[nodiscard]] bool is_under_way(Slot slot) const noexcept {
+    for (std::size_t i = 0; i < sent_; ++i)
+      if (frames_[i].slot == slot) return true;
+    return false;
+  }
+
   // The next one to leave, and its number; nothing while the flow is not open, or nothing may leave.
   struct Next {
     Slot slot;
@@ -95,6 +102,15 @@ class Outgoing {
   void close() noexcept {
     is_open_ = false;
     sent_ = 0;
+  }
+  // All that is not on the way that stands is lost: none of it is sent on this way any more.
+  template <class Gone>
+  void give_up_waiting(Gone gone) {
+    while (frames_.size() > sent_) {
+      const Frame last = frames_.back();
+      frames_.pop_back();
+      gone(last.slot, last.has_left ? Fate::kUnknown : Fate::kLost);
+    }
   }
   // All that is kept is lost.
   template <class Gone>

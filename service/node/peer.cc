@@ -39,6 +39,7 @@ void Peer::close() {
   is_closed_ = true;
   pinged_ns_ = 0;
   drop_requests();
+  sending_.give_up_waiting();
   if (sending_.is_moving() || receiving_.is_moving()) return link_->end();
   if (lane_ != nullptr) return lane_->end();
   if (state_ != State::kOpen || sending_.is_empty()) lose(0);

@@ -5,8 +5,8 @@
 //  1. Nothing is asked for before there is something to send. Then it goes: found, linked, opened; and back to the start when any of
 //     that breaks, until `find_ns` after the last time that it was open. A service that is found and does not answer computes, and is
 //     waited for.
-//  2. A peer that the program has closed stays until its messages are taken, or its link is gone: exs may be sending from their
-//     memory.
+//  2. A peer that the program has closed stays until its messages that have left are taken, or its link is gone: exs may be sending
+//     from their memory. Those that wait, perhaps for the bulk, never leave: their memory is the program's.
 //  3. A request ends once. One that has to end while exs uses memory of it breaks its link, and ends when that has gone.
 //     peer_requests.cc has all that is about requests alone.
 //  4. A request that its service may write to ends, unless it is answered, when the lane has gone: peer_returns.cc.

@@ -211,7 +211,10 @@ void Peer::end_with(Request& request, int error) {
     return link_->end();
   }
   say_cancelled(request);
-  if (is_kept) request.slot.reset();  // its frame has left; message_ended() finds nobody for it
+  if (is_kept) {  // its frame has left, perhaps by a way that broke; message_ended() finds nobody for it
+    sending_.make_void_if_waiting(*request.slot);
+    request.slot.reset();
+  }
   finish(request.call, error);
 }
 

@@ -108,6 +108,10 @@ void Sending::give_up() {
   link_ = nullptr;
 }
 
+void Sending::give_up_waiting() {
+  outgoing_.give_up_waiting(ending());
+}
+
 bool Sending::send_all() {
   FrameMemory& memory = owner_.memory();
   while (link_ != nullptr) {

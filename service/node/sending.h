@@ -45,6 +45,11 @@ class Sending final : private TransferClient {
     });
   }
 
+  // The same of one, if it waits to leave again.
+  void make_void_if_waiting(Slot slot) {
+    if (!outgoing_.is_under_way(slot)) make_void(slot);
+  }
+
   // What has not been taken, to be sent by another process; and there. False: there is no memory.
   [[nodiscard]] std::vector<Bytes> frames() const;
   [[nodiscard]] std::uint64_t first() const noexcept { return outgoing_.first(); }
@@ -74,6 +79,8 @@ class Sending final : private TransferClient {
   void take_back() { outgoing_.take_back(); }
   void close();
   void give_up();
+  // Of what is not under way: exs never reads its long items.
+  void give_up_waiting();
   // False: frames wait for room on the link.
   [[nodiscard]] bool send_all();
   // Of the flow, on the link that it is open on. NULL: none any more.

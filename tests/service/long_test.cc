@@ -177,6 +177,28 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_closed_gives_back_what_nobody_reads) {
   BOOST_TEST(count_events(left, EXS_SVC_EVT_SENT) == 0U);
 }
 
+// The first long item of a link waits for its bulk, which the right end has no turn to make before the peer is closed.
+BOOST_AUTO_TEST_CASE(what_waits_when_its_peer_is_closed_never_leaves) {
+  right.open(key);
+  BOOST_TEST(send(peer, {"first"}) == 0);
+  BOOST_TEST(next_item(right) == "first");
+  {
+    const std::vector<std::string> longs{pattern(1 << 20, 1)};
+    BOOST_TEST(send_long(peer, {"waits"}, longs) == 0);
+    BOOST_TEST(send(peer, {"waits behind it"}) == 0);
+    exs_svc_peer_close(peer);
+  }
+  peer = left.peer(key);
+  const std::vector<std::string> longs{pattern(1 << 20, 2)};
+  BOOST_TEST(send_long(peer, {"next"}, longs) == 0);
+  const Text text = next_text(both, right);
+  BOOST_TEST(text.items.front() == "next");
+  BOOST_TEST((text.longs == longs));
+  BOOST_TEST(next_sent().error == 0);
+  BOOST_TEST(send(peer, {"last"}) == 0);
+  BOOST_TEST(next_item(right) == "last");
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_is_closed_gives_back_what_nobody_reads) {
   right.open(key);
   const std::vector<std::string> first{pattern(8, 1)};

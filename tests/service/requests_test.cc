@@ -401,6 +401,35 @@ BOOST_AUTO_TEST_CASE(nothing_is_heard_of_a_peer_that_is_closed) {
   BOOST_TEST(left.events.empty());
 }
 
+// Its link breaks when the long item of another peer has to be let go of. At some turn the next link is open and has no bulk yet: then
+// the request has left once, and waits to leave again.
+BOOST_AUTO_TEST_CASE(a_request_is_taken_back_at_any_moment_after_its_link_broke) {
+  right.open(key);
+  bool has_arrived_again = false;
+  for (int turns = 0; !has_arrived_again; ++turns) {
+    exs_svc_peer_t* const other = left.peer(key);
+    const std::vector<std::string> few{pattern(4, 1)};
+    for (exs_svc_peer_t* const each : {peer, other}) {
+      BOOST_TEST(send_long(each, {}, few) == 0);
+      BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
+      exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+    }
+    const std::vector<std::string> longs{pattern(1 << 20, 1)};
+    int handle = 0;
+    BOOST_TEST(request(peer, {"asked"}, &handle, nullptr, longs) == 0);
+    BOOST_TEST(send_long(other, {}, longs) == 0);
+    exs_svc_peer_close(other);
+    for (int turn = 0; turn < turns; ++turn) {
+      left.step();
+      right.step();
+    }
+    has_arrived_again = count_events(right, EXS_SVC_EVT_REQUEST) > 0;
+    BOOST_TEST(exs_svc_cancel(peer, &handle) == 0);
+    check_ends_with(ECANCELED, &handle);
+  }
+  exs_svc_release(next_request().message);
+}
+
 BOOST_AUTO_TEST_CASE(a_service_that_closes_has_its_memory_back) {
   exs_svc_t* const service = right.open(key);
   BOOST_TEST(request(peer, {}) == 0);
