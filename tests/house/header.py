@@ -78,7 +78,7 @@ int use(char **names, int *list, char *memory) {{
 SERVICES = START + """
 HOLDS(sizeof(exs_svc_event_t) == 64 || sizeof(void *) != 8);
 HOLDS(sizeof(exs_svc_id_t) == 16 && sizeof(exs_svc_cap_t) == 64);
-HOLDS(EXS_SVC_ALL == (EXS_SVC_SEND | EXS_SVC_STATS | EXS_SVC_REQUEST | EXS_SVC_LONG));
+HOLDS(EXS_SVC_ALL == (EXS_SVC_SEND | EXS_SVC_STATS | EXS_SVC_REQUEST | EXS_SVC_LONG | EXS_SVC_RETURN));
 HOLDS(sizeof(exs_svc_event_t) == 64);
 int use(exs_svc_node_t *node, const exs_svc_id_t *id, char *memory);
 int use(exs_svc_node_t *node, const exs_svc_id_t *id, char *memory) {{
