@@ -1,4 +1,5 @@
 // A service that moves between two processes while it is asked, and either is killed at any moment of a move.
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <set>
@@ -35,7 +36,10 @@ class Home {
     said_.pop_front();
     return first;
   }
+  [[nodiscard]] bool has_said(Happened what) const { return std::ranges::find(said_, what) != said_.end(); }
+  [[nodiscard]] bool is_dead() const { return victim_.is_dead(); }
   void order_move() const { victim_.order_move(); }
+  void order_death(std::uint8_t turns) const { victim_.order_death(turns); }
   void kill(std::vector<Entry>& executed) {
     victim_.kill();
     read(executed);
@@ -117,6 +121,14 @@ struct MovingSurvivor : AskingSurvivor {
     owner = std::exchange(heir, home("adopt"));
     turn_until_said(*heir, Happened::kWaiting);
   }
+  void kill_and_settle(bool is_heir) {
+    (is_heir ? heir : owner)->kill(executed);
+    is_heir ? settle_without_heir() : settle_without_owner();
+  }
+  void tell_outcomes() const {
+    for (const auto& [what, count] : outcomes)
+      BOOST_TEST_MESSAGE("outcome " << (static_cast<std::uint32_t>(what) & 0xffU) << ": " << count);
+  }
   std::map<Happened, int> outcomes;
 };
 
@@ -150,19 +162,41 @@ BOOST_AUTO_TEST_CASE(each_request_ends_once_whoever_is_killed_in_a_move) {
     for (const std::size_t enough = ended + choice() % 50; ended < enough;) turn();
     owner->order_move();
     for (auto turns = choice() % 12; turns > 0; --turns) turn();
-    if (choice() % 2 == 0) {
-      heir->kill(executed);
-      settle_without_heir();
-    } else {
-      owner->kill(executed);
-      settle_without_owner();
-    }
+    kill_and_settle(choice() % 2 == 0);
   }
   end();
   const std::size_t unknown = check();
   BOOST_TEST(unknown <= std::size_t{64} * static_cast<std::size_t>(kills));
-  for (const auto& [what, count] : outcomes)
-    BOOST_TEST_MESSAGE("outcome " << (static_cast<std::uint32_t>(what) & 0xffU) << ": " << count);
+  tell_outcomes();
+}
+
+BOOST_AUTO_TEST_CASE(each_request_ends_once_after_whichever_turn_of_a_move_one_dies) {
+  constexpr std::uint8_t kMost = 200;
+  std::size_t kills = 0;
+  for (const bool is_heir : {true, false}) {
+    // Expect: a move ends, so there is a last turn.
+    bool has_moved = false;
+    for (std::uint8_t turns = 1; !has_moved; ++turns, ++kills) {
+      BOOST_REQUIRE(turns < kMost);
+      for (const std::size_t enough = ended + choice() % 50; ended < enough;) turn();
+      const Home& victim = is_heir ? *heir : *owner;
+      victim.order_death(turns);
+      owner->order_move();
+      for (int waits = 0; !has_moved && !victim.is_dead(); ++waits) {
+        BOOST_REQUIRE(waits < kTurnsMax);
+        turn();
+        has_moved = owner->has_said(Happened::kMoved) && heir->has_said(Happened::kAdopted);
+      }
+      kill_and_settle(is_heir);
+    }
+    BOOST_TEST_MESSAGE("turns of a move: " << kills);
+  }
+  end();
+  BOOST_TEST(check() <= 64 * kills);
+  // Expect: some died too early for the move, and some too late to be missed.
+  for (const Happened what : {Happened::kStayed, Happened::kMoved, Happened::kOpened, Happened::kAdopted})
+    BOOST_TEST(outcomes[what] > 0);
+  tell_outcomes();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,13 @@
 // A service in a process of its own that moves when it is told to, to another such process, and may be killed at any time. It writes
-// what it gets and what becomes of it to the standard output (mover.h), and answers requests with all that they have.
+// what it gets and what becomes of it to the standard output (mover.h), and answers requests with all that they have. The standard
+// input has orders: m, move; d and a byte, die when the node has taken so many turns.
 //   service-mover KEY-FILE open|adopt
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -40,6 +42,7 @@ class Mover {
     if (ready[0].revents != 0 && !take_order()) return false;
     std::array<exs_svc_event_t, 16> events;
     const int count = exs_svc_wait(node_, events.data(), static_cast<int>(events.size()), 0);
+    if (turns_left_ > 0 && --turns_left_ == 0) ::kill(::getpid(), SIGKILL);
     for (int i = 0; i < count; ++i)
       if (!take(events[static_cast<std::size_t>(i)])) return false;
     return true;
@@ -54,6 +57,7 @@ class Mover {
   bool take_order() {
     char order = 0;
     if (::read(STDIN_FILENO, &order, 1) != 1) return false;
+    if (order == 'd') return ::read(STDIN_FILENO, &turns_left_, 1) == 1;
     if (!is_here_) return true;
     exs_svc_move_options_t options{};
     options.struct_bytes = sizeof options;
@@ -106,7 +110,8 @@ class Mover {
   exs_svc_node_t* const node_;
   exs_svc_t* service_ = nullptr;
   bool is_here_ = false;
-  std::uint32_t executed_ = 0;  // which moves along
+  std::uint8_t turns_left_ = 0;  // 0: it lives
+  std::uint32_t executed_ = 0;   // which moves along
   const exs_iovec_t state_{&executed_, sizeof executed_, EXS_MHANDLE_UNREGISTERED, 0};
 };
 

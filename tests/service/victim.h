@@ -67,6 +67,16 @@ class Victim {
   }
   // One that may move.
   void order_move() const { BOOST_REQUIRE(::write(orders_, "m", 1) == 1); }
+  // It kills itself when its node has taken so many turns.
+  void order_death(std::uint8_t turns) const {
+    const std::array<char, 2> order{'d', static_cast<char>(turns)};
+    BOOST_REQUIRE(::write(orders_, order.data(), order.size()) == 2);
+  }
+  [[nodiscard]] bool is_dead() const {
+    siginfo_t state{};
+    BOOST_REQUIRE(::waitid(P_PID, static_cast<id_t>(process_), &state, WEXITED | WNOHANG | WNOWAIT) == 0);
+    return state.si_pid == process_;
+  }
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
   void kill() {
