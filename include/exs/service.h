@@ -133,8 +133,8 @@ typedef struct exs_svc_node_options { /* 0: the default */
   const char* directory; /* its address, or address:port: EXS_SVC_DIRECTORY, or none */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
- * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes; ENOMEM; and what
- * exs_init(3) and exs_qcreate(3) say. Thread: any. */
+ * address cannot be had; EMFILE; EAGAIN no more threads; EOPNOTSUPP a parent of this process has opened nodes, or no provider that
+ * EXS_PROVIDER allows has the address; ENOMEM; and what exs_init(3) and exs_qcreate(3) say. Thread: any. */
 EXS_SVC_API exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* options);
 /* exs_svc_node_close - end a node, its services and its peers; messages that are not released stay valid. NULL: nothing. Thread: one. */
 EXS_SVC_API void exs_svc_node_close(exs_svc_node_t* node);

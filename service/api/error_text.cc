@@ -8,7 +8,7 @@
 namespace exs::svc {
 namespace {
 
-thread_local std::array<char, 256> text;
+thread_local std::array<char, 512> text;
 thread_local int last_error;
 
 }  // namespace

@@ -110,10 +110,8 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
     if (error == 0) return node.release();
-    const bool is_child = error == EOPNOTSUPP;
     refuse(error, "exs_svc_node_open: %s: %s", listen,
-           is_child ? "a parent of this process has opened nodes: exec, or open none before the fork"
-                    : std::strerror(error));
+           node->why().empty() ? std::strerror(error) : node->why().c_str());
     return nullptr;
   });
 }

@@ -20,11 +20,14 @@ Node::Node(const Config& config) : config_(config) {}
 
 int Node::open() {
   static const pid_t first_process = ::getpid();
-  if (::getpid() != first_process) return EOPNOTSUPP;  // exs and the housekeeper are its own
-  if (exs_init(EXS_VERSION) != 0) return errno;
+  if (::getpid() != first_process) {  // exs and the housekeeper are its own
+    why_ = "a parent of this process has opened nodes: exec, or open none before the fork";
+    return EOPNOTSUPP;
+  }
+  if (exs_init(EXS_VERSION) != 0) return failed();
   has_library_ = true;
   queue_ = exs_qcreate(kQueueDepth);
-  if (queue_ == EXS_QHANDLE_INVALID) return errno;
+  if (queue_ == EXS_QHANDLE_INVALID) return failed();
   if (const int error = make_pool(); error != 0) return error;
   windows_ = std::make_shared<WindowMemory>(config_.windows_max_bytes);
   if (const int error = listen(); error != 0) return error;
@@ -33,12 +36,19 @@ int Node::open() {
   return 0;
 }
 
+// Exs knows what was wrong.
+int Node::failed() {
+  const int error = errno;
+  why_ = exs_errtext();
+  return error;
+}
+
 int Node::make_pool() {
   exs_mhandle_t region = EXS_MHANDLE_INVALID;
   pool_memory_ = exs_alloc(std::size_t{kPoolBuffers} * kFrameMax, &region);
-  if (pool_memory_ == nullptr) return errno;
+  if (pool_memory_ == nullptr) return failed();
   pool_ = exs_pool_create(pool_memory_, kFrameMax, kPoolBuffers, region);
-  return pool_ == EXS_PHANDLE_INVALID ? errno : 0;
+  return pool_ == EXS_PHANDLE_INVALID ? failed() : 0;
 }
 
 int Node::listen() {
@@ -50,7 +60,7 @@ int Node::listen() {
       exs_listen(listener_, kBacklog) != 0 ||
       exs_getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &length) != 0 ||
       exs_accept(listener_, nullptr, EXS_MULTISHOT, queue_, &listener_) != 0)
-    return errno;
+    return failed();
   addresses_ = addresses_behind(bound);
   return addresses_.empty() ? EADDRNOTAVAIL : 0;
 }

@@ -47,6 +47,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   Node& operator=(const Node&) = delete;
   // errno; the node is of no use then.
   int open();
+  // Why it could not be opened; empty: its errno says all.
+  [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
   // The number of events, or -1 with errno.
   int wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns);
@@ -112,6 +114,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   exs_svc* find_here(const IdBytes& id);
   void send_elsewhere(Link& link, std::uint32_t alias, const IdBytes& id);
   int listen();
+  int failed();
   int make_pool();
   void close_links();
   void move_for_a_moment();
@@ -130,6 +133,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   void show();
 
   const Config config_;
+  std::string why_;
   const std::shared_ptr<std::mutex> lock_ = std::make_shared<std::mutex>();
   std::condition_variable followers_;
   bool has_leader_ = false;

@@ -382,6 +382,8 @@ BOOST_AUTO_TEST_CASE(a_node_listens_where_it_is_told) {
        {"", "localhost", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", "[::1", "[::1]x", "[::1]:"})
     BOOST_TEST(opens(listen) == EINVAL, listen);
   BOOST_TEST(opens("192.0.2.1") == EADDRNOTAVAIL);
+  BOOST_TEST(std::string_view(exs_svc_errtext()).find("no interface of this host") != std::string_view::npos,
+             exs_svc_errtext());
   exs_svc_node_options_t options{};
   BOOST_TEST(exs_svc_node_open(&options) == nullptr);  // without struct_bytes
   BOOST_TEST(errno == EINVAL);
