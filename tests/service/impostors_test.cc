@@ -17,16 +17,14 @@ struct Library {
 class Impostor {
  public:
   Impostor() {
-    listener_ = make_link_socket(AF_INET);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    BOOST_REQUIRE(exs_bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    const char* const listen = std::getenv("EXS_SVC_LISTEN");
+    sockaddr_storage address = parse_address(listen == nullptr ? "127.0.0.1" : listen).value();
+    socklen_t length = length_of(address);
+    listener_ = make_link_socket(address.ss_family);
+    BOOST_REQUIRE(exs_bind(listener_, reinterpret_cast<const sockaddr*>(&address), length) == 0);
     BOOST_REQUIRE(exs_listen(listener_, 4) == 0);
     BOOST_REQUIRE(exs_getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) == 0);
-    Record record{key.public_key(), 1, 1, std::vector<sockaddr_storage>(1)};
-    std::memcpy(record.addresses.data(), &address, sizeof address);
+    const Record record{key.public_key(), 1, 1, {address}};
     BOOST_REQUIRE(keeper_->claim(key.id(), encode_record(record, key)) == 0);
   }
   ~Impostor() {

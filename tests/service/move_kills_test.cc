@@ -12,6 +12,8 @@ namespace {
 
 using namespace exs::svc::test;
 
+const std::string kMove = "m";
+
 // A process that has the service or waits for it, and what it has said of that.
 class Home {
  public:
@@ -38,8 +40,7 @@ class Home {
   }
   [[nodiscard]] bool has_said(Happened what) const { return std::ranges::find(said_, what) != said_.end(); }
   [[nodiscard]] bool is_dead() const { return victim_.is_dead(); }
-  void order_move() const { victim_.order_move(); }
-  void order_death(std::uint8_t turns) const { victim_.order_death(turns); }
+  void order(const std::string& orders) const { victim_.order(orders); }
   void kill(std::vector<Entry>& executed) {
     victim_.kill();
     read(executed);
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(each_request_is_executed_once_however_often_the_service_mov
   const int moves = wanted("--moves", 30);
   for (int i = 0; i < moves; ++i) {
     for (const std::size_t enough = ended + choice() % 100; ended < enough;) turn();
-    owner->order_move();
+    owner->order(kMove);
     turn_until_said(*owner, Happened::kMoved);
     turn_until_said(*owner, Happened::kWaiting);
     turn_until_said(*heir, Happened::kAdopted);
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(each_request_ends_once_whoever_is_killed_in_a_move) {
   const int kills = kills_wanted(10);
   for (int i = 0; i < kills; ++i) {
     for (const std::size_t enough = ended + choice() % 50; ended < enough;) turn();
-    owner->order_move();
+    owner->order(kMove);
     for (auto turns = choice() % 12; turns > 0; --turns) turn();
     kill_and_settle(choice() % 2 == 0);
   }
@@ -180,8 +181,9 @@ BOOST_AUTO_TEST_CASE(each_request_ends_once_after_whichever_turn_of_a_move_one_d
       BOOST_REQUIRE(turns < kMost);
       for (const std::size_t enough = ended + choice() % 50; ended < enough;) turn();
       const Home& victim = is_heir ? *heir : *owner;
-      victim.order_death(turns);
-      owner->order_move();
+      const std::string death = {'d', static_cast<char>(turns)};
+      if (is_heir) heir->order(death);
+      owner->order(is_heir ? kMove : death + kMove);
       for (int waits = 0; !has_moved && !victim.is_dead(); ++waits) {
         BOOST_REQUIRE(waits < kTurnsMax);
         turn();

@@ -65,12 +65,9 @@ class Victim {
     ::close(output_);
     ::close(orders_);
   }
-  // One that may move.
-  void order_move() const { BOOST_REQUIRE(::write(orders_, "m", 1) == 1); }
-  // It kills itself when its node has taken so many turns.
-  void order_death(std::uint8_t turns) const {
-    const std::array<char, 2> order{'d', static_cast<char>(turns)};
-    BOOST_REQUIRE(::write(orders_, order.data(), order.size()) == 2);
+  // To one that may move (mover.cc). All of it comes at once.
+  void order(const std::string& orders) const {
+    BOOST_REQUIRE(::write(orders_, orders.data(), orders.size()) == static_cast<ssize_t>(orders.size()));
   }
   [[nodiscard]] bool is_dead() const {
     siginfo_t state{};
