@@ -12,6 +12,7 @@
 //  4. A request that its service may write to ends, unless it is answered, when the lane has gone: peer_returns.cc.
 #pragma once
 
+#include <list>
 #include <optional>
 #include <vector>
 
@@ -160,6 +161,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void tell(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns = 0);
   void tell_sent(const Kept& kept, Fate fate);
 
+  std::list<Request>::iterator place_of(std::uint64_t call);
   Request* find_request(std::uint64_t call);
   void request_ended(Request& request, Slot slot, Fate fate);
   void send_requests_again();
@@ -189,7 +191,8 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   bool is_closed_ = false;
   Sending sending_{*this};
   Receiving receiving_{*this};
-  std::vector<Request> requests_;  // in the order of their numbers
+  std::list<Request> requests_;  // in the order of their numbers
+  std::list<Request> spare_requests_;
   std::uint64_t calls_ = 0;
   std::size_t unknown_ = 0;  // messages without a handle that have had this fate, to be told
   std::size_t lost_ = 0;

@@ -10,7 +10,7 @@ namespace exs::svc {
 
 int Peer::request(Data data, Asked asked) {
   if (sending_.is_full() || requests_.size() >= Outgoing::kMost) return EAGAIN;
-  requests_.reserve(Outgoing::kMost);
+  if (spare_requests_.empty()) spare_requests_.emplace_back();
   data.kind = kIsRequest;
   data.call = ++calls_;
   if (const int error = lend_slots(asked.returns, data.returns); error != 0) return error;
@@ -19,14 +19,15 @@ int Peer::request(Data data, Asked asked) {
     let_go_of_slots(asked.returns);
     return ENOMEM;
   }
-  Request request{};
+  Request& request = spare_requests_.front();
+  request = {};
   request.call = data.call;
   request.handle = asked.handle;
   request.is_idempotent = asked.is_idempotent;
   request.limit_ns = asked.limit_ns;
   request.returns = std::move(asked.returns);
   request.slot = slot;
-  requests_.push_back(std::move(request));
+  requests_.splice(requests_.end(), spare_requests_, spare_requests_.begin());
   if (asked.limit_ns != kNever) host_.wake_at(asked.limit_ns);
   if (state_ == State::kOpen) send_all();
   begin();
@@ -42,11 +43,15 @@ int Peer::cancel(const void* handle) {
   return 0;
 }
 
+// Most are answered in the order in which they were asked, so the first is tried first.
+std::list<Peer::Request>::iterator Peer::place_of(std::uint64_t call) {
+  return std::find_if(requests_.begin(), requests_.end(),
+                      [call](const Request& request) { return request.call == call; });
+}
+
 Peer::Request* Peer::find_request(std::uint64_t call) {
-  const auto found =
-      std::lower_bound(requests_.begin(), requests_.end(), call,
-                       [](const Request& request, std::uint64_t at) { return request.call < at; });
-  return found != requests_.end() && found->call == call ? &*found : nullptr;
+  const auto found = place_of(call);
+  return found != requests_.end() ? &*found : nullptr;
 }
 
 // ---------------------------------------------------------------- its message
@@ -183,12 +188,12 @@ exs_svc_event_t Peer::event_of(const Request& request) const {
 }
 
 void Peer::finish(std::uint64_t call, exs_svc_event_t event) {
-  Request* const request = find_request(call);
+  const auto request = place_of(call);
   if (request->last_reply.type != 0 && request->last_reply.message != event.message)
     discard(request->last_reply);
   if (request->slot) memory().give_back(*request->slot);
   let_go_of_slots(request->returns);
-  requests_.erase(requests_.begin() + (request - requests_.data()));
+  spare_requests_.splice(spare_requests_.begin(), requests_, request);
   if (is_closed_) return discard(event);
   host_.tell(event);
 }
