@@ -142,6 +142,7 @@ EXS_SVC_API void exs_svc_node_close(exs_svc_node_t* node);
  * ENOMEM. Thread: any. */
 EXS_SVC_API int exs_svc_node_fd(exs_svc_node_t* node);
 
+#define EXS_SVC_FENCED 0x1       /* serve only while a directory says that nobody else does */
 typedef struct exs_svc_options { /* 0: the default */
   size_t struct_bytes;           /* sizeof */
   uint32_t only_with_cap;        /* 1: serve those who have a capability; 0: all who know the ID */
@@ -149,9 +150,12 @@ typedef struct exs_svc_options { /* 0: the default */
   uint32_t
       mailbox_max; /* messages that wait for exs_svc_release(): 256; more are dropped, and their senders told */
   uint64_t memory_max; /* bytes to be allocated for long items, beside windows: 64 MiB */
+  uint32_t flags;      /* EXS_SVC_FENCED */
 } exs_svc_options_t;
-/* exs_svc_open - be the service of `key`: EXS_SVC_EVT_OPEN. `options` may be NULL. NULL with errno: EINVAL an argument; EADDRINUSE
- * a process of this host, perhaps this one, is the service; EMFILE, ENOMEM. Thread: any. */
+/* exs_svc_open - be the service of `key`: EXS_SVC_EVT_OPEN. `options` may be NULL. With EXS_SVC_FENCED nobody is served before that
+ * event, nor between EXS_SVC_EVT_SUSPENDED and the next one. NULL with errno: EINVAL an argument, or EXS_SVC_FENCED and the node has
+ * no directory, or no address for it; EADDRINUSE a process of this host, perhaps this one, is the service; EMFILE, ENOMEM. Thread:
+ * any. */
 EXS_SVC_API exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key,
                                     const exs_svc_options_t* options, void* handle);
 /* exs_svc_close - be it no more. Messages that the program has stay valid until they are released; those that it has not taken are
@@ -172,11 +176,11 @@ typedef struct exs_svc_move_options { /* 0: the default */
  * the program gets no new messages. When it has answered and released those that it has, or `limit_ns` has passed, everything goes along
  * in one step: messages that it has not seen, how far each peer's are taken, replies that have not been taken, and `state`, which is read
  * then, and must not change until the event. Peers notice nothing. `options` may be NULL. 0, or -1 with errno: EINVAL an argument; EALREADY
- * it is on its way, or not here; ENOMEM. Thread: any. */
+ * it is on its way, suspended, or not here; ENOMEM. Thread: any. */
 EXS_SVC_API int exs_svc_move(exs_svc_t* service, const exs_svc_move_options_t* options, void* handle);
 /* exs_svc_adopt - wait to be given the service of `key`: EXS_SVC_EVT_ADOPTED, from when on it is as after exs_svc_open(). Until then nothing
- * comes for it. NULL with errno: EINVAL an argument; EADDRINUSE a process of this host, perhaps this one, waits for it; EMFILE, ENOMEM.
- * Thread: any. */
+ * comes for it. With EXS_SVC_FENCED nobody is served before EXS_SVC_EVT_OPEN. NULL with errno: EINVAL as exs_svc_open(); EADDRINUSE
+ * a process of this host, perhaps this one, waits for it; EMFILE, ENOMEM. Thread: any. */
 EXS_SVC_API exs_svc_t* exs_svc_adopt(exs_svc_node_t* node, const exs_svc_key_t* key,
                                      const exs_svc_options_t* options, void* handle);
 
@@ -284,7 +288,7 @@ EXS_SVC_API int exs_svc_reply(const exs_svc_message_t* message, int32_t status, 
 /* ---------------------------------------------------------------- events */
 
 enum {
-  /* the service can be reached */
+  /* `service` can be reached; with EXS_SVC_FENCED also each time that it is not suspended any more */
   EXS_SVC_EVT_OPEN = 1,
   /* for `service`, to be released */
   EXS_SVC_EVT_MESSAGE = 2,
@@ -313,7 +317,12 @@ enum {
    * EPROTO. Or EOWNERDEAD: who adopts it has gone at the last step, perhaps after serving it; it serves nobody here, and is to be closed */
   EXS_SVC_EVT_MOVED = 10,
   /* `service` is here; `message` has the state that came along, as long items, and is to be released */
-  EXS_SVC_EVT_ADOPTED = 11
+  EXS_SVC_EVT_ADOPTED = 11,
+  /* `service`, which is fenced, serves nobody until the next EXS_SVC_EVT_OPEN. error: ETIMEDOUT it has no lease of the directory, which
+   * does not answer in time, or says that another's runs */
+  EXS_SVC_EVT_SUSPENDED = 12,
+  /* somebody else is `service`, by a newer record; it serves nobody here, and is to be closed */
+  EXS_SVC_EVT_OVERTAKEN = 13
 };
 typedef struct exs_svc_event { /* 64 bytes on LP64 */
   int32_t type;                /* EXS_SVC_EVT_* */

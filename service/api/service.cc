@@ -147,8 +147,13 @@ exs_svc_t* make_service(const char* caller, exs_svc_node_t* node, const exs_svc_
                         const exs_svc_options_t* given, void* handle, const char* taken, Begin begin) {
   exs_svc_options_t options{};
   if (node == nullptr || key == nullptr || !exs::svc::read_options(given, options) ||
-      options.only_with_cap > 1) {
+      options.only_with_cap > 1 || (options.flags & ~EXS_SVC_FENCED) != 0) {
     refuse(EINVAL, "%s: no node, no key, or options that are none", caller);
+    return nullptr;
+  }
+  const bool is_fenced = (options.flags & EXS_SVC_FENCED) != 0;
+  if (const char* const why = is_fenced ? node->why_no_lease() : nullptr; why != nullptr) {
+    refuse(EINVAL, "%s: %s", caller, why);
     return nullptr;
   }
   return guarded<exs_svc_t*>(nullptr, [&]() -> exs_svc_t* {
@@ -160,6 +165,7 @@ exs_svc_t* make_service(const char* caller, exs_svc_node_t* node, const exs_svc_
     config.mailbox_max = or_default(options.mailbox_max, kMailbox);
     config.windows_max_bytes = or_default(options.memory_max, kMemory);
     config.handle = handle;
+    config.is_fenced = is_fenced;
     exs_svc_t* const service = begin(std::move(config));
     if (service == nullptr) {
       const int error = errno;

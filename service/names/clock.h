@@ -14,9 +14,9 @@ inline std::int64_t read_clock(clockid_t clock) noexcept {
   ::clock_gettime(clock, &now);
   return now.tv_sec * INT64_C(1'000'000'000) + now.tv_nsec;
 }
-// Of a clock that nobody sets.
+// Of a clock that nobody sets, and that goes on while the machine sleeps: leases do not wait for it.
 inline std::int64_t now_ns() noexcept {
-  return read_clock(CLOCK_MONOTONIC);
+  return read_clock(CLOCK_BOOTTIME);
 }
 inline std::int64_t since_1970_ms() noexcept {
   return read_clock(CLOCK_REALTIME) / kNsPerMs;

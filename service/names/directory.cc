@@ -13,8 +13,6 @@ namespace exs::svc {
 namespace {
 
 constexpr std::int64_t kRenewNs = 150 * kNsPerMs;
-constexpr std::uint32_t kLeaseMs = 600;
-constexpr std::int64_t kLeaseNs = kLeaseMs * kNsPerMs;
 constexpr std::int64_t kFirstPauseNs = 50 * kNsPerMs;
 constexpr std::int64_t kLongestPauseNs = 800 * kNsPerMs;
 constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
@@ -29,16 +27,22 @@ Directory::Directory(const sockaddr_storage& address, ResolverClient& client)
 // ---------------------------------------------------------------- what this process says
 
 // Addresses of loopback are of use to those alone who have the directory on loopback, too.
-void Directory::claim(const IdBytes& id, const Place& place, std::int64_t /*now*/) {
+void Directory::claim(const IdBytes& id, const Place& place, std::int64_t now) {
   std::vector<std::uint8_t> record = encode_place(place, is_loopback(address_));
+  const auto known = claims_.find(id);
+  Lease lease = known == claims_.end() ? Lease() : std::move(known->second.lease);
   claims_.erase(id);
   if (record.empty()) return;
-  const Claim& claim = claims_.emplace(id, Claim{place, std::move(record)}).first->second;
-  if (state_ == State::kOpen) say_claim(claim);
+  Claim& claim = claims_.emplace(id, Claim{place, std::move(record), std::move(lease)}).first->second;
+  if (state_ == State::kOpen) say_claim(claim, now);
 }
 
 void Directory::unclaim(const IdBytes& id) {
-  if (claims_.erase(id) == 1 && state_ == State::kOpen) say({.type = DirectoryType::kRelease, .id = id});
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end()) return;
+  if (claim->second.lease.unanswered() > 0) late_answers_[id] += claim->second.lease.unanswered();
+  claims_.erase(claim);
+  if (state_ == State::kOpen) say({.type = DirectoryType::kRelease, .id = id});
 }
 
 void Directory::ask(const IdBytes& id, std::int64_t now) {
@@ -50,9 +54,11 @@ void Directory::ask(const IdBytes& id, std::int64_t now) {
   if (is_new && state_ == State::kOpen) say({.type = DirectoryType::kWatch, .id = id});
 }
 
-void Directory::say_claim(const Claim& claim) {
+void Directory::say_claim(Claim& claim, std::int64_t now) {
+  claim.lease.claim_sent(now);
   say({.type = DirectoryType::kClaim,
-       .number = kLeaseMs,
+       .is_fenced = claim.place.is_fenced,
+       .number = Lease::kLeaseMs,
        .signature = claim.place.key.sign(claim_statement(nonce_, claim.record)),
        .record = claim.record});
 }
@@ -96,7 +102,8 @@ void Directory::step(std::int64_t now) {
     forget_old_questions(now);
     if (!has_work()) return disconnect(now);
     next_ns_ = after(now, kRenewNs);
-    say({.type = DirectoryType::kRenew, .number = ++renewals_});
+    unanswered_.push_back({++renewals_, now});
+    say({.type = DirectoryType::kRenew, .number = renewals_});
   }
   answer_waiting();
 }
@@ -112,7 +119,7 @@ std::int64_t Directory::next_time() const {
 
 void Directory::connect(std::int64_t now) {
   next_ns_ = after(now, pause_ns_);
-  limit_ns_ = after(now, kLeaseNs);
+  limit_ns_ = after(now, Lease::kLeaseNs);
   pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
   Descriptor made(::socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.is_open()) return;
@@ -135,6 +142,9 @@ void Directory::disconnect(std::int64_t now) {
   in_.clear();
   out_.clear();
   next_ns_ = after(now, pause_ns_);
+  unanswered_.clear();
+  late_answers_.clear();
+  for (auto& [id, claim] : claims_) claim.lease.disconnected();
   for (auto& [id, question] : questions_) question.record.reset();
 }
 
@@ -171,18 +181,18 @@ void Directory::receive(std::int64_t now) {
 bool Directory::take(const DirectoryMessage& message, std::int64_t now) {
   if (state_ == State::kGreeting) return greeted(message, now);
   switch (message.type) {
-    case DirectoryType::kRenewed:
-      if (message.number == renewals_) limit_ns_ = after(now, kLeaseNs);
-      return true;
+    case DirectoryType::kRenewed: renewed(message.number, now); return true;
     case DirectoryType::kNobody:
       if (const auto question = questions_.find(message.id); question != questions_.end())
         question->second.record.reset();
       return true;
     case DirectoryType::kRecord:
     case DirectoryType::kOvertaken:
-    case DirectoryType::kOutdated: return record_arrived(message);
+    case DirectoryType::kOutdated:
+    case DirectoryType::kWanted: return record_arrived(message);
     case DirectoryType::kHeld:
-    case DirectoryType::kNoRoom: return true;
+    case DirectoryType::kNoRoom:
+    case DirectoryType::kWait: claim_answered(message, now); return true;
     default: return false;
   }
 }
@@ -193,8 +203,9 @@ bool Directory::greeted(const DirectoryMessage& message, std::int64_t now) {
   nonce_ = message.nonce;
   pause_ns_ = kFirstPauseNs;
   next_ns_ = now;
-  limit_ns_ = after(now, kLeaseNs);
-  for (const auto& [id, claim] : claims_) say_claim(claim);
+  limit_ns_ = after(now, Lease::kLeaseNs);
+  for (auto& [id, claim] : claims_)
+    if (!claim.is_over) say_claim(claim, now);
   for (const auto& [id, question] : questions_) say({.type = DirectoryType::kWatch, .id = id});
   return true;
 }
@@ -210,14 +221,51 @@ bool Directory::record_arrived(const DirectoryMessage& message) {
     question->second.is_waiting = true;
     return true;
   }
+  if (message.type != DirectoryType::kWanted && is_late_answer(id)) return true;
   const auto claim = claims_.find(id);
-  if (claim == claims_.end() || !is_newer(*record, claim->second.place.record)) return true;
+  if (claim == claims_.end()) return true;
+  if (message.type != DirectoryType::kWanted) claim->second.lease.denied(false);
+  if (!is_newer(*record, claim->second.place.record)) return true;
+  claim->second.is_over = true;
   if (message.type == DirectoryType::kOutdated || record->instance == claim->second.place.record.instance) {
     client_.outdated(id, *record);
   } else {
     client_.overtaken(id, *record);
   }
   return true;
+}
+
+// To a claim that has been given back, perhaps before another one.
+bool Directory::is_late_answer(const IdBytes& id) {
+  const auto late = late_answers_.find(id);
+  if (late == late_answers_.end()) return false;
+  if (--late->second == 0) late_answers_.erase(late);
+  return true;
+}
+
+void Directory::claim_answered(const DirectoryMessage& message, std::int64_t now) {
+  const auto claim = claims_.find(message.id);
+  if (is_late_answer(message.id) || claim == claims_.end()) return;
+  Lease& lease = claim->second.lease;
+  if (message.type != DirectoryType::kHeld) return lease.denied(message.type == DirectoryType::kWait);
+  lease.granted(now);
+  if (lease.is_held()) client_.held(message.id, lease.serves_until());
+}
+
+void Directory::renewed(std::uint32_t number, std::int64_t now) {
+  if (number == renewals_) limit_ns_ = after(now, Lease::kLeaseNs);
+  while (!unanswered_.empty() && unanswered_.front().number < number) unanswered_.pop_front();
+  if (unanswered_.empty() || unanswered_.front().number != number) return;
+  for (auto& [id, claim] : claims_) {
+    if (claim.is_over) continue;
+    claim.lease.renewed(unanswered_.front().sent_ns, now);
+    if (claim.lease.is_held()) {
+      client_.held(id, claim.lease.serves_until());
+    } else if (claim.lease.unanswered() == 0 && (claim.place.is_fenced || claim.lease.asks_again())) {
+      say_claim(claim, now);
+    }
+  }
+  unanswered_.pop_front();
 }
 
 // Who asked before the directory had an answer, too.

@@ -5,13 +5,17 @@
 //  1. The directory is not trusted: records prove themselves. It can deny, and nothing else.
 //  2. What is claimed is renewed every 150 ms, and held for 600 ms more. A directory that does not answer for as long is away: then
 //     the connection is made anew, again and again, and everything is claimed and asked for on it.
-//  3. A question is watched for a minute, so that a service that is claimed later is found at once.
+//  3. Of a service that is fenced, the directory says how long nobody else is it (lease.h). One that is to wait is claimed again with
+//     each renewal.
+//  4. A question is watched for a minute, so that a service that is claimed later is found at once.
 #pragma once
 
+#include <deque>
 #include <map>
 
 #include "service/names/descriptor.h"
 #include "service/names/directory_wire.h"
+#include "service/names/lease.h"
 #include "service/names/resolver.h"
 
 namespace exs::svc {
@@ -36,6 +40,12 @@ class Directory final : public Resolver {
   struct Claim {
     Place place;
     std::vector<std::uint8_t> record;
+    Lease lease;
+    bool is_over = false;  // somebody else has it, or is to have it
+  };
+  struct Renewal {
+    std::uint32_t number = 0;
+    std::int64_t sent_ns = 0;
   };
   struct Question {
     std::int64_t asked_ns = 0;
@@ -51,11 +61,14 @@ class Directory final : public Resolver {
   bool take(const DirectoryMessage& message, std::int64_t now);
   bool greeted(const DirectoryMessage& message, std::int64_t now);
   bool record_arrived(const DirectoryMessage& message);
+  void claim_answered(const DirectoryMessage& message, std::int64_t now);
+  bool is_late_answer(const IdBytes& id);
+  void renewed(std::uint32_t number, std::int64_t now);
   void answer_waiting();
   using Questions = std::map<IdBytes, Question>;
   void forget_old_questions(std::int64_t now);
   Questions::iterator forget(Questions::iterator question);
-  void say_claim(const Claim& claim);
+  void say_claim(Claim& claim, std::int64_t now);
   void say(const DirectoryMessage& message);
   void send_all();
   [[nodiscard]] bool has_work() const { return !claims_.empty() || !questions_.empty(); }
@@ -73,7 +86,9 @@ class Directory final : public Resolver {
   std::int64_t limit_ns_ = 0;  // by when it is to have answered
   std::int64_t pause_ns_ = 0;
   std::uint32_t renewals_ = 0;
+  std::deque<Renewal> unanswered_;
   std::map<IdBytes, Claim> claims_;
+  std::map<IdBytes, std::size_t> late_answers_;
   Questions questions_;
 };
 

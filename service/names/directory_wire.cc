@@ -8,6 +8,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x45585344;  // "EXSD"
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 4;
+constexpr std::uint8_t kFenced = 1;
 
 void write_body(Writer& to, const DirectoryMessage& message) {
   switch (message.type) {
@@ -24,14 +25,16 @@ void write_body(Writer& to, const DirectoryMessage& message) {
     case DirectoryType::kRenewed: return to.number(message.number);
     case DirectoryType::kRecord:
     case DirectoryType::kOvertaken:
-    case DirectoryType::kOutdated: return to.raw(message.record);
+    case DirectoryType::kOutdated:
+    case DirectoryType::kWanted: return to.raw(message.record);
     case DirectoryType::kRelease:
     case DirectoryType::kFind:
     case DirectoryType::kWatch:
     case DirectoryType::kUnwatch:
     case DirectoryType::kNobody:
     case DirectoryType::kHeld:
-    case DirectoryType::kNoRoom: return to.raw(message.id);
+    case DirectoryType::kNoRoom:
+    case DirectoryType::kWait: return to.raw(message.id);
   }
 }
 
@@ -53,14 +56,16 @@ bool read_body(Reader& from, DirectoryMessage& message) {
     case DirectoryType::kRenewed: message.number = from.number<std::uint32_t>(); return true;
     case DirectoryType::kRecord:
     case DirectoryType::kOvertaken:
-    case DirectoryType::kOutdated: message.record = from.raw(from.left_bytes()); return true;
+    case DirectoryType::kOutdated:
+    case DirectoryType::kWanted: message.record = from.raw(from.left_bytes()); return true;
     case DirectoryType::kRelease:
     case DirectoryType::kFind:
     case DirectoryType::kWatch:
     case DirectoryType::kUnwatch:
     case DirectoryType::kNobody:
     case DirectoryType::kHeld:
-    case DirectoryType::kNoRoom: message.id = from.array<16>(); return true;
+    case DirectoryType::kNoRoom:
+    case DirectoryType::kWait: message.id = from.array<16>(); return true;
   }
   return false;
 }
@@ -75,7 +80,7 @@ void append_directory(std::vector<std::uint8_t>& to, const DirectoryMessage& mes
   Writer head(bytes);
   head.number(static_cast<std::uint16_t>(whole));
   head.number(static_cast<std::uint8_t>(message.type));
-  head.number(std::uint8_t{0});
+  head.number(message.is_fenced ? kFenced : std::uint8_t{0});
   to.insert(to.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(whole));
 }
 
@@ -92,8 +97,11 @@ std::optional<DirectoryMessage> decode_directory(Bytes bytes) {
   DirectoryMessage message;
   const auto whole = reader.number<std::uint16_t>();
   message.type = static_cast<DirectoryType>(reader.number<std::uint8_t>());
-  const auto nothing = reader.number<std::uint8_t>();
-  if (!reader.good() || whole != bytes.size() || whole > kDirectoryMessageMax || nothing != 0) return {};
+  const auto flags = reader.number<std::uint8_t>();
+  message.is_fenced = flags == kFenced && message.type == DirectoryType::kClaim;
+  if (!reader.good() || whole != bytes.size() || whole > kDirectoryMessageMax ||
+      flags != (message.is_fenced ? kFenced : 0))
+    return {};
   if (!read_body(reader, message) || !reader.ended()) return {};
   return message;
 }

@@ -12,7 +12,7 @@ namespace exs::svc {
 
 enum class DirectoryType : std::uint8_t {
   kGreeting = 1,  // both, first: nonce
-  kClaim = 2,     // lease_ms, signature, record
+  kClaim = 2,     // lease_ms, signature, record; is_fenced
   kRenew = 3,     // number
   kRelease = 4,   // id
   kFind = 5,      // id
@@ -25,13 +25,16 @@ enum class DirectoryType : std::uint8_t {
   kOvertaken = 11,  // record, which is newer than the one claimed, and held
   kOutdated = 12,   // record, which is newer than the one claimed, and was held
   kNoRoom = 13,     // id
-  kRenewed = 14     // number
+  kRenewed = 14,    // number
+  kWait = 15,       // id
+  kWanted = 16      // record, which is newer than the one held
 };
 
 struct DirectoryMessage {
   DirectoryType type = DirectoryType::kGreeting;
   Nonce nonce{};
   IdBytes id{};
+  bool is_fenced = false;
   std::uint32_t number = 0;  // lease_ms too
   Signature signature{};
   Bytes record{};  // of who has decoded it

@@ -82,8 +82,8 @@ Housekeeper::~Housekeeper() {
   thread_.join();
 }
 
-int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways,
-                       const Key* key) {
+int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways, const Key* key,
+                       Claimant claimant) {
   const std::lock_guard guard(lock_);
   if (claims_.contains(id)) return EADDRINUSE;
   Claim claim;
@@ -92,9 +92,11 @@ int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record, cons
   claim.record = std::move(record);
   claim.claimed_ns = now_ns();
   if (decoded) {
-    claim.place = Place{*key, std::move(*decoded)};
+    const bool is_fenced = claimant.hold != nullptr && claimant.hold->is_fenced();
+    claim.place = Place{*key, std::move(*decoded), is_fenced};
     claim.resolvers = resolvers_of(ways);
   }
+  claim.claimant = std::move(claimant);
   watch(claim.listener.get());
   const Claim& made = claims_.emplace(id, std::move(claim)).first->second;
   for (Resolver* const resolver : made.resolvers) resolver->claim(id, *made.place, made.claimed_ns);
@@ -332,21 +334,58 @@ void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& rec
   }
 }
 
+namespace {
+
+// A fenced service that has had a lease.
+bool is_settled(const Claimant& claimant) {
+  return claimant.hold != nullptr && claimant.hold->is_fenced() && claimant.hold->was_granted();
+}
+
+}  // namespace
+
 void Housekeeper::overtaken(const IdBytes& id, const Record& newer) {
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
-  if (now_ns() - claim->second.claimed_ns <= kYoungNs) return outdated(id, newer);
-  for (Resolver* const resolver : claim->second.resolvers) resolver->unclaim(id);
-  claim->second.resolvers.clear();
+  const bool is_young = now_ns() - claim->second.claimed_ns <= kYoungNs;
+  if (is_young && !is_settled(claim->second.claimant)) return raise_epoch(id, claim->second, newer);
+  lose(id, claim->second);
 }
 
 void Housekeeper::outdated(const IdBytes& id, const Record& newer) {
   const auto claim = claims_.find(id);
-  if (claim == claims_.end() || newer.epoch == UINT64_MAX) return;
-  Claim& ours = claim->second;
+  if (claim == claims_.end()) return;
+  const bool is_anothers = newer.instance != claim->second.place->record.instance;
+  if (is_anothers && is_settled(claim->second.claimant)) return lose(id, claim->second);
+  raise_epoch(id, claim->second, newer);
+}
+
+void Housekeeper::held(const IdBytes& id, std::int64_t until_ns) {
+  const auto claim = claims_.find(id);
+  if (claim == claims_.end() || claim->second.claimant.hold == nullptr) return;
+  Hold& hold = *claim->second.claimant.hold;
+  const bool served = hold.may_serve(now_ns());
+  hold.extend(until_ns);
+  if (!served) ring(claim->second.claimant);
+}
+
+void Housekeeper::raise_epoch(const IdBytes& id, Claim& ours, const Record& newer) {
+  if (newer.epoch == UINT64_MAX) return;
   ours.place->record.epoch = newer.epoch + 1;
   ours.record = encode_record(ours.place->record, ours.place->key);
   for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, now_ns());
+}
+
+void Housekeeper::lose(const IdBytes& id, Claim& ours) {
+  const Claimant& claimant = ours.claimant;
+  if (claimant.hold != nullptr) claimant.hold->lose();
+  ring(claimant);
+  if (ours.place->is_fenced) return;
+  for (Resolver* const resolver : ours.resolvers) resolver->unclaim(id);
+  ours.resolvers.clear();
+}
+
+void Housekeeper::ring(const Claimant& claimant) {
+  if (claimant.sink != nullptr) rings_[claimant.sink].found_ns = 0;
 }
 
 }  // namespace exs::svc

@@ -8,7 +8,9 @@
 //  3. A search goes by the name on this host first, by a file if that leads nowhere, and then by all that asks beyond this host. It
 //     asks at 0, 20, 60, 140, 220 ... ms, as long as nobody has answered, up to its limit: a service that starts again is not missed for long.
 //  4. Of two who are the same service, the one with the newer record is. Who has just begun makes his record the newer one; who is
-//     overtaken later says nothing any more beyond this host.
+//     overtaken later says nothing any more beyond this host, and his node is told. Of a service that is fenced, who has had a lease
+//     has begun: what is newer is another owner's, who has one by now or is to have one.
+//  5. Where a service is fenced, its node gives back the lease, when it has stopped.
 #pragma once
 
 #include <condition_variable>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "service/names/clock.h"
+#include "service/names/hold.h"
 #include "service/names/host_name.h"
 #include "service/names/multicast_setting.h"
 #include "service/names/names_file.h"
@@ -37,6 +40,12 @@ struct Ways {
   std::optional<MulticastSetting> multicast;  // none: not by that
 };
 
+// Who is to hear of a claim, and by what.
+struct Claimant {
+  std::shared_ptr<Hold> hold;
+  std::shared_ptr<Sink> sink;  // is rung
+};
+
 // Thread: any.
 class Housekeeper : private ResolverClient {
  public:
@@ -48,7 +57,7 @@ class Housekeeper : private ResolverClient {
 
   // Answers with the record until unclaim(), with the key also beyond this host. errno as claim_host_name().
   int claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways = {},
-            const Key* key = nullptr);
+            const Key* key = nullptr, Claimant claimant = {});
   void unclaim(const IdBytes& id);
 
   // Answers with this number, once, in the sink.
@@ -66,6 +75,7 @@ class Housekeeper : private ResolverClient {
     std::optional<Place> place;  // which is told to these
     std::vector<Resolver*> resolvers;
     std::int64_t claimed_ns = 0;
+    Claimant claimant;
   };
   struct Question {  // of a stranger
     IdBytes id{};
@@ -91,8 +101,12 @@ class Housekeeper : private ResolverClient {
   void found(const Resolver& by, const IdBytes& id, const Record& record) override;
   void overtaken(const IdBytes& id, const Record& newer) override;
   void outdated(const IdBytes& id, const Record& newer) override;
+  void held(const IdBytes& id, std::int64_t until_ns) override;
 
   Housekeeper();
+  void raise_epoch(const IdBytes& id, Claim& ours, const Record& newer);
+  void lose(const IdBytes& id, Claim& ours);
+  void ring(const Claimant& claimant);
   void run();
   void do_what_is_due();
   void wake();

@@ -10,6 +10,7 @@ namespace exs::svc {
 struct Place {
   Key key;
   Record record;
+  bool is_fenced = false;  // it serves only while a directory says so
 };
 
 // Its record for those who reach loopback, or for others: without addresses, nothing.
@@ -24,6 +25,8 @@ class ResolverClient {
   // Somebody else is this service of ours, by a newer record; or nobody is, but a newer record is known.
   virtual void overtaken(const IdBytes& id, const Record& newer) = 0;
   virtual void outdated(const IdBytes& id, const Record& newer) = 0;
+  // Nobody else is this service of ours until then.
+  virtual void held(const IdBytes& /*id*/, std::int64_t /*until_ns*/) {}
 
  protected:
   ~ResolverClient() = default;

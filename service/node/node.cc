@@ -77,10 +77,12 @@ Node::~Node() {
     for (const auto& move : moves_) move->abandon();
     for (const auto& [peer, owner] : peers_) peer->close();
     for (const auto& [id, service] : services_) service->stop_moving();
+    for (const auto& [gone, service] : elsewhere_) service->stop_moving();
     for (const auto& heir : heirs_) heir->door().stop_moving();
     const auto is_moving = [](const auto& entry) { return entry.second->is_moving(); };
     move_until(guard, [&] {
       return std::none_of(services_.begin(), services_.end(), is_moving) &&
+             std::none_of(elsewhere_.begin(), elsewhere_.end(), is_moving) &&
              std::none_of(peers_.begin(), peers_.end(), is_moving) &&
              std::none_of(heirs_.begin(), heirs_.end(),
                           [](const auto& heir) { return heir->door().is_moving(); });
@@ -139,11 +141,8 @@ exs_svc* Node::open_service(Service::Config config) {
   exs_svc* const opened = service.get();
   services_.emplace(opened->id(), std::move(service));
   departures_.erase(opened->id());
-  exs_svc_event_t event{};
-  event.type = EXS_SVC_EVT_OPEN;
-  event.handle = opened->handle();
-  event.service = opened;
-  tell(event);
+  if (!opened->is_suspended()) tell_of(*opened, EXS_SVC_EVT_OPEN, 0);
+  look_at_holds();
   end_step();
   return opened;
 }
@@ -220,6 +219,7 @@ int Node::reply(const exs_svc_message_t* message, Data data, Transfer::Pieces lo
   Service* const service = mailbox_of(message)->service;
   if (service == nullptr) return ECANCELED;
   data.call = name->call;
+  service->node().look_at_fences();
   const int error = service->reply(*name, data, std::move(longs), handle);
   service->node().end_step();
   return error;
@@ -339,6 +339,10 @@ void Node::ask_for_flow(Link& link, const Header& header, Bytes frame) {
     return link.send(encode_flow_no(room, header.flow, 0, Refusal::kTooMany));
   }
   if (service == nullptr) return send_elsewhere(link, header.flow, asked->target);
+  if (service->is_suspended()) {
+    std::array<std::uint8_t, kHeaderBytes + 4> room;
+    return link.send(encode_flow_no(room, header.flow, 0, Refusal::kNoRoom));
+  }
   service->admit(link, header.flow, *asked, header.ack);
 }
 

@@ -72,6 +72,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   int trust(exs_svc_peer* peer, bool trusts, std::size_t return_max_bytes);
   int alloc_return(exs_svc_peer* peer, std::size_t length_bytes, void*& slot);
   void add_window(exs_svc* service, const Window& window);
+  // NULL, or why no service of this node can be fenced.
+  [[nodiscard]] const char* why_no_lease() const;
   // Of a message that has a mailbox: to whatever node it came.
   static int reply(const exs_svc_message_t* message, Data data, Transfer::Pieces longs, void* handle);
   static void release(exs_svc_message_t* message) noexcept;
@@ -108,6 +110,12 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   std::vector<std::uint8_t> take_over(exs_svc& service) override;
 
   int take_name(exs_svc& service);
+  void look_at_fences();
+  void look_at_holds();
+  std::int64_t look_at_fence(exs_svc& service, std::int64_t now);
+  void end_overtaken(exs_svc& service);
+  void tell_of(exs_svc& service, std::int32_t type, std::int32_t error);
+  [[nodiscard]] bool is_on_its_way(const exs_svc& service) const;
   void end_moves_of(std::unique_lock<std::mutex>& guard, exs_svc* service);
   void go_on_with_moves();
   void remove_ended_moves();
@@ -167,6 +175,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   Debts debts_;
   std::shared_ptr<WindowMemory> windows_;
   std::int64_t alarm_ns_ = kNever;
+  std::int64_t fence_ns_ = kNever;  // when a service may have to stop
   std::deque<exs_svc_event_t> events_;
   bool has_descriptor_ = false;
   bool is_shown_ = false;

@@ -44,15 +44,19 @@ exs_svc* Node::adopt_service(Service::Config config) {
 
 int Node::move_service(exs_svc* service, Move::Config config) {
   const std::lock_guard guard(*lock_);
-  const bool is_here = !elsewhere_.contains(service) && !service->is_frozen();
-  const bool moves = std::any_of(moves_.begin(), moves_.end(),
-                                 [service](const auto& move) { return move->is_of(*service); });
-  if (!is_here || moves) return EALREADY;
+  look_at_fences();
+  const bool is_here = !elsewhere_.contains(service) && !service->is_frozen() && !service->is_suspended();
+  if (!is_here || is_on_its_way(*service)) return EALREADY;
   moves_.reserve(moves_.size() + 1);
   moves_.push_back(std::make_unique<Move>(static_cast<MoveHost&>(*this), static_cast<PeerHost&>(*this),
                                           *service, std::move(config)));
   end_step();
   return 0;
+}
+
+bool Node::is_on_its_way(const exs_svc& service) const {
+  return std::any_of(moves_.begin(), moves_.end(),
+                     [&service](const auto& move) { return move->is_of(service); });
 }
 
 // The program closes the service.
@@ -86,7 +90,8 @@ void Node::go_on_with_moves() {
 }
 
 void Node::remove_ended_moves() {
-  std::erase_if(moves_, [](const auto& move) { return move->is_over(); });
+  // One that stays may have been overtaken meanwhile.
+  if (std::erase_if(moves_, [](const auto& move) { return move->is_over(); }) > 0) look_at_holds();
   std::erase_if(heirs_, [](const auto& heir) { return heir->is_done() && !heir->door().has_flows(); });
 }
 
@@ -111,7 +116,7 @@ std::vector<exs_svc_event_t> Node::take_events(const Service& service) {
 }
 
 void Node::give_back_events(const std::vector<exs_svc_event_t>& events) {
-  events_.insert(events_.end(), events.begin(), events.end());
+  for (const exs_svc_event_t& event : events) tell(event);
 }
 
 void Node::has_moved(exs_svc& service, std::vector<std::uint8_t> record) {
@@ -130,6 +135,7 @@ std::vector<std::uint8_t> Node::take_over(exs_svc& service) {
   services_.emplace(service.id(), std::move(waiting->second));
   elsewhere_.erase(waiting);
   departures_.erase(service.id());
+  look_at_holds();
   for (const auto& heir : heirs_)
     if (heir->is_of(service)) give_up_name(heir->door());
   return service.last_record();
@@ -138,7 +144,9 @@ std::vector<std::uint8_t> Node::take_over(exs_svc& service) {
 // ---------------------------------------------------------------- names
 
 int Node::take_name(exs_svc& service) {
-  const int error = keeper_->claim(service.id(), service.record(addresses_), config_.ways, &service.key());
+  const std::shared_ptr<Hold> hold = service.begin_hold(now_ns());
+  const int error =
+      keeper_->claim(service.id(), service.record(addresses_), config_.ways, &service.key(), {hold, sink_});
   service.has_name = error == 0;
   return error;
 }

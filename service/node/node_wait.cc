@@ -17,6 +17,7 @@ int Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
   const std::int64_t until_ns = after(timeout_ns > 0 ? now_ns() : 0, timeout_ns);
   std::unique_lock guard(*lock_);
   debts_.pay_later_ones();
+  look_at_fences();
   for (bool is_late = false;;) {
     if (!events_.empty()) break;
     if (is_late) return 0;
@@ -52,6 +53,7 @@ int Node::lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns) {
   const int error = errno;
   guard.lock();
   has_leader_ = false;
+  look_at_fences();
   for (int i = 0; i < count; ++i) take(batch[static_cast<std::size_t>(i)]);
   end_step();
   followers_.notify_all();
@@ -80,6 +82,7 @@ void Node::take(const exs_event_t& event) {
     if (event.exs_evt_ahandle == &listener_) return accepted(event);
     is_shown_ = false;
     take_found();
+    look_at_holds();
     look_at_clock();
   } catch (const std::bad_alloc&) {
     if (target != nullptr) target->out_of_memory();
@@ -118,7 +121,7 @@ void Node::look_at_clock() {
   for (const auto& heir : heirs_) heir->door().look_at_clock();
   for (const auto& [link, owner] : links_)
     if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
-  std::int64_t next_ns = kNever;
+  std::int64_t next_ns = fence_ns_;
   for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
   for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
   for (const auto& [id, service] : services_) next_ns = std::min(next_ns, service->due_ns());
@@ -130,6 +133,8 @@ void Node::look_at_clock() {
 // ---------------------------------------------------------------- what the program gets
 
 void Node::tell(const exs_svc_event_t& event) {
+  const bool is_to_be_served = event.type == EXS_SVC_EVT_MESSAGE || event.type == EXS_SVC_EVT_REQUEST;
+  if (is_to_be_served && event.service->is_suspended()) return event.service->keep_back(event);
   if (event.type == EXS_SVC_EVT_DROPPED && !events_.empty()) {
     exs_svc_event_t& last = events_.back();
     if (last.type == event.type && last.peer == event.peer && last.error == event.error) {

@@ -27,6 +27,7 @@ Service::Service(ServiceHost& host, Config config)
 }
 
 Service::~Service() {
+  for (const exs_svc_event_t& event : kept_back_) discard(event);
   mailbox_->service = nullptr;
   windows_->withdraw();
   close_flows(
@@ -146,6 +147,7 @@ void Service::forget_old_ones() {
 
 // NULL: nobody waits for its reply any more.
 ServiceFlow* Service::find_call(const CallName& name) const {
+  if (is_over_) return nullptr;
   const auto flow = flows_.find(name.flow);
   return flow != flows_.end() && flow->second->has_call(name.call) ? flow->second.get() : nullptr;
 }

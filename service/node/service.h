@@ -16,6 +16,7 @@
 
 #include "exs/service.h"
 #include "service/names/capability.h"
+#include "service/names/hold.h"
 #include "service/names/record.h"
 #include "service/node/service_flow.h"
 
@@ -35,6 +36,7 @@ class Service {
     void* handle = nullptr;
     std::shared_ptr<std::mutex> node_lock;
     std::optional<IdBytes> only_from;  // serves this sender alone
+    bool is_fenced = false;
   };
   Service(ServiceHost& host, Config config);
   // Its flows are told that it is nobody's now. Nothing is moving.
@@ -62,6 +64,24 @@ class Service {
   [[nodiscard]] bool is_moving() const;
 
   bool has_name = false;  // the housekeeper answers for it
+
+  // Fences and ends; service_hold.cc. `hold` is of the claim that is about to be made; a service that is fenced serves nobody until it
+  // is granted.
+  std::shared_ptr<Hold> begin_hold(std::int64_t now);
+  [[nodiscard]] const Hold& hold() const noexcept { return *hold_; }
+  // Flows are told to look for it again, and nothing leaves or is accepted.
+  void suspend(std::int64_t now);
+  void resume();
+  [[nodiscard]] bool is_suspended() const noexcept { return is_suspended_; }
+  // From when on the program is to know.
+  [[nodiscard]] std::int64_t suspension_due_ns() const noexcept { return suspension_due_ns_; }
+  [[nodiscard]] bool is_suspension_due(std::int64_t now) const noexcept { return now >= suspension_due_ns_; }
+  void suspension_is_told() noexcept { suspension_due_ns_ = kNever; }
+  // Events that the program gets when it serves again.
+  void keep_back(const exs_svc_event_t& event) { kept_back_.push_back(event); }
+  std::vector<exs_svc_event_t> take_back_events() { return std::exchange(kept_back_, {}); }
+  // Somebody else is it: nobody is served here any more, and nothing answered.
+  void end();
 
   // Moves; service_move.cc.
   // Nothing more is accepted; what has not been is sent again when the flow is opened anew.
@@ -105,6 +125,7 @@ class Service {
   void erase(FlowName name);
   void forget_old_ones();
   void close_flows(const std::function<void(ServiceFlow&)>& say);
+  void let_go_of_flows(Refusal why);
 
   ServiceHost& host_;
   const Config config_;
@@ -113,6 +134,11 @@ class Service {
   std::uint64_t epoch_ = 0;  // of the last record
   std::vector<std::uint8_t> record_;
   bool is_frozen_ = false;
+  bool is_suspended_ = false;
+  bool is_over_ = false;
+  std::shared_ptr<Hold> hold_ = std::make_shared<Hold>(false);
+  std::int64_t suspension_due_ns_ = kNever;
+  std::vector<exs_svc_event_t> kept_back_;
   std::shared_ptr<WindowMemory> windows_;
   std::shared_ptr<Mailbox> mailbox_;
   std::map<FlowName, std::unique_ptr<ServiceFlow>> flows_;

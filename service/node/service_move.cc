@@ -66,22 +66,7 @@ void Service::freeze() {
 void Service::thaw() {
   is_frozen_ = false;
   mailbox_->is_frozen = false;
-  const std::int64_t now = now_ns();
-  for (const auto& [name, flow] : flows_) {
-    Link* const link = flow->link();
-    if (link == nullptr) continue;
-    // Frames must not change before all of their link is gone.
-    if (flow->keeps_replies()) {
-      link->end();
-      continue;
-    }
-    std::array<std::uint8_t, kHeaderBytes + 4> room;
-    link->send(encode_flow_no(room, flow->alias(), flow->accepted(), Refusal::kNoRoom));
-    link->flows.erase(flow->alias());
-    flow->close();
-    left_.emplace_back(name, now);
-  }
-  if (!left_.empty()) host_.wake_at(due_ns());
+  let_go_of_flows(Refusal::kNoRoom);
 }
 
 bool Service::is_drained(const std::vector<exs_svc_event_t>& waiting, bool is_late) const {

@@ -12,14 +12,15 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::string_view kHeld = "held ";
-constexpr std::string_view kLost = "lost ";
-static_assert(kHeld.size() == kLost.size());
+constexpr std::string_view kHeld = "held";
+constexpr std::string_view kFenced = "fenced";
+constexpr std::string_view kLost = "lost";
 constexpr std::size_t kLinesMin = 1024;  // fewer are not worth writing anew
 
 // Both have the record: of one that is lost, the epoch stays known.
 std::string line_of(const Leases::Entry& entry) {
-  return std::string(entry.is_held ? kHeld : kLost) + hex(entry.bytes) + "\n";
+  const std::string_view word = !entry.is_held ? kLost : entry.is_fenced ? kFenced : kHeld;
+  return std::string(word) + " " + hex(entry.bytes) + "\n";
 }
 
 // 0, or errno.
@@ -62,13 +63,17 @@ int Journal::open(Leases& leases, std::int64_t grace_ns, std::int64_t now) {
 }
 
 void Journal::read_line(const std::string& line, Leases& leases, std::int64_t grace_ns, std::int64_t now) {
-  const bool is_held = line.starts_with(kHeld);
-  if (!is_held && !line.starts_with(kLost)) return;
-  std::vector<std::uint8_t> bytes((line.size() - kHeld.size()) / 2);
-  if (bytes.size() > kRecordMax || !parse_hex(std::string_view(line).substr(kHeld.size()), bytes)) return;
+  const std::string_view all = line;
+  const std::size_t space = all.find(' ');
+  const std::string_view word = all.substr(0, space);
+  const std::string_view digits = space == std::string_view::npos ? "" : all.substr(space + 1);
+  if (word != kHeld && word != kFenced && word != kLost) return;
+  std::vector<std::uint8_t> bytes(digits.size() / 2);
+  if (bytes.size() > kRecordMax || !parse_hex(digits, bytes)) return;
   std::optional<Record> record = decode_record(bytes);
   if (!record) return;
-  leases.restore({std::move(*record), std::move(bytes), 0, grace_ns, now + grace_ns, is_held});
+  leases.restore(
+      {std::move(*record), std::move(bytes), 0, grace_ns, now + grace_ns, word != kLost, word == kFenced});
 }
 
 int Journal::write(const Leases::Entry& entry) {

@@ -11,6 +11,8 @@ Leases::Answer Leases::claim(Entry entry, std::int64_t now) {
   entry.is_held = true;
   auto known = entries_.find(id);
   if (known != entries_.end() && is_newer(known->second.record, entry.record)) return Answer::kNewerKnown;
+  Entry* const now_known = known == entries_.end() ? nullptr : &known->second;
+  if (is_to_wait(now_known, entry, now)) return Answer::kWait;
   const bool is_held_by_it =
       known != entries_.end() && known->second.is_held && known->second.holder == holder;
   if (!is_held_by_it && held_[holder].size() >= of_one_max_) return Answer::kNoRoom;
@@ -22,6 +24,13 @@ Leases::Answer Leases::claim(Entry entry, std::int64_t now) {
   held_[holder].push_back(id);
   if (!is_same) changed_(id, entries_[id], before);
   return Answer::kHeld;
+}
+
+bool Leases::is_to_wait(Entry* known, const Entry& entry, std::int64_t now) const {
+  const bool is_held = known != nullptr && known->is_held;
+  if (is_held && known->record.instance == entry.record.instance) return false;
+  if (is_held && known->is_fenced && known->holder != entry.holder) return known->is_wanted = true;
+  return entry.is_fenced && now < fences_from_ns_;
 }
 
 void Leases::restore(Entry entry) {
@@ -44,7 +53,8 @@ void Leases::put(const IdBytes& id, Entry entry) {
 void Leases::renew(Holder holder, std::int64_t now) {
   const auto held = held_.find(holder);
   if (held == held_.end()) return;
-  for (const IdBytes& id : held->second) entries_[id].until_ns = now + entries_[id].lease_ns;
+  for (const IdBytes& id : held->second)
+    if (Entry& entry = entries_[id]; !entry.is_wanted) entry.until_ns = now + entry.lease_ns;
 }
 
 void Leases::release(Holder holder, const IdBytes& id, std::int64_t now) {
@@ -56,7 +66,14 @@ void Leases::release(Holder holder, const IdBytes& id, std::int64_t now) {
 void Leases::leave(Holder holder, std::int64_t now) {
   const auto held = held_.find(holder);
   if (held == held_.end()) return;
-  for (const IdBytes& id : std::vector<IdBytes>(held->second)) end(id, entries_[id], now);
+  for (const IdBytes& id : std::vector<IdBytes>(held->second)) {
+    Entry& entry = entries_[id];
+    if (entry.is_fenced) {
+      entry.holder = 0;
+    } else {
+      end(id, entry, now);
+    }
+  }
   held_.erase(holder);
 }
 
@@ -85,7 +102,7 @@ bool Leases::make_room() {
 void Leases::end(const IdBytes& id, Entry& entry, std::int64_t now) {
   take_from_holder(id, entry);
   --held_count_;
-  entry.is_held = false;
+  entry.is_held = entry.is_wanted = false;
   entry.holder = 0;
   entry.until_ns = now;
   changed_(id, entry, 0);

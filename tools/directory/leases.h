@@ -3,7 +3,9 @@
 // Design notes
 //  1. A service that nobody holds any more is remembered, so that an older record is not taken for a newer one later; the one that was
 //     lost the longest ago is forgotten when there is no more room.
-//  2. Services that come from the file are held by nobody in particular, for a while: their holders are to claim them again.
+//  2. The lease of a fenced service ends by its time, or when its holder says so: a connection that breaks tells nothing of who was at
+//     its other end. The same life of the service has it at once on another connection.
+//  3. Services that come from the file are held by nobody in particular, for a while: their holders are to claim them again.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +28,20 @@ class Leases {
     std::int64_t lease_ns = 0;
     std::int64_t until_ns = 0;
     bool is_held = false;
+    bool is_fenced =
+        false;  // its holder stops before the lease would end, and nobody else has it until it has
+    bool is_wanted = false;  // by somebody newer: it is not renewed any more
   };
   // The holder that it had before is not 0 where that has been overtaken.
   using Changed = std::function<void(const IdBytes&, const Entry&, Holder overtaken)>;
-  enum class Answer { kHeld, kNewerKnown, kNoRoom };
+  enum class Answer { kHeld, kNewerKnown, kNoRoom, kWait };
 
   // `changed` is told of each record that is held from now on, and of each that is not any more.
   Leases(std::size_t entries_max, std::size_t of_one_max, Changed changed)
       : entries_max_(entries_max), of_one_max_(of_one_max), changed_(std::move(changed)) {}
 
+  // Leases that are not known may run until then: nobody is fenced before.
+  void wait_until(std::int64_t time_ns) { fences_from_ns_ = time_ns; }
   // Has the holder, and its lease from now on.
   Answer claim(Entry entry, std::int64_t now);
   // From the file, without an answer and without being told.
@@ -50,6 +57,7 @@ class Leases {
   [[nodiscard]] const std::map<IdBytes, Entry>& entries() const noexcept { return entries_; }
 
  private:
+  [[nodiscard]] bool is_to_wait(Entry* known, const Entry& entry, std::int64_t now) const;
   bool make_room();
   void put(const IdBytes& id, Entry entry);
   void end(const IdBytes& id, Entry& entry, std::int64_t now);
@@ -61,6 +69,7 @@ class Leases {
   std::map<IdBytes, Entry> entries_;
   std::map<Holder, std::vector<IdBytes>> held_;
   std::size_t held_count_ = 0;
+  std::int64_t fences_from_ns_ = INT64_MIN;
 };
 
 }  // namespace exs::svc

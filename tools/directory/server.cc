@@ -45,6 +45,8 @@ DirectoryServer::DirectoryServer(const sockaddr_storage& address, const std::str
   if (!watch_.is_open()) tools::fail("epoll_create1", errno);
   if (const int error = journal_.open(leases_, kGraceNs, now_ns()); error != 0)
     tools::fail(error == EWOULDBLOCK ? journal_path + ": another directory has it" : journal_path, error);
+  // Without a file it does not know what another has granted before.
+  if (journal_path.empty()) leases_.wait_until(now_ns() + kGraceNs);
   listen(address);
 }
 
@@ -227,10 +229,15 @@ bool DirectoryServer::claim(Number number, Connection& connection, const Directo
   const IdBytes id = id_of(record->key);
   const std::int64_t lease_ns = std::int64_t{message.number} * kNsPerMs;
   Leases::Entry entry{
-      std::move(*record), {message.record.begin(), message.record.end()}, number, lease_ns, 0, true};
+      std::move(*record), {message.record.begin(), message.record.end()}, number, lease_ns, 0, true,
+      message.is_fenced};
   switch (leases_.claim(std::move(entry), now)) {
     case Leases::Answer::kHeld: say(connection, {.type = DirectoryType::kHeld, .id = id}); break;
     case Leases::Answer::kNoRoom: say(connection, {.type = DirectoryType::kNoRoom, .id = id}); break;
+    case Leases::Answer::kWait:
+      say(connection, {.type = DirectoryType::kWait, .id = id});
+      ask_for(id, message.record);
+      break;
     case Leases::Answer::kNewerKnown: {
       const Leases::Entry& newer = *leases_.find(id);
       say(connection, {.type = newer.is_held ? DirectoryType::kOvertaken : DirectoryType::kOutdated,
@@ -239,6 +246,15 @@ bool DirectoryServer::claim(Number number, Connection& connection, const Directo
     }
   }
   return true;
+}
+
+// Its holder is to give it back.
+void DirectoryServer::ask_for(const IdBytes& id, Bytes newer) {
+  const Leases::Entry* const entry = leases_.find(id);
+  const auto holder = entry == nullptr ? connections_.end() : connections_.find(entry->holder);
+  if (holder == connections_.end()) return;
+  say(holder->second, {.type = DirectoryType::kWanted, .record = newer});
+  flush(holder->first, holder->second);
 }
 
 bool DirectoryServer::watch(Number number, Connection& connection, const IdBytes& id) {

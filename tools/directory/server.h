@@ -48,6 +48,7 @@ class DirectoryServer {
   // False: it is to be closed.
   bool take(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
   bool claim(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
+  void ask_for(const IdBytes& id, Bytes newer);
   bool watch(Number number, Connection& connection, const IdBytes& id);
   void tell_of(Connection& connection, const IdBytes& id);
   void changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken);
