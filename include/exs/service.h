@@ -84,7 +84,7 @@ EXS_SVC_API int exs_svc_id_parse(const char* text, exs_svc_id_t* id);
 /* ---------------------------------------------------------------- capabilities */
 
 #define EXS_SVC_SEND 0x1    /* rights: to send messages */
-#define EXS_SVC_STATS 0x2   /* to ping it */
+#define EXS_SVC_STATS 0x2   /* to ping it, and to ask how busy it is */
 #define EXS_SVC_REQUEST 0x4 /* to send requests */
 #define EXS_SVC_LONG 0x8    /* messages and requests may have long items */
 #define EXS_SVC_RETURN 0x10 /* replies may be written into memory of requests */
@@ -240,6 +240,19 @@ EXS_SVC_API void exs_svc_release(const exs_svc_message_t* message);
  * Thread: any. */
 EXS_SVC_API int exs_svc_ping(exs_svc_peer_t* peer);
 
+typedef struct {
+  uint64_t open_ns;       /* how long it has been open where it is */
+  uint64_t messages;      /* taken since, requests among them */
+  uint64_t replies;       /* requests answered since */
+  uint64_t mailbox;       /* messages that have not been released */
+  uint64_t requests_open; /* requests that have not been answered */
+  uint64_t flows;         /* peers that are connected */
+  uint64_t windows_free;  /* of exs_svc_window() */
+} exs_svc_stats_t;
+/* exs_svc_stats - ask a service how busy it is: EXS_SVC_EVT_STATS, or EXS_SVC_EVT_LOST. EINVAL; EAGAIN it is asked already. Thread:
+ * any. */
+EXS_SVC_API int exs_svc_stats(exs_svc_peer_t* peer);
+
 /* exs_svc_window - have long items for a service received into `buffer` of `length` bytes: each goes into the smallest window that fits
  * and is free. A window is free again when its message is released. `region`: a handle of exs_mregister(3) or exs_alloc(3), or
  * EXS_MHANDLE_UNREGISTERED. Windows are the service's until exs_svc_close(), and until messages in them are released. EINVAL; ENOMEM.
@@ -322,7 +335,10 @@ enum {
    * does not answer in time, or says that another's runs */
   EXS_SVC_EVT_SUSPENDED = 12,
   /* somebody else is `service`, by a newer record; it serves nobody here, and is to be closed */
-  EXS_SVC_EVT_OVERTAKEN = 13
+  EXS_SVC_EVT_OVERTAKEN = 13,
+  /* how busy the service of `peer` is: the one item of `message`, which is to be released, is an exs_svc_stats_t. error, then without
+   * a message: EACCES it is not allowed; ENOMEM */
+  EXS_SVC_EVT_STATS = 14
 };
 typedef struct exs_svc_event { /* 64 bytes on LP64 */
   int32_t type;                /* EXS_SVC_EVT_* */

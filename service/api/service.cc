@@ -245,3 +245,11 @@ int exs_svc_ping(exs_svc_peer_t* peer) {
     return error == 0 ? 0 : refuse(error, "exs_svc_ping: a ping is under way");
   });
 }
+
+int exs_svc_stats(exs_svc_peer_t* peer) {
+  if (peer == nullptr) return refuse(EINVAL, "exs_svc_stats: no peer");
+  return guarded(-1, [&] {
+    const int error = peer->node().ask_stats(peer);
+    return error == 0 ? 0 : refuse(error, "exs_svc_stats: the service is asked already");
+  });
+}

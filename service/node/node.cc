@@ -208,6 +208,13 @@ int Node::ping(exs_svc_peer* peer) {
   return error;
 }
 
+int Node::ask_stats(exs_svc_peer* peer) {
+  const std::lock_guard guard(*lock_);
+  const int error = peer->ask_stats();
+  end_step();
+  return error;
+}
+
 void Node::add_window(exs_svc* service, const Window& window) {
   const std::lock_guard guard(*lock_);
   service->add_window(window);

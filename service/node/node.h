@@ -69,6 +69,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   int request(exs_svc_peer* peer, const Data& data, Peer::Asked asked);
   int cancel(exs_svc_peer* peer, const void* handle);
   int ping(exs_svc_peer* peer);
+  int ask_stats(exs_svc_peer* peer);
   int trust(exs_svc_peer* peer, bool trusts, std::size_t return_max_bytes);
   int alloc_return(exs_svc_peer* peer, std::size_t length_bytes, void*& slot);
   void add_window(exs_svc* service, const Window& window);

@@ -35,9 +35,19 @@ int Peer::ping() {
   return 0;
 }
 
+int Peer::ask_stats() {
+  if (asks_stats_) return EAGAIN;
+  asks_stats_ = true;
+  ++infos_;
+  if (state_ == State::kOpen) send_info();
+  begin();
+  return 0;
+}
+
 void Peer::close() {
   is_closed_ = true;
   pinged_ns_ = 0;
+  asks_stats_ = false;
   drop_requests();
   sending_.give_up_waiting();
   if (sending_.is_moving() || receiving_.is_moving()) return link_->end();
@@ -173,6 +183,7 @@ void Peer::frame_arrived(const Header& header, Bytes frame) {
     if (header.number == pings_) answered(0);
     return;
   }
+  if (header.type == FrameType::kStats && is_open) return stats_arrived(header, frame);
   link_->refuse();
 }
 
@@ -195,6 +206,7 @@ void Peer::opened(const Header& header, Bytes frame) {
   if (unknown_ > 0) tell(EXS_SVC_EVT_RESTART, 0, std::exchange(unknown_, 0));
   send_all();
   if (pinged_ns_ != 0) send_ping();
+  if (asks_stats_) send_info();
 }
 
 void Peer::refused(const Header& header, Bytes frame) {
@@ -246,7 +258,10 @@ void Peer::leave_if_done() {
 void Peer::not_taken(std::uint64_t number, Bytes frame) {
   const std::optional<Refusal> why = decode_nack(frame);
   if (!why) return link_->refuse();
-  if (number == 0) return answered(EACCES);  // a ping
+  if (number == 0) {  // who may not ping may not ask for the other either, so it does not matter which it was
+    if (pinged_ns_ != 0) return answered(EACCES);
+    return tell_stats({}, EACCES);
+  }
   if (!sending_.refused(number, *why == Refusal::kNotAllowed ? EACCES : ENOBUFS)) return link_->refuse();
   leave_if_done();
 }
@@ -305,6 +320,28 @@ void Peer::answered(int error) {
   tell(EXS_SVC_EVT_PONG, error, 0, static_cast<std::uint64_t>(elapsed_ns));
 }
 
+void Peer::stats_arrived(const Header& header, Bytes frame) {
+  const std::optional<Stats> stats = decode_stats(frame);
+  if (!stats) return link_->refuse();
+  if (header.number == infos_) tell_stats(*stats, 0);
+}
+
+void Peer::tell_stats(const Stats& stats, int error) {
+  if (!std::exchange(asks_stats_, false) || is_closed_) return;
+  const exs_svc_stats_t said{stats.open_ns,       stats.messages, stats.replies,     stats.mailbox,
+                             stats.requests_open, stats.flows,    stats.windows_free};
+  Items items;
+  items.count = 1;
+  items.item[0] = {reinterpret_cast<const std::uint8_t*>(&said), sizeof said};
+  exs_svc_event_t event{};
+  event.type = EXS_SVC_EVT_STATS;
+  event.handle = config_.handle;
+  event.peer = static_cast<exs_svc_peer*>(this);
+  if (error == 0) event.message = make_message({config_.target, &items, {}, {}, {}, {}, 0});
+  event.error = error == 0 && event.message == nullptr ? ENOMEM : error;
+  host_.tell(event);
+}
+
 void Peer::send_all() {
   if (state_ == State::kOpen && !sending_.send_all()) send_later();
 }
@@ -320,6 +357,11 @@ void Peer::send_ping() {
   link_->send(encode_bare(room, {.type = FrameType::kPing, .flow = alias_, .number = pings_}));
 }
 
+void Peer::send_info() {
+  std::array<std::uint8_t, kHeaderBytes> room;
+  link_->send(encode_bare(room, {.type = FrameType::kInfo, .flow = alias_, .number = infos_}));
+}
+
 // ---------------------------------------------------------------- the end
 
 void Peer::lose(int error) {
@@ -329,6 +371,7 @@ void Peer::lose(int error) {
   end_all_requests(error);
   const std::size_t lost = std::exchange(lost_, 0) + std::exchange(unknown_, 0);
   pinged_ns_ = 0;
+  asks_stats_ = false;
   state_ = State::kIdle;
   addresses_.clear();
   if (is_closed_) return host_.has_ended(*this);

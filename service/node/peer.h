@@ -83,6 +83,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   int cancel(const void* handle);
   // 0, or EAGAIN: one is under way.
   int ping();
+  int ask_stats();
   // It may be used until is_moving() says no.
   void close();
   // 0, or EBUSY: there is memory that the service writes to.
@@ -140,7 +141,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void acknowledge() override;
 
   [[nodiscard]] bool has_work() const noexcept {
-    return !sending_.is_empty() || !requests_.empty() || pinged_ns_ != 0;
+    return !sending_.is_empty() || !requests_.empty() || pinged_ns_ != 0 || asks_stats_;
   }
   void begin();
   void search();
@@ -153,11 +154,14 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void data_arrived(const Header& header, Bytes frame);
   void not_taken(std::uint64_t number, Bytes frame);
   void answered(int error);
+  void stats_arrived(const Header& header, Bytes frame);
+  void tell_stats(const Stats& stats, int error);
   void leave_link();
   void leave_if_done();
   void lose(int error);
   void send_later();
   void send_ping();
+  void send_info();
   void tell(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns = 0);
   void tell_sent(const Kept& kept, Fate fate);
 
@@ -199,6 +203,8 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   int loss_ = 0;                // why messages are given up, while they are
   std::int64_t pinged_ns_ = 0;  // 0: no ping is under way
   std::uint64_t pings_ = 0;
+  bool asks_stats_ = false;
+  std::uint64_t infos_ = 0;
   std::int64_t give_up_ns_ = 0;
   std::int64_t due_ns_ = kNever;
   int error_ = 0;  // why the last way there did not work

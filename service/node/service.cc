@@ -166,6 +166,20 @@ void Service::leave_unanswered(const CallName& name) {
   static_cast<void>(flow->reply(data, {}, nullptr));
 }
 
+Stats Service::stats() const {
+  Stats stats;
+  stats.open_ns = static_cast<std::uint64_t>(now_ns() - opened_ns_);
+  stats.messages = messages_;
+  stats.replies = replies_;
+  stats.mailbox = mailbox_->count.load();
+  for (const auto& [name, flow] : flows_) {
+    stats.requests_open += flow->calls();
+    if (flow->link() != nullptr) ++stats.flows;
+  }
+  stats.windows_free = windows_->free_windows();
+  return stats;
+}
+
 bool Service::is_moving() const {
   return std::any_of(flows_.begin(), flows_.end(),
                      [](const auto& entry) { return entry.second->is_moving(); });

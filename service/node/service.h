@@ -114,6 +114,10 @@ class Service {
   [[nodiscard]] ServiceHost& host() const noexcept { return host_; }
   [[nodiscard]] WindowMemory& windows() const noexcept { return *windows_; }
   [[nodiscard]] const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
+  // How busy it is.
+  [[nodiscard]] Stats stats() const;
+  void count_message() noexcept { ++messages_; }
+  void count_reply() noexcept { ++replies_; }
   [[nodiscard]] bool has_room() const noexcept {
     return mailbox_->count.load(std::memory_order_relaxed) < config_.mailbox_max;
   }
@@ -139,6 +143,9 @@ class Service {
   std::shared_ptr<Hold> hold_ = std::make_shared<Hold>(false);
   std::int64_t suspension_due_ns_ = kNever;
   std::vector<exs_svc_event_t> kept_back_;
+  std::int64_t opened_ns_ = 0;
+  std::uint64_t messages_ = 0;  // since then
+  std::uint64_t replies_ = 0;
   std::shared_ptr<WindowMemory> windows_;
   std::shared_ptr<Mailbox> mailbox_;
   std::map<FlowName, std::unique_ptr<ServiceFlow>> flows_;

@@ -75,9 +75,15 @@ void ServiceFlow::frame_arrived(const Header& header, Bytes frame) {
   }
   if (header.type == FrameType::kFlowEnd) return service_.leave(*this);
   if (header.type == FrameType::kCancel) return cancel(header.number);
-  if (header.type != FrameType::kPing) return link_->refuse();
-  std::array<std::uint8_t, kHeaderBytes + 4> room;
+  if (header.type != FrameType::kPing && header.type != FrameType::kInfo) return link_->refuse();
+  asked_how_it_is(header);
+}
+
+void ServiceFlow::asked_how_it_is(const Header& header) {
+  std::array<std::uint8_t, kStatsBytes> room;
   if ((rights_ & EXS_SVC_STATS) == 0) return link_->send(encode_nack(room, alias_, 0, Refusal::kNotAllowed));
+  if (header.type == FrameType::kInfo)
+    return link_->send(encode_stats(room, alias_, header.number, service_.stats()));
   link_->send(encode_bare(room, {.type = FrameType::kPong, .flow = alias_, .number = header.number}));
 }
 
@@ -134,6 +140,7 @@ void ServiceFlow::arrived(Arrival arrival) {
   if (arrival.why) return refuse(arrival);
   if (arrival.message == nullptr) return service_.host().debts().note(*this);
   const bool is_request = (arrival.kind & kIsRequest) != 0;
+  service_.count_message();
   if (is_request) calls_.push_back({arrival.call, std::move(arrival.slots), 0});
   exs_svc_event_t event{};
   event.type = is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
@@ -174,6 +181,7 @@ int ServiceFlow::reply(Data& data, Transfer::Pieces longs, void* handle) {
   if (!sending_.add(data, std::move(longs), handle, std::move(places))) return ENOMEM;
   call->slots_used += data.longs.count;
   if (is_last) calls_.erase(call);
+  if (is_last && (data.kind & kUnanswered) == 0) service_.count_reply();
   send_all();
   return 0;
 }

@@ -64,6 +64,7 @@ class ServiceFlow final : public LaneClient,
   [[nodiscard]] bool has_longs() const { return sending_.has_longs(); }
   [[nodiscard]] bool keeps_replies() const { return !sending_.is_empty(); }
 
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_.size(); }
   [[nodiscard]] bool has_call(std::uint64_t number) const;
   // `data` becomes what is said.
   int reply(Data& data, Transfer::Pieces longs, void* handle);
@@ -84,6 +85,7 @@ class ServiceFlow final : public LaneClient,
   bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
   void arrived(Arrival arrival) override;
   void acknowledge() override;
+  void asked_how_it_is(const Header& header);
   [[nodiscard]] std::optional<Refusal> why_not(const Data& data) const;
   void refuse(const Arrival& arrival);
   void cancel(std::uint64_t call);

@@ -7,6 +7,7 @@ namespace exs::svc {
 std::shared_ptr<Hold> Service::begin_hold(std::int64_t now) {
   hold_ = std::make_shared<Hold>(config_.is_fenced);
   is_suspended_ = config_.is_fenced;
+  opened_ns_ = now;
   suspension_due_ns_ = is_suspended_ ? after(now, Lease::kLeaseNs) : kNever;
   return hold_;
 }

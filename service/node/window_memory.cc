@@ -29,6 +29,11 @@ void WindowMemory::add(const Window& window) {
   of_program_.push_back(window);
 }
 
+std::size_t WindowMemory::free_windows() {
+  const std::lock_guard guard(lock_);
+  return of_program_.size();
+}
+
 void WindowMemory::withdraw() {
   const std::lock_guard guard(lock_);
   is_withdrawn_ = true;

@@ -52,6 +52,8 @@ class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
   // One window for each length, the smallest that fits. NULL: there is no room.
   std::shared_ptr<Windows> take(std::span<const std::uint64_t> lengths);
   void give_back(const std::vector<Window>& windows) noexcept;
+  // Of the program's.
+  [[nodiscard]] std::size_t free_windows();
   // The program's windows are not given out any more.
   void withdraw();
 

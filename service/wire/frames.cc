@@ -28,7 +28,7 @@ Reader body_of(Bytes frame) {
 
 bool is_type(std::uint8_t type) {
   return type >= static_cast<std::uint8_t>(FrameType::kHello) &&
-         type <= static_cast<std::uint8_t>(FrameType::kWantBulk);
+         type <= static_cast<std::uint8_t>(FrameType::kStats);
 }
 
 }  // namespace
@@ -103,6 +103,16 @@ Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
   Writer writer(to);
   write_header(writer, {.type = FrameType::kNack, .flow = alias, .number = number});
   writer.number(static_cast<std::uint32_t>(why));
+  return written(to, writer);
+}
+
+Encoded encode_stats(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number,
+                     const Stats& stats) {
+  Writer writer(to);
+  write_header(writer, {.type = FrameType::kStats, .flow = alias, .number = number});
+  for (const std::uint64_t value : {stats.open_ns, stats.messages, stats.replies, stats.mailbox,
+                                    stats.requests_open, stats.flows, stats.windows_free})
+    writer.number(value);
   return written(to, writer);
 }
 
@@ -244,6 +254,16 @@ std::optional<Refusal> decode_nack(Bytes frame) {
   const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
   if (!refusal || refusal->why == Refusal::kMoved) return {};
   return refusal->why;
+}
+
+std::optional<Stats> decode_stats(Bytes frame) {
+  Reader reader = body_of(frame);
+  Stats stats;
+  for (std::uint64_t* const value : {&stats.open_ns, &stats.messages, &stats.replies, &stats.mailbox,
+                                     &stats.requests_open, &stats.flows, &stats.windows_free})
+    *value = reader.number<std::uint64_t>();
+  if (!reader.good() || !reader.ended()) return {};
+  return stats;
 }
 
 namespace {

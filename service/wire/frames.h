@@ -38,7 +38,9 @@ enum class FrameType : std::uint8_t {
   kPong = 9,
   kFlowEnd = 10,
   kCancel = 11,
-  kWantBulk = 12
+  kWantBulk = 12,
+  kInfo = 13,
+  kStats = 14
 };
 
 // Why a flow is refused, or a message not taken.
@@ -103,6 +105,18 @@ struct FlowOk {
   bool is_known = false;  // the flow was open before
 };
 
+// How busy a service is.
+struct Stats {
+  std::uint64_t open_ns = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t replies = 0;
+  std::uint64_t mailbox = 0;
+  std::uint64_t requests_open = 0;
+  std::uint64_t flows = 0;
+  std::uint64_t windows_free = 0;
+};
+inline constexpr std::size_t kStatsBytes = kHeaderBytes + 7 * 8;
+
 // What a DATA frame is, beside a message.
 inline constexpr std::uint8_t kIsRequest = 1;
 inline constexpr std::uint8_t kIsReply = 2;
@@ -152,6 +166,8 @@ Encoded encode_flow_no(std::span<std::uint8_t> to, std::uint32_t alias, std::uin
 Encoded encode_flow_moved(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
                           Bytes record);
 Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, Refusal why);
+Encoded encode_stats(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number,
+                     const Stats& stats);
 Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data);
 // Of a DATA frame that is kept to be sent again: only its flow and its numbers may change.
 void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number, std::uint64_t ack);
@@ -166,6 +182,7 @@ std::optional<Flow> decode_flow(Bytes frame, const Header& header);
 std::optional<FlowOk> decode_flow_ok(Bytes frame, const Header& header);
 std::optional<FlowRefusal> decode_flow_no(Bytes frame);
 std::optional<Refusal> decode_nack(Bytes frame);
+std::optional<Stats> decode_stats(Bytes frame);
 std::optional<Data> decode_data(Bytes frame, const Header& header);
 // Of frames without a body.
 bool is_bare(Bytes frame);

@@ -18,10 +18,10 @@ namespace {
 
 using namespace exs::svc::test;
 
-constexpr FrameType kAllTypes[] = {FrameType::kHello,   FrameType::kFlow,   FrameType::kFlowOk,
-                                   FrameType::kFlowNo,  FrameType::kData,   FrameType::kAck,
-                                   FrameType::kNack,    FrameType::kPing,   FrameType::kPong,
-                                   FrameType::kFlowEnd, FrameType::kCancel, FrameType::kWantBulk};
+constexpr FrameType kAllTypes[] = {
+    FrameType::kHello,  FrameType::kFlow,     FrameType::kFlowOk, FrameType::kFlowNo, FrameType::kData,
+    FrameType::kAck,    FrameType::kNack,     FrameType::kPing,   FrameType::kPong,   FrameType::kFlowEnd,
+    FrameType::kCancel, FrameType::kWantBulk, FrameType::kInfo,   FrameType::kStats};
 // Decoded as a node does, by the type that its header says.
 bool is_frame(Bytes frame) {
   const std::optional<Header> header = decode_header(frame);
@@ -32,12 +32,14 @@ bool is_frame(Bytes frame) {
     case FrameType::kFlowOk: return decode_flow_ok(frame, *header).has_value();
     case FrameType::kFlowNo: return decode_flow_no(frame).has_value();
     case FrameType::kNack: return decode_nack(frame).has_value();
+    case FrameType::kStats: return decode_stats(frame).has_value();
     case FrameType::kData: return decode_data(frame, *header).has_value();
     case FrameType::kAck:
     case FrameType::kPing:
     case FrameType::kPong:
     case FrameType::kFlowEnd:
     case FrameType::kCancel:
+    case FrameType::kInfo:
     case FrameType::kWantBulk: return is_bare(frame);
   }
   return false;
@@ -117,7 +119,11 @@ std::vector<FrameBytes> all_frames() {
           bare(FrameType::kPong),
           bare(FrameType::kFlowEnd),
           bare(FrameType::kCancel),
-          bare(FrameType::kWantBulk)};
+          bare(FrameType::kWantBulk),
+          bare(FrameType::kInfo),
+          made_by([](auto room) {
+            return encode_stats(room, kAlias, kNumber, {1, 2, 3, 4, 5, 6, 7});
+          })};
 }
 
 std::string name_of_sample(const FrameBytes& frame) {
@@ -232,7 +238,8 @@ BOOST_AUTO_TEST_CASE(frames_without_a_body_are_a_header_as_the_format_says) {
                                                                  {FrameType::kPong, 9},
                                                                  {FrameType::kFlowEnd, 10},
                                                                  {FrameType::kCancel, 11},
-                                                                 {FrameType::kWantBulk, 12}})
+                                                                 {FrameType::kWantBulk, 12},
+                                                                 {FrameType::kInfo, 13}})
     expect_layout(bare(type),
                   behind_header(byte, 0, kZero2, kAliasBytes, kNumberBytes, counting(0x21, 8), {}));
 }
@@ -378,7 +385,7 @@ BOOST_AUTO_TEST_CASE(a_type_that_is_unknown_is_no_header) {
   for (unsigned type = 0; type < 256; ++type) {
     FrameBytes frame = bare(FrameType::kPing);
     frame[0] = static_cast<std::uint8_t>(type);
-    BOOST_TEST(decode_header(frame).has_value() == (type >= 1 && type <= 12), type);
+    BOOST_TEST(decode_header(frame).has_value() == (type >= 1 && type <= 14), type);
   }
 }
 

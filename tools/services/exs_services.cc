@@ -1,9 +1,10 @@
-// exs-services: which services are on this host, where and since when; and whether one answers.
+// exs-services: which services are on this host, where and since when; whether one answers; and how busy they are.
 #include <exs/service.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -26,8 +28,9 @@ namespace {
 using tools::Json;
 
 struct Settings {
-  std::string what;  // a name; or "ping"
-  std::string name;  // to be pinged
+  std::string what;  // a name; or "ping" or "stats"
+  std::string name;  // to be asked
+  std::string cap;   // its text, or the name of a file that has it
   std::string names;
   std::string provider = "auto";
   double limit_seconds = 2;
@@ -157,10 +160,30 @@ int list(const Settings& settings) {
   return status;
 }
 
-// ---------------------------------------------------------------- whether one answers
+// ---------------------------------------------------------------- whether one answers, and how busy it is
 
-// The event of a ping that has an end.
-exs_svc_event_t ping(const Settings& settings, const exs_svc_id_t& id) {
+// Nothing: none is given, or it is of another service.
+std::optional<exs_svc_cap_t> cap_of(const Settings& settings, const exs_svc_id_t& id) {
+  if (settings.cap.empty()) return {};
+  std::string text = settings.cap;
+  if (text.rfind("exs-cap:", 0) != 0) {
+    std::ifstream file(settings.cap);
+    if (!(file >> text)) tools::fail(settings.cap, errno != 0 ? errno : EINVAL);
+  }
+  exs_svc_cap_t cap{};
+  if (exs_svc_cap_parse(text.c_str(), &cap) != 0) fail("--cap");
+  if (std::memcmp(&cap.id, &id, sizeof id) != 0) return {};
+  return cap;
+}
+
+struct Answer {
+  int error = 0;
+  std::uint64_t elapsed_ns = 0;  // of a ping
+  exs_svc_stats_t stats{};
+};
+
+// The event of a question that has an end.
+Answer ask(const Settings& settings, const exs_svc_id_t& id, int (*question)(exs_svc_peer_t*)) {
   exs_svc_node_options_t options{};
   options.struct_bytes = sizeof options;
   options.find_ns = limit_ns(settings);
@@ -169,19 +192,22 @@ exs_svc_event_t ping(const Settings& settings, const exs_svc_id_t& id) {
   const std::unique_ptr<exs_svc_node_t, decltype(&exs_svc_node_close)> node(exs_svc_node_open(&options),
                                                                             exs_svc_node_close);
   if (node == nullptr) fail("cannot open a node");
-  exs_svc_peer_t* const peer = exs_svc_peer_open(node.get(), nullptr, &id, nullptr, nullptr);
-  if (peer == nullptr || exs_svc_ping(peer) != 0) fail("cannot ping");
+  const std::optional<exs_svc_cap_t> cap = cap_of(settings, id);
+  exs_svc_peer_t* const peer = exs_svc_peer_open(node.get(), nullptr, &id, cap ? &*cap : nullptr, nullptr);
+  if (peer == nullptr || question(peer) != 0) fail("cannot ask");
   exs_svc_event_t event{};
   const int count = exs_svc_wait(node.get(), &event, 1, limit_ns(settings) + limit_ns(settings) / 2);
   if (count < 0) fail("cannot wait");
-  if (count == 0) event.error = ETIMEDOUT;
-  return event;
+  Answer answer{count == 0 ? ETIMEDOUT : event.error, event.elapsed_ns, {}};
+  if (event.message != nullptr) std::memcpy(&answer.stats, event.message->items[0].data, sizeof answer.stats);
+  exs_svc_release(event.message);
+  return answer;
 }
 
 const char* words_of(int error) {
   switch (error) {
     case ENOENT: return "nobody is the service";
-    case EACCES: return "it does not allow pings";
+    case EACCES: return "it does not allow that: --cap gives a capability with the right to";
     case ETIMEDOUT: return "it is there, and its program does not answer";
     default: return std::strerror(error);
   }
@@ -189,9 +215,9 @@ const char* words_of(int error) {
 
 int ping(const Settings& settings) {
   if (settings.name.empty()) throw tools::UsageError("ping needs the name of a service, or its ID");
-  const exs_svc_event_t event = ping(settings, find(settings, settings.name));
-  const double us = std::round(static_cast<double>(event.elapsed_ns)) / 1000;
-  if (event.error != 0) throw tools::Failure(settings.name + ": " + words_of(event.error));
+  const Answer answer = ask(settings, find(settings, settings.name), exs_svc_ping);
+  const double us = std::round(static_cast<double>(answer.elapsed_ns)) / 1000;
+  if (answer.error != 0) throw tools::Failure(settings.name + ": " + words_of(answer.error));
   if (!settings.json) {
     std::printf("%s answers after %.1f us\n", settings.name.c_str(), us);
     return 0;
@@ -203,13 +229,74 @@ int ping(const Settings& settings) {
   return 0;
 }
 
+double seconds_of(const exs_svc_stats_t& stats) {
+  return std::round(static_cast<double>(stats.open_ns) / 1e6) / 1e3;
+}
+
+void print(const std::string& name, const Answer& answer) {
+  if (answer.error != 0) {
+    std::printf("%-20s %s\n", name.c_str(), words_of(answer.error));
+    return;
+  }
+  const exs_svc_stats_t& stats = answer.stats;
+  std::printf("%-20s %10.0f %12" PRIu64 " %12" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
+              "\n",
+              name.c_str(), seconds_of(stats), stats.messages, stats.replies, stats.mailbox,
+              stats.requests_open, stats.flows, stats.windows_free);
+}
+
+Json json_of(const std::string& name, const exs_svc_id_t& id, const Answer& answer) {
+  Json::Object out{{"name", name}, {"id", text_of(id)}};
+  if (answer.error != 0) {
+    out.emplace_back("error", words_of(answer.error));
+    return out;
+  }
+  const exs_svc_stats_t& stats = answer.stats;
+  out.emplace_back("open_s", seconds_of(stats));
+  out.emplace_back("messages", stats.messages);
+  out.emplace_back("replies", stats.replies);
+  out.emplace_back("mailbox", stats.mailbox);
+  out.emplace_back("requests_open", stats.requests_open);
+  out.emplace_back("flows", stats.flows);
+  out.emplace_back("windows_free", stats.windows_free);
+  return out;
+}
+
+int stats(const Settings& settings) {
+  const std::vector<std::string> names =
+      settings.name.empty() ? all_names(path_of_names(settings)) : std::vector{settings.name};
+  int status = 0;
+  Json::Array all;
+  if (!settings.json)
+    std::printf("%-20s %10s %12s %12s %8s %8s %8s %8s\n", "name", "open (s)", "messages", "replies",
+                "mailbox", "requests", "flows", "windows");
+  for (const std::string& name : names) {
+    const exs_svc_id_t id = find(settings, name);
+    const Answer answer = ask(settings, id, exs_svc_stats);
+    if (answer.error != 0) status = 1;
+    if (settings.json)
+      all.push_back(json_of(name, id, answer));
+    else
+      print(name, answer);
+  }
+  if (!settings.json) return status;
+  Json::Object out = tools::begin_results("exs-services");
+  out.emplace_back("services", std::move(all));
+  tools::print_json(out);
+  return status;
+}
+
 int run(int argc, char** argv) {
   Settings settings;
-  tools::CommandLine line("exs-services", "which services are on this host, or whether one answers");
-  line.add("what", settings.what, "A name or an ID, or \"ping\"; without it: all names of the file");
-  line.add("name", settings.name, "Name or ID of the service to ping");
+  tools::CommandLine line("exs-services",
+                          "which services are on this host, whether one answers, or how busy they are");
+  line.add("what", settings.what,
+           "A name or an ID, or \"ping\" or \"stats\"; without it: all names of the file");
+  line.add("name", settings.name,
+           "Name or ID of the service to ask; for stats, without it: all names of the file");
   line.add("--names", settings.names, "File of names, in place of EXS_SERVICES or /etc/exs/services");
-  line.add("--provider", settings.provider, "Of exs, for a ping")
+  line.add("--cap", settings.cap, "Capability to ask with: its text, or a file that has it");
+  line.add("--provider", settings.provider, "Of exs, to ask with")
       .one_of({"auto", "iwarp", "shm", "verbs"})
       .shows_default();
   line.add("--timeout", settings.limit_seconds, "Seconds to wait for an answer")
@@ -219,7 +306,8 @@ int run(int argc, char** argv) {
   line.parse(argc, argv);
   if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);
   if (settings.what == "ping") return ping(settings);
-  if (!settings.name.empty()) throw tools::UsageError("one name, or ping and a name");
+  if (settings.what == "stats") return stats(settings);
+  if (!settings.name.empty()) throw tools::UsageError("one name, or ping or stats and a name");
   return list(settings);
 }
 

@@ -53,6 +53,31 @@ class Services(ToolsTest):
             self.assertEqual(result["name"], "printer")
             self.assertGreater(result["elapsed_us"], 0)
 
+    def test_how_busy_one_is(self):
+        first = self.json("stats", "printer")["services"][0]
+        self.assertEqual((first["name"], first["id"]), ("printer", self.ident))
+        self.assertGreaterEqual(first["open_s"], 0)
+        self.assertEqual([first[key] for key in ("messages", "replies", "mailbox", "requests_open", "flows", "windows_free")],
+                         [0, 0, 0, 0, 1, 0])
+        self.succeed("service", self.ident, "hello")
+        self.process.stdout.readline()
+        self.assertEqual(self.json("stats", "printer")["services"][0]["messages"], 1)
+        self.assertIn("printer", self.succeed("exs-services", "--names", str(self.names), "stats", "printer"))
+        done = run("exs-services", "--names", str(self.names), "--timeout", "0.1", "stats")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nobody is the service", done.stdout)
+        # A capability that is not right is refused; one of another service is not shown; and one that is none is told.
+        caps = {name: self.folder / name for name in ("own", "other", "none")}
+        digits = self.ident.removeprefix("exs:")
+        caps["own"].write_text("exs-cap:" + digits + "0000001f" + "00000000" + "0" * 16 + "0" * 64 + "\n")
+        caps["other"].write_text("exs-cap:" + "1" * 32 + "0000001f" + "00000000" + "0" * 16 + "0" * 64 + "\n")
+        caps["none"].write_text("exs-cap:0\n")
+        for name, status in (("own", 1), ("other", 0), ("none", 1)):
+            done = run("exs-services", "--names", str(self.names), "--cap", str(caps[name]), "stats", "printer")
+            self.assertEqual(done.returncode, status, done.stderr)
+            if name == "own":
+                self.assertIn("--cap", done.stdout)
+
     def test_a_stopped_process_is_silent(self):
         self.process.send_signal(signal.SIGSTOP)
         os.waitpid(self.process.pid, os.WUNTRACED)
