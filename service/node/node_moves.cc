@@ -151,7 +151,10 @@ int Node::take_name(exs_svc& service) {
   return error;
 }
 
+// Whoever waits for the lease of one that is fenced serves at once when he has it.
 void Node::give_up_name(exs_svc& service) {
+  const bool serves = service.has_name && !service.is_frozen() && !service.is_suspended();
+  if (serves && service.hold().is_fenced()) service.suspend(now_ns());
   if (std::exchange(service.has_name, false)) keeper_->unclaim(service.id());
 }
 

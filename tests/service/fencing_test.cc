@@ -511,6 +511,27 @@ BOOST_FIXTURE_TEST_CASE(a_fenced_service_moves_with_its_lease, World) {
   expect_answer();
 }
 
+BOOST_FIXTURE_TEST_CASE(a_fenced_service_that_is_closed_has_given_back_its_lease, World) {
+  exs_svc_t* const service = owner.open(key, &is_fenced);
+  next(owner, EXS_SVC_EVT_OPEN);
+  exs_svc_peer_t* const peer = asker.peer(key);
+  BOOST_TEST(request(peer, {"?"}) == 0);
+  answer_next();
+  expect_answer();
+  Rival rival(directory->address());
+  rivals = {&rival};
+  exs_svc_close(service);
+  // Expect: another life of it need not wait, and neither does this node's next one for that.
+  rival.claim(own_key(), 5'000'000'000'000, true);
+  turn_until([&] { return rival.is_held; });
+  rival.directory.unclaim(own_key().id());
+  owner.open(key, &is_fenced);
+  BOOST_TEST(request(peer, {"?"}) == 0);
+  next(owner, EXS_SVC_EVT_OPEN);
+  answer_next();
+  expect_answer();
+}
+
 BOOST_FIXTURE_TEST_CASE(who_is_suspended_does_not_move, World) {
   has_turns = false;
   exs_svc_t* const service = owner.open(key, &is_fenced);
