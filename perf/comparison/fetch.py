@@ -1,5 +1,5 @@
 """The counterpart of Figure 3 of the paper on libRIPC: the time in which a client fetches a file from Jetty, by its size, by TCP and by
-exs, from the server's cache and read anew."""
+exs, as a stream, as a service and as one that writes its replies, from the server's cache and read anew."""
 import dataclasses
 import json
 import os
@@ -15,7 +15,9 @@ KIB, MIB = 1 << 10, 1 << 20
 SIZES = (KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 8 * MIB, 10 * MIB, 12 * MIB, 16 * MIB, 64 * MIB)
 FEW_SIZES = (4 * KIB, 256 * KIB, 4 * MIB, 16 * MIB)
 TCP = "Jetty by TCP"
-WAYS = {TCP: ("--tcp",), "exs, shm": ("--provider", "shm"), "exs, iwarp": ("--provider", "iwarp")}
+STREAM, SERVICE, RETURN = "exs stream", "exs service", "exs service with return buffers"
+PROVIDERS = ("shm", "iwarp")
+NAMES = (TCP, *(f"{how}, {provider}" for provider in PROVIDERS for how in (STREAM, SERVICE, RETURN)))
 PLACES = {"cached": "files up to 10 MiB from the cache", "read": "each file read anew"}
 
 FETCHES_MAX = 10_000  # of a run, as in the paper
@@ -46,9 +48,11 @@ class FileServer:
         self.process = start(["java", f"-Djava.library.path={libraries}", "-Dorg.eclipse.jetty.LEVEL=WARN",
                               "-Dorg.eclipse.jetty.util.log.announce=false", "-cp", path, "FileServer", files], None, None)
         ports = self.process.stdout.readline().split()
-        if len(ports) != 2:
+        if len(ports) != 3:
             raise Failed(f"the server does not start: {' '.join(ports)}")
-        self.tcp, self.exs = ports
+        tcp, stream, service = ports
+        self.places = {TCP: f"http://127.0.0.1:{tcp}", STREAM: f"http://127.0.0.1:{stream}", SERVICE: f"exs-svc://{service}",
+                       RETURN: f"exs-svc://{service}"}
 
     def __enter__(self):
         return self
@@ -58,7 +62,7 @@ class FileServer:
 
     def warm_up(self):
         for size in WARM_UP_SIZES:
-            for name in WAYS:
+            for name in NAMES:
                 for place in PLACES:
                     Fetch(name, place, size).fetch(self, 1, JIT_FETCHES)
 
@@ -74,9 +78,12 @@ class Fetch:
         return Run(self.fetch(server, count, max(3, count // 20))["p50_us"])
 
     def fetch(self, server, count, warm_up):
-        port = server.tcp if self.name == TCP else server.exs
-        line = [server.binaries / "exs-fetch", *WAYS[self.name], "--json", "--repeat", count, "--warm-up", warm_up,
-                f"http://127.0.0.1:{port}/{self.place}/{self.size}"]
+        how, _, provider = self.name.partition(", ")
+        options = ["--provider", provider] if provider else ["--tcp"]
+        if how == RETURN:
+            options.append("--return")
+        line = [server.binaries / "exs-fetch", *options, "--json", "--repeat", count, "--warm-up", warm_up,
+                f"{server.places[how]}/{self.place}/{self.size}"]
         try:
             done = subprocess.run(list(map(str, line)), capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
         except subprocess.TimeoutExpired as late:
@@ -91,7 +98,7 @@ class Fetch:
 
 def figures(sizes):
     def chart(place, what):
-        lines = [series(name, "peer" if name == TCP else "exs", lambda size, name=name: Fetch(name, place, size), sizes) for name in WAYS]
+        lines = [series(name, "peer" if name == TCP else "exs", lambda size, name=name: Fetch(name, place, size), sizes) for name in NAMES]
         return Chart(f"figure-3-{place}", f"Figure 3: a file fetched from Jetty, {what}", "size", "us", 1, tuple(lines))
 
     return [chart(place, what) for place, what in PLACES.items()]

@@ -1,9 +1,11 @@
-// Serves the files of a folder by two servers of Jetty, for perf/fetch/figure3: one by TCP with Jetty's own cache, one by exs with a
-// cache in memory of exs. Both have them twice: under /cached/, where files up to 10 MiB are cached, as Jetty's were in 2012, and under
+// Serves the files of a folder by two servers of Jetty, for perf/fetch/figure3: one by TCP with Jetty's own cache, one by exs, as connections
+// and as a service, with a cache in memory of exs. Both have them twice: under /cached/, where files up to 10 MiB are cached, as Jetty's were in 2012, and under
 // /read/, where none is.
-//   java -cp ... FileServer FOLDER     prints the ports of TCP and of exs when they serve
+//   java -cp ... FileServer FOLDER     prints the ports of TCP and of exs, and the ID of the service, when they serve
 import exs.jetty.ExsConnector;
 import exs.jetty.ExsContentFactory;
+import exs.jetty.ServiceConnector;
+import exs.service.ServiceKey;
 import java.nio.file.Path;
 import org.eclipse.jetty.http.CompressedContentFormat;
 import org.eclipse.jetty.server.AbstractNetworkConnector;
@@ -25,8 +27,10 @@ class FileServer {
     final Server byTcp = new Server();
     final Server byExs = new Server();
     final int tcp = serve(byTcp, new ServerConnector(byTcp), folder, false);
+    final ServiceConnector service = new ServiceConnector(byExs, ServiceKey.create());
+    byExs.addConnector(service);
     final int exs = serve(byExs, new ExsConnector(byExs), folder, true);
-    System.out.println(tcp + " " + exs);
+    System.out.println(tcp + " " + exs + " " + service.getServiceId());
     byTcp.join();
   }
 

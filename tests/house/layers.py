@@ -51,7 +51,7 @@ MAY_INCLUDE = {
     "examples": ["exs/rpc.h", "exs/service.h", "exs/msg.h", "ibvx/ibvx.h", "exs/exs.h", "exs/exs.hpp", "sys/exs.h"],
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
-    "tools/fetch": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/fetch/"],
+    "tools/fetch": ["exs/exs.h", "exs/exs.hpp", "exs/service.h", "tools/common/", "tools/fetch/"],
     "tools/services": ["exs/service.h", "tools/common/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "tools/common/", "tools/sockets_agent/"],

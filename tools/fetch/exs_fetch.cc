@@ -2,10 +2,12 @@
 #include <sodium.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -18,11 +20,13 @@
 #include "tools/common/json.h"
 #include "tools/common/run_info.h"
 #include "tools/fetch/http.h"
+#include "tools/fetch/service.h"
 
 namespace fetch {
 namespace {
 
 using tools::Json;
+using Pieces = std::vector<std::string_view>;
 
 constexpr int kStatusOk = 200;
 // Between tries while nobody listens: a server that starts again is found soon, and one that does not costs little.
@@ -41,9 +45,13 @@ struct Settings {
   bool json = false;
 };
 
-std::string sha256(std::string_view bytes) {
+std::string sha256(const Pieces& pieces) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  for (const std::string_view piece : pieces)
+    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
   std::array<unsigned char, crypto_hash_sha256_BYTES> sum{};
-  crypto_hash_sha256(sum.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  crypto_hash_sha256_final(&state, sum.data());
   std::array<char, 2 * sum.size() + 1> text{};
   return sodium_bin2hex(text.data(), text.size(), sum.data(), sum.size());
 }
@@ -58,11 +66,12 @@ struct Fetched {
 
 class Client {
  public:
-  explicit Client(const Settings& settings) : settings_(settings) {}
+  Client(const Settings& settings, const std::vector<Url>& urls) : settings_(settings) {
+    for (const Url& url : urls) fetched_.push_back({url, 0, {}, {}});
+  }
 
   // All of them in turn, over and over.
   void run() {
-    for (const std::string& url : settings_.urls) fetched_.push_back({parse_url(url), 0, {}, {}});
     for (std::uint32_t i = 0; i < settings_.warm_up; ++i) {
       for (const Fetched& one : fetched_) get_by_all_means(one.url);
     }
@@ -96,7 +105,7 @@ class Client {
       try {
         return get(url);
       } catch (const Broken&) {
-        connections_.erase(url.authority());
+        connections_.erase(url.server());
         if (tools::now_ns() >= give_up || tools::interrupted()) throw;
         ++retries_;
       }
@@ -105,21 +114,27 @@ class Client {
   }
 
   void get(const Url& url) {
-    std::unique_ptr<Connection>& connection = connections_[url.authority()];
-    if (connection == nullptr || !connection->is_open())
-      connection = std::make_unique<Connection>(connect(url.host, url.port, settings_.way));
-    const int status = connection->get(url, body_);
+    std::unique_ptr<Connection>& connection = connections_[url.server()];
+    if (connection == nullptr || !connection->is_open()) connection = connection_to(url);
+    answer_ = &connection->get(url);
     provider_ = connection->provider();
-    if (status != kStatusOk) throw tools::Failure(url.text() + ": the server says " + std::to_string(status));
+    if (answer_->status != kStatusOk)
+      throw tools::Failure(url.text() + ": the server says " + std::to_string(answer_->status));
+  }
+
+  [[nodiscard]] std::unique_ptr<Connection> connection_to(const Url& url) const {
+    if (!url.service.empty()) return std::make_unique<ServicePeer>(url.service, settings_.way);
+    return std::make_unique<HttpConnection>(connect(url.host, url.port, settings_.way));
   }
 
   // The body is the same each time, and the one that was asked for.
   void check(Fetched& one) const {
     const bool is_first = one.times.count() == 1;
-    one.bytes = body_.text().size();
+    one.bytes = 0;
+    for (const std::string_view piece : answer_->body) one.bytes += piece.size();
     const bool needs_sum = is_first || !settings_.sum.empty() || settings_.prints_sums;
     if (!needs_sum) return;
-    const std::string sum = sha256(body_.text());
+    const std::string sum = sha256(answer_->body);
     if (!settings_.sum.empty() && sum != settings_.sum)
       throw tools::Failure(one.url.text() + ": SHA-256 is " + sum + ", not " + settings_.sum);
     if (!is_first && sum != one.sum) throw tools::Failure(one.url.text() + ": it has changed meanwhile");
@@ -128,16 +143,22 @@ class Client {
 
   // The first round of bodies goes out, one behind the other.
   void write(const Url& url) {
-    const std::string_view text = body_.text();
+    if (!settings_.output.empty() && !file_.is_open()) {
+      file_.open(settings_.output, std::ios::binary | std::ios::trunc);
+      if (!file_) tools::fail(settings_.output, errno);
+    }
+    for (const std::string_view piece : answer_->body) write(piece);
+    is_written_ = &url == &fetched_.back().url;
+  }
+
+  void write(std::string_view piece) {
     if (!settings_.output.empty()) {
-      if (!file_.is_open()) file_.open(settings_.output, std::ios::binary | std::ios::trunc);
-      file_.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
+      file_.write(piece.data(), static_cast<std::streamsize>(piece.size())).flush();
       if (!file_) tools::fail(settings_.output, errno);
     } else if (!settings_.json && !settings_.prints_sums) {
-      if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+      if (std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size() || std::fflush(stdout) != 0)
         tools::fail("standard output", errno);
     }
-    is_written_ = &url == &fetched_.back().url;
   }
 
   void report_json() const {
@@ -167,8 +188,8 @@ class Client {
 
   const Settings& settings_;
   std::vector<Fetched> fetched_;
-  std::map<std::string, std::unique_ptr<Connection>> connections_;  // by host and port
-  Body body_;
+  std::map<std::string, std::unique_ptr<Connection>> connections_;  // by server
+  const Answer* answer_ = nullptr;                                  // of the last request
   std::ofstream file_;
   bool is_written_ = false;
   std::string provider_;
@@ -176,14 +197,27 @@ class Client {
   tools::Stopwatch watch_;
 };
 
+std::vector<Url> parse_urls(const Settings& settings) {
+  std::vector<Url> urls;
+  for (const std::string& text : settings.urls) urls.push_back(parse_url(text));
+  const auto is_of_service = [](const Url& url) { return !url.service.empty(); };
+  if (settings.way.is_tcp && std::any_of(urls.begin(), urls.end(), is_of_service))
+    throw tools::UsageError("--tcp: a service does not answer by TCP");
+  if (settings.way.is_written && !std::all_of(urls.begin(), urls.end(), is_of_service))
+    throw tools::UsageError("--return is for services, exs-svc://NAME/PATH");
+  return urls;
+}
+
 int run(int argc, char** argv) {
   Settings settings;
   tools::CommandLine line("exs-fetch", "gets files over HTTP by exs");
-  line.add("url", settings.urls, "http://HOST:PORT/PATH, one or more").required();
+  line.add("url", settings.urls, "http://HOST:PORT/PATH or exs-svc://SERVICE/PATH, one or more").required();
   line.add("--provider", settings.way.provider, "Of exs")
       .one_of({"auto", "iwarp", "shm", "verbs"})
       .shows_default();
   line.add_flag("--tcp", settings.way.is_tcp, "By TCP, from any server");
+  line.add_flag("--return", settings.way.is_written,
+                "Have a service write what it answers into memory of ours");
   line.add("-o,--output", settings.output, "Write to this file, not to the standard output")
       .value_name("FILE");
   line.add("--verify", settings.sum, "Fail unless the SHA-256 of each file is this").value_name("SUM");
@@ -202,11 +236,13 @@ int run(int argc, char** argv) {
       .shows_default();
   line.add_json_flag(settings.json);
   line.parse(argc, argv);
+  const std::vector<Url> urls = parse_urls(settings);
   settings.way.limit = std::chrono::nanoseconds(tools::ns_of(settings.limit_s));
   if (sodium_init() < 0) throw tools::Failure("libsodium does not start");
+  if (settings.way.provider != "auto") setenv("EXS_PROVIDER", settings.way.provider.c_str(), 1);
   tools::catch_interrupts();
   exs::cpp::Library library;
-  Client client(settings);
+  Client client(settings, urls);
   client.run();
   client.report();
   return 0;

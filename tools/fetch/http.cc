@@ -39,55 +39,26 @@ std::uint64_t number_of(std::string_view text, int base, char end, const std::st
 
 }  // namespace
 
-std::string Url::authority() const {
-  const std::string name = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return name + ":" + std::to_string(port);
-}
-
-Url parse_url(const std::string& text) {
-  std::string_view rest = text;
-  if (rest.starts_with("http://")) rest.remove_prefix(7);
-  if (rest.find("://") != std::string_view::npos)
-    throw tools::UsageError(text + ": only http:// is known here");
-  if (std::any_of(rest.begin(), rest.end(), [](char letter) { return letter <= ' ' || letter > '~'; }))
-    throw tools::UsageError("a URL with letters that do not belong there: " + text);
-  Url url;
-  const std::size_t slash = std::min(rest.find('/'), rest.size());
-  url.path = slash == rest.size() ? "/" : std::string(rest.substr(slash));
-  std::string_view where = rest.substr(0, slash);
-  const std::size_t colon = where.rfind(':');
-  if (colon != std::string_view::npos && where.find(']', colon) == std::string_view::npos) {
-    const std::string_view digits = where.substr(colon + 1);
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
-    if (error != std::errc() || stop != digits.data() + digits.size())
-      throw tools::UsageError("a URL without a port that is a number: " + text);
-    where = where.substr(0, colon);
-  }
-  if (where.starts_with('[') && where.ends_with(']')) where = where.substr(1, where.size() - 2);
-  if (where.empty()) throw tools::UsageError("a URL without a host: " + text);
-  url.host = where;
-  return url;
-}
-
-int Connection::get(const Url& url, Body& body) {
-  body.clear();
+const Answer& HttpConnection::get(const Url& url) {
+  body_.clear();
   is_open_ = false;  // unless all is read
   stream_->send("GET " + url.path + " HTTP/1.1\r\nHost: " + url.authority() +
                 "\r\nUser-Agent: exs-fetch\r\n\r\n");
   Head head = read_head();
   while (head.status / 100 == 1) head = read_head();
-  read_body(head, body);
+  read_body(head);
   is_open_ = !head.closes;
-  return head.status;
+  answer_ = {head.status, {body_.text()}};
+  return answer_;
 }
 
-bool Connection::fill() {
+bool HttpConnection::fill() {
   begin_ = 0;
   end_ = stream_->receive(received_, EXS_MHANDLE_UNREGISTERED, false);
   return end_ > 0;
 }
 
-std::string Connection::read_line() {
+std::string HttpConnection::read_line() {
   std::string line;
   for (;;) {
     if (begin_ == end_ && !fill()) throw Broken("the server has ended the connection");
@@ -103,7 +74,7 @@ std::string Connection::read_line() {
   }
 }
 
-Connection::Head Connection::read_head() {
+HttpConnection::Head HttpConnection::read_head() {
   const std::string first = read_line();
   if (!first.starts_with("HTTP/1.") || first.size() < 12) fail_answer("\"" + first.substr(0, 80) + "\"");
   Head head;
@@ -118,7 +89,7 @@ Connection::Head Connection::read_head() {
   }
 }
 
-void Connection::take_field(std::string_view line, Head& head) {
+void HttpConnection::take_field(std::string_view line, Head& head) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) fail_answer("a field without a colon");
   const std::string_view name = line.substr(0, colon);
@@ -134,36 +105,36 @@ void Connection::take_field(std::string_view line, Head& head) {
   }
 }
 
-void Connection::read_body(const Head& head, Body& body) {
+void HttpConnection::read_body(const Head& head) {
   if (head.status == 204 || head.status == 304) return;
   if (head.is_chunked) {
-    read_chunks(body);
+    read_chunks();
   } else if (head.has_length) {
-    read_bytes(head.length, body);
+    read_bytes(head.length);
   } else if (head.closes) {
-    read_rest(body);
+    read_rest();
   } else {
     fail_answer("no length, and no end of the connection");
   }
 }
 
-void Connection::read_bytes(std::uint64_t length, Body& body) {
+void HttpConnection::read_bytes(std::uint64_t length) {
   const std::size_t here = std::min<std::size_t>(end_ - begin_, length);
-  body.append({received_.data() + begin_, here});
+  body_.append({received_.data() + begin_, here});
   begin_ += here;
   const std::size_t left = length - here;
   if (left == 0) return;
-  const std::span<char> room = body.room(left);
-  const std::size_t count = stream_->receive(room, body.region(), true);
+  const std::span<char> room = body_.room(left);
+  const std::size_t count = stream_->receive(room, body_.region(), true);
   if (count < left) throw Broken("the server has ended the connection within an answer");
-  body.grow(count);
+  body_.grow(count);
 }
 
-void Connection::read_chunks(Body& body) {
+void HttpConnection::read_chunks() {
   for (;;) {
     const std::uint64_t length = number_of(read_line(), 16, ';', "the length of a chunk");
     if (length == 0) break;
-    read_bytes(length, body);
+    read_bytes(length);
     if (!read_line().empty()) fail_answer("a chunk that does not end");
   }
   for (int fields = 0; !read_line().empty(); ++fields) {
@@ -171,14 +142,14 @@ void Connection::read_chunks(Body& body) {
   }
 }
 
-void Connection::read_rest(Body& body) {
-  body.append({received_.data() + begin_, end_ - begin_});
+void HttpConnection::read_rest() {
+  body_.append({received_.data() + begin_, end_ - begin_});
   begin_ = end_;
   for (;;) {
-    const std::span<char> room = body.room(kRestBytes);
-    const std::size_t count = stream_->receive(room, body.region(), false);
+    const std::span<char> room = body_.room(kRestBytes);
+    const std::size_t count = stream_->receive(room, body_.region(), false);
     if (count == 0) return;
-    body.grow(count);
+    body_.grow(count);
   }
 }
 

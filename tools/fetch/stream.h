@@ -22,6 +22,7 @@ struct Broken : tools::Failure {
 struct Way {
   std::string provider = "auto";  // of exs
   bool is_tcp = false;
+  bool is_written = false;                                    // what a service answers: it writes it here
   std::chrono::nanoseconds limit = std::chrono::seconds(30);  // of each step
 };
 

@@ -121,8 +121,15 @@ class Fetch(ToolsTest):
             self.assert_fails(self.fetch(self.talker(answer)), part)
 
     def test_urls_that_are_none_are_refused(self):
-        for url in ("https://host/", "http://", "host:port/", ":80/", "host:99999/", "host/with space"):
+        for url in ("https://host/", "http://", "host:port/", ":80/", "host:99999/", "host/with space", "exs-svc:///x"):
             self.assertEqual(run("exs-fetch", url).returncode, 2, url)
+        self.assertEqual(run("exs-fetch", "--tcp", "exs-svc://name/").returncode, 2)
+        self.assertEqual(run("exs-fetch", "--return", "host/").returncode, 2)
+
+    def test_a_service_that_nobody_is(self):
+        self.assert_fails(run("exs-fetch", "--limit", "0.1", "exs-svc://exs:" + "1" * 32 + "/"), "nobody is the service")
+        with tempfile.NamedTemporaryFile() as names:
+            self.assert_fails(run("exs-fetch", "exs-svc://name/", EXS_SERVICES=names.name), "name")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server that is a service, beside its connectors of TCP and of exs. The environment says by which provider. */
@@ -89,6 +90,29 @@ class ServiceConnectorTest {
         }
       }
     }
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "exs.fetch", matches = ".+")
+  void exs_fetch_gets_the_same_in_all_ways_at_the_same_time() throws Exception {
+    final String tcp = "http://127.0.0.1:" + web.tcp.getLocalPort();
+    final String stream = "http://127.0.0.1:" + web.exs.getLocalPort();
+    final String service = "exs-svc://" + connector.getServiceId();
+    final List<Process> clients = List.of(startFetch(tcp, "--tcp"), startFetch(stream), startFetch(service), startFetch(service, "--return"));
+    final List<String> expected = new ArrayList<>();
+    for (final String file : FILES) expected.add(Web.sum(Files.readAllBytes(files.resolve(file.substring(1)))) + "  " + file);
+    for (final Process client : clients) {
+      final String sums = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      assertEquals(0, client.waitFor());
+      assertEquals(expected, sums.lines().map(line -> line.replaceFirst("  [a-z-]+://[^/]+", "  ")).toList());
+    }
+  }
+
+  private static Process startFetch(String server, String... options) throws IOException {
+    final List<String> command = new ArrayList<>(List.of(System.getProperty("exs.fetch"), "--sums", "--repeat", "20", "--provider", PROVIDER));
+    command.addAll(List.of(options));
+    for (final String file : FILES) command.add(server + file);
+    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
   }
 
   @Test

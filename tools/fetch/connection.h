@@ -1,0 +1,34 @@
+// Whom files are asked for: a server at the other end of a connection, or a service.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/fetch/stream.h"
+#include "tools/fetch/url.h"
+
+namespace fetch {
+
+struct Answer {
+  int status = 0;
+  std::vector<std::string_view> body;  // its pieces, in order
+};
+
+class Connection {
+ public:
+  Connection() = default;
+  virtual ~Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Asks for it; the answer stays until the next call. Throws Broken; and Failure, after which the connection is of no use,
+  // for an answer that is none.
+  virtual const Answer& get(const Url& url) = 0;
+  // Whether another request may follow.
+  [[nodiscard]] virtual bool is_open() const = 0;
+  [[nodiscard]] virtual std::string provider() const = 0;
+};
+
+}  // namespace fetch
