@@ -37,7 +37,7 @@ class FileServer {
   private static int serve(Server server, AbstractNetworkConnector connector, Path folder, boolean inMemoryOfExs) throws Exception {
     connector.setHost("127.0.0.1");
     server.addConnector(connector);
-    server.setHandler(new ContextHandlerCollection(context("/cached", folder, true, inMemoryOfExs), context("/read", folder, false, false)));
+    server.setHandler(new ContextHandlerCollection(context("/cached", folder, true, inMemoryOfExs), context("/read", folder, false, inMemoryOfExs)));
     server.start();
     return connector.getLocalPort();
   }
@@ -46,18 +46,19 @@ class FileServer {
     final ServletContextHandler context = new ServletContextHandler(null, path);
     context.setBaseResource(Resource.newResource(folder.toUri()));
     final ServletHolder files = context.addServlet(DefaultServlet.class, "/");
-    if (isCached) {
-      final CachedContentFactory cache =
-          inMemoryOfExs
-              ? new ExsContentFactory(context.getBaseResource(), context.getMimeTypes(), true)
-              : new CachedContentFactory(null, context.getBaseResource(), context.getMimeTypes(), true, true, new CompressedContentFormat[0]);
-      cache.setMaxCachedFileSize(CACHED_BYTES_MAX);
-      cache.setMaxCacheSize(CACHE_BYTES);
-      context.setAttribute("cache", cache);
-      files.setInitParameter("resourceCache", "cache");
-    } else {
+    if (!isCached && !inMemoryOfExs) {
       files.setInitParameter("maxCachedFiles", "0");
+      return context;
     }
+    final CachedContentFactory cache =
+        inMemoryOfExs
+            ? new ExsContentFactory(context.getBaseResource(), context.getMimeTypes(), true)
+            : new CachedContentFactory(null, context.getBaseResource(), context.getMimeTypes(), true, true, new CompressedContentFormat[0]);
+    cache.setMaxCachedFileSize(CACHED_BYTES_MAX);
+    cache.setMaxCacheSize(CACHE_BYTES);
+    if (!isCached) cache.setMaxCachedFiles(0);
+    context.setAttribute("cache", cache);
+    files.setInitParameter("resourceCache", "cache");
     return context;
   }
 }

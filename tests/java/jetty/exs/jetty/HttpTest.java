@@ -2,11 +2,13 @@ package exs.jetty;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import exs.Memory;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import org.eclipse.jetty.http.HttpContent;
+import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,6 +48,48 @@ class HttpTest {
       assertTrue(Memory.holds(content.getIndirectBuffer()));
       assertTrue(Memory.holds(content.getDirectBuffer()));
       assertEquals(1, web.exs.getConnectedEndPoints().size());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void files_that_are_not_cached_are_read_into_buffers_of_the_pool(String provider) throws Exception {
+    try (Web web = new Web(files, provider)) {
+      web.cache.setMaxCachedFiles(0);
+      final ExsBufferPool pool = (ExsBufferPool) web.exs.getByteBufferPool();
+      web.start();
+      try (Http exs = web.overExs()) {
+        for (final String file : FILES) {
+          assertEquals(Web.sum(Files.readAllBytes(files.resolve(file))), Web.sum(exs.get("/" + file).body()), file);
+        }
+      }
+      web.awaitNobody();
+      assertEquals(1, pool.getDirectByteBufferCount());
+      final ByteBuffer buffer = pool.acquire(ExsHttpConnectionFactory.OUTPUT_BYTES, true);
+      assertTrue(Memory.holds(buffer));
+      assertEquals(0, pool.getDirectByteBufferCount());
+      assertEquals(0, buffer.remaining());
+      pool.release(buffer);
+      assertFalse(Memory.holds(pool.acquire(4096, true)));
+      assertFalse(pool.acquire(ExsHttpConnectionFactory.OUTPUT_BYTES, false).isDirect());
+    }
+  }
+
+  /** As a program has it that has set up its HTTP for other connectors. */
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void files_by_the_connections_of_jetty(String provider) throws Exception {
+    try (Web web = new Web(files, provider)) {
+      web.cache.setMaxCachedFiles(0);
+      final ExsConnector plain = new ExsConnector(web.server, new HttpConnectionFactory());
+      plain.setHost("127.0.0.1");
+      web.server.addConnector(plain);
+      web.start();
+      try (Http exs = new Http(web.socket(plain))) {
+        for (final String file : FILES) {
+          assertEquals(Web.sum(Files.readAllBytes(files.resolve(file))), Web.sum(exs.get("/" + file).body()), file);
+        }
+      }
     }
   }
 

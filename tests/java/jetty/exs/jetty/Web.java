@@ -19,7 +19,6 @@ import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.server.Connector;
-import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
@@ -44,9 +43,8 @@ final class Web implements AutoCloseable {
   Web(Path files, String provider) throws IOException {
     this.provider = provider;
     if (!Files.exists(files.resolve("large"))) fill(files);
-    final HttpConfiguration configuration = new HttpConfiguration();
-    exs = new ExsConnector(server, null, null, null, 2, 2, new HttpConnectionFactory(configuration),
-        new HTTP2CServerConnectionFactory(configuration));
+    final HttpConnectionFactory http = new ExsHttpConnectionFactory();
+    exs = new ExsConnector(server, null, null, null, 2, 2, http, new HTTP2CServerConnectionFactory(http.getHttpConfiguration()));
     for (final org.eclipse.jetty.server.AbstractNetworkConnector one : new org.eclipse.jetty.server.AbstractNetworkConnector[] {exs, tcp}) {
       one.setHost("127.0.0.1");
       server.addConnector(one);

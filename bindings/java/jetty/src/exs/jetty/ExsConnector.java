@@ -18,7 +18,6 @@ import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.AbstractNetworkConnector;
 import org.eclipse.jetty.server.ConnectionFactory;
-import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.util.annotation.ManagedAttribute;
 import org.eclipse.jetty.util.annotation.ManagedObject;
@@ -65,7 +64,7 @@ public class ExsConnector extends AbstractNetworkConnector {
    * @param server whose connections
    */
   public ExsConnector(Server server) {
-    this(server, new HttpConnectionFactory());
+    this(server, new ExsHttpConnectionFactory());
   }
 
   /**
@@ -84,7 +83,7 @@ public class ExsConnector extends AbstractNetworkConnector {
    * @param server whose connections
    * @param executor whose threads; null: the server's
    * @param scheduler of idle timeouts; null: the server's
-   * @param pool of buffers; null: the server's
+   * @param pool of buffers; null: an {@link ExsBufferPool} of its own
    * @param acceptors how many threads wait for connections; below 0: as many as suit the machine; else at least 1
    * @param loops how many event queues the connections are spread over, each of which a thread waits at; below 1: as many as suit the
    *     machine
@@ -92,7 +91,7 @@ public class ExsConnector extends AbstractNetworkConnector {
    */
   public ExsConnector(Server server, Executor executor, Scheduler scheduler, ByteBufferPool pool, int acceptors, int loops,
       ConnectionFactory... factories) {
-    super(server, executor, scheduler, pool, acceptors, factories);
+    super(server, executor, scheduler, pool != null ? pool : new ExsBufferPool(), acceptors, factories);
     if (acceptors == 0) throw new IllegalArgumentException("a connector without a thread that accepts");
     this.loops = loops > 0 ? loops : Math.max(1, Math.min(4, Runtime.getRuntime().availableProcessors() / 2));
   }

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ReadableByteChannel;
 import org.eclipse.jetty.http.CompressedContentFormat;
+import org.eclipse.jetty.http.HttpContent;
 import org.eclipse.jetty.http.MimeTypes;
 import org.eclipse.jetty.server.CachedContentFactory;
 import org.eclipse.jetty.util.log.Log;
@@ -22,6 +23,9 @@ import org.eclipse.jetty.util.resource.ResourceFactory;
  * context.setAttribute("cache", new ExsContentFactory(context.getBaseResource(), context.getMimeTypes(), true));
  * context.addServlet(DefaultServlet.class, "/").setInitParameter("resourceCache", "cache");
  * </pre>
+ *
+ * <p>Content that is not cached is read in pieces as long as the output buffer of HttpConfiguration. With {@code setMaxCachedFiles(0)} all
+ * of it is.
  *
  * <p>Memory of content that has left the cache is freed by the collector, when nobody sends it any more. Where there is no more memory of
  * exs, content lies where Jetty would put it, and is copied. Thread: any.
@@ -46,6 +50,12 @@ public class ExsContentFactory extends CachedContentFactory {
    */
   public ExsContentFactory(ResourceFactory factory, MimeTypes mimeTypes, boolean hasEtags, CompressedContentFormat... precompressed) {
     super(null, factory, mimeTypes, false, hasEtags, precompressed);
+  }
+
+  /** What is not cached is read into buffers of the connector's pool, not into one that is made for it. */
+  @Override
+  public HttpContent getContent(String path, int maxBufferSize) throws IOException {
+    return super.getContent(path, 1);
   }
 
   @Override

@@ -1,0 +1,63 @@
+package exs.jetty;
+
+import org.eclipse.jetty.io.Connection;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Connector;
+import org.eclipse.jetty.server.HttpChannelOverHttp;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnection;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+
+/**
+ * HTTP/1.1 whose content lies in direct buffers, which an {@link ExsConnector} does not copy where its pool has made them. Jetty's own
+ * factory, which takes those of the heap for connections that are not of TCP, is served as well, from copies.
+ */
+public class ExsHttpConnectionFactory extends HttpConnectionFactory {
+  /** A file that is read goes out in pieces of this size: as long as they are still in the processor's cache when they are sent. */
+  static final int OUTPUT_BYTES = 128 << 10;
+
+  /** With Jetty's configuration, but longer output buffers. */
+  public ExsHttpConnectionFactory() {
+    this(defaults(OUTPUT_BYTES));
+  }
+
+  /**
+   * With a configuration.
+   *
+   * @param configuration whose output buffers should be long
+   */
+  public ExsHttpConnectionFactory(HttpConfiguration configuration) {
+    super(configuration);
+  }
+
+  static HttpConfiguration defaults(int outputBytes) {
+    final HttpConfiguration configuration = new HttpConfiguration();
+    final int aggregated = configuration.getOutputAggregationSize();
+    configuration.setOutputBufferSize(outputBytes);
+    configuration.setOutputAggregationSize(aggregated);
+    return configuration;
+  }
+
+  @Override
+  public Connection newConnection(Connector connector, EndPoint endPoint) {
+    final HttpConnection connection =
+        new HttpConnection(getHttpConfiguration(), connector, endPoint, getHttpCompliance(), isRecordHttpComplianceViolations()) {
+          @Override
+          protected HttpChannelOverHttp newHttpChannel() {
+            return new DirectChannel(this, getConnector(), getHttpConfiguration(), getEndPoint());
+          }
+        };
+    return configure(connection, connector, endPoint);
+  }
+
+  private static final class DirectChannel extends HttpChannelOverHttp {
+    DirectChannel(HttpConnection connection, Connector connector, HttpConfiguration configuration, EndPoint endPoint) {
+      super(connection, connector, configuration, endPoint, connection);
+    }
+
+    @Override
+    public boolean useDirectBuffers() {
+      return true;
+    }
+  }
+}
