@@ -111,11 +111,23 @@ public final class ServiceNode implements AutoCloseable {
      * @throws ExsException EINVAL, EADDRINUSE, EADDRNOTAVAIL, EACCES: the address cannot be had; EMFILE, EAGAIN, ENOMEM
      */
     public ServiceNode open() throws ExsException {
-      final long node =
-          Native.checkAddress(Native.openNode(Native.text(listen), findNs, linksMax, flowsMax, Native.text(names), 0, memoryMax));
-      final ServiceNode opened = new ServiceNode(node, executor);
+      final ServiceNode opened = openWithoutThread();
+      opened.thread = new Thread(opened::run, "exs-services-" + Long.toHexString(opened.node));
+      opened.thread.setDaemon(true);
       opened.thread.start();
       return opened;
+    }
+
+    /**
+     * Opens a node that has no thread of its own: {@link ServiceNode#complete} does what that does.
+     *
+     * @return the node
+     * @throws ExsException as {@link #open}
+     */
+    public ServiceNode openWithoutThread() throws ExsException {
+      final long node =
+          Native.checkAddress(Native.openNode(Native.text(listen), findNs, linksMax, flowsMax, Native.text(names), 0, memoryMax));
+      return new ServiceNode(node, executor);
     }
   }
 
@@ -126,16 +138,15 @@ public final class ServiceNode implements AutoCloseable {
   private final ConcurrentHashMap<Long, Pending> pending = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<Long, Service> services = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<Long, Peer> peers = new ConcurrentHashMap<>();
-  private final Thread thread;
+  private Thread thread;
   private final ByteBuffer events = CallFrame.direct(EVENTS_MAX * Event.BYTES);
   private final ByteBuffer contents = CallFrame.direct(Contents.BYTES);
   private volatile boolean isClosing;
+  private boolean isEnded;
 
   private ServiceNode(long node, Executor executor) {
     this.node = node;
     this.executor = executor;
-    thread = new Thread(this::run, "exs-services-" + Long.toHexString(node));
-    thread.setDaemon(true);
   }
 
   /**
@@ -261,12 +272,28 @@ public final class ServiceNode implements AutoCloseable {
 
   private void run() {
     try {
-      while (!isClosing) step();
+      while (complete()) continue;
     } catch (ExsException e) {
       throw new IllegalStateException(e);  // its memory is its own
-    } finally {
-      end();
     }
+  }
+
+  /**
+   * Waits for a while until something has happened, calls handlers and completes futures; by one thread at a time. For nodes of
+   * {@link Builder#openWithoutThread}.
+   *
+   * @return false: the node is closed, and nothing is under way
+   * @throws ExsException of a call that cannot fail
+   */
+  public boolean complete() throws ExsException {
+    if (isEnded) return false;
+    if (!isClosing) {
+      step();
+      return true;
+    }
+    isEnded = true;
+    end();
+    return false;
   }
 
   private void step() throws ExsException {
@@ -275,7 +302,8 @@ public final class ServiceNode implements AutoCloseable {
       try {
         tell(Event.at(events, i * Event.BYTES));
       } catch (RuntimeException e) {
-        thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+        final Thread here = Thread.currentThread();
+        here.getUncaughtExceptionHandler().uncaughtException(here, e);
       }
     }
   }
@@ -339,14 +367,14 @@ public final class ServiceNode implements AutoCloseable {
 
   /**
    * Ends the node, its services and its peers. What was sent gets up to one second to arrive; calls under way end with ECANCELED. Messages
-   * stay valid until they are released. Returns when that is done; called by the node's thread, at once.
+   * stay valid until they are released. Returns when that is done; called by the node's thread, or where there is none, at once.
    *
    * @throws ExsException EINTR: the thread was interrupted; the node ends all the same
    */
   @Override
   public void close() throws ExsException {
     isClosing = true;
-    if (Thread.currentThread() == thread) return;
+    if (thread == null || Thread.currentThread() == thread) return;
     try {
       thread.join();
     } catch (InterruptedException e) {

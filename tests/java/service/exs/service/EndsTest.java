@@ -1,6 +1,7 @@
 package exs.service;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -34,6 +35,31 @@ class EndsTest {
 
   @TempDir
   static Path folder;
+
+  @Test
+  void a_node_without_a_thread_is_driven_by_its_owner() throws Exception {
+    final ServiceNode node = ServiceNode.builder().openWithoutThread();
+    try (ServiceKey key = ServiceKey.create(); ServiceNode other = ServiceNode.open()) {
+      final Thread here = Thread.currentThread();
+      final Service service = node.service(key, new Service.Handler() {
+        @Override
+        public void request(Request request) throws Exception {
+          assertEquals(here, Thread.currentThread());
+          Pair.ECHO.request(request);
+        }
+      }).open();
+      final Peer peer = other.peer(service.id()).open();
+      final CompletableFuture<Reply> reply = peer.request(List.of(Pair.text("why")), List.of(), RequestOptions.NONE).reply();
+      while (!reply.isDone()) assertTrue(node.complete());
+      assertEquals(7, reply.get().status());
+      final CompletableFuture<Reply> late = node.peer(service.id()).open().request(List.of(), List.of(), RequestOptions.NONE).reply();
+      node.close();
+      assertFalse(late.isDone());
+      assertFalse(node.complete());
+      Pair.assertErrno(ExsException.ECANCELED, late);
+      assertFalse(node.complete());
+    }
+  }
 
   enum End { PEER, SERVICE, CLIENT_NODE, SERVER_NODE }
 

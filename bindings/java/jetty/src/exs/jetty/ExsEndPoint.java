@@ -100,7 +100,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   }
 
   private void tellFillable() {
-    completions.add(new Completions.Task(getFillInterest().getCallbackInvocationType(), getFillInterest()::fillable));
+    completions.add(new Driver.Task(getFillInterest().getCallbackInvocationType(), getFillInterest()::fillable));
   }
 
   // ---------------------------------------------------------------- what leaves
@@ -133,7 +133,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   @Override
   public void ended(Write write, Throwable failure) {
     writing.set(null);
-    completions.add(new Completions.Task(Invocable.getInvocationType(write.callback), () -> tell(write, failure)));
+    completions.add(new Driver.Task(Invocable.getInvocationType(write.callback), () -> tell(write, failure)));
   }
 
   private void tell(Write write, Throwable failure) {
@@ -163,7 +163,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
 
   private void tellRoom() {
     notIdle();
-    completions.add(new Completions.Task(getWriteFlusher().getCallbackInvocationType(), getWriteFlusher()::completeWrite));
+    completions.add(new Driver.Task(getWriteFlusher().getCallbackInvocationType(), getWriteFlusher()::completeWrite));
   }
 
   // ---------------------------------------------------------------- ends

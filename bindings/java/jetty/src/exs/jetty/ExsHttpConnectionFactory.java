@@ -18,7 +18,7 @@ public class ExsHttpConnectionFactory extends HttpConnectionFactory {
 
   /** With Jetty's configuration, but longer output buffers. */
   public ExsHttpConnectionFactory() {
-    this(defaults(OUTPUT_BYTES));
+    this(newConfiguration());
   }
 
   /**
@@ -30,10 +30,10 @@ public class ExsHttpConnectionFactory extends HttpConnectionFactory {
     super(configuration);
   }
 
-  static HttpConfiguration defaults(int outputBytes) {
+  static HttpConfiguration newConfiguration() {
     final HttpConfiguration configuration = new HttpConfiguration();
     final int aggregated = configuration.getOutputAggregationSize();
-    configuration.setOutputBufferSize(outputBytes);
+    configuration.setOutputBufferSize(OUTPUT_BYTES);
     configuration.setOutputAggregationSize(aggregated);
     return configuration;
   }

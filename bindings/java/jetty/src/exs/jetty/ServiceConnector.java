@@ -9,6 +9,7 @@ import exs.service.ServiceNode;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jetty.io.ByteBufferPool;
 import org.eclipse.jetty.server.AbstractConnector;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -17,6 +18,7 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.util.annotation.ManagedAttribute;
 import org.eclipse.jetty.util.annotation.ManagedObject;
 import org.eclipse.jetty.util.thread.Scheduler;
+import org.eclipse.jetty.util.thread.ThreadPoolBudget;
 
 /**
  * Serves HTTP to whoever knows the name of a service, wherever both are: a request is a message, and so is each part of its reply
@@ -33,6 +35,7 @@ import org.eclipse.jetty.util.thread.Scheduler;
 @ManagedObject("HTTP to a service of exs")
 public class ServiceConnector extends AbstractConnector {
   private static final int MAILBOX = 4096;
+  private static final long STOP_NS = TimeUnit.SECONDS.toNanos(10);
 
   private final Arena arena = new Arena();
   private final Set<ServiceExchange> exchanges = ConcurrentHashMap.newKeySet();
@@ -45,16 +48,18 @@ public class ServiceConnector extends AbstractConnector {
   private int windowBytes;
   private int serialMin = -1;
   private volatile ServiceNode node;
+  private volatile Driver driver;
+  private ThreadPoolBudget.Lease lease;
 
   /**
-   * A connector with the configuration that Jetty has by default.
+   * A connector with the configuration that Jetty has by default, but longer output buffers.
    *
    * @param server whose connections
    * @param key of the service; it must be open when the connector starts
    * @throws ExsException EBADF: the key is closed
    */
   public ServiceConnector(Server server, ServiceKey key) throws ExsException {
-    this(server, null, null, null, key, new HttpConfiguration());
+    this(server, null, null, null, key, ExsHttpConnectionFactory.newConfiguration());
   }
 
   /**
@@ -63,14 +68,14 @@ public class ServiceConnector extends AbstractConnector {
    * @param server whose connections
    * @param executor whose threads; null: the server's
    * @param scheduler of what is tried again; null: the server's
-   * @param pool of buffers; null: the server's
+   * @param pool of buffers; null: an {@link ExsBufferPool} of its own
    * @param key of the service; it must be open when the connector starts
    * @param configuration of HTTP
    * @throws ExsException EBADF: the key is closed
    */
   public ServiceConnector(Server server, Executor executor, Scheduler scheduler, ByteBufferPool pool, ServiceKey key,
       HttpConfiguration configuration) throws ExsException {
-    super(server, executor, scheduler, pool, 0, new HttpConnectionFactory(configuration));
+    super(server, executor, scheduler, pool != null ? pool : new ExsBufferPool(), 0, new HttpConnectionFactory(configuration));
     this.key = key;
     this.configuration = configuration;
     id = key.id();
@@ -147,6 +152,10 @@ public class ServiceConnector extends AbstractConnector {
     return arena;
   }
 
+  Driver driver() {
+    return driver;
+  }
+
   HttpConfiguration configuration() {
     return configuration;
   }
@@ -155,13 +164,13 @@ public class ServiceConnector extends AbstractConnector {
 
   @Override
   protected void doStart() throws Exception {
-    super.doStart();
     final ServiceNode.Builder builder = ServiceNode.builder();
     if (listen != null) builder.listen(listen);
-    final ServiceNode opened = builder.open();
+    node = builder.openWithoutThread();
+    driver = new Driver(node::complete, node::close, getExecutor());
     boolean isComplete = false;
     try {
-      final Service.Builder service = opened.service(key, new Service.Handler() {
+      final Service.Builder service = node.service(key, new Service.Handler() {
         @Override
         public void request(Request request) {
           arrived(request);
@@ -169,20 +178,23 @@ public class ServiceConnector extends AbstractConnector {
       });
       if (serialMin >= 0) service.onlyWithCapability(serialMin);
       service.mailbox(mailbox).windows(windows, windowBytes).open();
+      addBean(driver.strategy());
+      lease = ThreadPoolBudget.leaseFrom(getExecutor(), this, 1);
+      super.doStart();
+      driver.start();
       isComplete = true;
     } finally {
-      if (!isComplete) opened.close();
+      if (!isComplete) closeNode();
     }
-    node = opened;
   }
 
-  /** In the thread of the node. */
+  /** In the thread that drives. */
   private void arrived(Request request) {
     final ServiceExchange exchange = new ServiceExchange(this, request);
     exchanges.add(exchange);
     boolean isStarted = false;
     try {
-      getExecutor().execute(exchange);
+      driver.add(exchange);
       isStarted = true;
     } finally {
       if (!isStarted) exchange.end();
@@ -195,10 +207,18 @@ public class ServiceConnector extends AbstractConnector {
 
   @Override
   protected void doStop() throws Exception {
-    final ServiceNode closing = node;
-    node = null;
-    if (closing != null) closing.close();
+    closeNode();
     super.doStop();
+  }
+
+  private void closeNode() throws Exception {
+    if (node == null) return;
+    node = null;
+    if (!driver.close(STOP_NS, TimeUnit.NANOSECONDS))
+      LOG.warn("{}: requests have not ended in {} s", this, TimeUnit.NANOSECONDS.toSeconds(STOP_NS));
+    removeBean(driver.strategy());
+    if (lease != null) lease.close();
+    lease = null;
   }
 
   /** There is nothing to accept: requests come by themselves. */

@@ -38,7 +38,12 @@ final class ServiceExchange implements HttpTransport, Runnable {
     this.connector = connector;
     this.request = request;
     final ServiceEndPoint endPoint = new ServiceEndPoint(connector.getServiceId(), request.from(), connector.getIdleTimeout());
-    channel = new HttpChannel(connector, connector.configuration(), endPoint, this);
+    channel = new HttpChannel(connector, connector.configuration(), endPoint, this) {
+      @Override
+      public boolean useDirectBuffers() {
+        return true;
+      }
+    };
   }
 
   // ---------------------------------------------------------------- the request

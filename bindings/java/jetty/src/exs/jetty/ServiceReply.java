@@ -113,12 +113,14 @@ final class ServiceReply {
     complete(() -> callback.failed(new EofException(why)));
   }
 
-  /** Threads that tell of the ends of parts must not be blocked. */
+  /** The thread that tells of the ends of parts must not be blocked; others are Jetty's. */
   private void complete(Runnable end) {
-    if (callback.getInvocationType() == Invocable.InvocationType.NON_BLOCKING) {
-      end.run();
+    final Invocable.InvocationType type = callback.getInvocationType();
+    final Driver driver = exchange.connector().driver();
+    if (type != Invocable.InvocationType.NON_BLOCKING && driver.isHere()) {
+      driver.add(new Driver.Task(type, end));
     } else {
-      exchange.connector().getExecutor().execute(end);
+      end.run();
     }
   }
 
