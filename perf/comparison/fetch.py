@@ -20,13 +20,40 @@ PROVIDERS = ("shm", "iwarp")
 NAMES = (TCP, *(f"{how}, {provider}" for provider in PROVIDERS for how in (STREAM, SERVICE, RETURN)))
 PLACES = {"cached": "files up to 10 MiB from the cache", "read": "each file read anew"}
 
+CACHED_BYTES_MAX = 10 * MIB
+
 FETCHES_MAX = 10_000  # of a run, as in the paper
 BYTES_A_SECOND = 2e9  # what a run is meant to take, roughly
-JIT_FETCHES = 20_000  # after which Java has compiled what it will
-WARM_UP_SIZES = (4 * KIB, 64 * KIB)  # copied, and sent from where they lie
+# Fetches after which Java has compiled what it will: of files that are copied, sent from where they lie, and sent in parts.
+WARM_UP = {4 * KIB: 20_000, 64 * KIB: 20_000, 512 * KIB: 5_000}
 
 JARS = ("jetty9-http", "jetty9-io", "jetty9-security", "jetty9-server", "jetty9-servlet", "jetty9-util", "jetty9-util-ajax", "servlet-api")
 JAR_FOLDER = pathlib.Path("/usr/share/java")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """What a fetch may take of the time by TCP."""
+    what: str
+    place: str
+    names: tuple
+    most: float
+    least_bytes: int = 0
+
+    def holds_for(self, size):
+        return self.least_bytes <= size and (self.place != "cached" or size <= CACHED_BYTES_MAX)
+
+
+def _lines(provider, *ways):
+    return tuple(f"{how}, {provider}" for how in ways)
+
+
+BOUNDS = (
+    Bound("from the cache by services, shm, 1 MiB and more: the paper's factor", "cached", _lines("shm", SERVICE, RETURN), 1 / 3, MIB),
+    Bound("from the cache, shm, every size", "cached", _lines("shm", STREAM, SERVICE, RETURN), 1),
+    Bound("read anew, shm, every size, where the paper lost below 6 MiB", "read", _lines("shm", STREAM, SERVICE, RETURN), 1),
+    Bound("from the cache, iwarp, where both are TCP", "cached", _lines("iwarp", STREAM, SERVICE, RETURN), 1.15),
+)
 
 
 class FileServer:
@@ -36,7 +63,7 @@ class FileServer:
         self.binaries = binaries
         files = folder / "files"
         files.mkdir()
-        for size in {*sizes, *WARM_UP_SIZES}:
+        for size in {*sizes, *WARM_UP}:
             (files / str(size)).write_bytes(os.urandom(size))
         libraries = binaries.parent / "lib"
         jars = [libraries / "exs.jar", libraries / "exs-jetty.jar", *(JAR_FOLDER / f"{jar}.jar" for jar in JARS)]
@@ -61,10 +88,10 @@ class FileServer:
         end(self.process)
 
     def warm_up(self):
-        for size in WARM_UP_SIZES:
+        for size, count in WARM_UP.items():
             for name in NAMES:
                 for place in PLACES:
-                    Fetch(name, place, size).fetch(self, 1, JIT_FETCHES)
+                    Fetch(name, place, size).fetch(self, 1, count)
 
 
 @dataclasses.dataclass(frozen=True)
