@@ -1,6 +1,6 @@
-// Serves the files of a folder by two servers of Jetty, for perf/fetch/figure3: one by TCP with Jetty's own cache, one by exs, as connections
-// and as a service, with a cache in memory of exs. Both have them twice: under /cached/, where files up to 10 MiB are cached, as Jetty's were in 2012, and under
-// /read/, where none is.
+// Serves the files of a folder by two servers of Jetty, for perf/fetch/figure3: one by TCP with Jetty's own cache, one by exs, as
+// connections and as a service, with a cache in memory of exs. Both have them twice: under /cached/, where files up to 10 MiB are cached,
+// as Jetty's were in 2012, and under /read/, where none is.
 //   java -cp ... FileServer FOLDER     prints the ports of TCP and of exs, and the ID of the service, when they serve
 import exs.jetty.ExsConnector;
 import exs.jetty.ExsContentFactory;

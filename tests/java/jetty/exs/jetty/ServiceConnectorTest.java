@@ -98,7 +98,8 @@ class ServiceConnectorTest {
     final String tcp = "http://127.0.0.1:" + web.tcp.getLocalPort();
     final String stream = "http://127.0.0.1:" + web.exs.getLocalPort();
     final String service = "exs-svc://" + connector.getServiceId();
-    final List<Process> clients = List.of(startFetch(tcp, "--tcp"), startFetch(stream), startFetch(service), startFetch(service, "--return"));
+    final List<Process> clients =
+        List.of(startFetch(tcp, "--tcp"), startFetch(stream), startFetch(service), startFetch(service, "--return"));
     final List<String> expected = new ArrayList<>();
     for (final String file : FILES) expected.add(Web.sum(Files.readAllBytes(files.resolve(file.substring(1)))) + "  " + file);
     for (final Process client : clients) {
@@ -109,7 +110,8 @@ class ServiceConnectorTest {
   }
 
   private static Process startFetch(String server, String... options) throws IOException {
-    final List<String> command = new ArrayList<>(List.of(System.getProperty("exs.fetch"), "--sums", "--repeat", "20", "--provider", PROVIDER));
+    final List<String> command = new ArrayList<>(List.of(System.getProperty("exs.fetch"), "--sums", "--repeat", "20"));
+    command.addAll(List.of("--provider", PROVIDER));
     command.addAll(List.of(options));
     for (final String file : FILES) command.add(server + file);
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
