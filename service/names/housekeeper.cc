@@ -372,6 +372,7 @@ void Housekeeper::raise_epoch(const IdBytes& id, Claim& ours, const Record& newe
   if (newer.epoch == UINT64_MAX) return;
   ours.place->record.epoch = newer.epoch + 1;
   ours.record = encode_record(ours.place->record, ours.place->key);
+  if (ours.claimant.hold != nullptr) ours.claimant.hold->raise(ours.place->record.epoch);
   for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, now_ns());
 }
 

@@ -45,7 +45,7 @@ void Service::close_flows(const std::function<void(ServiceFlow&)>& say) {
 }
 
 std::vector<std::uint8_t> Service::record(const std::vector<sockaddr_storage>& addresses) {
-  epoch_ = std::max(static_cast<std::uint64_t>(since_1970_ms()), epoch_ + 1);
+  epoch_ = std::max(static_cast<std::uint64_t>(since_1970_ms()), epoch() + 1);
   record_ = encode_record({config_.key.public_key(), epoch_, instance_, addresses}, config_.key);
   return record_;
 }

@@ -8,6 +8,7 @@
 //     flow until it is answered, so there is always room for its reply.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <list>
 #include <map>
@@ -102,7 +103,7 @@ class Service {
   void forget_all();
   [[nodiscard]] bool has_flows() const noexcept { return !flows_.empty(); }
   [[nodiscard]] std::uint64_t instance() const noexcept { return instance_; }
-  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return std::max(epoch_, hold_->raised_epoch()); }
 
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
   [[nodiscard]] const Key& key() const noexcept { return config_.key; }

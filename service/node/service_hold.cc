@@ -5,6 +5,7 @@
 namespace exs::svc {
 
 std::shared_ptr<Hold> Service::begin_hold(std::int64_t now) {
+  epoch_ = epoch();
   hold_ = std::make_shared<Hold>(config_.is_fenced);
   is_suspended_ = config_.is_fenced;
   opened_ns_ = now;

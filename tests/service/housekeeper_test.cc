@@ -411,9 +411,13 @@ BOOST_AUTO_TEST_CASE(who_begins_with_an_older_record_makes_it_the_newer) {
   constexpr std::uint64_t kLater = 1'000;
   const KnownService service;
   const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  const auto hold = std::make_shared<Hold>(false);
   Holder holder(service, kLater);
-  BOOST_REQUIRE(keeper->claim(service.id, service.record, by_multicast(), &service.key) == 0);
+  BOOST_REQUIRE(keeper->claim(service.id, service.record, by_multicast(), &service.key, {hold, nullptr}) ==
+                0);
   holder.step_until([&] { return holder.overtaken_by == kLater + 1; });
+  // Expect: the service knows, whose next record is newer still.
+  BOOST_TEST(hold->raised_epoch() == kLater + 1);
   // Expect: on this host, too.
   BOOST_TEST(found_by(*keeper, service.id, kNever)->epoch == kLater + 1);
   keeper->unclaim(service.id);
