@@ -70,8 +70,8 @@ Node::~Node() {
     sink_->close();
     keeper_->forget(sink_);
   }
-  for (const auto& [id, service] : services_) give_up_name(*service);
-  for (const auto& heir : heirs_) give_up_name(heir->door());
+  for (const auto& [id, service] : services_) Node::give_up_name(*service);
+  for (const auto& heir : heirs_) Node::give_up_name(heir->door());
   {
     std::unique_lock guard(*lock_);
     for (const auto& move : moves_) move->abandon();
