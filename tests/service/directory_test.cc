@@ -4,16 +4,14 @@
 #include <functional>
 
 #include "service/names/directory.h"
+#include "tests/service/directory_world.h"
 #include "tests/service/frame_layout.h"
-#include "tests/service/world.h"
 #include "tools/directory/server.h"
 
 namespace exs::svc {
 namespace {
 
 using namespace exs::svc::test;
-
-const sockaddr_storage kHere = *parse_address("127.0.0.1:7000");
 
 Record record_of(const Key& key, std::uint64_t epoch, std::uint64_t instance = 1) {
   return {key.public_key(), epoch, instance, {kHere}};
@@ -73,26 +71,6 @@ struct Table {
     const Leases::Entry* const entry = leases.find(key.id());
     return entry != nullptr && entry->is_held;
   }
-};
-
-class OwnFile {
- public:
-  OwnFile() { BOOST_REQUIRE(::mkdtemp(folder_.data()) != nullptr); }
-  ~OwnFile() {
-    ::unlink(path().c_str());
-    ::rmdir(folder_.c_str());
-  }
-  OwnFile(const OwnFile&) = delete;
-  OwnFile& operator=(const OwnFile&) = delete;
-  [[nodiscard]] std::string path() const { return folder_ + "/services"; }
-  [[nodiscard]] std::string text() const {
-    std::ifstream file(path());
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void write(const std::string& text) const { std::ofstream(path(), std::ios::trunc) << text; }
-
- private:
-  std::string folder_ = "/tmp/exs-directory-XXXXXX";
 };
 
 Leases::Entry entry_of(const Key& key, std::uint64_t epoch, bool is_held) {
