@@ -121,9 +121,10 @@ typedef struct exs_svc_node_options { /* 0: the default */
   const char* listen;
   int64_t
       find_ns; /* how long a peer is looked for before messages to it are lost: 2 s; one that is busy is waited for */
-  uint32_t links_max;  /* other nodes that have links to this one at a time: 1,024 */
-  uint32_t flows_max;  /* peers of one such node: 64 */
-  const char* names;   /* the file: EXS_SERVICES, or /etc/exs/services */
+  uint32_t links_max;      /* other nodes that have links to this one at a time: 1,024, and 256 of one host */
+  uint32_t links_each_max; /* without a default where links_max is given */
+  uint32_t flows_max;      /* peers of one such node: 64 */
+  const char* names;       /* the file: EXS_SERVICES, or /etc/exs/services */
   uint32_t find_by;    /* how peers are found, and services of the node, EXS_SVC_BY_*: all, in this order */
   uint64_t memory_max; /* bytes to be allocated for long items of replies: 64 MiB */
   /* "off", or names of interfaces with commas between them, or none for all but loopback, and perhaps ":port": EXS_SVC_MULTICAST, or
@@ -147,10 +148,13 @@ typedef struct exs_svc_options { /* 0: the default */
   size_t struct_bytes;           /* sizeof */
   uint32_t only_with_cap;        /* 1: serve those who have a capability; 0: all who know the ID */
   uint32_t serial_min;           /* the lowest serial of capabilities: 0 */
-  uint32_t
-      mailbox_max; /* messages that wait for exs_svc_release(): 256; more are dropped, and their senders told */
-  uint64_t memory_max; /* bytes to be allocated for long items, beside windows: 64 MiB */
-  uint32_t flags;      /* EXS_SVC_FENCED */
+  /* messages that wait for exs_svc_release(): 1,024, and 256 of one principal; more are dropped, and their senders told */
+  uint32_t mailbox_max;
+  uint32_t mailbox_each_max; /* without a default where mailbox_max is given */
+  /* bytes to be allocated for long items, beside windows: 256 MiB, and 64 MiB for one principal */
+  uint64_t memory_max;
+  uint64_t memory_each_max; /* without a default where memory_max is given */
+  uint32_t flags;           /* EXS_SVC_FENCED */
 } exs_svc_options_t;
 /* exs_svc_open - be the service of `key`: EXS_SVC_EVT_OPEN. `options` may be NULL. With EXS_SVC_FENCED nobody is served before that
  * event, nor between EXS_SVC_EVT_SUSPENDED and the next one. NULL with errno: EINVAL an argument, or EXS_SVC_FENCED and the node has

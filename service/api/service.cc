@@ -19,16 +19,26 @@ constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
 constexpr std::int64_t kSilentMinNs = 10 * exs::svc::kNsPerMs;
 constexpr std::int64_t kSilentMaxNs = 3'600'000 * exs::svc::kNsPerMs;
 constexpr std::int64_t kSilentNs = 600 * exs::svc::kNsPerMs;
+// Of all, and of each principal.
 constexpr std::uint32_t kLinks = 1024;
+constexpr std::uint32_t kLinksEach = 256;
+constexpr std::uint32_t kMailbox = 1024;
+constexpr std::uint32_t kMailboxEach = 256;
+constexpr std::uint64_t kMemory = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMemoryEach = std::uint64_t{64} << 20;
+constexpr std::uint64_t kReplyMemory = std::uint64_t{64} << 20;
 constexpr std::uint32_t kFlows = 64;
-constexpr std::uint32_t kMailbox = 256;
 constexpr std::int64_t kMoveFindNs = 500 * exs::svc::kNsPerMs;
 constexpr std::int64_t kMoveLimitNs = 5'000 * exs::svc::kNsPerMs;
-constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
-
 template <typename Number>
 Number or_default(Number value, Number otherwise) {
   return value == 0 ? otherwise : value;
+}
+
+// Whoever says how much there is for all, and no more, has said it for each.
+template <typename Number>
+Number of_each(Number each, Number all, Number otherwise) {
+  return each != 0 ? each : or_default(all, otherwise);
 }
 
 const char* default_listen() {
@@ -104,8 +114,9 @@ exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
         or_default(options.find_ns, kFindNs),
         static_cast<int>(or_default(options.silent_ns, kSilentNs) / exs::svc::kNsPerMs),
         or_default(options.links_max, kLinks),
+        of_each(options.links_each_max, options.links_max, kLinksEach),
         or_default(options.flows_max, kFlows),
-        or_default(options.memory_max, kMemory),
+        or_default(options.memory_max, kReplyMemory),
         std::move(ways)};
     auto node = std::make_unique<exs_svc_node>(config);
     const int error = node->open();
@@ -163,7 +174,9 @@ exs_svc_t* make_service(const char* caller, exs_svc_node_t* node, const exs_svc_
     config.only_with_capability = options.only_with_cap == 1;
     config.serial_min = options.serial_min;
     config.mailbox_max = or_default(options.mailbox_max, kMailbox);
+    config.mailbox_each_max = of_each(options.mailbox_each_max, options.mailbox_max, kMailboxEach);
     config.windows_max_bytes = or_default(options.memory_max, kMemory);
+    config.windows_each_max_bytes = of_each(options.memory_each_max, options.memory_max, kMemoryEach);
     config.handle = handle;
     config.is_fenced = is_fenced;
     exs_svc_t* const service = begin(std::move(config));

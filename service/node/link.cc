@@ -64,6 +64,10 @@ int Link::connect(const sockaddr_storage& address) {
 
 int Link::accept(int socket) {
   socket_ = socket;
+  sockaddr_storage from{};
+  socklen_t length = sizeof from;
+  if (exs_getpeername(socket_, reinterpret_cast<sockaddr*>(&from), &length) != 0) return errno;
+  host_ = host_of(from);
   set_keepalive(socket_, kLongSilentMs);
   return begin();
 }

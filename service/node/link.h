@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "exs/exs.h"
+#include "service/names/address.h"
 #include "service/names/clock.h"
 #include "service/names/statements.h"
 #include "service/node/transfer.h"
@@ -100,6 +101,8 @@ class Link final : public EventTarget {
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::kUp; }
   [[nodiscard]] bool is_initiator() const noexcept { return is_initiator_; }
   [[nodiscard]] const std::string& address_key() const noexcept { return address_key_; }
+  // Where the other end is, of an acceptor.
+  [[nodiscard]] const HostBytes& host() const noexcept { return host_; }
   [[nodiscard]] LinkNonces nonces() const noexcept {
     return is_initiator_ ? LinkNonces{our_nonce_, their_nonce_} : LinkNonces{their_nonce_, our_nonce_};
   }
@@ -191,6 +194,7 @@ class Link final : public EventTarget {
   std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then, or the next long item to be here
   sockaddr_storage address_{};    // of an initiator
   std::string address_key_;
+  HostBytes host_{};
   Nonce our_nonce_{};
   Nonce their_nonce_{};
 

@@ -9,7 +9,7 @@ namespace exs::svc {
 namespace {
 
 struct Block : exs_svc_message_t {
-  std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<Share> share;
   std::shared_ptr<Windows> windows;
   std::optional<CallName> call;
 };
@@ -39,15 +39,21 @@ exs_svc_message_t* make_message(MessageParts parts) {
   block->longs = list + items.size();
   block->limit_ns = parts.limit_ns;
   block->windows = std::move(parts.windows);
-  block->mailbox = std::move(parts.mailbox);
+  block->share = std::move(parts.share);
   block->call = parts.call;
-  if (block->mailbox != nullptr) block->mailbox->count.fetch_add(1, std::memory_order_relaxed);
+  if (block->share != nullptr) {
+    block->share->messages.fetch_add(1, std::memory_order_relaxed);
+    block->share->mailbox->count.fetch_add(1, std::memory_order_relaxed);
+  }
   return block;
 }
 
 void free_message(exs_svc_message_t* message) noexcept {
   auto* const block = static_cast<Block*>(message);
-  if (block->mailbox != nullptr) block->mailbox->count.fetch_sub(1);
+  if (block->share != nullptr) {
+    block->share->messages.fetch_sub(1, std::memory_order_relaxed);
+    block->share->mailbox->count.fetch_sub(1);
+  }
   block->~Block();
   std::free(block);
 }
@@ -60,8 +66,9 @@ const std::optional<CallName>& call_of(const exs_svc_message_t* message) noexcep
   return static_cast<const Block*>(message)->call;
 }
 
-const std::shared_ptr<Mailbox>& mailbox_of(const exs_svc_message_t* message) noexcept {
-  return static_cast<const Block*>(message)->mailbox;
+std::shared_ptr<Mailbox> mailbox_of(const exs_svc_message_t* message) noexcept {
+  const std::shared_ptr<Share>& share = static_cast<const Block*>(message)->share;
+  return share == nullptr ? nullptr : share->mailbox;
 }
 
 const std::shared_ptr<Windows>& windows_of(const exs_svc_message_t* message) noexcept {

@@ -23,6 +23,15 @@ struct Mailbox {
   Service* service = nullptr;              // NULL: it is closed. Under the lock
 };
 
+// What a principal has of a service.
+struct Share {
+  explicit Share(std::shared_ptr<Mailbox> of) : mailbox(std::move(of)) {}
+  const std::shared_ptr<Mailbox> mailbox;
+  std::atomic<std::uint32_t> messages{0};  // that are not released
+  std::atomic<std::size_t> bytes{0};       // allocated for their long items
+  std::size_t flows_kept = 0;              // that are on no link. Under the node's lock
+};
+
 // A request that the program has, by the names of its flow and of itself.
 struct CallName {
   std::pair<std::uint64_t, std::uint64_t> flow;
@@ -34,7 +43,7 @@ struct MessageParts {
   const Items* items = nullptr;
   std::span<const exs_svc_item_t> longs;
   std::shared_ptr<Windows> windows;  // where `longs` are ours
-  std::shared_ptr<Mailbox> mailbox;  // of a service
+  std::shared_ptr<Share> share;      // of a service
   std::optional<CallName> call;      // of a request
   std::int64_t limit_ns = 0;
 };
@@ -52,7 +61,8 @@ void discard(const exs_svc_event_t& event) noexcept;
 
 // Nothing: it is no request.
 const std::optional<CallName>& call_of(const exs_svc_message_t* message) noexcept;
-const std::shared_ptr<Mailbox>& mailbox_of(const exs_svc_message_t* message) noexcept;
+// NULL: it is a reply.
+std::shared_ptr<Mailbox> mailbox_of(const exs_svc_message_t* message) noexcept;
 const std::shared_ptr<Windows>& windows_of(const exs_svc_message_t* message) noexcept;
 
 }  // namespace exs::svc

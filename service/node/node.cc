@@ -273,8 +273,20 @@ void Node::accepted(const exs_event_t& event) {
   auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
   Link* const link = made.get();
   links_.emplace(link, std::move(made));
-  ++accepted_links_;
-  if (link->accept(socket) != 0 || accepted_links_ > config_.links_max) link->end();
+  const int error = link->accept(socket);
+  if (!count_link(*link) || error != 0) link->end();
+}
+
+// False: it is one too many.
+bool Node::count_link(const Link& link) {
+  const std::size_t of_host = ++links_of_hosts_[principal_of({}, link.host())];
+  return ++accepted_links_ <= config_.links_max && of_host <= config_.links_each_max;
+}
+
+void Node::uncount_link(const Link& link) {
+  --accepted_links_;
+  const auto of_host = links_of_hosts_.find(principal_of({}, link.host()));
+  if (of_host != links_of_hosts_.end() && --of_host->second == 0) links_of_hosts_.erase(of_host);
 }
 
 void Node::link_is_up(Link& link) {
@@ -294,7 +306,7 @@ void Node::bulk_wanted(Link& link) {
 void Node::bulk_asked_for(Link& connection, const Nonce& token) {
   for (const auto& [link, owner] : links_) {
     if (link->is_initiator() || link->bulk() != nullptr || !link->is_up() || link->token() != token) continue;
-    --accepted_links_;
+    uncount_link(connection);
     return connection.become_bulk_of(*link);
   }
   connection.refuse();
@@ -312,7 +324,7 @@ void Node::send_all_of(Link& link) {
 void Node::link_has_gone(Link& link) {
   const auto known = links_by_address_.find(link.address_key());
   if (known != links_by_address_.end() && known->second == &link) links_by_address_.erase(known);
-  if (!link.is_initiator()) --accepted_links_;
+  if (!link.is_initiator()) uncount_link(link);
   for (const auto& [alias, flow] : std::exchange(link.flows, {})) flow->service().link_has_gone(*flow);
   for (const auto& [alias, peer] : std::exchange(link.peers, {})) peer->link_has_gone(link.error());
   if (link.bulk() != nullptr) gone_.push_back(link.bulk());

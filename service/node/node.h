@@ -37,6 +37,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
     std::int64_t find_ns = 0;
     int silent_ms = 0;
     std::uint32_t links_max = 0;
+    std::uint32_t links_each_max = 0;  // of one host
     std::uint32_t flows_max = 0;
     std::size_t windows_max_bytes = 0;
     Ways ways;
@@ -131,6 +132,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   int lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns);
   void take(const exs_event_t& event);
   void accepted(const exs_event_t& event);
+  bool count_link(const Link& link);
+  void uncount_link(const Link& link);
   void take_found();
   void look_at_clock();
   void end_step();
@@ -160,6 +163,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   std::unordered_map<Link*, std::unique_ptr<Link>> links_;
   std::unordered_map<std::string, Link*> links_by_address_;
   std::size_t accepted_links_ = 0;
+  std::map<Principal, std::size_t> links_of_hosts_;  // of them
   std::vector<Link*> gone_;
   std::vector<Peer*> ended_;
   std::map<IdBytes, std::unique_ptr<exs_svc>> services_;

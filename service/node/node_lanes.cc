@@ -30,7 +30,7 @@ void Node::lane_asked_for(Link& connection, const Hello& hello) {
     if (flow == link->flows.end() || !flow->second->takes_lane() ||
         lane_token(link->nonces(), hello.flow) != hello.nonce)
       continue;
-    --accepted_links_;
+    uncount_link(connection);
     return flow->second->take_lane(connection);
   }
   connection.refuse();

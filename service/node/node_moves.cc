@@ -23,8 +23,8 @@ exs_svc* Node::adopt_service(Service::Config config) {
   Service::Config door;
   door.node = this;
   door.key = heir_key(config.key);
-  door.mailbox_max = kDoorMailbox;
-  door.windows_max_bytes = config.windows_max_bytes;
+  door.mailbox_max = door.mailbox_each_max = kDoorMailbox;
+  door.windows_max_bytes = door.windows_each_max_bytes = config.windows_max_bytes;
   door.node_lock = lock_;
   door.only_from = config.key.id();
   auto service = std::make_unique<exs_svc>(static_cast<ServiceHost&>(*this), std::move(config));

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kKeptNs = 60'000 * kNsPerMs;
 constexpr std::size_t kKeptMax = 4096;
+constexpr std::size_t kKeptEachMax = 1024;  // of one principal
 
 void refuse(Link& link, std::uint32_t alias, Refusal why, std::uint64_t accepted = 0) {
   std::array<std::uint8_t, kHeaderBytes + 4> room;
@@ -59,7 +60,7 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   const std::uint32_t rights = rights_of(asked, about);
   if (rights == 0) return refuse(link, alias, Refusal::kNotAllowed);
   bool is_known = false;
-  ServiceFlow* const flow = find_or_make(asked, is_known);
+  ServiceFlow* const flow = find_or_make(asked, principal_of(asked.capability, link.host()), is_known);
   if (flow == nullptr) return refuse(link, alias, Refusal::kNotAllowed);
   if (flow->link() != nullptr &&
       flow->is_moving()) {  // on another link, which is broken, or of no use to the sender
@@ -89,31 +90,34 @@ std::uint32_t Service::rights_of(const Flow& asked, const Statement& about) cons
 }
 
 // NULL: another sender has a flow of this name.
-ServiceFlow* Service::find_or_make(const Flow& asked, bool& is_known) {
+ServiceFlow* Service::find_or_make(const Flow& asked, const Principal& principal, bool& is_known) {
   forget_old_ones();
   const FlowName name{asked.client, asked.flow_number};
   const IdBytes from = asked.sender ? id_of(asked.sender->key) : IdBytes{};
   const auto known = flows_.find(name);
+  std::shared_ptr<Share> share = shares_.of(principal);
   if (known == flows_.end())
-    return flows_.emplace(name, std::make_unique<ServiceFlow>(*this, name, from)).first->second.get();
+    return flows_.emplace(name, std::make_unique<ServiceFlow>(*this, name, from, std::move(share)))
+        .first->second.get();
   ServiceFlow& flow = *known->second;
   if (flow.from() != from) return nullptr;
   flow.is_left = false;
   is_known = true;
   if (flow.link() == nullptr) {
-    std::erase_if(left_, [&](const auto& entry) { return entry.first == name; });
+    take_from_kept(flow);
   } else if (!flow.is_moving()) {
     flow.link()->flows.erase(flow.alias());  // which the sender has given up
     flow.end_lane();
     flow.close();
   }
+  flow.count_for(std::move(share));
   return &flow;
 }
 
 void Service::link_has_gone(ServiceFlow& flow) {
   flow.close();
   if (flow.is_left) return erase(flow.name());
-  left_.emplace_back(flow.name(), now_ns());
+  keep(flow, now_ns());
   forget_old_ones();
   host_.wake_at(due_ns());
 }
@@ -131,16 +135,36 @@ void Service::erase(FlowName name) {
   flows_.erase(name);
 }
 
+// One that is on no link, in case its sender comes back.
+void Service::keep(const ServiceFlow& flow, std::int64_t now) {
+  if (flow.share().flows_kept == kKeptEachMax) forget_oldest_of(flow.share());
+  ++flow.share().flows_kept;
+  kept_.emplace_back(flow.name(), now);
+}
+
+void Service::take_from_kept(const ServiceFlow& flow) {
+  std::erase_if(kept_, [&flow](const auto& entry) { return entry.first == flow.name(); });
+  --flow.share().flows_kept;
+}
+
+void Service::forget_oldest_of(const Share& share) {
+  const auto is_of_share = [&](const auto& entry) { return &flows_.at(entry.first)->share() == &share; };
+  forget(std::find_if(kept_.begin(), kept_.end(), is_of_share));
+}
+
+void Service::forget(Kept::iterator one) {
+  --flows_.at(one->first)->share().flows_kept;
+  erase(one->first);
+  kept_.erase(one);
+}
+
 std::int64_t Service::due_ns() const noexcept {
-  return left_.empty() ? kNever : after(left_.front().second, kKeptNs);
+  return kept_.empty() ? kNever : after(kept_.front().second, kKeptNs);
 }
 
 void Service::forget_old_ones() {
   const std::int64_t before = now_ns() - kKeptNs;
-  while (!left_.empty() && (left_.size() > kKeptMax || left_.front().second <= before)) {
-    erase(left_.front().first);
-    left_.pop_front();
-  }
+  while (!kept_.empty() && (kept_.size() > kKeptMax || kept_.front().second <= before)) forget(kept_.begin());
 }
 
 // ---------------------------------------------------------------- replies

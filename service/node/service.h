@@ -20,6 +20,7 @@
 #include "service/names/hold.h"
 #include "service/names/record.h"
 #include "service/node/service_flow.h"
+#include "service/node/shares.h"
 
 namespace exs::svc {
 
@@ -33,7 +34,9 @@ class Service {
     bool only_with_capability = false;
     std::uint32_t serial_min = 0;
     std::uint32_t mailbox_max = 0;
+    std::uint32_t mailbox_each_max = 0;
     std::size_t windows_max_bytes = 0;
+    std::size_t windows_each_max_bytes = 0;
     void* handle = nullptr;
     std::shared_ptr<std::mutex> node_lock;
     std::optional<IdBytes> only_from;  // serves this sender alone
@@ -114,21 +117,30 @@ class Service {
   [[nodiscard]] void* handle() const noexcept { return config_.handle; }
   [[nodiscard]] ServiceHost& host() const noexcept { return host_; }
   [[nodiscard]] WindowMemory& windows() const noexcept { return *windows_; }
-  [[nodiscard]] const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
   // How busy it is.
   [[nodiscard]] Stats stats() const;
   void count_message() noexcept { ++messages_; }
   void count_reply() noexcept { ++replies_; }
-  [[nodiscard]] bool has_room() const noexcept {
-    return mailbox_->count.load(std::memory_order_relaxed) < config_.mailbox_max;
+  [[nodiscard]] bool has_room(const Share& share) const noexcept {
+    return mailbox_->count.load(std::memory_order_relaxed) < config_.mailbox_max &&
+           share.messages.load(std::memory_order_relaxed) < config_.mailbox_each_max;
+  }
+  [[nodiscard]] WindowQuota quota_of(const std::shared_ptr<Share>& share) const {
+    return {{share, &share->bytes}, config_.windows_each_max_bytes};
   }
 
  private:
+  // Flows without a link, and since when, the oldest first.
+  using Kept = std::list<std::pair<FlowName, std::int64_t>>;
   [[nodiscard]] std::uint32_t rights_of(const Flow& flow, const Statement& about) const;
-  ServiceFlow* find_or_make(const Flow& flow, bool& is_known);
+  ServiceFlow* find_or_make(const Flow& flow, const Principal& principal, bool& is_known);
   ServiceFlow* find_call(const CallName& name) const;
   void erase(FlowName name);
+  void keep(const ServiceFlow& flow, std::int64_t now);
+  void take_from_kept(const ServiceFlow& flow);
   void forget_old_ones();
+  void forget_oldest_of(const Share& share);
+  void forget(Kept::iterator one);
   void close_flows(const std::function<void(ServiceFlow&)>& say);
   void let_go_of_flows(Refusal why);
 
@@ -149,9 +161,9 @@ class Service {
   std::uint64_t replies_ = 0;
   std::shared_ptr<WindowMemory> windows_;
   std::shared_ptr<Mailbox> mailbox_;
+  Shares shares_{mailbox_};
   std::map<FlowName, std::unique_ptr<ServiceFlow>> flows_;
-  std::list<std::pair<FlowName, std::int64_t>>
-      left_;  // flows without a link, and since when, the first left first
+  Kept kept_;
 };
 
 }  // namespace exs::svc

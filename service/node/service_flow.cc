@@ -93,7 +93,7 @@ std::optional<Refusal> ServiceFlow::why_not(const Data& data) const {
   const std::uint32_t needed =
       (is_request ? EXS_SVC_REQUEST : EXS_SVC_SEND) | (data.longs.count > 0 ? EXS_SVC_LONG : 0U);
   if ((rights_ & needed) != needed) return Refusal::kNotAllowed;
-  if (!service_.has_room()) return Refusal::kNoRoom;
+  if (!service_.has_room(*share_)) return Refusal::kNoRoom;
   if (is_request && calls_.size() + sending_.count() >= Outgoing::kMost) return Refusal::kNoRoom;
   return {};
 }
@@ -107,11 +107,11 @@ bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& pl
   MessageParts parts;
   parts.from = from_;
   parts.items = &data.items;
-  parts.mailbox = service_.mailbox();
+  parts.share = share_;
   std::vector<exs_svc_item_t> longs;
   if (data.longs.count > 0) {
     const auto lengths = std::span<const std::uint64_t>(data.longs.bytes).first(data.longs.count);
-    parts.windows = service_.windows().take(lengths);
+    parts.windows = service_.windows().take(lengths, service_.quota_of(share_));
     if (parts.windows == nullptr) {
       arrival.why = Refusal::kNoRoom;
       return true;

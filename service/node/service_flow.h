@@ -36,14 +36,17 @@ class ServiceFlow final : public LaneClient,
                           private Receiving::Owner,
                           private Debtor {
  public:
-  ServiceFlow(Service& service, FlowName name, const IdBytes& from)
-      : service_(service), name_(name), from_(from) {}
+  ServiceFlow(Service& service, FlowName name, const IdBytes& from, std::shared_ptr<Share> share)
+      : service_(service), name_(name), from_(from), share_(std::move(share)) {}
   ~ServiceFlow();
   ServiceFlow(const ServiceFlow&) = delete;
   ServiceFlow& operator=(const ServiceFlow&) = delete;
 
   // `taken`: how far the sender has taken replies.  False: it cannot have.
   bool open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken);
+  // Who has to answer for it.
+  void count_for(std::shared_ptr<Share> share) noexcept { share_ = std::move(share); }
+  [[nodiscard]] Share& share() const noexcept { return *share_; }
   // It is on no link now.
   void close();
   // A connection that is to be its lane, if it may have one. False: not now.
@@ -104,6 +107,7 @@ class ServiceFlow final : public LaneClient,
   Service& service_;
   const FlowName name_;
   const IdBytes from_;
+  std::shared_ptr<Share> share_;
   std::uint32_t rights_ = 0;
   Sending sending_{*this};
   Receiving receiving_{*this};

@@ -45,9 +45,9 @@ void Service::let_go_of_flows(Refusal why) {
     link->send(encode_flow_no(room, flow->alias(), flow->accepted(), why));
     link->flows.erase(flow->alias());
     flow->close();
-    left_.emplace_back(name, now);
+    keep(*flow, now);
   }
-  if (!left_.empty()) host_.wake_at(due_ns());
+  if (!kept_.empty()) host_.wake_at(due_ns());
 }
 
 }  // namespace exs::svc

@@ -28,7 +28,7 @@ MovedMessage moved_message(const exs_svc_message_t& message) {
 }
 
 exs_svc_message_t* message_of(const MovedMessage& moved, const std::shared_ptr<Windows>& keeps,
-                              const std::shared_ptr<Mailbox>& mailbox) {
+                              const std::shared_ptr<Share>& share) {
   std::vector<exs_svc_item_t> longs;
   for (const Bytes item : moved.longs) longs.push_back({const_cast<std::uint8_t*>(item.data()), item.size()});
   MessageParts parts;
@@ -36,7 +36,7 @@ exs_svc_message_t* message_of(const MovedMessage& moved, const std::shared_ptr<W
   parts.items = &moved.items;
   parts.longs = longs;
   parts.windows = keeps;
-  parts.mailbox = mailbox;
+  parts.share = share;
   parts.limit_ns = moved.limit_ns;
   if (moved.is_request) parts.call = CallName{{moved.client, moved.flow_number}, moved.call};
   return make_message(std::move(parts));
@@ -101,18 +101,21 @@ bool Service::resume(const HandoverHead& head, const Handover& handover,
   instance_ = head.instance;
   epoch_ = head.epoch;
   const std::int64_t now = now_ns();
+  // Whose a flow is, its sender shows when it comes.
+  const auto nobodys = std::make_shared<Share>(mailbox_);
   for (const MovedFlow& moved : handover.flows) {
     const FlowName name{moved.client, moved.flow_number};
-    auto flow = std::make_unique<ServiceFlow>(*this, name, moved.from);
+    auto flow = std::make_unique<ServiceFlow>(*this, name, moved.from, std::make_shared<Share>(mailbox_));
     if (!flow->resume(moved)) return false;
-    if (flows_.emplace(name, std::move(flow)).second) left_.emplace_back(name, now);
+    const auto [entry, is_new] = flows_.emplace(name, std::move(flow));
+    if (is_new) keep(*entry->second, now);
   }
   for (const MovedMessage& moved : handover.messages) {
     exs_svc_event_t event{};
     event.type = moved.is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
     event.handle = config_.handle;
     event.service = static_cast<exs_svc*>(this);
-    event.message = message_of(moved, keeps, mailbox_);
+    event.message = message_of(moved, keeps, nobodys);
     if (event.message == nullptr) return false;
     events.push_back(event);
   }
@@ -121,7 +124,7 @@ bool Service::resume(const HandoverHead& head, const Handover& handover,
 
 void Service::forget_all() {
   flows_.clear();
-  left_.clear();
+  kept_.clear();
 }
 
 }  // namespace exs::svc

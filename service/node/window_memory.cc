@@ -8,9 +8,20 @@ namespace {
 
 constexpr std::size_t kSmallest = 4096;
 
+bool has_room(const WindowQuota& quota, std::size_t bytes) {
+  return quota.bytes == nullptr || (bytes <= quota.most_bytes && *quota.bytes <= quota.most_bytes - bytes);
+}
+
+void leave(const WindowQuota& quota, const std::vector<Window>& windows) {
+  if (quota.bytes == nullptr) return;
+  for (const Window& window : windows)
+    if (!window.is_of_program) *quota.bytes -= window.bytes;
+}
+
 }  // namespace
 
 Windows::~Windows() {
+  leave(quota_, list);
   memory_->give_back(list);
 }
 
@@ -40,23 +51,26 @@ void WindowMemory::withdraw() {
   of_program_.clear();
 }
 
-std::shared_ptr<Windows> WindowMemory::take(std::span<const std::uint64_t> lengths) {
-  auto windows = std::make_shared<Windows>(shared_from_this());
+std::shared_ptr<Windows> WindowMemory::take(std::span<const std::uint64_t> lengths,
+                                            const WindowQuota& quota) {
+  auto windows = std::make_shared<Windows>(shared_from_this(), quota);
   windows->list.reserve(lengths.size());
   const std::lock_guard guard(lock_);
   for (const std::uint64_t length : lengths) {
     Window window;
-    if (!take_one(length, window)) {
+    if (!take_one(length, quota, window)) {
       for (const Window& taken : windows->list) put(taken);
+      leave(quota, windows->list);
       windows->list.clear();
       return {};
     }
     windows->list.push_back(window);
+    if (quota.bytes != nullptr && !window.is_of_program) *quota.bytes += window.bytes;
   }
   return windows;
 }
 
-bool WindowMemory::take_one(std::uint64_t length, Window& window) {
+bool WindowMemory::take_one(std::uint64_t length, const WindowQuota& quota, Window& window) {
   auto best = of_program_.end();
   for (auto it = of_program_.begin(); it != of_program_.end(); ++it)
     if (it->bytes >= length && (best == of_program_.end() || it->bytes < best->bytes)) best = it;
@@ -67,6 +81,7 @@ bool WindowMemory::take_one(std::uint64_t length, Window& window) {
   }
   if (length > most_bytes_) return false;
   const std::size_t bytes = std::max(kSmallest, std::bit_ceil(static_cast<std::size_t>(length)));
+  if (!has_room(quota, bytes)) return false;
   const auto kept = std::find_if(allocated_.begin(), allocated_.end(),
                                  [bytes](const Window& free) { return free.bytes == bytes; });
   if (kept == allocated_.end()) return allocate(bytes, window);

@@ -7,6 +7,7 @@
 //  3. What was allocated is kept for the next message of about that size: memory that is new costs a page fault for each page.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,10 +28,17 @@ struct Window {
 
 class WindowMemory;
 
+// Of memory that is allocated: what one principal has, and how much it may have. None: nobody counts.
+struct WindowQuota {
+  std::shared_ptr<std::atomic<std::size_t>> bytes;
+  std::size_t most_bytes = 0;
+};
+
 // The windows of a message, one for each long item.
 class Windows {
  public:
-  explicit Windows(std::shared_ptr<WindowMemory> memory) : memory_(std::move(memory)) {}
+  Windows(std::shared_ptr<WindowMemory> memory, WindowQuota quota)
+      : memory_(std::move(memory)), quota_(std::move(quota)) {}
   ~Windows();
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
@@ -38,6 +46,7 @@ class Windows {
 
  private:
   std::shared_ptr<WindowMemory> memory_;
+  WindowQuota quota_;
 };
 
 class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
@@ -50,7 +59,7 @@ class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
 
   void add(const Window& window);
   // One window for each length, the smallest that fits. NULL: there is no room.
-  std::shared_ptr<Windows> take(std::span<const std::uint64_t> lengths);
+  std::shared_ptr<Windows> take(std::span<const std::uint64_t> lengths, const WindowQuota& quota = {});
   void give_back(const std::vector<Window>& windows) noexcept;
   // Of the program's.
   [[nodiscard]] std::size_t free_windows();
@@ -58,7 +67,7 @@ class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
   void withdraw();
 
  private:
-  bool take_one(std::uint64_t length, Window& window);
+  bool take_one(std::uint64_t length, const WindowQuota& quota, Window& window);
   void put(const Window& window) noexcept {
     (window.is_of_program ? of_program_ : allocated_).push_back(window);
   }

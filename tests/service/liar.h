@@ -87,7 +87,7 @@ class Liar {
 // A node with a service, and a thread that waits for it while a test talks to it.
 class Served {
  public:
-  Served() : service_(node.open(key)) {
+  explicit Served(const exs_svc_node_options_t* options = nullptr) : node(options), service_(node.open(key)) {
     std::optional<Record> record;
     Descriptor asked;
     const exs_svc_id_t id = id_of(key);

@@ -10,7 +10,7 @@ namespace {
 using namespace exs::svc::test;
 
 struct LongMessages : TwoNodes {
-  exs_svc_options_t options{sizeof options, 0, 0, 0, 0, 0};
+  exs_svc_options_t options{sizeof options, 0, 0, 0, 0, 0, 0, 0};
 
   exs_svc_event_t next_sent() { return next(left, EXS_SVC_EVT_SENT); }
   // That no message of this node lies in it any more is seen by a message that takes all of it.

@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(nobody_answers) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_allowed_or_has_no_room_is_not_executed) {
-  exs_svc_options_t of_service{sizeof of_service, 1, 0, 1, 0, 0};
+  exs_svc_options_t of_service{sizeof of_service, 1, 0, 1, 0, 0, 0, 0};
   right.open(key, &of_service);
   exs_svc_cap_t cap{};
   BOOST_TEST(exs_svc_cap_make(key.get(), EXS_SVC_SEND, 0, 0, &cap) == 0);

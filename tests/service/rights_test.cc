@@ -10,7 +10,7 @@ struct Guarded {
   TestNode left;
   TestNode right;
   OwnedKey key = make_key();
-  exs_svc_options_t options{sizeof(exs_svc_options_t), 1, 5, 0, 0, 0};
+  exs_svc_options_t options{sizeof(exs_svc_options_t), 1, 5, 0, 0, 0, 0, 0};
   exs_svc_t* service = right.open(key, &options);
   const std::vector<TestNode*> both{&left, &right};
 
