@@ -62,7 +62,7 @@ class Wait {
       section_->leave();
     }
     const EventQueue::WaitScope waiting(queue_);
-    if (sleeps_at_once_) {
+    if (!spins_) {
       const Status status = first_sleep();
       if (count_ > 0 || !status.ok()) return count_ > 0 ? Status() : status;
     }
@@ -91,7 +91,10 @@ class Wait {
 
   bool found_at_first() {
     poll_once();
-    return taken() || (!sleeps_at_once_ && spin_briefly());
+    if (taken()) return true;
+    spins_ =
+        !sleeps_at_once_ && (queue_.wait_mode() == EXS_WAIT_BUSY_POLL || queue_.spins().is_worth_a_try());
+    return spins_ && spin_briefly();
   }
 
   void poll_once() {
@@ -132,9 +135,19 @@ class Wait {
     spin_end_ns_ = std::min(spin_end(start_ns), deadline_ns_);
     const std::uint64_t brief_end_ns = std::min(start_ns + kBriefSpinNs, spin_end_ns_);
     for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = home_.clock().now_ns()) {
-      if (found_by_driving(now_ns)) return true;
+      if (found_by_driving(now_ns)) return note_spin(true);
     }
     return false;
+  }
+
+  // Passes on whether something was found.
+  bool note_spin(bool found) {
+    if (found) {
+      queue_.spins().found();
+    } else if (spin_end_ns_ < deadline_ns_) {
+      queue_.spins().found_nothing();
+    }
+    return found;
   }
 
   [[nodiscard]] std::uint64_t spin_end(std::uint64_t start_ns) const {
@@ -146,16 +159,20 @@ class Wait {
   }
 
   Status spin(const HeldSignals& signals) {
-    if (sleeps_at_once_) return Status();
+    if (!spins_) return Status();
     std::uint64_t now_ns = home_.clock().now_ns();
     std::uint64_t signal_check_ns = now_ns + kSignalCheckNs;
     for (; now_ns < spin_end_ns_; now_ns = home_.clock().now_ns()) {
-      if (found_by_driving(now_ns)) return Status();
+      if (found_by_driving(now_ns)) {
+        note_spin(true);
+        return Status();
+      }
       if (now_ns < signal_check_ns) continue;
       signal_check_ns = now_ns + kSignalCheckNs;
       if (const Status status = signals.let_in(); !status.ok()) return status;
       if (queue_.closed()) return Status(EBADF);
     }
+    note_spin(false);
     return Status();
   }
 
@@ -169,20 +186,27 @@ class Wait {
   // What wakes a leader need not be an event for it: reads that its process serves come one after the other
   // as well, and a wake-up for each would make every one of them slow.
   Status spin_while_busy(const HeldSignals& signals, std::uint64_t now_ns) {
-    std::uint64_t seen = arrivals_;
-    std::uint64_t end_ns = now_ns;
+    std::uint64_t seen = home_.arrivals();
+    if (sleeps_at_once_ || seen == arrivals_ || !queue_.spins_of_leader().is_worth_a_try()) return Status();
+    std::uint64_t end_ns = spin_end(now_ns);
     std::uint64_t signal_check_ns = now_ns + kSignalCheckNs;
     for (; !queue_.is_due(min_); now_ns = home_.clock().now_ns()) {
       if (home_.arrivals() != seen) {
         seen = home_.arrivals();
         end_ns = spin_end(now_ns);
+        queue_.spins_of_leader().found();
       }
-      if (now_ns >= std::min(end_ns, deadline_ns_)) break;
+      if (now_ns >= deadline_ns_) return Status();
+      if (now_ns >= end_ns) {
+        queue_.spins_of_leader().found_nothing();
+        return Status();
+      }
       drive(now_ns);
       if (now_ns < signal_check_ns) continue;
       signal_check_ns = now_ns + kSignalCheckNs;
       if (const Status status = signals.let_in(); !status.ok()) return status;
     }
+    queue_.spins_of_leader().found();
     return Status();
   }
 
@@ -257,6 +281,7 @@ class Wait {
   std::uint64_t looked_ns_ = 0;       // when the first look began
   std::uint64_t spin_end_ns_ = 0;
   std::uint64_t arrivals_ = 0;  // as they were when the leader went to sleep
+  bool spins_ = false;
   bool keeps_engine_off_ = true;
   bool expired_ = false;
 };
