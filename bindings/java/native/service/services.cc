@@ -5,6 +5,7 @@
 #include <exs_service_Contents.h>
 #include <exs_service_Event.h>
 #include <exs_service_Native.h>
+#include <exs_service_Options.h>
 
 #include <array>
 #include <cerrno>
@@ -40,6 +41,27 @@ EXS_SAME_TYPE(REQUEST);
 EXS_SAME_TYPE(REPLY);
 #undef EXS_SAME_TYPE
 static_assert(EXS_SVC_MORE == exs_service_Event_MORE);
+
+#define EXS_SAME_OFFSET(name, field) \
+  static_assert(offsetof(exs_svc_node_options_t, field) == exs_service_Options_NODE_##name##_AT)
+EXS_SAME_OFFSET(FIND, find_ns);
+EXS_SAME_OFFSET(LINKS, links_max);
+EXS_SAME_OFFSET(LINKS_EACH, links_each_max);
+EXS_SAME_OFFSET(FLOWS, flows_max);
+EXS_SAME_OFFSET(MEMORY, memory_max);
+#undef EXS_SAME_OFFSET
+static_assert(sizeof(exs_svc_node_options_t) == exs_service_Options_NODE_BYTES);
+
+#define EXS_SAME_OFFSET(name, field) \
+  static_assert(offsetof(exs_svc_options_t, field) == exs_service_Options_##name##_AT)
+EXS_SAME_OFFSET(ONLY_WITH_CAPABILITY, only_with_cap);
+EXS_SAME_OFFSET(SERIAL_MIN, serial_min);
+EXS_SAME_OFFSET(MAILBOX, mailbox_max);
+EXS_SAME_OFFSET(MAILBOX_EACH, mailbox_each_max);
+EXS_SAME_OFFSET(MEMORY, memory_max);
+EXS_SAME_OFFSET(MEMORY_EACH, memory_each_max);
+#undef EXS_SAME_OFFSET
+static_assert(sizeof(exs_svc_options_t) == exs_service_Options_BYTES);
 
 static_assert(EXS_SVC_ITEMS_MAX == exs_service_CallFrame_ITEMS_MAX &&
               EXS_SVC_SHORT_MAX == exs_service_CallFrame_SHORT_MAX);
@@ -205,19 +227,18 @@ jstring Java_exs_service_Native_capabilityText(JNIEnv* env, jclass, jbyteArray f
 
 // ---------------------------------------------------------------- nodes, services, peers
 
-jlong Java_exs_service_Native_openNode(JNIEnv* env, jclass, jbyteArray listen, jlong find_ns, jint links_max,
-                                       jint flows_max, jbyteArray names, jint find_by, jlong memory_max) {
+jlong Java_exs_service_Native_openNode(JNIEnv* env, jclass, jbyteArray numbers, jbyteArray listen,
+                                       jbyteArray names, jbyteArray multicast, jbyteArray directory) {
   const Text listen_text(env, listen);
   const Text names_text(env, names);
-  exs_svc_node_options_t options{};
+  const Text multicast_text(env, multicast);
+  const Text directory_text(env, directory);
+  auto options = read_bytes<exs_svc_node_options_t>(env, numbers);
   options.struct_bytes = sizeof options;
   options.listen = listen_text.get();
-  options.find_ns = find_ns;
-  options.links_max = static_cast<std::uint32_t>(links_max);
-  options.flows_max = static_cast<std::uint32_t>(flows_max);
   options.names = names_text.get();
-  options.find_by = static_cast<std::uint32_t>(find_by);
-  options.memory_max = static_cast<std::uint64_t>(memory_max);
+  options.multicast = multicast_text.get();
+  options.directory = directory_text.get();
   return result(exs_svc_node_open(&options));
 }
 
@@ -225,14 +246,10 @@ void Java_exs_service_Native_closeNode(JNIEnv*, jclass, jlong node) {
   exs_svc_node_close(pointer<exs_svc_node_t>(node));
 }
 
-jlong Java_exs_service_Native_open(JNIEnv*, jclass, jlong node, jlong key, jboolean only_with_cap,
-                                   jint serial_min, jint mailbox_max, jlong memory_max, jlong handle) {
-  exs_svc_options_t options{};
+jlong Java_exs_service_Native_open(JNIEnv* env, jclass, jlong node, jlong key, jbyteArray given,
+                                   jlong handle) {
+  auto options = read_bytes<exs_svc_options_t>(env, given);
   options.struct_bytes = sizeof options;
-  options.only_with_cap = only_with_cap == JNI_TRUE ? 1 : 0;
-  options.serial_min = static_cast<std::uint32_t>(serial_min);
-  options.mailbox_max = static_cast<std::uint32_t>(mailbox_max);
-  options.memory_max = static_cast<std::uint64_t>(memory_max);
   return result(exs_svc_open(pointer<exs_svc_node_t>(node), pointer<exs_svc_key_t>(key), &options,
                              pointer<void>(handle)));
 }

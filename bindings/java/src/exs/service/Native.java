@@ -61,11 +61,13 @@ final class Native {
 
   // ---------------------------------------------------------------- nodes, services, peers
 
-  static native long openNode(byte[] listen, long findNs, int linksMax, int flowsMax, byte[] names, int findBy, long memoryMax);
+  /** With numbers of {@link Options}. */
+  static native long openNode(byte[] options, byte[] listen, byte[] names, byte[] multicast, byte[] directory);
 
   static native void closeNode(long node);
 
-  static native long open(long node, long key, boolean onlyWithCapability, int serialMin, int mailboxMax, long memoryMax, long handle);
+  /** With {@link Options}. */
+  static native long open(long node, long key, byte[] options, long handle);
 
   static native void close(long service);
 

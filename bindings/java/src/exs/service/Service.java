@@ -40,10 +40,7 @@ public final class Service implements AutoCloseable {
     private final ServiceKey key;
     private final Handler handler;
     private final List<ByteBuffer> windows = new ArrayList<>();
-    private boolean isOnlyWithCapability;
-    private int serialMin;
-    private int mailboxMax;
-    private long memoryMax;
+    private final ByteBuffer options = Options.create(Options.BYTES);
 
     Builder(ServiceNode node, ServiceKey key, Handler handler) {
       this.node = node;
@@ -58,30 +55,52 @@ public final class Service implements AutoCloseable {
      * @return this
      */
     public Builder onlyWithCapability(int lowest) {
-      isOnlyWithCapability = true;
-      serialMin = lowest;
+      options.putInt(Options.ONLY_WITH_CAPABILITY_AT, 1).putInt(Options.SERIAL_MIN_AT, lowest);
       return this;
+    }
+
+    /**
+     * How many messages may be here and not released, all of which one principal may have.
+     *
+     * @param messages by default 1,024, and 256 of one principal; senders of more are told that they are dropped
+     * @return this
+     */
+    public Builder mailbox(int messages) {
+      return mailbox(messages, 0);
     }
 
     /**
      * How many messages may be here and not released.
      *
-     * @param messages by default 256; senders of more are told that they are dropped
+     * @param messages of all; 0: 1,024
+     * @param each of one principal, which is a capability, by its serial, or else a host; 0: as many as of all, or 256 where that is 0
      * @return this
      */
-    public Builder mailbox(int messages) {
-      mailboxMax = messages;
+    public Builder mailbox(int messages, int each) {
+      options.putInt(Options.MAILBOX_AT, messages).putInt(Options.MAILBOX_EACH_AT, each);
       return this;
     }
 
     /**
-     * How much the library may allocate for long items that fit no window. {@link Message#longItem} copies those.
+     * How much the library may allocate for long items that fit no window, all of which one principal may have. {@link Message#longItem}
+     * copies those.
      *
-     * @param bytes by default 64 MiB
+     * @param bytes by default 256 MiB, and 64 MiB for one principal
      * @return this
      */
     public Builder memory(long bytes) {
-      memoryMax = bytes;
+      return memory(bytes, 0);
+    }
+
+    /**
+     * How much the library may allocate for long items that fit no window.
+     *
+     * @param bytes for all; 0: 256 MiB
+     * @param each for one principal, as of {@link #mailbox(int, int)}; 0: as much as for all, or 64 MiB where that is 0
+     * @return this
+     */
+    public Builder memory(long bytes, long each) {
+      options.putLong(Options.MEMORY_AT, bytes).putLong(Options.MEMORY_EACH_AT, each);
       return this;
     }
 
@@ -109,8 +128,7 @@ public final class Service implements AutoCloseable {
     public Service open() throws ExsException {
       final Service service = new Service(node, key.id(), handler);
       key.use(secret -> {
-        node.open(service, (address, handle) -> Native.checkAddress(
-            Native.open(address, secret, isOnlyWithCapability, serialMin, mailboxMax, memoryMax, handle)));
+        node.open(service, (address, handle) -> Native.checkAddress(Native.open(address, secret, options.array(), handle)));
         return 0;
       });
       boolean isComplete = false;

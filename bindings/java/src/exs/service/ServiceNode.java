@@ -26,12 +26,11 @@ public final class ServiceNode implements AutoCloseable {
 
   /** How a node is opened. Thread: one. */
   public static final class Builder {
+    private final ByteBuffer options = Options.create(Options.NODE_BYTES);
     private String listen;
-    private long findNs;
-    private int linksMax;
-    private int flowsMax;
     private String names;
-    private long memoryMax;
+    private String multicast;
+    private String directory;
     private Executor executor;
 
     private Builder() {}
@@ -54,20 +53,30 @@ public final class ServiceNode implements AutoCloseable {
      * @return this
      */
     public Builder findFor(Duration limit) {
-      findNs = limit.toNanos();
+      options.putLong(Options.NODE_FIND_AT, limit.toNanos());
       return this;
     }
 
     /**
-     * How many others may have links to it.
+     * How many others may have links to it, all of which one host may have.
      *
-     * @param links other nodes at a time, by default 1,024
+     * @param links other nodes at a time, by default 1,024, and 256 of one host
      * @param flows peers of each, by default 64
      * @return this
      */
     public Builder limits(int links, int flows) {
-      linksMax = links;
-      flowsMax = flows;
+      options.putInt(Options.NODE_LINKS_AT, links).putInt(Options.NODE_FLOWS_AT, flows);
+      return this;
+    }
+
+    /**
+     * How many of the links one host may have.
+     *
+     * @param links of its nodes at a time
+     * @return this
+     */
+    public Builder linksOfOneHost(int links) {
+      options.putInt(Options.NODE_LINKS_EACH_AT, links);
       return this;
     }
 
@@ -83,13 +92,36 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
+     * By which interfaces all hosts of a link are asked for services, and services of the node answer.
+     *
+     * @param interfaces "off", or names with commas between them, or none for all but loopback, and perhaps ":port"; by default
+     *     EXS_SVC_MULTICAST says, or it is all
+     * @return this
+     */
+    public Builder multicast(String interfaces) {
+      multicast = interfaces;
+      return this;
+    }
+
+    /**
+     * Which directory, exs-directory(1), is asked for services, and told of those of the node.
+     *
+     * @param address "address", "address:port" or "[address]:port"; by default EXS_SVC_DIRECTORY says, or it is none
+     * @return this
+     */
+    public Builder directory(String address) {
+      directory = address;
+      return this;
+    }
+
+    /**
      * How much the library may allocate for long items of replies.
      *
      * @param bytes by default 64 MiB
      * @return this
      */
     public Builder replyMemory(long bytes) {
-      memoryMax = bytes;
+      options.putLong(Options.NODE_MEMORY_AT, bytes);
       return this;
     }
 
@@ -108,7 +140,8 @@ public final class ServiceNode implements AutoCloseable {
      * Opens the node.
      *
      * @return the node
-     * @throws ExsException EINVAL, EADDRINUSE, EADDRNOTAVAIL, EACCES: the address cannot be had; EMFILE, EAGAIN, ENOMEM
+     * @throws ExsException EINVAL: what was said means nothing; EADDRINUSE, EADDRNOTAVAIL, EACCES: the address cannot be had; EMFILE,
+     *     EAGAIN, ENOMEM
      */
     public ServiceNode open() throws ExsException {
       final ServiceNode opened = openWithoutThread();
@@ -125,8 +158,8 @@ public final class ServiceNode implements AutoCloseable {
      * @throws ExsException as {@link #open}
      */
     public ServiceNode openWithoutThread() throws ExsException {
-      final long node =
-          Native.checkAddress(Native.openNode(Native.text(listen), findNs, linksMax, flowsMax, Native.text(names), 0, memoryMax));
+      final long node = Native.checkAddress(
+          Native.openNode(options.array(), Native.text(listen), Native.text(names), Native.text(multicast), Native.text(directory)));
       return new ServiceNode(node, executor);
     }
   }
