@@ -6,6 +6,7 @@
 #include <exs_service_Event.h>
 #include <exs_service_Native.h>
 #include <exs_service_Options.h>
+#include <exs_service_ServiceStats.h>
 
 #include <array>
 #include <cerrno>
@@ -39,6 +40,7 @@ EXS_SAME_TYPE(PONG);
 EXS_SAME_TYPE(SENT);
 EXS_SAME_TYPE(REQUEST);
 EXS_SAME_TYPE(REPLY);
+EXS_SAME_TYPE(STATS);
 #undef EXS_SAME_TYPE
 static_assert(EXS_SVC_MORE == exs_service_Event_MORE);
 
@@ -62,6 +64,18 @@ EXS_SAME_OFFSET(MEMORY, memory_max);
 EXS_SAME_OFFSET(MEMORY_EACH, memory_each_max);
 #undef EXS_SAME_OFFSET
 static_assert(sizeof(exs_svc_options_t) == exs_service_Options_BYTES);
+
+#define EXS_SAME_OFFSET(name, field) \
+  static_assert(offsetof(exs_svc_stats_t, field) == exs_service_ServiceStats_##name##_AT)
+EXS_SAME_OFFSET(OPEN, open_ns);
+EXS_SAME_OFFSET(MESSAGES, messages);
+EXS_SAME_OFFSET(REPLIES, replies);
+EXS_SAME_OFFSET(MAILBOX, mailbox);
+EXS_SAME_OFFSET(REQUESTS_OPEN, requests_open);
+EXS_SAME_OFFSET(FLOWS, flows);
+EXS_SAME_OFFSET(WINDOWS_FREE, windows_free);
+#undef EXS_SAME_OFFSET
+static_assert(sizeof(exs_svc_stats_t) == exs_service_ServiceStats_BYTES);
 
 static_assert(EXS_SVC_ITEMS_MAX == exs_service_CallFrame_ITEMS_MAX &&
               EXS_SVC_SHORT_MAX == exs_service_CallFrame_SHORT_MAX);
@@ -279,6 +293,10 @@ void Java_exs_service_Native_closePeer(JNIEnv*, jclass, jlong peer) {
 
 jint Java_exs_service_Native_ping(JNIEnv*, jclass, jlong peer) {
   return result(exs_svc_ping(pointer<exs_svc_peer_t>(peer)));
+}
+
+jint Java_exs_service_Native_stats(JNIEnv*, jclass, jlong peer) {
+  return result(exs_svc_stats(pointer<exs_svc_peer_t>(peer)));
 }
 
 // ---------------------------------------------------------------- messages

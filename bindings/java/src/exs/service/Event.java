@@ -13,6 +13,7 @@ record Event(int type, int error, long count, long elapsedNs, long handle, long 
   @Native static final int SENT = 7;
   @Native static final int REQUEST = 8;
   @Native static final int REPLY = 9;
+  @Native static final int STATS = 14;
   @Native static final int MORE = 1;
 
   @Native static final int BYTES = 64;

@@ -80,6 +80,8 @@ final class Native {
 
   static native int ping(long peer);
 
+  static native int stats(long peer);
+
   // ---------------------------------------------------------------- messages, by the lists of a CallFrame
 
   static native int sendShort(long peer, long items, int count);

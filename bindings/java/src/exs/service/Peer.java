@@ -6,11 +6,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 
 /** A service to send to, wherever it is (exs_svc_peer_open). Messages of a peer arrive in order. Thread: any. */
 public final class Peer implements AutoCloseable {
-  private static final int EAGAIN = 11;
   private static final int IDEMPOTENT = 1;
 
   /** Is told what has become of messages; in the thread or by the executor of the node. */
@@ -113,7 +111,8 @@ public final class Peer implements AutoCloseable {
   private final Listener listener;
   private final long handle;
   private final Gate gate;
-  private final AtomicReference<CompletableFuture<Duration>> ping = new AtomicReference<>();
+  private final Question<Duration> ping;
+  private final Question<ServiceStats> stats;
   private volatile long address;
 
   private Peer(ServiceNode node, ServiceId id, Listener listener) {
@@ -122,6 +121,8 @@ public final class Peer implements AutoCloseable {
     this.listener = listener;
     handle = node.newHandle();
     gate = new Gate(toString());
+    ping = new Question<>(node, this + ": a ping");
+    stats = new Question<>(node, this + ": a question how busy it is");
   }
 
   long handle() {
@@ -231,17 +232,27 @@ public final class Peer implements AutoCloseable {
    * @throws ExsException EAGAIN: a ping is under way; EBADF: the peer is closed
    */
   public CompletableFuture<Duration> ping() throws ExsException {
-    final CompletableFuture<Duration> answer = new CompletableFuture<>();
+    return ask(ping, () -> Native.ping(address));
+  }
+
+  /**
+   * Asks the service how busy it is (exs_svc_stats).
+   *
+   * @return what it says; ends with ENOENT and others of {@link Listener#lost} where it cannot be reached, with EACCES where the capability
+   *     has no {@link Right#STATS}
+   * @throws ExsException EAGAIN: it is asked already; EBADF: the peer is closed
+   */
+  public CompletableFuture<ServiceStats> stats() throws ExsException {
+    return ask(stats, () -> Native.stats(address));
+  }
+
+  private <T> CompletableFuture<T> ask(Question<T> question, Question.Start start) throws ExsException {
     gate.enter();
     try {
-      if (!ping.compareAndSet(null, answer)) throw new ExsException(EAGAIN, this + ": a ping is under way");
-      final int outcome = Native.ping(address);
-      if (outcome < 0) ping.set(null);
-      Native.check(outcome);
+      return question.ask(start);
     } finally {
       gate.leave();
     }
-    return answer;
   }
 
   // ---------------------------------------------------------------- events
@@ -252,33 +263,41 @@ public final class Peer implements AutoCloseable {
     switch (event.type()) {
       case Event.DROPPED -> node.execute(() -> listener.dropped(event.count(), why));
       case Event.RESTART -> node.execute(() -> listener.restarted(event.count()));
-      case Event.PONG -> endPing(event.elapsedNs(), why);
+      case Event.PONG -> end(ping, Duration.ofNanos(event.elapsedNs()), why);
+      case Event.STATS -> end(stats, why == null ? statsOf(event.message()) : null, why);
       default -> {
-        endPing(0, why);
+        ping.lose(why);
+        stats.lose(why);
         node.execute(() -> listener.lost(event.count(), why));
       }
     }
   }
 
-  private void endPing(long elapsedNs, ExsException why) {
-    final CompletableFuture<Duration> answer = ping.getAndSet(null);
-    if (answer == null) return;
+  private static <T> void end(Question<T> question, T answer, ExsException why) {
     if (why == null) {
-      node.execute(() -> answer.complete(Duration.ofNanos(elapsedNs)));
+      question.answer(answer);
     } else {
-      node.execute(() -> answer.completeExceptionally(why));
+      question.lose(why);
     }
   }
 
+  private ServiceStats statsOf(long message) {
+    final Contents contents = node.read(message);
+    Native.release(message);
+    return ServiceStats.of(contents.items().get(0));
+  }
+
   /**
-   * Has the service to send to no more. Messages that have left go on while their link holds; requests, and long items under way, end with
-   * ECANCELED.
+   * Has the service to send to no more. Messages that have left go on while their link holds; requests, pings, questions, and long items
+   * under way, end with ECANCELED.
    */
   @Override
   public void close() {
     if (!closeOnce()) return;
     node.forget(this);
-    endPing(0, new ExsException(ExsException.ECANCELED, this + " was closed"));
+    final ExsException why = new ExsException(ExsException.ECANCELED, this + " was closed");
+    ping.lose(why);
+    stats.lose(why);
   }
 
   /** False: it was closed before. Another one who closes waits, and nobody is told anything meanwhile. */

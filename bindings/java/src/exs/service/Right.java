@@ -4,7 +4,7 @@ package exs.service;
 public enum Right {
   /** To send messages. */
   SEND(0x1),
-  /** To ping the service. */
+  /** To ping the service, and to ask how busy it is. */
   STATS(0x2),
   /** To send requests. */
   REQUEST(0x4),

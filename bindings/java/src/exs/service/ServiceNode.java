@@ -345,9 +345,13 @@ public final class ServiceNode implements AutoCloseable {
     switch (event.type()) {
       case Event.SENT, Event.REPLY -> tellPending(event);
       case Event.MESSAGE, Event.REQUEST -> arrived(event);
-      case Event.DROPPED, Event.RESTART, Event.LOST, Event.PONG -> {
+      case Event.DROPPED, Event.RESTART, Event.LOST, Event.PONG, Event.STATS -> {
         final Peer peer = peers.get(event.handle());
-        if (peer != null) peer.tell(event);
+        if (peer != null) {
+          peer.tell(event);
+        } else {
+          Native.release(event.message());
+        }
       }
       default -> Native.release(event.message());
     }
