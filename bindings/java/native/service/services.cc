@@ -32,6 +32,7 @@ EXS_SAME_OFFSET(FLAGS, flags);
 static_assert(sizeof(exs_svc_event_t) == exs_service_Event_BYTES);
 
 #define EXS_SAME_TYPE(name) static_assert(EXS_SVC_EVT_##name == exs_service_Event_##name)
+EXS_SAME_TYPE(OPEN);
 EXS_SAME_TYPE(MESSAGE);
 EXS_SAME_TYPE(DROPPED);
 EXS_SAME_TYPE(RESTART);
@@ -40,6 +41,8 @@ EXS_SAME_TYPE(PONG);
 EXS_SAME_TYPE(SENT);
 EXS_SAME_TYPE(REQUEST);
 EXS_SAME_TYPE(REPLY);
+EXS_SAME_TYPE(SUSPENDED);
+EXS_SAME_TYPE(OVERTAKEN);
 EXS_SAME_TYPE(STATS);
 #undef EXS_SAME_TYPE
 static_assert(EXS_SVC_MORE == exs_service_Event_MORE);
@@ -62,8 +65,10 @@ EXS_SAME_OFFSET(MAILBOX, mailbox_max);
 EXS_SAME_OFFSET(MAILBOX_EACH, mailbox_each_max);
 EXS_SAME_OFFSET(MEMORY, memory_max);
 EXS_SAME_OFFSET(MEMORY_EACH, memory_each_max);
+EXS_SAME_OFFSET(FLAGS, flags);
 #undef EXS_SAME_OFFSET
 static_assert(sizeof(exs_svc_options_t) == exs_service_Options_BYTES);
+static_assert(EXS_SVC_FENCED == exs_service_Options_FENCED);
 
 #define EXS_SAME_OFFSET(name, field) \
   static_assert(offsetof(exs_svc_stats_t, field) == exs_service_ServiceStats_##name##_AT)

@@ -2,7 +2,6 @@ package exs.service;
 
 import exs.ExsException;
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
@@ -15,15 +14,14 @@ public final class Call {
   private final long handle;
   private final RequestOptions options;
   private final CompletableFuture<Reply> reply = new CompletableFuture<>();
-
-  /** What is to be told, in order; somebody tells while it is not empty. */
-  private final ArrayDeque<Runnable> told = new ArrayDeque<>();
+  private final Sequence told;
   private boolean isInParts;
 
   Call(Peer peer, long handle, RequestOptions options) {
     this.peer = peer;
     this.handle = handle;
     this.options = options;
+    told = new Sequence(peer.node());
   }
 
   /**
@@ -64,13 +62,13 @@ public final class Call {
       }
       final Contents contents = peer.node().read(event.message());
       final Reply part = new Reply(event.message(), contents, options.places, event.status(), event.hasMore());
-      inOrder(() -> arrived(part));
+      told.add(() -> arrived(part));
       return event.hasMore();
     }
 
     @Override
     void lose(ExsException why) {
-      inOrder(() -> reply.completeExceptionally(why));
+      told.add(() -> reply.completeExceptionally(why));
     }
   }
 
@@ -98,32 +96,5 @@ public final class Call {
     part.release();
     if (part.hasMore()) return;
     reply.completeExceptionally(new ExsException(EPROTO, "a request to " + peer + ": the reply came in parts, and nobody takes them"));
-  }
-
-  private void inOrder(Runnable one) {
-    synchronized (told) {
-      told.add(one);
-      if (told.size() > 1) return;
-    }
-    peer.node().execute(this::tellAll);
-  }
-
-  private void tellAll() {
-    while (true) {
-      final Runnable next;
-      synchronized (told) {
-        next = told.peek();
-      }
-      try {
-        next.run();
-      } catch (RuntimeException e) {
-        final Thread here = Thread.currentThread();
-        here.getUncaughtExceptionHandler().uncaughtException(here, e);
-      }
-      synchronized (told) {
-        told.remove();
-        if (told.isEmpty()) return;
-      }
-    }
   }
 }

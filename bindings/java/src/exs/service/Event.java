@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 
 /** An exs_svc_event_t. The constants are in the header that javac makes, and services.cc compares them with those of C. */
 record Event(int type, int error, long count, long elapsedNs, long handle, long message, int status, int flags) {
+  @Native static final int OPEN = 1;
   @Native static final int MESSAGE = 2;
   @Native static final int DROPPED = 3;
   @Native static final int RESTART = 4;
@@ -13,6 +14,8 @@ record Event(int type, int error, long count, long elapsedNs, long handle, long 
   @Native static final int SENT = 7;
   @Native static final int REQUEST = 8;
   @Native static final int REPLY = 9;
+  @Native static final int SUSPENDED = 12;
+  @Native static final int OVERTAKEN = 13;
   @Native static final int STATS = 14;
   @Native static final int MORE = 1;
 

@@ -22,7 +22,9 @@ final class Options {
   @Native static final int MAILBOX_EACH_AT = 20;
   @Native static final int MEMORY_AT = 24;
   @Native static final int MEMORY_EACH_AT = 32;
+  @Native static final int FLAGS_AT = 40;
   @Native static final int BYTES = 48;
+  @Native static final int FENCED = 1;
 
   private Options() {}
 

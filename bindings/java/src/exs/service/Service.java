@@ -32,6 +32,29 @@ public final class Service implements AutoCloseable {
     default void request(Request request) throws Exception {
       request.release();
     }
+
+    /**
+     * The service can be reached: once, or if it is fenced, each time that it serves again. This and what follows come one after the
+     * other, perhaps before {@link Builder#open} has returned.
+     *
+     * @throws Exception which the handler of uncaught exceptions gets
+     */
+    default void opened() throws Exception {}
+
+    /**
+     * The service, which is fenced, serves nobody until the next {@link #opened}.
+     *
+     * @param why ETIMEDOUT: the directory does not answer in time, or says that another's lease runs
+     * @throws Exception which the handler of uncaught exceptions gets
+     */
+    default void suspended(ExsException why) throws Exception {}
+
+    /**
+     * Somebody else has the key and is the service, by a newer record. This one serves nobody any more, and is to be closed.
+     *
+     * @throws Exception which the handler of uncaught exceptions gets
+     */
+    default void overtaken() throws Exception {}
   }
 
   /** How a service is opened. Thread: one. */
@@ -56,6 +79,17 @@ public final class Service implements AutoCloseable {
      */
     public Builder onlyWithCapability(int lowest) {
       options.putInt(Options.ONLY_WITH_CAPABILITY_AT, 1).putInt(Options.SERIAL_MIN_AT, lowest);
+      return this;
+    }
+
+    /**
+     * Serves only while a directory says that nobody else does: {@link ServiceNode.Builder#directory}. {@link Handler#opened} and
+     * {@link Handler#suspended} tell when.
+     *
+     * @return this
+     */
+    public Builder fenced() {
+      options.putInt(Options.FLAGS_AT, Options.FENCED);
       return this;
     }
 
@@ -122,8 +156,8 @@ public final class Service implements AutoCloseable {
      * Opens the service.
      *
      * @return the service
-     * @throws ExsException EADDRINUSE: a process of this host, perhaps this one, is the service; EMFILE, ENOMEM; EBADF: the node or the
-     *     key is closed
+     * @throws ExsException EADDRINUSE: a process of this host, perhaps this one, is the service; EINVAL: it is fenced, and the node has no
+     *     directory, or no address for it; EMFILE, ENOMEM; EBADF: the node or the key is closed
      */
     public Service open() throws ExsException {
       final Service service = new Service(node, key.id(), handler);
@@ -147,6 +181,7 @@ public final class Service implements AutoCloseable {
   private final Handler handler;
   private final long handle;
   private final Gate gate;
+  private final Sequence told;
   private final List<ByteBuffer> windows = new CopyOnWriteArrayList<>();
   private volatile long address;
 
@@ -156,6 +191,7 @@ public final class Service implements AutoCloseable {
     this.handler = handler;
     handle = node.newHandle();
     gate = new Gate(toString());
+    told = new Sequence(node);
   }
 
   /**
@@ -220,6 +256,18 @@ public final class Service implements AutoCloseable {
     }
   }
 
+  /** What has become of it; in the thread of the node. */
+  void tell(Event event) {
+    switch (event.type()) {
+      case Event.OPEN -> told.add(() -> handle(handler::opened));
+      case Event.SUSPENDED -> {
+        final ExsException why = Native.failure(event.error(), this + " has no lease of its directory");
+        told.add(() -> handle(() -> handler.suspended(why)));
+      }
+      default -> told.add(() -> handle(handler::overtaken));
+    }
+  }
+
   private interface Body {
     void run() throws Exception;
   }
@@ -227,13 +275,21 @@ public final class Service implements AutoCloseable {
   private static void handle(Message message, Body body) {
     boolean isHandled = false;
     try {
+      isHandled = handle(body);
+    } finally {
+      if (!isHandled) message.release();
+    }
+  }
+
+  /** False: it has thrown. */
+  private static boolean handle(Body body) {
+    try {
       body.run();
-      isHandled = true;
+      return true;
     } catch (Exception e) {
       final Thread here = Thread.currentThread();
       here.getUncaughtExceptionHandler().uncaughtException(here, e);
-    } finally {
-      if (!isHandled) message.release();
+      return false;
     }
   }
 

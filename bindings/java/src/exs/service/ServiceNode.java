@@ -345,6 +345,10 @@ public final class ServiceNode implements AutoCloseable {
     switch (event.type()) {
       case Event.SENT, Event.REPLY -> tellPending(event);
       case Event.MESSAGE, Event.REQUEST -> arrived(event);
+      case Event.OPEN, Event.SUSPENDED, Event.OVERTAKEN -> {
+        final Service service = services.get(event.handle());
+        if (service != null) service.tell(event);
+      }
       case Event.DROPPED, Event.RESTART, Event.LOST, Event.PONG, Event.STATS -> {
         final Peer peer = peers.get(event.handle());
         if (peer != null) {
