@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import exs.DirectoryProgram;
 import exs.ExsException;
 import exs.Memory;
 import exs.service.Peer;
@@ -11,7 +12,9 @@ import exs.service.Reply;
 import exs.service.RequestOptions;
 import exs.service.ServiceKey;
 import exs.service.ServiceNode;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -25,7 +28,10 @@ import javax.servlet.AsyncContext;
 import javax.servlet.http.HttpServlet;
 import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
+import org.eclipse.jetty.server.AbstractConnector;
 import org.eclipse.jetty.servlet.ServletHolder;
+import org.eclipse.jetty.util.log.Log;
+import org.eclipse.jetty.util.log.StdErrLog;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -238,6 +244,33 @@ class ServiceConnectorTest {
     connector.start();
     for (final CompletableFuture<Http.Answer> answer : answers)
       assertEquals(Web.sum(Web.bytes(Web.LARGE_BYTES)), Web.sum(answer.get().body()));
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "exs.directory", matches = ".+")
+  void who_is_overtaken_says_so_and_is_it_again_when_started() throws Exception {
+    final Path file = Files.createTempDirectory(files, "key").resolve("key");
+    key.store(file);
+    final ByteArrayOutputStream said = new ByteArrayOutputStream();
+    final StdErrLog log = (StdErrLog) Log.getLogger(AbstractConnector.class);
+    try (DirectoryProgram directory = new DirectoryProgram(file.resolveSibling("directory"))) {
+      connector.stop();
+      connector.setDirectory(directory.address());
+      connector.start();
+      assertTrue(connector.isAccepting());
+      log.setStdErrStream(new PrintStream(said, true, StandardCharsets.UTF_8));
+      directory.overtake(file);
+      Web.await(() -> !connector.isAccepting());
+      assertTrue(connector.isStarted());
+      directory.endRivals();
+      connector.stop();
+      connector.start();
+      assertTrue(connector.isAccepting());
+      assertEquals(1, Fetch.get(peer, "/file-1").body().length);
+      assertEquals(2, said.toString(StandardCharsets.UTF_8).split(" overtaken, ", -1).length, said.toString(StandardCharsets.UTF_8));
+    } finally {
+      log.setStdErrStream(null);
+    }
   }
 
   @Test

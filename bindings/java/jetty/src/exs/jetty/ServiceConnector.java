@@ -31,6 +31,9 @@ import org.eclipse.jetty.util.thread.ThreadPoolBudget;
  *
  * <p>Clients ask GET and HEAD as idempotent requests: those survive a restart of the server with the same key. It may be the server of
  * other connectors, too, which serve browsers.
+ *
+ * <p>Where somebody else has the key and is the service, by a newer record, the connector says so in the log, serves nobody any more, and
+ * does not accept; it is the service again from its next start on.
  */
 @ManagedObject("HTTP to a service of exs")
 public class ServiceConnector extends AbstractConnector {
@@ -43,11 +46,13 @@ public class ServiceConnector extends AbstractConnector {
   private final ServiceId id;
   private final HttpConfiguration configuration;
   private String listen;
+  private String directory;
   private int mailbox = MAILBOX;
   private int windows;
   private int windowBytes;
   private int serialMin = -1;
   private volatile ServiceNode node;
+  private volatile Service service;
   private volatile Driver driver;
   private ThreadPoolBudget.Lease lease;
 
@@ -97,6 +102,15 @@ public class ServiceConnector extends AbstractConnector {
    */
   public void setListen(String address) {
     listen = address;
+  }
+
+  /**
+   * Which directory other hosts find it by, from the next start on.
+   *
+   * @param address as {@link ServiceNode.Builder#directory}; null: as by default
+   */
+  public void setDirectory(String address) {
+    directory = address;
   }
 
   /**
@@ -166,18 +180,13 @@ public class ServiceConnector extends AbstractConnector {
   protected void doStart() throws Exception {
     final ServiceNode.Builder builder = ServiceNode.builder();
     if (listen != null) builder.listen(listen);
+    if (directory != null) builder.directory(directory);
     node = builder.openWithoutThread();
     driver = new Driver(node::complete, node::close, getExecutor());
     boolean isComplete = false;
     try {
-      final Service.Builder service = node.service(key, new Service.Handler() {
-        @Override
-        public void request(Request request) {
-          arrived(request);
-        }
-      });
-      if (serialMin >= 0) service.onlyWithCapability(serialMin);
-      service.mailbox(mailbox).windows(windows, windowBytes).open();
+      service = openService();
+      setAccepting(true);
       addBean(driver.strategy());
       lease = ThreadPoolBudget.leaseFrom(getExecutor(), this, 1);
       super.doStart();
@@ -186,6 +195,30 @@ public class ServiceConnector extends AbstractConnector {
     } finally {
       if (!isComplete) closeNode();
     }
+  }
+
+  private Service openService() throws ExsException {
+    final Service.Builder builder = node.service(key, new Service.Handler() {
+      @Override
+      public void request(Request request) {
+        arrived(request);
+      }
+
+      @Override
+      public void overtaken() {
+        makeWay();
+      }
+    });
+    if (serialMin >= 0) builder.onlyWithCapability(serialMin);
+    return builder.mailbox(mailbox).windows(windows, windowBytes).open();
+  }
+
+  /** In the thread that drives. */
+  private void makeWay() {
+    LOG.warn("{}: overtaken, {} is elsewhere now and nobody is served here: end the other one that has its key, then stop and start this"
+        + " connector, or give one of them another key", this, id);
+    setAccepting(false);
+    service.close();
   }
 
   /** In the thread that drives. */
