@@ -17,7 +17,6 @@
 #include "event/message/peer.h"
 #include "event/message/peer_table.h"
 #include "event/message/tagged_acceptor.h"
-#include "event/queue/spin_history.h"
 #include "src/base/unique_fd.h"
 
 namespace exs {
@@ -182,8 +181,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   Request* last_polled_ = nullptr;
   std::atomic<std::uint32_t> polled_{0};  // how many; written under the drive lock
   std::atomic<std::uint32_t> takes_{0};   // by poll()
-  SpinHistory spins_;
-  std::shared_ptr<EventQueue> bell_;  // of poll_descriptor()
+  std::shared_ptr<EventQueue> bell_;      // of poll_descriptor()
   bool is_bell_armed_ = false;
   bool is_bell_rung_ = false;
 

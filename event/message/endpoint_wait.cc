@@ -41,14 +41,11 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
       timeout_ns < 0 ? kNoDeadline : start_ns + static_cast<std::uint64_t>(timeout_ns);
   std::uint64_t now_ns = start_ns;
   std::uint64_t arrivals = shard_->arrivals();
-  const bool spins = options_.spin_ns > 0 && spins_.is_worth_a_try();
-  std::uint64_t spin_end_ns = spins ? start_ns + options_.spin_ns : start_ns;
+  std::uint64_t spin_end_ns = start_ns + options_.spin_ns;
   do {
     for (unsigned i = 0; i < kLooksPerTime; ++i) {
       shard_->drive(now_ns, true);
-      if (!waiting.is_over()) continue;
-      if (spins) spins_.found();
-      return Status();
+      if (waiting.is_over()) return Status();
     }
     now_ns = clock.now_ns();
     // What comes in parts may be whole soon.
@@ -57,7 +54,6 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
       spin_end_ns = now_ns + options_.spin_ns;
     }
   } while (now_ns < std::min(spin_end_ns, deadline_ns));
-  if (spins && spin_end_ns < deadline_ns) spins_.found_nothing();
 
   auto nap = take_nap();
   Status status;

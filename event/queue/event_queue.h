@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "event/queue/kernel_descriptor.h"
-#include "event/queue/spin_history.h"
+#include "event/queue/spin_choice.h"
 #include "event/queue/wait_line.h"
 #include "exs/exs.h"
 #include "src/base/drive_lock.h"
@@ -90,9 +90,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   [[nodiscard]] std::uint64_t spin_ns() const noexcept { return spin_ns_.load(std::memory_order_relaxed); }
   void set_spin_ns(std::uint64_t spin_ns) noexcept { spin_ns_.store(spin_ns, std::memory_order_relaxed); }
 
-  [[nodiscard]] SpinHistory& spins() noexcept { return spins_; }
-  // Between sleeps of one wait.
-  [[nodiscard]] SpinHistory& spins_of_leader() noexcept { return spins_of_leader_; }
+  [[nodiscard]] SpinChoice& spin_choice() noexcept { return spin_choice_; }
 
   // A signal to the process whenever the queue stops being empty.
   void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
@@ -180,8 +178,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
   std::atomic<std::uint32_t> takes_{0};            // since the last drive; a racing increment may be lost
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
-  SpinHistory spins_;
-  SpinHistory spins_of_leader_;
+  SpinChoice spin_choice_;
   // Written under the mutex, read without it by checks that may be a moment late.
   std::atomic<std::size_t> depth_;
   std::atomic<bool> has_ready_fd_{false};

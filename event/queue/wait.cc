@@ -64,6 +64,7 @@ class Wait {
     const EventQueue::WaitScope waiting(queue_);
     if (!spins_) {
       const Status status = first_sleep();
+      if (count_ > 0) note_end(home_.clock().now_ns(), true);
       if (count_ > 0 || !status.ok()) return count_ > 0 ? Status() : status;
     }
     return wait_at_length();
@@ -73,13 +74,16 @@ class Wait {
   Status wait_at_length() {
     const HeldSignals signals;
     Status status = spin(signals);
+    if (count_ > 0) return Status();
     while (status.ok() && count_ == 0 && !expired_) status = sleep(signals);
+    if (count_ > 0) note_end(home_.clock().now_ns(), true);
     if (count_ > 0) return Status();
     return status.ok() ? take_what_is_there() : status;
   }
 
   bool taken() {
     count_ = queue_.take(out_, min_, max_);
+    if (count_ > 0) queue_.spin_choice().took(count_);
     return count_ > 0;
   }
 
@@ -92,9 +96,21 @@ class Wait {
   bool found_at_first() {
     poll_once();
     if (taken()) return true;
-    spins_ =
-        !sleeps_at_once_ && (queue_.wait_mode() == EXS_WAIT_BUSY_POLL || queue_.spins().is_worth_a_try());
+    spins_ = is_to_spin();
     return spins_ && spin_briefly();
+  }
+
+  [[nodiscard]] bool is_to_spin() const {
+    switch (queue_.wait_mode()) {
+      case EXS_WAIT_NOTIFY: return false;
+      case EXS_WAIT_BUSY_POLL: return true;
+      default: return queue_.spin_choice().is_to_spin();
+    }
+  }
+
+  // With an event, for waits to come.
+  void note_end(std::uint64_t now_ns, bool has_slept) {
+    if (!sleeps_at_once_) queue_.spin_choice().ended(spins_, has_slept, looked_ns_, now_ns);
   }
 
   void poll_once() {
@@ -135,23 +151,15 @@ class Wait {
     spin_end_ns_ = std::min(spin_end(start_ns), deadline_ns_);
     const std::uint64_t brief_end_ns = std::min(start_ns + kBriefSpinNs, spin_end_ns_);
     for (std::uint64_t now_ns = start_ns; now_ns < brief_end_ns; now_ns = home_.clock().now_ns()) {
-      if (found_by_driving(now_ns)) return note_spin(true);
+      if (!found_by_driving(now_ns)) continue;
+      note_end(now_ns, false);
+      return true;
     }
     return false;
   }
 
-  // Passes on whether something was found.
-  bool note_spin(bool found) {
-    if (found) {
-      queue_.spins().found();
-    } else if (spin_end_ns_ < deadline_ns_) {
-      queue_.spins().found_nothing();
-    }
-    return found;
-  }
-
   [[nodiscard]] std::uint64_t spin_end(std::uint64_t start_ns) const {
-    if (sleeps_at_once_) return start_ns;
+    if (!spins_) return start_ns;
     switch (queue_.wait_mode()) {
       case EXS_WAIT_BUSY_POLL: return kNoDeadline;
       default: return start_ns + std::min(queue_.spin_ns(), kNoDeadline - start_ns);
@@ -164,7 +172,7 @@ class Wait {
     std::uint64_t signal_check_ns = now_ns + kSignalCheckNs;
     for (; now_ns < spin_end_ns_; now_ns = home_.clock().now_ns()) {
       if (found_by_driving(now_ns)) {
-        note_spin(true);
+        note_end(now_ns, false);
         return Status();
       }
       if (now_ns < signal_check_ns) continue;
@@ -172,7 +180,6 @@ class Wait {
       if (const Status status = signals.let_in(); !status.ok()) return status;
       if (queue_.closed()) return Status(EBADF);
     }
-    note_spin(false);
     return Status();
   }
 
@@ -186,27 +193,20 @@ class Wait {
   // What wakes a leader need not be an event for it: reads that its process serves come one after the other
   // as well, and a wake-up for each would make every one of them slow.
   Status spin_while_busy(const HeldSignals& signals, std::uint64_t now_ns) {
-    std::uint64_t seen = home_.arrivals();
-    if (sleeps_at_once_ || seen == arrivals_ || !queue_.spins_of_leader().is_worth_a_try()) return Status();
-    std::uint64_t end_ns = spin_end(now_ns);
+    std::uint64_t seen = arrivals_;
+    std::uint64_t end_ns = now_ns;
     std::uint64_t signal_check_ns = now_ns + kSignalCheckNs;
     for (; !queue_.is_due(min_); now_ns = home_.clock().now_ns()) {
       if (home_.arrivals() != seen) {
         seen = home_.arrivals();
         end_ns = spin_end(now_ns);
-        queue_.spins_of_leader().found();
       }
-      if (now_ns >= deadline_ns_) return Status();
-      if (now_ns >= end_ns) {
-        queue_.spins_of_leader().found_nothing();
-        return Status();
-      }
+      if (now_ns >= std::min(end_ns, deadline_ns_)) break;
       drive(now_ns);
       if (now_ns < signal_check_ns) continue;
       signal_check_ns = now_ns + kSignalCheckNs;
       if (const Status status = signals.let_in(); !status.ok()) return status;
     }
-    queue_.spins_of_leader().found();
     return Status();
   }
 

@@ -221,6 +221,35 @@ BOOST_FIXTURE_TEST_CASE(a_wait_spins_for_as_long_as_its_queue_says_then_sleeps, 
   BOOST_TEST(passed_ns() < kSecond + kMs);
 }
 
+BOOST_FIXTURE_TEST_CASE(waits_learn_whether_to_spin_from_those_that_end_with_an_event, TickingFixture) {
+  const auto queue = make_queue(EXS_WAIT_ADAPTIVE);
+  const auto wait_for_one_after = [&](std::uint64_t ns) {
+    const auto pusher = std::make_shared<Pusher>(queue);
+    shard->carry_out([&] { shard->arm_timer(time.now_ns() + ns, pusher); });
+    BOOST_TEST(wait(*queue, kSecond) == 1U);
+  };
+  constexpr std::uint64_t kInTime = EventQueue::kDefaultSpinNs / 2;
+  constexpr std::uint64_t kLate = EventQueue::kDefaultSpinNs * 2;
+  const auto& choice = queue->spin_choice();
+  for (std::uint32_t i = 0; i < 2 * SpinChoice::kVainLeast; ++i) BOOST_TEST(wait(*queue, kLate) == 0U);
+  for (std::uint32_t i = 0; i < SpinChoice::kVainLeast; ++i) {
+    BOOST_TEST(choice.is_to_spin());
+    wait_for_one_after(kLate);
+    if (i == 0) wait_for_one_after(kInTime);
+  }
+  BOOST_TEST(choice.is_to_spin());
+  wait_for_one_after(kLate);
+  // Expect: some sleep at once now, which is no faster.
+  for (std::uint32_t i = 0; i < SpinChoice::kSleepsLeast; ++i) {
+    BOOST_TEST(!choice.is_to_spin());
+    wait_for_one_after(kLate);
+  }
+  for (std::uint32_t i = 0; i < SpinChoice::kPolls + 2 * SpinChoice::kVainLeast; ++i) {
+    BOOST_TEST(choice.is_to_spin());
+    wait_for_one_after(kLate);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace exs::test

@@ -187,30 +187,6 @@ BOOST_AUTO_TEST_CASE(a_wait_of_no_time_looks_at_the_network_once) {
   BOOST_TEST(port.looks == before + 1);
 }
 
-// One that polls for events does so eight times before it asks for the time again.
-BOOST_AUTO_TEST_CASE(waits_that_have_polled_in_vain_sleep_at_once) {
-  constexpr std::uint64_t kWaitNs = 200'000;
-  constexpr int kLooksOfSpin = 8;
-  const auto queue = make_queue(EXS_WAIT_ADAPTIVE);
-  shard->stop_engine();
-  const auto looks_of_wait = [&](std::uint64_t ns) {
-    const int before = port.looks;
-    exs_event_t event{};
-    const auto result = wait_for_events(*queue, &event, 1, 1, WaitLimit::lasting(ns));
-    BOOST_TEST((result && *result == 0));
-    return port.looks - before;
-  };
-  // Expect: those that end before they have polled for long say nothing.
-  for (std::uint32_t i = 0; i < 2 * SpinHistory::kVainMost; ++i)
-    BOOST_TEST(looks_of_wait(EventQueue::kDefaultSpinNs / 2) > kLooksOfSpin);
-  for (std::uint32_t i = 0; i < SpinHistory::kVainMost; ++i)
-    BOOST_TEST(looks_of_wait(kWaitNs) > kLooksOfSpin);
-  int sleeping = 0;
-  for (std::uint32_t i = 0; i < SpinHistory::kRarest; ++i)
-    if (looks_of_wait(kWaitNs) < kLooksOfSpin) ++sleeping;
-  BOOST_TEST(sleeping > static_cast<int>(SpinHistory::kRarest / 2));
-}
-
 BOOST_AUTO_TEST_CASE(a_wait_whose_time_is_over_gives_what_is_there) {
   const auto queue = make_queue();
   push(*queue);
