@@ -51,10 +51,15 @@ class Liar {
   Liar& operator=(const Liar&) = delete;
 
   static std::unique_ptr<Liar> connected_to(const sockaddr_storage& address) {
-    const int socket = make_link_socket(address.ss_family);
-    BOOST_REQUIRE(exs_connect_sync(socket, reinterpret_cast<const sockaddr*>(&address), length_of(address)) ==
-                  0);
-    return std::make_unique<Liar>(socket);
+    std::unique_ptr<Liar> liar = trying(address);
+    BOOST_REQUIRE(liar != nullptr);
+    return liar;
+  }
+  // NULL: it is hung up on.
+  static std::unique_ptr<Liar> trying(const sockaddr_storage& address) {
+    auto liar = std::make_unique<Liar>(make_link_socket(address.ss_family));
+    const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+    return exs_connect_sync(liar->socket(), to, length_of(address)) == 0 ? std::move(liar) : nullptr;
   }
   void say(const Frame& frame) const {
     BOOST_REQUIRE(exs_send_sync(socket_, frame.data(), frame.size(), 0, EXS_MHANDLE_UNREGISTERED) ==
