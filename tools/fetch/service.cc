@@ -115,7 +115,7 @@ bool ServicePeer::ask(const Url& url, const Lengths& expected) {
   const std::vector<exs_iovec_t> places = places_for(expected);
   exs_svc_request_options_t options{};
   options.struct_bytes = sizeof options;
-  options.limit_ns = way_.limit.count();
+  options.limit_ns = 2 * way_.limit.count();  // the service is found first, which is a step of its own
   options.flags = EXS_SVC_IDEMPOTENT;
   options.returns = places.data();
   options.returns_count = static_cast<std::int32_t>(places.size());
