@@ -69,8 +69,11 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   }
   // What it says of another life says nothing of replies of this one.
   const std::uint64_t taken_here = is_known && asked.instance == instance_ ? taken : 0;
+  if (!flow->open(link, alias, rights, taken_here)) {
+    link_has_gone(*flow);  // this one, which others may follow before its end
+    return link.refuse();
+  }
   link.flows.emplace(alias, flow);
-  if (!flow->open(link, alias, rights, taken_here)) return link.refuse();
   const std::uint64_t accepted = flow->accepted();
   const Signature signature = config_.key.sign(answer_statement(about, instance_, accepted, is_known));
   std::array<std::uint8_t, kFrameMax> room;
@@ -143,8 +146,8 @@ void Service::keep(const ServiceFlow& flow, std::int64_t now) {
 }
 
 void Service::take_from_kept(const ServiceFlow& flow) {
-  std::erase_if(kept_, [&flow](const auto& entry) { return entry.first == flow.name(); });
-  --flow.share().flows_kept;
+  flow.share().flows_kept -=
+      std::erase_if(kept_, [&flow](const auto& entry) { return entry.first == flow.name(); });
 }
 
 void Service::forget_oldest_of(const Share& share) {

@@ -46,6 +46,32 @@ BOOST_FIXTURE_TEST_CASE(frames_out_of_turn_end_the_link, Served) {
   check_ends_after(open);
 }
 
+// The end of the first link comes when the flow is another's.
+BOOST_FIXTURE_TEST_CASE(a_flow_that_a_lie_ends_may_be_opened_at_once, Served) {
+  std::uint64_t instance = 0;
+  {
+    const std::unique_ptr<Liar> first = opened();
+    instance = decode_flow_ok(first->heard(), *decode_header(first->heard()))->instance;
+  }
+  const Frame lie = frame_of([&](auto room) {
+    return encode_flow(room, 1, {target, 1, 1, instance, {}, {}}, 5);
+  });
+  for (int round = 0; round < 50; ++round) {
+    const std::unique_ptr<Liar> liar = stranger();
+    const std::unique_ptr<Liar> other = stranger();
+    liar->greet();
+    other->greet();
+    liar->say(lie);
+    other->say(flow(1));
+    const std::optional<Header> header = other->hear();
+    BOOST_REQUIRE((header && header->type == FrameType::kFlowOk));
+    while (liar->hear()) continue;
+    // Nobody answers where the lie came last.
+    other->say(bare_frame(FrameType::kPing));
+  }
+  check_serves();
+}
+
 BOOST_FIXTURE_TEST_CASE(frames_of_flows_that_are_not_open_mean_nothing, Served) {
   const std::unique_ptr<Liar> liar = stranger();
   liar->greet();
