@@ -131,20 +131,22 @@ EXS_RPC_API exs_rpc_client_t* exs_rpc_open(const char* host, const char* port,
 /* exs_rpc_close - end a client. One-way calls are waited for, as long as calls may take; calls that have begun are no more. NULL:
  * nothing. Thread: none may use the client or its calls meanwhile. */
 EXS_RPC_API void exs_rpc_close(exs_rpc_client_t* client);
-/* exs_rpc_invoke - call a procedure, by its place in the interface, and wait for its result; of a one-way one, until it is sent. For
- * stubs. `context` may be NULL. 0, or -1 with errno: EINVAL an argument that cannot be sent, such as a NULL string; EMSGSIZE more
- * elements than the interface allows, a message that is too long, or a result that does not fit in place; ETIMEDOUT; ECONNRESET the
- * connection broke; ECONNREFUSED it broke before, and cannot be made again; ENOSYS the server does not have the procedure;
- * EPROTONOSUPPORT it has it with other types; EREMOTEIO the procedure failed; EPROTO the server does not keep to the protocol;
- * EOPNOTSUPP the client is that of a parent; ENOMEM. context->outcome tells whether it was executed. Thread: any. */
+/* exs_rpc_invoke - call a procedure, by its place in the interface, and wait for its result; of a one-way one, until it is sent. Calls
+ * under way at the same time, one-way ones among them, may run in any order. For stubs. `context` may be NULL. 0, or -1 with errno:
+ * EINVAL an argument that cannot be sent, such as a NULL string; EMSGSIZE more elements than the interface allows, a message that is too
+ * long, or a result that does not fit in place; ETIMEDOUT; ECONNRESET the connection broke; ECONNREFUSED it broke before, and cannot be
+ * made again; ENOSYS the server does not have the procedure; EPROTONOSUPPORT it has it with other types; EREMOTEIO the procedure failed;
+ * EPROTO the server does not keep to the protocol; EOPNOTSUPP the client is that of a parent; ENOMEM. context->outcome tells whether it
+ * was executed. Thread: any. */
 EXS_RPC_API int exs_rpc_invoke(exs_rpc_client_t* client, uint32_t procedure, const void* argument,
                                void* result, exs_rpc_context_t* context);
 /* exs_rpc_begin - send a call without waiting. `context`, which may be NULL, is written until exs_rpc_end() returns. NULL with errno.
  * Errors as exs_rpc_invoke, but EREMOTEIO; EAGAIN as many calls are under way, and wait, as may. Thread: any. */
 EXS_RPC_API exs_rpc_call_t* exs_rpc_begin(exs_rpc_client_t* client, uint32_t procedure, const void* argument,
                                           exs_rpc_context_t* context);
-/* exs_rpc_end - wait for a call, take its result, and free it. `result` NULL: not wanted. 0, or -1 with errno. Errors as exs_rpc_invoke, but ECONNREFUSED, ENOSYS,
- * EPROTONOSUPPORT, EOPNOTSUPP; ECANCELED it was cancelled; EAGAIN it has not ended, and its client is on the caller's queue. Thread: any, one for each call. */
+/* exs_rpc_end - wait for a call, take its result, and free it. `result` NULL: not wanted. 0, or -1 with errno. Errors as exs_rpc_invoke,
+ * but ECONNREFUSED, ENOSYS, EPROTONOSUPPORT, EOPNOTSUPP; ECANCELED it was cancelled; EAGAIN it has not ended, and its client is on the
+ * caller's queue. Thread: any, one for each call. */
 EXS_RPC_API int exs_rpc_end(exs_rpc_call_t* call, void* result);
 /* exs_rpc_test - 1 if exs_rpc_end() of the call would not wait, else 0. Takes what has arrived for the client. Thread: any. */
 EXS_RPC_API int exs_rpc_test(exs_rpc_call_t* call);

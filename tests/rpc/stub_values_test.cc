@@ -179,17 +179,17 @@ BOOST_AUTO_TEST_CASE(messages_of_every_length) {
   }
 }
 
+// Calls under way at the same time run in any order, so who wants to know that all have run waits for all.
 BOOST_AUTO_TEST_CASE(one_way_calls_all_arrive) {
   constexpr int kCalls = 1000;
   for (int i = 0; i < kCalls; ++i) BOOST_REQUIRE_EQUAL(note_1(client.get(), 1, nullptr), 0);
   int notes = 0;
   BOOST_TEST(outcome(notes_1(client.get(), &notes, nullptr)) == "ok");
-  BOOST_TEST(notes == kCalls);
-  BOOST_TEST(note_1(client.get(), 5, nullptr) == 0);
-  client.reset();  // waits for it
+  BOOST_TEST(notes <= kCalls);
+  client.reset();  // waits for them
   client = open_client(server);
   BOOST_TEST(outcome(notes_1(client.get(), &notes, nullptr)) == "ok");
-  BOOST_TEST(notes == kCalls + 5);
+  BOOST_TEST(notes == kCalls);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
