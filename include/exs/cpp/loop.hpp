@@ -84,7 +84,7 @@ class Attached {
 class Loop {
  public:
   // The queue grows when more operations are pending.
-  explicit Loop(int depth = 256) : queue_(std::max(depth, kBatch)) {}
+  explicit Loop(int depth = 256) : queue_(std::max(depth, kBatch)), depth_(std::max(depth, kBatch)) {}
   ~Loop() {
     ending_ = true;
     while (sockets_ != nullptr) break_off(*sockets_);
@@ -126,15 +126,19 @@ class Loop {
   // What is called with each event of the queue that no coroutine awaits, and then owns the new socket of
   // EXS_EVT_ACCEPT. Without it such events are dropped, and such sockets closed.
   void on_other_event(std::function<void(const Event&)> handler) { on_other_event_ = std::move(handler); }
-  // Calls the function in the loop's thread, soon. ENOMEM; EAGAIN the queue is full. Thread: any.
+  // Calls the function in the loop's thread, soon. ENOMEM; EAGAIN the queue is full and cannot be deeper: the
+  // function will not be called. Thread: any.
   std::error_code post(std::function<void()> function) noexcept {
+    const std::lock_guard guard(posted_mutex_);
     try {
-      const std::lock_guard guard(posted_mutex_);
       posted_.push_back(std::move(function));
     } catch (const std::bad_alloc&) {
       return error_of(ENOMEM);
     }
-    return wake();
+    if (posted_.size() > 1) return {};  // the loop is woken already
+    const std::error_code error = wake();
+    if (error) posted_.pop_back();
+    return error;
   }
   // Runs until this task has ended, and returns its result or rethrows its exception.
   template <typename T>
@@ -217,16 +221,22 @@ class Loop {
   }
   // Of what concerns no coroutine. Nobody else has this address; a program's object may begin with the loop.
   void* own_handle() const noexcept { return &stop_asked_; }
+  // In the loop's thread: no other dequeues, so a queue that has room has had it, and something else lacks.
   template <typename Post>
   std::error_code post_with_room(const Post& post, void* handle) const noexcept {
     for (;;) {
+      const int depth = depth_;
       const std::error_code error = outcome_of(post(queue_.handle(), handle));
-      if (error != std::errc::resource_unavailable_try_again || !grow()) return error;
+      if (error != std::errc::resource_unavailable_try_again || grow(depth) != Room::kMore) return error;
     }
   }
+  // In any thread: the loop may make room at any moment.
   std::error_code wake() const noexcept {
-    return post_with_room([](exs_qhandle_t queue, void* handle) { return exs_qpost(queue, handle, nullptr); },
-                          own_handle());
+    for (;;) {
+      const int depth = depth_;
+      const std::error_code error = outcome_of(exs_qpost(queue_.handle(), own_handle(), nullptr));
+      if (error != std::errc::resource_unavailable_try_again || grow(depth) == Room::kNone) return error;
+    }
   }
   void close_later(int socket) noexcept {
     const auto close = [socket](exs_qhandle_t queue, void* handle) {
@@ -239,16 +249,26 @@ class Loop {
     }
   }
 
-  // False: the queue is not full, or cannot be deeper.
-  bool grow() const noexcept {
-    int depth = 0;
+  bool queue_status(int attribute, int& value) const noexcept {
+    std::size_t length = sizeof value;
+    return exs_qstatus(queue_.handle(), attribute, &value, &length) == 0;
+  }
+  enum class Room { kNone, kSome, kMore };
+  // Makes a queue deeper that was full at this depth; kSome: it is not full.
+  Room grow(int depth) const noexcept {
+    const std::lock_guard guard(depth_mutex_);
+    int now = 0;
     int taken = 0;
-    std::size_t length = sizeof depth;
-    if (exs_qstatus(queue_.handle(), EXS_QATTR_DEPTH, &depth, &length) == -1) return false;
-    if (exs_qstatus(queue_.handle(), EXS_QATTR_RESERVED_SLOTS, &taken, &length) == -1) return false;
-    if (taken < depth || depth > EXS_QDEPTH_MAX / 2) return false;
-    depth *= 2;
-    return exs_qmodify(queue_.handle(), EXS_QATTR_DEPTH, &depth, sizeof depth) == 0;
+    if (!queue_status(EXS_QATTR_DEPTH, now) || !queue_status(EXS_QATTR_RESERVED_SLOTS, taken))
+      return Room::kNone;
+    depth_ = now;
+    if (now != depth) return Room::kMore;  // by another thread
+    if (taken < depth) return Room::kSome;
+    const int deeper = 2 * depth;
+    if (deeper > EXS_QDEPTH_MAX) return Room::kNone;
+    if (exs_qmodify(queue_.handle(), EXS_QATTR_DEPTH, &deeper, sizeof deeper) == -1) return Room::kNone;
+    depth_ = deeper;
+    return Room::kMore;
   }
 
   bool step_once(Queue::Timeout timeout) {
@@ -327,6 +347,8 @@ class Loop {
 
   const Library library_;
   const Queue queue_;
+  mutable std::mutex depth_mutex_;  // who makes it deeper
+  mutable std::atomic<int> depth_;
   detail::Attached* sockets_ = nullptr;  // list of the open ones
   std::size_t tasks_ = 0;
   detail::OperationSet operations_;  // that are awaited
