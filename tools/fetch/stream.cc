@@ -23,6 +23,7 @@ class ExsStream final : public Stream {
   ExsStream(const exs::cpp::Address& address, const Way& way)
       : limit_(way.limit), socket_(Socket::create(SOCK_STREAM, address.family())) {
     tools::set_provider(socket_, way.provider);
+    socket_.set_limit(EXS_F_SET_SMALL_MAX, std::size_t{EXS_SMALL_MAX});  // the server says how much of it
     check(socket_.connect(address, {queue_.handle()}), "cannot connect");
     const exs_event_t event = next("cannot connect");
     if (event.exs_evt_errno != 0)

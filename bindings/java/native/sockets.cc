@@ -132,6 +132,25 @@ jbyteArray Java_exs_Native_text(JNIEnv* env, jclass, jint socket, jint option) {
   return bytes;
 }
 
+jint Java_exs_Native_setLimits(JNIEnv*, jclass, jint socket, jint small_bytes, jint credits) {
+  const int outcome = result(exs_fcntl(socket, EXS_F_SET_SMALL_MAX, static_cast<std::size_t>(small_bytes)));
+  if (outcome < 0) return outcome;
+  const int sends = result(exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, static_cast<int>(credits)));
+  return sends < 0 ? sends : result(exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, static_cast<int>(credits)));
+}
+
+jint Java_exs_Native_smallBytes(JNIEnv*, jclass, jint socket) {
+  std::size_t bytes = 0;
+  const int outcome = result(exs_fcntl(socket, EXS_F_GET_SMALL_MAX, &bytes));
+  return outcome < 0 ? outcome : static_cast<jint>(bytes);
+}
+
+jint Java_exs_Native_credits(JNIEnv*, jclass, jint socket) {
+  int credits = 0;
+  const int outcome = result(exs_fcntl(socket, EXS_F_GET_SEND_CREDITS, &credits));
+  return outcome < 0 ? outcome : credits;
+}
+
 jint Java_exs_Native_setInt(JNIEnv*, jclass, jint socket, jint option, jint value) {
   return result(exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value));
 }

@@ -82,6 +82,28 @@ class StreamChannelTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void ends_agree_on_the_smaller_limits(String provider) throws Exception {
+    final InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (ServerChannel server = ServerChannel.listen(SocketType.STREAM, any, 4, null, new SocketLimits(32768, 4))) {
+      final FutureTask<StreamChannel> accepting = Sockets.start(server::accept);
+      try (StreamChannel client = StreamChannel.connect(SocketType.STREAM, server.localAddress(), provider, new SocketLimits(10_000, 8));
+          StreamChannel accepted = accepting.get()) {
+        assertEquals(new SocketLimits(10_000, 4), client.limits());
+        assertEquals(new SocketLimits(10_000, 4), accepted.limits());
+        client.send(Bytes.direct(10_000, 3));  // leaves although nobody receives
+        final ByteBuffer into = Bytes.direct(10_000);
+        assertEquals(10_000, accepted.recvAll(into).length());
+        assertArrayEquals(Bytes.array(10_000, 3), Bytes.of(into, 10_000));
+        client.setLinger(0);
+        accepted.setLinger(0);
+      }
+      assertErrno(22, () -> StreamChannel.connect(SocketType.STREAM, server.localAddress(), provider, new SocketLimits(-1, 8)));
+      assertErrno(22, () -> StreamChannel.connect(SocketType.STREAM, server.localAddress(), provider, new SocketLimits(1, 0)));
+    }
+  }
+
   @Test
   void addresses_are_those_of_both_ends() throws Exception {
     try (Sockets both = new Sockets(SocketType.STREAM, null)) {

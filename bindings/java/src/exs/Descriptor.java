@@ -13,20 +13,20 @@ final class Descriptor extends Guarded {
     this.socket = socket;
   }
 
-  /** A new socket; the provider as EXS_SO_PROVIDER says, null: as it suits. */
-  static Descriptor open(String name, InetSocketAddress address, SocketType type, String provider) throws ExsException {
+  /** A new socket; the provider as EXS_SO_PROVIDER says, null: as it suits; limits null: those of the library. */
+  static Descriptor open(String name, InetSocketAddress address, SocketType type, String provider, SocketLimits limits) throws ExsException {
     final int socket = Native.socket(Addresses.familyOf(address), type == SocketType.STREAM ? 0 : 1);
     if (socket < 0) throw ExsException.of(socket);
     final Descriptor made = new Descriptor(name, socket);
-    if (provider != null) {
-      final int outcome = Native.setProvider(socket, provider.getBytes(StandardCharsets.UTF_8));
-      if (outcome < 0) {
-        final ExsException failure = ExsException.of(outcome);
-        made.closeQuietly();
-        throw failure;
-      }
+    boolean isComplete = false;
+    try {
+      if (provider != null) made.check(frame -> Native.setProvider(socket, provider.getBytes(StandardCharsets.UTF_8)));
+      if (limits != null) made.check(frame -> Native.setLimits(socket, limits.smallBytes(), limits.credits()));
+      isComplete = true;
+      return made;
+    } finally {
+      if (!isComplete) made.closeQuietly();
     }
-    return made;
   }
 
   int number() {
@@ -55,6 +55,17 @@ final class Descriptor extends Guarded {
   void check(Use use) throws ExsException {
     final int outcome = use(use);
     if (outcome < 0) throw ExsException.of(outcome);
+  }
+
+  /** What is told of a socket, or minus errno. */
+  interface Ask {
+    int of(int socket);
+  }
+
+  int number(Ask ask) throws ExsException {
+    final int outcome = use(frame -> ask.of(socket));
+    if (outcome < 0) throw ExsException.of(outcome);
+    return outcome;
   }
 
   InetSocketAddress address(Addresses.Ask ask) throws ExsException {

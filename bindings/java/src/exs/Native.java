@@ -135,6 +135,13 @@ final class Native {
 
   static native byte[] text(int socket, int option);
 
+  /** Small-packet maximum, and credits of both directions. */
+  static native int setLimits(int socket, int smallBytes, int credits);
+
+  static native int smallBytes(int socket);
+
+  static native int credits(int socket);
+
   static native int setInt(int socket, int option, int value);
 
   static native int localAddress(int socket, long address);

@@ -41,7 +41,23 @@ public final class ServerChannel implements AutoCloseable {
    * @throws ExsException EADDRINUSE and others of exs_bind and exs_listen; EINVAL, ENOTSUP: the provider
    */
   public static ServerChannel listen(SocketType type, InetSocketAddress at, int backlog, String provider) throws ExsException {
-    final Descriptor descriptor = Descriptor.open("ServerChannel", at, type, provider);
+    return listen(type, at, backlog, provider, null);
+  }
+
+  /**
+   * Listens.
+   *
+   * @param type of the sockets that it accepts
+   * @param at the address; port 0: a free one
+   * @param backlog how many peers may wait for an accept
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
+   * @param limits what this end asks for; null: what the library does
+   * @return the channel
+   * @throws ExsException EADDRINUSE and others of exs_bind and exs_listen; EINVAL, ENOTSUP: the provider; EINVAL: the limits
+   */
+  public static ServerChannel listen(SocketType type, InetSocketAddress at, int backlog, String provider, SocketLimits limits)
+      throws ExsException {
+    final Descriptor descriptor = Descriptor.open("ServerChannel", at, type, provider, limits);
     boolean isOpen = false;
     try {
       descriptor.check(frame -> Native.bind(descriptor.number(), Addresses.write(frame, at)));

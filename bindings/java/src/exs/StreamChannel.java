@@ -57,7 +57,21 @@ public final class StreamChannel implements AutoCloseable {
    * @throws ExsException as the class says; ECONNREFUSED, EHOSTUNREACH and others of exs_connect; EINVAL, ENOTSUP: the provider
    */
   public static StreamChannel connect(SocketType type, InetSocketAddress to, String provider) throws ExsException {
-    final StreamChannel channel = new StreamChannel(Descriptor.open("StreamChannel", to, type, provider));
+    return connect(type, to, provider, null);
+  }
+
+  /**
+   * Connects, and waits until the peer has accepted.
+   *
+   * @param type of the socket, the same as the peer's
+   * @param to where the peer listens
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
+   * @param limits what this end asks for; null: what the library does
+   * @return the connection
+   * @throws ExsException as of {@link #connect(SocketType, InetSocketAddress, String)}; EINVAL: the limits
+   */
+  public static StreamChannel connect(SocketType type, InetSocketAddress to, String provider, SocketLimits limits) throws ExsException {
+    final StreamChannel channel = new StreamChannel(Descriptor.open("StreamChannel", to, type, provider, limits));
     boolean isOpen = false;
     try {
       channel.sends.run(channel.socket(), "connect", channel.connectTo(to));
@@ -78,9 +92,25 @@ public final class StreamChannel implements AutoCloseable {
    * @return the connection when the peer has accepted; or an {@link ExsException} as of {@link #connect(SocketType, InetSocketAddress, String)}
    */
   public static CompletableFuture<StreamChannel> connect(Loop loop, SocketType type, InetSocketAddress to, String provider) {
+    return connect(loop, type, to, provider, null);
+  }
+
+  /**
+   * Connects.
+   *
+   * @param loop who tells
+   * @param type of the socket, the same as the peer's
+   * @param to where the peer listens
+   * @param provider as EXS_SO_PROVIDER; null: as it suits
+   * @param limits what this end asks for; null: what the library does
+   * @return the connection when the peer has accepted; or an {@link ExsException} as of
+   *     {@link #connect(SocketType, InetSocketAddress, String, SocketLimits)}
+   */
+  public static CompletableFuture<StreamChannel> connect(
+      Loop loop, SocketType type, InetSocketAddress to, String provider, SocketLimits limits) {
     final StreamChannel channel;
     try {
-      channel = new StreamChannel(Descriptor.open("StreamChannel", to, type, provider));
+      channel = new StreamChannel(Descriptor.open("StreamChannel", to, type, provider, limits));
     } catch (ExsException e) {
       return CompletableFuture.failedFuture(e);
     }
@@ -357,6 +387,16 @@ public final class StreamChannel implements AutoCloseable {
       assert descriptor.isClosed();
     }
     return close(loop);
+  }
+
+  /**
+   * What both ends have agreed on.
+   *
+   * @return the limits
+   * @throws ExsException EBADF: it is closed
+   */
+  public SocketLimits limits() throws ExsException {
+    return new SocketLimits(descriptor.number(Native::smallBytes), descriptor.number(Native::credits));
   }
 
   /**

@@ -108,7 +108,6 @@ class Http2Test {
     Ends(HTTP2Client client) throws Exception {
       this.client = client;
       completions = new Completions(1000, client.getExecutor());
-      completions.strategy().start();
       completions.start();
     }
 
@@ -144,7 +143,6 @@ class Http2Test {
       Web.await(() -> arena.inUse() == 0);
       try {
         if (!completions.close(60, TimeUnit.SECONDS)) throw new AssertionError("something is under way");
-        completions.strategy().stop();
       } catch (Exception e) {
         throw new AssertionError(e);
       }

@@ -4,18 +4,26 @@ import exs.ExsException;
 import java.util.ArrayDeque;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.eclipse.jetty.util.thread.ExecutionStrategy;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.eclipse.jetty.util.log.Log;
+import org.eclipse.jetty.util.log.Logger;
 import org.eclipse.jetty.util.thread.Invocable;
-import org.eclipse.jetty.util.thread.strategy.EatWhatYouKill;
 
 /**
- * Events of exs that threads of Jetty take in turn: who finds work does it, and another waits for the next.
+ * Events of exs, which one thread waits for and has handled. Handlers run there, must not block, and leave what may block as a task.
  *
- * <p>Handlers of events run on the thread that drives, must not block, and leave what may block as a task. Thread: any, but for
- * {@link #produce}, which Jetty calls on one at a time.
+ * <p><b>Tasks.</b> The thread that drives runs tasks itself, too: to wake another thread and to compete with it for a core takes longer
+ * than to answer a short request. So requests one after the other are answered by one thread, with no call into the kernel between them.
+ * A task that takes long would keep all others waiting. That is seen by a second thread, the deputy, which looks each millisecond: it drives
+ * from then on, and the first one no more. Where that has happened, the next {@link #LONG_TASKS} tasks are each given to a thread of the
+ * executor. Without a deputy, because the executor has no thread for one, all are.
+ *
+ * <p>Thread: any.
  */
-class Driver implements ExecutionStrategy.Producer {
+class Driver {
   /** Waits for events and has them handled; false: there will be none any more. */
   interface Step {
     boolean complete() throws ExsException;
@@ -26,29 +34,60 @@ class Driver implements ExecutionStrategy.Producer {
     void close() throws ExsException;
   }
 
+  /** Of the executor, that it takes. */
+  static final int THREADS = 2;
+
+  private static final Logger LOG = Log.getLogger(Driver.class);
+  private static final long LOOK_NS = 1_000_000;
+  /** So many looks without a task, and the deputy sleeps until there is one. */
+  private static final int SILENT_LOOKS = 10;
+  private static final int LONG_TASKS = 64;
+
   private final Step step;
   private final End end;
   private final Executor executor;
-  private final EatWhatYouKill strategy;
-  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final long lookNs;
   private final CountDownLatch ended = new CountDownLatch(1);
+  /** Odd: the thread that drives runs a task, and may lose its place; who takes that makes it even. */
+  private final AtomicLong turn = new AtomicLong();
+  private volatile Thread deputy;
+  private volatile boolean isDeputyAsleep;
+  /** In a step: whose events they are. */
+  private volatile Thread stepping;
+
+  // Of the thread that drives.
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private int longTasks;
   private boolean isDriven;
-  private volatile Thread producer;
 
   Driver(Step step, End end, Executor executor) {
+    this(step, end, executor, LOOK_NS);
+  }
+
+  Driver(Step step, End end, Executor executor, long lookNs) {
     this.step = step;
     this.end = end;
     this.executor = executor;
-    strategy = new EatWhatYouKill(this, executor);
+    this.lookNs = lookNs;
   }
 
-  EatWhatYouKill strategy() {
-    return strategy;
+  /** Lets threads of the executor drive. */
+  void start() {
+    isDriven = true;
+    executor.execute(this::drive);
+    wantDeputy();
   }
 
-  /** Whether this thread drives. */
+  /** Takes no more operations, and waits until those under way have ended; false: they have not in that time. */
+  boolean close(long time, TimeUnit unit) throws InterruptedException, ExsException {
+    end.close();
+    if (!isDriven) drive();
+    return ended.await(time, unit);
+  }
+
+  /** Whether this thread handles events. */
   boolean isHere() {
-    return Thread.currentThread() == producer;
+    return Thread.currentThread() == stepping;
   }
 
   /** Something to do, which may block if it is not an {@link Invocable} that says otherwise. */
@@ -60,35 +99,108 @@ class Driver implements ExecutionStrategy.Producer {
     }
   }
 
-  @Override
-  public Runnable produce() {
-    producer = Thread.currentThread();
+  // ---------------------------------------------------------------- the thread that drives
+
+  private void drive() {
+    boolean drives = true;
+    while (drives) {
+      final Runnable task = next();
+      if (task == null) return;
+      if (Invocable.getInvocationType(task) == Invocable.InvocationType.NON_BLOCKING) {
+        run(task);
+      } else if (longTasks == 0 && deputy != null) {
+        drives = runInTurn(task);
+      } else {
+        longTasks = Math.max(longTasks - 1, 0);
+        runElsewhere(task);
+      }
+    }
+  }
+
+  /** Null: there will be none any more. */
+  private Runnable next() {
+    stepping = Thread.currentThread();
     try {
       while (tasks.isEmpty()) {
         if (!step.complete()) {
           ended.countDown();
+          LockSupport.unpark(deputy);
           break;
         }
       }
     } catch (ExsException e) {
       throw new IllegalStateException(e);
     } finally {
-      producer = null;
+      stepping = null;
     }
     return tasks.poll();
   }
 
-  /** Lets threads of the executor drive. */
-  void start() {
-    isDriven = true;
-    strategy.dispatch();
+  /** False: it took so long that the deputy drives. */
+  private boolean runInTurn(Runnable task) {
+    final long mine = turn.incrementAndGet();
+    if (isDeputyAsleep) LockSupport.unpark(deputy);
+    run(task);
+    return turn.compareAndSet(mine, mine + 1);
   }
 
-  /** Takes no more operations, and waits until those under way have ended; false: they have not in that time. */
-  boolean close(long time, TimeUnit unit) throws InterruptedException, ExsException {
-    end.close();
-    if (!isDriven) produce();
-    return ended.await(time, unit);
+  private void runElsewhere(Runnable task) {
+    try {
+      executor.execute(task);
+    } catch (RejectedExecutionException e) {
+      run(task);  // the executor ends
+    }
+  }
+
+  private static void run(Runnable task) {
+    try {
+      task.run();
+    } catch (Throwable failure) {
+      LOG.warn(failure);
+    }
+  }
+
+  // ---------------------------------------------------------------- its deputy
+
+  private void standBy() {
+    deputy = Thread.currentThread();
+    int silentLooks = 0;
+    for (long seen = turn.get(); ended.getCount() > 0;) {
+      if (silentLooks < SILENT_LOOKS) {
+        LockSupport.parkNanos(this, lookNs);
+      } else {
+        sleepUntil(seen);
+        silentLooks = 0;
+      }
+      final long now = turn.get();
+      if (now == seen && now % 2 == 1 && takeOver(now)) return;
+      silentLooks = now == seen ? silentLooks + 1 : 0;
+      seen = now;
+    }
+  }
+
+  private void sleepUntil(long seen) {
+    isDeputyAsleep = true;
+    if (turn.get() == seen && ended.getCount() > 0) LockSupport.park(this);
+    isDeputyAsleep = false;
+  }
+
+  /** The turn has lasted for a look at least. */
+  private boolean takeOver(long turnOfTask) {
+    if (!turn.compareAndSet(turnOfTask, turnOfTask + 1)) return false;
+    deputy = null;
+    longTasks = LONG_TASKS;
+    wantDeputy();
+    drive();
+    return true;
+  }
+
+  private void wantDeputy() {
+    try {
+      executor.execute(this::standBy);
+    } catch (RejectedExecutionException e) {
+      LOG.debug(e);
+    }
   }
 
   /** A task that ends a callback: as blocking as that is. */

@@ -2,6 +2,7 @@ package exs.jetty;
 
 import exs.ExsException;
 import exs.ServerChannel;
+import exs.SocketLimits;
 import exs.SocketType;
 import exs.StreamChannel;
 import java.io.IOException;
@@ -46,6 +47,10 @@ public class ExsConnector extends AbstractNetworkConnector {
   private static final int STOP_LINGER_MS = 500;
   private static final long CLOSE_AGAIN_MS = 20;
 
+  /** Fewer than exs asks for by itself, as each may be a longer message. */
+  private static final int CREDITS = 16;
+  private static final int HEAD_BYTES = 1 << 10;
+
   private static final int NOT_OPEN = -1;
   private static final int CLOSED = -2;
 
@@ -57,6 +62,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   private volatile int localPort = NOT_OPEN;
   private int acceptQueueSize = 128;
   private String provider;
+  private int smallBytes = ExsEndPoint.COPIED_BYTES_MAX + HEAD_BYTES;
 
   /**
    * A connector of HTTP/1.1, with threads as it suits the machine.
@@ -135,6 +141,26 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
+   * How long a response, with its head, may be that is copied to a client, instead of being read where it lies.
+   *
+   * @return bytes; no more than the client asks for
+   */
+  @ManagedAttribute("Bytes of the longest response that is copied")
+  public int getSmallBytes() {
+    return smallBytes;
+  }
+
+  /**
+   * How long a response, with its head, may be that is copied to a client that agrees, from the next start on. A response that is read where
+   * it lies takes three messages instead of one: by a network that is longer for some ten KiB. Each connection has memory for some of them.
+   *
+   * @param smallBytes 0 to 32768
+   */
+  public void setSmallBytes(int smallBytes) {
+    this.smallBytes = smallBytes;
+  }
+
+  /**
    * What connections hold of the connector's memory.
    *
    * @return how many chunks: one for each open connection, and what is under way from copies
@@ -148,12 +174,8 @@ public class ExsConnector extends AbstractNetworkConnector {
 
   @Override
   protected void doStart() throws Exception {
-    for (int i = 0; i < loops; ++i) {
-      final Completions one = new Completions(LOOP_DEPTH, getExecutor());
-      completions.add(one);
-      addBean(one.strategy());
-    }
-    lease = ThreadPoolBudget.leaseFrom(getExecutor(), this, loops);
+    for (int i = 0; i < loops; ++i) completions.add(new Completions(LOOP_DEPTH, getExecutor()));
+    lease = ThreadPoolBudget.leaseFrom(getExecutor(), this, loops * Driver.THREADS);
     super.doStart();
     completions.forEach(Completions::start);
   }
@@ -163,7 +185,6 @@ public class ExsConnector extends AbstractNetworkConnector {
     close();
     for (final Completions one : completions) end(one);
     super.doStop();
-    for (final Completions one : completions) removeBean(one.strategy());
     completions.clear();
     if (lease != null) lease.close();
   }
@@ -182,7 +203,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   public void open() throws IOException {
     if (server != null) return;
     final InetSocketAddress at = getHost() == null ? new InetSocketAddress(getPort()) : new InetSocketAddress(getHost(), getPort());
-    server = ServerChannel.listen(SocketType.STREAM, at, acceptQueueSize, provider);
+    server = ServerChannel.listen(SocketType.STREAM, at, acceptQueueSize, provider, new SocketLimits(smallBytes, CREDITS));
     localPort = server.localAddress().getPort();
   }
 

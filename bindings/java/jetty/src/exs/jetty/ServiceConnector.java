@@ -187,8 +187,7 @@ public class ServiceConnector extends AbstractConnector {
     try {
       service = openService();
       setAccepting(true);
-      addBean(driver.strategy());
-      lease = ThreadPoolBudget.leaseFrom(getExecutor(), this, 1);
+      lease = ThreadPoolBudget.leaseFrom(getExecutor(), this, Driver.THREADS);
       super.doStart();
       driver.start();
       isComplete = true;
@@ -249,7 +248,6 @@ public class ServiceConnector extends AbstractConnector {
     node = null;
     if (!driver.close(STOP_NS, TimeUnit.NANOSECONDS))
       LOG.warn("{}: requests have not ended in {} s", this, TimeUnit.NANOSECONDS.toSeconds(STOP_NS));
-    removeBean(driver.strategy());
     if (lease != null) lease.close();
     lease = null;
   }

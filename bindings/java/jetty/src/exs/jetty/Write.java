@@ -48,13 +48,13 @@ final class Write implements CompletionHandler<Transfer, Void> {
     this.listener = listener;
   }
 
-  /** Whether at least `least` bytes lie in memory of exs, and the others are so few that they are copied at once. */
-  static boolean suits(ByteBuffer[] buffers, int least) {
+  /** Whether a piece of more than `copiedMax` bytes lies in memory of exs, and the others are so few that they are copied at once. */
+  static boolean suits(ByteBuffer[] buffers, int copiedMax) {
     long held = 0;
     long copied = 0;
     for (final ByteBuffer buffer : buffers) {
       // The order spares most buffers a look at where they lie.
-      if (buffer.remaining() >= least && Memory.holds(buffer)) {
+      if (buffer.remaining() > copiedMax && Memory.holds(buffer)) {
         held += buffer.remaining();
       } else {
         copied += buffer.remaining();
@@ -63,19 +63,19 @@ final class Write implements CompletionHandler<Transfer, Void> {
     return held > 0 && copied <= COPIED_BYTES_MAX && buffers.length <= PIECES_MAX / 2;
   }
 
-  /** Starts it; `least` as above. */
-  void start(StreamChannel channel, Completions completions, int least) throws ExsException {
-    final List<ByteBuffer[]> parts = partsOf(piecesOf(least));
+  /** Starts it; `copiedMax` as above. */
+  void start(StreamChannel channel, Completions completions, int copiedMax) throws ExsException {
+    final List<ByteBuffer[]> parts = partsOf(piecesOf(copiedMax));
     partsLeft = parts.size();
     for (final ByteBuffer[] part : parts) channel.send(completions.loop(), part, null, this);
   }
 
-  private List<ByteBuffer> piecesOf(int least) throws ExsException {
+  private List<ByteBuffer> piecesOf(int copiedMax) throws ExsException {
     final List<ByteBuffer> pieces = new ArrayList<>(buffers.length + 1);
     ByteBuffer copies = null;
     int from = 0;
     for (final ByteBuffer buffer : buffers) {
-      if (buffer.remaining() >= least && Memory.holds(buffer)) {
+      if (buffer.remaining() > copiedMax && Memory.holds(buffer)) {
         if (copies != null) pieces.add(copies.duplicate().flip().position(from));
         if (copies != null) from = copies.position();
         pieces.add(buffer.duplicate());
