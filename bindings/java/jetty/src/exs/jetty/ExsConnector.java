@@ -91,7 +91,7 @@ public class ExsConnector extends AbstractNetworkConnector {
    * @param scheduler of idle timeouts; null: the server's
    * @param pool of buffers; null: an {@link ExsBufferPool} of its own
    * @param acceptors how many threads wait for connections; below 0: as many as suit the machine; else at least 1
-   * @param loops how many event queues the connections are spread over, each of which a thread waits at; below 1: as many as suit the
+   * @param loops how many event queues the connections are spread over, each of which takes two threads; below 1: as many as suit the
    *     machine
    * @param factories of the protocols, the default one first
    */
