@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kFramesUnderWay = 64;
 constexpr int kOperationsMax = 2048;
+// Long items that are so short travel in the message of a bulk, instead of being advertised and read.
+constexpr std::size_t kLongsInMessage = 16384;
+constexpr int kLongsUnderWay = 8;
+static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
 // Of an acceptor: where the initiator asks for signs of life more often, that is one, and nobody else asks on an idle link. And of a
 // bulk or a lane, where an item that is under way holds them up: their link tells sooner.
 constexpr int kLongSilentMs = 6000;
@@ -29,16 +33,33 @@ void set_keepalive(int socket, int silent_ms) {
   set_option(socket, EXS_SO_KEEPALIVE_MS, std::max(silent_ms / 3, 1));
 }
 
+void set_limits(int socket, std::size_t message_bytes, int messages) {
+  exs_fcntl(socket, EXS_F_SET_SMALL_MAX, message_bytes);
+  exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, messages);
+  exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, messages);
+}
+
+// Of the memory that an acceptor has for what comes.
+bool takes_too_much(int socket) {
+  std::size_t message_bytes = 0;
+  int messages = 0;
+  return exs_fcntl(socket, EXS_F_GET_SMALL_MAX, &message_bytes) != 0 ||
+         exs_fcntl(socket, EXS_F_GET_RECV_CREDITS, &messages) != 0 ||
+         message_bytes * static_cast<std::size_t>(messages) > kFramesUnderWay * kFrameMax;
+}
+
 }  // namespace
 
 int make_link_socket(int family) {
   const int socket = exs_socket(family, SOCK_SEQPACKET, 0);
   if (socket < 0) return -1;
-  exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kFrameMax);
-  exs_fcntl(socket, EXS_F_SET_SEND_CREDITS, kFramesUnderWay);
-  exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, kFramesUnderWay);
+  set_limits(socket, kFrameMax, kFramesUnderWay);
   exs_fcntl(socket, EXS_F_SET_MAX_OPS, kOperationsMax);
   return socket;
+}
+
+void let_bulks_connect(int listener) {
+  set_limits(listener, kLongsInMessage, kFramesUnderWay);
 }
 
 Link::~Link() {
@@ -53,6 +74,7 @@ int Link::connect(const sockaddr_storage& address) {
   is_initiator_ = true;
   socket_ = make_link_socket(address.ss_family);
   if (socket_ < 0) return errno;
+  if (is_bulk_) set_limits(socket_, kLongsInMessage, kLongsUnderWay);
   set_option(socket_, EXS_SO_CONNECT_TIMEOUT_MS, std::max(silent_ms_ / 2, 1));
   set_keepalive(socket_, is_bulk_ || is_lane_ ? kLongSilentMs : silent_ms_);
   if (exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0, queue_,
@@ -68,6 +90,7 @@ int Link::accept(int socket) {
   socklen_t length = sizeof from;
   if (exs_getpeername(socket_, reinterpret_cast<sockaddr*>(&from), &length) != 0) return errno;
   host_ = host_of(from);
+  if (takes_too_much(socket_)) return EPROTO;
   set_keepalive(socket_, kLongSilentMs);
   return begin();
 }

@@ -212,6 +212,7 @@ class Link final : public EventTarget {
   bool wants_bulk_ = false;
   Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk, or of a lane
   std::unordered_map<Transfer*, std::unique_ptr<Transfer>> transfers_;
+  int longs_flags_ = 0;             // of a bulk: how they are sent
   std::deque<Transfer*> receives_;  // of them, in the order in which they come
   std::vector<Link*> lanes_;        // of a link
   bool is_lane_ = false;
@@ -227,5 +228,7 @@ class Link final : public EventTarget {
 
 // That the library's sockets are those of a link.
 int make_link_socket(int family);
+// An acceptor does not know yet what connects.
+void let_bulks_connect(int listener);
 
 }  // namespace exs::svc

@@ -1,5 +1,7 @@
 // The connection of a link for long items: how it is made, and what it carries. A lane is made in the same way.
+#include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "service/names/address.h"
 #include "service/node/link.h"
@@ -11,6 +13,14 @@ namespace {
 // counts from when it is the next.
 constexpr std::int64_t kLateNs = 5000 * kNsPerMs;
 constexpr std::int64_t kSlowestBytesPerMs = 1024;
+
+// Memory of the same host is read faster than it is copied twice.
+int flags_of_longs(int socket) {
+  std::array<char, 64> provider{};
+  socklen_t length = provider.size() - 1;
+  exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, provider.data(), &length);
+  return std::string_view(provider.data()) == "shm" ? EXS_NO_IMMEDIATE : 0;
+}
 
 }  // namespace
 
@@ -100,13 +110,14 @@ void Link::took_of_partner(const exs_event_t& event) {
 }
 
 void Link::bulk_up() {
+  longs_flags_ = flags_of_longs(socket_);
   if (partner_->state_ == State::kUp) client_.bulk_is_up(*partner_);
 }
 
 // ---------------------------------------------------------------- what it carries
 
 void Link::send_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket) {
-  partner_->post_longs(exs_sendmsg, EXS_NO_IMMEDIATE, std::move(pieces), client, ticket, {});
+  partner_->post_longs(exs_sendmsg, partner_->longs_flags_, std::move(pieces), client, ticket, {});
 }
 
 void Link::receive_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket,

@@ -53,6 +53,7 @@ int Node::make_pool() {
 
 int Node::listen() {
   listener_ = make_link_socket(config_.listen.ss_family);
+  if (listener_ >= 0) let_bulks_connect(listener_);
   sockaddr_storage bound = config_.listen;
   socklen_t length = sizeof bound;
   if (listener_ < 0 ||

@@ -56,8 +56,11 @@ class Liar {
     return liar;
   }
   // NULL: it is hung up on.
-  static std::unique_ptr<Liar> trying(const sockaddr_storage& address) {
+  static std::unique_ptr<Liar> trying(const sockaddr_storage& address, std::size_t message_bytes = kFrameMax,
+                                      int credits = 64) {
     auto liar = std::make_unique<Liar>(make_link_socket(address.ss_family));
+    exs_fcntl(liar->socket(), EXS_F_SET_SMALL_MAX, message_bytes);
+    exs_fcntl(liar->socket(), EXS_F_SET_SEND_CREDITS, credits);
     const auto* const to = reinterpret_cast<const sockaddr*>(&address);
     return exs_connect_sync(liar->socket(), to, length_of(address)) == 0 ? std::move(liar) : nullptr;
   }

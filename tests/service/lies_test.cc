@@ -23,6 +23,15 @@ BOOST_FIXTURE_TEST_CASE(a_greeting_of_another_kind_ends_the_link, Served) {
   check_ends_after(hello, false);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_would_fill_more_memory_than_a_links_frames_is_hung_up_on, Served) {
+  const std::unique_ptr<Liar> greedy = Liar::trying(address, 16384, 64);
+  BOOST_TEST(!(greedy && greedy->hear()));  // not even greeted
+  const std::unique_ptr<Liar> modest = Liar::trying(address, 16384, 8);
+  BOOST_REQUIRE(modest != nullptr);
+  modest->greet();
+  check_serves();
+}
+
 BOOST_FIXTURE_TEST_CASE(who_never_greets_is_hung_up_on, Served) {
   const std::unique_ptr<Liar> liar = stranger();
   while (liar->hear()) continue;  // its greeting, and the end

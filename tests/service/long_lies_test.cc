@@ -86,14 +86,15 @@ BOOST_FIXTURE_TEST_CASE(a_bulk_of_no_link_is_hung_up_on, Served) {
 }
 
 BOOST_FIXTURE_TEST_CASE(long_items_of_another_length_end_the_link, Served) {
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{9}, std::size_t{11}, std::size_t{100'000}}) {
-    const LiarWithBulk liar(*this);
-    liar.link->say(frame_with(with_long_item(10)));
-    const Frame item(bytes, 1);
-    exs_send_sync(liar.second->socket(), item.data(), item.size(), EXS_NO_IMMEDIATE,
-                  EXS_MHANDLE_UNREGISTERED);
-    while (liar.link->hear()) continue;
-    check_serves();
+  for (const int flags : {0, EXS_NO_IMMEDIATE}) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{9}, std::size_t{11}, std::size_t{100'000}}) {
+      const LiarWithBulk liar(*this);
+      liar.link->say(frame_with(with_long_item(10)));
+      const Frame item(bytes, 1);
+      exs_send_sync(liar.second->socket(), item.data(), item.size(), flags, EXS_MHANDLE_UNREGISTERED);
+      while (liar.link->hear()) continue;
+      check_serves();
+    }
   }
 }
 
