@@ -52,18 +52,8 @@ final class Descriptor extends Guarded {
     }
   }
 
-  void check(Use use) throws ExsException {
+  int check(Use use) throws ExsException {
     final int outcome = use(use);
-    if (outcome < 0) throw ExsException.of(outcome);
-  }
-
-  /** What is told of a socket, or minus errno. */
-  interface Ask {
-    int of(int socket);
-  }
-
-  int number(Ask ask) throws ExsException {
-    final int outcome = use(frame -> ask.of(socket));
     if (outcome < 0) throw ExsException.of(outcome);
     return outcome;
   }

@@ -396,7 +396,8 @@ public final class StreamChannel implements AutoCloseable {
    * @throws ExsException EBADF: it is closed
    */
   public SocketLimits limits() throws ExsException {
-    return new SocketLimits(descriptor.number(Native::smallBytes), descriptor.number(Native::credits));
+    return new SocketLimits(
+        descriptor.check(frame -> Native.smallBytes(socket())), descriptor.check(frame -> Native.credits(socket())));
   }
 
   /**

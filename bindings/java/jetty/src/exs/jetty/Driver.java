@@ -172,6 +172,7 @@ class Driver {
         sleepUntil(seen);
         silentLooks = 0;
       }
+      Thread.interrupted();  // where the executor ends before this does, or no wait would be one
       final long now = turn.get();
       if (now == seen && now % 2 == 1 && takeOver(now)) return;
       silentLooks = now == seen ? silentLooks + 1 : 0;

@@ -62,7 +62,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   private volatile int localPort = NOT_OPEN;
   private int acceptQueueSize = 128;
   private String provider;
-  private int smallBytes = ExsEndPoint.COPIED_BYTES_MAX + HEAD_BYTES;
+  private int smallBytes = ExsEndPoint.COPIED_PIECE_BYTES_MAX + HEAD_BYTES;
 
   /**
    * A connector of HTTP/1.1, with threads as it suits the machine.

@@ -32,7 +32,7 @@ import org.eclipse.jetty.util.thread.Scheduler;
  */
 public final class ExsEndPoint extends AbstractEndPoint implements Write.Listener {
   /** What is no longer is copied: it is gone by then, and its callback need not wait for an event. */
-  static final int COPIED_BYTES_MAX = 16 << 10;
+  static final int COPIED_PIECE_BYTES_MAX = 16 << 10;
 
   private static final Logger LOG = Log.getLogger(ExsEndPoint.class);
 
@@ -107,7 +107,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
 
   @Override
   public void write(Callback callback, ByteBuffer... buffers) {
-    if (!Write.suits(buffers, COPIED_BYTES_MAX)) {
+    if (!Write.suits(buffers, COPIED_PIECE_BYTES_MAX)) {
       super.write(callback, buffers);
       return;
     }
@@ -118,7 +118,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
     final Write write = new Write(callback, buffers, BufferUtil.remaining(buffers), arena, this);
     if (getWriteFlusher().isPending() || !writing.compareAndSet(null, write)) throw new WritePendingException();
     try {
-      write.start(channel, completions, COPIED_BYTES_MAX);
+      write.start(channel, completions, COPIED_PIECE_BYTES_MAX);
     } catch (ExsException e) {
       write.giveBackChunks();
       ended(write, e);
