@@ -6,16 +6,18 @@
 namespace exs::fabric {
 namespace {
 
-extern fi_ops queue_fid_ops;
-extern fi_ops_eq queue_ops;
+extern fi_ops event_queue_fid_ops;
+extern fi_ops_eq event_queue_ops;
 
 constexpr std::uint64_t kFlags = FI_WRITE;
 
 }  // namespace
 
 EventQueue::EventQueue(bool may_be_written, bool has_descriptor, void* context)
-    : Object(FI_CLASS_EQ, queue_fid_ops, context), may_be_written_(may_be_written), signal_(has_descriptor) {
-  handle()->ops = &queue_ops;
+    : Object(FI_CLASS_EQ, event_queue_fid_ops, context),
+      may_be_written_(may_be_written),
+      signal_(has_descriptor) {
+  handle()->ops = &event_queue_ops;
 }
 
 void EventQueue::add(std::uint32_t event, const void* entry, std::size_t bytes) {
@@ -72,7 +74,7 @@ ssize_t wait_for_event(fid_eq* queue, std::uint32_t* event, void* into, std::siz
 }
 
 // Nothing here fails later than it is asked for.
-ssize_t read_error(fid_eq* /*queue*/, fi_eq_err_entry* /*entry*/, std::uint64_t /*flags*/) {
+ssize_t read_event_error(fid_eq* /*queue*/, fi_eq_err_entry* /*entry*/, std::uint64_t /*flags*/) {
   return -FI_EAGAIN;
 }
 
@@ -86,14 +88,14 @@ ssize_t write_event(fid_eq* queue, std::uint32_t event, const void* entry, std::
   });
 }
 
-fi_ops queue_fid_ops = fid_ops(close_object<EventQueue>, kNotHere, tell_descriptor<EventQueue>);
+fi_ops event_queue_fid_ops = fid_ops(close_object<EventQueue>, kNotHere, tell_descriptor<EventQueue>);
 
-fi_ops_eq queue_ops = {.size = sizeof(fi_ops_eq),
-                       .read = read_event,
-                       .readerr = read_error,
-                       .write = write_event,
-                       .sread = wait_for_event,
-                       .strerror = tell_error<fid_eq>};
+fi_ops_eq event_queue_ops = {.size = sizeof(fi_ops_eq),
+                             .read = read_event,
+                             .readerr = read_event_error,
+                             .write = write_event,
+                             .sread = wait_for_event,
+                             .strerror = tell_error<fid_eq>};
 
 }  // namespace
 

@@ -16,9 +16,9 @@ namespace {
 using perf::Channel;
 using perf::Job;
 
-class Sender final : public Pipeline {
+class MessageSender final : public Pipeline {
  public:
-  Sender(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
+  MessageSender(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
       : Pipeline(channel, job, limit, progress),
         slots_(channel.make_slots(job.size_bytes, job.depth, job.memory)),
         flags_(perf::traits_of(job.kind).send_flags) {}
@@ -35,9 +35,9 @@ class Sender final : public Pipeline {
   const int flags_;
 };
 
-class Receiver {
+class MessageReceiver {
  public:
-  Receiver(Channel& channel, const Job& job, perf::Progress& progress)
+  MessageReceiver(Channel& channel, const Job& job, perf::Progress& progress)
       : channel_(channel), job_(job), progress_(progress), slots_(channel.slots()) {}
 
   perf::PeerResults run() {
@@ -115,12 +115,12 @@ class Receiver {
 }  // namespace
 
 perf::PeerResults receive_messages(Channel& channel, const Job& job, perf::Progress& progress) {
-  return Receiver(channel, job, progress).run();
+  return MessageReceiver(channel, job, progress).run();
 }
 
 perf::Driven send_messages(Channel& channel, const Job& job, const perf::Limit& limit,
                            perf::Progress& progress) {
-  return Sender(channel, job, limit, progress).run();
+  return MessageSender(channel, job, limit, progress).run();
 }
 
 }  // namespace blast

@@ -27,9 +27,9 @@ const perf::Socket& stream_of(const Channel& channel) {
   return channel.data().front();
 }
 
-class Sender final : public Pipeline {
+class StreamSender final : public Pipeline {
  public:
-  Sender(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
+  StreamSender(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
       : Pipeline(channel, job, limit, progress),
         slots_(channel.make_slots(job.size_bytes, job.depth, job.memory)) {
     const int nodelay = job.nodelay ? 1 : 0;
@@ -83,9 +83,9 @@ class Verifier {
   std::uint64_t number_ = 0;
 };
 
-class Receiver {
+class StreamReceiver {
  public:
-  Receiver(Channel& channel, const Job& job, perf::Progress& progress)
+  StreamReceiver(Channel& channel, const Job& job, perf::Progress& progress)
       : channel_(channel),
         job_(job),
         progress_(progress),
@@ -156,12 +156,12 @@ class Receiver {
 }  // namespace
 
 perf::PeerResults receive_stream(Channel& channel, const Job& job, perf::Progress& progress) {
-  return Receiver(channel, job, progress).run();
+  return StreamReceiver(channel, job, progress).run();
 }
 
 perf::Driven send_stream(Channel& channel, const Job& job, const perf::Limit& limit,
                          perf::Progress& progress) {
-  return Sender(channel, job, limit, progress).run();
+  return StreamSender(channel, job, limit, progress).run();
 }
 
 }  // namespace blast

@@ -9,11 +9,11 @@
 namespace msg_ping {
 namespace {
 
-constexpr int kTag = 11;
+constexpr int kOverlapTag = 11;
 constexpr int kMeetTag = 12;
 constexpr int kFiguresTag = 13;
 
-void check(int outcome, const char* what) {
+void require(int outcome, const char* what) {
   if (outcome < 0) tools::fail(what, errno);
 }
 
@@ -57,21 +57,22 @@ OverlapMeasure::OverlapMeasure(exm_ep_t ep, std::uint64_t compute_ns)
 // Each has heard from the other.
 void OverlapMeasure::meet() {
   const int other = is_sender_ ? 1 : 0;
-  check(exm_send(ep_, nullptr, 0, other, kMeetTag, 0, 0), "cannot send");
-  check(exm_recv(ep_, nullptr, 0, other, kMeetTag, 0, nullptr), "cannot receive");
+  require(exm_send(ep_, nullptr, 0, other, kMeetTag, 0, 0), "cannot send");
+  require(exm_recv(ep_, nullptr, 0, other, kMeetTag, 0, nullptr), "cannot receive");
 }
 
 // The receive stands before the message leaves.
 void OverlapMeasure::round(bool computes, Overlap& sum) {
   exm_request_t request = 0;
   if (!is_sender_)
-    check(exm_irecv(ep_, bytes_.data(), bytes_.size(), 0, kTag, 0, &request), "cannot receive");
+    require(exm_irecv(ep_, bytes_.data(), bytes_.size(), 0, kOverlapTag, 0, &request), "cannot receive");
   meet();
   const std::uint64_t start_ns = tools::now_ns();
-  if (is_sender_) check(exm_isend(ep_, bytes_.data(), bytes_.size(), 1, kTag, 0, 0, &request), "cannot send");
+  if (is_sender_)
+    require(exm_isend(ep_, bytes_.data(), bytes_.size(), 1, kOverlapTag, 0, 0, &request), "cannot send");
   if (computes) compute(work_);
   const std::uint64_t computed_ns = tools::now_ns();
-  check(exm_wait(ep_, &request, nullptr, -1), "cannot wait");
+  require(exm_wait(ep_, &request, nullptr, -1), "cannot wait");
   const std::uint64_t end_ns = tools::now_ns();
   const auto took_ns = static_cast<double>(end_ns - start_ns);
   if (!computes) {
@@ -97,11 +98,11 @@ std::vector<Overlap> OverlapMeasure::measure(std::size_t size_bytes, std::uint64
   for (double* const sum : {&mine.alone_ns, &mine.computed_ns, &mine.together_ns, &mine.left_ns})
     *sum /= static_cast<double>(rounds);
   if (!is_sender_) {
-    check(exm_send(ep_, &mine, sizeof mine, 0, kFiguresTag, 0, 0), "cannot send");
+    require(exm_send(ep_, &mine, sizeof mine, 0, kFiguresTag, 0, 0), "cannot send");
     return {mine};
   }
   Overlap its;
-  check(exm_recv(ep_, &its, sizeof its, 1, kFiguresTag, 0, nullptr), "cannot receive");
+  require(exm_recv(ep_, &its, sizeof its, 1, kFiguresTag, 0, nullptr), "cannot receive");
   return {mine, its};
 }
 

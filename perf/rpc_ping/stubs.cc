@@ -71,14 +71,14 @@ std::unique_ptr<Caller> connect_with(std::uint32_t flags, const std::string& hos
   return std::make_unique<StubCaller>(rpc_ping_one_open(host.c_str(), port.c_str(), &options));
 }
 
-std::unique_ptr<Caller> connect(const std::string& host, const std::string& port) {
+std::unique_ptr<Caller> connect_stubs(const std::string& host, const std::string& port) {
   return connect_with(0, host, port);
 }
-std::unique_ptr<Caller> connect_mapped(const std::string& host, const std::string& port) {
+std::unique_ptr<Caller> connect_mapped_stubs(const std::string& host, const std::string& port) {
   return connect_with(EXS_RPC_MAPPED, host, port);
 }
 
-void serve(const std::string& host, const std::string& port, const Told& told) {
+void serve_stubs(const std::string& host, const std::string& port, const Told& told) {
   exs_rpc_server_t* const server = exs_rpc_server_create(nullptr);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -94,32 +94,33 @@ void serve(const std::string& host, const std::string& port, const Told& told) {
   throw tools::Failure(exs_rpc_errtext());
 }
 
-std::uint64_t calls_served = 0;
+std::uint64_t stub_calls_served = 0;
 
 }  // namespace
 
 Way stubs() {
-  return {"stubs", "stubs of exs-rpcgen", nullptr, connect, serve};
+  return {"stubs", "stubs of exs-rpcgen", nullptr, connect_stubs, serve_stubs};
 }
 Way mapped_stubs() {
-  return {"mapped", "the same, short calls by memory that the server maps", nullptr, connect_mapped, serve};
+  return {"mapped", "the same, short calls by memory that the server maps", nullptr, connect_mapped_stubs,
+          serve_stubs};
 }
 
 }  // namespace rpc_ping
 
 int nothing_1_serve(exs_rpc_request_t* /*request*/) {
-  ++rpc_ping::calls_served;
+  ++rpc_ping::stub_calls_served;
   return 0;
 }
 int echo_1_serve(blob* /*inout*/, exs_rpc_request_t* /*request*/) {
-  ++rpc_ping::calls_served;
+  ++rpc_ping::stub_calls_served;
   return 0;
 }
 int use_1_serve(server_use* result, exs_rpc_request_t* /*request*/) {
   static std::uint64_t told_cpu_ns = 0;
   const std::uint64_t cpu_ns = tools::process_cpu_ns();
-  *result = {rpc_ping::calls_served, cpu_ns - told_cpu_ns};
+  *result = {rpc_ping::stub_calls_served, cpu_ns - told_cpu_ns};
   told_cpu_ns = cpu_ns;
-  rpc_ping::calls_served = 0;
+  rpc_ping::stub_calls_served = 0;
   return 0;
 }

@@ -9,7 +9,7 @@ namespace {
 // What lies in a mailbox has been taken, and dies with it.
 constexpr std::uint64_t kMailbox = 256;
 // Messages of a sender that may have left without being taken.
-constexpr std::uint64_t kUnderWay = 64;
+constexpr std::uint64_t kUnknownMax = 64;
 
 [[noreturn]] void fail(Kind kind, const std::string& what) {
   throw tools::Failure(std::string(kNames[kind]) + ": " + what);
@@ -41,7 +41,7 @@ void Verdict::check(const Board& board, std::uint32_t lives) const {
     std::uint64_t unknown = account.told;
     for (Number number = 0; number < account.sent; ++number)
       if (account.fates[number] == Fate::kUnknown) ++unknown;
-    if (unknown > kUnderWay * lives)
+    if (unknown > kUnknownMax * lives)
       fail(kind, std::to_string(unknown) + " are unknown, of " + std::to_string(lives) + " lives");
     if (is_answered(kind)) check_answered(kind, account);
     check_sent(kind, account, unknown, lives);

@@ -30,10 +30,6 @@ std::string c_basic_word(const std::string& word) {
   return word;
 }
 
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 MemoryLayout layout_of_members(const Type& type) {
   MemoryLayout layout;
   for (const Field& field : type.fields) {

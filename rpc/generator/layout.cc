@@ -8,10 +8,6 @@ namespace {
 constexpr std::uint64_t kReferenceBytes = 8;  // offset and count
 constexpr std::uint64_t kReferenceAlignment = 4;
 
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 void lay_out_struct(Type& type) {
   std::uint64_t used = 0;
   type.is_flat = true;

@@ -104,6 +104,9 @@ inline constexpr std::uint64_t kTypeBytesMax = std::uint64_t{1} << 30U;
 inline constexpr unsigned kLevelsMax = 200;
 inline constexpr std::uint64_t kUnlimited = UINT32_MAX;
 
+inline std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 // Sets the layout from parts that have theirs. False: the type would be too large, or too deep.
 bool lay_out(Type& type);
 // Procedures that have the same one understand each other's messages.

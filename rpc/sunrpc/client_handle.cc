@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::int64_t kNsOfMicrosecond = 1'000;
-constexpr rpcprog_t kRpcbind = 100000;
 
 bool is_zero(const timeval& time) {
   return time.tv_sec == 0 && time.tv_usec == 0;
@@ -39,7 +38,7 @@ class Handle {
   explicit Handle(CLIENT* client)
       : plain_ops_(client->cl_ops), plain_private_(client->cl_private), calls_left_(settings().after) {
     std::uint32_t program = 0;
-    if (clnt_control(client, CLGET_PROG, &program) && program == kRpcbind) may_ask_ = false;
+    if (clnt_control(client, CLGET_PROG, &program) && program == kRpcbindProgram) may_ask_ = false;
   }
   static Handle& of(CLIENT* client) { return *static_cast<Handle*>(static_cast<void*>(client->cl_private)); }
 

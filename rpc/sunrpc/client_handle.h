@@ -6,6 +6,8 @@
 
 namespace exs::rpc {
 
+inline constexpr rpcprog_t kRpcbindProgram = 100000;  // always called as before
+
 // Puts our operations before those of a handle of a connection, if they are not there yet.
 void adopt_client(CLIENT* client);
 // Asks its server for a link now. Whether it has one.

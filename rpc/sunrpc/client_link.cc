@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kOfferNs = 5 * kSecond;
-constexpr std::uint32_t kLongest = std::uint32_t{1} << 30U;
+constexpr std::uint32_t kLongestAnswer = std::uint32_t{1} << 30U;
 constexpr int kQueueDepth = 64;
 
 // By the handle's own connection, as a call of another program, and without the caller's proof of identity, which is for his server.
@@ -129,7 +129,7 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
   longest_ = std::min(answer.longest, longest_by(socket));
   const std::span<const char> token(answer.token);
   if (settings().is_reduced) link_->use_plain_memory();
-  return link_->begin(kLongest) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
+  return link_->begin(kLongestAnswer) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
          wait(limit_ns) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&
          link_->receive_next();
 }

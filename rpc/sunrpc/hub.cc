@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kLookNs = 50'000;       // for another request
 constexpr std::int64_t kInARowNs = 1'000'000;  // until the program's loop has its turn
 constexpr std::int64_t kHelloNs = 5'000'000'000;
-constexpr std::uint32_t kLongest = std::uint32_t{256} << 20U;
+constexpr std::uint32_t kLongestCall = std::uint32_t{256} << 20U;
 constexpr std::size_t kStrangersMax = 256;
 constexpr unsigned kThreadsMax = 256;
 constexpr int kFirstDepth = 1024;
@@ -169,7 +169,7 @@ Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
   answer.version = kLinkVersion;
   answer.port = listener->port;
   answer.inline_bytes = kInlineBytes;
-  answer.longest = kLongest;
+  answer.longest = kLongestCall;
   return answer;
 }
 
@@ -313,7 +313,7 @@ void Hub::accept(int socket) {
   if (settings().is_reduced) place.stranger->use_plain_memory();
   place.end_ns = now_ns() + kHelloNs;
   ++strangers_;
-  if (strangers_ > kStrangersMax || !place.stranger->begin(kLongest)) end(place);
+  if (strangers_ > kStrangersMax || !place.stranger->begin(kLongestCall)) end(place);
 }
 
 // The first message has come.

@@ -27,8 +27,7 @@ thread_local bool has_our_entry = false;
 
 // Not of the calls to rpcbind that it makes meanwhile.
 bool is_wished(rpcprog_t program) {
-  constexpr rpcprog_t kRpcbind = 100000;
-  return (wish != nullptr || has_our_entry) && program != kRpcbind;
+  return (wish != nullptr || has_our_entry) && program != kRpcbindProgram;
 }
 
 template <typename Function>

@@ -8,7 +8,7 @@
 namespace exs::svc {
 namespace {
 
-thread_local std::array<char, 512> text;
+thread_local std::array<char, 512> last_text;
 thread_local int last_error;
 
 }  // namespace
@@ -16,7 +16,7 @@ thread_local int last_error;
 int refuse(int error, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(text.data(), text.size(), format, arguments);
+  std::vsnprintf(last_text.data(), last_text.size(), format, arguments);
   va_end(arguments);
   errno = last_error = error;
   return -1;
@@ -27,7 +27,7 @@ void restore_error() {
 }
 
 const char* error_text() {
-  return text.data();
+  return last_text.data();
 }
 
 }  // namespace exs::svc

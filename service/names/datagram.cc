@@ -6,8 +6,8 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x4558534d;  // "EXSM"
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint32_t kDatagramMagic = 0x4558534d;  // "EXSM"
+constexpr std::uint8_t kDatagramVersion = 1;
 static_assert(kSealBytes ==
               crypto_aead_xchacha20poly1305_ietf_NPUBBYTES + crypto_aead_xchacha20poly1305_ietf_ABYTES);
 
@@ -16,9 +16,9 @@ std::array<std::uint8_t, crypto_aead_xchacha20poly1305_ietf_KEYBYTES> seal_key(c
 }
 
 void write_head(Writer& to, DatagramType type, const PublicName& name, const DatagramNonce& nonce) {
-  to.number(kMagic);
+  to.number(kDatagramMagic);
   to.number(static_cast<std::uint8_t>(type));
-  to.number(kVersion);
+  to.number(kDatagramVersion);
   to.number(std::uint16_t{0});
   to.raw(name);
   to.raw(nonce);
@@ -57,7 +57,7 @@ std::optional<Datagram> decode_datagram(Bytes bytes) {
   const auto nothing = reader.number<std::uint16_t>();
   Datagram datagram{static_cast<DatagramType>(type), reader.array<16>(), reader.array<16>(), bytes};
   const Bytes rest = reader.raw(reader.left_bytes());
-  if (!reader.good() || magic != kMagic || version != kVersion || nothing != 0) return {};
+  if (!reader.good() || magic != kDatagramMagic || version != kDatagramVersion || nothing != 0) return {};
   switch (datagram.type) {
     case DatagramType::kQuery: {
       const bool is_padding = std::all_of(rest.begin(), rest.end(), [](auto byte) { return byte == 0; });

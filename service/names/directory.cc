@@ -13,14 +13,17 @@ namespace exs::svc {
 namespace {
 
 constexpr std::int64_t kRenewNs = 150 * kNsPerMs;
-constexpr std::int64_t kFirstPauseNs = 50 * kNsPerMs;
-constexpr std::int64_t kLongestPauseNs = 800 * kNsPerMs;
+constexpr std::int64_t kFirstConnectAgainNs = 50 * kNsPerMs;
+constexpr std::int64_t kLastConnectAgainNs = 800 * kNsPerMs;
 constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
 
 }  // namespace
 
 Directory::Directory(const sockaddr_storage& address, ResolverClient& client)
-    : address_(address), client_(client), watch_(::epoll_create1(EPOLL_CLOEXEC)), pause_ns_(kFirstPauseNs) {
+    : address_(address),
+      client_(client),
+      watch_(::epoll_create1(EPOLL_CLOEXEC)),
+      pause_ns_(kFirstConnectAgainNs) {
   if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
 }
 
@@ -120,7 +123,7 @@ std::int64_t Directory::next_time() const {
 void Directory::connect(std::int64_t now) {
   next_ns_ = after(now, pause_ns_);
   limit_ns_ = after(now, Lease::kLeaseNs);
-  pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+  pause_ns_ = std::min(2 * pause_ns_, kLastConnectAgainNs);
   Descriptor made(::socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.is_open()) return;
   const int at_once = 1;
@@ -201,7 +204,7 @@ bool Directory::greeted(const DirectoryMessage& message, std::int64_t now) {
   if (message.type != DirectoryType::kGreeting) return false;
   state_ = State::kOpen;
   nonce_ = message.nonce;
-  pause_ns_ = kFirstPauseNs;
+  pause_ns_ = kFirstConnectAgainNs;
   next_ns_ = now;
   limit_ns_ = after(now, Lease::kLeaseNs);
   for (auto& [id, claim] : claims_)

@@ -5,16 +5,16 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x45585344;  // "EXSD"
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint32_t kDirectoryMagic = 0x45585344;  // "EXSD"
+constexpr std::uint16_t kDirectoryVersion = 1;
 constexpr std::size_t kHeadBytes = 4;
 constexpr std::uint8_t kFenced = 1;
 
 void write_body(Writer& to, const DirectoryMessage& message) {
   switch (message.type) {
     case DirectoryType::kGreeting:
-      to.number(kMagic);
-      to.number(kVersion);
+      to.number(kDirectoryMagic);
+      to.number(kDirectoryVersion);
       to.number(std::uint16_t{0});
       return to.raw(message.nonce);
     case DirectoryType::kClaim:
@@ -42,8 +42,9 @@ void write_body(Writer& to, const DirectoryMessage& message) {
 bool read_body(Reader& from, DirectoryMessage& message) {
   switch (message.type) {
     case DirectoryType::kGreeting: {
-      const bool is_known = from.number<std::uint32_t>() == kMagic &&
-                            from.number<std::uint16_t>() == kVersion && from.number<std::uint16_t>() == 0;
+      const bool is_known = from.number<std::uint32_t>() == kDirectoryMagic &&
+                            from.number<std::uint16_t>() == kDirectoryVersion &&
+                            from.number<std::uint16_t>() == 0;
       message.nonce = from.array<32>();
       return is_known;
     }

@@ -17,8 +17,8 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kFirstPauseNs = 20 * kNsPerMs;
-constexpr std::int64_t kLongestPauseNs = 80 * kNsPerMs;
+constexpr std::int64_t kFirstSearchAgainNs = 20 * kNsPerMs;
+constexpr std::int64_t kLastSearchAgainNs = 80 * kNsPerMs;
 constexpr std::int64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
 constexpr std::int64_t kRingAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;
@@ -116,7 +116,8 @@ void Housekeeper::unclaim(const IdBytes& id) {
 void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns,
                        std::shared_ptr<Sink> sink, Ways ways) {
   const std::lock_guard guard(lock_);
-  searches_.push_back({search, id, limit_ns, now_ns(), kFirstPauseNs, {}, std::move(sink), std::move(ways)});
+  searches_.push_back(
+      {search, id, limit_ns, now_ns(), kFirstSearchAgainNs, {}, std::move(sink), std::move(ways)});
   wake();
 }
 
@@ -275,7 +276,7 @@ bool Housekeeper::ask(Search& search, std::int64_t now) {
   const bool was_asked = search.asked.is_open();
   search.asked = Descriptor();
   search.next_ns = after(now, search.pause_ns);
-  search.pause_ns = std::min(2 * search.pause_ns, kLongestPauseNs);
+  search.pause_ns = std::min(2 * search.pause_ns, kLastSearchAgainNs);
   const bool is_asked = search.ways.by_host && ask_host_name(search.id, search.asked) == 0;
   if (is_asked) watch(search.asked.get());
   if (is_asked && !was_asked) return false;

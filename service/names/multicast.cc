@@ -7,7 +7,7 @@ namespace exs::svc {
 namespace {
 
 constexpr std::array<std::int64_t, 3> kAnnouncedAtNs = {0, 20 * kNsPerMs, 60 * kNsPerMs};
-constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
+constexpr std::int64_t kAskAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
 
 DatagramNonce make_nonce() {
@@ -59,9 +59,9 @@ void Multicast::ask(const IdBytes& id, std::int64_t now) {
   const PublicName name = public_name(id);
   auto known = questions_.find(name);
   if (known == questions_.end())
-    known = questions_.emplace(name, Question{id, make_nonce(), now - kPauseNs, {}}).first;
+    known = questions_.emplace(name, Question{id, make_nonce(), now - kAskAgainNs, {}}).first;
   // What has just been asked has an answer on its way.
-  if (now - known->second.asked_ns < kPauseNs) return;
+  if (now - known->second.asked_ns < kAskAgainNs) return;
   known->second.asked_ns = now;
   const std::vector<std::uint8_t> query = encode_query(name, known->second.nonce);
   for (const Interface& interface : group_.interfaces()) group_.send(interface, query);

@@ -21,7 +21,7 @@ static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
 // bulk or a lane, where an item that is under way holds them up: their link tells sooner.
 constexpr int kLongSilentMs = 6000;
 constexpr int kGentlyMs = 1000;
-constexpr std::int64_t kPauseNs = 10 * kNsPerMs;
+constexpr std::int64_t kCloseAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kGreetingNs = 2000 * kNsPerMs;
 
 void set_option(int socket, int option, int value) {
@@ -209,7 +209,7 @@ void Link::begin_to_close() {
   due_ns_ = kNever;
   if (exs_close_async(socket_, 0, queue_, handle()) == 0) return;
   // No slot for its event yet: whoever waits makes some.
-  due_ns_ = after(now_ns(), kPauseNs);
+  due_ns_ = after(now_ns(), kCloseAgainNs);
   client_.wake_at(due_ns_);
 }
 

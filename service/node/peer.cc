@@ -9,7 +9,7 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kPauseNs = 20 * kNsPerMs;
+constexpr std::int64_t kTryAgainNs = 20 * kNsPerMs;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ void Peer::pause() {
   const std::int64_t now = now_ns();
   if (now >= give_up_ns_) return lose(error_);
   state_ = State::kPausing;
-  due_ns_ = std::min(after(now, kPauseNs), give_up_ns_);
+  due_ns_ = std::min(after(now, kTryAgainNs), give_up_ns_);
   host_.wake_at(due_ns_);
 }
 
@@ -348,7 +348,7 @@ void Peer::send_all() {
 
 // When others of the link have been taken, or after a moment.
 void Peer::send_later() {
-  due_ns_ = after(now_ns(), kPauseNs);
+  due_ns_ = after(now_ns(), kTryAgainNs);
   host_.wake_at(due_ns_);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 // Of replies: the sender's end has one life.
 constexpr std::uint64_t kOnlyLife = 1;
-constexpr std::int64_t kPauseNs = 20 * kNsPerMs;  // until there is room on a link
+constexpr std::int64_t kRoomAgainNs = 20 * kNsPerMs;  // until there is room on a link
 
 }  // namespace
 
@@ -187,7 +187,7 @@ int ServiceFlow::reply(Data& data, Transfer::Pieces longs, void* handle) {
 }
 
 void ServiceFlow::send_all() {
-  if (link_ != nullptr && !sending_.send_all()) service_.host().wake_at(after(now_ns(), kPauseNs));
+  if (link_ != nullptr && !sending_.send_all()) service_.host().wake_at(after(now_ns(), kRoomAgainNs));
 }
 
 void ServiceFlow::message_ended(Sending::Slot slot, Fate fate) {

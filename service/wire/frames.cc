@@ -3,7 +3,7 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x45585356;  // "EXSV"
+constexpr std::uint32_t kFrameMagic = 0x45585356;  // "EXSV"
 // Flags of HELLO and of FLOW_OK.
 constexpr std::uint8_t kOfBulk = 1;
 constexpr std::uint8_t kOfLane = 2;
@@ -44,7 +44,7 @@ Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello) {
   const std::uint8_t flags = hello.is_of_bulk ? kOfBulk : hello.is_of_lane ? kOfLane : 0;
   write_header(writer,
                {.type = FrameType::kHello, .flags = flags, .count = hello.version, .flow = hello.flow});
-  writer.number(kMagic);
+  writer.number(kFrameMagic);
   writer.raw(hello.nonce);
   return written(to, writer);
 }
@@ -202,7 +202,7 @@ std::optional<Hello> decode_hello(Bytes frame) {
     hello.is_of_lane = !hello.is_of_bulk && (header->flags & kOfLane) != 0;
     if (hello.is_of_lane) hello.flow = header->flow;
   }
-  if (!header || magic != kMagic || !reader.ended()) return {};
+  if (!header || magic != kFrameMagic || !reader.ended()) return {};
   return hello;
 }
 

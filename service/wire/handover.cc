@@ -3,7 +3,7 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x45585348;  // "EXSH"
+constexpr std::uint32_t kHandoverMagic = 0x45585348;  // "EXSH"
 constexpr std::size_t kFlowBytesLeast = 8 + 8 + 16 + 8 + 2 + 8 + 2;
 constexpr std::size_t kMessageBytesLeast = 1 + 16 + 2 + 2;
 
@@ -125,7 +125,7 @@ bool read_all(Reader& from, std::size_t least_bytes, std::vector<Thing>& things)
 std::array<std::uint8_t, kHandoverHeadBytes> encode_handover_head(const HandoverHead& head) {
   std::array<std::uint8_t, kHandoverHeadBytes> bytes;
   Writer writer(bytes);
-  writer.number(kMagic);
+  writer.number(kHandoverMagic);
   writer.number(static_cast<std::uint8_t>(head.step));
   writer.number(head.token);
   writer.number(head.instance);
@@ -143,7 +143,7 @@ std::optional<HandoverHead> decode_handover_head(Bytes bytes) {
   head.epoch = reader.number<std::uint64_t>();
   const bool is_step = step == static_cast<std::uint8_t>(HandoverStep::kPrepare) ||
                        step == static_cast<std::uint8_t>(HandoverStep::kCommit);
-  if (!reader.ended() || magic != kMagic || !is_step || head.instance == 0) return {};
+  if (!reader.ended() || magic != kHandoverMagic || !is_step || head.instance == 0) return {};
   head.step = static_cast<HandoverStep>(step);
   return head;
 }

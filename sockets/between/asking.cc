@@ -100,7 +100,7 @@ void ask_for(Link& link) noexcept {
   }
 }
 
-void* run(void*) noexcept {
+void* ask_all(void*) noexcept {
   for (;;) {
     const std::uint32_t known = questions.load();
     for (Link& link : taken_links()) {
@@ -118,7 +118,7 @@ void* run(void*) noexcept {
 void ask_agents() noexcept {
   questions.fetch_add(1);
   raw::sys(SYS_futex, &questions, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  if (!asks.exchange(true) && !start_thread(run)) asks.store(false);
+  if (!asks.exchange(true) && !start_thread(ask_all)) asks.store(false);
 }
 
 void forget_asking() noexcept {

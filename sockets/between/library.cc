@@ -15,12 +15,12 @@ namespace {
 
 constexpr char kFile[] = "libexs.so.0";
 
-Library library;
+Library functions;
 
 // The one that lies beside this library comes first.
 void* open_library() noexcept {
   Dl_info own{};
-  if (dladdr(&library, &own) != 0 && own.dli_fname != nullptr) {
+  if (dladdr(&functions, &own) != 0 && own.dli_fname != nullptr) {
     const char* const end = std::strrchr(own.dli_fname, '/');
     char path[PATH_MAX];
     const auto folder = end == nullptr ? 0 : static_cast<int>(end - own.dli_fname);
@@ -62,14 +62,14 @@ const Library* load_library() noexcept {
   void* const handle = open_library();
   if (handle == nullptr) return nullptr;
   bool complete = true;
-#define EXS_BETWEEN_FIND(name)                                              \
-  library.name = reinterpret_cast<decltype(&::name)>(dlsym(handle, #name)); \
-  complete = complete && library.name != nullptr;
+#define EXS_BETWEEN_FIND(name)                                                \
+  functions.name = reinterpret_cast<decltype(&::name)>(dlsym(handle, #name)); \
+  complete = complete && functions.name != nullptr;
   EXS_BETWEEN_FUNCTIONS(EXS_BETWEEN_FIND)
 #undef EXS_BETWEEN_FIND
   if (!complete) return nullptr;
-  dl_iterate_phdr(find_code, reinterpret_cast<void*>(library.exs_init));
-  return &library;
+  dl_iterate_phdr(find_code, reinterpret_cast<void*>(functions.exs_init));
+  return &functions;
 }
 
 }  // namespace exs::sockets::between

@@ -91,7 +91,7 @@ bool prepare(Fault& fault) noexcept {
   return true;
 }
 
-void* run(void*) noexcept {
+void* pump_all(void*) noexcept {
   Fault fault = Fault::kNone;
   if (!prepare(fault)) {
     life.store(Life::kFailed);
@@ -157,7 +157,7 @@ bool start_pump(Fault& fault) noexcept {
   }
   static std::atomic<bool> is_registered{false};
   if (!is_registered.exchange(true)) atexit(stop);  // if the process ends while the library is loaded
-  if (start_thread(run)) return true;
+  if (start_thread(pump_all)) return true;
   life.store(Life::kFailed);
   fault = Fault::kMemory;
   return false;

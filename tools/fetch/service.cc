@@ -16,7 +16,7 @@ constexpr std::uint64_t kMemoryMax = std::uint64_t{1} << 40U;
   throw tools::Failure(what + ": " + exs_svc_errtext());
 }
 
-[[noreturn]] void fail_answer(const std::string& what) {
+[[noreturn]] void fail_reply(const std::string& what) {
   throw tools::Failure("the service does not answer as bindings/java/jetty/FORMAT.md has it: " + what);
 }
 
@@ -50,7 +50,7 @@ std::string head_for(const Url& url) {
 
 std::uint32_t number_of(const exs_svc_message_t& part) {
   if (part.items_count < 2 || part.items_count > 3 || part.items[0].length != 4)
-    fail_answer("a part without a number");
+    fail_reply("a part without a number");
   const auto* const bytes = static_cast<const unsigned char*>(part.items[0].data);
   return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U | std::uint32_t{bytes[2]} << 8U |
          bytes[3];
@@ -139,7 +139,7 @@ void ServicePeer::take(const exs_svc_event_t& event) {
   const std::uint32_t number = number_of(part);
   std::size_t next = 0;
   if (number == 0) next = begin_answer(part);
-  if (number + 1 != parts_.size()) fail_answer("its parts are out of order");
+  if (number + 1 != parts_.size()) fail_reply("its parts are out of order");
   answer_.status = event.status;
   if (part.items_count > 2) add(part.items[2]);
   for (; next < part.longs_count; ++next) add(part.longs[next]);
@@ -152,7 +152,7 @@ std::size_t ServicePeer::begin_answer(const exs_svc_message_t& part) {
   release();
   parts_.push_back(&part);
   if (part.items[1].length > 0) return 0;
-  if (part.longs_count == 0) fail_answer("there is no head");
+  if (part.longs_count == 0) fail_reply("there is no head");
   return 1;
 }
 

@@ -14,13 +14,12 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/run/exit_status.h"
 #include "tools/run/find_program.h"
 
 namespace run {
 namespace {
 
-constexpr int kNotFound = 127;
-constexpr int kFailed = 1;
 constexpr std::size_t kBytesWaitingMax = 1 << 20;
 
 // What the connection is made of, out of the way of the processes' own input and output.

@@ -16,6 +16,7 @@
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
 #include "tools/run/agent.h"
+#include "tools/run/exit_status.h"
 #include "tools/run/find_program.h"
 #include "tools/run/host_list.h"
 #include "tools/run/job.h"
@@ -26,8 +27,6 @@ namespace {
 using exs::sockets::Unserved;
 
 constexpr int kNotServed = 3;
-constexpr int kCannotExecute = 126;  // as shells say it
-constexpr int kNotFound = 127;
 constexpr std::uint32_t kProcessesMax = 65536;
 
 struct Settings {

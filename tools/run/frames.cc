@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kHeadBytesMax = 32;
 constexpr std::size_t kBytesMax = 16 << 20;
-constexpr int kReadsMax = 64;
+constexpr int kFramesAtOnce = 64;
 constexpr int kBeatsOfSilence = 4;
 
 void unblock(int descriptor) {
@@ -65,7 +65,7 @@ std::vector<Frame> FrameChannel::receive() {
   std::vector<Frame> frames;
   std::array<char, 65536> some;
   bool has_ended = false;
-  for (int reads = 0; is_open() && !has_ended && reads < kReadsMax; ++reads) {
+  for (int reads = 0; is_open() && !has_ended && reads < kFramesAtOnce; ++reads) {
     const ssize_t count = ::read(in_.get(), some.data(), some.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;

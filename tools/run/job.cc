@@ -17,14 +17,12 @@
 #include "src/base/hex.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/run/exit_status.h"
 #include "tools/run/local_host.h"
 
 namespace run {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kCannotExecute = 126;  // as shells say it
-constexpr int kNotFound = 127;
 constexpr int kSignalled = 128;
 constexpr std::uint64_t kPatienceNs = 2 * tools::kNsPerSecond;  // between SIGTERM and SIGKILL
 

@@ -12,8 +12,8 @@
 namespace run {
 namespace {
 
-constexpr std::size_t kPipeBytes = 64 << 10;    // unless somebody makes it larger
-constexpr std::size_t kLineBytesMax = 1 << 20;  // what is longer is passed on as lines of that
+constexpr std::size_t kPipeBytes = 64 << 10;     // unless somebody makes it larger
+constexpr std::size_t kPieceBytesMax = 1 << 20;  // what is longer is passed on as lines of that
 
 }  // namespace
 
@@ -56,7 +56,7 @@ std::size_t LinePipe::read_some(OutputSink& output) {
 }
 
 void LinePipe::add_whole_lines(OutputSink& output) {
-  if (unfinished_.size() > kLineBytesMax && unfinished_.find('\n') == std::string::npos) unfinished_ += '\n';
+  if (unfinished_.size() > kPieceBytesMax && unfinished_.find('\n') == std::string::npos) unfinished_ += '\n';
   const std::size_t end = unfinished_.rfind('\n') + 1;  // npos + 1 is 0
   if (end == 0) return;
   output.add(stream_, tagged(std::string_view(unfinished_).substr(0, end)));

@@ -13,11 +13,10 @@
 #include <utility>
 
 #include "tools/common/failure.h"
+#include "tools/run/exit_status.h"
 
 namespace run {
 namespace {
-
-constexpr int kCannotExecute = 126;
 
 struct Ends {
   Descriptor ours, theirs;

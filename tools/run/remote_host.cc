@@ -19,6 +19,7 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/run/exit_status.h"
 
 namespace run {
 namespace {
@@ -28,7 +29,6 @@ constexpr const char* kSilenceVariable = "EXS_RUN_SILENCE";
 constexpr const char* kDefaultRsh = "ssh -T -o BatchMode=yes";
 constexpr int kDefaultSilenceS = 60;
 constexpr int kSilenceMaxS = 86400;
-constexpr int kCannotExecute = 127;
 constexpr std::uint64_t kPatienceNs = 5 * tools::kNsPerSecond;  // for an agent to end
 constexpr std::size_t kPartBytes = 256 << 10;                   // of lines in one frame
 constexpr std::size_t kInputBytes = 32 << 10;
@@ -71,7 +71,7 @@ std::vector<std::string> command_for(const std::string& host, const std::string&
 struct Pipe {
   Descriptor read_end, write_end;
 };
-Pipe make_pipe() {
+Pipe make_agent_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) tools::fail("cannot start an agent", errno);
   return {Descriptor(ends[0]), Descriptor(ends[1])};
@@ -83,14 +83,14 @@ Pipe make_pipe() {
   if (::getppid() != launcher) ::_exit(1);
   // The terminal's signals are for exs-run, which passes them on; ssh would end with them.
   ::setpgid(0, 0);
-  if (::dup2(in, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0) ::_exit(kCannotExecute);
+  if (::dup2(in, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0) ::_exit(kNotFound);
   signals.restore();
   std::vector<char*> pointers;
   for (std::string& word : command) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execvp(pointers[0], pointers.data());
   ::dprintf(STDERR_FILENO, "exs-run: cannot execute %s: %s\n", pointers[0], std::strerror(errno));
-  ::_exit(kCannotExecute);
+  ::_exit(kNotFound);
 }
 
 std::string words_of(const Ranks& ranks) {
@@ -109,8 +109,8 @@ bool is_passed_on(std::string_view variable) {
 }  // namespace
 
 RemoteHost::Started RemoteHost::start_agent(const std::vector<std::string>& command, const Signals& signals) {
-  Pipe down = make_pipe();
-  Pipe up = make_pipe();
+  Pipe down = make_agent_pipe();
+  Pipe up = make_agent_pipe();
   const pid_t launcher = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) tools::fail("cannot start an agent", errno);

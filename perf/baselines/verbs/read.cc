@@ -20,7 +20,7 @@ struct Source {
   std::uint32_t key;
 };
 
-Needs needs_of(const Settings& settings) {
+Needs needs_of_reads(const Settings& settings) {
   return {
       .memory_bytes = settings.size_bytes * settings.depth, .sends = settings.depth, .busy = settings.busy};
 }
@@ -28,7 +28,7 @@ Needs needs_of(const Settings& settings) {
 void be_read(const Settings& settings, const Line& line) {
   Listener listener(settings.address);
   line.tell(listener.port());
-  const auto connection = listener.accept(needs_of(settings), [](Connection& peer) {
+  const auto connection = listener.accept(needs_of_reads(settings), [](Connection& peer) {
     std::memset(peer.memory().data(), kContent, peer.memory().size());
   });
   line.tell(Source{reinterpret_cast<std::uintptr_t>(connection->memory().data()), connection->remote_key()});
@@ -75,7 +75,7 @@ void check(Connection& connection, const Settings& settings, std::uint64_t reads
 Result read(const Settings& settings) {
   ProcessPair processes(settings, [&](const Line& line) { be_read(settings, line); });
   const auto port = processes.line().hear<std::uint16_t>();
-  const auto connection = connect(settings.address, port, needs_of(settings));
+  const auto connection = connect(settings.address, port, needs_of_reads(settings));
   Reader reader(*connection, processes.line().hear<Source>(), settings);
   Result out;
   out.device = connection->device();

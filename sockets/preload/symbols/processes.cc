@@ -98,7 +98,7 @@ Successor successor_of_file(const char* path, char* const* environment) noexcept
 constexpr std::size_t kArgumentsMax = 4096;
 
 // The arguments of execl and its relatives.
-struct Arguments {
+struct ArgumentList {
   char* list[kArgumentsMax];
   bool fit = true;
   void collect(const char* first, va_list rest) noexcept {
@@ -205,7 +205,7 @@ EXS_EXPORT int execveat(int folder, const char* path, char* const* arguments, ch
                 [&](char* const* words) { return libc().execveat(folder, path, arguments, words, flags); });
 }
 EXS_EXPORT int execl(const char* path, const char* first, ...) noexcept {
-  Arguments arguments;
+  ArgumentList arguments;
   va_list rest;
   va_start(rest, first);
   arguments.collect(first, rest);
@@ -213,7 +213,7 @@ EXS_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   return arguments.fit ? execve(path, arguments.list, environ) : too_many();
 }
 EXS_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
-  Arguments arguments;
+  ArgumentList arguments;
   va_list rest;
   va_start(rest, first);
   arguments.collect(first, rest);
@@ -221,7 +221,7 @@ EXS_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
   return arguments.fit ? execvpe(file, arguments.list, environ) : too_many();
 }
 EXS_EXPORT int execle(const char* path, const char* first, ...) noexcept {
-  Arguments arguments;
+  ArgumentList arguments;
   va_list rest;
   va_start(rest, first);
   arguments.collect(first, rest);

@@ -1,0 +1,10 @@
+// Statuses that processes of a job end with, as shells have them.
+#pragma once
+
+namespace run {
+
+inline constexpr int kFailed = 1;
+inline constexpr int kCannotExecute = 126;
+inline constexpr int kNotFound = 127;
+
+}  // namespace run
