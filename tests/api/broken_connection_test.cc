@@ -6,7 +6,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace broken_connection_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -22,7 +22,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace broken_connection_test
 
 BOOST_FIXTURE_TEST_SUITE(broken_connection_test, Fixture)
 

@@ -10,7 +10,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace cancel_test {
 
 exs_ahandle_t name(std::uintptr_t number) {
   return reinterpret_cast<exs_ahandle_t>(number);
@@ -41,7 +41,7 @@ struct Connected : Fixture {
 
 using Ends = std::map<std::string, int>;
 
-}  // namespace
+}  // namespace cancel_test
 
 BOOST_AUTO_TEST_SUITE(cancel_test)
 

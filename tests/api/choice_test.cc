@@ -13,7 +13,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace choice_test {
 
 const std::vector<std::string> kChoices = {"auto",       "iwarp",         "shm",         "prefer:iwarp",
                                            "prefer:shm", "require:iwarp", "require:shm", "forbid:iwarp",
@@ -89,7 +89,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace choice_test
 
 BOOST_FIXTURE_TEST_SUITE(choice_test, Fixture)
 

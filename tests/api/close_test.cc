@@ -13,7 +13,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace close_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -51,7 +51,7 @@ struct WithRawPeer : Fixture {
   }
 };
 
-}  // namespace
+}  // namespace close_test
 
 BOOST_AUTO_TEST_SUITE(close_test)
 

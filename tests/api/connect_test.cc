@@ -10,7 +10,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace connect_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -34,7 +34,7 @@ sockaddr_in deserted() {
   return gone.address();
 }
 
-}  // namespace
+}  // namespace connect_test
 
 BOOST_FIXTURE_TEST_SUITE(connect_test, Fixture)
 

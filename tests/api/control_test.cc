@@ -12,7 +12,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace control_test {
 
 void ignore_signal(int) {}
 
@@ -47,7 +47,7 @@ struct Connected : Fixture {
   }
 };
 
-}  // namespace
+}  // namespace control_test
 
 BOOST_AUTO_TEST_SUITE(control_test)
 

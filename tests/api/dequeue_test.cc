@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace dequeue_test {
 
 const timeval kZero{};
 const timeval kMillisecond{0, 1000};
@@ -46,7 +46,7 @@ struct Fixture {
   int produced_ = 0;
 };
 
-}  // namespace
+}  // namespace dequeue_test
 
 BOOST_FIXTURE_TEST_SUITE(dequeue_test, Fixture)
 

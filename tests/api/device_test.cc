@@ -14,7 +14,7 @@
 #include "tests/support/fake_verbs.h"
 
 namespace exs::test {
-namespace {
+namespace device_test {
 
 const std::vector<std::string> kChoices = {"auto",          "prefer:verbs", "prefer:shm", "prefer:iwarp",
                                            "require:verbs", "require:shm",  "iwarp",      "forbid:verbs",
@@ -145,7 +145,7 @@ std::string name_text(int (*call)(int, sockaddr*, socklen_t*), int socket) {
   return host == kFakeOwnAddress ? "ours" : host == kFakePeerAddress ? "peer's" : "other";
 }
 
-}  // namespace
+}  // namespace device_test
 
 BOOST_FIXTURE_TEST_SUITE(device_test, Fixture)
 

@@ -12,7 +12,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace error_text_test {
 
 constexpr std::string_view kMpaReplyKey = "MPA ID Rep Frame";
 
@@ -78,7 +78,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace error_text_test
 
 BOOST_FIXTURE_TEST_SUITE(error_text_test, Fixture)
 

@@ -10,7 +10,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace errtext_test {
 
 bool tells(std::string_view words) {
   const std::string_view text = exs_errtext();
@@ -19,7 +19,7 @@ bool tells(std::string_view words) {
   return told;
 }
 
-}  // namespace
+}  // namespace errtext_test
 
 BOOST_AUTO_TEST_SUITE(errtext_test)
 

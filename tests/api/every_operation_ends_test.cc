@@ -20,7 +20,7 @@
 #include "tests/support/stress_peer.h"
 
 namespace exs::test {
-namespace {
+namespace every_operation_ends_test {
 
 constexpr std::size_t kPeers = 3;
 constexpr std::size_t kSlots = 16;
@@ -247,7 +247,7 @@ struct QuietLog {
   QuietLog() { ::setenv("EXS_LOG", "off", 0); }
 };
 
-}  // namespace
+}  // namespace every_operation_ends_test
 
 BOOST_AUTO_TEST_SUITE(every_operation_ends_test, *boost::unit_test::fixture<QuietLog>())
 

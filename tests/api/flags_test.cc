@@ -7,7 +7,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace flags_test {
 
 constexpr int kExsFlags[] = {EXS_SHUT_WR, EXS_PERSISTENT, EXS_NOTIFY, EXS_NO_EVENT, EXS_NO_IMMEDIATE};
 
@@ -28,7 +28,7 @@ struct Fixture {
   int reserved() { return attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS); }
 };
 
-}  // namespace
+}  // namespace flags_test
 
 BOOST_FIXTURE_TEST_SUITE(flags_test, Fixture)
 

@@ -17,7 +17,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace fork_storm_test {
 
 constexpr unsigned kChildLimitSeconds = 60;
 constexpr int kBytes = 100'000;
@@ -106,7 +106,7 @@ class BusyThreads {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace
+}  // namespace fork_storm_test
 
 BOOST_AUTO_TEST_SUITE(fork_storm_test)
 

@@ -15,7 +15,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace fork_test {
 
 pid_t start_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
@@ -48,7 +48,7 @@ int round_trip(Queue& queue) {
   return std::memcmp(source.at(), sink.at(), 100'000) == 0 ? 0 : 5;
 }
 
-}  // namespace
+}  // namespace fork_test
 
 BOOST_AUTO_TEST_SUITE(fork_test)
 

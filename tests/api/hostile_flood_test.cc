@@ -13,7 +13,7 @@
 #include "tests/api/hostile_server.h"
 
 namespace exs::test {
-namespace {
+namespace hostile_flood_test {
 
 namespace data = boost::unit_test::data;
 using wire::MessageType;
@@ -52,7 +52,7 @@ struct Server : HostileServer {
   }
 };
 
-}  // namespace
+}  // namespace hostile_flood_test
 
 BOOST_FIXTURE_TEST_SUITE(hostile_flood_test, Server)
 

@@ -15,7 +15,7 @@
 #include "tests/api/hostile_server.h"
 
 namespace exs::test {
-namespace {
+namespace hostile_handshake_test {
 
 struct Server : HostileServer {
   Server() : HostileServer(500) {}
@@ -74,7 +74,7 @@ iwarp::MpaBytes request_frame(bool markers) {
   return iwarp::encode_mpa(frame);
 }
 
-}  // namespace
+}  // namespace hostile_handshake_test
 
 BOOST_FIXTURE_TEST_SUITE(hostile_handshake_test, Server)
 

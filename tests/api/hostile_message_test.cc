@@ -9,7 +9,7 @@
 #include "tests/api/hostile_server.h"
 
 namespace exs::test {
-namespace {
+namespace hostile_message_test {
 
 using wire::MessageType;
 
@@ -78,7 +78,7 @@ struct Server : HostileServer {
   }
 };
 
-}  // namespace
+}  // namespace hostile_message_test
 
 BOOST_FIXTURE_TEST_SUITE(hostile_message_test, Server)
 

@@ -8,7 +8,7 @@
 #include "tests/api/hpp_pair.h"
 
 namespace exs::cpp {
-namespace {
+namespace hpp_arrivals_test {
 
 constexpr std::uint32_t kBuffers = 2;
 constexpr std::size_t kBufferBytes = 16;
@@ -49,7 +49,7 @@ Task<> connect_to(AsyncSocket& socket, const Address& address, std::error_code& 
   outcome = co_await socket.connect(address);
 }
 
-}  // namespace
+}  // namespace hpp_arrivals_test
 
 BOOST_FIXTURE_TEST_SUITE(hpp_arrivals_test, Fixture)
 

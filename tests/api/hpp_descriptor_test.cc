@@ -16,7 +16,7 @@
 using namespace std::chrono_literals;
 
 namespace exs::cpp {
-namespace {
+namespace hpp_descriptor_test {
 
 // Two ends of a local socket.
 struct Fixture : ConnectedLoop {
@@ -54,7 +54,7 @@ Task<> wait_within(Loop& loop, int descriptor, Clock::duration time, std::vector
   order.push_back("within " + name_of(co_await with_timeout(time, loop.readable(descriptor))));
 }
 
-}  // namespace
+}  // namespace hpp_descriptor_test
 
 BOOST_FIXTURE_TEST_SUITE(hpp_descriptor_test, Fixture)
 

@@ -12,7 +12,7 @@
 using namespace std::chrono_literals;
 
 namespace exs::cpp {
-namespace {
+namespace hpp_loop_test {
 
 struct Fixture : ConnectedLoop {
   std::array<std::byte, 64> memory{};
@@ -25,7 +25,7 @@ int post_receive(const AsyncSocket& socket, std::span<std::byte> into, const Loo
                   EXS_MHANDLE_UNREGISTERED);
 }
 
-}  // namespace
+}  // namespace hpp_loop_test
 
 BOOST_FIXTURE_TEST_SUITE(hpp_loop_test, Fixture)
 

@@ -12,7 +12,7 @@
 using namespace std::chrono_literals;
 
 namespace exs::cpp {
-namespace {
+namespace hpp_peer_memory_test {
 
 constexpr std::size_t kSlotBytes = 256;
 constexpr unsigned kSlots = 3;
@@ -43,7 +43,7 @@ Task<> next_of(SharedMemory& shared, PeerUse& use) {
   use = co_await shared.next();
 }
 
-}  // namespace
+}  // namespace hpp_peer_memory_test
 
 BOOST_FIXTURE_TEST_SUITE(hpp_peer_memory_test, Fixture)
 

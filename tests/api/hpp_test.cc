@@ -11,7 +11,7 @@
 #include "tests/api/hpp_pair.h"
 
 namespace exs::cpp {
-namespace {
+namespace hpp_test {
 
 // A coroutine that records that it has ended.
 struct Receiver {
@@ -27,7 +27,7 @@ struct Receiver {
   }
 };
 
-}  // namespace
+}  // namespace hpp_test
 
 BOOST_FIXTURE_TEST_SUITE(hpp_test, ConnectedLoop)
 

@@ -12,7 +12,7 @@
 using namespace std::chrono_literals;
 
 namespace exs::cpp {
-namespace {
+namespace hpp_vector_test {
 
 exs_iovec_t piece_of(std::string& text) {
   return {text.data(), text.size(), EXS_MHANDLE_UNREGISTERED, 0};
@@ -22,7 +22,7 @@ exs_msghdr_t message_of(std::array<exs_iovec_t, count>& pieces) {
   return {pieces.data(), static_cast<int>(count), 0, nullptr, 0};
 }
 
-}  // namespace
+}  // namespace hpp_vector_test
 
 BOOST_FIXTURE_TEST_SUITE(hpp_vector_test, ConnectedLoop)
 

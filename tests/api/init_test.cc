@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace init_test {
 
 const std::string kEnotsup = errno_name(ENOTSUP);  // EOPNOTSUPP has the same number
 
@@ -76,7 +76,7 @@ class Environment {
   std::string before_;
 };
 
-}  // namespace
+}  // namespace init_test
 
 BOOST_AUTO_TEST_SUITE(init_test)
 

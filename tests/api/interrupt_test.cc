@@ -12,7 +12,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace interrupt_test {
 
 std::atomic<int> caught{0};
 void note_signal(int) {
@@ -64,7 +64,7 @@ class RepeatingAlarm {
   }
 };
 
-}  // namespace
+}  // namespace interrupt_test
 
 BOOST_FIXTURE_TEST_SUITE(interrupt_test, Fixture)
 

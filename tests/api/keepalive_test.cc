@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace keepalive_test {
 
 constexpr int kPeriodMs = 50;
 // The period for a peer that must answer in time even on a busy machine.
@@ -51,7 +51,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace keepalive_test
 
 BOOST_AUTO_TEST_SUITE(keepalive_test)
 

@@ -12,7 +12,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace killed_peer_test {
 
 constexpr std::size_t kMessageBytes = 1 << 18;
 constexpr int kOpen = 8;
@@ -96,7 +96,7 @@ void outlive(Child& child, int socket, Queue& queue) {
   BOOST_TEST(attribute(queue.handle(), EXS_QATTR_RESERVED_SLOTS) == 0);
 }
 
-}  // namespace
+}  // namespace killed_peer_test
 
 BOOST_AUTO_TEST_SUITE(killed_peer_test)
 

@@ -8,7 +8,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace late_receive_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -39,7 +39,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace late_receive_test
 
 BOOST_FIXTURE_TEST_SUITE(late_receive_test, Fixture)
 

@@ -14,7 +14,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace memory_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -35,7 +35,7 @@ struct Connected : Fixture {
   }
 };
 
-}  // namespace
+}  // namespace memory_test
 
 BOOST_AUTO_TEST_SUITE(memory_test)
 

@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace message_vector_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -51,7 +51,7 @@ std::vector<std::byte> flattened(const std::vector<exs_iovec_t>& pieces) {
   return flat;
 }
 
-}  // namespace
+}  // namespace message_vector_test
 
 BOOST_FIXTURE_TEST_SUITE(message_vector_test, Fixture)
 

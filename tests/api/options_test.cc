@@ -8,7 +8,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace options_test {
 
 struct IntOption {
   int get;
@@ -76,7 +76,7 @@ struct Fixture {
   ~Fixture() { exs_close(socket); }
 };
 
-}  // namespace
+}  // namespace options_test
 
 BOOST_FIXTURE_TEST_SUITE(options_test, Fixture)
 

@@ -11,7 +11,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace persistence_test {
 
 constexpr std::size_t kBlockBytes = 1 << 16;
 
@@ -67,7 +67,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace persistence_test
 
 BOOST_AUTO_TEST_SUITE(persistence_test)
 

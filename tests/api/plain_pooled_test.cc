@@ -8,7 +8,7 @@
 
 using namespace exs::test;
 
-namespace {
+namespace plain_pooled_test {
 
 constexpr std::size_t kBufferBytes = 4096;
 constexpr std::uint32_t kBuffers = 2;
@@ -27,7 +27,7 @@ struct Fixture {
   exs_event_t received(int socket) { return queue.next_of(socket, EXS_EVT_RECV); }
 };
 
-}  // namespace
+}  // namespace plain_pooled_test
 
 BOOST_FIXTURE_TEST_SUITE(plain_pooled_test, Fixture)
 

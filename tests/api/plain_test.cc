@@ -28,7 +28,7 @@ static std::ostream& operator<<(std::ostream& out, Family family) {
 }
 }  // namespace exs::test
 
-namespace {
+namespace plain_test {
 
 const auto kFamilies = data::make({Family::kTcp, Family::kLocal});
 
@@ -101,7 +101,7 @@ void end_the_library_upon(const Queue& queue, const std::function<void()>& post)
   ending->join();
 }
 
-}  // namespace
+}  // namespace plain_test
 
 BOOST_FIXTURE_TEST_SUITE(plain_test, Fixture)
 

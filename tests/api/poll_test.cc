@@ -8,7 +8,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace poll_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -39,7 +39,7 @@ struct Connected : Fixture {
   Pair pair{queue};
 };
 
-}  // namespace
+}  // namespace poll_test
 
 BOOST_AUTO_TEST_SUITE(poll_test)
 

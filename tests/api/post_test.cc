@@ -7,7 +7,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace post_test {
 
 struct TransferCase {
   int (*post)(int, void*, std::size_t, int, exs_qhandle_t, exs_ahandle_t, exs_mhandle_t);
@@ -31,7 +31,7 @@ struct Fixture {
   Memory memory{1 << 16};
 };
 
-}  // namespace
+}  // namespace post_test
 
 BOOST_FIXTURE_TEST_SUITE(post_test, Fixture)
 

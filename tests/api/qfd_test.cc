@@ -12,7 +12,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace qfd_test {
 
 constexpr int kHangLimitMs = kHangLimitSeconds * 1000;
 
@@ -54,7 +54,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace qfd_test
 
 BOOST_FIXTURE_TEST_SUITE(qfd_test, Fixture)
 

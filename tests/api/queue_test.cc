@@ -12,7 +12,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace queue_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -35,7 +35,7 @@ std::string set(exs_qhandle_t queue, int name, int value) {
   return outcome(exs_qmodify(queue, name, &value, sizeof value));
 }
 
-}  // namespace
+}  // namespace queue_test
 
 BOOST_AUTO_TEST_SUITE(queue_test)
 

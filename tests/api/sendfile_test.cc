@@ -13,7 +13,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace sendfile_test {
 
 constexpr std::size_t kFileBytes = 300'000;
 
@@ -88,7 +88,7 @@ std::vector<std::byte> operator+(std::vector<std::byte> left, const std::vector<
   return left;
 }
 
-}  // namespace
+}  // namespace sendfile_test
 
 BOOST_FIXTURE_TEST_SUITE(sendfile_test, Fixture)
 

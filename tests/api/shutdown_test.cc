@@ -6,7 +6,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace shutdown_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -40,7 +40,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace shutdown_test
 
 BOOST_FIXTURE_TEST_SUITE(shutdown_test, Fixture)
 

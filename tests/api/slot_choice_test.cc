@@ -12,7 +12,7 @@
 namespace exs::test {
 using cpp::detail::begun_updates;
 using cpp::detail::choose_slot;
-namespace {
+namespace slot_choice_test {
 
 // An owner that stores the number of each update into its slot.
 class Owner {
@@ -58,7 +58,7 @@ void begin_more(Owner& owner, std::uint64_t count) {
   }
 }
 
-}  // namespace
+}  // namespace slot_choice_test
 
 BOOST_FIXTURE_TEST_SUITE(slot_choice_test, PropertyDefaults)
 

@@ -17,7 +17,7 @@
 #include "tests/support/twice_mapped.h"
 
 namespace exs::test {
-namespace {
+namespace snapshot_test {
 
 constexpr std::int64_t kHangLimitNs = kHangLimitSeconds * 1'000'000'000LL;
 constexpr std::size_t kBefore = 192;  // bytes of other things before the slots
@@ -96,7 +96,7 @@ std::ostream& operator<<(std::ostream& out, const Size& size) {
 // By the promise of exs_recv_snapshot(3) a read may take 2^22 and 2^14 updates.
 const Size kSizes[] = {{4096, 24, kSanitized ? 2000 : 10'000}, {1 << 20, 16, kSanitized ? 30 : 300}};
 
-}  // namespace
+}  // namespace snapshot_test
 
 BOOST_FIXTURE_TEST_SUITE(snapshot_test, Fixture)
 

@@ -12,7 +12,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace socket_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -29,7 +29,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace socket_test
 
 BOOST_FIXTURE_TEST_SUITE(socket_test, Fixture)
 

@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stats_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -28,7 +28,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace stats_test
 
 BOOST_FIXTURE_TEST_SUITE(stats_test, Fixture)
 

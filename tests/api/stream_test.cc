@@ -10,7 +10,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stream_test {
 
 constexpr std::size_t kMiB = 1 << 20;
 
@@ -48,7 +48,7 @@ struct Fixture {
   [[nodiscard]] bool same(std::size_t length) { return std::memcmp(source.at(), sink.at(), length) == 0; }
 };
 
-}  // namespace
+}  // namespace stream_test
 
 BOOST_FIXTURE_TEST_SUITE(stream_test, Fixture)
 

@@ -17,7 +17,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stress_test {
 
 constexpr std::size_t kPairs = 6;
 constexpr std::size_t kBufferBytes = 16'384;
@@ -247,7 +247,7 @@ struct QuietLog {
   QuietLog() { ::setenv("EXS_LOG", "error", 0); }
 };
 
-}  // namespace
+}  // namespace stress_test
 
 BOOST_AUTO_TEST_SUITE(stress_test, *boost::unit_test::fixture<QuietLog>())
 

@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace sync_test {
 
 std::string told(ssize_t result) {
   return result >= 0 ? std::to_string(result) : errno_name(errno);
@@ -40,7 +40,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace sync_test
 
 BOOST_FIXTURE_TEST_SUITE(sync_test, Fixture)
 

@@ -8,7 +8,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace time_limit_test {
 
 constexpr std::int64_t kShortNs = 5'000'000;
 constexpr std::int64_t kHourNs = std::int64_t{3600} * 1'000'000'000;
@@ -45,7 +45,7 @@ struct Connected : Fixture {
 
 const int kOptions[] = {SO_ASYNC_SEND_TIMEOUT, SO_ASYNC_RECV_TIMEOUT};
 
-}  // namespace
+}  // namespace time_limit_test
 
 BOOST_AUTO_TEST_SUITE(time_limit_test)
 

@@ -7,7 +7,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace transfer_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -26,7 +26,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace transfer_test
 
 BOOST_FIXTURE_TEST_SUITE(transfer_test, Fixture)
 

@@ -10,7 +10,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace unregistered_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -30,7 +30,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace unregistered_test
 
 BOOST_FIXTURE_TEST_SUITE(unregistered_test, Fixture)
 

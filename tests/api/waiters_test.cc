@@ -19,7 +19,7 @@
 #include "tests/support/raw_peer.h"
 
 namespace exs::test {
-namespace {
+namespace waiters_test {
 
 // The first base of the fixtures: sets the number of shards before the library begins.
 template <int kShards>
@@ -69,7 +69,7 @@ std::multiset<std::uintptr_t> take_with_threads(Queue& queue, int thread_count, 
   return seen;
 }
 
-}  // namespace
+}  // namespace waiters_test
 
 BOOST_AUTO_TEST_SUITE(waiters_test)
 

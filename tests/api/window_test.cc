@@ -16,7 +16,7 @@
 #include "tests/support/twice_mapped.h"
 
 namespace exs::test {
-namespace {
+namespace window_test {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kWords = 64;
@@ -104,7 +104,7 @@ class HostileWriter {
   std::thread thread_;
 };
 
-}  // namespace
+}  // namespace window_test
 
 BOOST_FIXTURE_TEST_SUITE(window_test, Fixture)
 

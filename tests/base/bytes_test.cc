@@ -6,7 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace {
+namespace bytes_test {
 
 // What a shift-by-shift encoder writes: says the layout without the code under test.
 template <typename Integer>
@@ -37,7 +37,7 @@ bool holds_for_all_values() {
       });
 }
 
-}  // namespace
+}  // namespace bytes_test
 
 BOOST_AUTO_TEST_SUITE(bytes_test)
 

@@ -21,7 +21,7 @@
 using exs::log;
 using exs::LogLevel;
 
-namespace {
+namespace log_test {
 
 struct Said {
   std::string text;
@@ -79,7 +79,7 @@ int levels_heard(const char* level) {
   return heard;
 }
 
-}  // namespace
+}  // namespace log_test
 
 BOOST_AUTO_TEST_SUITE(log_test)
 

@@ -13,7 +13,7 @@
 using exs::Pages;
 using exs::Result;
 
-namespace {
+namespace pages_test {
 
 const auto kPageBytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
@@ -24,7 +24,7 @@ long resident(void* start, std::size_t pages) {
   return std::count_if(states.begin(), states.end(), [](unsigned char state) { return (state & 1) != 0; });
 }
 
-}  // namespace
+}  // namespace pages_test
 
 BOOST_AUTO_TEST_SUITE(pages_test)
 

@@ -14,13 +14,13 @@
 using exs::ReadSection;
 using exs::wait_for_readers;
 
-namespace {
+namespace read_section_test {
 
 struct Fixture {
   Fixture() { ReadSection::prepare(); }
 };
 
-}  // namespace
+}  // namespace read_section_test
 
 BOOST_FIXTURE_TEST_SUITE(read_section_test, Fixture)
 

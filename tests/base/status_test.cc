@@ -9,7 +9,7 @@ using exs::failure;
 using exs::Result;
 using exs::Status;
 
-namespace {
+namespace status_test {
 
 Result<std::unique_ptr<int>> positive(int value) {
   if (value <= 0) return failure(EINVAL);
@@ -22,7 +22,7 @@ Result<std::string> in_words(int value) {
   return std::to_string(**number);
 }
 
-}  // namespace
+}  // namespace status_test
 
 BOOST_AUTO_TEST_SUITE(status_test)
 

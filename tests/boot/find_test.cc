@@ -19,7 +19,7 @@ using exs::test::BootEnvironment;
 using exs::test::FalseLauncher;
 using exs::test::kBootVariables;
 
-namespace {
+namespace find_test {
 
 bool is_open(int descriptor) {
   return ::fcntl(descriptor, F_GETFD) >= 0;
@@ -29,7 +29,7 @@ int error_of(const exs::Result<std::unique_ptr<exs::boot::Boot>>& found) {
   return found ? 0 : found.error().error();
 }
 
-}  // namespace
+}  // namespace find_test
 
 BOOST_AUTO_TEST_SUITE(find_test)
 

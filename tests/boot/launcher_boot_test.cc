@@ -15,7 +15,7 @@ using exs::boot::is_card;
 using exs::boot::kCardBytesMax;
 using exs::test::FalseLauncher;
 
-namespace {
+namespace launcher_boot_test {
 
 using Ranks = std::vector<int>;
 using Cards = std::vector<std::string>;
@@ -35,7 +35,7 @@ int error_of_exchange(const std::string& answer, bool is_all = false) {
   return cards ? 0 : cards.error().error();
 }
 
-}  // namespace
+}  // namespace launcher_boot_test
 
 BOOST_AUTO_TEST_SUITE(launcher_boot_test)
 

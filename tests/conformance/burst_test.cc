@@ -6,7 +6,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace burst_test {
 
 constexpr int kMessages = 200;
 constexpr std::size_t kBytes = 64;
@@ -41,7 +41,7 @@ struct Fixture {
   static std::size_t place(int message) { return static_cast<std::size_t>(message) * kBytes; }
 };
 
-}  // namespace
+}  // namespace burst_test
 
 BOOST_FIXTURE_TEST_SUITE(burst_test, Fixture)
 

@@ -20,7 +20,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace churn_test {
 
 constexpr int kConnectionsPerRound = 4;
 // A leak of 66 bytes a connection is more. A table may double once (48 KiB); threads keep memory for their next
@@ -155,7 +155,7 @@ struct Churn {
   }
 };
 
-}  // namespace
+}  // namespace churn_test
 
 BOOST_AUTO_TEST_SUITE(churn_test)
 

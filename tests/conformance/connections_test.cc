@@ -11,7 +11,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace connections_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -36,7 +36,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace connections_test
 
 BOOST_FIXTURE_TEST_SUITE(connections_test, Fixture)
 

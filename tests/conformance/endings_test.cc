@@ -12,7 +12,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace endings_test {
 
 constexpr std::size_t kBytes = 100'000;  // more than any small maximum: a send waits for the peer's receive
 
@@ -89,7 +89,7 @@ bool is_plain(const TransferCall& way) {
   return !way.waits && std::string_view(way.function).find("offset") == std::string_view::npos;
 }
 
-}  // namespace
+}  // namespace endings_test
 
 BOOST_FIXTURE_TEST_SUITE(endings_test, Fixture)
 

@@ -16,7 +16,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace every_way_test {
 
 enum class MemoryKind { kRegistered, kAllocated, kUnregistered };
 
@@ -158,7 +158,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace every_way_test
 
 BOOST_FIXTURE_TEST_SUITE(every_way_test, Fixture)
 

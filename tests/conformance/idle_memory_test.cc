@@ -13,7 +13,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace idle_memory_test {
 
 constexpr std::size_t kPairs = 100;
 // What a table of the process takes when it grows falls into one of the steps, and the median is another.
@@ -96,7 +96,7 @@ class Crowd {
   std::vector<std::unique_ptr<Pair>> pairs_;
 };
 
-}  // namespace
+}  // namespace idle_memory_test
 
 BOOST_AUTO_TEST_SUITE(idle_memory_test)
 

@@ -9,7 +9,7 @@
 #include "tests/conformance/test_bed.h"
 
 namespace exs::test {
-namespace {
+namespace interrupted_test {
 
 void ignore_quietly(int) {}
 
@@ -78,7 +78,7 @@ const Waiting kWaiting[] = {
      connect_pair},
 };
 
-}  // namespace
+}  // namespace interrupted_test
 
 BOOST_AUTO_TEST_SUITE(interrupted_test)
 

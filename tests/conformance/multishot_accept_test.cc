@@ -8,7 +8,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace multishot_accept_test {
 
 struct Client {
   explicit Client(Queue& queue, sockaddr_in address) : socket(exs_socket(AF_INET, SOCK_SEQPACKET, 0)) {
@@ -51,7 +51,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace multishot_accept_test
 
 BOOST_FIXTURE_TEST_SUITE(multishot_accept_test, Fixture)
 

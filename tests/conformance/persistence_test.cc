@@ -11,7 +11,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace persistence_test {
 
 constexpr std::size_t kBlockBytes = 100'000;
 
@@ -78,7 +78,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace persistence_test
 
 BOOST_FIXTURE_TEST_SUITE(persistence_test, Fixture)
 

@@ -14,7 +14,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace pooled_receive_test {
 
 constexpr std::size_t kBufferBytes = 40'000;
 constexpr std::uint32_t kBuffers = 4;
@@ -76,7 +76,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace pooled_receive_test
 
 BOOST_FIXTURE_TEST_SUITE(pooled_receive_test, Fixture)
 

@@ -13,7 +13,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace recall_test {
 
 constexpr std::size_t kBytes = 100'000;           // more than any small maximum
 constexpr std::int64_t kLimitNs = 1'000'000'000;  // the peer answers in far less, even in a slow guest
@@ -41,7 +41,7 @@ struct Fixture {
 
 const int kTypes[] = {SOCK_SEQPACKET, SOCK_STREAM};
 
-}  // namespace
+}  // namespace recall_test
 
 BOOST_AUTO_TEST_SUITE(recall_test)
 

@@ -7,7 +7,7 @@
 #include "tests/conformance/test_bed.h"
 
 namespace exs::test {
-namespace {
+namespace refusals_queue_test {
 
 int set(exs_qhandle_t queue, int name, int value, std::size_t length = sizeof(int)) {
   return exs_qmodify(queue, name, &value, length);
@@ -115,7 +115,7 @@ const Refusal kRefusals[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace refusals_queue_test
 
 BOOST_AUTO_TEST_SUITE(refusals_queue_test)
 

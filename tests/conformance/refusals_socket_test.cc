@@ -7,7 +7,7 @@
 #include "tests/conformance/test_bed.h"
 
 namespace exs::test {
-namespace {
+namespace refusals_socket_test {
 
 constexpr int kNone = TestBed::kNoDescriptor;
 
@@ -219,7 +219,7 @@ const Refusal kRefusals[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace refusals_socket_test
 
 BOOST_AUTO_TEST_SUITE(refusals_socket_test)
 

@@ -11,7 +11,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace refusals_transfer_test {
 
 // A change to one argument of a valid call, the same for every way to post.
 struct Situation {
@@ -224,7 +224,7 @@ const Refusal kRefusals[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace refusals_transfer_test
 
 BOOST_AUTO_TEST_SUITE(refusals_transfer_test)
 

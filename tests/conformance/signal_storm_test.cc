@@ -19,7 +19,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace signal_storm_test {
 
 constexpr int kFirstIntervalUs = 100;
 constexpr int kLastIntervalUs = 50'000;
@@ -215,7 +215,7 @@ class Life {
   } closing_{*this};
 };
 
-}  // namespace
+}  // namespace signal_storm_test
 
 BOOST_AUTO_TEST_SUITE(signal_storm_test)
 

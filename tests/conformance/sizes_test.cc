@@ -10,7 +10,7 @@
 namespace data = boost::unit_test::data;
 
 namespace exs::test {
-namespace {
+namespace sizes_test {
 
 constexpr std::size_t kInside = 64;     // travels inside its advertisement
 constexpr std::size_t kRead = 100'000;  // is read
@@ -58,7 +58,7 @@ std::size_t length_of(const exs_event_t& event) {
   return event.exs_evt_union.exs_evt_xfer.exs_evt_length;
 }
 
-}  // namespace
+}  // namespace sizes_test
 
 BOOST_FIXTURE_TEST_SUITE(sizes_test, Fixture)
 

@@ -8,7 +8,7 @@
 #include "tests/conformance/test_bed.h"
 
 namespace exs::test {
-namespace {
+namespace snapshots_test {
 
 constexpr std::size_t kSharedBytes = 4096;
 
@@ -34,7 +34,7 @@ struct Fixture {
   }
 };
 
-}  // namespace
+}  // namespace snapshots_test
 
 BOOST_FIXTURE_TEST_SUITE(snapshots_test, Fixture)
 

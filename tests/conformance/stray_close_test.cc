@@ -12,7 +12,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stray_close_test {
 
 struct Fixture {
   InitializedLibrary library;
@@ -47,7 +47,7 @@ struct Connected : Fixture {
   }
 };
 
-}  // namespace
+}  // namespace stray_close_test
 
 BOOST_AUTO_TEST_SUITE(stray_close_test)
 

@@ -16,7 +16,7 @@
 #include "tests/support/job.h"
 
 namespace exs::test {
-namespace {
+namespace tags_ends_test {
 
 constexpr std::int64_t kWaitNs = std::int64_t{kHangLimitSeconds} * 1'000'000'000;
 
@@ -108,7 +108,7 @@ void await_word(exm_ep_t ep, int from) {
   BOOST_REQUIRE_EQUAL(exm_wait(ep, &word, nullptr, kWaitNs), 0);
 }
 
-}  // namespace
+}  // namespace tags_ends_test
 
 BOOST_AUTO_TEST_SUITE(tags_ends_test, *boost::unit_test::fixture<Mortals>())
 

@@ -13,7 +13,7 @@
 #include "tests/support/job.h"
 
 namespace exs::test {
-namespace {
+namespace tags_floods_test {
 
 constexpr std::int64_t kWaitNs = std::int64_t{kHangLimitSeconds} * 1'000'000'000;
 constexpr int kPeers = 1 << 16;     // among whom the memory for unexpected messages is shared
@@ -99,7 +99,7 @@ struct Flooded {
   }
 };
 
-}  // namespace
+}  // namespace tags_floods_test
 
 BOOST_FIXTURE_TEST_SUITE(tags_floods_test, Flooded)
 

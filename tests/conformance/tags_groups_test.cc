@@ -17,7 +17,7 @@
 #include "tests/support/job.h"
 
 namespace exs::test {
-namespace {
+namespace tags_groups_test {
 
 constexpr int kTag = 5;
 constexpr int kContext = 0;
@@ -57,7 +57,7 @@ void exchange_word(exm_ep_t from, exm_ep_t to) {
   BOOST_REQUIRE_EQUAL(exm_recv(to, nullptr, 0, exm_rank(from), 1, kContext, nullptr), 0);
 }
 
-}  // namespace
+}  // namespace tags_groups_test
 
 BOOST_AUTO_TEST_SUITE(tags_groups_test)
 

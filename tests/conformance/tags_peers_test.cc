@@ -15,7 +15,7 @@
 #include "tests/support/job.h"
 
 namespace exs::test {
-namespace {
+namespace tags_peers_test {
 
 constexpr std::int64_t kWaitNs = std::int64_t{kHangLimitSeconds} * 1'000'000'000;
 constexpr std::uint64_t kBits = 0x8000'0000'0000'0001;
@@ -91,7 +91,7 @@ struct TwoPeers {
   }
 };
 
-}  // namespace
+}  // namespace tags_peers_test
 
 BOOST_FIXTURE_TEST_SUITE(tags_peers_test, TwoPeers)
 

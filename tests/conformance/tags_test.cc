@@ -13,7 +13,7 @@
 #include "tests/support/job.h"
 
 namespace exs::test {
-namespace {
+namespace tags_test {
 
 constexpr int kContext = 7;
 // Eager with every provider, eager with some, and read by the receiver.
@@ -54,7 +54,7 @@ struct TwoRanks {
   static constexpr std::int64_t kWaitNs = std::int64_t{kHangLimitSeconds} * 1'000'000'000;
 };
 
-}  // namespace
+}  // namespace tags_test
 
 BOOST_FIXTURE_TEST_SUITE(tags_test, TwoRanks)
 

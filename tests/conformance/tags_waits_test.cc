@@ -16,7 +16,7 @@
 #include "tests/support/job.h"
 
 namespace exs::test {
-namespace {
+namespace tags_waits_test {
 
 struct Waits {
   Waits() {
@@ -81,7 +81,7 @@ const std::vector<Waits::Call>& Waits::calls() {
   return all;
 }
 
-}  // namespace
+}  // namespace tags_waits_test
 
 BOOST_FIXTURE_TEST_SUITE(tags_waits_test, Waits)
 

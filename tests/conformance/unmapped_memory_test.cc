@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace unmapped_memory_test {
 
 constexpr std::size_t kBytes = 4 << 20;
 
@@ -63,7 +63,7 @@ struct Connected {
   }
 };
 
-}  // namespace
+}  // namespace unmapped_memory_test
 
 BOOST_FIXTURE_TEST_SUITE(unmapped_memory_test, Connected)
 

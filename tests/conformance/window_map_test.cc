@@ -11,7 +11,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace window_map_test {
 
 constexpr std::size_t kBlockBytes = 3 * 4096;
 constexpr std::size_t kPageBytes = 4096;
@@ -62,7 +62,7 @@ bool is_shared_there(const void* page) {
   return false;
 }
 
-}  // namespace
+}  // namespace window_map_test
 
 BOOST_FIXTURE_TEST_SUITE(window_map_test, Fixture)
 

@@ -18,7 +18,7 @@
 using namespace exs;
 using namespace exs::contract;
 
-namespace {
+namespace connector_test {
 
 boost::test_tools::assertion_result has_connector(boost::unit_test::test_unit_id) {
   return provider_under_test() != "shm";
@@ -49,7 +49,7 @@ struct ConnectorBed : PortBed {
   }
 };
 
-}  // namespace
+}  // namespace connector_test
 
 BOOST_FIXTURE_TEST_SUITE(connector_test, ConnectorBed, *boost::unit_test::precondition(has_connector))
 

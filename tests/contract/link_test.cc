@@ -14,7 +14,7 @@ using namespace exs;
 using namespace exs::contract;
 namespace data = boost::unit_test::data;
 
-namespace {
+namespace link_test {
 
 constexpr std::size_t kMessageSizes[] = {0,   1,   2,   3,   4,   5,    111,  112,   113,
                                          232, 233, 511, 512, 513, 1436, 4096, 64999, 65000};
@@ -59,7 +59,7 @@ class Taker final : public MessageTaker {
   std::vector<std::vector<std::byte>> shown;
 };
 
-}  // namespace
+}  // namespace link_test
 
 BOOST_AUTO_TEST_SUITE(link_test)
 

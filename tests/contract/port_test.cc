@@ -17,7 +17,7 @@
 using namespace exs;
 using namespace exs::contract;
 
-namespace {
+namespace port_test {
 
 std::ptrdiff_t open_descriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
@@ -70,7 +70,7 @@ struct Bed : PortBed {
   }
 };
 
-}  // namespace
+}  // namespace port_test
 
 BOOST_FIXTURE_TEST_SUITE(port_test, Bed)
 

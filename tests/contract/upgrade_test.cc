@@ -15,7 +15,7 @@
 using namespace exs;
 using namespace exs::contract;
 
-namespace {
+namespace upgrade_test {
 
 constexpr std::uint64_t kToken = Meeting::kUpgradeToken;
 
@@ -65,7 +65,7 @@ std::string text_of(std::span<const std::byte> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-}  // namespace
+}  // namespace upgrade_test
 
 BOOST_AUTO_TEST_SUITE(upgrade_test)
 

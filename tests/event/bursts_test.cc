@@ -6,7 +6,7 @@
 #include "event/engine/bursts.h"
 
 namespace exs::test {
-namespace {
+namespace bursts_test {
 
 struct Member : BurstClient {
   void burst_ended() override {
@@ -23,7 +23,7 @@ struct Fixture {
   Member second;
 };
 
-}  // namespace
+}  // namespace bursts_test
 
 BOOST_FIXTURE_TEST_SUITE(bursts_test, Fixture)
 

@@ -5,13 +5,13 @@
 #include "event/engine/client_table.h"
 
 namespace exs::test {
-namespace {
+namespace client_table_test {
 
 struct Client final : CompletionClient {
   void complete(const Completion&) override {}
 };
 
-}  // namespace
+}  // namespace client_table_test
 
 BOOST_AUTO_TEST_SUITE(client_table_test)
 

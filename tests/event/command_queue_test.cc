@@ -7,7 +7,7 @@
 #include "tests/event/fake_port.h"
 
 namespace exs::test {
-namespace {
+namespace command_queue_test {
 
 Command numbered(std::uintptr_t number) {
   Command command;
@@ -19,7 +19,7 @@ std::uintptr_t number_of(const Command& command) {
   return reinterpret_cast<std::uintptr_t>(command.operation.tag.handle);
 }
 
-}  // namespace
+}  // namespace command_queue_test
 
 BOOST_AUTO_TEST_SUITE(command_queue_test)
 

@@ -13,7 +13,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace engine_test {
 
 struct Client : CompletionClient {
   void complete(const Completion&) override {
@@ -48,7 +48,7 @@ struct Fixture : ShardFixture {
   }
 };
 
-}  // namespace
+}  // namespace engine_test
 
 BOOST_FIXTURE_TEST_SUITE(engine_test, Fixture)
 

@@ -9,7 +9,7 @@
 #include "tests/event/fake_port.h"
 
 namespace exs::test {
-namespace {
+namespace event_queue_test {
 
 bool readable(int descriptor) {
   pollfd watched{descriptor, POLLIN, 0};
@@ -30,7 +30,7 @@ struct Fixture : ShardFixture {
   }
 };
 
-}  // namespace
+}  // namespace event_queue_test
 
 BOOST_FIXTURE_TEST_SUITE(event_queue_test, Fixture)
 

@@ -8,7 +8,7 @@
 #include "tests/event/fake_port.h"
 
 namespace exs::test {
-namespace {
+namespace notice_test {
 
 struct Fixture : ShardFixture {
   std::shared_ptr<EventQueue> queue = std::make_shared<EventQueue>(3, shard);
@@ -28,7 +28,7 @@ struct Fixture : ShardFixture {
   }
 };
 
-}  // namespace
+}  // namespace notice_test
 
 BOOST_FIXTURE_TEST_SUITE(notice_test, Fixture)
 

@@ -13,7 +13,7 @@ using namespace exs;
 using namespace exs::iwarp::test;
 namespace data = boost::unit_test::data;
 
-namespace {
+namespace plain_accept_test {
 
 Socket connected_to(const ListeningSocket& listening) {
   Socket socket = tcp_socket();
@@ -25,7 +25,7 @@ void set_blocking(const ListeningSocket& listening, bool blocking) {
   require(::fcntl(listening.socket.get(), F_SETFL, blocking ? 0 : O_NONBLOCK) == 0, "fcntl");
 }
 
-}  // namespace
+}  // namespace plain_accept_test
 
 BOOST_AUTO_TEST_SUITE(plain_accept_test)
 

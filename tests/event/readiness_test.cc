@@ -11,7 +11,7 @@
 using namespace exs;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace readiness_test {
 
 constexpr std::uint64_t kToken = 7;
 
@@ -44,7 +44,7 @@ struct Fixture {
   Socket near_end, far_end;
 };
 
-}  // namespace
+}  // namespace readiness_test
 
 BOOST_FIXTURE_TEST_SUITE(readiness_test, Fixture)
 

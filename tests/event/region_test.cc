@@ -9,7 +9,7 @@
 #include "event/queue/region.h"
 
 namespace exs::test {
-namespace {
+namespace region_test {
 
 struct Fixture {
   std::byte bytes[16] = {};
@@ -17,7 +17,7 @@ struct Fixture {
       std::make_shared<Region>(std::span(bytes).subspan(4, 8), Access::kRemoteRead, MemoryKey{1}, false);
 };
 
-}  // namespace
+}  // namespace region_test
 
 BOOST_FIXTURE_TEST_SUITE(region_test, Fixture)
 

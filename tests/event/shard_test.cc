@@ -16,7 +16,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace shard_test {
 
 struct Client : CompletionClient {
   void complete(const Completion& completion) override {
@@ -48,7 +48,7 @@ struct Fixture : ShardFixture {
   }
 };
 
-}  // namespace
+}  // namespace shard_test
 
 BOOST_FIXTURE_TEST_SUITE(shard_test, Fixture)
 

@@ -6,7 +6,7 @@
 #include "event/queue/spin_choice.h"
 
 namespace exs::test {
-namespace {
+namespace spin_choice_test {
 
 constexpr std::uint64_t kUs = 1000;
 constexpr std::uint64_t kSpinNs = 50 * kUs;
@@ -59,7 +59,7 @@ Outcome on_a_busy_processor(bool spins) {
 
 constexpr int kMany = 10'000;
 
-}  // namespace
+}  // namespace spin_choice_test
 
 BOOST_FIXTURE_TEST_SUITE(spin_choice_test, Fixture)
 

@@ -10,7 +10,7 @@
 #include "tests/support/property.h"
 
 namespace exs::test {
-namespace {
+namespace time_limit_test {
 
 constexpr std::uint64_t kLimitNs = 100;
 
@@ -52,7 +52,7 @@ struct Fixture : ShardFixture {
   }
 };
 
-}  // namespace
+}  // namespace time_limit_test
 
 BOOST_FIXTURE_TEST_SUITE(time_limit_test, Fixture)
 

@@ -7,7 +7,7 @@
 #include "event/engine/timer_queue.h"
 
 namespace exs::test {
-namespace {
+namespace timer_queue_test {
 
 struct Client : TimerClient {
   void timer_fired(std::uint64_t now_ns) override {
@@ -18,7 +18,7 @@ struct Client : TimerClient {
   std::function<void()> then;
 };
 
-}  // namespace
+}  // namespace timer_queue_test
 
 BOOST_AUTO_TEST_SUITE(timer_queue_test)
 

@@ -10,7 +10,7 @@
 #include "tests/support/virtual_time.h"
 
 namespace exs::test {
-namespace {
+namespace virtual_time_test {
 
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kSecond = 1000 * kMs;
@@ -82,7 +82,7 @@ struct Pusher : TimerClient {
   const std::shared_ptr<EventQueue> queue;
 };
 
-}  // namespace
+}  // namespace virtual_time_test
 
 BOOST_FIXTURE_TEST_SUITE(virtual_time_test, Fixture)
 

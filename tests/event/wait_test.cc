@@ -9,7 +9,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace wait_test {
 
 struct Fixture : ShardFixture {
   Fixture() { BOOST_REQUIRE(shard->start_engine().ok()); }
@@ -39,7 +39,7 @@ struct Taker {
   WaitingThread thread;
 };
 
-}  // namespace
+}  // namespace wait_test
 
 BOOST_FIXTURE_TEST_SUITE(wait_test, Fixture)
 

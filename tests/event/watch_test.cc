@@ -8,7 +8,7 @@
 #include "event/engine/watch.h"
 
 namespace exs::test {
-namespace {
+namespace watch_test {
 
 struct WatchFixture {
   // How often it was written since it was read last.
@@ -24,7 +24,7 @@ struct WatchFixture {
   Watch watch{UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))};
 };
 
-}  // namespace
+}  // namespace watch_test
 
 BOOST_FIXTURE_TEST_SUITE(watch_test, WatchFixture)
 

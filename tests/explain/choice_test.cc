@@ -9,7 +9,7 @@
 #include "tests/explain/two_ends.h"
 
 namespace exs::test {
-namespace {
+namespace choice_test {
 
 End wishing(const char* wish) {
   End end;
@@ -24,7 +24,7 @@ End with_environment(const char* wish) {
   return end;
 }
 
-}  // namespace
+}  // namespace choice_test
 
 BOOST_AUTO_TEST_SUITE(choice_test)
 

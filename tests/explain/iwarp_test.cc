@@ -7,7 +7,7 @@
 #include "tests/support/confinement.h"
 
 namespace exs::test {
-namespace {
+namespace iwarp_test {
 
 End over_network() {
   End end;
@@ -21,7 +21,7 @@ End without_io_uring(int error) {
   return end;
 }
 
-}  // namespace
+}  // namespace iwarp_test
 
 BOOST_AUTO_TEST_SUITE(iwarp_test)
 

@@ -14,7 +14,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace rdma_test {
 
 constexpr uid_t kNobody = 65534;
 constexpr rlim_t kLittleBytes = 65'536;
@@ -73,7 +73,7 @@ void check_carried_otherwise(const Told& end) {
   BOOST_TEST(end.data_right);
 }
 
-}  // namespace
+}  // namespace rdma_test
 
 BOOST_AUTO_TEST_SUITE(rdma_test)
 

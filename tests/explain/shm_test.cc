@@ -22,7 +22,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace shm_test {
 
 constexpr uid_t kNobody = 65534;
 constexpr uid_t kSomebody = 65533;
@@ -90,7 +90,7 @@ void put_invitation(std::vector<std::byte>& private_data, const shm::Invitation&
   std::copy(words.begin(), words.end(), private_data.begin() + kWordsOffset);
 }
 
-}  // namespace
+}  // namespace shm_test
 
 BOOST_AUTO_TEST_SUITE(shm_test)
 

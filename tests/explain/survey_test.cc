@@ -14,7 +14,7 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::verbs {
-namespace {
+namespace survey_test {
 
 namespace files = std::filesystem;
 using exs::test::generic;
@@ -72,7 +72,7 @@ void check(const Reason& reason, int code, const std::string& part) {
   BOOST_TEST(std::string(reason.fact).find(part) != std::string::npos, reason.fact);
 }
 
-}  // namespace
+}  // namespace survey_test
 
 BOOST_AUTO_TEST_SUITE(survey_test)
 

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "event/engine/shard.h"
+#include "src/base/clock.h"
 #include "src/provider/verbs/survey.h"
 #include "tests/faults/load.h"
 
@@ -25,7 +26,6 @@ namespace {
 
 constexpr std::uint64_t kTransfers = 10;
 constexpr unsigned kCaseLimitSeconds = 150;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 volatile std::sig_atomic_t told_to_end = 0;
 void note_end(int) {

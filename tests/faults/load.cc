@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "event/engine/shard.h"
+#include "src/base/clock.h"
 
 namespace exs::test {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::size_t kShortBytes = 100;
 constexpr std::size_t kLongBytes = 48 * 1024;
 constexpr std::uint32_t kSeed = 4711;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr int kConnectMs = 20'000;
 constexpr int kLingerMs = 2000;
 

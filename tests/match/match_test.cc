@@ -15,7 +15,7 @@
 #include "tests/support/property.h"
 
 namespace exs::match {
-namespace {
+namespace match_test {
 
 using test::Row;
 
@@ -61,7 +61,7 @@ typename std::vector<Waiting<Known>>::iterator pick(std::vector<Waiting<Known>>&
 
 struct Fixture : test::PropertyDefaults {};
 
-}  // namespace
+}  // namespace match_test
 
 BOOST_FIXTURE_TEST_SUITE(match_test, Fixture)
 

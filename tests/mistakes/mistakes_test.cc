@@ -17,7 +17,7 @@
 #include "tests/support/child_process.h"
 
 namespace exs::test {
-namespace {
+namespace mistakes_test {
 
 // Sets an environment variable for one scope.
 class Environment {
@@ -41,7 +41,7 @@ class Environment {
   std::optional<std::string> before_;
 };
 
-}  // namespace
+}  // namespace mistakes_test
 
 BOOST_AUTO_TEST_SUITE(mistakes_test)
 

@@ -9,7 +9,7 @@
 #include "tests/mistakes/fixture.h"
 
 namespace exs::test {
-namespace {
+namespace transfer_test {
 
 // Memory that the program gives back too early.
 class Mapping {
@@ -30,7 +30,7 @@ class Mapping {
   bool is_mapped_ = true;
 };
 
-}  // namespace
+}  // namespace transfer_test
 
 BOOST_FIXTURE_TEST_SUITE(transfer_test, Mistaken)
 

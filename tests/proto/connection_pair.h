@@ -71,6 +71,12 @@ struct End final : OutcomeSink {
   bool late = false;  // an outcome came after closed() or failed()
 };
 
+inline std::vector<int> errors_of(const std::vector<End::EndedOperation>& ended) {
+  std::vector<int> found;
+  for (const auto& operation : ended) found.push_back(operation.outcome.error);
+  return found;
+}
+
 inline Agreement agreement_of(std::uint32_t credits, std::uint32_t small_bytes, std::uint32_t reads) {
   Agreement agreement;
   agreement.version = 1;

@@ -5,7 +5,7 @@
 using namespace exs;
 using namespace exs::proto;
 
-namespace {
+namespace connection_test {
 
 const Agreement kUsual = agreement_of(4, 32, 2);
 
@@ -18,7 +18,7 @@ struct Joined : ConnectionPair {
   }
 };
 
-}  // namespace
+}  // namespace connection_test
 
 BOOST_AUTO_TEST_SUITE(connection_test)
 

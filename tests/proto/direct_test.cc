@@ -5,7 +5,7 @@
 #include "tests/proto/forged.h"
 
 namespace exs::proto {
-namespace {
+namespace direct_test {
 
 class Taker final : public MessageTaker {
  public:
@@ -36,7 +36,7 @@ struct DirectPair : ConnectionPair {
   Taker taker{responder.connection};
 };
 
-}  // namespace
+}  // namespace direct_test
 
 BOOST_AUTO_TEST_SUITE(direct_test)
 

@@ -7,7 +7,7 @@ using namespace exs;
 using namespace exs::proto;
 using wire::MessageType;
 
-namespace {
+namespace forged_persistence_test {
 
 const RemoteSlice kWindow{16, 200, 1};
 
@@ -21,7 +21,7 @@ struct Owner {
   Forged forged;
 };
 
-}  // namespace
+}  // namespace forged_persistence_test
 
 BOOST_AUTO_TEST_SUITE(forged_persistence_test)
 

@@ -8,7 +8,7 @@ using namespace exs;
 using namespace exs::proto;
 using wire::MessageType;
 
-namespace {
+namespace forged_test {
 
 const RemoteSlice kNoWindow{0, 0, 0};
 
@@ -29,7 +29,7 @@ std::vector<wire::Message> one_of_each() {
           plain(MessageType::kProbeAck)};
 }
 
-}  // namespace
+}  // namespace forged_test
 
 BOOST_AUTO_TEST_SUITE(forged_test)
 

@@ -10,7 +10,7 @@
 using namespace exs;
 using namespace exs::proto;
 
-namespace {
+namespace hello_test {
 
 Wishes wishes_of(std::uint32_t send, std::uint32_t receive, std::uint32_t small_bytes,
                  std::uint32_t read_depth) {
@@ -37,7 +37,7 @@ int error_of(const Wishes& ours, std::span<const std::byte> bytes) {
   return agreement ? 0 : agreement.error().error();
 }
 
-}  // namespace
+}  // namespace hello_test
 
 BOOST_AUTO_TEST_SUITE(hello_test)
 

@@ -5,7 +5,7 @@
 
 using namespace exs::proto;
 
-namespace {
+namespace interleaving_test {
 
 const Vocabulary kMessages = {{{"step", 18},
                                {"send", 2},
@@ -20,7 +20,7 @@ const Vocabulary kMessages = {{{"step", 18},
                                {"starve", 1}},
                               {{":", {{1, 0, 120}}}}};
 
-}  // namespace
+}  // namespace interleaving_test
 
 BOOST_AUTO_TEST_SUITE(interleaving_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

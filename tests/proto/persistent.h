@@ -59,11 +59,6 @@ struct PersistentPair : ConnectionPair {
   }
 };
 
-inline std::vector<int> errors_of(const std::vector<End::EndedOperation>& ended) {
-  std::vector<int> found;
-  for (const auto& operation : ended) found.push_back(operation.outcome.error);
-  return found;
-}
 using Errors = std::vector<int>;
 using Types = std::vector<wire::MessageType>;
 

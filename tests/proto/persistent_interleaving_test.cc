@@ -8,7 +8,7 @@
 
 using namespace exs::proto;
 
-namespace {
+namespace persistent_interleaving_test {
 
 const std::vector<exs::test::Column> kNumbers = {{":", {{1, 0, 100}}}, {"/", {{1, 0, 60}}}};
 const Vocabulary kPersistence = {{{"step", 36},
@@ -43,7 +43,7 @@ void put(Bytes& memory, const AnyPosted& sent) {
   std::copy(sent.memory.begin(), sent.memory.end(), memory.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-}  // namespace
+}  // namespace persistent_interleaving_test
 
 BOOST_AUTO_TEST_SUITE(persistent_interleaving_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

@@ -7,13 +7,13 @@ using namespace exs;
 using namespace exs::proto;
 using wire::MessageType;
 
-namespace {
+namespace persistent_receive_test {
 
 bool starts_with(const Bytes& memory, const Bytes& expected, std::size_t offset = 0) {
   return std::memcmp(memory.data() + offset, expected.data(), expected.size()) == 0;
 }
 
-}  // namespace
+}  // namespace persistent_receive_test
 
 BOOST_AUTO_TEST_SUITE(persistent_receive_test)
 

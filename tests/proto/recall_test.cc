@@ -8,15 +8,9 @@
 using namespace exs::proto;
 using exs::wire::MessageType;
 
-namespace {
+namespace recall_test {
 
 using Errors = std::vector<int>;
-
-Errors errors_of(const std::vector<End::EndedOperation>& ended) {
-  Errors errors;
-  for (const End::EndedOperation& operation : ended) errors.push_back(operation.outcome.error);
-  return errors;
-}
 
 Cancelled cancel_sends(End& end, void* handle = nullptr) {
   Selection selection;
@@ -60,7 +54,7 @@ struct Started : ConnectionPair {
 
 const SocketKind kKinds[] = {SocketKind::kMessage, SocketKind::kStream};
 
-}  // namespace
+}  // namespace recall_test
 
 BOOST_AUTO_TEST_SUITE(recall_test)
 

@@ -6,7 +6,7 @@ using namespace exs;
 using namespace exs::proto;
 using wire::MessageType;
 
-namespace {
+namespace shutdown_test {
 
 struct Joined : ConnectionPair {
   explicit Joined(const Agreement& agreement = agreement_of(4, 32, 2)) : ConnectionPair(agreement) {
@@ -39,7 +39,7 @@ bool said(const End& end, MessageType type) {
 
 using Errors = std::vector<int>;
 
-}  // namespace
+}  // namespace shutdown_test
 
 BOOST_AUTO_TEST_SUITE(shutdown_test)
 

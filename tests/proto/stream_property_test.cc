@@ -5,7 +5,7 @@
 
 using namespace exs::proto;
 
-namespace {
+namespace stream_property_test {
 
 // Sizes from none to several times the small maximum and a chunk, every other one of few bytes.
 const Vocabulary kStreams = {{{"step", 20},
@@ -23,7 +23,7 @@ const Vocabulary kStreams = {{{"step", 20},
                               {"break", 1, kFailures}},
                              {{":", {{1, 0, 20}, {1, 0, 160}}}, {"/", {{1, 0, 24}}}}};
 
-}  // namespace
+}  // namespace stream_property_test
 
 BOOST_AUTO_TEST_SUITE(stream_property_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

@@ -11,7 +11,7 @@ using namespace exs::proto;
 using namespace exs::test;
 using wire::MessageType;
 
-namespace {
+namespace tagged_test {
 
 Bytes pattern(std::size_t bytes, std::size_t seed) {
   Bytes made(bytes);
@@ -221,7 +221,7 @@ wire::Message ack(std::uint32_t id, std::uint64_t bytes_taken,
   return message;
 }
 
-}  // namespace
+}  // namespace tagged_test
 
 BOOST_AUTO_TEST_SUITE(tagged_test, *boost::unit_test::fixture<PropertyDefaults>())
 

@@ -6,7 +6,7 @@
 using namespace exs;
 using namespace exs::proto;
 
-namespace {
+namespace vector_test {
 
 // Memory in pieces of these sizes, and an operation on it.
 struct InPieces {
@@ -30,7 +30,7 @@ struct InPieces {
   Operation operation;
 };
 
-}  // namespace
+}  // namespace vector_test
 
 BOOST_AUTO_TEST_SUITE(vector_test)
 

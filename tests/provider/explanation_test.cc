@@ -19,7 +19,7 @@ using exs::Explanation;
 using exs::Reason;
 using exs::ReasonCode;
 
-namespace {
+namespace explanation_test {
 
 Explanation limited_shm() {
   Explanation explanation;
@@ -53,7 +53,7 @@ std::string told(const char* wish, const Explanation& explanation, int error) {
   return text;
 }
 
-}  // namespace
+}  // namespace explanation_test
 
 BOOST_AUTO_TEST_SUITE(explanation_test)
 

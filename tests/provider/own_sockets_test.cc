@@ -11,13 +11,13 @@
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace own_sockets_test {
 
 int new_socket() {
   return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
-}  // namespace
+}  // namespace own_sockets_test
 
 BOOST_AUTO_TEST_SUITE(own_sockets_test)
 

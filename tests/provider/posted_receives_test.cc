@@ -9,7 +9,7 @@
 #include "tests/support/property.h"
 
 namespace exs::test {
-namespace {
+namespace posted_receives_test {
 
 constexpr std::size_t kSlots = 16;
 constexpr std::size_t kSlotBytes = 8;
@@ -32,7 +32,7 @@ std::string difference(const PostedReceives& receives, const std::vector<std::si
   return model.empty() || receives.last().token / kStep == model.back() ? "" : "another is the last";
 }
 
-}  // namespace
+}  // namespace posted_receives_test
 
 BOOST_AUTO_TEST_SUITE(posted_receives_test)
 

@@ -19,7 +19,7 @@ using exs::reason_cure;
 using exs::reason_name;
 using exs::ReasonCode;
 
-namespace {
+namespace reason_test {
 
 std::string file_text(const std::string& name) {
   std::ifstream file(std::string(EXS_SOURCE_FOLDER "/") + name);
@@ -71,7 +71,7 @@ std::map<std::string, int> inner_codes() {
   return numbers_in(text.substr(from, text.find("};", from) - from), "k", spell_enumerator);
 }
 
-}  // namespace
+}  // namespace reason_test
 
 BOOST_AUTO_TEST_SUITE(reason_test)
 

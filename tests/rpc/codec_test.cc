@@ -13,7 +13,7 @@
 #include "tests/support/property.h"
 
 namespace exs::test {
-namespace {
+namespace codec_test {
 
 using rpc::Placement;
 
@@ -152,7 +152,7 @@ bool fits(Codec& codec, const exs_rpc_type_t& type, const Value& value, std::siz
   return again.error == 0 && again.body.size() == bytes;
 }
 
-}  // namespace
+}  // namespace codec_test
 
 BOOST_FIXTURE_TEST_SUITE(codec_test, PropertyDefaults)
 

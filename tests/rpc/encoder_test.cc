@@ -15,7 +15,7 @@
 #include "rpc/sunrpc/encoder.h"
 #include "tests/support/property.h"
 
-namespace {
+namespace encoder_test {
 
 using namespace exs::test;
 using exs::rpc::Encoder;
@@ -174,7 +174,7 @@ struct Library : PropertyDefaults {
   ~Library() { exs_fini(); }
 };
 
-}  // namespace
+}  // namespace encoder_test
 
 BOOST_FIXTURE_TEST_SUITE(encoder_test, Library)
 

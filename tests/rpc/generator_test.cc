@@ -8,7 +8,7 @@
 #include "rpc/generator/report.h"
 #include "tests/support/property.h"
 
-namespace {
+namespace generator_test {
 
 using exs::generator::Failure;
 using exs::generator::Interface;
@@ -75,7 +75,7 @@ std::uint64_t hash_of_procedure(const std::string& types, const std::string& sig
       .hash;
 }
 
-}  // namespace
+}  // namespace generator_test
 
 BOOST_AUTO_TEST_SUITE(generator_test)
 

@@ -11,7 +11,7 @@
 #include "tests/rpc/fast/raw_end.h"
 
 namespace exs::test {
-namespace {
+namespace lies_test {
 
 using rpc::FrameType;
 using rpc::Header;
@@ -125,7 +125,7 @@ struct Fixture {
   EverythingServer server{&options};
 };
 
-}  // namespace
+}  // namespace lies_test
 
 BOOST_FIXTURE_TEST_SUITE(lies_test, Fixture)
 

@@ -9,7 +9,7 @@
 
 #include "exs/sunrpc.h"
 
-namespace {
+namespace no_copy_test {
 
 using exs::rpc::DecodedMessage;
 
@@ -49,7 +49,7 @@ struct Decoded {
   }
 };
 
-}  // namespace
+}  // namespace no_copy_test
 
 BOOST_AUTO_TEST_SUITE(no_copy_test)
 

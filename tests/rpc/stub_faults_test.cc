@@ -16,7 +16,7 @@
 #include "tests/rpc/fast/everything_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stub_faults_test {
 
 // rpc-stub-peer, with the line that it prints.
 class Peer {
@@ -73,7 +73,7 @@ std::string add_one(exs_rpc_client_t* client, exs_rpc_context_t* context = nullp
   return told;
 }
 
-}  // namespace
+}  // namespace stub_faults_test
 
 BOOST_AUTO_TEST_SUITE(stub_faults_test)
 

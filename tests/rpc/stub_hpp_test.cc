@@ -10,7 +10,7 @@
 #include "tests/rpc/fast/everything_server.h"
 
 namespace exs::test {
-namespace {
+namespace stub_hpp_test {
 
 namespace ex = exs::cpp;
 using namespace std::chrono_literals;
@@ -24,7 +24,7 @@ bool is(const std::error_code& error, int number) {
   return error == std::error_code(number, std::generic_category());
 }
 
-}  // namespace
+}  // namespace stub_hpp_test
 
 BOOST_FIXTURE_TEST_SUITE(stub_hpp_test, Fixture)
 

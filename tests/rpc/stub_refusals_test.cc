@@ -8,13 +8,13 @@
 #include "tests/rpc/fast/everything_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stub_refusals_test {
 
 char* text(const char* of) {
   return const_cast<char*>(of);
 }
 
-}  // namespace
+}  // namespace stub_refusals_test
 
 BOOST_FIXTURE_TEST_SUITE(stub_refusals_test, EverythingFixture)
 

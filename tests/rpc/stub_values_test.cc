@@ -9,7 +9,7 @@
 #include "tests/rpc/fast/everything_fixture.h"
 
 namespace exs::test {
-namespace {
+namespace stub_values_test {
 
 char* text(const char* of) {
   return const_cast<char*>(of);
@@ -21,7 +21,7 @@ tree* leaf(std::vector<std::unique_ptr<tree>>& owner, int value, tree* left = nu
   return owner.back().get();
 }
 
-}  // namespace
+}  // namespace stub_values_test
 
 BOOST_FIXTURE_TEST_SUITE(stub_values_test, EverythingFixture)
 

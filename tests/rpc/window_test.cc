@@ -16,7 +16,7 @@
 #include "tests/rpc/fast/raw_end.h"
 
 namespace exs::test {
-namespace {
+namespace window_test {
 
 using rpc::FrameType;
 using rpc::Header;
@@ -222,7 +222,7 @@ void answer_by_window(FalseServer& server, const FalseReply& lie) {
   while (!client->receive().empty()) continue;
 }
 
-}  // namespace
+}  // namespace window_test
 
 BOOST_FIXTURE_TEST_SUITE(window_test, Fixture)
 

@@ -11,7 +11,7 @@
 #include "tests/support/property.h"
 
 namespace exs::svc {
-namespace {
+namespace data_frames_test {
 
 using namespace exs::svc::test;
 
@@ -63,7 +63,7 @@ bool is_same(const Data& one, const Data& other, const std::vector<FrameBytes>& 
          one.longs.bytes == other.longs.bytes && are_items(one.items, items);
 }
 
-}  // namespace
+}  // namespace data_frames_test
 
 BOOST_AUTO_TEST_SUITE(data_frames_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

@@ -5,7 +5,7 @@
 #include "tests/service/frame_layout.h"
 
 namespace exs::svc {
-namespace {
+namespace datagrams_test {
 
 using namespace exs::svc::test;
 using exs::test::draw;
@@ -47,7 +47,7 @@ FrameBytes opened_by_hand(const FrameBytes& datagram, const IdBytes& id) {
   return record;
 }
 
-}  // namespace
+}  // namespace datagrams_test
 
 BOOST_AUTO_TEST_SUITE(datagrams_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

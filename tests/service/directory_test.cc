@@ -9,7 +9,7 @@
 #include "tools/directory/server.h"
 
 namespace exs::svc {
-namespace {
+namespace directory_test {
 
 using namespace exs::svc::test;
 
@@ -163,7 +163,7 @@ FrameBytes claim_for(const FrameBytes& greeting_heard, const Key& key, const Key
                   .record = record});
 }
 
-}  // namespace
+}  // namespace directory_test
 
 BOOST_AUTO_TEST_SUITE(directory_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

@@ -7,7 +7,7 @@
 #include "tools/directory/server.h"
 
 namespace exs::svc {
-namespace {
+namespace fencing_test {
 
 using namespace exs::svc::test;
 
@@ -114,7 +114,7 @@ struct World {
   [[nodiscard]] Key own_key() const { return key_of(key); }
 };
 
-}  // namespace
+}  // namespace fencing_test
 
 BOOST_AUTO_TEST_SUITE(fencing_test)
 

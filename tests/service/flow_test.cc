@@ -14,9 +14,9 @@
 #include "tests/support/property.h"
 
 namespace exs::svc {
-namespace {
+namespace flow_test {
 
-using test::Row;
+using exs::test::Row;
 
 // That is here at once, or later.
 struct Piece {
@@ -127,16 +127,16 @@ class World {
 enum Step : unsigned { kAdd, kOpen, kSend, kArrive, kAcknowledge, kBreak, kRestart, kGiveUp, kSteps };
 
 std::vector<Row> draw_flow_play(double restarts, double give_ups) {
-  return test::draw_rows({{"step",
-                           {{8, kAdd, kAdd + 1, "add"},
-                            {3, kOpen, kOpen + 1, "open"},
-                            {8, kSend, kSend + 1, "send"},
-                            {6, kArrive, kArrive + 1, "arrive"},
-                            {4, kAcknowledge, kAcknowledge + 1, "acknowledge"},
-                            {1, kBreak, kBreak + 1, "break"},
-                            {restarts, kRestart, kRestart + 1, "restart"},
-                            {give_ups, kGiveUp, kGiveUp + 1, "give up"}}}},
-                         10);
+  return exs::test::draw_rows({{"step",
+                                {{8, kAdd, kAdd + 1, "add"},
+                                 {3, kOpen, kOpen + 1, "open"},
+                                 {8, kSend, kSend + 1, "send"},
+                                 {6, kArrive, kArrive + 1, "arrive"},
+                                 {4, kAcknowledge, kAcknowledge + 1, "acknowledge"},
+                                 {1, kBreak, kBreak + 1, "break"},
+                                 {restarts, kRestart, kRestart + 1, "restart"},
+                                 {give_ups, kGiveUp, kGiveUp + 1, "give up"}}}},
+                              10);
 }
 
 void play(World& world, const std::vector<Row>& steps) {
@@ -167,12 +167,12 @@ struct Slots {
   }
 };
 
-}  // namespace
+}  // namespace flow_test
 
-BOOST_FIXTURE_TEST_SUITE(flow_test, test::PropertyDefaults)
+BOOST_FIXTURE_TEST_SUITE(flow_test, exs::test::PropertyDefaults)
 
 BOOST_AUTO_TEST_CASE(a_way_that_breaks_loses_nothing) {
-  BOOST_TEST(test::holds("every message arrives once, in order", [] {
+  BOOST_TEST(exs::test::holds("every message arrives once, in order", [] {
     World world;
     play(world, draw_flow_play(0, 0));
     EXS_HOLD(world.unknown() == 0);
@@ -180,14 +180,14 @@ BOOST_AUTO_TEST_CASE(a_way_that_breaks_loses_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_service_that_starts_again_loses_what_is_told) {
-  BOOST_TEST(test::holds("at most once, in order; lost are at most as many as told", [] {
+  BOOST_TEST(exs::test::holds("at most once, in order; lost are at most as many as told", [] {
     World world;
     play(world, draw_flow_play(1, 0));
   }));
 }
 
 BOOST_AUTO_TEST_CASE(messages_that_are_given_up_are_told) {
-  BOOST_TEST(test::holds("at most once, in order; lost are at most as many as told", [] {
+  BOOST_TEST(exs::test::holds("at most once, in order; lost are at most as many as told", [] {
     World world;
     play(world, draw_flow_play(0.5, 1));
   }));

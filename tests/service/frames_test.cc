@@ -14,7 +14,7 @@
 #include "tests/support/property.h"
 
 namespace exs::svc {
-namespace {
+namespace frames_test {
 
 using namespace exs::svc::test;
 
@@ -177,7 +177,7 @@ bool is_same_flow(const Flow& one, const Flow& other) {
                              one.capability->proof == other.capability->proof);
 }
 
-}  // namespace
+}  // namespace frames_test
 
 BOOST_AUTO_TEST_SUITE(frames_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

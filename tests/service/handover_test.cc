@@ -9,7 +9,7 @@
 
 using namespace exs::svc;
 
-namespace {
+namespace handover_test {
 
 using FrameBytes = std::vector<std::uint8_t>;
 
@@ -85,7 +85,7 @@ void hold_same(const MovedMessage& a, const MovedMessage& b) {
   EXS_HOLD(std::equal(a.longs.begin(), a.longs.end(), b.longs.begin(), b.longs.end(), same));
 }
 
-}  // namespace
+}  // namespace handover_test
 
 BOOST_AUTO_TEST_SUITE(handover_test)
 

@@ -22,7 +22,7 @@
 #include "service/names/multicast.h"
 
 namespace exs::svc {
-namespace {
+namespace housekeeper_test {
 
 using Message = std::vector<std::uint8_t>;
 
@@ -237,7 +237,7 @@ void expect_no_service(const IdBytes& id, std::function<void(int)> serve, const 
   } while (!squatter.was_asked());
 }
 
-}  // namespace
+}  // namespace housekeeper_test
 
 BOOST_AUTO_TEST_SUITE(housekeeper_test)
 

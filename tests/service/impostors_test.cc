@@ -2,7 +2,7 @@
 #include "tests/service/liar.h"
 
 namespace exs::svc {
-namespace {
+namespace impostors_test {
 
 using namespace exs::svc::test;
 
@@ -203,7 +203,7 @@ struct LaneWriter {
   ReturnSlot slot;
 };
 
-}  // namespace
+}  // namespace impostors_test
 
 BOOST_AUTO_TEST_SUITE(impostors_test)
 

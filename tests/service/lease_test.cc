@@ -11,7 +11,7 @@
 #include "tools/directory/leases.h"
 
 namespace exs::svc {
-namespace {
+namespace lease_test {
 
 using namespace exs::svc::test;
 
@@ -176,7 +176,7 @@ class Model {
   std::size_t served_ = 0;
 };
 
-}  // namespace
+}  // namespace lease_test
 
 BOOST_AUTO_TEST_SUITE(lease_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 

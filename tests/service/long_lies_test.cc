@@ -2,7 +2,7 @@
 #include "tests/service/liar.h"
 
 namespace exs::svc {
-namespace {
+namespace long_lies_test {
 
 using namespace exs::svc::test;
 
@@ -45,7 +45,7 @@ struct LiarWithLane : LiarWithSecond {
   }
 };
 
-}  // namespace
+}  // namespace long_lies_test
 
 BOOST_AUTO_TEST_SUITE(long_lies_test)
 

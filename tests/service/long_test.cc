@@ -5,7 +5,7 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace long_test {
 
 using namespace exs::svc::test;
 
@@ -27,7 +27,7 @@ struct LongMessages : TwoNodes {
   exs_svc_peer_t* peer = left.peer(key);
 };
 
-}  // namespace
+}  // namespace long_test
 
 BOOST_FIXTURE_TEST_SUITE(long_test, LongMessages)
 

@@ -7,11 +7,11 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace messages_test {
 
 using namespace exs::svc::test;
 
-}  // namespace
+}  // namespace messages_test
 
 BOOST_FIXTURE_TEST_SUITE(messages_test, TwoNodes)
 

@@ -8,7 +8,7 @@
 #include "tests/service/mover.h"
 
 namespace exs::svc {
-namespace {
+namespace move_kills_test {
 
 using namespace exs::svc::test;
 
@@ -133,7 +133,7 @@ struct MovingSurvivor : AskingSurvivor {
   std::map<Happened, int> outcomes;
 };
 
-}  // namespace
+}  // namespace move_kills_test
 
 BOOST_FIXTURE_TEST_SUITE(move_kills_test, MovingSurvivor)
 

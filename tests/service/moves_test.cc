@@ -10,7 +10,7 @@ using exs::svc::encode_handover_head;
 using exs::svc::HandoverStatus;
 using exs::svc::HandoverStep;
 
-namespace {
+namespace moves_test {
 
 // The name by which who is to have the service of a key can be asked.
 exs_svc_id_t door_of(const OwnedKey& key) {
@@ -101,7 +101,7 @@ struct MovingWorld {
   }
 };
 
-}  // namespace
+}  // namespace moves_test
 
 BOOST_FIXTURE_TEST_SUITE(moves_test, MovingWorld)
 

@@ -10,7 +10,7 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace multicast_test {
 
 using namespace exs::svc::test;
 
@@ -98,7 +98,7 @@ std::vector<std::uint8_t> query_for(const Key& key) {
   return encode_query(public_name(key.id()), {});
 }
 
-}  // namespace
+}  // namespace multicast_test
 
 BOOST_AUTO_TEST_SUITE(multicast_test)
 

@@ -19,7 +19,7 @@
 #include "tests/support/property.h"
 
 namespace exs::svc {
-namespace {
+namespace names_test {
 
 // The first test of RFC 8032, 7.1.
 constexpr std::string_view kSeedDigits = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
@@ -150,15 +150,15 @@ Record documented_record() {
 }
 
 sockaddr_storage draw_address() {
-  const auto port = test::draw<std::uint16_t>();
-  if (test::draw_bool()) return ip4_address(test::draw<std::uint32_t>(), port);
+  const auto port = exs::test::draw<std::uint16_t>();
+  if (exs::test::draw_bool()) return ip4_address(exs::test::draw<std::uint32_t>(), port);
   std::array<std::uint8_t, 16> host;
-  for (std::uint8_t& byte : host) byte = test::draw<std::uint8_t>();
+  for (std::uint8_t& byte : host) byte = exs::test::draw<std::uint8_t>();
   return ip6_address(host, port);
 }
 Record draw_record(const Key& key) {
-  Record record{key.public_key(), test::draw<std::uint64_t>(), test::draw<std::uint64_t>(), {}};
-  for (std::size_t count = 1 + test::draw_index(kAddressesMax); count-- > 0;)
+  Record record{key.public_key(), exs::test::draw<std::uint64_t>(), exs::test::draw<std::uint64_t>(), {}};
+  for (std::size_t count = 1 + exs::test::draw_index(kAddressesMax); count-- > 0;)
     record.addresses.push_back(draw_address());
   return record;
 }
@@ -190,9 +190,9 @@ std::vector<std::uint8_t> content_of(const Key& key, std::uint8_t count, std::si
 constexpr std::size_t kCountAt = 49;
 constexpr std::size_t kFamilyAt = 50;
 
-}  // namespace
+}  // namespace names_test
 
-BOOST_AUTO_TEST_SUITE(names_test, *boost::unit_test::fixture<test::PropertyDefaults>())
+BOOST_AUTO_TEST_SUITE(names_test, *boost::unit_test::fixture<exs::test::PropertyDefaults>())
 
 // ---------------------------------------------------------------- hashes
 
@@ -231,9 +231,9 @@ BOOST_AUTO_TEST_CASE(an_id_is_another_one_with_every_bit_of_the_key) {
 }
 
 BOOST_AUTO_TEST_CASE(the_text_of_an_id_is_the_id_again) {
-  BOOST_TEST(test::holds("the text of an ID", [] {
+  BOOST_TEST(exs::test::holds("the text of an ID", [] {
     IdBytes id;
-    for (std::uint8_t& byte : id) byte = test::draw<std::uint8_t>();
+    for (std::uint8_t& byte : id) byte = exs::test::draw<std::uint8_t>();
     const std::string text = text_of(id);
     EXS_HOLD(text.size() == 36);
     EXS_HOLD(parse_id(text) == id);
@@ -481,9 +481,10 @@ BOOST_AUTO_TEST_CASE(a_capability_is_made_as_documented) {
 
 BOOST_AUTO_TEST_CASE(the_text_of_a_capability_is_the_capability_again) {
   const Key key = documented_key();
-  BOOST_TEST(test::holds("the text of a capability", [&] {
-    const Capability made = make_capability(key, test::draw<std::uint32_t>(), test::draw<std::uint32_t>(),
-                                            static_cast<std::int64_t>(test::draw<std::uint64_t>()));
+  BOOST_TEST(exs::test::holds("the text of a capability", [&] {
+    const Capability made =
+        make_capability(key, exs::test::draw<std::uint32_t>(), exs::test::draw<std::uint32_t>(),
+                        static_cast<std::int64_t>(exs::test::draw<std::uint64_t>()));
     const std::optional<Capability> parsed = parse_capability(text_of(made));
     EXS_HOLD(parsed.has_value());
     EXS_HOLD(parsed->id == made.id && parsed->rights == made.rights && parsed->serial == made.serial);
@@ -567,7 +568,7 @@ BOOST_AUTO_TEST_CASE(a_record_has_its_bytes_where_the_format_says) {
 
 BOOST_AUTO_TEST_CASE(a_record_comes_back_as_it_was) {
   const Key key = documented_key();
-  BOOST_TEST(test::holds("a record's round trip", [&] {
+  BOOST_TEST(exs::test::holds("a record's round trip", [&] {
     const Record sent = draw_record(key);
     const std::vector<std::uint8_t> bytes = encode_record(sent, key);
     EXS_HOLD(bytes.size() <= kRecordMax);
@@ -578,9 +579,9 @@ BOOST_AUTO_TEST_CASE(a_record_comes_back_as_it_was) {
 
 BOOST_AUTO_TEST_CASE(a_record_with_a_bit_that_has_flipped_is_none) {
   const Key key = documented_key();
-  BOOST_TEST(test::holds("a bit of a record", [&] {
+  BOOST_TEST(exs::test::holds("a bit of a record", [&] {
     std::vector<std::uint8_t> bytes = encode_record(draw_record(key), key);
-    flip_bit(bytes, test::draw_index(8 * bytes.size()));
+    flip_bit(bytes, exs::test::draw_index(8 * bytes.size()));
     EXS_HOLD(!decode_record(bytes, key.id()).has_value());
   }));
   // Expect: nor with any bit of one.
@@ -673,14 +674,14 @@ BOOST_AUTO_TEST_CASE(a_record_cut_anywhere_or_longer_is_none) {
 
 BOOST_AUTO_TEST_CASE(bytes_of_anybody_are_no_record) {
   const Key key = documented_key();
-  BOOST_TEST(test::holds("hostile records", [&] {
+  BOOST_TEST(exs::test::holds("hostile records", [&] {
     std::vector<std::uint8_t> bytes = encode_record(draw_record(key), key);
     const std::vector<std::uint8_t> before = bytes;
-    for (std::size_t changes = test::draw_index(4); changes-- > 0;)
-      bytes[test::draw_index(bytes.size())] = test::draw<std::uint8_t>();
-    if (test::draw_bool()) bytes.resize(test::draw<std::size_t>(0, bytes.size() + 9));
+    for (std::size_t changes = exs::test::draw_index(4); changes-- > 0;)
+      bytes[exs::test::draw_index(bytes.size())] = exs::test::draw<std::uint8_t>();
+    if (exs::test::draw_bool()) bytes.resize(exs::test::draw<std::size_t>(0, bytes.size() + 9));
     EXS_HOLD(decode_record(bytes, key.id()).has_value() == (bytes == before));
-    const std::vector<std::uint8_t> any = test::draw_bytes();
+    const std::vector<std::uint8_t> any = exs::test::draw_bytes();
     EXS_HOLD(!decode_record(any, key.id()).has_value());
   }));
 }

@@ -11,7 +11,7 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace places_test {
 
 using namespace exs::svc::test;
 
@@ -64,7 +64,7 @@ exs_svc_node_options_t options_of(const std::string& path, std::uint32_t find_by
   return options;
 }
 
-}  // namespace
+}  // namespace places_test
 
 BOOST_FIXTURE_TEST_SUITE(places_test, Written)
 

@@ -6,7 +6,7 @@
 #include "tests/service/liar.h"
 
 namespace exs::svc {
-namespace {
+namespace quotas_test {
 
 using namespace exs::svc::test;
 
@@ -72,7 +72,7 @@ Principal of_host(const char* text) {
   return principal_of({}, host(text));
 }
 
-}  // namespace
+}  // namespace quotas_test
 
 BOOST_AUTO_TEST_SUITE(quotas_test)
 

@@ -6,7 +6,7 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace requests_test {
 
 using namespace exs::svc::test;
 
@@ -40,7 +40,7 @@ struct Requests : TwoNodes {
   }
 };
 
-}  // namespace
+}  // namespace requests_test
 
 BOOST_FIXTURE_TEST_SUITE(requests_test, Requests)
 

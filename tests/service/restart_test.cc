@@ -5,7 +5,7 @@
 #include "tests/service/victim.h"
 
 namespace exs::svc {
-namespace {
+namespace restart_test {
 
 using namespace exs::svc::test;
 
@@ -52,7 +52,7 @@ struct Killed : Survivor {
   }
 };
 
-}  // namespace
+}  // namespace restart_test
 
 BOOST_FIXTURE_TEST_SUITE(restart_test, Killed)
 

@@ -11,7 +11,7 @@
 #include "tests/support/property.h"
 
 namespace exs::svc {
-namespace {
+namespace returns_test {
 
 using namespace exs::svc::test;
 
@@ -90,7 +90,7 @@ struct Returns : TwoNodes {
   }
 };
 
-}  // namespace
+}  // namespace returns_test
 
 BOOST_FIXTURE_TEST_SUITE(returns_test, Returns)
 

@@ -2,7 +2,7 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace rights_test {
 
 using namespace exs::svc::test;
 
@@ -39,7 +39,7 @@ struct Guarded {
   }
 };
 
-}  // namespace
+}  // namespace rights_test
 
 BOOST_FIXTURE_TEST_SUITE(rights_test, Guarded)
 

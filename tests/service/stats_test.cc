@@ -9,7 +9,7 @@
 #include "tests/service/world.h"
 
 namespace exs::svc {
-namespace {
+namespace stats_test {
 
 using namespace exs::svc::test;
 
@@ -117,7 +117,7 @@ FrameBytes stats_frame(std::uint64_t number) {
   return made_by([&](auto room) { return encode_stats(room, 1, number, {1, 2, 3, 4, 5, 6, 7}); });
 }
 
-}  // namespace
+}  // namespace stats_test
 
 BOOST_AUTO_TEST_SUITE(stats_test)
 

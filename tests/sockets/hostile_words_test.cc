@@ -13,7 +13,7 @@
 #include "sockets/lane/sender.h"
 #include "tests/support/property.h"
 
-namespace {
+namespace hostile_words_test {
 
 namespace lane = exs::lane;
 
@@ -249,7 +249,7 @@ void call(Sender& sender, Peer& peer, const GuardedBytes& ring) {
   }
 }
 
-}  // namespace
+}  // namespace hostile_words_test
 
 BOOST_FIXTURE_TEST_SUITE(hostile_words_test, exs::test::PropertyDefaults)
 

@@ -4,7 +4,7 @@
 
 #include "tests/sockets/lane_world.h"
 
-namespace {
+namespace lane_test {
 
 using exs::test::lane_world::Explorer;
 using exs::test::lane_world::Sizes;
@@ -30,7 +30,7 @@ void explore(Sizes sizes) {
   BOOST_TEST(result.turned == (sizes.items > sizes.ring));
 }
 
-}  // namespace
+}  // namespace lane_test
 
 BOOST_AUTO_TEST_SUITE(lane_test)
 

@@ -7,7 +7,7 @@
 #include "sockets/settings/policy.h"
 #include "tests/support/property.h"
 
-namespace {
+namespace policy_test {
 
 using exs::sockets::Address;
 using exs::sockets::BadLines;
@@ -58,7 +58,7 @@ bool matches(std::string_view pattern, std::string_view peer, std::uint16_t port
   return policy.find({Side::kConnect, address_of(peer), port}) < policy.count;
 }
 
-}  // namespace
+}  // namespace policy_test
 
 BOOST_FIXTURE_TEST_SUITE(policy_test, exs::test::PropertyDefaults)
 

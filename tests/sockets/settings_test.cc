@@ -5,7 +5,7 @@
 #include "sockets/settings/settings.h"
 #include "tests/support/property.h"
 
-namespace {
+namespace settings_test {
 
 using exs::sockets::AllowedUsers;
 using exs::sockets::parse_settings;
@@ -24,7 +24,7 @@ std::string_view complaint_about(std::string_view text, std::string_view users =
   return complaint;
 }
 
-}  // namespace
+}  // namespace settings_test
 
 BOOST_FIXTURE_TEST_SUITE(settings_test, exs::test::PropertyDefaults)
 

@@ -11,12 +11,11 @@
 
 #include "src/base/clock.h"
 #include "src/provider/provider.h"
+#include "tests/support/require.h"
 
 namespace exs::test {
 
 inline constexpr int kHangLimitMs = 30'000;
-
-void require(bool condition, const std::string& what);
 
 // Thread: the owner's.
 class DrivenPort {

@@ -10,7 +10,7 @@ using namespace exs;
 using namespace exs::wire;
 using exs::test::PropertyDefaults;
 
-namespace {
+namespace codec_test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -114,7 +114,7 @@ void expect_malformed(const Bytes& bytes, const std::string& what) {
   if (!decoded) BOOST_TEST(decoded.error().error() == EPROTO, what);
 }
 
-}  // namespace
+}  // namespace codec_test
 
 BOOST_AUTO_TEST_SUITE(codec_test, *boost::unit_test::fixture<PropertyDefaults>())
 

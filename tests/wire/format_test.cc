@@ -10,7 +10,7 @@
 
 using namespace exs::wire;
 
-namespace {
+namespace format_test {
 
 struct Row {
   std::size_t offset, length;
@@ -85,7 +85,7 @@ std::string type_row(MessageType type, const std::string& name, std::size_t byte
   return "| " + std::to_string(static_cast<unsigned>(type)) + " | " + name + " | " + std::to_string(bytes);
 }
 
-}  // namespace
+}  // namespace format_test
 
 BOOST_AUTO_TEST_SUITE(format_test)
 

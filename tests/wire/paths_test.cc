@@ -13,7 +13,7 @@ using namespace exs;
 using namespace exs::wire;
 using exs::test::PropertyDefaults;
 
-namespace {
+namespace paths_test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -37,7 +37,7 @@ int request_error(const Bytes& data) {
   return decoded ? 0 : decoded.error().error();
 }
 
-}  // namespace
+}  // namespace paths_test
 
 BOOST_AUTO_TEST_SUITE(paths_test, *boost::unit_test::fixture<PropertyDefaults>())
 

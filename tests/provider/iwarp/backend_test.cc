@@ -11,7 +11,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace backend_test {
 
 // Sixteen socket pairs with a message waiting in every second one, and a job to receive from each.
 struct Batch {
@@ -48,7 +48,7 @@ bool ring_is_refused() {
   return true;
 }
 
-}  // namespace
+}  // namespace backend_test
 
 BOOST_AUTO_TEST_SUITE(backend_test)
 

@@ -12,7 +12,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace codec_test {
 
 struct Silent : TransmitterClient {
   void message_left(MessageKind, std::uint64_t) override {}
@@ -47,7 +47,7 @@ std::string hex(std::string_view spaced) {
   return to_hex(from_hex(spaced));
 }
 
-}  // namespace
+}  // namespace codec_test
 
 BOOST_AUTO_TEST_SUITE(codec_test)
 

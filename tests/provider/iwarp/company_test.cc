@@ -8,7 +8,7 @@
 using namespace exs;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace company_test {
 
 struct Guests final : Company {
   bool is_expected() override { return expected; }
@@ -46,7 +46,7 @@ struct CompanyPair : LinkPair {
   std::array<std::array<std::byte, 64>, 4> rooms{};
 };
 
-}  // namespace
+}  // namespace company_test
 
 BOOST_AUTO_TEST_SUITE(company_test)
 

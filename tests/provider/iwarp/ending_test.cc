@@ -8,7 +8,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace ending_test {
 
 std::string expected_history(int posts_error, int end_error) {
   const std::string e = ":" + std::to_string(posts_error) + " ";
@@ -34,7 +34,7 @@ bool is_quiet(PortDriver& driver) {
   return ::poll(&wait, 1, 0) == 0;
 }
 
-}  // namespace
+}  // namespace ending_test
 
 BOOST_AUTO_TEST_SUITE(ending_test)
 

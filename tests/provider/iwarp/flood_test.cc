@@ -13,7 +13,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace flood_test {
 
 constexpr std::uint64_t kOtherToken = 3;
 constexpr std::uint32_t kFramesPerMark = 64;
@@ -103,7 +103,7 @@ struct Flood : ServedBytePeer {
   std::unique_ptr<Link> other;
 };
 
-}  // namespace
+}  // namespace flood_test
 
 BOOST_FIXTURE_TEST_SUITE(flood_test, Flood)
 

@@ -7,7 +7,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace mpa_test {
 
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -17,7 +17,7 @@ std::string reply_hex(unsigned flags, unsigned revision, std::string_view data) 
   return to_hex(mpa_reply(flags, revision, from_hex(data)));
 }
 
-}  // namespace
+}  // namespace mpa_test
 
 BOOST_AUTO_TEST_SUITE(mpa_test)
 

@@ -8,7 +8,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace nudge_test {
 
 constexpr std::uint64_t kMs = 1'000'000;
 // A write of no bytes to STag 1, without a CRC and with it.
@@ -48,7 +48,7 @@ std::string hex(std::string_view with_blanks) {
 
 constexpr std::size_t kShortMessageBytes = 28;  // "x": header, one byte, pad, CRC
 
-}  // namespace
+}  // namespace nudge_test
 
 BOOST_AUTO_TEST_SUITE(nudge_test)
 

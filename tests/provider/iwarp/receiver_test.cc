@@ -10,7 +10,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace receiver_test {
 
 Bytes counted(std::size_t length) {
   Bytes bytes(length);
@@ -220,7 +220,7 @@ const std::vector<Wrong>& wrongs() {
   return table;
 }
 
-}  // namespace
+}  // namespace receiver_test
 
 BOOST_AUTO_TEST_SUITE(receiver_test)
 

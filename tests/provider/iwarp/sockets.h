@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/require.h"
+
 namespace exs::iwarp::test {
 
 class Socket {
@@ -34,9 +36,7 @@ class Socket {
   int descriptor_ = -1;
 };
 
-inline void require(bool holds, const char* what) {
-  if (!holds) throw std::runtime_error(what);
-}
+using exs::test::require;
 
 inline Socket tcp_socket() {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

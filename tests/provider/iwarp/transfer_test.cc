@@ -11,7 +11,7 @@ using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 namespace data = boost::unit_test::data;
 
-namespace {
+namespace transfer_test {
 
 // How a run differs: backend, CRC, and whether the peers cut at segment size as strangers do.
 PairOptions variant(int number) {
@@ -26,7 +26,7 @@ PairOptions variant(int number) {
 
 const auto kVariants = data::xrange(8);
 
-}  // namespace
+}  // namespace transfer_test
 
 BOOST_AUTO_TEST_SUITE(transfer_test)
 

@@ -12,7 +12,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace transmitter_test {
 
 struct Ends : TransmitterClient {
   void message_left(MessageKind kind, std::uint64_t token) override { note(kind, token, 'l'); }
@@ -103,7 +103,7 @@ struct Rig {
   Transmitter transmitter{ends, chunks, budget};
 };
 
-}  // namespace
+}  // namespace transmitter_test
 
 BOOST_AUTO_TEST_SUITE(transmitter_test)
 

@@ -13,7 +13,7 @@ using namespace exs;
 using namespace exs::iwarp;
 using namespace exs::iwarp::test;
 
-namespace {
+namespace tshark_test {
 
 std::string output_of(const std::string& command) {
   std::string output;
@@ -121,7 +121,7 @@ int fpdus(std::size_t bytes, std::size_t payload_max) {
   return bytes == 0 ? 1 : static_cast<int>((bytes + payload_max - 1) / payload_max);
 }
 
-}  // namespace
+}  // namespace tshark_test
 
 BOOST_AUTO_TEST_SUITE(tshark_test)
 

@@ -10,7 +10,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::shm::test;
 
-namespace {
+namespace channel_directory_test {
 
 constexpr std::uint64_t kToken = 7;
 
@@ -76,7 +76,7 @@ RandomId socket_id_of(const ShmUpgrade& pending) {
   return Invitation::decode(pending.invitation())->socket_id;
 }
 
-}  // namespace
+}  // namespace channel_directory_test
 
 BOOST_AUTO_TEST_SUITE(channel_directory_test)
 

@@ -11,7 +11,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::shm::test;
 
-namespace {
+namespace channel_test {
 
 // Two channels that are each other's peers, without a directory.
 struct Fixture {
@@ -97,7 +97,7 @@ ShmLink& some_link() {
   return reinterpret_cast<ShmLink&>(place);  // its address alone matters
 }
 
-}  // namespace
+}  // namespace channel_test
 
 BOOST_AUTO_TEST_SUITE(channel_test)
 

@@ -13,7 +13,7 @@ using namespace exs::shm;
 using namespace exs::shm::test;
 namespace data = boost::unit_test::data;
 
-namespace {
+namespace flood_test {
 
 constexpr std::uint64_t kRecordsPerLookMax = 256;
 constexpr std::uint32_t kNobody = 0xFFFF;
@@ -42,7 +42,7 @@ struct Flood : HostilePair {
   std::uint64_t in_ring = 0;
 };
 
-}  // namespace
+}  // namespace flood_test
 
 BOOST_FIXTURE_TEST_SUITE(flood_test, Flood)
 

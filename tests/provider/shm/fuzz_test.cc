@@ -15,7 +15,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::shm::test;
 
-namespace {
+namespace fuzz_test {
 
 constexpr std::size_t kGuardBytes = 4096;
 constexpr std::size_t kWindowBytes = 200'000;
@@ -251,7 +251,7 @@ class Attack {
   std::uint64_t rooms_ = 0;  // posted, as far as the peer can tell
 };
 
-}  // namespace
+}  // namespace fuzz_test
 
 BOOST_AUTO_TEST_SUITE(fuzz_test)
 

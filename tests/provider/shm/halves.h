@@ -19,6 +19,7 @@
 
 #include "src/provider/shm/channel_directory.h"
 #include "src/provider/shm/peer_socket.h"
+#include "tests/support/require.h"
 
 namespace exs {
 
@@ -33,9 +34,7 @@ namespace exs::shm::test {
 inline constexpr std::uint64_t kStartNs = 1'000'000'000;
 inline constexpr int kWaitLimitMs = 20'000;  // far more than anything here takes
 
-inline void require(bool condition, const std::string& what) {
-  if (!condition) throw std::runtime_error(what);
-}
+using exs::test::require;
 
 class Half {
  public:

@@ -11,7 +11,7 @@ using namespace exs::shm;
 using namespace exs::shm::test;
 namespace data = boost::unit_test::data;
 
-namespace {
+namespace hostile_test {
 
 // Two links on one channel: what is the first one's fault is not the second one's.
 struct Fixture : HostilePair {
@@ -61,7 +61,7 @@ std::span<const std::byte> cut(const Body& body, std::size_t bytes) {
   return body_bytes(body).first(bytes);
 }
 
-}  // namespace
+}  // namespace hostile_test
 
 BOOST_FIXTURE_TEST_SUITE(hostile_test, Fixture)
 

@@ -7,7 +7,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::shm::test;
 
-namespace {
+namespace link_test {
 
 void post_three(Link& link, std::span<std::byte> room) {
   BOOST_REQUIRE(link.post_recv(slice_of(room.first(4)), 1).ok());
@@ -33,7 +33,7 @@ void reset(Socket& socket) {
   socket.close();
 }
 
-}  // namespace
+}  // namespace link_test
 
 BOOST_AUTO_TEST_SUITE(link_test)
 

@@ -10,7 +10,7 @@
 using namespace exs;
 using namespace exs::shm;
 
-namespace {
+namespace mapping_test {
 
 constexpr std::size_t kBytes = 3 * 4096;
 constexpr int kBoth = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -36,7 +36,7 @@ UniqueFd file_in(const std::string& folder) {
   return made;
 }
 
-}  // namespace
+}  // namespace mapping_test
 
 BOOST_AUTO_TEST_SUITE(mapping_test)
 

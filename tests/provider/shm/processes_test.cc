@@ -16,7 +16,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::shm::test;
 
-namespace {
+namespace processes_test {
 
 // What fails in it must not come back into the test's own code.
 class Child : public exs::test::Child {
@@ -193,7 +193,7 @@ void settle(Half& half) {
   for (int i = 0; i < 8; ++i) half.turn();
 }
 
-}  // namespace
+}  // namespace processes_test
 
 BOOST_AUTO_TEST_SUITE(processes_test)
 

@@ -5,7 +5,7 @@
 
 using namespace exs::shm;
 
-namespace {
+namespace read_choice_test {
 
 constexpr std::size_t kLength = 64 * 1024;
 
@@ -41,7 +41,7 @@ struct Fixture {
   ReadChoice choice{tell_time};
 };
 
-}  // namespace
+}  // namespace read_choice_test
 
 BOOST_FIXTURE_TEST_SUITE(read_choice_test, Fixture)
 

@@ -15,7 +15,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::test;
 
-namespace {
+namespace ring_test {
 
 // Reads what is there and checks that it is messages `next` and on.
 std::uint64_t read_all(RingReader& reader, std::uint64_t next) {
@@ -102,7 +102,7 @@ bool read_and_sleep(RingReader& reader, std::uint64_t messages, const Doorbell& 
   return reader.status().ok();
 }
 
-}  // namespace
+}  // namespace ring_test
 
 BOOST_AUTO_TEST_SUITE(ring_test)
 

@@ -16,7 +16,7 @@ using namespace exs;
 using namespace exs::shm;
 using namespace exs::shm::test;
 
-namespace {
+namespace stranger_test {
 
 constexpr uid_t kNobody = 65534;
 constexpr std::uint64_t kToken = 5;
@@ -60,7 +60,7 @@ RandomId socket_of(const ShmUpgrade& pending) {
   return invitation->socket_id;
 }
 
-}  // namespace
+}  // namespace stranger_test
 
 BOOST_AUTO_TEST_SUITE(stranger_test)
 

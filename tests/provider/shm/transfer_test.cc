@@ -10,7 +10,7 @@ using namespace exs::shm;
 using namespace exs::shm::test;
 namespace data = boost::unit_test::data;
 
-namespace {
+namespace transfer_test {
 
 constexpr std::size_t kMemoryBytes = 3'000'100;
 
@@ -53,7 +53,7 @@ struct Run : LinkPair {
   Memory target;
 };
 
-}  // namespace
+}  // namespace transfer_test
 
 BOOST_AUTO_TEST_SUITE(transfer_test)
 

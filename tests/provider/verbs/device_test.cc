@@ -10,7 +10,7 @@ using namespace exs;
 using namespace exs::verbs;
 using namespace exs::verbs::test;
 
-namespace {
+namespace device_test {
 
 // The device with EXS_TEST_ADDRESS, as the provider comes by it.
 struct OpenDevice {
@@ -30,7 +30,7 @@ struct OpenDevice {
   Device* device = nullptr;
 };
 
-}  // namespace
+}  // namespace device_test
 
 BOOST_FIXTURE_TEST_SUITE(device_test, OpenDevice)
 

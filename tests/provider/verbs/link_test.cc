@@ -6,7 +6,7 @@
 using namespace exs;
 using namespace exs::verbs::test;
 
-namespace {
+namespace link_test {
 
 std::string text_of(std::span<const std::byte> bytes) {
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -21,7 +21,7 @@ struct Joined : DevicePair {
   explicit Joined(const LinkDepths& depths = {16, 16, 8, 8, 1024}) : DevicePair(depths) { join(); }
 };
 
-}  // namespace
+}  // namespace link_test
 
 BOOST_AUTO_TEST_SUITE(link_test)
 
