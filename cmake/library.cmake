@@ -1,13 +1,12 @@
-# The library is compiled once, as objects; libexs.so, libexs.a and the unit tests link the same objects. Its calls to the
-# kernel are objects of their own, for which a test may link others.
-file(GLOB_RECURSE EXS_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc ${PROJECT_SOURCE_DIR}/event/*.cc)
+# The library is compiled once, as objects: libexs.so, libexs.a and the unit tests link the same. The lower rooms of the house
+# are objects of their own, so that a test of one links what is below it; so are the calls to the kernel, for which a test may
+# link others.
 set(EXS_KERNEL_SOURCE ${PROJECT_SOURCE_DIR}/src/base/kernel.cc)
 set(EXS_REASON_SOURCES reason.cc verbs/survey.cc verbs/survey_reasons.cc verbs/port_interfaces.cc)
 if(NOT EXS_WITH_VERBS)
-  list(FILTER EXS_SOURCES EXCLUDE REGEX "/src/provider/verbs/")
   list(FILTER EXS_REASON_SOURCES EXCLUDE REGEX "^verbs/")
 endif()
-list(REMOVE_ITEM EXS_SOURCES ${EXS_KERNEL_SOURCE})
+list(TRANSFORM EXS_REASON_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/provider/)
 
 # What starts processes by PMIx brings its library; to build, its header is enough.
 set(EXS_PMIX_SOURCES boot library deaths)
@@ -22,36 +21,39 @@ else()
   set_source_files_properties(${EXS_PMIX_SOURCES} PROPERTIES COMPILE_DEFINITIONS EXS_WITHOUT_PMIX)
 endif()
 
+#   exs_add_room(target folder...): the objects of what is in the folders, and below
+function(exs_add_room target)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/\\1/*.cc" OUTPUT_VARIABLE patterns)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+  list(REMOVE_ITEM sources ${EXS_KERNEL_SOURCE} ${EXS_REASON_SOURCES})
+  if(NOT EXS_WITH_VERBS)
+    list(FILTER sources EXCLUDE REGEX "/src/provider/verbs/")
+  endif()
+  add_library(${target} OBJECT ${sources})
+  target_link_libraries(${target} PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL ${EXS_RDMA_TARGET} Threads::Threads PRIVATE spdlog::spdlog)
+  target_compile_options(${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+  exs_precompile_headers(${target} library)
+  exs_compile_in_batches(${target})
+endfunction()
+
 add_library(exs_kernel OBJECT ${EXS_KERNEL_SOURCE})
 target_link_libraries(exs_kernel PUBLIC exs_flags)
 target_compile_options(exs_kernel PRIVATE -fvisibility=hidden)
 
 # What refuses a provider and how RDMA devices are looked at: also part of exs-explain.
-list(TRANSFORM EXS_REASON_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/provider/)
-list(REMOVE_ITEM EXS_SOURCES ${EXS_REASON_SOURCES})
 add_library(exs_reasons OBJECT ${EXS_REASON_SOURCES})
 target_link_libraries(exs_reasons PUBLIC exs_flags ${EXS_RDMA_TARGET})
 target_compile_options(exs_reasons PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 
-add_library(exs_objects OBJECT ${EXS_SOURCES})
-target_sources(exs_objects INTERFACE $<TARGET_OBJECTS:exs_reasons>)
-target_link_libraries(exs_objects PUBLIC exs_flags PkgConfig::URING PkgConfig::ISAL ${EXS_RDMA_TARGET} Threads::Threads PRIVATE spdlog::spdlog)
-target_compile_options(exs_objects PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
-exs_precompile_headers(exs_objects library)
-if(EXS_SANITIZE)
-  # Up to ten files of a folder at a time take half of the time, and a new file moves those of its folder alone. The other
-  # presets compile each by itself.
-  set_target_properties(exs_objects PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  foreach(source IN LISTS EXS_SOURCES)
-    cmake_path(GET source PARENT_PATH folder)
-    string(MAKE_C_IDENTIFIER "${folder}" folder)
-    math(EXPR EXS_FILES_${folder} "${EXS_FILES_${folder}} + 1")
-    math(EXPR batch "(${EXS_FILES_${folder}} - 1) / 10")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${batch}")
-  endforeach()
-  # <linux/tcp.h> and the <netinet/tcp.h> of others exclude each other.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/adopt.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-endif()
+exs_add_room(exs_base src/base)
+exs_add_room(exs_wire src/wire)
+exs_add_room(exs_match src/match)
+exs_add_room(exs_proto src/proto)
+exs_add_room(exs_provider src/provider)
+exs_add_room(exs_objects event src/boot src/api src/message)
+foreach(room reasons base wire match proto provider)
+  target_sources(exs_objects INTERFACE $<TARGET_OBJECTS:exs_${room}>)
+endforeach()
 target_compile_definitions(exs_objects PRIVATE EXS_VERSION_TEXT="${PROJECT_VERSION}")
 
 set(EXS_MAP ${PROJECT_SOURCE_DIR}/src/exs.map)

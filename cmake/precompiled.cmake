@@ -4,7 +4,7 @@ set(EXS_STANDARD_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <funct
   <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/core.h> <tl/expected.hpp>)
 
 if(EXS_SANITIZE)
-  set(EXS_PRECOMPILED_GROUPS library tools_support tools tests)
+  set(EXS_PRECOMPILED_GROUPS library layers tools_support tools tests)
 elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(EXS_PRECOMPILED_GROUPS tests)
 endif()
@@ -12,7 +12,7 @@ endif()
 if(CCACHE)
   # ccache takes what a file includes from the compiler, and preprocesses nothing by itself: a tenth of the time when nothing is
   # cached. Before it caches files that use such headers it asks for the rest.
-  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros)
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros)
 endif()
 
 # Targets of one group are compiled with the same options; the first one's compiled headers serve them all.

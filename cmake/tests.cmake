@@ -1,0 +1,36 @@
+# An entry of ctest. It runs in a network of its own (tests/support/alone.cc): two tests cannot take each other's ports, names of
+# abstract sockets or agent, nor meet those of the machine.
+#   exs_add_ctest(name COMMAND program argument... [LABELS label...] [JOBS n] [TIMEOUT seconds] [ENVIRONMENT A=b...]
+#     [NEEDS target...] [MAY_SKIP] [ON_HOST])
+# The program may be a target. NEEDS: programs and libraries that the test finds in a folder, so that neither its command nor
+# its environment names them; `scripts/test --only` builds both kinds. JOBS: the share of ctest's jobs that it takes, 1.
+# MAY_SKIP: status 77 tells that it cannot run here. ON_HOST: it runs in the machine's network.
+function(exs_add_ctest name)
+  cmake_parse_arguments(test "MAY_SKIP;ON_HOST" "JOBS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT;NEEDS" ${ARGN})
+  list(POP_FRONT test_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  set(launcher $<TARGET_FILE:test-alone>)
+  if(test_ON_HOST)
+    set(launcher)
+  endif()
+  add_test(NAME ${name} COMMAND ${launcher} ${program} ${test_COMMAND})
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS "${test_LABELS}" ENVIRONMENT "${test_ENVIRONMENT}")
+  if(test_JOBS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${test_JOBS})
+  endif()
+  if(test_MAY_SKIP)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+  set(files)
+  foreach(target IN LISTS test_NEEDS)
+    list(APPEND files $<TARGET_FILE:${target}>)
+  endforeach()
+  if(files)
+    set_tests_properties(${name} PROPERTIES REQUIRED_FILES "${files}")
+  endif()
+endfunction()
