@@ -40,9 +40,14 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The documents keep their places to each other. What they name in man/ and include/ is where it is installed.
-file(GLOB_RECURSE documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/*.md)
-list(FILTER documents EXCLUDE REGEX "^build")
+# The tree's own folders only: a build folder inside it gets copies of them below.
+file(GLOB top_documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
+set(patterns)
+foreach(folder bindings doc event examples fabric perf rpc service sockets src tests tools)
+  list(APPEND patterns ${PROJECT_SOURCE_DIR}/${folder}/*.md)
+endforeach()
+file(GLOB_RECURSE documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${patterns})
+list(APPEND documents ${top_documents})
 foreach(document ${documents})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${document})
   file(READ ${PROJECT_SOURCE_DIR}/${document} text)

@@ -24,7 +24,7 @@ constexpr std::uint64_t kSlotsAhead = 3;
 
 void own_soon(const std::byte* slot) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0\n\tprefetchw 64+%0" : : "m"(*slot));
+  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(slot[0]), "m"(slot[kCacheLineBytes]));
 #else
   __builtin_prefetch(slot, 1);
   __builtin_prefetch(slot + kCacheLineBytes, 1);
