@@ -220,9 +220,14 @@ BOOST_AUTO_TEST_CASE(a_request_ends_at_its_limit) {
   right.open(key);
   int handle = 0;
   options.limit_ns = 20 * kMs;
-  BOOST_TEST(request(peer, {"late"}, &handle, &options) == 0);
+  // On a busy machine a request may be over before it is seen.
+  for (bool is_seen = false; !is_seen; options.limit_ns *= 4) {
+    BOOST_TEST(request(peer, {"late"}, &handle, &options) == 0);
+    turn_until(both, [&] { return count_events(left, EXS_SVC_EVT_REPLY) > 0; });
+    check_ends_with(ETIMEDOUT, &handle);
+    is_seen = count_events(right, EXS_SVC_EVT_REQUEST) > 0;
+  }
   const exs_svc_event_t asked = next_request();
-  check_ends_with(ETIMEDOUT, &handle);
   // Expect: its service is told, and others are answered.
   turn_until(both, [&] { return reply(asked.message, 0, {"late"}, {}, EXS_SVC_MORE) != 0; });
   BOOST_TEST(errno == ECANCELED);
