@@ -110,7 +110,8 @@ def compile_source(source, command):
 
 
 def check_cpp_headers(cxx_compiler):
-    compilers = {cxx_compiler} | {other for other in ("g++", "clang++-14") if shutil.which(other)}
+    found = filter(None, map(shutil.which, (cxx_compiler, "g++", "clang++-14")))
+    compilers = {pathlib.Path(compiler).resolve(): compiler for compiler in found}.values()  # c++ is g++ on most machines
     headers = sorted(path.relative_to(ROOT / "include").as_posix() for path in (ROOT / "include").rglob("*.hpp"))
     for compiler in sorted(compilers):
         for header in headers:

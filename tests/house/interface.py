@@ -121,11 +121,12 @@ def check_functions(library):
     print(f"{len(header)} functions in exs.h, {len(mapped)} in exs.map, {len(pages)} pages, {len(symbols)} symbols")
 
 
-def render_warnings(path):
-    for command in (["groff", "-man", "-Tutf8", "-ww", "-z", str(path)], ["man", "--warnings", "-l", str(path)]):
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+def render_warnings(paths):
+    """What groff says of pages: by itself, and behind the preprocessors that man(1) has."""
+    for options in (["-man"], ["-K", "utf8", "-t", "-mandoc"]):
+        done = subprocess.run(["groff", *options, "-Tutf8", "-ww", "-z", *map(str, paths)], capture_output=True, text=True, check=False)
         if done.returncode != 0 or done.stderr:
-            yield f"{path.name}: {command[0]}: {done.stderr.strip() or 'failed'}"
+            yield f"groff {' '.join(options)}: {done.stderr.strip() or 'failed'}"
 
 
 def synopsis_prototype(synopsis):
@@ -190,9 +191,9 @@ def check_pages():
     functions = {**header_functions(), **functions_of_layers()}
     paths = sorted(MAN.glob("*.[1-8]"))
     known = {f"{path.stem} ({path.suffix[1:]})" for path in paths}
+    yield from render_warnings(paths)
     for path in paths:
         page = path.read_text()
-        yield from render_warnings(path)
         for reference in re.findall(r"^\.BR ((?:ex[sm]|tcp-)[\w-]*) \((\d)\)", page, flags=re.MULTILINE):
             if "{} ({})".format(*reference) not in known:
                 yield "{}: refers to {}({}), which is not there".format(path.name, *reference)
