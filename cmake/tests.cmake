@@ -17,7 +17,7 @@ function(exs_add_ctest name)
   endif()
   add_test(NAME ${name} COMMAND ${launcher} ${program} ${test_COMMAND})
   if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 300)
+    set(test_TIMEOUT 1500)  # for a hang alone: a busy or slow machine takes ten times as long as another
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS "${test_LABELS}" ENVIRONMENT "${test_ENVIRONMENT}")
   if(test_JOBS)
