@@ -8,11 +8,15 @@ import exs.Loop;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jetty.server.HttpChannel;
 import org.eclipse.jetty.server.Request;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,8 +27,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 class EndsTest {
   private static final int ABORTS = Integer.getInteger("exs.aborts", 1000);
 
+  private static final List<Throwable> UNCAUGHT = new CopyOnWriteArrayList<>();
+
   @TempDir
   static Path files;
+
+  @BeforeAll
+  static void noteWhatNobodyCatches() {
+    Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> UNCAUGHT.add(failure));
+  }
+
+  @AfterAll
+  static void nothingWasUncaught() {
+    Thread.setDefaultUncaughtExceptionHandler(null);
+    assertEquals(List.of(), UNCAUGHT);
+  }
 
   @ParameterizedTest
   @ValueSource(strings = {"shm", "iwarp"})
@@ -54,14 +71,14 @@ class EndsTest {
   @ParameterizedTest
   @ValueSource(strings = {"shm", "iwarp"})
   void an_idle_connection_is_closed(String provider) throws Exception {
-    try (Web web = new Web(files, provider)) {
+    try (Web web = new Web(files, provider).start(); Http heard = web.overExs()) {
+      assertEquals(1, heard.get("/file-1").body().length);
       web.exs.setIdleTimeout(100);
-      web.start();
-      try (Http silent = web.overExs(); Http heard = web.overExs()) {
-        assertEquals(1, heard.get("/file-1").body().length);
-        assertEquals(-1, heard.in.read());
+      try (Http silent = web.overExs()) {
         assertEquals(-1, silent.in.read());
       }
+      web.shortenIdleTime(100);
+      assertEquals(-1, heard.in.read());
       web.awaitNobody();
     }
   }
@@ -70,11 +87,12 @@ class EndsTest {
   @ValueSource(strings = {"shm", "iwarp"})
   void who_never_reads_is_given_up(String provider) throws Exception {
     try (Web web = new Web(files, provider)) {
-      web.exs.setIdleTimeout(100);
       final AtomicInteger failures = countFailures(web);
       web.start();
       try (Http deaf = web.overExs()) {
         deaf.send("GET", "/large", -1);
+        assertEquals('H', deaf.in.read());
+        web.shortenIdleTime(100);
         Web.await(() -> failures.get() == 1);
         web.awaitNobody();
         assertServes(web);
@@ -86,12 +104,12 @@ class EndsTest {
   @ValueSource(strings = {"shm", "iwarp"})
   void who_stands_still_is_given_up(String provider) throws Exception {
     try (Web web = new Web(files, provider)) {
-      web.exs.setIdleTimeout(200);
       final AtomicInteger failures = countFailures(web);
       web.start();
       final Process reader = Reader.start(web.exs.getLocalPort(), provider, "/large");
       try {
         signal("STOP", reader);
+        web.shortenIdleTime(200);
         Web.await(() -> failures.get() == 1);
         web.awaitNobody();
         assertTrue(reader.isAlive());

@@ -18,6 +18,7 @@ import javax.servlet.http.HttpServlet;
 import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
@@ -108,6 +109,11 @@ final class Web implements AutoCloseable {
     } catch (NoSuchAlgorithmException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** Of the connections over exs that there are; how long connecting takes does not count, as it would with the connector's. */
+  void shortenIdleTime(long idleMs) {
+    for (final EndPoint one : exs.getConnectedEndPoints()) one.setIdleTimeout(idleMs);
   }
 
   /** Waits until connections over exs, and what they held, are gone. */

@@ -18,7 +18,6 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.log.Log;
 import org.eclipse.jetty.util.log.Logger;
-import org.eclipse.jetty.util.thread.Invocable;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
@@ -133,7 +132,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   @Override
   public void ended(Write write, Throwable failure) {
     writing.set(null);
-    completions.add(new Driver.Task(Invocable.getInvocationType(write.callback), () -> tell(write, failure)));
+    completions.add(new Driver.Task(write.callbackType, () -> tell(write, failure)));
   }
 
   private void tell(Write write, Throwable failure) {

@@ -9,6 +9,7 @@ import java.nio.channels.CompletionHandler;
 import java.util.ArrayList;
 import java.util.List;
 import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.thread.Invocable;
 
 /**
  * A write that the peer reads from where the buffers lie, as far as that is memory of exs; the rest goes from copies. Thread: any.
@@ -32,6 +33,8 @@ final class Write implements CompletionHandler<Transfer, Void> {
   }
 
   final Callback callback;
+  /** As the callback says before the write begins: where a response is given up meanwhile, Jetty's callback cannot say it any more. */
+  final Invocable.InvocationType callbackType;
   final long bytes;
   private final ByteBuffer[] buffers;
   private final Arena arena;
@@ -42,6 +45,7 @@ final class Write implements CompletionHandler<Transfer, Void> {
 
   Write(Callback callback, ByteBuffer[] buffers, long bytes, Arena arena, Listener listener) {
     this.callback = callback;
+    callbackType = callback.getInvocationType();
     this.buffers = buffers;
     this.bytes = bytes;
     this.arena = arena;
