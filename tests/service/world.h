@@ -102,10 +102,19 @@ inline int send(exs_svc_peer_t* peer, const std::vector<std::string>& texts) {
   return exs_svc_send_short(peer, items.data(), static_cast<int>(items.size())) == 0 ? 0 : errno;
 }
 
+// Looks for peers for a minute where the test does not say how long: on a busy machine, two seconds are no sign of anything.
+inline exs_svc_node_options_t patient(const exs_svc_node_options_t* options) {
+  exs_svc_node_options_t result = options == nullptr ? exs_svc_node_options_t{} : *options;
+  result.struct_bytes = sizeof result;
+  if (result.find_ns == 0) result.find_ns = 60'000 * kMs;
+  return result;
+}
+
 // A node whose events wait here. Messages that nobody has taken are released at the end.
 class TestNode {
  public:
-  explicit TestNode(const exs_svc_node_options_t* options = nullptr) : node_(exs_svc_node_open(options)) {
+  explicit TestNode(const exs_svc_node_options_t* options = nullptr)
+      : options_(patient(options)), node_(exs_svc_node_open(&options_)) {
     BOOST_REQUIRE_MESSAGE(node_ != nullptr, exs_svc_errtext());
   }
   ~TestNode() { close(); }
@@ -145,6 +154,7 @@ class TestNode {
   int most_events = 16;  // to be taken at a time; others stay with the node
 
  private:
+  exs_svc_node_options_t options_;
   exs_svc_node_t* node_;
 };
 
