@@ -21,8 +21,9 @@ constexpr std::size_t kSteps = 5;
 constexpr std::size_t kPairsAStep = 40;
 constexpr int kRequests = 10;
 constexpr std::size_t kBytes = 64;
-// Little above what it is, so that a KiB more is a failure. Those of iwarp hold a link, queues of frames and 1 KiB for them.
-constexpr std::size_t kHeapBytesMax = 6912;
+// Little above what it is, 6,930 bytes, so that a KiB more is a failure. ctest has threads keep no free memory for later
+// (GLIBC_TUNABLES), which counts as held, and is more or less by chance. Those of iwarp hold a link, queues of frames and 1 KiB for them.
+constexpr std::size_t kHeapBytesMax = 7040;
 constexpr std::size_t kHeapBytesMaxIwarp = 7680;
 // A page that every eighth connection has touched.
 constexpr std::size_t kPageBytesMax = 512;

@@ -39,9 +39,11 @@ class Impostor {
     BOOST_REQUIRE(socket >= 0);
     return std::make_unique<Liar>(socket);
   }
-  // Hangs up on whoever comes, until it no longer listens.
-  void hang_up_on_all() const {
-    for (int socket = 0; (socket = exs_accept_sync(listener_, nullptr, nullptr)) >= 0;) exs_close(socket);
+  // A thread that hangs up on whoever comes, until it no longer listens.
+  [[nodiscard]] std::thread hang_up_on_all() const {
+    return std::thread([listener = listener_] {
+      for (int socket = 0; (socket = exs_accept_sync(listener, nullptr, nullptr)) >= 0;) exs_close(socket);
+    });
   }
   void stop_listening() { exs_close(std::exchange(listener_, -1)); }
   // Up to the question for a flow.
@@ -256,7 +258,7 @@ BOOST_FIXTURE_TEST_CASE(a_service_that_has_taken_before_it_was_asked_is_left, Se
 }
 
 BOOST_FIXTURE_TEST_CASE(who_always_hangs_up_is_given_up, SentInVain) {
-  std::thread hangs_up([this] { impostor.hang_up_on_all(); });
+  std::thread hangs_up = impostor.hang_up_on_all();
   BOOST_TEST(lost_error() > 0);
   impostor.stop_listening();
   hangs_up.join();
