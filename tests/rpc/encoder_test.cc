@@ -126,7 +126,7 @@ std::string by_ours(const std::vector<Piece>& pieces, bool is_patched) {
 }
 
 std::string by_memory(const std::vector<Piece>& pieces, bool is_patched) {
-  Bytes bytes(std::size_t{4} << 20U);
+  static Bytes bytes(std::size_t{4} << 20U);  // one for all runs: a new one is a thousand pages to be cleared
   XDR stream{};
   xdrmem_create(&stream, bytes.data(), static_cast<u_int>(bytes.size()), XDR_ENCODE);
   if (is_patched) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 namespace exs::test::lane_world {
 
@@ -261,6 +262,7 @@ World::World(const Sizes& sizes) {
 
 std::string World::key() const {
   std::string key;
+  key.reserve(512);
   const auto add = [&](std::uint64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
@@ -397,7 +399,7 @@ Explorer::Result Explorer::run(std::size_t moments_max) {
   open.emplace_back(sizes_);
   seen.emplace(open.front().key(), 0);
   while (!open.empty() && result_.complaint.empty() && seen.size() < moments_max) {
-    const World world = open.front();
+    const World world = std::move(open.front());
     open.pop_front();
     const auto from = static_cast<std::uint32_t>(ends.size());  // in the order in which they were first seen
     ends.push_back(look_at(world));
