@@ -1,12 +1,14 @@
 # The headers that most files include, compiled once: a quarter of what a file takes. The library without a sanitizer, and
-# everything in the preset debug, does without, so that a file which does not include what it needs fails there.
+# everything in the preset debug, in builds of users and for the analysers, does without, so that a file which does not include
+# what it needs fails there.
 set(EXS_STANDARD_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
   <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/core.h> <tl/expected.hpp>)
 
-if(EXS_SANITIZE)
-  set(EXS_PRECOMPILED_GROUPS library layers tools_support tools tests)
-elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(EXS_PRECOMPILED_GROUPS tests)
+if(EXS_UNITY AND EXS_BUILD_TESTS)
+  set(EXS_PRECOMPILED_GROUPS layers tools_support tools tests)
+  if(EXS_SANITIZE)
+    list(APPEND EXS_PRECOMPILED_GROUPS library)
+  endif()
 endif()
 
 if(CCACHE)
