@@ -5,6 +5,8 @@
 # The program may be a target. NEEDS: programs and libraries that the test finds in a folder, so that neither its command nor
 # its environment names them; `scripts/test --only` builds both kinds. JOBS: the share of ctest's jobs that it takes, 1.
 # MAY_SKIP: status 77 tells that it cannot run here. ON_HOST: it runs in the machine's network.
+set(EXS_LONGEST_TESTS "^(faults\\.allocations|interop|java\\.(jetty|ranks)|house\\.(header|install)|mpj|rpc\\.(faults|matrix)|\
+service\\.(kills|rxe|siw|hosts)|sockets\\.(lane_test|twin\\.(lane|pass)|between|servers\\.nginx)|tools\\.(crowd|endings|hosts|run))")
 function(exs_add_ctest name)
   cmake_parse_arguments(test "MAY_SKIP;ON_HOST" "JOBS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT;NEEDS" ${ARGN})
   list(POP_FRONT test_COMMAND program)
@@ -20,6 +22,9 @@ function(exs_add_ctest name)
     set(test_TIMEOUT 1500)  # for a hang alone: a busy or slow machine takes ten times as long as another
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS "${test_LABELS}" ENVIRONMENT "${test_ENVIRONMENT}")
+  if(name MATCHES "${EXS_LONGEST_TESTS}")
+    set_tests_properties(${name} PROPERTIES COST 100)  # they begin first, so that all processors have work to the end
+  endif()
   if(test_JOBS)
     set_tests_properties(${name} PROPERTIES PROCESSORS ${test_JOBS})
   endif()
@@ -33,4 +38,14 @@ function(exs_add_ctest name)
   if(files)
     set_tests_properties(${name} PROPERTIES REQUIRED_FILES "${files}")
   endif()
+endfunction()
+
+# Tests that show little which others do not show: label "long". scripts/test leaves them to --long.
+#   exs_leave_to_long(name...)
+function(exs_leave_to_long)
+  foreach(name IN LISTS ARGN)
+    if(TEST ${name})
+      set_property(TEST ${name} APPEND PROPERTY LABELS long)
+    endif()
+  endforeach()
 endfunction()
