@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-START_LIMIT_S = 10
+START_LIMIT_S = 60
 CORES = sorted(os.sched_getaffinity(0))
 
 

@@ -27,8 +27,8 @@
 namespace exs::test {
 namespace {
 
-constexpr int kRoundLimitMs = 120'000;  // only a hang takes this long, in a guest of a busy machine, too
-constexpr int kConnectLimitMs = 5000;   // of a connection that nothing is to keep from coming
+constexpr int kRoundLimitMs = 120'000;   // only a hang takes this long, in a guest of a busy machine, too
+constexpr int kConnectLimitMs = 60'000;  // of a connection that nothing is to keep from coming
 constexpr std::uint32_t kAllocationsMax = 3000;
 constexpr std::uint32_t kRoundsByChance = kSanitized ? 8 : 40;  // of each scenario
 // A sanitized process takes a hundred times as long to start and to look for leaks, so there every second allocation fails; rounds

@@ -27,9 +27,9 @@
 namespace exs::test {
 namespace {
 
-constexpr unsigned kRoundLimitSeconds = 50;  // only a hang takes this long
-constexpr int kStruckLimitMs = 1'500;        // of operations that the fault may hit
-constexpr int kSoundLimitMs = 15'000;        // of operations after it
+constexpr unsigned kRoundLimitSeconds = 300;  // only a hang takes this long
+constexpr int kStruckLimitMs = 1'500;         // of operations that the fault may hit
+constexpr int kSoundLimitMs = 60'000;         // of operations after it
 constexpr int kLingerMs = 500;
 constexpr std::int64_t kLookNs = 20'000'000;
 constexpr std::size_t kSmallBytes = 64;

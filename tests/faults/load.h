@@ -20,9 +20,9 @@ class Load {
   // The time limit of operations, with EXS_TIMEOUT_CANCEL. Persistent operations have none.
   static constexpr std::int64_t kLimitNs = 2'000'000'000;
   // The delay that a slow machine may add, and the longest time of any operation.
-  static constexpr std::uint64_t kSlackNs = 10'000'000'000;
+  static constexpr std::uint64_t kSlackNs = 60'000'000'000;
   static constexpr std::uint64_t kInTimeNs = kLimitNs + kSlackNs;
-  static constexpr std::uint64_t kBoundNs = 60'000'000'000;
+  static constexpr std::uint64_t kBoundNs = 180'000'000'000;
   static constexpr std::size_t kOwned = 2;  // connections that have a persistent operation of ours
 
   enum class Side { kClient, kServer };

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-WAIT_LIMIT_S = 30
+WAIT_LIMIT_S = 120
 TAIL_BYTES = 4096
 
 

@@ -33,7 +33,7 @@ def server(blast, port, provider, crc):
         assert 'listening' in serving.stdout.readline()
         yield
         serving.send_signal(signal.SIGINT)
-        told = serving.communicate(timeout=30)[0]
+        told = serving.communicate(timeout=120)[0]
         assert f'served {len(TRANSFERS)} clients, 0 failed' in told, told
     finally:
         serving.kill()

@@ -38,7 +38,7 @@ using exs::iwarp::test::tcp_socket;
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kWaitLimitMs = 20'000;
+constexpr std::uint64_t kWaitLimitMs = 120'000;
 constexpr std::uint64_t kLinkToken = 1;
 constexpr std::uint64_t kListenerToken = 2;
 constexpr std::size_t kMessageBytes = 16;

@@ -15,7 +15,7 @@
 
 namespace exs::test {
 
-inline constexpr int kHangLimitMs = 30'000;
+inline constexpr int kHangLimitMs = 120'000;
 
 // Thread: the owner's.
 class DrivenPort {

@@ -17,7 +17,7 @@
 
 namespace exs::test {
 
-inline constexpr int kHangLimitSeconds = 60;
+inline constexpr int kHangLimitSeconds = 300;
 
 // For the few cases that do not work with sanitizers: their allocators do not survive a fork of a process
 // with busy threads, and some of their checks need a descriptor when none is free.

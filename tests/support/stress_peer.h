@@ -26,13 +26,13 @@ class StressPeer {
   static constexpr std::size_t kBufferBytes = 32'768;
   // The longest life of a socket, and the bound of an operation, which is much longer.
   static constexpr std::uint64_t kLifeNs = 3'000'000'000;
-  static constexpr std::uint64_t kBoundNs = 30'000'000'000;
+  static constexpr std::uint64_t kBoundNs = 120'000'000'000;
   // The bound of a poll of the listening socket: nothing may ever happen there, so it ends with the socket or when it is
   // cancelled, and finish() sees that it does.
   static constexpr std::uint64_t kNoBoundNs = UINT64_MAX / 2;
   // The longest time limit, which sockets with a fixed limit have, and the delay that a busy machine may add.
   static constexpr std::uint64_t kLimitNs = 400'000'000;
-  static constexpr std::uint64_t kSlackNs = 10'000'000'000;
+  static constexpr std::uint64_t kSlackNs = 60'000'000'000;
 
   // `type` is the type of all sockets.
   StressPeer(std::size_t slots, int type);

@@ -59,7 +59,7 @@ struct ListeningSocket {
   [[nodiscard]] const sockaddr* as_sockaddr() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-inline constexpr int kWaitLimitMs = 20'000;
+inline constexpr int kWaitLimitMs = 120'000;
 
 // Blocking helpers for the side of a connection that the test plays by hand.
 inline Socket connect_to(const ListeningSocket& listener) {

@@ -32,7 +32,7 @@ inline std::ostream& operator<<(std::ostream& out, ReasonCode code) {
 namespace exs::shm::test {
 
 inline constexpr std::uint64_t kStartNs = 1'000'000'000;
-inline constexpr int kWaitLimitMs = 20'000;  // far more than anything here takes
+inline constexpr int kWaitLimitMs = 120'000;  // far more than anything here takes
 
 using exs::test::require;
 

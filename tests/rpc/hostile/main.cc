@@ -161,7 +161,7 @@ int play_crowd(int port, int count) {
   for (int i = count; i-- > 0;) {
     const bool is_first = i < 256;
     ended +=
-        strangers[static_cast<std::size_t>(i)]->awaits(is_first ? 0 : std::int64_t{20'000'000'000}) == "ended"
+        strangers[static_cast<std::size_t>(i)]->awaits(is_first ? 0 : std::int64_t{60'000'000'000}) == "ended"
             ? 1
             : 0;
   }

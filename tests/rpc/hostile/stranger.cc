@@ -12,7 +12,7 @@ namespace hostile {
 namespace {
 
 constexpr std::uint32_t kProgram = 0x20004d58;  // matrix.x
-constexpr timeval kLimit = {20, 0};
+constexpr timeval kLimit = {60, 0};
 constexpr std::size_t kSmallMax = 8 + 4096;
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -90,7 +90,7 @@ Stranger::Stranger(std::uint16_t port)
       exs_fcntl(socket_, EXS_F_SET_SMALL_MAX, kSmallMax) != 0 ||
       exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address, 0, queue_, nullptr) !=
           0 ||
-      exs_qwait(queue_, &event, 1, 1, std::int64_t{20'000'000'000}) != 1 || event.exs_evt_errno != 0)
+      exs_qwait(queue_, &event, 1, 1, std::int64_t{60'000'000'000}) != 1 || event.exs_evt_errno != 0)
     give_up("no exs connection to the server");
   has_ended_ = !post_receive();  // the server may have ended it already
 }

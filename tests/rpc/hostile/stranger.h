@@ -53,7 +53,7 @@ class Stranger {
   bool send_apart(const Bytes& message);  // as the bodies of long messages go
   bool greet(const Bytes& token) { return send(frame(kHello, kTokenBytes, token)); }
   // What the server does next: "ended", "welcome", "reply", "long reply", "frame TYPE", or "nothing" within the limit.
-  std::string awaits(std::int64_t limit_ns = std::int64_t{20'000'000'000});
+  std::string awaits(std::int64_t limit_ns = std::int64_t{60'000'000'000});
 
  private:
   bool post_receive();

@@ -29,7 +29,7 @@ namespace {
 using namespace exs::sockets::between;
 using exs::lane::kNoTurn;
 
-constexpr int kLimitS = 20;
+constexpr int kLimitS = 60;
 constexpr std::uint64_t kCapacity = 4096;
 constexpr std::uint32_t kBell = 7;
 

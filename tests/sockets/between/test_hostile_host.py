@@ -70,7 +70,7 @@ class HostileHost(unittest.TestCase):
         for text in host.stdout:
             lie = json.loads(text)
             line = json.loads(self.line(victim))
-            self.assertLess(line["took"], 8, lie)
+            self.assertLess(line["took"], 30, lie)
             self.assertLess(line["numbers"], 16, "descriptors")  # those of the last ones are closed by and by
             if not isinstance(line["result"], int):
                 self.assertIn(line["result"], ENDS if lie.get("how") != "s" else (*ENDS, END_OF_SHUTDOWN), lie)

@@ -23,7 +23,8 @@ WORDS = "after=1,ring=4k"
 ENDS = ("Connection reset by peer", "Broken pipe")
 END_OF_SHUTDOWN = "Transport endpoint is not connected"  # after sends that TCP's buffer has taken; plain TCP tells it mostly
 ROLES = ("listen", "connect")
-LIMIT_S = 20
+LIMIT_S = 60
+END_LIMIT_S = 30  # a hang alone takes so long, on a busy machine, too
 
 
 class Victim:
@@ -91,10 +92,10 @@ class HostileTest(unittest.TestCase):
         self.addCleanup(victim.close)
         return victim
 
-    def expect_end(self, victim, limit_s=3, what=""):
+    def expect_end(self, victim, what=""):
         """The result of a connection that ended as TCP may, in time."""
         line = victim.line()
-        self.assertLess(line["took"], limit_s, what)
+        self.assertLess(line["took"], END_LIMIT_S, what)
         if not isinstance(line["result"], int):
             self.assertIn(line["result"], (*ENDS, END_OF_SHUTDOWN, "end"), what)
         return line["result"]
@@ -213,7 +214,7 @@ class HostileWords(HostileTest):
 
     def test_a_sender_does_not_believe_what_was_read(self):
         """The ring is left, with more read than was ever written: a reset, and no errno that TCP does not have."""
-        for claim, limit_s in (0, 3), (2, 4), (77, 3):
+        for claim in 0, 2, 77:
             victim = self.victim("listen")
             connection = victim.connection()
             segment = connection.meet()
@@ -229,7 +230,7 @@ class HostileWords(HostileTest):
                 while connection.tcp.recv(1 << 20):
                     pass
             connection.close()
-            self.expect_end(victim, limit_s)
+            self.expect_end(victim)
             self.expect_nothing_left(victim)
 
     def test_a_connection_of_the_same_number_gets_its_own_bytes(self):

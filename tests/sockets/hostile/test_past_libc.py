@@ -7,7 +7,7 @@ import unittest
 
 LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
 PROGRAM = os.environ["EXS_PAST_LIBC"]
-LIMIT_S = 40
+LIMIT_S = 120
 
 
 class PastLibc(unittest.TestCase):
