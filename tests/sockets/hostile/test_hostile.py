@@ -403,7 +403,7 @@ class HostileMeetings(HostileTest):
                 for _ in range(3):
                     connection.echo()
                 connection.close()
-                self.expect_end(victim, 3, message)
+                self.expect_end(victim, message)
             self.expect_nothing_left(victim, kept=6)  # of each guest, and what it has left
 
     def test_strangers_take_no_more_than_sixteen_descriptors(self):
