@@ -1,3 +1,7 @@
+# They begin first, so that all processors have work to the end.
+set(EXS_LONGEST_TESTS "^(faults\\.allocations|interop|java\\.(jetty|ranks)|house\\.(header|install)|mpj|rpc\\.(faults|matrix)|\
+service\\.(kills|rxe|siw|hosts)|sockets\\.(lane_test|twin\\.(lane|pass)|between|servers\\.nginx)|tools\\.(crowd|endings|hosts|run))")
+
 # An entry of ctest. It runs in a network of its own (tests/support/alone.cc): two tests cannot take each other's ports, names of
 # abstract sockets or agent, nor meet those of the machine.
 #   exs_add_ctest(name COMMAND program argument... [LABELS label...] [JOBS n] [TIMEOUT seconds] [ENVIRONMENT A=b...]
@@ -5,8 +9,6 @@
 # The program may be a target. NEEDS: programs and libraries that the test finds in a folder, so that neither its command nor
 # its environment names them; `scripts/test --only` builds both kinds. JOBS: the share of ctest's jobs that it takes, 1.
 # MAY_SKIP: status 77 tells that it cannot run here. ON_HOST: it runs in the machine's network.
-set(EXS_LONGEST_TESTS "^(faults\\.allocations|interop|java\\.(jetty|ranks)|house\\.(header|install)|mpj|rpc\\.(faults|matrix)|\
-service\\.(kills|rxe|siw|hosts)|sockets\\.(lane_test|twin\\.(lane|pass)|between|servers\\.nginx)|tools\\.(crowd|endings|hosts|run))")
 function(exs_add_ctest name)
   cmake_parse_arguments(test "MAY_SKIP;ON_HOST" "JOBS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT;NEEDS" ${ARGN})
   list(POP_FRONT test_COMMAND program)
@@ -23,7 +25,7 @@ function(exs_add_ctest name)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS "${test_LABELS}" ENVIRONMENT "${test_ENVIRONMENT}")
   if(name MATCHES "${EXS_LONGEST_TESTS}")
-    set_tests_properties(${name} PROPERTIES COST 100)  # they begin first, so that all processors have work to the end
+    set_tests_properties(${name} PROPERTIES COST 100)
   endif()
   if(test_JOBS)
     set_tests_properties(${name} PROPERTIES PROCESSORS ${test_JOBS})
