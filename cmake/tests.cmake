@@ -42,12 +42,25 @@ function(exs_add_ctest name)
   endif()
 endfunction()
 
+function(exs_label_tests label)  # those of these names that there are
+  foreach(name IN LISTS ARGN)
+    if(TEST ${name})
+      set_property(TEST ${name} APPEND PROPERTY LABELS ${label})
+    endif()
+  endforeach()
+endfunction()
+
 # Tests that show little which others do not show: label "long". scripts/test leaves them to --long.
 #   exs_leave_to_long(name...)
 function(exs_leave_to_long)
-  foreach(name IN LISTS ARGN)
-    if(TEST ${name})
-      set_property(TEST ${name} APPEND PROPERTY LABELS long)
-    endif()
-  endforeach()
+  exs_label_tests(long ${ARGN})
+endfunction()
+
+# Tests of which an optimised build and the address sanitizer show the same: label "once" in that of the two which is not named
+# here. scripts/test leaves them out there when it runs both, but for --long.
+#   exs_run_once(asan|release name...)
+function(exs_run_once preset)
+  if((preset STREQUAL "asan" AND NOT EXS_SANITIZE) OR (preset STREQUAL "release" AND EXS_SANITIZE))
+    exs_label_tests(once ${ARGN})
+  endif()
 endfunction()

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -260,9 +261,9 @@ World::World(const Sizes& sizes) {
   words.ready.set(1);
 }
 
-std::string World::key() const {
-  std::string key;
-  key.reserve(512);
+Fingerprint World::fingerprint() const {
+  thread_local std::string key;
+  key.assign(1, '-');  // shifts what the first hash is of against what the second one is
   const auto add = [&](std::uint64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
@@ -291,7 +292,8 @@ std::string World::key() const {
     add(log->found.size());
     for (const std::uint64_t value : log->found) add(value);
   }
-  return key;
+  const std::hash<std::string_view> hash;
+  return {hash(key), hash(std::string_view(key).substr(1))};
 }
 
 std::optional<World> Explorer::step_sender(const World& before) {
@@ -393,11 +395,11 @@ void Explorer::count_hopeless(const std::vector<bool>& ends) {
 }
 
 Explorer::Result Explorer::run(std::size_t moments_max) {
-  std::unordered_map<std::string, std::uint32_t> seen;
+  std::unordered_map<Fingerprint, std::uint32_t, FingerprintHash> seen;
   std::deque<World> open;
   std::vector<bool> ends;
   open.emplace_back(sizes_);
-  seen.emplace(open.front().key(), 0);
+  seen.emplace(open.front().fingerprint(), 0);
   while (!open.empty() && result_.complaint.empty() && seen.size() < moments_max) {
     const World world = std::move(open.front());
     open.pop_front();
@@ -405,7 +407,7 @@ Explorer::Result Explorer::run(std::size_t moments_max) {
     ends.push_back(look_at(world));
     const auto go = [&](std::optional<World> next) {
       if (!next) return;
-      const auto [at, is_new] = seen.emplace(next->key(), static_cast<std::uint32_t>(seen.size()));
+      const auto [at, is_new] = seen.emplace(next->fingerprint(), static_cast<std::uint32_t>(seen.size()));
       edges_.push_back({from, at->second});
       if (is_new) open.push_back(std::move(*next));
     };

@@ -101,6 +101,16 @@ struct Sizes {
 
 enum class Phase : std::uint8_t { kReading, kLeaving, kTaking, kLeft };
 
+// Two hashes of 64 bits each: that two of ten million different moments have both alike is less likely than that memory errs.
+struct Fingerprint {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  bool operator==(const Fingerprint&) const = default;
+};
+struct FingerprintHash {
+  std::size_t operator()(const Fingerprint& value) const { return value.first; }
+};
+
 struct World {
   Words words;
   std::uint8_t ring[kRingMax] = {};
@@ -118,7 +128,8 @@ struct World {
   std::uint8_t receive_kind = 0;  // of the operation under way
 
   explicit World(const Sizes& sizes);
-  [[nodiscard]] std::string key() const;
+  // Of all there is to a moment.
+  [[nodiscard]] Fingerprint fingerprint() const;
 };
 
 // The moments after one step of the sender, and of the receiver. A complaint says what must not have happened.
