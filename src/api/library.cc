@@ -59,7 +59,7 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   ReadSection::forget_other_threads();
   unlock_log();
   OwnSockets::unlock();
-  unlock_providers();
+  unlock_providers(ForkSide::kChild);
   process().mutex.unlock();
 }
 
@@ -72,7 +72,7 @@ void lock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
 void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   unlock_log();
   OwnSockets::unlock();
-  unlock_providers();
+  unlock_providers(ForkSide::kParent);
   process().mutex.unlock();
 }
 

@@ -84,6 +84,8 @@ Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
   if (kernel::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return failure(ENOMEM);
   void* address = kernel::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) return failure(ENOMEM);
+  kernel::madvise(address, mapped_bytes,
+                  MADV_DONTFORK);  // what a child has there instead the shm provider says
   return SharedMemory{{static_cast<std::byte*>(address), mapped_bytes}, std::move(memory)};
 }
 

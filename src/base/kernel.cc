@@ -17,7 +17,9 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
 #include <cerrno>
+#include <csignal>
 
 // Who builds another kernel out of this file says what becomes of a call.
 #ifndef EXS_KERNEL_CALL
@@ -106,12 +108,43 @@ ssize_t write(int descriptor, const void* bytes, std::size_t count) noexcept {
   return EXS_KERNEL_CALL(write, descriptor, bytes, count);
 }
 
+namespace {
+
+// A SIGPIPE that a write of this thread makes is taken before the program's handler, or its end, sees it. One that was there before stays.
+class HeldPipeSignal {
+ public:
+  HeldPipeSignal() noexcept {
+    sigset_t pending;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    was_pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~HeldPipeSignal() {
+    const int error = errno;
+    const timespec at_once{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  HeldPipeSignal(const HeldPipeSignal&) = delete;
+  HeldPipeSignal& operator=(const HeldPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+}  // namespace
+
 ssize_t write_at_once(int descriptor, const void* bytes, std::size_t count) noexcept {
   pollfd watched{descriptor, POLLOUT, 0};
   if (EXS_KERNEL_CALL(poll, &watched, 1, 0) == 0) {
     errno = EAGAIN;
     return -1;
   }
+  const HeldPipeSignal held;
   // Another process may take the room meanwhile. Not all files know the flag, and those that never wait say EAGAIN to it.
   const iovec all{const_cast<void*>(bytes), count};
   const ssize_t written = EXS_KERNEL_CALL(pwritev2, descriptor, &all, 1, -1, RWF_NOWAIT);

@@ -48,7 +48,7 @@ int open(const char* path, int flags) noexcept;
 int close(int descriptor) noexcept;
 ssize_t read(int descriptor, void* bytes, std::size_t count) noexcept;
 ssize_t write(int descriptor, const void* bytes, std::size_t count) noexcept;
-// Like write, but fails with EAGAIN where write would wait, whatever the descriptor's flags.
+// Like write, but fails with EAGAIN where write would wait, whatever the descriptor's flags, and makes no SIGPIPE.
 ssize_t write_at_once(int descriptor, const void* bytes, std::size_t count) noexcept;
 ssize_t pread(int descriptor, void* bytes, std::size_t count, off_t offset) noexcept;
 int dup3(int descriptor, int number, int flags) noexcept;

@@ -67,6 +67,9 @@ struct LinkDepths {
   std::uint32_t message_bytes = 0;  // longest post_send of either end
 };
 
+// Of a fork.
+enum class ForkSide : std::uint8_t { kParent, kChild };
+
 enum class CompletionKind : std::uint8_t {
   kSend,          // post_send: the message has left (its memory is free)
   kReceive,       // post_recv: a message of length_bytes arrived
@@ -291,9 +294,9 @@ class Provider {
   // `why_not` tells where it cannot be had.
   virtual Result<std::unique_ptr<Port>> open_port(Reason& why_not) = 0;
   // Holds its locks until after_fork(), which parent and child call: the child inherits none that is held by a thread
-  // which it has not.
+  // which it has not. Of what the parent shares with others the child keeps nothing that it could change.
   virtual void before_fork() noexcept {}
-  virtual void after_fork() noexcept {}
+  virtual void after_fork(ForkSide) noexcept {}
 };
 
 }  // namespace exs

@@ -80,9 +80,9 @@ class ProviderSet {
       if (provider != nullptr) provider->before_fork();
     }
   }
-  void after_fork() noexcept {
+  void after_fork(ForkSide side) noexcept {
     for (Provider* provider : providers_) {
-      if (provider != nullptr) provider->after_fork();
+      if (provider != nullptr) provider->after_fork(side);
     }
   }
 

@@ -65,8 +65,8 @@ void lock_providers() noexcept {
   if (held != nullptr) held->before_fork();
 }
 
-void unlock_providers() noexcept {
-  if (held != nullptr) held->after_fork();
+void unlock_providers(ForkSide side) noexcept {
+  if (held != nullptr) held->after_fork(side);
 }
 
 Result<Choice> choice_of(std::string_view text) {

@@ -214,6 +214,24 @@ BOOST_AUTO_TEST_CASE(what_was_left_out_is_told_by_the_first_line_after_its_time)
   BOOST_TEST(limit.clear().empty());
 }
 
+BOOST_AUTO_TEST_CASE(no_line_ends_a_program_whose_reader_is_gone) {
+  const Said said = child_says("warn", [](int) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) ::_exit(1);
+    const exs::UniqueFd writing(ends[1]);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    log(LogLevel::kWarn, "nobody reads this");
+    // Expect: the program's own writes are what they were.
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    ::_exit(sigismember(&blocked, SIGPIPE) == 0 ? 7 : 1);
+  });
+  BOOST_TEST(WIFEXITED(said.wait_status));
+  BOOST_TEST(WEXITSTATUS(said.wait_status) == 7);
+}
+
 BOOST_AUTO_TEST_CASE(no_line_waits_for_a_reader_and_what_is_lost_is_told_when_there_is_one) {
   // Expect: the child comes to its end; its standard error is full before it reads it itself.
   const Said said = child_says(

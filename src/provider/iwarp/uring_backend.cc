@@ -18,7 +18,9 @@ constexpr std::int64_t kNoResult = INT64_MIN;
 int open_ring(io_uring& ring) {
   io_uring_params parameters{};
   parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
-  return io_uring_queue_init_params(kRingEntries, &ring, &parameters);
+  const int outcome = io_uring_queue_init_params(kRingEntries, &ring, &parameters);
+  if (outcome >= 0) io_uring_ring_dontfork(&ring);  // a child could disturb the connections of its parent
+  return outcome;
 }
 
 }  // namespace

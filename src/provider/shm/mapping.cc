@@ -44,6 +44,7 @@ bool has_this_size_for_ever(int descriptor, std::size_t bytes) {
 Result<Mapping> Mapping::map(int descriptor, std::size_t bytes) {
   void* start = kernel::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (start == MAP_FAILED) return failure(errno);
+  kernel::madvise(start, bytes, MADV_DONTFORK);  // a child could disturb the connections of its parent
   return Mapping({static_cast<std::byte*>(start), bytes});
 }
 

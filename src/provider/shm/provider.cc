@@ -32,7 +32,10 @@ class ShmProvider final : public Provider {
     return port;
   }
   void before_fork() noexcept override { regions_.lock(); }
-  void after_fork() noexcept override { regions_.unlock(); }
+  void after_fork(ForkSide side) noexcept override {
+    if (side == ForkSide::kChild) regions_.leave_to_parent();
+    regions_.unlock();
+  }
 
  private:
   const Settings settings_;

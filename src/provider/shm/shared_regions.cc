@@ -1,6 +1,7 @@
 #include "src/provider/shm/shared_regions.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +21,7 @@ void SharedRegions::add(MemoryKey key, std::span<std::byte> memory, int shared_f
         std::strerror(errno));
     return;
   }
-  auto region = std::make_shared<const SharedRegion>(SharedRegion{memory, std::move(copy)});
+  auto region = std::make_shared<SharedRegion>(SharedRegion{memory, std::move(copy)});
   LockGuard guard(mutex_);
   entries_[key.value] = {std::move(region), {}};
 }
@@ -45,6 +46,17 @@ std::shared_ptr<const SharedRegion> SharedRegions::find(MemoryKey key, RegionObs
   std::vector<RegionObserver*>& users = found->second.users;
   if (std::find(users.begin(), users.end(), &user) == users.end()) users.push_back(&user);
   return found->second.region;
+}
+
+// Nothing is there in a child (exs_alloc). What cannot be mapped stays so, and who uses it gets SIGSEGV.
+void SharedRegions::leave_to_parent() noexcept {
+  for (const auto& [key, entry] : entries_) {
+    const std::span<std::byte> memory = entry.region->memory;
+    kernel::mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+                 entry.region->shared.get(), 0);
+    entry.region->shared.reset();  // by which the memory itself could be mapped
+  }
+  entries_.clear();
 }
 
 void SharedRegions::forget(RegionObserver& user) noexcept {

@@ -41,13 +41,14 @@ class SharedRegions {
   std::shared_ptr<const SharedRegion> find(MemoryKey key, RegionObserver& user);
   void forget(RegionObserver& user) noexcept;
 
-  // Around a fork.
+  // Around a fork. A child has what the memory held, as of any other memory, and none that the parent or a peer sees.
+  void leave_to_parent() noexcept EXS_NO_THREAD_SAFETY_ANALYSIS;
   void lock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void unlock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
   struct Entry {
-    std::shared_ptr<const SharedRegion> region;
+    std::shared_ptr<SharedRegion> region;
     std::vector<RegionObserver*> users;
   };
 

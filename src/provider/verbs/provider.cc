@@ -39,7 +39,7 @@ class VerbsProvider final : public Provider, private OwnListening {
     return VerbsPort::open(devices_);
   }
   void before_fork() noexcept override { devices_.lock(); }
-  void after_fork() noexcept override { devices_.unlock(); }
+  void after_fork(ForkSide) noexcept override { devices_.unlock(); }
 
  private:
   // OwnListening
