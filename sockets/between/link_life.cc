@@ -9,8 +9,8 @@
 #include "sockets/between/pump.h"
 #include "sockets/between/socket_name.h"
 #include "sockets/preload/hidden.h"
+#include "sockets/preload/log_line.h"
 #include "sockets/preload/raw.h"
-#include "sockets/preload/runtime.h"
 
 namespace exs::sockets::between {
 namespace {

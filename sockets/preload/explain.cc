@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "sockets/preload/arena.h"
+#include "sockets/preload/log_line.h"
 #include "sockets/preload/runtime.h"
 
 namespace exs::sockets {
@@ -31,11 +32,11 @@ void explain_end(std::uint32_t index) noexcept {
   const auto count = [](const std::atomic<std::uint64_t>& value) {
     return value.load(std::memory_order_relaxed);
   };
-  log_line("%s, sent %" PRIu64 " bytes by shared memory and %" PRIu64 " by TCP, received %" PRIu64
-           " and %" PRIu64 ", %" PRIu64 " turns, %" PRIu64 " bells, %" PRIu64 " sleeps%s%s",
-           slot.is_caller ? "connected" : "accepted", count(slot.ring_sent), count(slot.tcp_sent),
-           count(slot.ring_received), count(slot.tcp_received), count(slot.turns), count(slot.bells),
-           count(slot.sleeps), slot.was_between ? "; by RDMA to another host" : "", cause.text);
+  tell_line("%s, sent %" PRIu64 " bytes by shared memory and %" PRIu64 " by TCP, received %" PRIu64
+            " and %" PRIu64 ", %" PRIu64 " turns, %" PRIu64 " bells, %" PRIu64 " sleeps%s%s",
+            slot.is_caller ? "connected" : "accepted", count(slot.ring_sent), count(slot.tcp_sent),
+            count(slot.ring_received), count(slot.tcp_received), count(slot.turns), count(slot.bells),
+            count(slot.sleeps), slot.was_between ? "; by RDMA to another host" : "", cause.text);
 }
 
 }  // namespace exs::sockets

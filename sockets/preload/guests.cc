@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "sockets/preload/hidden.h"
+#include "sockets/preload/log_line.h"
 #include "sockets/preload/raw.h"
-#include "sockets/preload/runtime.h"
 
 namespace exs::sockets {
 namespace {

@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 
 #include "sockets/preload/identity.h"
+#include "sockets/preload/log_line.h"
 #include "sockets/preload/raw.h"
-#include "sockets/preload/runtime.h"
 
 namespace exs::sockets {
 namespace {

@@ -8,8 +8,8 @@
 #include <climits>
 #include <cstdlib>
 
+#include "sockets/preload/log_line.h"
 #include "sockets/preload/raw.h"
-#include "sockets/preload/runtime.h"
 
 namespace exs::sockets {
 namespace {

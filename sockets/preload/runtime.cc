@@ -1,19 +1,15 @@
 #include "sockets/preload/runtime.h"
 
 #include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 
 #include "sockets/between/between.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/handover.h"
 #include "sockets/preload/libc.h"
+#include "sockets/preload/log_line.h"
 #include "sockets/preload/numbers.h"
-#include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/table.h"
@@ -56,26 +52,6 @@ void read_settings() noexcept {
 
 void switch_off() noexcept {
   current.on = false;
-}
-
-void log_line(const char* format, ...) noexcept {
-  // A server that was started for a connection may have that for its standard error: its peer wants no lines of ours.
-  int family = 0;
-  socklen_t bytes = sizeof family;
-  if (raw::sys(SYS_getsockopt, STDERR_FILENO, SOL_SOCKET, SO_DOMAIN, &family, &bytes) == 0 &&
-      family != AF_UNIX)
-    return;
-  char line[512];
-  const int begun = std::snprintf(line, sizeof line, "exs-sockets: ");
-  va_list arguments;
-  va_start(arguments, format);
-  const int told =
-      std::vsnprintf(line + begun, sizeof line - static_cast<std::size_t>(begun) - 1, format, arguments);
-  va_end(arguments);
-  std::size_t length = static_cast<std::size_t>(begun + (told < 0 ? 0 : told));
-  if (length > sizeof line - 2) length = sizeof line - 2;
-  line[length++] = '\n';
-  raw::sys(SYS_write, STDERR_FILENO, line, length);
 }
 
 }  // namespace exs::sockets

@@ -10,7 +10,5 @@ const Settings& settings() noexcept;
 void read_settings() noexcept;
 // The process notes no connection from now on.
 void switch_off() noexcept;
-// One line to standard error: "exs-sockets: ...".
-void log_line(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
 }  // namespace exs::sockets

@@ -16,7 +16,7 @@ PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("tag_source", "window_ta
 PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operation")]
 
 # Of the preloaded library, what its lane between hosts needs as well; the rest of it is above that lane.
-PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hidden", "spin", "runtime")]
+PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hidden", "spin", "log_line")]
 
 # Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
 MAY_INCLUDE = {

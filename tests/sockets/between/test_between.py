@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -55,6 +56,22 @@ def await_unread(connection):
     while struct.unpack("i", fcntl.ioctl(connection, termios.FIONREAD, bytes(4)))[0] == 0:
         if time.monotonic() > end:
             raise TimeoutError("no byte comes by TCP")
+
+
+@contextlib.contextmanager
+def held_up(process, call):
+    """Each such call of the process takes seconds more before it begins."""
+    command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:delay_enter=2s", "-p", str(process.pid)]
+    with subprocess.Popen(command) as tracer:
+        try:
+            end = time.monotonic() + LIMIT_S
+            while not all(f"TracerPid:\t{tracer.pid}\n" in (thread / "status").read_text(encoding="ascii")
+                          for thread in pathlib.Path(f"/proc/{process.pid}/task").iterdir()):
+                if time.monotonic() > end or tracer.poll() is not None:
+                    raise TimeoutError("strace does not attach")
+            yield
+        finally:
+            tracer.terminate()
 
 
 class BetweenTest(ServerTest):
@@ -136,12 +153,14 @@ class Peers(BetweenTest):
                             break
                     self.assertIn(BETWEEN, logs)
 
+    @unittest.skipUnless(shutil.which("strace"), "there is no strace, which holds up a call")
     @unittest.skipUnless(pathlib.Path("/proc/self/syscall").exists(), "the kernel does not tell what a thread is at")
     def test_calls_while_the_connection_is_reset(self):
         """Between the lane's end and TCP's lie some steps: an unread bell is no byte of the program's, and nothing is sent."""
         def play(calling, called):
             self.assertEqual(calling.stdout.readline(), b"met\n")
-            with copy_of(called, called.stdout.readline()) as peers, copy_of(calling, calling.stdout.readline()) as own:
+            with copy_of(called, called.stdout.readline()) as peers, copy_of(calling, calling.stdout.readline()) as own, \
+                    held_up(calling, "connect"):
                 await_unread(own)
                 called.kill()  # its TCP connection lives, so bytes may be lost
                 told.extend(calling.stdout.readline() for _ in range(2))

@@ -2,6 +2,7 @@
 in time, and nothing of it is left. EXS_SOCKETS_LIBRARY is the library; EXS_LONG_SECONDS lengthens the scribbling."""
 import array
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ END_LIMIT_S = 30  # a hang alone takes so long, on a busy machine, too
 class Victim:
     """A program of victim.py, and what it said."""
 
-    def __init__(self, role, *options, words=WORDS, prefix=(), **environment):
+    def __init__(self, role, *options, words=WORDS, prefix=(), errors=None, **environment):
         self.role = role
         self.log_file = tempfile.TemporaryFile()
         self.listener = self.mark = None
@@ -45,7 +46,8 @@ class Victim:
         layer = {"LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_EXPLAIN": "yes", "EXS_SOCKETS_CONF": "/dev/null",
                  **environment}
         self.process = subprocess.Popen([*prefix, "/usr/bin/env", *(f"{name}={value}" for name, value in layer.items()),
-                                         *command, *options], stdout=subprocess.PIPE, stderr=self.log_file, text=True)
+                                         *command, *options], stdout=subprocess.PIPE,
+                                        stderr=self.log_file if errors is None else errors, text=True)
         self.watch = threading.Timer(3 * LIMIT_S + LONG_S, self.process.kill)
         self.watch.start()
         self.port = int(self.process.stdout.readline()) if role == "listen" else 0
@@ -109,6 +111,42 @@ class HostileTest(unittest.TestCase):
         """The bell of what was put into the ring."""
         if segment.owe_bell():
             connection.send(bytes([segment.bell]))
+
+
+class Lines(HostileTest):
+    """Of each connection that is broken the layer says two lines, on a standard error that takes few."""
+    CONNECTIONS = 100
+
+    def play(self, break_pipe):
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        victim = self.victim("listen", "sigpipe", errors=writer)
+        os.close(writer)
+        if break_pipe:
+            os.close(reader)
+        for _ in range(self.CONNECTIONS):
+            connection = victim.connection()
+            segment = connection.meet()
+            segment.set(segment.incoming, "ready", 1)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.send(b"r")
+                segment.begin_stretch(connection.sent)
+                segment.put(b"x")
+                segment.set(segment.outgoing, "written", 1 << 63)
+                self.ring(connection, segment)
+            connection.close()
+            self.expect_end(victim)
+        self.expect_nothing_left(victim)
+        if break_pipe:
+            return b""
+        with open(reader, "rb") as said:
+            return said.read()
+
+    def test_nobody_reads_them(self):
+        self.assertLessEqual(self.play(False).count(b" is reset: "), 16)  # eight in ten seconds
+
+    def test_their_reader_is_gone(self):
+        self.play(True)
 
 
 class HostileWords(HostileTest):
