@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <linux/futex.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstring>
 
 #include "sockets/preload/hidden.h"
 #include "sockets/preload/raw.h"
@@ -18,6 +21,7 @@ std::atomic<Arena*> arena{nullptr};
 std::atomic<std::uint32_t> hint{1};
 
 std::atomic<int> memfd{-1};  // whoever closes numbers that he does not know may close it
+std::atomic<bool> relatives{false};
 
 bool is_arena(int descriptor) noexcept {
   struct stat about {};
@@ -46,6 +50,16 @@ Arena* map_arena(int descriptor) noexcept {
   return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Arena*>(place);
 }
 
+void unmap_arena(Arena* mapped) noexcept {
+  if (mapped != nullptr) raw::sys(SYS_munmap, mapped, kSlotsBytes);
+}
+
+// The same memory once more; null: refused.
+Arena* view_of(Arena& at) noexcept {
+  const long place = raw::sys(SYS_mremap, &at, 0, kSlotsBytes, MREMAP_MAYMOVE, 0);
+  return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Arena*>(place);
+}
+
 bool make_arena() noexcept {
   if (arena.load(std::memory_order_acquire) != nullptr) return true;
   const int descriptor = make_memfd();
@@ -56,9 +70,47 @@ bool make_arena() noexcept {
     memfd.store(descriptor);
     return true;
   }
-  if (made != nullptr) raw::sys(SYS_munmap, made, kSlotsBytes);
+  unmap_arena(made);
   if (descriptor >= 0) close_hidden(descriptor);
   return none != nullptr;
+}
+
+// Both locks of each slot that a process keeps: no thread is inside of one while its memory moves.
+void lock_kept(Arena& at, bool (*keeps)(std::uint32_t), bool locks) noexcept {
+  for (std::uint32_t index = 1; index < kSlots && at.slots[index].generation.load() != 0; ++index) {
+    if (!keeps(index)) continue;
+    for (SharedLock* const lock : {&at.slots[index].sending, &at.slots[index].receiving}) {
+      if (!locks) {
+        pthread_mutex_unlock(&lock->mutex);
+      } else if (pthread_mutex_lock(&lock->mutex) == EOWNERDEAD) {
+        lock->owner_died = true;
+        pthread_mutex_consistent(&lock->mutex);
+      }
+    }
+  }
+}
+void copy_kept(Arena& from, Arena& to, bool (*keeps)(std::uint32_t)) noexcept {
+  to.header = kArenaHeader;
+  for (std::uint32_t index = 1; index < kSlots && from.slots[index].generation.load() != 0; ++index) {
+    to.slots[index].generation.store(1);  // the slots that were ever used lie together
+    if (!keeps(index)) continue;
+    std::memcpy(reinterpret_cast<std::byte*>(&to.slots[index]),
+                reinterpret_cast<const std::byte*>(&from.slots[index]), sizeof(Slot));
+  }
+}
+// The locks that were taken before the memory moved are held there, too. By hand, because the list of what a thread holds tells of
+// the place that they had. Threads of ours that wait there look at that place again.
+void release_behind(Arena& before, bool (*keeps)(std::uint32_t)) noexcept {
+  for (std::uint32_t index = 1; index < kSlots && before.slots[index].generation.load() != 0; ++index) {
+    if (!keeps(index)) continue;
+    for (SharedLock* const lock : {&before.slots[index].sending, &before.slots[index].receiving}) {
+      auto& mutex = lock->mutex.__data;
+      mutex.__owner = 0;
+      --mutex.__nusers;
+      std::atomic_ref(mutex.__lock).store(0);
+      raw::sys(SYS_futex, &mutex.__lock, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    }
+  }
 }
 
 void make_lock(pthread_mutex_t& mutex) noexcept {
@@ -182,8 +234,43 @@ bool adopt_arena(int descriptor) noexcept {
     return false;
   }
   arena.store(inherited);
+  relatives.store(true);
   memfd.store(hide(descriptor));
   return true;
+}
+
+void note_relatives() noexcept {
+  if (arena.load() != nullptr) relatives.store(true);
+}
+
+bool has_relatives() noexcept {
+  return relatives.load();
+}
+
+bool part_from_relatives(bool (*keeps)(std::uint32_t)) noexcept {
+  Arena* const at = arena.load();
+  if (at == nullptr || !relatives.exchange(false)) return true;
+  const int old_memfd = arena_descriptor();
+  const int own_memfd = make_memfd();
+  Arena* const own = map_arena(own_memfd);
+  Arena* const before = view_of(*at);
+  const bool has_memory = own != nullptr && before != nullptr;
+  if (has_memory) {
+    lock_kept(*at, keeps, true);
+    copy_kept(*at, *own, keeps);
+    raw::sys(SYS_mremap, own, kSlotsBytes, kSlotsBytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+    lock_kept(*at, keeps, false);
+    release_behind(*before, keeps);
+  } else {
+    arena.store(nullptr);
+    unmap_arena(at);
+    unmap_arena(own);
+    if (own_memfd >= 0) close_hidden(own_memfd);
+  }
+  unmap_arena(before);
+  memfd.store(has_memory ? own_memfd : -1);
+  if (old_memfd >= 0) close_hidden(old_memfd);
+  return has_memory;
 }
 
 SlotLock::SlotLock(SharedLock& shared) noexcept : lock_(shared) {

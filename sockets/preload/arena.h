@@ -1,5 +1,5 @@
 // The slots of a family, which is a process, those that come from it by fork, and the programs they become: memory that all of
-// them share.
+// them share, and believe. So whoever gives up rights leaves the family first (rights.h).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,12 @@ int arena_descriptor() noexcept;
 void close_arena() noexcept;
 // Takes over, before the process has any slot. False: it is no such memfd.
 bool adopt_arena(int descriptor) noexcept;
+
+// Others have this memory, or are about to.
+void note_relatives() noexcept;
+bool has_relatives() noexcept;
+// The relatives keep the memory, and this process has some of its own in its place, with those slots that `keeps` names. References to slots stay what they are. False: there is no memory; then there is no arena any more.
+bool part_from_relatives(bool (*keeps)(std::uint32_t index)) noexcept;
 
 // Holds a lock of a slot. One whose owner died is taken over: what its owner published counts, and nothing else.
 class SlotLock {

@@ -16,6 +16,7 @@
 #include "sockets/preload/number_list.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/rights.h"
 #include "sockets/preload/table.h"
 
 namespace exs::sockets {
@@ -61,7 +62,7 @@ int open_number(int number) noexcept {
 
 Handover::Handover(bool is_ours, bool (*kept)(int number)) noexcept {
   if (places_used() == 0) return;
-  descriptor_ = is_ours ? arena_descriptor() : -1;
+  descriptor_ = is_ours && !has_other_ids() ? arena_descriptor() : -1;
   for (int number = 0; number < numbers_known(); ++number) {
     const std::uint32_t slot = slot_of(number);
     if (slot == 0 || !kept(number)) continue;
@@ -87,6 +88,7 @@ void Handover::failed() noexcept {
 
 // The next program has it, even if this one ends before that has begun.
 void Handover::add(std::uint32_t slot) noexcept {
+  note_relatives();
   for (std::size_t i = 0; i < slots_; ++i)
     if (list_[i] == slot) return;
   slot_at(slot).processes.fetch_add(1);

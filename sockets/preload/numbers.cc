@@ -197,6 +197,7 @@ void return_to_all() noexcept {
 
 void before_fork() noexcept {
   if (is_retired()) return;
+  note_relatives();
   share_epoll_sets_that([](int) { return true; });
   lock_table();
   return_to_all();

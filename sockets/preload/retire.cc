@@ -16,6 +16,7 @@ void retire(Why why) noexcept {
   switch_off();  // no other thread notes a connection from now on
   detach_all(why);
   forget_all();
+  part_from_relatives([](std::uint32_t) { return false; });
   close_arena();
   retire_process();
   errno = error;

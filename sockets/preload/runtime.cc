@@ -11,6 +11,7 @@
 #include "sockets/preload/log_line.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/reset.h"
+#include "sockets/preload/rights.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/table.h"
 
@@ -23,6 +24,7 @@ Settings current;
 __attribute__((constructor(101))) void start() noexcept {
   libc();
   remember_process();
+  remember_ids();
   read_settings();
   between::set_program({finish_sending_afar, reset_afar, current.any_path, leave_for_good});
   if (current.on) take_over();

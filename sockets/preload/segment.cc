@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <new>
 
 #include "sockets/preload/hidden.h"
@@ -61,6 +62,16 @@ Segment* map_segment(int descriptor, std::size_t& capacity) noexcept {
   if (segment->magic == kSegmentMagic && segment->capacity == capacity) return segment;
   unmap_segment(segment, capacity);
   return nullptr;
+}
+
+bool part_from_segment(Segment& segment, std::size_t capacity) noexcept {
+  const std::size_t bytes = Segment::bytes(capacity);
+  const long own = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (own < 0 && own > -static_cast<long>(kHeaderBytes)) return false;
+  std::memcpy(reinterpret_cast<void*>(own), static_cast<const void*>(&segment), kHeaderBytes);
+  raw::sys(SYS_mremap, own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, &segment);
+  return true;
 }
 
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept {

@@ -42,5 +42,7 @@ Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor
 // A peer's. Null: it is no such memfd.
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept;
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept;
+// What this process does there from now on nobody sees: for a connection that has left it. False: there is no memory for that.
+bool part_from_segment(Segment& segment, std::size_t capacity) noexcept;
 
 }  // namespace exs::sockets

@@ -28,7 +28,10 @@ constexpr WhyText kTexts[] = {
     {"no-descriptors", "the limit of open files or of memory was reached", "ulimit -n 65536"},
     {"broken", "what the peer offered was not what it must be", "run the same version at both ends"},
     {"off", "a line of sockets.conf", "EXS_SOCKETS=on, or another line in sockets.conf"},
-    {"sandbox", "the program has allowed itself fewer system calls (seccomp)", ""},
+    {"sandbox",
+     "a program that has it gave up rights (another user, capabilities, namespaces), or system calls "
+     "(seccomp)",
+     ""},
     {"not-come", "the end on the other host did not come in time", "look at its host's exs-sockets-agent"},
     {"no-library", "libexs.so.0 is not to be found, or of another release",
      "install it beside libexs_sockets.so"},

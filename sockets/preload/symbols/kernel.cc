@@ -14,6 +14,7 @@
 #include "sockets/between/between.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/retire.h"
+#include "sockets/preload/rights.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 
@@ -49,6 +50,22 @@ bool sets_seccomp(long call, const Arguments& all) noexcept {
   if (call != SYS_seccomp) return false;
   const bool is_strict = all.words[0] == SECCOMP_SET_MODE_STRICT && all.words[1] == 0 && all.words[2] == 0;
   return is_strict || (all.words[0] == SECCOMP_SET_MODE_FILTER && all.words[2] != 0);
+}
+
+bool changes_rights(long call) noexcept {
+  switch (call) {
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_capset:
+    case SYS_unshare:
+    case SYS_setns:
+    case SYS_landlock_restrict_self: return true;
+    default: return false;
+  }
 }
 
 // A transfer or an end of a number that we know, by its number: as by the C library's function.
@@ -136,6 +153,7 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
   va_end(list);
   if (is_known(call, all)) return call_known(call, all);
   if (sets_seccomp(call, all)) retire(Why::kSandbox);
+  if (changes_rights(call)) leave_family();
   if (call == SYS_close_range)
     return close_range(static_cast<unsigned>(all.words[0]), static_cast<unsigned>(all.words[1]),
                        all.number(2));

@@ -17,6 +17,7 @@
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/rights.h"
 #include "sockets/preload/successor.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
@@ -117,10 +118,12 @@ int too_many() noexcept {
 struct Copied {
   int (*run)(void*);
   void* argument;
+  bool has_other_rights;
 };
 int run_copied(void* context) noexcept {
   const Copied copied = *static_cast<Copied*>(context);
   after_fork_in_child();
+  if (copied.has_other_rights) leave_family();
   return copied.run(copied.argument);
 }
 using Clone = int (*)(int (*)(void*), void*, int, void*, ...);
@@ -167,7 +170,8 @@ EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, 
   if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM) note_shared_memory();
   if ((flags & CLONE_VM) != 0 || run == nullptr || stack == nullptr)
     return next(run, stack, flags, argument, parent, own, child);
-  Copied copied{run, argument};
+  constexpr int kNamespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
+  Copied copied{run, argument, (flags & kNamespaces) != 0};
   before_fork();
   const int result = next(run_copied, stack, flags, &copied, parent, own, child);
   after_fork_in_parent();
