@@ -76,7 +76,7 @@ Result<std::unique_ptr<ShmUpgrade>> ChannelDirectory::invite(Reason& why_not) {
 }
 
 bool ChannelDirectory::has_room() const noexcept {
-  if (PeerSocket::closing() >= PeerSocket::kClosingMax) return false;
+  if (closing() >= kClosingMax) return false;
   const auto setups =
       std::count_if(setups_.begin(), setups_.end(), [](const auto& setup) { return setup->accepted(); });
   const auto channels =

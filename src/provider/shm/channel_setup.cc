@@ -28,15 +28,6 @@ bool is_lack_of_descriptors(int error) {
   return error == EMFILE || error == ENFILE;
 }
 
-// What is written to must be an eventfd: anything else could block the writer.
-bool is_eventfd(int descriptor) {
-  char path[40];
-  char target[40];
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-  const ssize_t length = kernel::readlink(path, target, sizeof target);
-  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == "anon_inode:[eventfd]";
-}
-
 int open_pidfd(int socket, pid_t peer) {
 #ifndef SO_PEERPIDFD
   constexpr int SO_PEERPIDFD = 77;
@@ -179,6 +170,7 @@ bool ChannelSetup::apply_greeting(ReceivedPacket& received) {
     return false;
   }
   const auto& [memfd, doorbell] = received.descriptors;
+  // What is written to must be an eventfd: anything else could block the writer.
   if (received.descriptor_count != kPacketDescriptorsMax || !is_eventfd(doorbell.get())) {
     refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed: its descriptors"));
     return false;
@@ -192,7 +184,7 @@ bool ChannelSetup::apply_greeting(ReceivedPacket& received) {
   parts_.peer_segment = std::move(*segment);
   // Another user could make our write block by filling the counter and setting the description to blocking;
   // one of the same user could stop us anyway. Packets never block.
-  if (peer_uid_ == kernel::geteuid()) parts_.peer_doorbell = std::move(received.descriptors[1]);
+  if (peer_uid_ == kernel::geteuid()) parts_.peer_doorbell = received.descriptors[1].release();
   return find_peer_process(greeting);
 }
 

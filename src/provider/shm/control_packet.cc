@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "src/base/kernel.h"
 
@@ -12,9 +14,13 @@ namespace exs::shm {
 namespace {
 
 constexpr std::size_t kControlBytes = CMSG_SPACE(kPacketDescriptorsMax * sizeof(int));
+// Of what finds no room here the kernel drops the rest, and closes it in our call.
+constexpr std::size_t kPassedMax = 253;  // by one message, in Linux
+constexpr std::size_t kReceivedControlBytes = CMSG_SPACE(kPassedMax * sizeof(int));
 
 // Every descriptor that came is owned from here on, whatever the rest looks like.
 void take_descriptors(msghdr& message, ReceivedPacket& received) {
+  std::vector<UniqueFd> excess;
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
        control = CMSG_NXTHDR(&message, control)) {
     if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
@@ -24,10 +30,14 @@ void take_descriptors(msghdr& message, ReceivedPacket& received) {
       std::memcpy(&descriptor, CMSG_DATA(control) + i * sizeof descriptor, sizeof descriptor);
       UniqueFd owned(descriptor);
       if (received.descriptor_count < received.descriptors.size()) {
-        received.descriptors[received.descriptor_count++] = std::move(owned);
+        received.descriptors[received.descriptor_count] = PassedDescriptor(std::move(owned));
+      } else {
+        excess.push_back(std::move(owned));
       }
+      ++received.descriptor_count;
     }
   }
+  if (!excess.empty()) close_elsewhere(std::move(excess));
 }
 
 }  // namespace
@@ -55,7 +65,7 @@ Result<ReceivedPacket> receive_packet(int socket) {
   ReceivedPacket received;
   std::byte bytes[sizeof(ControlPacket) + 1];  // one more, so that a longer packet shows
   iovec piece{bytes, sizeof bytes};
-  alignas(cmsghdr) std::byte control[kControlBytes];
+  alignas(cmsghdr) std::byte control[kReceivedControlBytes];
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
@@ -69,9 +79,8 @@ Result<ReceivedPacket> receive_packet(int socket) {
   take_descriptors(message, received);
   if (length == 0) return failure(ECONNRESET);
   if (length != sizeof(ControlPacket)) return failure(EPROTO);
-  if ((message.msg_flags & MSG_CTRUNC) != 0) {
-    return failure(received.descriptor_count < kPacketDescriptorsMax ? EMFILE : EPROTO);
-  }
+  if (received.descriptor_count > kPacketDescriptorsMax) return failure(EPROTO);
+  if ((message.msg_flags & MSG_CTRUNC) != 0) return failure(EMFILE);
   std::memcpy(&received.packet, bytes, sizeof received.packet);
   return received;
 }

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "src/base/status.h"
-#include "src/base/unique_fd.h"
 #include "src/provider/shm/identity.h"
+#include "src/provider/shm/passed_descriptor.h"
 
 namespace exs::shm {
 
@@ -45,13 +45,13 @@ inline constexpr std::size_t kPacketDescriptorsMax = 2;
 
 struct ReceivedPacket {
   ControlPacket packet;
-  std::array<UniqueFd, kPacketDescriptorsMax> descriptors;  // owned: dropped with the packet
+  std::array<PassedDescriptor, kPacketDescriptorsMax> descriptors;  // dropped with the packet
   std::size_t descriptor_count = 0;
 };
 
 // EAGAIN: no room now. Never blocks.
 Status send_packet(int socket, const ControlPacket& packet, std::span<const int> descriptors = {});
-// EAGAIN: none yet. ECONNRESET: the end. EPROTO: no ControlPacket. EMFILE: its descriptors found no place in
+// EAGAIN: none yet. ECONNRESET: the end. EPROTO: no ControlPacket, or one with more descriptors. EMFILE: its descriptors found no place in
 // this process.
 Result<ReceivedPacket> receive_packet(int socket);
 

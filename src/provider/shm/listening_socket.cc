@@ -103,7 +103,7 @@ void ListeningSocket::refuse_for_lack_of_descriptors() {
 void ListeningSocket::resume(std::uint64_t now_ns, bool has_room) {
   if (!is_paused() || now_ns < retry_ns_) return;
   // Nobody tells when another user's connection is closed at last.
-  retry_ns_ = PeerSocket::closing() > 0 ? now_ns + kRetryNs : 0;
+  retry_ns_ = closing() > 0 ? now_ns + kRetryNs : 0;
   if (!has_room) return;
   retry_ns_ = 0;
   if (!spare_.valid()) spare_ = make_spare();

@@ -112,7 +112,7 @@ inline Completion await(std::span<Half* const> halves, Half& where, std::uint64_
 
 // Without those of other users, which a thread closes.
 inline std::size_t open_descriptors() {
-  while (PeerSocket::closing() > 0) std::this_thread::yield();
+  while (closing() > 0) std::this_thread::yield();
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all))) -
          1;  // less that of the listing itself

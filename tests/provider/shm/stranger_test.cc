@@ -1,11 +1,14 @@
-// Another user at a port's socket, who leaves a descriptor there whose last close takes as long as he likes.
+// Peers, another user's and allowed ones, who leave a descriptor at a port whose last close takes as long as they like.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -54,6 +57,36 @@ RawEnd leave_lingering(const RandomId& socket, Lingering&& left) {
   return end;
 }
 
+// What an allowed peer passes in place of a doorbell, besides what belongs there, and behind what anybody receives.
+void pass_lingering(const RandomId& socket) {
+  const UniqueFd memfd = make_memfd(kSegmentBytes, kGoodSeals);
+  for (const std::size_t count : {2, 10}) {
+    RawEnd end(socket);
+    std::vector<Lingering> lingering(count - 1);
+    std::vector<int> descriptors{memfd.get()};
+    for (const Lingering& one : lingering) descriptors.push_back(one.sender.get());
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(10 * sizeof(int))> control{};
+    ControlPacket packet = greeting(PacketKind::kConnectorGreeting);
+    iovec piece{&packet, sizeof packet};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(header), descriptors.data(), count * sizeof(int));
+    for (int i = 0; i < 3; ++i)
+      require(::sendmsg(end.descriptor(), &message, MSG_NOSIGNAL) > 0, "packets with descriptors");
+    for (Lingering& one : lingering) {
+      one.sender.reset();
+      [[maybe_unused]] const int kept = one.reader.release();
+    }
+  }
+}
+
 RandomId socket_of(const ShmUpgrade& pending) {
   const std::optional<Invitation> invitation = Invitation::decode(pending.invitation());
   require(invitation.has_value(), "invitation");
@@ -70,33 +103,51 @@ BOOST_AUTO_TEST_CASE(what_a_stranger_left_is_closed_where_it_holds_up_nobody) {
     return;
   }
   Half serving, responder;
-  std::optional<Half> closing;
-  closing.emplace();
+  std::optional<Half> leaving;
+  leaving.emplace();
   const auto pending = serving.invite();
   const RandomId at_serving = socket_of(*pending);
-  const RandomId at_closing = socket_of(*closing->invite());
+  const RandomId at_leaving = socket_of(*leaving->invite());
   const exs::test::PortPipe ready;
   exs::test::Child stranger([&] {
     require(::setuid(kNobody) == 0, "setuid");
     Lingering one, another;
     const RawEnd ends[] = {leave_lingering(at_serving, std::move(one)),
-                           leave_lingering(at_closing, std::move(another))};
+                           leave_lingering(at_leaving, std::move(another))};
     ready.tell(1);
     for (;;) ::pause();
   });
   BOOST_TEST(ready.hear() == 1);
   // Expect: a port that refuses him, and one that goes while he waits, come back at once.
-  closing.reset();
-  BOOST_TEST(PeerSocket::closing() == 1U);
-  while (PeerSocket::closing() < 2) serving.turn();
+  leaving.reset();
+  BOOST_TEST(closing() == 1U);
+  while (closing() < 2) serving.turn();
   // Expect: others are served meanwhile.
   Half* both[] = {&serving, &responder};
   const auto request = responder.join(pending->invitation(), kToken);
   BOOST_TEST(await(both, responder, kToken).status.ok());
-  BOOST_TEST(PeerSocket::closing() == 2U);
+  BOOST_TEST(closing() == 2U);
   // Both close when his ends are gone.
   stranger.kill();
-  while (PeerSocket::closing() > 0) std::this_thread::yield();
+  while (closing() > 0) std::this_thread::yield();
+}
+
+BOOST_AUTO_TEST_CASE(what_an_allowed_peer_passes_is_closed_where_it_holds_up_nobody) {
+  Half serving, responder;
+  const auto pending = serving.invite();
+  const RandomId at_serving = socket_of(*pending);
+  const exs::test::PortPipe ready;
+  exs::test::Child peer([&] {
+    pass_lingering(at_serving);
+    ready.tell(1);
+    for (;;) ::pause();
+  });
+  BOOST_TEST(ready.hear() == 1);
+  // Expect: others are served meanwhile, and all is closed though what was passed could still be sent.
+  Half* both[] = {&serving, &responder};
+  const auto request = responder.join(pending->invitation(), kToken);
+  BOOST_TEST(await(both, responder, kToken).status.ok());
+  while (closing() > 0) std::this_thread::yield();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
