@@ -25,11 +25,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "perf/support/benchmark.h"
 #include "perf/support/control.h"
 #include "tools/common/failure.h"
+#include "tools/common/lines.h"
 #include "tools/common/units.h"
 
 namespace perf {
@@ -107,7 +109,7 @@ void Server::accept_all() {
     } catch (const tools::Failure& failure) {
       const std::lock_guard guard(mutex_);
       if (stopping_) return;
-      std::fprintf(stderr, "%s: %s\n", benchmark_.name, failure.what());
+      tools::tell(STDERR_FILENO, std::string(benchmark_.name) + ": " + failure.what());
       session.done = true;
       may_last = true;
     }
@@ -212,10 +214,7 @@ bool Server::serve_job(Channel& channel, const std::string& peer) {
 }
 
 void Server::say(const std::string& peer, const std::string& line) const {
-  if (settings_.quiet) return;
-  const std::lock_guard guard(mutex_);
-  std::printf("%s: %s\n", peer.c_str(), line.c_str());
-  std::fflush(stdout);
+  if (!settings_.quiet) tools::tell(STDOUT_FILENO, peer + ": " + line);
 }
 
 void Server::stop() {
@@ -234,9 +233,9 @@ void Server::stop() {
 void Server::print_summary() const {
   if (settings_.quiet) return;
   const std::lock_guard guard(mutex_);
-  std::printf("served %llu clients, %llu failed, %llu messages, %llu bytes\n",
-              static_cast<unsigned long long>(served_), static_cast<unsigned long long>(failed_),
-              static_cast<unsigned long long>(messages_), static_cast<unsigned long long>(bytes_));
+  tools::tell(STDOUT_FILENO, "served " + std::to_string(served_) + " clients, " + std::to_string(failed_) +
+                                 " failed, " + std::to_string(messages_) + " messages, " +
+                                 std::to_string(bytes_) + " bytes");
 }
 
 void announce(const ServerSettings& settings, const Server& server) {

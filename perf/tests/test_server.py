@@ -1,5 +1,7 @@
 """A server: many clients at once, strangers, and an orderly end."""
+import os
 import re
+import signal
 import socket
 import subprocess
 import unittest
@@ -53,6 +55,17 @@ class ServerTest(ToolsTest):
 
     def test_sigint_ends_an_idle_server(self):
         self.assert_ended_well(self.start_server("exs-ping"), 0)
+
+    def test_nobody_reads_what_it_prints(self):
+        server = self.start_server("exs-ping")
+        with open(f"/proc/{server.process.pid}/fd/1", "wb", buffering=0) as output:
+            os.set_blocking(output.fileno(), False)
+            while output.write(bytes(4096)):
+                pass
+        for _ in range(3):
+            self.succeed("exs-ping", "127.0.0.1", "--port", server.port, "--count", "10")
+        server.process.send_signal(signal.SIGINT)
+        self.assertEqual(server.process.wait(LIMIT_S), 0)
 
     def test_strangers_are_refused_and_others_served(self):
         server = self.start_server("exs-blast")

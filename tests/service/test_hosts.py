@@ -41,8 +41,8 @@ class Hosts(unittest.TestCase):
     def ip(self, host, *words):
         subprocess.run(["ip", "-n", self.name(host), *words], check=True)
 
-    def start(self, host, *words, output=subprocess.PIPE, **environment):
-        process = subprocess.Popen(["ip", "netns", "exec", self.name(host), *words], stdout=output, bufsize=0,
+    def start(self, host, *words, output=subprocess.PIPE, errors=None, **environment):
+        process = subprocess.Popen(["ip", "netns", "exec", self.name(host), *words], stdout=output, stderr=errors, bufsize=0,
                                    env={**os.environ, **environment})
         if process.stdout:
             self.addCleanup(process.stdout.close)
@@ -103,10 +103,11 @@ class Hosts(unittest.TestCase):
         self.expect_nobody([self.serve(1, listen, key=str(number), EXS_SVC_MULTICAST=setting)[1]
                             for number, (listen, setting) in enumerate(cases)])
 
-    def start_directory(self, port=0):
+    def start_directory(self, port=0, *options, errors=None):
         if not DIRECTORY:
             self.skipTest("exs-directory is not built")
-        process = self.start(2, DIRECTORY, "--bind", "10.78.0.2", "--port", str(port), "--file", str(self.folder / "directory"))
+        process = self.start(2, DIRECTORY, "--bind", "10.78.0.2", "--port", str(port), "--file", str(self.folder / "directory"), *options,
+                             errors=errors)
         port = int(process.stdout.readline().split()[1])
         return process, {"EXS_SVC_MULTICAST": "off", "EXS_SVC_DIRECTORY": f"10.78.0.2:{port}"}, port
 
@@ -122,6 +123,18 @@ class Hosts(unittest.TestCase):
         self.expect_found(process, ident, **ways)
         self.end(process)
         self.expect_nobody([ident], **ways)
+
+    def test_by_a_directory_whose_lines_nobody_reads(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        with open(writer, "wb", buffering=0) as errors:
+            os.set_blocking(writer, False)
+            while errors.write(bytes(4096)):
+                pass
+            os.set_blocking(writer, True)
+            _, ways, _ = self.start_directory(0, "--verbose", errors=errors)
+        process, ident = self.serve(1, "0.0.0.0", **ways)
+        self.expect_found(process, ident, **ways)
 
     def test_killed_and_started_elsewhere_by_a_directory(self):
         self.move(self.end, **self.start_directory()[1])

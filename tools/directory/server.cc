@@ -2,13 +2,15 @@
 
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <iostream>
+#include <string>
 
 #include "tools/common/failure.h"
+#include "tools/common/lines.h"
 
 namespace exs::svc {
 namespace {
@@ -88,7 +90,8 @@ void DirectoryServer::turn(int wait_ms) {
   leases_.end_late(now);
   close_all_that_are_to_be(now);
   if (const int error = journal_.compact(leases_); error != 0)
-    std::cerr << "exs-directory: the file is not written anew: " << std::strerror(error) << std::endl;
+    tools::tell_limited(file_lines_,
+                        std::string("exs-directory: the file is not written anew: ") + std::strerror(error));
 }
 
 // ---------------------------------------------------------------- connections
@@ -272,10 +275,10 @@ void DirectoryServer::tell_of(Connection& connection, const IdBytes& id) {
 }
 
 void DirectoryServer::changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken) {
-  if (is_verbose_) std::cerr << text_of(id) << (entry.is_held ? " held" : " lost") << std::endl;
+  if (is_verbose_) tools::tell(STDERR_FILENO, text_of(id) + (entry.is_held ? " held" : " lost"));
   if (const int error = journal_.write(entry); error != 0)
-    std::cerr << "exs-directory: " << text_of(id) << " is not in the file: " << std::strerror(error)
-              << std::endl;
+    tools::tell_limited(file_lines_,
+                        "exs-directory: " + text_of(id) + " is not in the file: " + std::strerror(error));
   if (const auto former = connections_.find(overtaken); former != connections_.end()) {
     say(former->second, {.type = DirectoryType::kOvertaken, .record = entry.bytes});
     flush(former->first, former->second);

@@ -12,6 +12,7 @@
 
 #include "service/names/address.h"
 #include "service/names/directory_wire.h"
+#include "tools/common/lines.h"
 #include "tools/directory/journal.h"
 
 namespace exs::svc {
@@ -59,6 +60,7 @@ class DirectoryServer {
   void set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new = false) const;
 
   const bool is_verbose_;
+  tools::LineLimit file_lines_;  // that are about the file
   Descriptor watch_;
   Descriptor listener_;
   sockaddr_storage address_{};

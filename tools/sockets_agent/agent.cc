@@ -9,11 +9,12 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <iostream>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "tools/common/failure.h"
+#include "tools/common/lines.h"
 #include "tools/sockets_agent/connections.h"
 
 namespace agent {
@@ -208,9 +209,9 @@ bool Agent::serve(Card& card) {
 }
 
 void Agent::say(const char* what, const Request& request) const {
-  if (is_verbose_)
-    std::cerr << "exs-sockets-agent: " << what << ": " << text_of(request.caller) << " to "
-              << text_of(request.called) << std::endl;
+  if (!is_verbose_) return;
+  tools::tell(STDERR_FILENO, std::string("exs-sockets-agent: ") + what + ": " + text_of(request.caller) +
+                                 " to " + text_of(request.called));
 }
 
 }  // namespace agent

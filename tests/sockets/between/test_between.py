@@ -79,8 +79,8 @@ class BetweenTest(ServerTest):
         self.start_agent()
         self.addCleanup(self.end_agent)
 
-    def start_agent(self):
-        self.agent = subprocess.Popen([AGENT, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    def start_agent(self, *options, errors=subprocess.DEVNULL):
+        self.agent = subprocess.Popen([AGENT, "--port", "0", *options], stdout=subprocess.PIPE, stderr=errors)
         self.agent_port = int(self.agent.stdout.readline().split()[1])
 
     def end_agent(self):
@@ -127,6 +127,19 @@ class Peers(BetweenTest):
         for name, words in WORDS.items():
             with self.subTest(layer=name):
                 self.compare_peers("transfers", words)
+
+    def test_agent_whose_lines_nobody_reads(self):
+        self.end_agent()
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        with open(writer, "wb", buffering=0) as errors:
+            os.set_blocking(writer, False)
+            while errors.write(bytes(4096)):
+                pass
+            os.set_blocking(writer, True)
+            self.start_agent("--verbose", errors=errors)
+        for _ in range(3):
+            self.compare_peers("fork", "on")
 
     def test_fork(self):
         self.compare_peers("fork", "on")
