@@ -1,6 +1,7 @@
 #include "src/provider/iwarp/listener.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ IwarpListener::IwarpListener(PortContext& context, int descriptor, const ListenP
 }
 
 IwarpListener::~IwarpListener() {
+  while (!requests_.empty()) take(requests_.front());
   if (listening_) context_.poller.remove(descriptor_);
   std::erase(context_.listeners, this);
 }
@@ -51,14 +53,30 @@ Status IwarpListener::start() {
 
 std::unique_ptr<ConnectionRequest> IwarpListener::next_request() {
   if (requests_.empty()) return nullptr;
-  std::unique_ptr<ConnectionRequest> request = requests_.pop_front().request;
-  if (told_ > 0) --told_;
+  std::unique_ptr<ConnectionRequest> request = take(requests_.front());
   pause_or_resume();
   return request;
 }
 
+std::unique_ptr<IncomingRequest> IwarpListener::take(Waiting& waiting) {
+  std::unique_ptr<IncomingRequest> request = std::move(waiting.request_);
+  context_.poller.remove(request->descriptor());
+  if (first_untold_ == waiting.self_) ++first_untold_;
+  requests_.erase(waiting.self_);
+  return request;
+}
+
+// Anything but an end the application's part of the connection takes.
+void IwarpListener::Waiting::ready(std::uint32_t) {
+  if (!request_->peer_is_gone()) return;
+  IwarpListener& listener = listener_;
+  const auto gone = listener.take(*this);
+  log(LogLevel::kInfo, "iwarp: {} has gone before it was accepted", name_of_peer(gone->descriptor()));
+  listener.pause_or_resume();
+}
+
 bool IwarpListener::is_full() const noexcept {
-  return requests_.count() >= std::max<std::uint32_t>(parameters_.backlog, 1);
+  return requests_.size() >= std::max<std::uint32_t>(parameters_.backlog, 1);
 }
 
 bool IwarpListener::make_room() {
@@ -164,9 +182,10 @@ void IwarpListener::Handshake::take_bytes() {
 // Throws std::bad_alloc while nothing has changed.
 void IwarpListener::request_complete(Handshake& handshake) {
   const int descriptor = handshake.descriptor_;
-  requests_.reserve(requests_.count() + 1);
   context_.completions.make_room();
   auto request = std::make_unique<IncomingRequest>(descriptor, std::move(handshake.collector_));
+  std::list<Waiting> made;
+  made.emplace_back(*this, nullptr, context_.now_ns);
   context_.poller.remove(descriptor);
   handshake.descriptor_ = -1;
   handshakes_.erase(handshake.self_);
@@ -175,7 +194,13 @@ void IwarpListener::request_complete(Handshake& handshake) {
         name_of_peer(descriptor));
     return pause_or_resume();
   }
-  requests_.push_back({std::move(request), context_.now_ns});
+  // Where it cannot be watched its accept finds that it has gone.
+  [[maybe_unused]] const Status watched = context_.poller.add(descriptor, EPOLLRDHUP | EPOLLET, made.front());
+  made.front().request_ = std::move(request);
+  made.front().self_ = made.begin();
+  const bool are_told = first_untold_ == requests_.end();
+  requests_.splice(requests_.end(), made);
+  if (are_told) first_untold_ = std::prev(requests_.end());
   context_.completions.push(*completions_, {CompletionKind::kRequest, {}, 0, token_, 0});
 }
 
@@ -187,8 +212,9 @@ void IwarpListener::drop(Handshake& handshake, int error, const char* why) {
 }
 
 void IwarpListener::tell_waiting() {
-  for (; told_ < requests_.count() && requests_[told_].since_ns + kPatienceNs <= context_.now_ns; ++told_)
-    requests_[told_].request->tell_received();
+  for (; first_untold_ != requests_.end() && first_untold_->since_ns_ + kPatienceNs <= context_.now_ns;
+       ++first_untold_)
+    first_untold_->request_->tell_received();
 }
 
 void IwarpListener::check_deadlines() {
@@ -205,7 +231,8 @@ void IwarpListener::check_deadlines() {
 std::uint64_t IwarpListener::next_deadline_ns() const noexcept {
   std::uint64_t deadline_ns = handshakes_.empty() ? kNoDeadline : handshakes_.front().deadline_ns_;
   if (rests_until_ns_ != 0) deadline_ns = std::min(deadline_ns, rests_until_ns_);
-  if (told_ < requests_.count()) deadline_ns = std::min(deadline_ns, requests_[told_].since_ns + kPatienceNs);
+  if (first_untold_ != requests_.end())
+    deadline_ns = std::min(deadline_ns, first_untold_->since_ns_ + kPatienceNs);
   return deadline_ns;
 }
 

@@ -4,7 +4,6 @@
 #include <list>
 #include <memory>
 
-#include "src/base/fifo.h"
 #include "src/base/poller.h"
 #include "src/provider/connector.h"
 #include "src/provider/iwarp/incoming_request.h"
@@ -51,6 +50,21 @@ class IwarpListener final : public PortListener, public Pollable {
     std::list<Handshake>::iterator self_;
   };
 
+  // One whose request waits for its accept. Its end is looked for, as a peer that has gone would keep its descriptor, and its place in
+  // the backlog, for as long as the application accepts nobody.
+  class Waiting final : public Pollable {
+   public:
+    Waiting(IwarpListener& listener, std::unique_ptr<IncomingRequest> request, std::uint64_t now_ns)
+        : listener_(listener), request_(std::move(request)), since_ns_(now_ns) {}
+
+    void ready(std::uint32_t events) override;
+
+    IwarpListener& listener_;
+    std::unique_ptr<IncomingRequest> request_;
+    const std::uint64_t since_ns_;
+    std::list<Waiting>::iterator self_;
+  };
+
   [[nodiscard]] bool is_full() const noexcept;
   // For one more handshake. False: not yet.
   bool make_room();
@@ -61,6 +75,8 @@ class IwarpListener final : public PortListener, public Pollable {
   void pause_or_resume();
   void request_complete(Handshake& handshake);
   void tell_waiting();
+  // No longer in the list.
+  std::unique_ptr<IncomingRequest> take(Waiting& waiting);
   void drop(Handshake& handshake, int error, const char* why);
 
   PortContext& context_;
@@ -72,14 +88,9 @@ class IwarpListener final : public PortListener, public Pollable {
   bool starved_ = false;    // the last accept4 found no descriptor or memory
   std::uint64_t rests_until_ns_ =
       0;  // no descriptors or memory, or too many peers at once: accepts again then
-  std::list<Handshake> handshakes_;  // oldest first, so deadlines are in order
-  // A peer that waits longer than others is told that its request is here.
-  struct Waiting {
-    std::unique_ptr<IncomingRequest> request;
-    std::uint64_t since_ns = 0;
-  };
-  Fifo<Waiting> requests_;
-  std::size_t told_ = 0;  // how many of them, from the first
+  std::list<Handshake> handshakes_;                              // oldest first, so deadlines are in order
+  std::list<Waiting> requests_;                                  // oldest first
+  std::list<Waiting>::iterator first_untold_ = requests_.end();  // behind those that are told that they wait
 };
 
 }  // namespace exs::iwarp
