@@ -1,6 +1,7 @@
 #include "tools/sockets_agent/agent.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/un.h>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/destroy_elsewhere.h"
 #include "tools/common/failure.h"
 #include "tools/common/lines.h"
 #include "tools/sockets_agent/connections.h"
@@ -31,6 +33,7 @@ constexpr std::size_t kCardsMax = 1024;
 constexpr std::uint64_t kClientNs = 2'000'000'000;
 constexpr std::uint64_t kCardNs = 5'000'000'000;
 constexpr int kTickMs = 250;
+constexpr int kUndisturbedMs = 100;
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -67,11 +70,21 @@ Descriptor make_socket(int family, int type, const char* what) {
   return made;
 }
 
+// Whoever has put something into a socket says how long its last close takes: nobody waits for that. Memory closes at once.
+void close_elsewhere(std::vector<Descriptor> closed) {
+  std::erase_if(closed, [](const Descriptor& one) { return ::fcntl(one.number(), F_GET_SEALS) >= 0; });
+  const linger off{};
+  for (const Descriptor& one : closed) ::setsockopt(one.number(), SOL_SOCKET, SO_LINGER, &off, sizeof off);
+  if (!closed.empty()) exs::destroy_elsewhere(std::move(closed));
+}
+
 // The message of a called end brings a descriptor that nobody here needs.
 void drop_message(int guest) {
+  constexpr std::size_t kPassedMax = 253;  // by one message; what finds no room the kernel closes here
   char bytes[64];
   iovec part{bytes, sizeof bytes};
-  alignas(cmsghdr) char room[CMSG_SPACE(8 * sizeof(int))];
+  alignas(cmsghdr) char room[CMSG_SPACE(kPassedMax * sizeof(int))];
+  std::vector<Descriptor> passed;
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -84,9 +97,10 @@ void drop_message(int guest) {
     for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= control->cmsg_len; at += sizeof(int)) {
       int descriptor = -1;
       std::memcpy(&descriptor, reinterpret_cast<char*>(control) + at, sizeof descriptor);
-      Descriptor closed(descriptor);
+      passed.emplace_back(descriptor);
     }
   }
+  close_elsewhere(std::move(passed));
 }
 
 }  // namespace
@@ -113,35 +127,59 @@ Agent::Agent(const std::string& address, std::uint16_t port, bool is_verbose) : 
     tools::fail("cannot listen at port " + std::to_string(port), errno);
   port_ = ntohs(name.sin6_port);
   announcement_ = make_socket(AF_UNIX, SOCK_DGRAM, "cannot make a Unix socket");
+  announce();
+  if (!is_announced_)
+    tools::tell(
+        STDERR_FILENO,
+        "exs-sockets-agent: another process has the name by which programs see that an agent is here: "
+        "another "
+        "agent, or somebody who wants none here; serving all the same, and taking the name when it is free");
+}
+
+// Programs look for the name, whoever has it.
+void Agent::announce() {
+  if (is_announced_) return;
   sockaddr_un own{};
   own.sun_family = AF_UNIX;
   std::memcpy(own.sun_path + 1, kAgentName, sizeof kAgentName - 1);
-  if (::bind(announcement_.number(), reinterpret_cast<sockaddr*>(&own),
-             offsetof(sockaddr_un, sun_path) + sizeof kAgentName) != 0)
-    tools::fail("cannot announce itself; does another agent run?", errno);
+  is_announced_ = ::bind(announcement_.number(), reinterpret_cast<sockaddr*>(&own),
+                         offsetof(sockaddr_un, sun_path) + sizeof kAgentName) == 0;
 }
 
 void Agent::run() {
   for (;;) {
-    std::vector<pollfd> polled{{listener_.number(), POLLIN, 0}};
+    // With all places taken by clients who have not been silent for long, others wait.
+    std::vector<pollfd> polled{{listener_.number(), static_cast<short>(has_place() ? POLLIN : 0), 0}};
     for (const Client& client : clients_) polled.push_back({client.socket.number(), POLLIN, 0});
     for (const Card& card : cards_)
       polled.push_back({card.guest.valid() ? card.guest.number() : card.socket.number(), POLLIN, 0});
-    if (::poll(polled.data(), polled.size(), kTickMs) < 0 && errno != EINTR)
+    if (::poll(polled.data(), polled.size(), has_place() ? kTickMs : kUndisturbedMs) < 0 && errno != EINTR)
       tools::fail("cannot wait", errno);
     clients_.remove_if([this](Client& client) { return !serve(client); });
-    cards_.remove_if([this](Card& card) { return !serve(card); });
+    cards_.remove_if([this](Card& card) {
+      if (serve(card)) return false;
+      end(card);
+      return true;
+    });
     take_client();
+    announce();
   }
 }
 
+// Who has been here longest, and has not asked, makes room.
+bool Agent::has_place() const {
+  return clients_.size() < kClientsMax ||
+         now_ns() >= clients_.front().end_ns - kClientNs + std::uint64_t{kUndisturbedMs} * 1'000'000;
+}
+
 void Agent::take_client() {
-  while (clients_.size() < kClientsMax) {
+  while (has_place()) {
     sockaddr_in6 name{};
     socklen_t length = sizeof name;
     Descriptor socket(::accept4(listener_.number(), reinterpret_cast<sockaddr*>(&name), &length,
                                 SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) return;
+    if (clients_.size() >= kClientsMax) clients_.pop_front();
     clients_.push_back({std::move(socket), place_of(name), now_ns() + kClientNs});
     if (!serve(clients_.back())) clients_.pop_back();
   }
@@ -186,6 +224,14 @@ Agent::Verdict Agent::place_card(const Client& client) {
   cards_.push_back(std::move(card));
   say("placed", request);
   return Verdict::kPlaced;
+}
+
+// With what lies in its sockets unread, and in those of guests who were not let in.
+void Agent::end(Card& card) {
+  std::vector<Descriptor> left;
+  left.push_back(std::move(card.socket));
+  if (card.guest.valid()) left.push_back(std::move(card.guest));
+  close_elsewhere(std::move(left));
 }
 
 bool Agent::serve(Card& card) {

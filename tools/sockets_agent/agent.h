@@ -58,7 +58,10 @@ class Agent {
     bool is_given = false;
   };
 
+  void announce();
+  [[nodiscard]] bool has_place() const;
   void take_client();
+  static void end(Card& card);
   // False: it has been served.
   bool serve(Client& client);
   bool serve(Card& card);
@@ -69,6 +72,7 @@ class Agent {
   Descriptor announcement_;
   std::uint16_t port_ = 0;
   bool is_verbose_;
+  bool is_announced_ = false;
   std::list<Client> clients_;
   std::list<Card> cards_;
 };

@@ -11,7 +11,7 @@ namespace agent {
 
 using exs::sockets::between::Place16;
 
-// The user whose socket has these addresses, of an established connection; none: there is no such connection.
+// The user whose socket has these addresses, of a connection; none: there is no such connection.
 std::optional<uid_t> owner_of(const Place16& own, const Place16& peer);
 
 }  // namespace agent
