@@ -1,7 +1,11 @@
 // The directory: the bytes of FORMAT.md, who holds what, its file, and what strangers can do. The server has its turns in the thread of
 // the test, over sockets of loopback.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <fstream>
 #include <functional>
+#include <utility>
 
 #include "service/names/directory.h"
 #include "tests/service/directory_world.h"
@@ -79,6 +83,18 @@ Leases::Entry entry_of(const Key& key, std::uint64_t epoch, bool is_held) {
 }
 
 // ---------------------------------------------------------------- server and clients
+
+// A file of this process ends there.
+struct NoMoreThan {
+  rlimit before{};
+  explicit NoMoreThan(std::size_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit limit{bytes, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~NoMoreThan() { ::setrlimit(RLIMIT_FSIZE, &before); }
+};
 
 struct Client final : private ResolverClient {
   explicit Client(const sockaddr_storage& address) : directory(address, *this) {}
@@ -336,6 +352,54 @@ BOOST_AUTO_TEST_CASE(lines_that_are_torn_or_forged_say_nothing) {
   BOOST_TEST(Journal("/nowhere/services").open(table.leases, 100, 0) == ENOENT);
 }
 
+BOOST_AUTO_TEST_CASE(who_is_not_in_the_file_is_not_fenced) {
+  const Key key;
+  const OwnFile file;
+  Journal journal(file.path());
+  Leases leases(
+      10, 10, [](const auto&, const auto&, auto) {},
+      [&](const Leases::Entry& entry) { return journal.write(entry) == 0; });
+  BOOST_REQUIRE(journal.open(leases, 100, 0) == 0);
+  BOOST_TEST(!journal.is_doubtful());
+  const auto fenced = [&](const Key& whose) {
+    Leases::Entry entry = entry_of(whose, 5, true);
+    entry.holder = 1;
+    entry.is_fenced = true;
+    return entry;
+  };
+  {
+    const NoMoreThan limit(file.text().size() + 30);  // a part of a line
+    BOOST_TEST((leases.claim(fenced(key), 0) == Leases::Answer::kWait));
+    BOOST_TEST((leases.find(key.id()) == nullptr || !leases.find(key.id())->is_held));
+  }
+  // Expect: there is room again, what is claimed then is in the file, and nothing is in doubt.
+  const Key other;
+  BOOST_TEST((leases.claim(fenced(other), 0) == Leases::Answer::kHeld));
+  BOOST_TEST((leases.claim(fenced(key), 0) == Leases::Answer::kHeld));
+  const OwnFile copy;
+  copy.write(file.text());
+  Table table;
+  Journal next(copy.path());
+  BOOST_REQUIRE(next.open(table.leases, 100, 0) == 0);
+  BOOST_TEST(!next.is_doubtful());
+  BOOST_TEST(table.is_held(key));
+  BOOST_TEST(table.is_held(other));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_torn_is_in_doubt) {
+  const Key key;
+  const OwnFile file;
+  const std::string line = "fenced " + hex(entry_of(key, 5, true).bytes) + "\n";
+  for (const auto& [text, is_doubtful] : {std::pair(line, false), std::pair(line + line.substr(0, 60), true),
+                                          std::pair(line.substr(0, 60) + "\n" + line, true)}) {
+    file.write(text);
+    Table table;
+    Journal journal(file.path());
+    BOOST_REQUIRE(journal.open(table.leases, 100, 0) == 0);
+    BOOST_TEST(journal.is_doubtful() == is_doubtful);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_has_grown_is_written_anew) {
   const Key key;
   const OwnFile file;
@@ -354,6 +418,26 @@ BOOST_AUTO_TEST_CASE(a_file_that_has_grown_is_written_anew) {
 }
 
 // ---------------------------------------------------------------- services
+
+BOOST_FIXTURE_TEST_CASE(the_services_of_a_host_have_a_number, World) {
+  constexpr std::size_t kPlaces = 3;
+  server = std::make_unique<DirectoryServer>(*parse_address("127.0.0.1:0"), "", false, kPlaces);
+  const std::vector<Key> keys(kPlaces + 1);
+  std::vector<RawClient> clients;
+  std::vector<std::optional<DirectoryMessage>> answers;
+  for (const Key& key : keys) {  // each on a connection of its own
+    RawClient& client = clients.emplace_back(server->address());
+    client.say(greeting());
+    client.say(claim_for(heard(client, kGreetingBytes), key, key));
+    const std::size_t answer_bytes = encoded({.type = DirectoryType::kHeld}).size();
+    const FrameBytes all = heard(client, kGreetingBytes + answer_bytes);
+    answers.push_back(decode_directory(Bytes(all).subspan(kGreetingBytes)));
+  }
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    BOOST_REQUIRE(answers[i].has_value());
+    BOOST_TEST((answers[i]->type == (i < kPlaces ? DirectoryType::kHeld : DirectoryType::kNoRoom)));
+  }
+}
 
 BOOST_FIXTURE_TEST_CASE(a_service_is_found_while_it_is_held, World) {
   const Key key;

@@ -53,33 +53,42 @@ int Journal::open(Leases& leases, std::int64_t grace_ns, std::int64_t now) {
   if (path_.empty()) return 0;
   if (const int error = open_locked(path_, O_RDWR | O_APPEND, file_); error != 0) return error;
   std::ifstream stream(path_);
-  bool is_whole = true;
   for (std::string line; std::getline(stream, line);) {
-    is_whole = !stream.eof();
-    read_line(line, leases, grace_ns, now);
+    is_torn_ = stream.eof();
+    if (!read_line(line, leases, grace_ns, now) && !line.empty()) is_doubtful_ = true;
     ++lines_;
   }
-  return is_whole ? 0 : write_all(file_.get(), "\n");
+  is_doubtful_ = is_doubtful_ || is_torn_;
+  return 0;
 }
 
-void Journal::read_line(const std::string& line, Leases& leases, std::int64_t grace_ns, std::int64_t now) {
+bool Journal::read_line(const std::string& line, Leases& leases, std::int64_t grace_ns, std::int64_t now) {
   const std::string_view all = line;
   const std::size_t space = all.find(' ');
   const std::string_view word = all.substr(0, space);
   const std::string_view digits = space == std::string_view::npos ? "" : all.substr(space + 1);
-  if (word != kHeld && word != kFenced && word != kLost) return;
+  if (word != kHeld && word != kFenced && word != kLost) return false;
   std::vector<std::uint8_t> bytes(digits.size() / 2);
-  if (bytes.size() > kRecordMax || !parse_hex(digits, bytes)) return;
+  if (bytes.size() > kRecordMax || !parse_hex(digits, bytes)) return false;
   std::optional<Record> record = decode_record(bytes);
-  if (!record) return;
+  if (!record) return false;
   leases.restore(
       {std::move(*record), std::move(bytes), 0, grace_ns, now + grace_ns, word != kLost, word == kFenced});
+  return true;
 }
 
 int Journal::write(const Leases::Entry& entry) {
   if (!file_.is_open()) return 0;
   ++lines_;
-  return write_all(file_.get(), line_of(entry));
+  const off_t end = ::lseek(file_.get(), 0, SEEK_END);
+  const int error = write_all(file_.get(), (is_torn_ ? "\n" : "") + line_of(entry));
+  // Of a line that went in part nothing is left, or the next one begins behind it.
+  if (error == 0) {
+    is_torn_ = false;
+  } else if (end < 0 || ::ftruncate(file_.get(), end) != 0) {
+    is_torn_ = true;
+  }
+  return error;
 }
 
 // The new file has its lock before it has its name, so there is no moment without one.
@@ -93,6 +102,7 @@ int Journal::compact(const Leases& leases) {
   if (const int error = write_all(file.get(), text); error != 0) return error;
   if (::fsync(file.get()) != 0 || std::rename(path.c_str(), path_.c_str()) != 0) return errno;
   file_ = std::move(file);
+  is_torn_ = false;
   lines_ = leases.entries().size();
   return 0;
 }

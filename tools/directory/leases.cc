@@ -19,6 +19,8 @@ Leases::Answer Leases::claim(Entry entry, std::int64_t now) {
   if (known == entries_.end() && !make_room()) return Answer::kNoRoom;
   const bool was_held = known != entries_.end() && known->second.is_held;
   const bool is_same = was_held && known->second.bytes == entry.bytes;
+  const bool is_kept = is_same && known->second.is_fenced;
+  if (entry.is_fenced && !is_kept && keep_ && !keep_(entry)) return Answer::kWait;
   const Holder before = was_held && known->second.holder != holder ? known->second.holder : 0;
   put(id, std::move(entry));
   held_[holder].push_back(id);
@@ -41,20 +43,29 @@ void Leases::restore(Entry entry) {
 }
 
 void Leases::put(const IdBytes& id, Entry entry) {
-  Entry& place = entries_[id];
+  const auto [at, is_new] = entries_.try_emplace(id);
+  Entry& place = at->second;
+  if (!is_new) (place.is_held ? held_until_ : lost_since_).erase({place.until_ns, id});
   if (place.is_held) {
     take_from_holder(id, place);
     --held_count_;
   }
   if (entry.is_held) ++held_count_;
   place = std::move(entry);
+  (place.is_held ? held_until_ : lost_since_).insert({place.until_ns, id});
+}
+
+void Leases::set_time(const IdBytes& id, Entry& entry, std::int64_t until_ns) {
+  held_until_.erase({entry.until_ns, id});
+  entry.until_ns = until_ns;
+  held_until_.insert({until_ns, id});
 }
 
 void Leases::renew(Holder holder, std::int64_t now) {
   const auto held = held_.find(holder);
   if (held == held_.end()) return;
   for (const IdBytes& id : held->second)
-    if (Entry& entry = entries_[id]; !entry.is_wanted) entry.until_ns = now + entry.lease_ns;
+    if (Entry& entry = entries_[id]; !entry.is_wanted) set_time(id, entry, now + entry.lease_ns);
 }
 
 void Leases::release(Holder holder, const IdBytes& id, std::int64_t now) {
@@ -78,9 +89,15 @@ void Leases::leave(Holder holder, std::int64_t now) {
 }
 
 void Leases::end_late(std::int64_t now) {
-  if (!is_any_held()) return;
-  for (auto& [id, entry] : entries_)
-    if (entry.is_held && now >= entry.until_ns) end(id, entry, now);
+  while (!held_until_.empty() && held_until_.begin()->first <= now) {
+    const IdBytes id = held_until_.begin()->second;
+    end(id, entries_[id], now);
+  }
+}
+
+std::size_t Leases::held_by(Holder holder) const {
+  const auto held = held_.find(holder);
+  return held == held_.end() ? 0 : held->second.size();
 }
 
 const Leases::Entry* Leases::find(const IdBytes& id) const {
@@ -90,18 +107,17 @@ const Leases::Entry* Leases::find(const IdBytes& id) const {
 
 bool Leases::make_room() {
   if (entries_.size() < entries_max_) return true;
-  auto oldest = entries_.end();
-  for (auto one = entries_.begin(); one != entries_.end(); ++one)
-    if (!one->second.is_held && (oldest == entries_.end() || one->second.until_ns < oldest->second.until_ns))
-      oldest = one;
-  if (oldest == entries_.end()) return false;
-  entries_.erase(oldest);
+  if (lost_since_.empty()) return false;
+  entries_.erase(lost_since_.begin()->second);
+  lost_since_.erase(lost_since_.begin());
   return true;
 }
 
 void Leases::end(const IdBytes& id, Entry& entry, std::int64_t now) {
   take_from_holder(id, entry);
   --held_count_;
+  held_until_.erase({entry.until_ns, id});
+  lost_since_.insert({now, id});
   entry.is_held = entry.is_wanted = false;
   entry.holder = 0;
   entry.until_ns = now;

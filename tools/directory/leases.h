@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "service/names/clock.h"
@@ -34,11 +36,17 @@ class Leases {
   };
   // The holder that it had before is not 0 where that has been overtaken.
   using Changed = std::function<void(const IdBytes&, const Entry&, Holder overtaken)>;
+  // Whether it is in the file by now.
+  using Keep = std::function<bool(const Entry&)>;
   enum class Answer { kHeld, kNewerKnown, kNoRoom, kWait };
 
-  // `changed` is told of each record that is held from now on, and of each that is not any more.
-  Leases(std::size_t entries_max, std::size_t of_one_max, Changed changed)
-      : entries_max_(entries_max), of_one_max_(of_one_max), changed_(std::move(changed)) {}
+  // `changed` is told of each record that is held from now on, and of each that is not any more. Nobody has a fenced service before
+  // `keep` has said yes: what the file does not tell, a directory that goes on from it would grant to another.
+  Leases(std::size_t entries_max, std::size_t of_one_max, Changed changed, Keep keep = {})
+      : entries_max_(entries_max),
+        of_one_max_(of_one_max),
+        changed_(std::move(changed)),
+        keep_(std::move(keep)) {}
 
   // Leases that are not known may run until then: nobody is fenced before.
   void wait_until(std::int64_t time_ns) { fences_from_ns_ = time_ns; }
@@ -53,11 +61,13 @@ class Leases {
   void end_late(std::int64_t now);
   // NULL: it has never been seen.
   [[nodiscard]] const Entry* find(const IdBytes& id) const;
+  [[nodiscard]] std::size_t held_by(Holder holder) const;
   [[nodiscard]] bool is_any_held() const noexcept { return held_count_ > 0; }
   [[nodiscard]] const std::map<IdBytes, Entry>& entries() const noexcept { return entries_; }
 
  private:
   [[nodiscard]] bool is_to_wait(Entry* known, const Entry& entry, std::int64_t now) const;
+  void set_time(const IdBytes& id, Entry& entry, std::int64_t until_ns);
   bool make_room();
   void put(const IdBytes& id, Entry entry);
   void end(const IdBytes& id, Entry& entry, std::int64_t now);
@@ -66,7 +76,12 @@ class Leases {
   const std::size_t entries_max_;
   const std::size_t of_one_max_;
   const Changed changed_;
+  const Keep keep_;
   std::map<IdBytes, Entry> entries_;
+  // By until_ns: when those that are held end, and since when the others are lost.
+  using Times = std::set<std::pair<std::int64_t, IdBytes>>;
+  Times held_until_;
+  Times lost_since_;
   std::map<Holder, std::vector<IdBytes>> held_;
   std::size_t held_count_ = 0;
   std::int64_t fences_from_ns_ = INT64_MIN;

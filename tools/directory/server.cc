@@ -15,7 +15,6 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::size_t kEntriesMax = 65'536;
 constexpr std::size_t kConnectionsMax = 4'096;
 constexpr std::size_t kOfOneHostMax = 256;
 constexpr std::size_t kClaimsMax = 1'024;  // of a connection
@@ -37,18 +36,20 @@ void set(int socket, int level, int option, int value) {
 }  // namespace
 
 DirectoryServer::DirectoryServer(const sockaddr_storage& address, const std::string& journal_path,
-                                 bool is_verbose)
+                                 bool is_verbose, std::size_t places_of_host_max)
     : is_verbose_(is_verbose),
+      places_of_host_max_(places_of_host_max),
       watch_(::epoll_create1(EPOLL_CLOEXEC)),
       journal_(journal_path),
-      leases_(kEntriesMax, kClaimsMax, [this](const auto& id, const auto& entry, Number overtaken) {
-        changed(id, entry, overtaken);
-      }) {
+      leases_(
+          kEntriesMax, kClaimsMax,
+          [this](const auto& id, const auto& entry, Number overtaken) { changed(id, entry, overtaken); },
+          [this](const auto& entry) { return keep(entry); }) {
   if (!watch_.is_open()) tools::fail("epoll_create1", errno);
   if (const int error = journal_.open(leases_, kGraceNs, now_ns()); error != 0)
     tools::fail(error == EWOULDBLOCK ? journal_path + ": another directory has it" : journal_path, error);
-  // Without a file it does not know what another has granted before.
-  if (journal_path.empty()) leases_.wait_until(now_ns() + kGraceNs);
+  // Without a file, or with one that does not tell all, it does not know what another has granted before.
+  if (journal_path.empty() || journal_.is_doubtful()) leases_.wait_until(now_ns() + kGraceNs);
   listen(address);
 }
 
@@ -121,7 +122,7 @@ void DirectoryServer::accept_all(std::int64_t now) {
     made.greet_by_ns = now + kGreetNs;
     const Number number = ++last_number_;
     set_watched(number, made.descriptor.get(), true, false, true);
-    ++of_host_[made.host];
+    of_host_[made.host].insert(number);
     Connection& connection = connections_.emplace(number, std::move(made)).first->second;
     say(connection, {.type = DirectoryType::kGreeting, .nonce = connection.nonce});
     flush(number, connection);
@@ -130,7 +131,8 @@ void DirectoryServer::accept_all(std::int64_t now) {
 
 bool DirectoryServer::may_stay(const HostBytes& host) const {
   const auto known = of_host_.find(host);
-  return connections_.size() < kConnectionsMax && (known == of_host_.end() || known->second < kOfOneHostMax);
+  return connections_.size() < kConnectionsMax &&
+         (known == of_host_.end() || known->second.size() < kOfOneHostMax);
 }
 
 void DirectoryServer::read_from(Number number, Connection& connection, std::int64_t now) {
@@ -189,7 +191,9 @@ void DirectoryServer::close(Number number, std::int64_t now) {
     watchers->second.erase(number);
     if (watchers->second.empty()) watchers_.erase(watchers);
   }
-  if (--of_host_[known->second.host] == 0) of_host_.erase(known->second.host);
+  const auto host = of_host_.find(known->second.host);
+  host->second.erase(number);
+  if (host->second.empty()) of_host_.erase(host);
   connections_.erase(known);
   leases_.leave(number, now);
 }
@@ -223,6 +227,12 @@ bool DirectoryServer::take(Number number, Connection& connection, const Director
   }
 }
 
+std::size_t DirectoryServer::places_of(const HostBytes& host) const {
+  std::size_t places = 0;
+  for (const Number number : of_host_.at(host)) places += leases_.held_by(number);
+  return places;
+}
+
 bool DirectoryServer::claim(Number number, Connection& connection, const DirectoryMessage& message,
                             std::int64_t now) {
   std::optional<Record> record = decode_record(message.record);
@@ -234,6 +244,12 @@ bool DirectoryServer::claim(Number number, Connection& connection, const Directo
   Leases::Entry entry{
       std::move(*record), {message.record.begin(), message.record.end()}, number, lease_ns, 0, true,
       message.is_fenced};
+  const Leases::Entry* const known = leases_.find(id);
+  const bool is_its_own = known != nullptr && known->is_held && known->holder == number;
+  if (!is_its_own && places_of(connection.host) >= places_of_host_max_) {
+    say(connection, {.type = DirectoryType::kNoRoom, .id = id});
+    return true;
+  }
   switch (leases_.claim(std::move(entry), now)) {
     case Leases::Answer::kHeld: say(connection, {.type = DirectoryType::kHeld, .id = id}); break;
     case Leases::Answer::kNoRoom: say(connection, {.type = DirectoryType::kNoRoom, .id = id}); break;
@@ -274,11 +290,17 @@ void DirectoryServer::tell_of(Connection& connection, const IdBytes& id) {
   say(connection, {.type = DirectoryType::kRecord, .record = entry->bytes});
 }
 
+bool DirectoryServer::keep(const Leases::Entry& entry) {
+  const int error = journal_.write(entry);
+  if (error == 0) return true;
+  tools::tell_limited(file_lines_, "exs-directory: " + text_of(id_of(entry.record.key)) +
+                                       " is not in the file: " + std::strerror(error));
+  return false;
+}
+
 void DirectoryServer::changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken) {
   if (is_verbose_) tools::tell(STDERR_FILENO, text_of(id) + (entry.is_held ? " held" : " lost"));
-  if (const int error = journal_.write(entry); error != 0)
-    tools::tell_limited(file_lines_,
-                        "exs-directory: " + text_of(id) + " is not in the file: " + std::strerror(error));
+  if (!entry.is_held || !entry.is_fenced) keep(entry);  // else it was kept before
   if (const auto former = connections_.find(overtaken); former != connections_.end()) {
     say(former->second, {.type = DirectoryType::kOvertaken, .record = entry.bytes});
     flush(former->first, former->second);

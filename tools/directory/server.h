@@ -1,7 +1,7 @@
 // A directory: connections of processes that have services or look for some, around Leases and Journal. Thread: one.
 //
 // Design notes
-//  1. What nobody has proven counts against limits: places are for connections that have greeted, 256 of one host at most; one that
+//  1. What nobody has proven counts against limits: places are for connections that have greeted, 256 of one host at most, which hold a quarter of all services; one that
 //     says too much, reads too little, or says something that is none, is closed.
 //  2. A claim is signed for this connection, so a record that somebody has kept holds nothing.
 #pragma once
@@ -19,8 +19,11 @@ namespace exs::svc {
 
 class DirectoryServer {
  public:
+  static constexpr std::size_t kEntriesMax = 65'536;
+  static constexpr std::size_t kPlacesOfHostMax = kEntriesMax / 4;
   // Throws tools::Failure.
-  DirectoryServer(const sockaddr_storage& listen, const std::string& journal_path, bool is_verbose);
+  DirectoryServer(const sockaddr_storage& listen, const std::string& journal_path, bool is_verbose,
+                  std::size_t places_of_host_max = kPlacesOfHostMax);
   [[nodiscard]] const sockaddr_storage& address() const noexcept { return address_; }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
   [[noreturn]] void run();
@@ -45,6 +48,7 @@ class DirectoryServer {
   void listen(const sockaddr_storage& address);
   void accept_all(std::int64_t now);
   bool may_stay(const HostBytes& host) const;
+  [[nodiscard]] std::size_t places_of(const HostBytes& host) const;
   void read_from(Number number, Connection& connection, std::int64_t now);
   // False: it is to be closed.
   bool take(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
@@ -52,6 +56,7 @@ class DirectoryServer {
   void ask_for(const IdBytes& id, Bytes newer);
   bool watch(Number number, Connection& connection, const IdBytes& id);
   void tell_of(Connection& connection, const IdBytes& id);
+  bool keep(const Leases::Entry& entry);
   void changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken);
   void say(Connection& connection, const DirectoryMessage& message);
   void flush(Number number, Connection& connection);
@@ -60,6 +65,7 @@ class DirectoryServer {
   void set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new = false) const;
 
   const bool is_verbose_;
+  const std::size_t places_of_host_max_;
   tools::LineLimit file_lines_;  // that are about the file
   Descriptor watch_;
   Descriptor listener_;
@@ -69,7 +75,7 @@ class DirectoryServer {
   Leases leases_;
   Number last_number_ = 0;
   std::map<Number, Connection> connections_;
-  std::map<HostBytes, std::size_t> of_host_;
+  std::map<HostBytes, std::set<Number>> of_host_;
   std::map<IdBytes, std::set<Number>> watchers_;
   std::set<Number> to_close_;
 };
