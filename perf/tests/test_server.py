@@ -1,11 +1,14 @@
 """A server: many clients at once, strangers, and an orderly end."""
-import os
+import pathlib
 import re
 import signal
 import socket
 import subprocess
+import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
+from full_pipe import fill  # noqa: E402
 from tools import BIN, LIMIT_S, ToolsTest, run
 
 
@@ -59,9 +62,7 @@ class ServerTest(ToolsTest):
     def test_nobody_reads_what_it_prints(self):
         server = self.start_server("exs-ping")
         with open(f"/proc/{server.process.pid}/fd/1", "wb", buffering=0) as output:
-            os.set_blocking(output.fileno(), False)
-            while output.write(bytes(4096)):
-                pass
+            fill(output)
         for _ in range(3):
             self.succeed("exs-ping", "127.0.0.1", "--port", server.port, "--count", "10")
         server.process.send_signal(signal.SIGINT)

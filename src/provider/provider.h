@@ -67,7 +67,7 @@ struct LinkDepths {
   std::uint32_t message_bytes = 0;  // longest post_send of either end
 };
 
-// Of a fork.
+// The two processes that return from a fork.
 enum class ForkSide : std::uint8_t { kParent, kChild };
 
 enum class CompletionKind : std::uint8_t {

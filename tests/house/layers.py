@@ -73,7 +73,7 @@ EXCEPTIONS = {
     "include/exs/rpc.h": [r"exs/exs\.hp?p?", r"exs/rpc\.h"],  # and rpc.hpp
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
-    "tools/common/lines.cc": [r"src/base/kernel\.h"],
+    "tools/common/lines": [r"src/base/(kernel|log_limit)\.h"],
     "tools/sockets_agent/": [r"src/base/destroy_elsewhere\.h"],
     "tools/run/": [r"src/base/hex\.h"],
     "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],

@@ -3,8 +3,12 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from full_pipe import full_pipe  # noqa: E402
 
 SERVICE = os.environ["EXS_SERVICE_EXAMPLE"]
 PEER = os.environ["EXS_SERVICE_PEER"]
@@ -125,14 +129,7 @@ class Hosts(unittest.TestCase):
         self.expect_nobody([ident], **ways)
 
     def test_by_a_directory_whose_lines_nobody_reads(self):
-        reader, writer = os.pipe()
-        self.addCleanup(os.close, reader)
-        with open(writer, "wb", buffering=0) as errors:
-            os.set_blocking(writer, False)
-            while errors.write(bytes(4096)):
-                pass
-            os.set_blocking(writer, True)
-            _, ways, _ = self.start_directory(0, "--verbose", errors=errors)
+        _, ways, _ = self.start_directory(0, "--verbose", errors=self.enterContext(full_pipe()))
         process, ident = self.serve(1, "0.0.0.0", **ways)
         self.expect_found(process, ident, **ways)
 

@@ -82,7 +82,7 @@ int Journal::write(const Leases::Entry& entry) {
   ++lines_;
   const off_t end = ::lseek(file_.get(), 0, SEEK_END);
   const int error = write_all(file_.get(), (is_torn_ ? "\n" : "") + line_of(entry));
-  // Of a line that went in part nothing is left, or the next one begins behind it.
+  // A line that went in part is taken back, or the next one begins behind it.
   if (error == 0) {
     is_torn_ = false;
   } else if (end < 0 || ::ftruncate(file_.get(), end) != 0) {

@@ -40,8 +40,8 @@ class Leases {
   using Keep = std::function<bool(const Entry&)>;
   enum class Answer { kHeld, kNewerKnown, kNoRoom, kWait };
 
-  // `changed` is told of each record that is held from now on, and of each that is not any more. Nobody has a fenced service before
-  // `keep` has said yes: what the file does not tell, a directory that goes on from it would grant to another.
+  // `changed` is told of each record that is held from now on, and of each that is not any more. A fenced
+  // service is granted after `keep` has returned true: a directory that goes on from its file would grant what is not in it to another.
   Leases(std::size_t entries_max, std::size_t of_one_max, Changed changed, Keep keep = {})
       : entries_max_(entries_max),
         of_one_max_(of_one_max),

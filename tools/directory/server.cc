@@ -91,7 +91,7 @@ void DirectoryServer::turn(int wait_ms) {
   leases_.end_late(now);
   close_all_that_are_to_be(now);
   if (const int error = journal_.compact(leases_); error != 0)
-    tools::tell_limited(file_lines_,
+    tools::tell_limited(file_lines_, "exs-directory: the file",
                         std::string("exs-directory: the file is not written anew: ") + std::strerror(error));
 }
 
@@ -293,8 +293,9 @@ void DirectoryServer::tell_of(Connection& connection, const IdBytes& id) {
 bool DirectoryServer::keep(const Leases::Entry& entry) {
   const int error = journal_.write(entry);
   if (error == 0) return true;
-  tools::tell_limited(file_lines_, "exs-directory: " + text_of(id_of(entry.record.key)) +
-                                       " is not in the file: " + std::strerror(error));
+  tools::tell_limited(
+      file_lines_, "exs-directory: the file",
+      "exs-directory: " + text_of(id_of(entry.record.key)) + " is not in the file: " + std::strerror(error));
   return false;
 }
 

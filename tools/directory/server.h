@@ -66,7 +66,7 @@ class DirectoryServer {
 
   const bool is_verbose_;
   const std::size_t places_of_host_max_;
-  tools::LineLimit file_lines_;  // that are about the file
+  exs::LogLimit file_lines_;
   Descriptor watch_;
   Descriptor listener_;
   sockaddr_storage address_{};

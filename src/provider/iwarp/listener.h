@@ -88,9 +88,10 @@ class IwarpListener final : public PortListener, public Pollable {
   bool starved_ = false;    // the last accept4 found no descriptor or memory
   std::uint64_t rests_until_ns_ =
       0;  // no descriptors or memory, or too many peers at once: accepts again then
-  std::list<Handshake> handshakes_;                              // oldest first, so deadlines are in order
-  std::list<Waiting> requests_;                                  // oldest first
-  std::list<Waiting>::iterator first_untold_ = requests_.end();  // behind those that are told that they wait
+  std::list<Handshake> handshakes_;  // oldest first, so deadlines are in order
+  std::list<Waiting> requests_;      // oldest first
+  std::list<Waiting>::iterator first_untold_ =
+      requests_.end();  // the first peer not notified yet that it waits
 };
 
 }  // namespace exs::iwarp

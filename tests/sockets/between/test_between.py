@@ -21,6 +21,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "servers"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from full_pipe import full_pipe  # noqa: E402
 from servers import LIBRARY, LIMIT_S, ServerTest, free_port, ring_bytes  # noqa: E402
 from test_ftp import CONFIGURATION  # noqa: E402
 
@@ -130,14 +132,7 @@ class Peers(BetweenTest):
 
     def test_agent_whose_lines_nobody_reads(self):
         self.end_agent()
-        reader, writer = os.pipe()
-        self.addCleanup(os.close, reader)
-        with open(writer, "wb", buffering=0) as errors:
-            os.set_blocking(writer, False)
-            while errors.write(bytes(4096)):
-                pass
-            os.set_blocking(writer, True)
-            self.start_agent("--verbose", errors=errors)
+        self.start_agent("--verbose", errors=self.enterContext(full_pipe()))
         for _ in range(3):
             self.compare_peers("fork", "on")
 
