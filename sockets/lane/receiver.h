@@ -346,7 +346,7 @@ class Receiver {
   void keep(long result) {
     if (result == -EPROTO) {
       state_.broken = true;
-    } else if (result < 0 && result != -EAGAIN) {
+    } else if (result < 0 && result != -EAGAIN && result != -EFAULT) {
       state_.error = static_cast<int>(-result);
     }
   }
@@ -394,6 +394,7 @@ class Receiver {
   long receive_ring(Sink& sink, std::size_t available) {
     const std::size_t count = std::min(available, sink.left());
     ring_.get(state_.consumed, words_.start.load(), count, sink);
+    if (has_failed(sink)) return -EFAULT;
     state_.consumed += count;
     words_.consumed.store(state_.consumed);
     if (count == available) settle();
@@ -432,6 +433,7 @@ class Receiver {
     if (available > ring_.capacity()) return -EPROTO;
     const std::size_t count = std::min(static_cast<std::size_t>(available), sink.left());
     if (count > 0) ring_.get(state_.consumed, words_.start.load(), count, sink);
+    if (has_failed(sink)) return -EFAULT;
     total += static_cast<long>(count);
     if (words_.turn.load() == state_.consumed + count && sink.left() > 0) {
       if (total == 0) return pass();

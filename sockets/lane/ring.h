@@ -7,6 +7,16 @@
 
 namespace exs::lane {
 
+// Of a source or a sink whose memory may not be there: whether some was not, so that nothing of it counts.
+template <typename Memory>
+bool has_failed(const Memory& memory) {
+  if constexpr (requires { memory.failed(); }) {
+    return memory.failed();
+  } else {
+    return false;
+  }
+}
+
 // Thread: what the holder of the direction's lock does.
 class Ring {
  public:

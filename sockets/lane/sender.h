@@ -46,7 +46,7 @@ class Sender {
   [[nodiscard]] bool peer_waits() const { return is_armed(words_.sleep.load()); }
   [[nodiscard]] bool peer_closed() const { return words_.closed.load() != 0; }
 
-  // Puts `count` bytes, 1 to room(), into the open ring. 0, or a negative errno: the connection has failed.
+  // Puts `count` bytes, 1 to room(), into the open ring. 0, or a negative errno: the connection has failed, or with EFAULT the source.
   template <typename Source>
   long put(Source& source, std::size_t count) {
     if (words_.consumed.load() ==
@@ -56,6 +56,7 @@ class Sender {
       words_.start.store(state_.start);
     }
     ring_.put(state_.written, state_.start, count, source);
+    if (has_failed(source)) return -EFAULT;
     state_.written += count;
     words_.written.store(state_.written);
     const std::uint32_t before = owe_bell();

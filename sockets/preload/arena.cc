@@ -32,7 +32,7 @@ bool is_arena(int descriptor) noexcept {
 
 // -1: refused; then there is nothing to hand over, and all else works.
 int make_memfd() noexcept {
-  if (!may_make_file(kArenaBytes)) return -1;
+  if (!may_make_file(kArenaBytes) || !may_hide()) return -1;
   const auto descriptor =
       static_cast<int>(raw::sys(SYS_memfd_create, kArenaName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (descriptor < 0) return -1;
@@ -205,6 +205,10 @@ Segment* map_unread(std::uint32_t index, std::size_t bytes) noexcept {
   const long place = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                               descriptor, place_of_unread(index));
   return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Segment*>(place);
+}
+
+void unmap_unread(Segment* mapped, std::size_t capacity) noexcept {
+  raw::sys(SYS_munmap, mapped, Segment::bytes(capacity));
 }
 
 void forget_unread(std::uint32_t index) noexcept {

@@ -19,6 +19,7 @@ void free_slot(std::uint32_t index) noexcept;
 
 // Memory of the family beside a slot, for what was unread when its connection left the ring; null: there is none.
 Segment* map_unread(std::uint32_t index, std::size_t bytes) noexcept;
+void unmap_unread(Segment* mapped, std::size_t capacity) noexcept;
 // Nobody uses it any more.
 void forget_unread(std::uint32_t index) noexcept;
 

@@ -16,7 +16,7 @@ Segment* carried_segment(std::uint32_t index) noexcept {
   Segment* const mapped = map_unread(index, Segment::bytes(slot_at(index).capacity));
   Segment* none = nullptr;
   if (mapped == nullptr || place.compare_exchange_strong(none, mapped)) return mapped;
-  unmap_segment(mapped, slot_at(index).capacity);
+  unmap_unread(mapped, slot_at(index).capacity);
   return none;
 }
 
@@ -59,7 +59,7 @@ bool leave_with_unread(int number, std::uint32_t index, bool again) noexcept {
 
 void drop_carried(std::uint32_t index, bool last) noexcept {
   Slot& slot = slot_at(index);
-  if (Segment* const own = place_of(index).carried.exchange(nullptr)) unmap_segment(own, slot.capacity);
+  if (Segment* const own = place_of(index).carried.exchange(nullptr)) unmap_unread(own, slot.capacity);
   if (last && slot.carried.exchange(false)) forget_unread(index);
 }
 

@@ -38,7 +38,8 @@ struct Registration {
   bool is_hot;
   bool is_used;
 };
-constinit Registration registrations[kRegistrations] = {};  // [0] is none
+constexpr std::uint32_t kRegistrationsPerChunk = 256;
+constinit Chunks<Registration, kRegistrations, kRegistrationsPerChunk> registrations;  // [0] is none
 constexpr std::uint32_t kBuckets = 65536;
 constinit std::uint32_t buckets[kBuckets] = {};  // registrations by their sets and data
 std::uint32_t registrations_used = 1;
@@ -72,7 +73,8 @@ std::uint32_t take_registration() noexcept {
     free_registration = registrations[index].next_of_slot;
     return index;
   }
-  return registrations_used < kRegistrations ? registrations_used++ : 0;
+  if (registrations_used == kRegistrations || registrations.make(registrations_used) == nullptr) return 0;
+  return registrations_used++;
 }
 
 std::uint32_t& bucket_of(std::uint32_t set, epoll_data_t data) noexcept {
@@ -344,7 +346,7 @@ void look_at_hot_ones(Set& set) noexcept {
 }  // namespace
 
 void note_epoll_set(int number) noexcept {
-  if (number < 0 || number >= kNumbers || !settings().on || is_vfork_child()) return;
+  if (!is_known(number) || !settings().on || is_vfork_child()) return;
   const SetsLock lock;
   for (std::uint32_t i = 0; i < kSets; ++i) {
     if (sets[i].used.exchange(true)) continue;
@@ -371,7 +373,7 @@ void forget_epoll_set(int number) noexcept {
   const std::uint32_t set = index_of(number);
   if (set == kSets) return;
   const SetsLock lock;
-  g_numbers[number].store(0);
+  take_entry(number);
   for (std::uint32_t i = 1; i < registrations_used; ++i)
     if (registrations[i].is_used && registrations[i].set == set) remove(registrations[i].slot, i);
   sets[set].used.store(false);

@@ -5,8 +5,11 @@
 
 namespace exs::sockets {
 
-// Moves it out of the way of the numbers that programs expect, and marks it; its number from now on.
+// Moves it out of the way of the numbers that programs expect, and marks it; its number from now on. That is above RLIMIT_NOFILE where
+// the process may raise that, so that the program gets as many as without us.
 int hide(int descriptor) noexcept;
+// False: the program has few numbers, and would miss those that we keep.
+bool may_hide() noexcept;
 void close_hidden(int descriptor) noexcept;
 
 // A memfd may have that size: where RLIMIT_FSIZE says no, making it would raise a signal.

@@ -84,6 +84,7 @@ namespace exs::sockets {
   X(int, system, (const char*))                                                       \
   X(void, _exit, (int))                                                               \
   X(void, quick_exit, (int))                                                          \
+  X(int, sigaction, (int, const struct sigaction*, struct sigaction*))                \
   X(int, prctl, (int, ...))                                                           \
   X(long, syscall, (long, ...))
 

@@ -22,6 +22,8 @@
 #include "sockets/preload/peer_user.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reach.h"
+#include "sockets/preload/redirected.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/table.h"
@@ -167,10 +169,12 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   Point peer{};
   if (!point_of(SYS_getsockname, number, own) || !point_of(SYS_getpeername, number, peer))
     return slot.calls.store(0);  // not connected yet
+  if (is_redirected(number, own, peer, true)) return give_up(slot, Why::kRedirected);
   const bool is_local = std::memcmp(own.address, peer.address, sizeof own.address) == 0 ||
                         (own.is_loopback() && peer.is_loopback());
   if (!is_local || !settings_of(slot).local) return call_other_host(number, index, slot, own, peer);
   if (!may_have_guests()) return give_up(slot, Why::kBroken);
+  if (!may_hide()) return give_up(slot, Why::kNoDescriptors);
   const int probe = unix_socket(SOCK_DGRAM);
   if (probe < 0) return give_up(slot, Why::kNoDescriptors);
   const Name listener = listener_name(peer.port);
@@ -236,6 +240,8 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   if (slot.processes.load() != 1 || !may_have_guests() || !point_of(SYS_getsockname, number, own) ||
       !point_of(SYS_getpeername, number, peer))
     return;
+  if (is_redirected(number, own, peer, false)) return give_up(slot, Why::kRedirected);
+  if (!may_hide()) return give_up(slot, Why::kNoDescriptors);
   const int guest = unix_socket(SOCK_SEQPACKET);
   if (guest < 0) return;
   const between::CardName name = card_name(peer, own);
@@ -350,6 +356,7 @@ void give_up(Slot& slot, Why why) noexcept {
 
 void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
                 Stage stage) noexcept {
+  watch_copies();
   slot.capacity = capacity;
   slot.bell = static_cast<std::uint8_t>(segment.bell);
   place_of(index).segment.store(&segment);
@@ -398,7 +405,9 @@ void end_meeting(std::uint32_t index) noexcept {
 
 int announce_listener(int number) noexcept {
   Point own{};
-  if (!point_of(SYS_getsockname, number, own) || own.port == 0 || !rules().may_accept(own.port)) return -1;
+  if (!point_of(SYS_getsockname, number, own) || own.port == 0 || !rules().may_accept(own.port) ||
+      !may_hide())
+    return -1;
   const Name name = listener_name(own.port);
   if (const int kept = take_mark(reinterpret_cast<const sockaddr*>(&name.address), name.length); kept >= 0)
     return kept;

@@ -21,13 +21,9 @@
 namespace exs::sockets {
 namespace {
 
-bool is_known(int number) noexcept {
-  return static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers);
-}
-
 // Takes the entry away; the slot of which the process has no number any more, or 0.
 std::uint32_t remove(int number) noexcept {
-  const std::uint32_t entry = g_numbers[number].exchange(0);
+  const std::uint32_t entry = take_entry(number);
   forget_alias(number);
   if (entry == 0 || (entry & kBits) != 0) return 0;
   return --place_of(entry).numbers == 0 ? entry : 0;
@@ -87,7 +83,7 @@ void forget_number(int number) noexcept {
   // Nothing may be done to the number: it is another's by now.
   if ((entry & kEpollBit) != 0) return forget_epoll_set(number);
   if ((entry & kListenerBit) != 0) {
-    g_numbers[number].store(0);
+    take_entry(number);
     const int mark = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;
     if (mark >= 0) keep_mark(mark);
     return;
@@ -125,7 +121,7 @@ Closing::Closing(int number) noexcept {
     return;
   }
   if ((entry & kListenerBit) != 0) {
-    g_numbers[number].store(0);
+    take_entry(number);
     mark_ = static_cast<int>(entry & ~(kListenerBit | kHiddenBit)) - 1;
     return;
   }

@@ -9,6 +9,7 @@
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/transfer.h"
 #include "sockets/preload/wire.h"
 
@@ -62,9 +63,7 @@ bool is_of_kernel(int level, int name) noexcept {
 }
 
 bool number_of(const void* value, socklen_t length, int& number) noexcept {
-  if (value == nullptr || length < sizeof number) return false;
-  std::memcpy(&number, value, sizeof number);
-  return true;
+  return length >= sizeof number && copy_reached(&number, value, sizeof number);
 }
 
 }  // namespace
@@ -116,7 +115,7 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
   }
   if (level == SOL_SOCKET && name == SO_LINGER && slot.resets && length >= sizeof(linger)) {
     linger programs{};
-    std::memcpy(&programs, value, sizeof programs);
+    if (!copy_reached(&programs, value, sizeof programs)) return true;
     slot.linger_on = programs.l_onoff != 0 ? 1 : 0;
     if (slot.linger_on != 0) slot.linger_for = programs.l_linger;
     return false;

@@ -17,7 +17,7 @@ inline ssize_t fail(int error) noexcept {
 // Of one that moved `total` bytes before this result.
 inline ssize_t outcome(Slot& slot, std::size_t total, long result) noexcept {
   // TCP tells an error once, and this call cannot.
-  if (total > 0 && result < 0 && result != -EAGAIN && result != -EINTR)
+  if (total > 0 && result < 0 && result != -EAGAIN && result != -EINTR && result != -EFAULT)
     slot.receiver.error = static_cast<int>(-result);
   if (total > 0) return static_cast<ssize_t>(total);
   return result < 0 ? fail(static_cast<int>(-result)) : result;

@@ -5,14 +5,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+
+#include "sockets/preload/reach.h"
 
 namespace exs::sockets {
 
 class Parts {
  public:
+  // The kernel moves no more in one call.
+  static constexpr std::size_t kBytesMax = 0x7ffff000;
+
   Parts(const iovec* first, std::size_t count) noexcept : part_(first), end_(first + count) {
     for (std::size_t i = 0; i < count; ++i) left_ += first[i].iov_len;
+    left_ = std::min(left_, kBytesMax);
     skip_empty();
   }
 
@@ -22,17 +27,19 @@ class Parts {
   void copy_to(void* to, std::size_t count) noexcept {
     auto* place = static_cast<std::byte*>(to);
     each(count, [&](std::byte* memory, std::size_t bytes) {
-      std::memcpy(place, memory, bytes);
+      failed_ = failed_ || !copy_reached(place, memory, bytes);
       place += bytes;
     });
   }
   void copy_from(const void* from, std::size_t count) noexcept {
     const auto* place = static_cast<const std::byte*>(from);
     each(count, [&](std::byte* memory, std::size_t bytes) {
-      std::memcpy(memory, place, bytes);
+      failed_ = failed_ || !copy_reached(memory, place, bytes);
       place += bytes;
     });
   }
+  // Some of the memory is not there: what was copied counts for nothing.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
   void advance(std::size_t count) noexcept {
     each(count, [](std::byte*, std::size_t) {});
   }
@@ -46,6 +53,7 @@ class Parts {
   // The next bytes, at most `limit` and what kWindowParts hold, for a call of the kernel.
   [[nodiscard]] Window window(std::size_t limit) const noexcept {
     Window window;
+    limit = std::min(limit, left_);
     std::size_t offset = offset_;
     for (const iovec* part = part_; part != end_ && window.count < kWindowParts && limit > 0; ++part) {
       const std::size_t bytes = std::min(part->iov_len - offset, limit);
@@ -80,6 +88,7 @@ class Parts {
   const iovec* end_;
   std::size_t offset_ = 0;
   std::size_t left_ = 0;
+  bool failed_ = false;
 };
 
 }  // namespace exs::sockets

@@ -4,6 +4,7 @@
 
 #include "sockets/preload/detach.h"
 #include "sockets/preload/numbers.h"
+#include "sockets/preload/reach.h"
 
 namespace exs::sockets {
 namespace {
@@ -11,11 +12,14 @@ namespace {
 template <typename Use>
 void each_number(const msghdr& message, const Use& use) noexcept {
   auto& header = const_cast<msghdr&>(message);
-  if (header.msg_control == nullptr) return;
+  constexpr std::size_t kBytesMax = std::size_t{1} << 20;  // more than the kernel takes
+  if (header.msg_controllen > kBytesMax || !is_there(header.msg_control, header.msg_controllen)) return;
+  const auto* const end = static_cast<const unsigned char*>(header.msg_control) + header.msg_controllen;
   for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
        control = CMSG_NXTHDR(&header, control)) {
     if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
-        control->cmsg_len < CMSG_LEN(0))
+        control->cmsg_len < CMSG_LEN(0) ||
+        control->cmsg_len > static_cast<std::size_t>(end - reinterpret_cast<const unsigned char*>(control)))
       continue;
     const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {

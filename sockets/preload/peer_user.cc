@@ -14,8 +14,6 @@
 namespace exs::sockets {
 namespace {
 
-constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
 struct Question {
   nlmsghdr header;
   inet_diag_req_v2 about;
@@ -25,12 +23,9 @@ struct Answer {
   inet_diag_msg about;
 };
 
-bool is_ipv4(const Point& point) noexcept {
-  return std::memcmp(point.address, kMapped, sizeof kMapped) == 0;
-}
 void put_address(const Point& point, __be32 (&words)[4]) noexcept {
-  if (is_ipv4(point)) {
-    std::memcpy(words, point.address + sizeof kMapped, sizeof *words);
+  if (point.is_ipv4()) {
+    std::memcpy(words, point.address + 12, sizeof *words);
   } else {
     std::memcpy(words, point.address, sizeof words);
   }
@@ -42,7 +37,7 @@ Question question_about(const Point& own, const Point& peer) noexcept {
   question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
   question.header.nlmsg_flags = NLM_F_REQUEST;
   inet_diag_req_v2& about = question.about;
-  about.sdiag_family = is_ipv4(own) ? AF_INET : AF_INET6;
+  about.sdiag_family = own.is_ipv4() ? AF_INET : AF_INET6;
   about.sdiag_protocol = IPPROTO_TCP;
   about.idiag_states = ~0U;
   about.id.idiag_sport = htons(own.port);

@@ -16,14 +16,16 @@ bool Point::is_loopback() const noexcept {
          std::memcmp(address, kLoopback, sizeof kLoopback) == 0;
 }
 
+bool Point::is_ipv4() const noexcept {
+  static constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::memcmp(address, kMapped, sizeof kMapped) == 0;
+}
+
 bool Point::operator==(const Point& other) const noexcept {
   return port == other.port && std::memcmp(address, other.address, sizeof address) == 0;
 }
 
-bool point_of(long call, int descriptor, Point& point) noexcept {
-  sockaddr_storage name{};
-  socklen_t length = sizeof name;
-  if (raw::sys(call, descriptor, &name, &length) != 0) return false;
+bool to_point(const sockaddr_storage& name, Point& point) noexcept {
   std::memset(&point, 0, sizeof point);
   if (name.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
@@ -37,6 +39,12 @@ bool point_of(long call, int descriptor, Point& point) noexcept {
   std::memcpy(point.address, &v6.sin6_addr, 16);
   point.port = ntohs(v6.sin6_port);
   return true;
+}
+
+bool point_of(long call, int descriptor, Point& point) noexcept {
+  sockaddr_storage name{};
+  socklen_t length = sizeof name;
+  return raw::sys(call, descriptor, &name, &length) == 0 && to_point(name, point);
 }
 
 }  // namespace exs::sockets

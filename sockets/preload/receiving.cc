@@ -187,6 +187,15 @@ ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) n
   }
   return static_cast<ssize_t>(total);
 }
+// How many are there, of so many.
+ssize_t count_bytes(int number, std::uint32_t index, std::size_t count, int flags) noexcept {
+  char byte;
+  const iovec part{&byte, 1};
+  const ssize_t there = receive(number, index, Parts(&part, 1), flags & ~(MSG_TRUNC | MSG_WAITALL));
+  if (there <= 0) return there;
+  return static_cast<ssize_t>(
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::max(unread_bytes(number, index), 1)), 1, count));
+}
 }  // namespace
 
 bool may_wait(int number, int flags) noexcept {
@@ -226,7 +235,9 @@ int take_error(std::uint32_t index) noexcept {
 }
 
 ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcept {
-  if ((flags & MSG_TRUNC) != 0 && (flags & MSG_PEEK) == 0) return discard(number, index, parts.left(), flags);
+  if ((flags & MSG_TRUNC) != 0)
+    return (flags & MSG_PEEK) != 0 ? count_bytes(number, index, parts.left(), flags)
+                                   : discard(number, index, parts.left(), flags);
   meet(number, index);
   const Parts all = parts;
   const std::size_t wanted = parts.left();

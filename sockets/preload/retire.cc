@@ -5,6 +5,7 @@
 #include "sockets/preload/arena.h"
 #include "sockets/preload/detach.h"
 #include "sockets/preload/numbers.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/table.h"
 
@@ -18,6 +19,7 @@ void retire(Why why) noexcept {
   forget_all();
   part_from_relatives([](std::uint32_t) { return false; });
   close_arena();
+  unwatch_copies();
   retire_process();
   errno = error;
 }

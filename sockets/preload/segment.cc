@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -17,12 +20,35 @@ namespace {
 constexpr long kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t kCapacityMin = 4096;
 
+// A program that limits its address space, or locks all of its memory, wants that for itself: of the limit an eighth is ours.
+constexpr rlim_t kShare = 8;
+std::atomic<std::size_t> mapped{0};
+std::atomic<bool> all_is_locked{false};
+
+bool may_map(std::size_t bytes) noexcept {
+  rlimit space{};
+  if (raw::sys(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &space) != 0) return false;
+  if (all_is_locked.load()) {
+    rlimit locked{};
+    if (raw::sys(SYS_prlimit64, 0, RLIMIT_MEMLOCK, nullptr, &locked) != 0) return false;
+    space.rlim_cur = std::min(space.rlim_cur, locked.rlim_cur);
+  }
+  return space.rlim_cur == RLIM_INFINITY || mapped.load() + bytes <= space.rlim_cur / kShare;
+}
+
 Segment* map(int descriptor, std::size_t bytes) noexcept {
+  if (!may_map(bytes)) return nullptr;
   const long place = raw::sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  return place < 0 && place > -4096 ? nullptr : reinterpret_cast<Segment*>(place);
+  if (place < 0 && place > -4096) return nullptr;
+  mapped.fetch_add(bytes);
+  return reinterpret_cast<Segment*>(place);
 }
 
 }  // namespace
+
+void note_locking(bool of_all) noexcept {
+  all_is_locked.store(of_all);
+}
 
 Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor) noexcept {
   if (!may_make_file(Segment::bytes(capacity))) return nullptr;
@@ -76,6 +102,7 @@ bool part_from_segment(Segment& segment, std::size_t capacity) noexcept {
 
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept {
   raw::sys(SYS_munmap, segment, Segment::bytes(capacity));
+  mapped.fetch_sub(Segment::bytes(capacity));
 }
 
 }  // namespace exs::sockets

@@ -42,6 +42,8 @@ Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor
 // A peer's. Null: it is no such memfd.
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept;
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept;
+// Whether the program locks all memory that it gets from now on (mlockall with MCL_FUTURE).
+void note_locking(bool of_all) noexcept;
 // What this process does there from now on nobody sees: for a connection that has left it. False: there is no memory for that.
 bool part_from_segment(Segment& segment, std::size_t capacity) noexcept;
 

@@ -1,7 +1,5 @@
 #include "sockets/preload/transfer.h"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -261,18 +259,6 @@ KernelSend::~KernelSend() {
 ssize_t send(int number, std::uint32_t index, Parts parts, int flags) noexcept {
   meet(number, index);
   return Sending(number, index, parts, flags).run();
-}
-
-int unsent_bytes(int number, std::uint32_t index) noexcept {
-  Slot& slot = slot_at(index);
-  const SlotLock lock(slot.sending);
-  int in_tcp = 0;
-  if (raw::sys(SYS_ioctl, number, SIOCOUTQ, &in_tcp) != 0) return -1;
-  Segment* const segment = lock.held() ? segment_of(number, index) : nullptr;
-  if (segment == nullptr || !slot.sender.open) return in_tcp;
-  Wire wire(slot, number, 0);
-  const LaneSender sender = sender_of(slot, *segment, wire);
-  return in_tcp + static_cast<int>(slot.capacity - sender.room());
 }
 
 }  // namespace exs::sockets

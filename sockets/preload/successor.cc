@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reach.h"
 #include "sockets/settings/program.h"
 
 namespace exs::sockets {
@@ -24,9 +25,16 @@ const char* value_of(const char* name, char* const* environment) noexcept {
   return "";
 }
 
-bool loads_us(const char* path) noexcept {
-  const Unserved unserved = examine_program(path);
+constexpr char kPreload[] = "LD_PRELOAD";
+constexpr char kOurName[] = "libexs_sockets.so";
+
+bool loads_us(Unserved unserved) noexcept {
   return unserved == Unserved::kNot || unserved == Unserved::kIoUring;
+}
+// Its dynamic linker would end it, or say that it cannot load us.
+bool refuses_us(Unserved unserved) noexcept {
+  return unserved == Unserved::kOtherLibc || unserved == Unserved::kOtherMachine ||
+         unserved == Unserved::kSanitized;
 }
 
 // The kernel will not run it, whoever asks.
@@ -38,13 +46,54 @@ bool cannot_run(const char* path) noexcept {
 }  // namespace
 
 Successor successor_of(const char* path, char* const* environment) noexcept {
-  if (path == nullptr || cannot_run(path)) return Successor::kNone;
-  const bool is_ours = std::strstr(value_of("LD_PRELOAD", environment), "libexs_sockets.so") != nullptr &&
-                       std::strncmp(value_of("EXS_SOCKETS", environment), "off", 3) != 0 && loads_us(path);
+  if (path == nullptr || cannot_run(path) || !are_there(environment)) return Successor::kNone;
+  if (std::strstr(value_of(kPreload, environment), kOurName) == nullptr) return Successor::kOther;
+  const Unserved unserved = examine_program(path);
+  if (refuses_us(unserved)) return Successor::kRefusesUs;
+  const bool is_ours =
+      loads_us(unserved) && std::strncmp(value_of("EXS_SOCKETS", environment), "off", 3) != 0;
   return is_ours ? Successor::kOurs : Successor::kOther;
 }
 
+std::size_t preload_bytes(char* const* environment) noexcept {
+  return sizeof kPreload + std::strlen(value_of(kPreload, environment)) + 1;
+}
+
+char* const* without_us(char* const* environment, char** room, char* word) noexcept {
+  const char* const value = value_of(kPreload, environment);
+  char* end = word + std::strlen(std::strcpy(word, kPreload));
+  *end++ = '=';
+  const char* const begin = end;
+  for (const char* at = value; *at != '\0';) {
+    const std::size_t length = std::strcspn(at, ": ");
+    const bool is_us = length >= sizeof kOurName - 1 &&
+                       std::strncmp(at + length - (sizeof kOurName - 1), kOurName, sizeof kOurName - 1) == 0;
+    if (length > 0 && !is_us) {
+      if (end != begin) *end++ = ':';
+      std::memcpy(end, at, length);
+      end += length;
+    }
+    at += length;
+    if (*at != '\0') ++at;
+  }
+  *end = '\0';
+  char** to = room;
+  for (char* const* from = environment; *from != nullptr; ++from) {
+    const bool is_preload =
+        std::strncmp(*from, kPreload, sizeof kPreload - 1) == 0 && (*from)[sizeof kPreload - 1] == '=';
+    if (!is_preload) {
+      *to++ = *from;
+    } else if (end != begin) {
+      *to++ = word;
+    }
+  }
+  *to = nullptr;
+  return room;
+}
+
 Successor successor_by_name(const char* name, char* const* environment) noexcept {
+  char* const names[] = {const_cast<char*>(name), nullptr};
+  if (!are_there(names)) return Successor::kNone;
   if (name == nullptr || std::strchr(name, '/') != nullptr) return successor_of(name, environment);
   const char* list = std::getenv("PATH");
   if (list == nullptr) list = "/bin:/usr/bin";

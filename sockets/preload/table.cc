@@ -14,7 +14,7 @@ __attribute__((visibility("hidden"))) std::atomic<std::uint32_t> exs_sockets_vfo
 
 namespace exs::sockets {
 
-std::atomic<std::uint32_t> g_numbers[kNumbers];
+Chunks<std::atomic<std::uint32_t>, kNumbers, kNumbersPerChunk> g_numbers;
 
 namespace {
 
@@ -27,7 +27,8 @@ constexpr std::size_t kPageBytes = 4096;
 // True in a page that the kernel wipes in the child of any fork; null: there is none yet.
 std::atomic<std::atomic<bool>*> own_mark{nullptr};
 
-constinit Place places[kSlots] = {};  // of no page until it is used
+constexpr std::uint32_t kPlacesPerChunk = 256;
+constinit Chunks<Place, kSlots, kPlacesPerChunk> places;
 std::atomic<std::uint32_t> used{0};
 constexpr long kRetired = -1;
 std::atomic<long> process{0};
@@ -49,7 +50,9 @@ long thread_number() noexcept {
 }  // namespace
 
 Place& place_of(std::uint32_t slot) noexcept {
-  return places[slot];
+  static constinit Place none{};  // where the kernel has no memory, nothing is kept
+  Place* const place = places.make(slot);
+  return place == nullptr ? none : *place;
 }
 
 std::uint32_t places_used() noexcept {
@@ -83,10 +86,10 @@ TableLock::~TableLock() {
 void set_entry(int number, std::uint32_t entry) noexcept {
   forget_alias(number);
   if (entry != 0 && (entry & kBits) == 0) {
-    ++places[entry].numbers;
+    ++place_of(entry).numbers;
     if (entry >= used.load()) used.store(entry + 1);
   }
-  g_numbers[number].store(entry);
+  g_numbers[static_cast<std::uint32_t>(number)].store(entry);
   int end = numbers_end.load();
   while (number >= end && !numbers_end.compare_exchange_weak(end, number + 1)) {
   }

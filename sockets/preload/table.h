@@ -5,11 +5,13 @@
 #include <cstdint>
 
 #include "sockets/between/link.h"
+#include "sockets/preload/chunks.h"
 #include "sockets/preload/segment.h"
 
 namespace exs::sockets {
 
 inline constexpr int kNumbers = 1 << 20;
+inline constexpr std::uint32_t kNumbersPerChunk = 4096;
 
 // The slot of a number; 0: none. A listening socket has kListenerBit and a number of its own.
 inline constexpr std::uint32_t kListenerBit = 1U << 31;
@@ -19,12 +21,23 @@ inline constexpr std::uint32_t kHiddenBit = 1U << 30;
 inline constexpr std::uint32_t kEpollBit = 1U << 29;
 inline constexpr std::uint32_t kBits = kListenerBit | kHiddenBit | kEpollBit;
 
-extern std::atomic<std::uint32_t> g_numbers[kNumbers];
+extern Chunks<std::atomic<std::uint32_t>, kNumbers, kNumbersPerChunk> g_numbers;
 
 // All that a call on anything else costs.
 inline std::uint32_t entry_of(int number) noexcept {
   if (static_cast<unsigned>(number) >= static_cast<unsigned>(kNumbers)) return 0;
-  return g_numbers[number].load(std::memory_order_relaxed);
+  const auto* const entry = g_numbers.find(static_cast<std::uint32_t>(number));
+  return entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
+}
+// Whether the number can have an entry.
+inline bool is_known(int number) noexcept {
+  return static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers) &&
+         g_numbers.make(static_cast<std::uint32_t>(number)) != nullptr;
+}
+// The entry that a number had, which has none now.
+inline std::uint32_t take_entry(int number) noexcept {
+  auto* const entry = g_numbers.find(static_cast<std::uint32_t>(number));
+  return entry == nullptr ? 0 : entry->exchange(0);
 }
 inline std::uint32_t slot_of(int number) noexcept {
   const std::uint32_t entry = entry_of(number);
@@ -57,7 +70,7 @@ class TableLock {
 void lock_table() noexcept;
 void unlock_table() noexcept;
 
-// With the lock held. A number that gets an entry had none.
+// With the lock held, of a number that is known. One that gets an entry had none.
 void set_entry(int number, std::uint32_t entry) noexcept;
 // The numbers below this may have entries, but for hidden ones.
 int numbers_known() noexcept;

@@ -58,9 +58,8 @@ ssize_t receive(int number, std::uint32_t slot, Parts parts, int flags) noexcept
 // An error of the connection that a call met which still had bytes to return; 0: none. The next call tells it.
 int take_error(std::uint32_t slot) noexcept;
 ssize_t send(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
-// What ioctl(FIONREAD) tells, and SIOCOUTQ.
+// What ioctl(FIONREAD) tells.
 int unread_bytes(int number, std::uint32_t slot) noexcept;
 std::size_t bytes_in_ring(int number, std::uint32_t slot) noexcept;
-int unsent_bytes(int number, std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

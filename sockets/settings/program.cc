@@ -66,6 +66,7 @@ class Program {
     const Elf64_Phdr* const linker = part(PT_INTERP);
     if (linker == nullptr) return Unserved::kStatic;
     if (!text_contains(linker->p_offset, linker->p_filesz, "/ld-linux-")) return Unserved::kOtherLibc;
+    if (needs("libasan.so") || needs("libclang_rt.asan")) return Unserved::kSanitized;
     return needs("liburing.so") ? Unserved::kIoUring : Unserved::kNot;
   }
 

@@ -14,6 +14,7 @@ enum class Unserved {
   kOtherLibc,     // of another C library
   kGo,            // its runtime calls the kernel itself
   kGivesRights,   // setuid, setgid or capabilities: the dynamic linker ignores LD_PRELOAD
+  kSanitized,     // its sanitizer's library has to be the first of all
   kIoUring,       // it needs liburing; what goes through io_uring does not go through the layer
 };
 

@@ -32,6 +32,10 @@ constexpr WhyText kTexts[] = {
      "a program that has it gave up rights (another user, capabilities, namespaces), or system calls "
      "(seccomp)",
      ""},
+    {"redirected",
+     "a packet filter gives it another address or port on its way (NAT), so nothing proves which sockets are "
+     "its ends",
+     "connect to the address and port where the program that is called listens"},
     {"not-come", "the end on the other host did not come in time", "look at its host's exs-sockets-agent"},
     {"no-library", "libexs.so.0 is not to be found, or of another release",
      "install it beside libexs_sockets.so"},

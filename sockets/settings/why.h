@@ -22,6 +22,7 @@ enum class Why : std::uint32_t {
   kBroken,
   kRule,
   kSandbox,
+  kRedirected,
   // On the way to another host, in the order of between/link.h.
   kNotCome,
   kNoLibrary,

@@ -1,64 +1,12 @@
 """Programs of a few calls, run plainly and with libexs_sockets.so: they must print the same. Each stands for a defect that random
 scripts (twin) do not find, because they need threads, stdio or other programs.
 EXS_SOCKETS_LIBRARY is the library."""
-import os
-import subprocess
-import sys
 import unittest
 
-LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
-LIMIT_S = 120
-PYTHON = "/usr/bin/python3"
-# spin: a thread that looks for bytes finds them, however busy the machine is.
-LAYERED = {"spinning": "after=1,spin=10ms", "not spinning": "after=1,spin=0,ring=4k"}
-
-# near, far: the two ends of a connection of this process, which have met.
-COMMON = """
-import ctypes, os, select, socket, subprocess, sys, threading
-listener = socket.create_server(("127.0.0.1", 0))  # says that this process is preloaded
-def pair():
-    near = socket.create_connection(listener.getsockname())
-    return near, listener.accept()[0]
-def take_turns(near, far, times=100):
-    def answer():
-        for _ in range(times):
-            far.sendall(far.recv(100))
-    thread = threading.Thread(target=answer)
-    thread.start()
-    for _ in range(times):
-        near.sendall(b"question")
-        near.recv(100)
-    thread.join()
-def await_sleep(thread):
-    while open(f"/proc/self/task/{thread.native_id}/stat").read().rsplit(")", 1)[1].split()[0] != "S":
-        pass
-def reset_behind(count):
-    # far has so many bytes to receive, and a reset behind them.
-    near.sendall(b"x" * count)
-    far.sendall(b"unread")
-    ports = ":%04X %s:%04X 01 " % (far.getsockname()[1], "0100007F", far.getpeername()[1])
-    near.close()
-    while ports in open("/proc/self/net/tcp").read():
-        pass
-near, far = pair()
-take_turns(near, far)
-"""
+from compared import Compared
 
 
-class Calls(unittest.TestCase):
-    def run_program(self, program, environment):
-        done = subprocess.run([PYTHON, "-c", COMMON + program], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        return done.returncode, done.stdout, done.stderr
-
-    def compare(self, program):
-        expected = self.run_program(program, {})
-        self.assertEqual(expected[0], 0, expected)
-        for name, words in LAYERED.items():
-            with self.subTest(layer=name):
-                found = self.run_program(program, {"LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words})
-                self.assertEqual(found, expected)
-
+class Calls(Compared):
     def test_registering_wakes_who_sleeps_in_the_set(self):
         self.compare("""
 near.sendall(b"unread")
@@ -473,6 +421,103 @@ waits, far = select.epoll.fromfd(int(sys.argv[1])), socket.socket(fileno=int(sys
 print(waits.poll(5) == [(far.fileno(), select.EPOLLIN)], far.recv(8, socket.MSG_WAITALL), waits.poll(0))
 """, str(waits.fileno()), str(far.fileno())])
 ''')
+
+    def test_bytes_that_lie_in_the_ring_have_arrived(self):
+        self.compare("""
+import fcntl, struct
+near.sendall(b"x" * 5000)
+def told(request):
+    return struct.unpack("i", fcntl.ioctl(near, request, bytes(4)))[0]
+while (told(0x5411), told(0x894B)) != (0, 0):  # SIOCOUTQ, SIOCOUTQNSD
+    pass
+print(len(far.recv(5000, socket.MSG_WAITALL)))
+""")
+
+    def test_bytes_are_counted_without_a_place_for_them(self):
+        self.compare("""
+recv = ctypes.CDLL(None, use_errno=True).recv
+near.sendall(b"0123456789")
+far.recv(10, socket.MSG_PEEK | socket.MSG_WAITALL)
+for count in 100, 4, 1:
+    print(recv(far.fileno(), None, count, socket.MSG_PEEK | socket.MSG_TRUNC))
+print(far.recv(100), recv(far.fileno(), None, 100, socket.MSG_PEEK | socket.MSG_TRUNC | socket.MSG_DONTWAIT), ctypes.get_errno())
+""")
+
+    def test_a_splice_into_a_pipe_that_never_waits_waits_for_bytes(self):
+        self.compare("""
+into, out = os.pipe()
+splice = ctypes.CDLL(None, use_errno=True).splice
+def receive():
+    print(splice(far.fileno(), None, out, None, 4096, 2), os.read(into, 100))  # SPLICE_F_NONBLOCK
+thread = threading.Thread(target=receive)
+thread.start()
+await_sleep(thread)
+near.sendall(b"bytes")
+thread.join()
+far.setblocking(False)
+print(splice(far.fileno(), None, out, None, 4096, 0), ctypes.get_errno())
+near.sendall(b"more")
+select.select([far], [], [])
+print(splice(far.fileno(), None, near.fileno(), None, 4096, 0), ctypes.get_errno(), far.recv(100))
+""")
+
+    def test_a_stream_is_opened_anew(self):
+        self.compare("""
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fdopen.restype = libc.freopen.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(libc.fdopen(far.fileno(), b"r+"))
+print(libc.fwide(stream, 0), libc.fputs(b"by a stream", stream) > 0, libc.fflush(stream), near.recv(100))
+number = os.dup(far.fileno())
+stream = ctypes.c_void_p(libc.freopen(b"/dev/null", b"w", stream))
+print(libc.fputs(b"x", stream) > 0, libc.fputwc(ord("x"), stream), libc.fclose(stream))
+far.detach()
+os.write(number, b"still there")
+print(near.recv(100))
+""")
+
+    def test_a_thread_has_numbers_of_its_own(self):
+        self.compare("""
+libc = ctypes.CDLL(None, use_errno=True)
+other = socket.create_server(("127.0.0.1", 0))
+def own():
+    print(libc.unshare(0x400))  # CLONE_FILES
+    number = far.fileno()
+    os.close(number)
+    mine = socket.create_connection(other.getsockname())
+    theirs = other.accept()[0]
+    print(mine.fileno() == number)
+    take_turns(mine, theirs)
+    mine.sendall(b"of the thread")
+    print(theirs.recv(100))
+thread = threading.Thread(target=own)
+thread.start()
+thread.join()
+take_turns(near, far)
+near.sendall(b"of the process")
+print(far.recv(100))
+""")
+
+    def test_a_call_moves_as_many_bytes_as_the_kernel_moves(self):
+        self.compare("""
+import mmap
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype, libc.write.restype = ctypes.c_void_p, ctypes.c_ssize_t
+count = (1 << 31) + 16
+anonymous, private, noreserve = 0x20, 2, 0x4000
+memory = ctypes.c_void_p(libc.mmap(None, ctypes.c_size_t(count), mmap.PROT_READ, anonymous | private | noreserve, -1, 0))
+received = []
+def discard():
+    recv = libc.recv
+    recv.restype = ctypes.c_ssize_t
+    while (got := recv(far.fileno(), None, 1 << 30, socket.MSG_TRUNC)) > 0:
+        received.append(got)
+thread = threading.Thread(target=discard)
+thread.start()
+print(libc.write(near.fileno(), memory, ctypes.c_size_t(count)))
+near.close()
+thread.join()
+print(sum(received))
+""")
 
 
 if __name__ == "__main__":

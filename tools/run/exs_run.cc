@@ -68,6 +68,9 @@ Reason reason_of(Unserved unserved) {
     case Unserved::kGivesRights:
       return {"gives-rights", "it has other rights than its caller, so nothing may be preloaded",
               "run it as the user that it becomes"};
+    case Unserved::kSanitized:
+      return {"sanitized", "its address sanitizer must be the first library of all",
+              "build it without -fsanitize=address"};
     case Unserved::kIoUring:
       return {"io-uring", "its connections go by TCP from when it sets up io_uring",
               "make it use epoll, where it has an option for that"};

@@ -5,6 +5,7 @@
 
 #include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 
@@ -12,13 +13,13 @@ namespace exs::sockets {
 namespace {
 
 void leave_for(const void* control) noexcept {
-  if (control == nullptr) return;
+  if (!is_there(control, sizeof(int))) return;
   // Both kinds of control blocks begin with the number.
   const int number = *static_cast<const int*>(control);
   if (slot_of(number) != 0) detach(number, Why::kOption);
 }
 void leave_for_all(const void* const* controls, int count) noexcept {
-  for (int i = 0; controls != nullptr && i < count; ++i) leave_for(controls[i]);
+  for (int i = 0; i < count && is_there(&controls[i]); ++i) leave_for(controls[i]);
 }
 static_assert(offsetof(aiocb, aio_fildes) == 0 && offsetof(aiocb64, aio_fildes) == 0);
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,14 +32,18 @@ ssize_t send_by_kernel(int number, const Call& call) noexcept {
   return call();
 }
 
-// From a connection into a pipe: what the pipe has taken is then taken from the connection.
+bool is_pipe(int number) noexcept {
+  struct stat about {};
+  return fstat(number, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+// From a connection into a pipe: what the pipe has taken is then taken from the connection. SPLICE_F_NONBLOCK is about the pipe alone.
 ssize_t splice_in(int number, std::uint32_t slot, int pipe, std::size_t bytes, unsigned flags) noexcept {
   char buffer[16 * 1024];
   const iovec part{buffer, std::min(bytes, sizeof buffer)};
-  const int wait = (flags & SPLICE_F_NONBLOCK) != 0 ? MSG_DONTWAIT : 0;
-  const ssize_t there = receive(number, slot, Parts(&part, 1), MSG_PEEK | wait);
+  const ssize_t there = receive(number, slot, Parts(&part, 1), MSG_PEEK);
   if (there <= 0) return there;
-  if (wait != 0) {
+  if ((flags & SPLICE_F_NONBLOCK) != 0) {
     pollfd room{pipe, POLLOUT, 0};
     if (libc().poll(&room, 1, 0) != 1) {
       errno = EAGAIN;
@@ -72,6 +77,7 @@ EXS_EXPORT ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_of
     PlainReceive plain(from, slot);
     if (plain.allowed()) return plain.done(call());
   }
-  if (from_offset != nullptr || to_offset != nullptr || bytes == 0) return call();  // which fails
+  if (from_offset != nullptr || to_offset != nullptr || bytes == 0 || !is_pipe(to))
+    return call();  // which fails
   return splice_in(from, slot, to, bytes, flags);
 }

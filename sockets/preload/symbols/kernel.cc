@@ -1,6 +1,8 @@
 // Calls that go past the C library's functions: by number, by rings of io_uring, and through filters of system calls.
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -12,7 +14,9 @@
 #include <cstdarg>
 
 #include "sockets/between/between.h"
+#include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/retire.h"
 #include "sockets/preload/rights.h"
 #include "sockets/preload/symbols/export.h"
@@ -123,6 +127,13 @@ Function of_liburing(const char* name) noexcept {
   return reinterpret_cast<Function>(find_in_library("liburing.so.2", name));
 }
 
+// Asynchronous I/O of the kernel's: TCP serves the connections that it is about.
+void leave_for_blocks(long count, iocb* const* blocks) noexcept {
+  for (long i = 0; i < count && is_there(&blocks[i]) && is_there(blocks[i]); ++i)
+    if (const int number = static_cast<int>(blocks[i]->aio_fildes); slot_of(number) != 0)
+      detach(number, Why::kOption);
+}
+
 // A ring that the program has is one by which it may use any of its sockets. libexs has one of its own.
 template <typename Function, typename... Words>
 int make_ring(const void* caller, const char* name, Words... words) noexcept {
@@ -153,6 +164,8 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
   va_end(list);
   if (is_known(call, all)) return call_known(call, all);
   if (sets_seccomp(call, all)) retire(Why::kSandbox);
+  if (call == SYS_io_submit) leave_for_blocks(all.words[1], all.pointer<iocb*>(2));
+  if (call == SYS_unshare && (all.words[0] & CLONE_FILES) != 0) retire(Why::kOption);
   if (changes_rights(call)) leave_family();
   if (call == SYS_close_range)
     return close_range(static_cast<unsigned>(all.words[0]), static_cast<unsigned>(all.words[1]),
@@ -164,6 +177,12 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
   if (call == SYS_io_uring_setup && result >= 0 && !between::is_in_library(__builtin_return_address(0)))
     retire(Why::kIoUring);
   return result;
+}
+
+EXS_EXPORT int io_submit(void* context, long count, iocb** blocks) noexcept {
+  static const auto next = find_function<int (*)(void*, long, iocb**)>("io_submit");
+  leave_for_blocks(count, blocks);
+  return next(context, count, blocks);
 }
 
 EXS_EXPORT int io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags) noexcept {

@@ -17,6 +17,8 @@
 #include "sockets/preload/libc.h"
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reach.h"
+#include "sockets/preload/retire.h"
 #include "sockets/preload/rights.h"
 #include "sockets/preload/successor.h"
 #include "sockets/preload/symbols/export.h"
@@ -43,15 +45,23 @@ int run_with(const Handover& handover, char* const* environment, const Exec& exe
   auto** const room = static_cast<char**>(__builtin_alloca(environment_words(environment) * sizeof(char*)));
   return exec(with_word(environment, handover.word(), room));
 }
+// Runs use(environment), without us in it if the next program refuses us.
+template <typename Use>
+int with_environment_for(Successor next, char* const* environment, const Use& use) noexcept {
+  if (next != Successor::kRefusesUs) return use(environment);
+  auto** const room = static_cast<char**>(__builtin_alloca(environment_words(environment) * sizeof(char*)));
+  return use(without_us(environment, room, static_cast<char*>(__builtin_alloca(preload_bytes(environment)))));
+}
 
 // The process becomes another program, of which successor() tells whether it takes over.
 template <typename Ask, typename Exec>
 int become(const Ask& successor, char* const* environment, const Exec& exec) noexcept {
-  const Successor next = places_used() > 0 ? successor() : Successor::kNone;
-  if (next == Successor::kNone) return exec(environment);
+  const Successor next = successor();
+  if (next == Successor::kNone || places_used() == 0) return with_environment_for(next, environment, exec);
   Handover handover(next == Successor::kOurs, is_vfork_child() ? comes_along : survives_exec);
   leave_all(survives_exec);
-  const int result = run_with(handover, environment, exec);
+  const int result = with_environment_for(
+      next, environment, [&](char* const* words) { return run_with(handover, words, exec); });
   const int error = errno;
   handover.failed();
   return_to_all();
@@ -62,11 +72,12 @@ int become(const Ask& successor, char* const* environment, const Exec& exec) noe
 // Another program runs beside this one.
 template <typename Ask, typename Run>
 int run_beside(const Ask& successor, char* const* environment, const Run& run) noexcept {
-  const Successor next = places_used() > 0 ? successor() : Successor::kNone;
+  const Successor next = successor();
   share_epoll_sets_that(survives_exec);
-  if (next == Successor::kNone) return run(environment);
+  if (next == Successor::kNone || places_used() == 0) return with_environment_for(next, environment, run);
   Handover handover(next == Successor::kOurs, comes_along);
-  const int result = run_with(handover, environment, run);
+  const int result = with_environment_for(next, environment,
+                                          [&](char* const* words) { return run_with(handover, words, run); });
   if (result != 0) handover.failed();
   return result;
 }
@@ -168,6 +179,8 @@ EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, 
   void* const child = va_arg(rest, void*);
   va_end(rest);
   if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM) note_shared_memory();
+  if ((flags & (CLONE_THREAD | CLONE_FILES)) == CLONE_THREAD)
+    retire(Why::kOption);  // a thread with numbers of its own
   if ((flags & CLONE_VM) != 0 || run == nullptr || stack == nullptr)
     return next(run, stack, flags, argument, parent, own, child);
   constexpr int kNamespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
@@ -203,7 +216,7 @@ EXS_EXPORT int fexecve(int file, char* const* arguments, char* const* environmen
 }
 EXS_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment,
                         int flags) noexcept {
-  const bool is_known = path != nullptr && (path[0] == '/' || folder == AT_FDCWD);
+  const bool is_known = path != nullptr && (folder == AT_FDCWD || (is_there(path) && path[0] == '/'));
   return become([&] { return is_known ? successor_of_file(path, environment) : Successor::kOther; },
                 environment,
                 [&](char* const* words) { return libc().execveat(folder, path, arguments, words, flags); });

@@ -15,6 +15,7 @@
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/options.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/reset.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/symbols/export.h"
@@ -64,7 +65,7 @@ EXS_EXPORT int accept4(int number, sockaddr* from, socklen_t* length, int flags)
 }
 EXS_EXPORT int connect(int number, const sockaddr* to, socklen_t length) {
   if (between::is_in_library(__builtin_return_address(0))) return libc().connect(number, to, length);
-  const bool ends = to != nullptr && length >= sizeof to->sa_family && to->sa_family == AF_UNSPEC;
+  const bool ends = length >= sizeof to->sa_family && is_there(&to->sa_family) && to->sa_family == AF_UNSPEC;
   if (ends && slot_of(number) != 0) detach(number, Why::kOption);
   if (!ends && slot_of(number) != 0 && was_reset(slot_at(slot_of(number)))) {
     errno = EISCONN;
@@ -98,6 +99,8 @@ EXS_EXPORT int shutdown(int number, int how) {
 }
 
 EXS_EXPORT int getsockopt(int number, int level, int name, void* value, socklen_t* length) {
+  constexpr int kZerocopyReceive = 35;  // TCP_ZEROCOPY_RECEIVE, which receives
+  if (level == IPPROTO_TCP && name == kZerocopyReceive && slot_of(number) != 0) detach(number, Why::kOption);
   const int result = libc().getsockopt(number, level, name, value, length);
   const std::uint32_t slot = slot_of(number);
   if (slot != 0 && result == 0) correct_option(slot, level, name, value, *length);
@@ -117,10 +120,9 @@ EXS_EXPORT int ioctl(int number, unsigned long request, ...) {
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
   const std::uint32_t slot = slot_of(number);
-  if (slot == 0 || argument == nullptr) return libc().ioctl(number, request, argument);
   int bytes = -1;
+  if (slot == 0 || !is_writable(argument, sizeof bytes)) return libc().ioctl(number, request, argument);
   if (request == FIONREAD) bytes = unread_bytes(number, slot);
-  if (request == SIOCOUTQ) bytes = unsent_bytes(number, slot);
   if (request == SIOCATMARK && bytes_in_ring(number, slot) > 0)
     bytes = 0;  // what is urgent came by TCP, behind them
   if (bytes < 0) return libc().ioctl(number, request, argument);

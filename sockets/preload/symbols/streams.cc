@@ -1,5 +1,5 @@
-// Streams of stdio, whose functions read and write below the names that the layer stands behind: a stream of a connection gets
-// functions of its own, and no program sees which.
+// Streams of stdio, whose functions read and write below the names that the layer stands behind. A connection of which a program opens
+// a stream goes on by TCP: a stream of ours would not be all that the C library's own one is (freopen, wide characters).
 #include "sockets/preload/symbols/streams.h"
 
 #include <sys/stat.h>
@@ -32,10 +32,6 @@ Stream& stream_of(void* cookie) noexcept {
 ssize_t read_stream(void* cookie, char* memory, std::size_t bytes) noexcept {
   return read(stream_of(cookie).number, memory, bytes);
 }
-ssize_t write_stream(void* cookie, const char* memory, std::size_t bytes) noexcept {
-  const ssize_t written = write(stream_of(cookie).number, memory, bytes);
-  return written < 0 ? 0 : written;  // what fopencookie(3) wants of an error
-}
 int seek_stream(void*, off64_t*, int) noexcept {
   errno = ESPIPE;
   return -1;
@@ -53,15 +49,13 @@ std::size_t buffer_bytes(int number) noexcept {
   return static_cast<std::size_t>(about.st_blksize);
 }
 
-// Null: the C library's own it is.
-FILE* open_stream(int number, const char* mode) noexcept {
-  if (std::strstr(mode, "ccs=") != nullptr) return nullptr;
+// Null: there is no memory for it.
+FILE* open_stream(int number) noexcept {
   const std::size_t bytes = buffer_bytes(number);
   auto* const cookie = static_cast<Stream*>(std::malloc(sizeof(Stream)));
   if (cookie == nullptr) return nullptr;
   cookie->number = number;
-  const char kind[] = {mode[0], std::strchr(mode, '+') != nullptr ? '+' : '\0', '\0'};
-  FILE* const stream = fopencookie(cookie, kind, {read_stream, write_stream, seek_stream, close_stream});
+  FILE* const stream = fopencookie(cookie, "r", {read_stream, nullptr, seek_stream, close_stream});
   if (stream == nullptr) {
     std::free(cookie);
     return nullptr;
@@ -69,14 +63,6 @@ FILE* open_stream(int number, const char* mode) noexcept {
   std::setvbuf(stream, cookie->buffer, _IOFBF, bytes);
   stream->_fileno = number;
   return stream;
-}
-
-// Ends it, but not its number.
-void discard(FILE* stream) noexcept {
-  const int error = errno;
-  stream->_fileno = -1;
-  std::fclose(stream);
-  errno = error;
 }
 
 int print(int number, const char* format, va_list arguments) noexcept {
@@ -99,7 +85,7 @@ bool replace_stdin() noexcept {
   if (own != nullptr && stdin == own) return true;
   if (stdin == nullptr || stdin->_fileno != STDIN_FILENO || stdin->_IO_read_ptr != stdin->_IO_read_end)
     return false;
-  own = open_stream(STDIN_FILENO, "r");
+  own = open_stream(STDIN_FILENO);
   if (own != nullptr) stdin = own;
   return own != nullptr;
 }
@@ -130,16 +116,11 @@ __attribute__((constructor)) void fit_standard_streams() noexcept {
 using namespace exs::sockets;
 
 EXS_EXPORT FILE* fdopen(int number, const char* mode) noexcept {
-  FILE* const plain =
-      libc().fdopen(number, mode);  // which knows what is wrong with them, and sets what they ask for
-  if (plain == nullptr || slot_of(number) == 0) return plain;
-  if (FILE* const stream = open_stream(number, mode)) {
-    discard(plain);
-    return stream;
-  }
+  FILE* const stream = libc().fdopen(number, mode);
+  if (stream == nullptr || slot_of(number) == 0) return stream;
   detach(number, Why::kOption);
   forget_number(number);  // the stream closes it unseen, too
-  return plain;
+  return stream;
 }
 
 EXS_EXPORT int vdprintf(int number, const char* format, va_list arguments) noexcept {

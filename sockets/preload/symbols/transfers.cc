@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "sockets/preload/numbers.h"
 #include "sockets/preload/outcome.h"
 #include "sockets/preload/passing.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 #include "sockets/preload/transfer.h"
@@ -35,18 +37,12 @@ Amount amount_of(const iovec* parts, std::size_t count) noexcept {
   }
   return bytes == 0 ? Amount::kNothing : Amount::kBytes;
 }
-bool has_bad_pointer(const iovec* parts, std::size_t count) noexcept {
-  constexpr std::uintptr_t kFirstPage = 4096;
-  for (std::size_t i = 0; i < count; ++i)
-    if (parts[i].iov_len > 0 && reinterpret_cast<std::uintptr_t>(parts[i].iov_base) < kFirstPage) return true;
-  return false;
-}
-
 // No process has memory there: the kernel refuses such a part before it looks at the socket, but for recv() and send(), which
-// take no more at a time than it allows.
+// take no more at a time than it allows. It refuses a list that is not there, too.
 bool is_beyond_memory(const iovec* parts, std::size_t count) noexcept {
-  constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 56;
+  constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 47;
   if (parts == nullptr || count > IOV_MAX) return false;
+  if (!is_there(parts, count * sizeof *parts)) return true;
   for (std::size_t i = 0; i < count; ++i)
     if (parts[i].iov_len > kEnd ||
         reinterpret_cast<std::uintptr_t>(parts[i].iov_base) > kEnd - parts[i].iov_len)
@@ -88,10 +84,6 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
     if (there < 0 && errno == EAGAIN && !may_wait(number, flags)) return plain();
     return there > 0 ? 0 : there;
   }
-  if (has_bad_pointer(parts, count) && (flags & MSG_TRUNC) == 0) {
-    const ssize_t there = look_for_a_byte(number, slot, flags);
-    return there > 0 ? fail(EFAULT) : there;
-  }
   return receive(number, slot, Parts(parts, count), flags);
 }
 
@@ -107,7 +99,6 @@ ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t 
     PlainSend call(number, slot);
     if (call.allowed()) return call.done(plain());
   }
-  if (has_bad_pointer(parts, count)) return fail(EFAULT);
   return send(number, slot, Parts(parts, count), flags);
 }
 
@@ -142,15 +133,23 @@ ssize_t send_parts(int number, const iovec* parts, int count, int flags, const P
   return send_or(number, slot, parts, static_cast<std::size_t>(count), flags, Family::kFile, plain);
 }
 
+// A name that goes with a message, which TCP does not look at. 0, or what the kernel says of it.
+int error_of_name(const void* name, socklen_t length, std::size_t length_max) noexcept {
+  if (name == nullptr || length == 0) return 0;
+  if (length > length_max) return EINVAL;
+  return is_there(name, std::min<std::size_t>(length, sizeof(sockaddr_storage))) ? 0 : EFAULT;
+}
+
 ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
   const auto plain = [&] { return libc().recvmsg(number, message, flags); };
   const std::uint32_t slot = slot_of(number);
-  if (slot == 0 || message == nullptr) {
+  if (slot == 0 || !is_there(message)) {
     const ssize_t result = plain();
-    if (result >= 0 && message != nullptr && message->msg_controllen > 0) forget_passed_numbers(*message);
+    if (result >= 0 && message->msg_controllen > 0) forget_passed_numbers(*message);
     return result;
   }
   if (is_beyond_memory(message->msg_iov, message->msg_iovlen)) return plain();
+  if (static_cast<int>(message->msg_namelen) < 0) return fail(EINVAL);
   bool went_to_kernel = false;
   const ssize_t result =
       receive_or(number, slot, message->msg_iov, message->msg_iovlen, flags, Family::kSocket, [&] {
@@ -167,14 +166,17 @@ ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
 ssize_t send_message(int number, const msghdr* message, int flags) noexcept {
   const auto plain = [&] { return libc().sendmsg(number, message, flags); };
   const std::uint32_t slot = slot_of(number);
-  if (slot == 0 || message == nullptr) {
-    if (message != nullptr && message->msg_controllen > 0) detach_passed_numbers(*message);
+  if (!is_there(message)) return plain();
+  if (slot == 0) {
+    if (message->msg_controllen > 0) detach_passed_numbers(*message);
     return plain();
   }
   if (message->msg_controllen > 0) {  // timestamps and the like are TCP's
     detach(number, Why::kOption);
     return plain();
   }
+  if (const int error = error_of_name(message->msg_name, message->msg_namelen, INT_MAX); error != 0)
+    return fail(error);
   if (is_beyond_memory(message->msg_iov, message->msg_iovlen)) return plain();
   return send_or(number, slot, message->msg_iov, message->msg_iovlen, flags, Family::kSocket, plain);
 }
@@ -223,7 +225,9 @@ EXS_EXPORT ssize_t recvfrom(int number, void* memory, size_t bytes, int flags, s
     went_to_kernel = true;
     return libc().recvfrom(number, memory, bytes, flags, from, length);
   });
-  if (!went_to_kernel && result >= 0 && from != nullptr && length != nullptr) *length = 0;  // as TCP says it
+  if (went_to_kernel || result < 0 || from == nullptr) return result;
+  if (!is_writable(length, sizeof *length)) return fail(EFAULT);
+  *length = 0;  // as TCP says it
   return result;
 }
 EXS_EXPORT ssize_t __recvfrom_chk(int number, void* memory, size_t bytes, size_t room, int flags,
@@ -236,16 +240,22 @@ EXS_EXPORT ssize_t recvmsg(int number, msghdr* message, int flags) {
 }
 EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags, timespec* limit) {
   const std::uint32_t slot = slot_of(number);
-  if (slot == 0 || messages == nullptr) return libc().recvmmsg(number, messages, count, flags, limit);
+  if (slot == 0 || (limit != nullptr && !is_there(limit)))
+    return libc().recvmmsg(number, messages, count, flags, limit);
   int error = 0;  // comes before all bytes, as the kernel has it for this call alone
   socklen_t length = sizeof error;
   if (libc().getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0)
     return static_cast<int>(fail(error));
+  count = std::min<unsigned>(count, IOV_MAX);
   int received = 0;
   for (unsigned i = 0; i < count; ++i) {
     const int wait = received > 0 && (flags & MSG_WAITFORONE) != 0 ? MSG_DONTWAIT : 0;
-    const ssize_t result = receive_message(number, &messages[i].msg_hdr, (flags & ~MSG_WAITFORONE) | wait);
-    if (result < 0) return received > 0 ? received : -1;
+    const ssize_t result = is_there(&messages[i]) ? receive_message(number, &messages[i].msg_hdr,
+                                                                    (flags & ~MSG_WAITFORONE) | wait)
+                                                  : fail(EFAULT);
+    if (result < 0 && received == 0) return -1;
+    if (result < 0 && errno != EAGAIN) slot_at(slot).receiver.error = errno;  // which the next call tells
+    if (result < 0) return received;
     messages[i].msg_len = static_cast<unsigned>(result);
     ++received;
   }
@@ -278,6 +288,8 @@ EXS_EXPORT ssize_t __send(int number, const void* memory, size_t bytes, int flag
 }
 EXS_EXPORT ssize_t sendto(int number, const void* memory, size_t bytes, int flags, const sockaddr* to,
                           socklen_t length) {
+  if (slot_of(number) != 0)
+    if (const int error = error_of_name(to, length, sizeof(sockaddr_storage)); error != 0) return fail(error);
   return send_from(number, memory, bytes, flags, Family::kSocket,
                    [&] { return libc().sendto(number, memory, bytes, flags, to, length); });
 }
@@ -285,13 +297,14 @@ EXS_EXPORT ssize_t sendmsg(int number, const msghdr* message, int flags) {
   return send_message(number, message, flags);
 }
 EXS_EXPORT int sendmmsg(int number, mmsghdr* messages, unsigned count, int flags) {
-  if (slot_of(number) == 0 && messages != nullptr) {
-    for (unsigned i = 0; i < count; ++i)
+  if (slot_of(number) == 0) {
+    for (unsigned i = 0; i < count && is_there(&messages[i]); ++i)
       if (messages[i].msg_hdr.msg_controllen > 0) detach_passed_numbers(messages[i].msg_hdr);
     return libc().sendmmsg(number, messages, count, flags);
   }
   int sent = 0;
   for (unsigned i = 0; i < count; ++i) {
+    if (!is_there(&messages[i])) return sent > 0 ? sent : static_cast<int>(fail(EFAULT));
     const ssize_t result = send_message(number, &messages[i].msg_hdr, flags);
     if (result < 0) return sent > 0 ? sent : -1;
     messages[i].msg_len = static_cast<unsigned>(result);

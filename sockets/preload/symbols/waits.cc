@@ -11,6 +11,7 @@
 #include "sockets/preload/killed.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/looking.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/symbols/export.h"
@@ -106,9 +107,15 @@ struct PollList {
   // What the kernel says of an end, senders learn; an error that it has told us, but the program not, is there still.
   int told(int result) const noexcept {
     *bells = false;
-    for (nfds_t i = 0; result > 0 && i < count; ++i) {
+    for (nfds_t i = 0; result >= 0 && i < count; ++i) {
       const std::uint32_t slot = slot_of(entries[i].fd);
-      if (slot == 0 || entries[i].revents == 0) continue;
+      if (slot == 0) continue;
+      if (slot_at(slot).receiver.error != 0) {
+        if (entries[i].revents == 0) ++result;
+        entries[i].revents =
+            static_cast<short>(entries[i].revents | POLLERR | (entries[i].events & (POLLIN | POLLRDNORM)));
+      }
+      if (entries[i].revents == 0) continue;
       if ((entries[i].revents & (POLLIN | POLLRDNORM)) != 0 && !is_readable(entries[i].fd, slot)) {
         *bells = true;
         entries[i].revents = static_cast<short>(entries[i].revents & ~(POLLIN | POLLRDNORM));
@@ -119,7 +126,7 @@ struct PollList {
       Segment* const segment = place_of(slot).segment.load();
       if (segment != nullptr && note_dead_peer(entries[i].fd, slot_at(slot), *segment))
         entries[i].revents = static_cast<short>(entries[i].revents | POLLHUP);
-      if (slot_at(slot).receiver.error != 0)
+      if (slot_at(slot).receiver.error != 0)  // by now
         entries[i].revents = static_cast<short>(entries[i].revents | POLLERR);
     }
     return result;
@@ -140,7 +147,7 @@ struct PollList {
 
 template <typename Call>
 int poll_with(pollfd* entries, nfds_t count, bool may_sleep, const Call& call) noexcept {
-  if (entries == nullptr) return call(false);
+  if (count > kNumbers || !is_there(entries, count * sizeof *entries)) return call(false);
   for (nfds_t i = 0; i < count; ++i) share_if_set(entries[i].fd);
   bool bells = false;
   PollList<Call> list{entries, count, call, &bells};
@@ -191,30 +198,53 @@ struct SelectList {
   int sleep() const noexcept { return told(call(false)); }
 };
 
+// As far as sets of this size are looked at.
+std::size_t bytes_of_set(int end) noexcept {
+  constexpr int kBitsOfWord = 64;
+  if (end <= 0) return 0;
+  if (end >= FD_SETSIZE) return sizeof(fd_set);
+  return static_cast<std::size_t>((end + kBitsOfWord - 1) / kBitsOfWord) * sizeof(long);
+}
+
 // `sets` are the kernel's arguments, which each of its calls changes.
 template <typename Call>
 int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool may_sleep,
                 const Call& call) noexcept {
   bool any = false;
+  const std::size_t bytes = bytes_of_set(end);
+  for (const fd_set* set : {readable, writable, other})
+    if (set != nullptr && !is_there(set, bytes)) return call(false);
   for (int number = 0; readable != nullptr && number < end && number < FD_SETSIZE; ++number)
     if (entry_of(number) != 0 && FD_ISSET(number, readable)) {
       share_if_set(number);
       any = true;
     }
   if (!any) return call(false);
-  const fd_set wanted_readable = *readable;
-  const fd_set wanted_writable = writable != nullptr ? *writable : fd_set{};
-  const fd_set wanted_other = other != nullptr ? *other : fd_set{};
+  // A program may have no more of a set than it needs.
+  fd_set wanted_readable{};
+  fd_set wanted_writable{};
+  fd_set wanted_other{};
+  std::memcpy(&wanted_readable, readable, bytes);
+  if (writable != nullptr) std::memcpy(&wanted_writable, writable, bytes);
+  if (other != nullptr) std::memcpy(&wanted_other, other, bytes);
   const auto again = [&](bool now) {
-    *readable = wanted_readable;
-    if (writable != nullptr) *writable = wanted_writable;
-    if (other != nullptr) *other = wanted_other;
+    std::memcpy(readable, &wanted_readable, bytes);
+    if (writable != nullptr) std::memcpy(writable, &wanted_writable, bytes);
+    if (other != nullptr) std::memcpy(other, &wanted_other, bytes);
     return call(now);
   };
   bool bells = false;
   SelectList<decltype(again)> list{end < FD_SETSIZE ? end : FD_SETSIZE, readable, wanted_readable, again,
                                    &bells};
   return wait_for(list, may_sleep);
+}
+
+// Whether a limit lets a call sleep. Of one that is not there the kernel speaks at once.
+bool waits(const timespec* limit) noexcept {
+  return limit == nullptr || (is_there(limit) && (limit->tv_sec != 0 || limit->tv_nsec != 0));
+}
+bool waits(const timeval* limit) noexcept {
+  return limit == nullptr || (is_there(limit) && (limit->tv_sec != 0 || limit->tv_usec != 0));
 }
 
 // `call` is (events, max, now).
@@ -227,6 +257,11 @@ int epoll_with(int set, epoll_event* events, int max, bool may_sleep, const Call
                           [](const void* context, epoll_event* into, int room) {
                             return (*static_cast<const Call*>(context))(into, room, false);
                           }};
+  if (!is_writable(events, sizeof *events)) {
+    if (max <= 0 || !set_has_bytes(set)) return call(events, max, false);
+    errno = EFAULT;
+    return -1;
+  }
   const int error = errno;
   const int result = wait_in_set(set, events, max, may_sleep, kernel);
   if (result == kAskKernel) return call(events, max, false);
@@ -252,7 +287,7 @@ EXS_EXPORT int __poll_chk(pollfd* entries, nfds_t count, int limit_ms, size_t ro
 }
 EXS_EXPORT int ppoll(pollfd* entries, nfds_t count, const timespec* limit, const sigset_t* mask) {
   const timespec none{};
-  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_nsec != 0;
+  const bool may_sleep = waits(limit);
   return poll_with(entries, count, may_sleep,
                    [&](bool now) { return libc().ppoll(entries, count, now ? &none : limit, mask); });
 }
@@ -262,7 +297,7 @@ EXS_EXPORT int __ppoll_chk(pollfd* entries, nfds_t count, const timespec* limit,
   return ppoll(entries, count, limit, mask);
 }
 EXS_EXPORT int select(int end, fd_set* readable, fd_set* writable, fd_set* other, timeval* limit) {
-  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_usec != 0;
+  const bool may_sleep = waits(limit);
   return select_with(end, readable, writable, other, may_sleep, [&](bool now) {
     timeval none{};
     return libc().select(end, readable, writable, other, now ? &none : limit);
@@ -274,7 +309,7 @@ EXS_EXPORT int __select(int end, fd_set* readable, fd_set* writable, fd_set* oth
 EXS_EXPORT int pselect(int end, fd_set* readable, fd_set* writable, fd_set* other, const timespec* limit,
                        const sigset_t* mask) {
   const timespec none{};
-  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_nsec != 0;
+  const bool may_sleep = waits(limit);
   return select_with(end, readable, writable, other, may_sleep, [&](bool now) {
     return libc().pselect(end, readable, writable, other, now ? &none : limit, mask);
   });
@@ -298,7 +333,7 @@ EXS_EXPORT int epoll_pwait(int set, epoll_event* events, int max, int limit_ms, 
 EXS_EXPORT int epoll_pwait2(int set, epoll_event* events, int max, const timespec* limit,
                             const sigset_t* mask) {
   const timespec none{};
-  const bool may_sleep = limit == nullptr || limit->tv_sec != 0 || limit->tv_nsec != 0;
+  const bool may_sleep = waits(limit);
   return epoll_with(set, events, max, may_sleep, [&](epoll_event* into, int room, bool now) {
     return libc().epoll_pwait2(set, into, room, now ? &none : limit, mask);
   });

@@ -1,0 +1,44 @@
+// A table that takes memory for the entries that are in use, and their neighbours, alone: a process may have to lock all that it has.
+// Entries are zero at first, stay where they are, and are never freed. Thread: any; the entries guard themselves.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+
+template <typename Entry, std::uint32_t kCount, std::uint32_t kPerChunk>
+class Chunks {
+ public:
+  // Null: nothing was made near it.
+  [[nodiscard]] Entry* find(std::uint32_t index) noexcept {
+    Entry* const chunk = chunks_[index / kPerChunk].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : chunk + index % kPerChunk;
+  }
+  // Null: there is no memory for it.
+  [[nodiscard]] Entry* make(std::uint32_t index) noexcept {
+    if (Entry* const made = find(index)) return made;
+    constexpr std::size_t kBytes = kPerChunk * sizeof(Entry);
+    const long place =
+        raw::sys(SYS_mmap, 0, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (place < 0 && place > -4096) return nullptr;
+    Entry* none = nullptr;
+    if (!chunks_[index / kPerChunk].compare_exchange_strong(none, reinterpret_cast<Entry*>(place),
+                                                            std::memory_order_acq_rel))
+      raw::sys(SYS_munmap, place, kBytes);
+    return find(index);
+  }
+  // Of an entry that was made.
+  [[nodiscard]] Entry& operator[](std::uint32_t index) noexcept { return *find(index); }
+
+ private:
+  static_assert(kCount % kPerChunk == 0);
+  std::atomic<Entry*> chunks_[kCount / kPerChunk] = {};
+};
+
+}  // namespace exs::sockets

@@ -1,0 +1,235 @@
+#include "sockets/preload/reach.h"
+
+#include <sys/uio.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+
+#include "sockets/preload/libc.h"
+#include "sockets/preload/raw.h"
+#include "sockets/preload/table.h"
+
+namespace exs::sockets {
+namespace {
+
+// Where a copy of this thread goes on when it fails, as __builtin_setjmp() notes it, and what it touches.
+struct Copy {
+  void* place[5];
+  std::uintptr_t from;
+  std::uintptr_t to;
+  std::size_t bytes;
+  bool anywhere = false;  // it follows pointers
+};
+thread_local Copy* volatile copying = nullptr;
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+struct Watched {
+  std::atomic<bool> is_ours;  // our handler is there
+  struct sigaction programs;
+};
+Watched watched[std::size(kSignals)];
+
+Watched* watched_of(int signal) noexcept {
+  for (std::size_t i = 0; i < std::size(kSignals); ++i)
+    if (kSignals[i] == signal) return &watched[i];
+  return nullptr;
+}
+
+bool touches(const Copy& copy, const siginfo_t& info) noexcept {
+  if (info.si_code <= 0) return false;  // somebody has sent it
+  if (copy.anywhere) return true;
+  constexpr std::uintptr_t kOvershoot = 64;  // of a copy's widest step
+  const auto at = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  const auto is_in = [&](std::uintptr_t first) {
+    return at + kOvershoot >= first && at < first + copy.bytes + kOvershoot;
+  };
+  return is_in(copy.from) || is_in(copy.to);
+}
+
+// The copy goes on behind its beginning, as by __builtin_longjmp().
+void go_on_behind(const Copy& copy, ucontext_t& context) noexcept {
+#if defined(__x86_64__)
+  context.uc_mcontext.gregs[REG_RBP] = reinterpret_cast<greg_t>(copy.place[0]);
+  context.uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(copy.place[1]);
+  context.uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(copy.place[2]);
+#else
+  context.uc_mcontext.regs[29] = reinterpret_cast<std::uint64_t>(copy.place[0]);
+  context.uc_mcontext.pc = reinterpret_cast<std::uint64_t>(copy.place[1]);
+  context.uc_mcontext.sp = reinterpret_cast<std::uint64_t>(copy.place[2]);
+#endif
+}
+
+// As if we were not there: the kernel's own action comes with the instruction that is tried again, or with the signal sent again.
+void leave_to_kernel(int signal, const siginfo_t& info) noexcept {
+  struct sigaction none {};
+  none.sa_handler = SIG_DFL;
+  libc().sigaction(signal, &none, nullptr);
+  if (info.si_code <= 0) raw::sys(SYS_tgkill, raw::sys(SYS_getpid), raw::sys(SYS_gettid), signal);
+}
+
+void handle(int signal, siginfo_t* info, void* context) noexcept {
+  if (Copy* const copy = copying; copy != nullptr && touches(*copy, *info)) {
+    copying = nullptr;
+    return go_on_behind(*copy, *static_cast<ucontext_t*>(context));
+  }
+  Watched& of = *watched_of(signal);
+  const struct sigaction programs = of.programs;
+  if (programs.sa_handler == SIG_IGN && info->si_code <= 0) return;
+  if (programs.sa_handler == SIG_DFL || programs.sa_handler == SIG_IGN) return leave_to_kernel(signal, *info);
+  if ((programs.sa_flags & SA_RESETHAND) != 0) of.programs.sa_handler = SIG_DFL;
+  if ((programs.sa_flags & SA_SIGINFO) != 0) {
+    programs.sa_sigaction(signal, info, context);
+  } else {
+    programs.sa_handler(signal);
+  }
+}
+
+// With the program's mask and flags, its handler runs as it asked for.
+void put_ours(int signal, Watched& of) noexcept {
+  libc().sigaction(signal, nullptr, &of.programs);
+  struct sigaction ours = of.programs;
+  const bool has_handler = ours.sa_handler != SIG_DFL && ours.sa_handler != SIG_IGN;
+  if (!has_handler) {
+    ours.sa_flags = SA_ONSTACK | SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+  }
+  ours.sa_flags = (ours.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+  ours.sa_sigaction = handle;
+  of.is_ours.store(libc().sigaction(signal, &ours, nullptr) == 0);
+}
+
+// A handler may end the copy at any instruction: nothing here may be needed behind it but what lies in memory.
+[[gnu::noinline]] bool run(Copy& copy, void (*step)(Copy&)) noexcept {
+  if (__builtin_setjmp(copy.place) != 0) return false;
+  copying = &copy;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  step(copy);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  copying = nullptr;
+  return true;
+}
+
+constexpr std::uintptr_t kPage = 4096;
+// No process has memory behind it, and the processor tells no address of such a fault.
+constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 47;
+bool can_be(const void* memory, std::size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  return begin < kEnd && bytes <= kEnd - begin;
+}
+
+std::atomic<bool> watches{false};
+
+// A process without a lane keeps its actions, so the kernel is asked: it looks at the mask before it finds that the rest makes no sense.
+bool kernel_reads(std::uintptr_t at) noexcept {
+  constexpr int kNoSuchWay = -1;
+  constexpr std::size_t kMaskBytes = 8;
+  return raw::sys(SYS_rt_sigprocmask, kNoSuchWay, at & ~(kMaskBytes - 1), nullptr, kMaskBytes) != -EFAULT;
+}
+bool kernel_reads_all(std::uintptr_t begin, std::size_t bytes) noexcept {
+  const std::uintptr_t end = begin + bytes;
+  for (std::uintptr_t at = begin; at < end; at = (at / kPage + 1) * kPage)
+    if (!kernel_reads(at)) return false;
+  return true;
+}
+
+// By what reads and writes the memory of processes, of which this is one.
+bool kernel_copy(void* to, const void* from, std::size_t bytes) noexcept {
+  const iovec source{const_cast<void*>(from), bytes};
+  const iovec sink{to, bytes};
+  return raw::sys(SYS_process_vm_readv, raw::sys(SYS_getpid), &sink, 1, &source, 1, 0) ==
+         static_cast<long>(bytes);
+}
+
+bool touch(const void* memory, std::size_t bytes, void (*step)(Copy&)) noexcept {
+  if (bytes == 0) return true;
+  if (!can_be(memory, bytes)) return false;
+  if (!watches.load()) return kernel_reads_all(reinterpret_cast<std::uintptr_t>(memory), bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  Copy copy{{}, begin, begin, bytes};
+  return run(copy, step);
+}
+
+}  // namespace
+
+void watch_copies() noexcept {
+  if (watches.load() || is_vfork_child()) return;
+  if (watches.exchange(true)) return;
+  const int error = errno;
+  for (const int signal : kSignals) put_ours(signal, *watched_of(signal));
+  errno = error;
+}
+
+void unwatch_copies() noexcept {
+  watches.store(false);
+  for (const int signal : kSignals)
+    if (Watched& of = *watched_of(signal); of.is_ours.exchange(false))
+      libc().sigaction(signal, &of.programs, nullptr);
+}
+
+bool copy_reached(void* to, const void* from, std::size_t bytes) noexcept {
+  if (!can_be(to, bytes) || !can_be(from, bytes)) return false;
+  if (!watches.load(std::memory_order_relaxed)) return kernel_copy(to, from, bytes);
+  Copy copy{{}, reinterpret_cast<std::uintptr_t>(from), reinterpret_cast<std::uintptr_t>(to), bytes};
+  return run(copy, [](Copy& of) {
+    std::memcpy(reinterpret_cast<void*>(of.to), reinterpret_cast<const void*>(of.from), of.bytes);
+  });
+}
+
+bool is_there(const void* memory, std::size_t bytes) noexcept {
+  return touch(memory, bytes, [](Copy& of) {
+    const std::uintptr_t end = of.from + of.bytes;
+    for (std::uintptr_t at = of.from; at < end; at = (at / kPage + 1) * kPage)
+      static_cast<void>(*reinterpret_cast<const volatile char*>(at));
+    static_cast<void>(*reinterpret_cast<const volatile char*>(end - 1));
+  });
+}
+
+bool is_writable(void* memory, std::size_t bytes) noexcept {
+  watch_copies();
+  return touch(memory, bytes, [](Copy& of) {
+    std::atomic_ref(*reinterpret_cast<char*>(of.to)).fetch_or(0);
+    std::atomic_ref(*reinterpret_cast<char*>(of.to + of.bytes - 1)).fetch_or(0);
+  });
+}
+
+bool are_there(char* const* strings) noexcept {
+  if (strings != nullptr && !watches.load()) {
+    for (; kernel_reads(reinterpret_cast<std::uintptr_t>(strings)); ++strings) {
+      if (*strings == nullptr) return true;
+      if (!kernel_reads(reinterpret_cast<std::uintptr_t>(*strings))) return false;
+    }
+    return false;
+  }
+  Copy copy{{}, reinterpret_cast<std::uintptr_t>(strings), 0, 0, true};
+  return strings == nullptr || run(copy, [](Copy& of) {
+           const auto* const volatile* at = reinterpret_cast<const char* const volatile*>(of.from);
+           for (; *at != nullptr; ++at)
+             for (const volatile char* text = *at; *text != '\0'; ++text) {
+             }
+         });
+}
+
+ProgramsAction::ProgramsAction(int signal) noexcept : signal_(signal) {
+  Watched* const of = watched_of(signal);
+  // A child of vfork has our memory, but actions of its own.
+  if (of == nullptr || !of->is_ours.load() || is_vfork_child() || !of->is_ours.exchange(false)) {
+    signal_ = 0;
+    return;
+  }
+  const int error = errno;
+  libc().sigaction(signal, &of->programs, nullptr);
+  errno = error;
+}
+ProgramsAction::~ProgramsAction() {
+  if (signal_ == 0) return;
+  const int error = errno;
+  put_ours(signal_, *watched_of(signal_));
+  errno = error;
+}
+
+}  // namespace exs::sockets

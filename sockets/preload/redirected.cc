@@ -1,0 +1,32 @@
+#include "sockets/preload/redirected.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "sockets/preload/raw.h"
+
+namespace exs::sockets {
+namespace {
+
+constexpr int kOriginalDestination =
+    80;  // SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST, whose headers do not go with <netinet/in.h>
+
+// Where the caller's first packet was to go, as the kernel's connection tracking has it. False: it tracks no such connection.
+bool original_destination(int number, bool ipv4, Point& destination) noexcept {
+  sockaddr_storage name{};
+  socklen_t length = ipv4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  if (raw::sys(SYS_getsockopt, number, ipv4 ? IPPROTO_IP : IPPROTO_IPV6, kOriginalDestination, &name,
+               &length) != 0)
+    return false;
+  return to_point(name, destination);
+}
+
+}  // namespace
+
+bool is_redirected(int number, const Point& own, const Point& peer, bool is_caller) noexcept {
+  Point destination{};
+  return original_destination(number, own.is_ipv4(), destination) &&
+         !(destination == (is_caller ? peer : own));
+}
+
+}  // namespace exs::sockets

@@ -1,0 +1,47 @@
+// The actions of signals. Of two of them we stand before the program's (reach.h), and no program sees that.
+#include <csignal>
+
+#include "sockets/preload/libc.h"
+#include "sockets/preload/reach.h"
+#include "sockets/preload/symbols/export.h"
+
+using namespace exs::sockets;
+
+namespace {
+
+using Handler = void (*)(int);
+
+template <typename... Values>
+Handler set_handler(const char* name, int number, Values... values) noexcept {
+  const ProgramsAction programs(number);
+  return find_function<Handler (*)(int, Values...)>(name)(number, values...);
+}
+
+}  // namespace
+
+EXS_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
+  const ProgramsAction programs(number);
+  return libc().sigaction(number, action, before);
+}
+EXS_EXPORT int __sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
+  return sigaction(number, action, before);
+}
+EXS_EXPORT Handler signal(int number, Handler handler) noexcept {
+  return set_handler("signal", number, handler);
+}
+EXS_EXPORT Handler ssignal(int number, Handler handler) noexcept {
+  return set_handler("ssignal", number, handler);
+}
+EXS_EXPORT Handler __sysv_signal(int number, Handler handler) noexcept {
+  return set_handler("__sysv_signal", number, handler);
+}
+EXS_EXPORT Handler sysv_signal(int number, Handler handler) noexcept {
+  return set_handler("sysv_signal", number, handler);
+}
+EXS_EXPORT Handler sigset(int number, Handler handler) noexcept {
+  return set_handler("sigset", number, handler);
+}
+EXS_EXPORT int sigignore(int number) noexcept {
+  const ProgramsAction programs(number);
+  return find_function<int (*)(int)>("sigignore")(number);
+}
