@@ -42,7 +42,8 @@ struct Direction {
   Word<std::uint32_t> in_tcp;  // sends by TCP that are under way
   Word<std::uint32_t>
       ended;  // 1: the program has ended this way itself, so an end is no sign that it is dead
-  Word<std::uint64_t> put_ns;  // when it put bytes there last: it was alive then
+  Word<std::uint64_t> put_ns;     // when it put bytes there last: it was alive then
+  Word<std::uint64_t> filled_ns;  // when it put bytes into the empty ring last
   // --- stored by the receiver ---
   alignas(kCacheLine) Word<std::uint64_t> consumed;  // bytes taken from the ring, ever
   Word<std::uint32_t> passed;                        // stretches of the ring read to their end, ever

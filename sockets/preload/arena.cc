@@ -155,8 +155,10 @@ void clear(Slot& slot) noexcept {
   slot.shut.store(0);
   slot.send_buffer = 0;
   slot.low_water = 0;
+  slot.holds_more.store(false);
   slot.corked = slot.nodelay = slot.resets = slot.end_seen = slot.leaving = false;
   slot.checked_ns = 0;
+  slot.ring_touched = 0;
   slot.sending.owner_died = slot.receiving.owner_died = false;
   slot.sender = {};
   slot.receiver = {};

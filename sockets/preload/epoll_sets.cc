@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "sockets/preload/arena.h"
 #include "sockets/preload/looking.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/registrations.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/set_waker.h"
 #include "sockets/preload/spin.h"
@@ -16,137 +18,24 @@
 namespace exs::sockets {
 namespace {
 
-constexpr std::uint32_t kSets = 4096;
-constexpr std::uint32_t kRegistrations = 65536;
 constexpr std::uint64_t kAskKernelNs = 50'000;     // while our connections have bytes
 constexpr std::uint64_t kAskKernelIdleNs = 5'000;  // while they are looked at, and have none
 constexpr std::uint32_t kAskKernelCalls = 8;
 constexpr std::uint32_t kIdleSleepsMax = 8;
 
-struct Registration {
-  int number;
-  std::uint32_t slot;
-  std::uint32_t set;
-  std::uint32_t events;
-  epoll_data_t data;
-  std::uint64_t reported;  // bytes_written() when it was reported last, for edges
-  std::uint64_t received;  // bytes_received() when the set slept last
-  std::uint32_t idle;      // sleeps since it had some last
-  std::uint32_t next_of_slot;
-  std::uint32_t next_of_bucket;
-  std::uint32_t next_hot;  // 0: the last
-  bool is_hot;
-  bool is_used;
-};
-constexpr std::uint32_t kRegistrationsPerChunk = 256;
-constinit Chunks<Registration, kRegistrations, kRegistrationsPerChunk> registrations;  // [0] is none
-constexpr std::uint32_t kBuckets = 65536;
-constinit std::uint32_t buckets[kBuckets] = {};  // registrations by their sets and data
-std::uint32_t registrations_used = 1;
-std::uint32_t free_registration = 0;
-
-struct Set {
-  std::atomic<bool> used;
-  std::atomic<bool> shared;
-  std::atomic<bool> has_strangers;  // a process that knows nothing of our waker sleeps in it, too
-  std::atomic<bool> has_waker;
-  std::atomic<std::uint32_t> sleepers;
-  std::atomic<std::uint32_t> hot;  // the first
-  Patience patience;
-  std::uint64_t asked_ns;  // when the kernel was asked last
-  std::uint32_t calls;     // since
-};
-constinit Set sets[kSets] = {};
 std::atomic<std::uint32_t> sets_used{0};
-
-// Guards registrations and lists of hot ones. The table's lock, because numbers change with them.
-using SetsLock = TableLock;
 
 std::uint32_t index_of(int number) noexcept {
   const std::uint32_t entry = entry_of(number);
   return (entry & kEpollBit) != 0 ? entry & ~kBits : kSets;
 }
 
-std::uint32_t take_registration() noexcept {
-  if (free_registration != 0) {
-    const std::uint32_t index = free_registration;
-    free_registration = registrations[index].next_of_slot;
-    return index;
-  }
-  if (registrations_used == kRegistrations || registrations.make(registrations_used) == nullptr) return 0;
-  return registrations_used++;
-}
-
-std::uint32_t& bucket_of(std::uint32_t set, epoll_data_t data) noexcept {
-  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
-  constexpr unsigned kShift = 48;
-  return buckets[((data.u64 ^ set) * kMix) >> kShift];
-}
-
-void put_into_bucket(std::uint32_t index) noexcept {
-  std::uint32_t& first = bucket_of(registrations[index].set, registrations[index].data);
-  registrations[index].next_of_bucket = first;
-  first = index;
-}
-
-void take_from_bucket(std::uint32_t index) noexcept {
-  std::uint32_t* at = &bucket_of(registrations[index].set, registrations[index].data);
-  while (*at != 0 && *at != index) at = &registrations[*at].next_of_bucket;
-  if (*at == index) *at = registrations[index].next_of_bucket;
-}
-
-// The registrations that the kernel's event may be of: programs may give several the same data.
-template <typename Use>
-void each_of_event(std::uint32_t set, const epoll_event& event, const Use& use) noexcept {
-  for (std::uint32_t at = bucket_of(set, event.data); at != 0; at = registrations[at].next_of_bucket)
-    if (registrations[at].set == set && registrations[at].data.u64 == event.data.u64) use(registrations[at]);
-}
-
-void cool(std::uint32_t index) noexcept {
-  Registration& cold = registrations[index];
-  if (!cold.is_hot) return;
-  cold.is_hot = false;
-  Set& set = sets[cold.set];
-  if (set.hot.load() == index) return set.hot.store(cold.next_hot);
-  for (std::uint32_t at = set.hot.load(); at != 0; at = registrations[at].next_hot)
-    if (registrations[at].next_hot == index) {
-      registrations[at].next_hot = cold.next_hot;
-      return;
-    }
-}
-
-void heat(std::uint32_t index) noexcept {
-  Registration& registration = registrations[index];
-  if (registration.is_hot) return;
-  registration.is_hot = true;
-  registration.next_hot = sets[registration.set].hot.load();
-  sets[registration.set].hot.store(index);
-}
-
-void free_it(std::uint32_t index) noexcept {
-  cool(index);
-  take_from_bucket(index);
-  registrations[index].is_used = false;
-  registrations[index].next_of_slot = free_registration;
-  free_registration = index;
-}
-
-std::uint32_t find(std::uint32_t slot, std::uint32_t set, int number) noexcept {
-  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = registrations[at].next_of_slot)
-    if (registrations[at].set == set && registrations[at].number == number) return at;
-  return 0;
-}
-
-void remove(std::uint32_t slot, std::uint32_t index) noexcept {
-  auto& first = place_of(slot).registrations;
-  if (first.load() == index) {
-    first.store(registrations[index].next_of_slot);
-  } else {
-    for (std::uint32_t at = first.load(); at != 0; at = registrations[at].next_of_slot)
-      if (registrations[at].next_of_slot == index)
-        registrations[at].next_of_slot = registrations[index].next_of_slot;
-  }
-  free_it(index);
+// A number of the registered connection: its own, unless the program has closed that and has another one.
+int number_of(const Registration& registration) noexcept {
+  if (slot_of(registration.number) == registration.slot) return registration.number;
+  for (int number = 0; number < numbers_known(); ++number)
+    if (slot_of(number) == registration.slot) return number;
+  return registration.number;
 }
 
 bool takes_bytes(const Registration& registration) noexcept {
@@ -186,21 +75,35 @@ bool is_in_kernels_set(int set_number, const Registration& registration) noexcep
   return false;
 }
 
+// Since when it has something to tell, as far as that is known, in nanoseconds; 0: it has nothing.
+std::uint64_t ready_since(const Registration& registration) noexcept {
+  const std::uint32_t wanted = registration.events;
+  const bool edges = (wanted & EPOLLET) != 0;
+  if ((wanted & EPOLLIN) != 0 && has_bytes(registration.slot) &&
+      !(edges && bytes_written(registration.slot) == registration.reported))
+    return std::max<std::uint64_t>(filled_ns(registration.slot), 1);
+  return (wanted & EPOLLOUT) != 0 && !edges && has_room(registration.slot) ? 1 : 0;
+}
+
+// As the kernel does, each is told once, and goes behind the others if it is to be told again.
 int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   const SetsLock lock;
+  queue_ready(set, ready_since);
   int count = 0;
-  std::uint32_t next = 0;
-  for (std::uint32_t at = set.hot.load(); at != 0 && count < max; at = next) {
-    Registration& registration = registrations[at];
-    next = registration.next_hot;
+  for (std::uint32_t left = set.ready; left > 0 && count < max; --left) {
+    const std::uint32_t at = take_ready(set);
+    Registration& registration = g_registrations[at];
     const std::uint32_t ready = ready_events(registration);
     if (ready == 0) continue;
     if (set.has_strangers.load() && !is_in_kernels_set(number, registration)) {
-      remove(registration.slot, at);
+      remove_registration(registration.slot, at);
       continue;
     }
     events[count++] = {ready, registration.data};
-    if ((registration.events & EPOLLONESHOT) == 0) continue;
+    if ((registration.events & EPOLLONESHOT) == 0) {
+      put_ready(set, at);
+      continue;
+    }
     note_told(registration);
     epoll_event told{EPOLLONESHOT, registration.data};
     raw::sys(SYS_epoll_ctl, number, EPOLL_CTL_MOD, registration.number, &told);
@@ -218,7 +121,7 @@ bool tells_of_bell_alone(std::uint32_t set, int set_number, epoll_event& event) 
     found = registration;
     ++matches;
   });
-  if (matches != 1 || !has_bell_alone(found.slot) || is_readable(found.number, found.slot)) return false;
+  if (matches != 1 || !has_bell_alone(found.slot) || is_readable(number_of(found), found.slot)) return false;
   event.events &= ~kBytes;
   if (event.events != 0) return false;
   if ((found.events & EPOLLONESHOT) != 0) {
@@ -251,25 +154,6 @@ int of_kernel(std::uint32_t set, int number, epoll_event* events, int count) noe
   return left;
 }
 
-// What the kernel adds; one that both have becomes one.
-int add_of_kernel(std::uint32_t set, int number, epoll_event* events, int ours, int max,
-                  const KernelWait& kernel) noexcept {
-  if (ours == max) return ours;
-  const int more =
-      of_kernel(set, number, events + ours, kernel.now(kernel.context, events + ours, max - ours));
-  int count = ours;
-  for (int i = ours; i < ours + more; ++i) {
-    int same = 0;
-    while (same < ours && events[same].data.u64 != events[i].data.u64) ++same;
-    if (same < ours) {
-      events[same].events |= events[i].events;
-    } else {
-      events[count++] = events[i];
-    }
-  }
-  return count;
-}
-
 bool is_time_for_kernel(Set& set, std::uint64_t every_ns) noexcept {
   const std::uint64_t now = monotonic_ns();
   if (set.calls < kAskKernelCalls && now - set.asked_ns < every_ns) return false;
@@ -278,16 +162,50 @@ bool is_time_for_kernel(Set& set, std::uint64_t every_ns) noexcept {
   return true;
 }
 
+// Since when the event's connection has what it tells of, as far as its ring says.
+std::uint64_t since(std::uint32_t set, const epoll_event& event) noexcept {
+  std::uint64_t ns = 0;
+  each_of_event(set, event, [&](const Registration& registration) {
+    ns = registration.is_queued ? registration.since_ns : filled_ns(registration.slot);
+  });
+  return ns;
+}
+
+// Those of `told` events of the kernel's that a bell told of come where the `count` events have them by time.
+void put_in_order(std::uint32_t set, epoll_event* events, int told, int count) noexcept {
+  constexpr int kMany = 64;  // of so many no order can be seen
+  if (told == 0 || count == told || count > kMany) return;
+  const SetsLock lock;
+  for (int i = told; i < count; ++i)
+    for (int at = i; at > 0 && since(set, events[at - 1]) > since(set, events[at]) && at > i - told; --at)
+      std::swap(events[at - 1], events[at]);
+}
+
+// What the kernel tells comes first when it is asked: with as many busy connections as there is room for, nobody would hear of the
+// others. One that both tell of becomes one event.
 int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
          const KernelWait& kernel) noexcept {
-  const int ours = collect(sets[set], number, events, max);
-  if (!is_time_for_kernel(sets[set], ask_kernel_ns)) return ours;
-  return add_of_kernel(set, number, events, ours, max, kernel);
+  const bool asks = is_time_for_kernel(g_sets[set], ask_kernel_ns);
+  const int told =
+      asks ? std::max(of_kernel(set, number, events, kernel.now(kernel.context, events, max)), 0) : 0;
+  const int ours = told < max ? collect(g_sets[set], number, events + told, max - told) : 0;
+  int count = told;
+  for (int i = told; i < told + ours; ++i) {
+    int same = 0;
+    while (same < told && events[same].data.u64 != events[i].data.u64) ++same;
+    if (same < told) {
+      events[same].events |= events[i].events;
+    } else {
+      events[count++] = events[i];
+    }
+  }
+  put_in_order(set, events, told, count);
+  return count;
 }
 
 int look_for_a_while(std::uint32_t set, int number, epoll_event* events, int max,
                      const KernelWait& kernel) noexcept {
-  Patience& patience = sets[set].patience;
+  Patience& patience = g_sets[set].patience;
   const std::uint32_t ns = looking_ns(patience, settings());
   if (ns == 0) return 0;
   const SpinLimit limit(ns);
@@ -320,9 +238,9 @@ bool arm_hot_ones(Set& set) noexcept {
   const SetsLock lock;
   bool all = true;
   for (std::uint32_t at = set.hot.load(); at != 0;) {
-    Registration& registration = registrations[at];
+    Registration& registration = g_registrations[at];
     const std::uint32_t next = registration.next_hot;
-    if (stop_looking(registration.number, registration.slot)) {
+    if (stop_looking(number_of(registration), registration.slot)) {
       if (!is_looking(registration.slot) && has_cooled(registration)) cool(at);
     } else if ((registration.events & EPOLLIN) != 0) {
       all = false;
@@ -336,9 +254,10 @@ bool arm_hot_ones(Set& set) noexcept {
 void look_at_hot_ones(Set& set) noexcept {
   const SetsLock lock;
   for (std::uint32_t at = set.hot.load(); at != 0;) {
-    const Registration& registration = registrations[at];
+    const Registration& registration = g_registrations[at];
     const std::uint32_t next = registration.next_hot;
-    if (!is_looking(registration.slot) && !start_looking(registration.number, registration.slot)) cool(at);
+    if (!is_looking(registration.slot) && !start_looking(number_of(registration), registration.slot))
+      cool(at);
     at = next;
   }
 }
@@ -349,14 +268,15 @@ void note_epoll_set(int number) noexcept {
   if (!is_known(number) || !settings().on || is_vfork_child()) return;
   const SetsLock lock;
   for (std::uint32_t i = 0; i < kSets; ++i) {
-    if (sets[i].used.exchange(true)) continue;
+    if (g_sets[i].used.exchange(true)) continue;
     sets_used.fetch_add(1);
-    sets[i].shared.store(false);
-    sets[i].has_strangers.store(false);
-    sets[i].has_waker.store(false);
-    sets[i].sleepers.store(0);
-    sets[i].hot.store(0);
-    sets[i].patience = {};
+    g_sets[i].shared.store(false);
+    g_sets[i].has_strangers.store(false);
+    g_sets[i].has_waker.store(false);
+    g_sets[i].sleepers.store(0);
+    g_sets[i].hot.store(0);
+    g_sets[i].first_ready = g_sets[i].last_ready = g_sets[i].ready = 0;
+    g_sets[i].patience = {};
     set_entry(number, kEpollBit | i);
     return;
   }
@@ -366,7 +286,7 @@ void note_inherited_epoll_set(int number) noexcept {
   note_epoll_set(number);
   const std::uint32_t set = index_of(number);
   if (set == kSets) return;
-  share_with_strangers(sets[set]);
+  share_with_strangers(g_sets[set]);
 }
 
 void forget_epoll_set(int number) noexcept {
@@ -374,17 +294,16 @@ void forget_epoll_set(int number) noexcept {
   if (set == kSets) return;
   const SetsLock lock;
   take_entry(number);
-  for (std::uint32_t i = 1; i < registrations_used; ++i)
-    if (registrations[i].is_used && registrations[i].set == set) remove(registrations[i].slot, i);
-  sets[set].used.store(false);
+  remove_registrations_of_set(set);
+  g_sets[set].used.store(false);
   sets_used.fetch_sub(1);
 }
 
 void share_epoll_set(int number) noexcept {
   const std::uint32_t set = index_of(number);
   if (set == kSets) return;
-  sets[set].shared.store(true);
-  arm_hot_ones(sets[set]);
+  g_sets[set].shared.store(true);
+  arm_hot_ones(g_sets[set]);
 }
 
 void share_epoll_sets_that(bool (*kept)(int number)) noexcept {
@@ -392,8 +311,8 @@ void share_epoll_sets_that(bool (*kept)(int number)) noexcept {
   for (int number = 0; number < numbers_known(); ++number) {
     const std::uint32_t set = index_of(number);
     if (set == kSets || !kept(number)) continue;
-    share_with_strangers(sets[set]);
-    arm_hot_ones(sets[set]);
+    share_with_strangers(g_sets[set]);
+    arm_hot_ones(g_sets[set]);
   }
 }
 
@@ -401,8 +320,8 @@ bool set_has_bytes(int number) noexcept {
   const std::uint32_t set = index_of(number);
   if (set == kSets) return false;
   const SetsLock lock;
-  for (std::uint32_t at = sets[set].hot.load(); at != 0; at = registrations[at].next_hot)
-    if ((registrations[at].events & EPOLLIN) != 0 && has_bytes(registrations[at].slot)) return true;
+  for (std::uint32_t at = g_sets[set].hot.load(); at != 0; at = g_registrations[at].next_hot)
+    if ((g_registrations[at].events & EPOLLIN) != 0 && has_bytes(g_registrations[at].slot)) return true;
   return false;
 }
 
@@ -414,48 +333,33 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
   if (slot == 0) return;
   const std::uint32_t set = index_of(set_number);
   const SetsLock lock;
-  std::uint32_t index = set == kSets ? 0 : find(slot, set, number);
+  std::uint32_t index = set == kSets ? 0 : find_registration(slot, set, number);
   if (operation == EPOLL_CTL_DEL) {
-    if (index != 0) remove(slot, index);
+    if (index != 0) remove_registration(slot, index);
     return;
   }
-  if (index == 0 && set != kSets) {
-    index = take_registration();
-    if (index != 0) {
-      Registration& made = registrations[index] = {};
-      made.number = number;
-      made.slot = slot;
-      made.set = set;
-      made.next_of_slot = place_of(slot).registrations.load();
-      made.is_used = true;
-      made.data = event->data;
-      put_into_bucket(index);
-      place_of(slot).registrations.store(index);
-    }
-  }
+  if (index == 0 && set != kSets) index = add_registration(slot, set, number, event->data);
   // Woken once, or one waiter of many: that is the kernel's to decide.
   if (index == 0 || (event->events & (EPOLLONESHOT | EPOLLEXCLUSIVE)) != 0)
     slot_at(slot).needs_bells.store(true);
   if ((event->events & EPOLLET) != 0) want_each_bell(number, slot);
   if (index == 0) return;
-  registrations[index].events = event->events;
-  take_from_bucket(index);
-  registrations[index].data = event->data;
-  put_into_bucket(index);
-  registrations[index].reported = 0;
+  g_registrations[index].events = event->events;
+  change_data(index, event->data);
+  g_registrations[index].reported = 0;
   if (!is_looking(slot)) return;
-  const bool is_awake = sets[set].sleepers.load() == 0 && !sets[set].shared.load();
+  const bool is_awake = g_sets[set].sleepers.load() == 0 && !g_sets[set].shared.load();
   if (!is_awake && stop_looking(number, slot)) return;
   heat(index);
-  if (is_awake || sets[set].has_strangers.load()) return;
+  if (is_awake || g_sets[set].has_strangers.load()) return;
   put_waker_into(set_number);
-  sets[set].has_waker.store(true);
+  g_sets[set].has_waker.store(true);
 }
 
 void drop_registrations(std::uint32_t slot) noexcept {
   if (place_of(slot).registrations.load() == 0) return;
   const SetsLock lock;
-  while (const std::uint32_t first = place_of(slot).registrations.load()) remove(slot, first);
+  while (const std::uint32_t first = place_of(slot).registrations.load()) remove_registration(slot, first);
 }
 
 bool is_in_sets(std::uint32_t slot) noexcept {
@@ -463,8 +367,9 @@ bool is_in_sets(std::uint32_t slot) noexcept {
 }
 
 bool sets_are_awake(std::uint32_t slot) noexcept {
-  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = registrations[at].next_of_slot) {
-    const Set& set = sets[registrations[at].set];
+  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0;
+       at = g_registrations[at].next_of_slot) {
+    const Set& set = g_sets[g_registrations[at].set];
     if (set.sleepers.load() != 0 || set.shared.load()) return false;
   }
   return true;
@@ -472,14 +377,14 @@ bool sets_are_awake(std::uint32_t slot) noexcept {
 
 void make_hot(std::uint32_t slot) noexcept {
   const SetsLock lock;
-  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = registrations[at].next_of_slot)
+  for (std::uint32_t at = place_of(slot).registrations.load(); at != 0; at = g_registrations[at].next_of_slot)
     heat(at);
 }
 
 int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const KernelWait& kernel) noexcept {
   const std::uint32_t index = index_of(number);
   if (index == kSets || max <= 0) return kAskKernel;
-  Set& set = sets[index];
+  Set& set = g_sets[index];
   for (;;) {
     if (set.has_waker.exchange(false)) take_waker_from(number);
     if (set.hot.load() != 0) {

@@ -21,7 +21,7 @@ void* find_symbol(const char* name) noexcept {
 
 void* find_in_library(const char* library, const char* name) noexcept {
   void* const loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-  return loaded == nullptr ? nullptr : dlsym(loaded, name);
+  return loaded == nullptr ? nullptr : find_by_handle(loaded, name);
 }
 
 }  // namespace exs::sockets

@@ -106,7 +106,8 @@ Function find_function(const char* name) noexcept {
   return reinterpret_cast<Function>(find_symbol(name));
 }
 
-// Of a library that the program has loaded; null: it has not.
+// Of a library that the program has loaded; null: it has not. Never ours (symbols/loading.cc).
+void* find_by_handle(void* handle, const char* name) noexcept;
 void* find_in_library(const char* library, const char* name) noexcept;
 
 inline const Libc& libc() noexcept {

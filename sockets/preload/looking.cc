@@ -144,6 +144,11 @@ std::uint64_t bytes_written(std::uint32_t index) noexcept {
   return segment == nullptr ? 0 : incoming(slot_at(index), *segment).written.load();
 }
 
+std::uint64_t filled_ns(std::uint32_t index) noexcept {
+  Segment* const segment = incoming_segment(index);
+  return segment == nullptr ? 0 : incoming(slot_at(index), *segment).filled_ns.load();
+}
+
 std::uint64_t bytes_received(std::uint32_t index) noexcept {
   return __atomic_load_n(&slot_at(index).receiver.consumed, __ATOMIC_ACQUIRE);
 }

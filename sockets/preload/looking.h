@@ -37,5 +37,7 @@ bool has_room(std::uint32_t slot) noexcept;
 // Bytes put into the ring by the peer, ever, and taken from there.
 std::uint64_t bytes_written(std::uint32_t slot) noexcept;
 std::uint64_t bytes_received(std::uint32_t slot) noexcept;
+// When the peer put the first of the bytes there that are unread, as it says; 0: that is not known.
+std::uint64_t filled_ns(std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

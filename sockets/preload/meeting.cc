@@ -98,6 +98,16 @@ bool may_be_agent(int guest, const Slot& slot) noexcept {
          credentials.uid == 0 && wants_other_hosts(settings_of(slot));
 }
 
+// Inside the host as much as TCP holds, since a program may send all that before it receives; it takes memory only where the reader
+// falls behind. Between hosts it is locked memory.
+std::size_t ring_bytes_for(int guest, const Slot& slot) noexcept {
+  constexpr std::size_t kHere = std::size_t{4} << 20;
+  constexpr std::size_t kSmall = std::size_t{256} << 10;
+  const Settings& settings = settings_of(slot);
+  if (settings.ring_bytes != 0) return settings.ring_bytes;
+  return may_be_agent(guest, slot) || is_space_limited() ? kSmall : kHere;
+}
+
 // Receives go through the lane from now on, unless somebody is in the kernel who would take bells for bytes.
 void get_ready(int number, Slot& slot, Segment& segment) noexcept {
   if (slot.receives_in_lane.load()) return;
@@ -250,7 +260,7 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
     return;
   }
   int memfd = -1;
-  const std::size_t capacity = settings_of(slot).ring_bytes;
+  const std::size_t capacity = ring_bytes_for(guest, slot);
   const bool may_share = peer_is_allowed(guest, number, slot);
   if (!(may_share || may_be_agent(guest, slot)) || !have_one_namespace(guest, number) ||
       !is_established(number)) {

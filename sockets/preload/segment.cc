@@ -25,15 +25,20 @@ constexpr rlim_t kShare = 8;
 std::atomic<std::size_t> mapped{0};
 std::atomic<bool> all_is_locked{false};
 
-bool may_map(std::size_t bytes) noexcept {
+rlim_t space_limit() noexcept {
   rlimit space{};
-  if (raw::sys(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &space) != 0) return false;
+  if (raw::sys(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &space) != 0) return 0;
   if (all_is_locked.load()) {
     rlimit locked{};
-    if (raw::sys(SYS_prlimit64, 0, RLIMIT_MEMLOCK, nullptr, &locked) != 0) return false;
+    if (raw::sys(SYS_prlimit64, 0, RLIMIT_MEMLOCK, nullptr, &locked) != 0) return 0;
     space.rlim_cur = std::min(space.rlim_cur, locked.rlim_cur);
   }
-  return space.rlim_cur == RLIM_INFINITY || mapped.load() + bytes <= space.rlim_cur / kShare;
+  return space.rlim_cur;
+}
+
+bool may_map(std::size_t bytes) noexcept {
+  const rlim_t limit = space_limit();
+  return limit == RLIM_INFINITY || mapped.load() + bytes <= limit / kShare;
 }
 
 Segment* map(int descriptor, std::size_t bytes) noexcept {
@@ -45,6 +50,10 @@ Segment* map(int descriptor, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+bool is_space_limited() noexcept {
+  return space_limit() != RLIM_INFINITY;
+}
 
 void note_locking(bool of_all) noexcept {
   all_is_locked.store(of_all);

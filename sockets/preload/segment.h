@@ -13,7 +13,7 @@ namespace exs::sockets {
 
 using Direction = lane::Direction<lane::SharedWord>;
 
-inline constexpr std::uint64_t kSegmentMagic = 0x32306b636f737865;  // "exsock02"
+inline constexpr std::uint64_t kSegmentMagic = 0x33306b636f737865;  // "exsock03"
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kCapacityMax = std::size_t{16} << 20;
 
@@ -42,6 +42,8 @@ Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor
 // A peer's. Null: it is no such memfd.
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept;
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept;
+// Of the process: then small rings are for more connections.
+bool is_space_limited() noexcept;
 // Whether the program locks all memory that it gets from now on (mlockall with MCL_FUTURE).
 void note_locking(bool of_all) noexcept;
 // What this process does there from now on nobody sees: for a connection that has left it. False: there is no memory for that.

@@ -1,5 +1,8 @@
 #include "sockets/preload/transfer.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -74,11 +77,16 @@ class Sending {
     if (segment == nullptr) return to_tcp(SSIZE_MAX);
     Wire wire(slot_, number_, flags_);
     LaneSender sender = sender_of(slot_, *segment, wire);
+    if (waits_for_more()) {
+      sender.turn();
+      const long ended = await_turn();
+      return ended > 0 ? to_tcp(SSIZE_MAX) : ended;
+    }
     if (sender.is_open()) return step_in_ring(sender, *segment);
     const long ended = await_turn();
     if (ended <= 0) return ended;
     if (slot_.sender.final) restore_tcp_options(slot_, number_);  // the peer has left
-    if (sender.may_open() && !slot_.end_seen && sender.open()) {
+    if (sender.may_open() && !slot_.end_seen && has_room_for_bells() && sender.open()) {
       is_new_stretch_ = true;
       return 1;
     }
@@ -107,12 +115,29 @@ class Sending {
     is_new_stretch_ = false;
     const std::size_t count = std::min(room, limit_of_piece());
     outgoing(slot_, segment).put_ns.store(now);
+    if (room == slot_.capacity) begin_anew(segment, now);
     const long result = sender.put(parts_, count);
     if (result < 0) return told(result, sender);
     slot_.ring_sent.fetch_add(count, std::memory_order_relaxed);
     total_ += count;
     force_turn(sender);
     return 1;
+  }
+
+  // Bytes come into the empty ring. What a reader that fell behind has made it take of memory is given back when that is over.
+  void begin_anew(Segment& segment, std::uint64_t now) noexcept {
+    constexpr std::uint64_t kOverNs = 100'000'000;
+    constexpr std::size_t kKept = std::size_t{256} << 10;
+    lane::SenderState& state = slot_.sender;
+    const std::uint64_t before = outgoing(slot_, segment).filled_ns.load();
+    outgoing(slot_, segment).filled_ns.store(now);
+    slot_.ring_touched = std::max<std::uint64_t>(
+        slot_.ring_touched, std::min<std::uint64_t>(state.written - state.start, slot_.capacity));
+    if (slot_.ring_touched <= kKept || now - before < kOverNs || place_of(index_).link.load() != nullptr)
+      return;
+    raw::sys(SYS_madvise, segment.ring(!slot_.is_caller, slot_.capacity) + kKept, slot_.capacity - kKept,
+             MADV_REMOVE);
+    slot_.ring_touched = 0;
   }
 
   // What the ring does not take any more TCP tells, in the next step.
@@ -123,6 +148,16 @@ class Sending {
     return 1;
   }
 
+  // Such bytes, and those that they wait for, are the kernel's to hold together.
+  [[nodiscard]] bool waits_for_more() const noexcept {
+    return (flags_ & MSG_MORE) != 0 || slot_.holds_more.load();
+  }
+  // What TCP has not delivered yet fills the small buffer, in which bells would find no room while the peer does not read.
+  [[nodiscard]] bool has_room_for_bells() const noexcept {
+    constexpr int kUndelivered = 2 * 1024;
+    int bytes = 0;
+    return raw::sys(SYS_ioctl, number_, SIOCOUTQ, &bytes) == 0 && bytes <= kUndelivered;
+  }
   // A stretch ends at another host before a byte of TCP comes behind it. Positive, or a negative errno.
   [[nodiscard]] long await_turn() const noexcept {
     between::Link* const link = place_of(index_).link.load();
@@ -189,12 +224,13 @@ class Sending {
     message.msg_iov = window.parts;
     message.msg_iovlen = window.count;
     // Bytes that were sent are told, and the signal is the next call's.
-    const int flags = (flags_ & ~MSG_MORE) | (total_ > 0 ? MSG_NOSIGNAL : 0);
+    const int flags = flags_ | (total_ > 0 ? MSG_NOSIGNAL : 0);
     const ssize_t count = libc().sendmsg(number_, &message, flags);
     const long result = count < 0 ? -errno : count;
     lock_.lock();
     end_tcp(number_, index_);
     if (result <= 0) return result;
+    slot_.holds_more.store((flags_ & MSG_MORE) != 0);
     parts_.advance(static_cast<std::size_t>(result));
     total_ += static_cast<std::size_t>(result);
     slot_.tcp_sent.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
@@ -230,8 +266,9 @@ PlainSend::~PlainSend() {
   --slot_->sender.in_tcp;
   errno = error;
 }
-ssize_t PlainSend::done(ssize_t result) noexcept {
+ssize_t PlainSend::done(ssize_t result, int flags) noexcept {
   if (result > 0) {
+    slot_->holds_more.store((flags & MSG_MORE) != 0);
     slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
     slot_->tcp_sent.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
   }

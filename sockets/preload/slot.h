@@ -70,6 +70,7 @@ struct Slot {
   int send_buffer;  // bytes as getsockopt tells them, negative where the kernel chose; 0: F has its own
   int low_water;    // SO_RCVLOWAT, to be set when receives go to TCP; 0: none
   bool corked;
+  std::atomic<bool> holds_more;  // TCP waits for more before it sends what it was given last (MSG_MORE)
   bool nodelay;
   bool resets;                     // what is unread is not in F, which resets at its end all the same
   int linger_on, linger_for;       // SO_LINGER, while it does
@@ -84,6 +85,7 @@ struct Slot {
 
   alignas(64) SharedLock sending;  // guards `sender`
   lane::SenderState sender;
+  std::uint64_t ring_touched;        // bytes of the ring that have memory, at most
   std::uint64_t checked_ns;          // when a peer that does not read was looked for last
   alignas(64) SharedLock receiving;  // guards `receiver`
   lane::ReceiverState receiver;

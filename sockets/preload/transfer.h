@@ -32,7 +32,8 @@ class PlainSend {
   PlainSend(const PlainSend&) = delete;
   PlainSend& operator=(const PlainSend&) = delete;
   [[nodiscard]] bool allowed() const noexcept { return slot_ != nullptr; }
-  ssize_t done(ssize_t result) noexcept;
+  // `flags` are those of the call.
+  ssize_t done(ssize_t result, int flags) noexcept;
 
  private:
   Slot* slot_ = nullptr;

@@ -23,7 +23,7 @@ namespace {
 
 // The kernel doubles it: an overflow of the ring fills TCP soon, so that a full connection looks full.
 constexpr int kSendBuffer = 8 * 1024;
-// For what a peer that leaves has not read; the kernel takes what it allows.
+// The kernel takes what it allows.
 constexpr int kLargeSendBuffer = 1 << 20;
 
 long set_option(int descriptor, int level, int name, int value) noexcept {
@@ -33,6 +33,14 @@ int option(int descriptor, int level, int name) noexcept {
   int value = 0;
   socklen_t length = sizeof value;
   return raw::sys(SYS_getsockopt, descriptor, level, name, &value, &length) == 0 ? value : -1;
+}
+// For what an end that leaves the ring has not read, which may be as much as TCP holds: a buffer of that size, or where we have no right to
+// that, one that the kernel may let grow.
+void open_send_buffer(int descriptor) noexcept {
+  constexpr int kWholeRing = 8 << 20;
+  if (set_option(descriptor, SOL_SOCKET, SO_SNDBUFFORCE, kWholeRing) == 0) return;
+  set_option(descriptor, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  set_option(descriptor, SOL_SOCKET, SO_BUF_LOCK, option(descriptor, SOL_SOCKET, SO_BUF_LOCK) & ~1);
 }
 bool tcp_info_of(int descriptor, tcp_info& info) noexcept {
   info = {};
@@ -196,7 +204,7 @@ long Wire::ring_bell() noexcept {
 
 long Wire::send_back(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
                      std::size_t count) noexcept {
-  set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  open_send_buffer(descriptor_);
   ToTcp to_tcp{descriptor_, flags_ & MSG_NOSIGNAL};
   ring.get(position, start, count, to_tcp);
   if (to_tcp.error == 0) slot_.tcp_sent.fetch_add(count, std::memory_order_relaxed);
@@ -213,7 +221,7 @@ void Wire::break_off() noexcept {
 
 bool Wire::resend_first(std::size_t count) noexcept {
   if (count == 0) return true;
-  set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  open_send_buffer(peers_descriptor_);
   std::byte piece[4096];
   ToTcp to_tcp{peers_descriptor_, MSG_NOSIGNAL};
   while (count > 0 && to_tcp.error == 0) {
@@ -231,7 +239,7 @@ bool Wire::resend_first(std::size_t count) noexcept {
 bool Wire::resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start,
                   std::size_t count) noexcept {
   if (count == 0) return true;
-  set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
+  open_send_buffer(peers_descriptor_);
   ToTcp to_tcp{peers_descriptor_, MSG_NOSIGNAL};
   ring.get(position, start, count, to_tcp);
   set_option(peers_descriptor_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);

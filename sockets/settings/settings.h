@@ -25,10 +25,10 @@ struct Settings {
   bool on = true;
   bool explain = false;
   bool spin_auto = true;
-  std::uint32_t spin_us = 0;  // where !spin_auto
-  bool kernel_waits = false;  // every wait is the kernel's, and bytes are announced by bells alone
-  std::uint32_t ring_bytes = 256 * 1024;
-  std::uint32_t after = 4;  // calls on a connection before it asks for its peer
+  std::uint32_t spin_us = 0;     // where !spin_auto
+  bool kernel_waits = false;     // every wait is the kernel's, and bytes are announced by bells alone
+  std::uint32_t ring_bytes = 0;  // of each direction; 0: as fits the connection
+  std::uint32_t after = 4;       // calls on a connection before it asks for its peer
   std::uint32_t after_bytes = 64 * 1024;
   bool local = true;  // peers on this host share memory; else they are met as those of other hosts are
   enum class Between : std::uint8_t { kAuto, kOn, kOff };  // kAuto: if an agent runs on this host

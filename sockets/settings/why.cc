@@ -53,7 +53,7 @@ constexpr WhyText kTexts[] = {
     {"receiving",
      "a thread waits in the kernel since before the ends met, and what it waits for comes by TCP", ""},
     {"ring-full", "the ring was full, so what follows goes by TCP until the peer has read it",
-     "ring=1M in EXS_SOCKETS of the end that accepted, or a peer that reads faster"},
+     "ring=16M in EXS_SOCKETS of the end that accepted, or a peer that reads faster"},
     {"peer-left", "the other end has gone back to TCP", "look at the other end, which knows why"},
     {"ended", "one of the ends has shut it down, or is gone", ""},
     {"not-known", "it came from another program or process, or sockets.conf switches the layer off", ""},

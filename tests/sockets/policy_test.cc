@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(any_bytes_end_in_rules_or_in_complaints) {
     for (std::uint32_t i = 0; i < policy.count; ++i) {
       EXS_HOLD(policy.rules[i].pattern.prefix_bits <= 128);
       EXS_HOLD(policy.rules[i].line > (i == 0 ? 0 : policy.rules[i - 1].line));
-      EXS_HOLD(policy.rules[i].settings.ring_bytes >= 4096);
+      EXS_HOLD(policy.rules[i].settings.ring_bytes == 0 || policy.rules[i].settings.ring_bytes >= 4096);
     }
     const Connection connection{Side::kListen, {}, exs::test::draw<std::uint16_t>()};
     EXS_HOLD(policy.find(connection) <= policy.count);

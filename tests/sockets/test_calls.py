@@ -519,6 +519,145 @@ thread.join()
 print(sum(received))
 """)
 
+    def test_waits_with_room_for_one_tell_of_all_in_turn(self):
+        self.compare("""
+waits = select.epoll()
+pairs = [(near, far)] + [pair() for _ in range(3)]
+for one in pairs:
+    take_turns(*one)
+    waits.register(one[1], select.EPOLLIN)
+    one[0].sendall(b"x" * 1000)
+into, out = os.pipe()
+waits.register(into, select.EPOLLIN)
+waits.register(listener, select.EPOLLIN)
+for _ in range(3):
+    for _, end in pairs:
+        waits.poll(5, 1)
+os.write(out, b"x")
+caller = socket.create_connection(listener.getsockname())
+told = {number: 0 for number in [end.fileno() for _, end in pairs] + [into, listener.fileno()]}
+for _ in range(1200):
+    for number, _ in waits.poll(5, 1):
+        told[number] += 1
+print([told[end.fileno()] > 100 for _, end in pairs], told[into] > 10, told[listener.fileno()] > 10)
+""")
+
+    def test_a_wait_tells_in_the_order_of_arrival(self):
+        self.compare("""
+waits = select.epoll()
+pairs = [pair() for _ in range(8)]
+names = {}
+for name, one in enumerate(pairs):
+    one[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    take_turns(*one)
+    waits.register(one[1], select.EPOLLIN)
+    names[one[1].fileno()] = name
+def told(events):
+    return [names[number] for number, _ in events]
+for order in (5, 2, 7, 0, 3, 6, 1, 4), (0, 1, 2, 3, 4, 5, 6, 7), (3, 3, 1, 3):
+    for name in order:
+        pairs[name][0].sendall(b"x")
+        pairs[name][1].recv(1, socket.MSG_PEEK)
+    print(told(waits.poll(5)), told(waits.poll(5, 2)), told(waits.poll(5, 2)))
+    for name in set(order):
+        pairs[name][1].recv(100)
+    waits.poll(0)
+""")
+
+    def test_a_set_goes_on_with_a_connection_whose_number_is_closed(self):
+        self.compare("""
+waits = select.epoll()
+waits.register(far, select.EPOLLIN)
+number = far.fileno()
+def turns(end):
+    for _ in range(20):
+        near.sendall(b"bytes")
+        print(waits.poll(10) == [(number, select.EPOLLIN)], end.recv(100))
+turns(far)
+other = socket.socket(fileno=os.dup(number))
+far.close()
+turns(other)
+print(os.open("/dev/null", os.O_RDONLY) == number)
+turns(other)
+print(waits.poll(0))
+""")
+
+    def test_bytes_with_more_behind_them_come_together(self):
+        self.compare("""
+far.settimeout(0.05)
+near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for _ in range(3):
+    for end in range(5):
+        near.send(b"head", socket.MSG_MORE)
+        print(select.select([far], [], [], 0)[0])  # for 0.2 s
+        near.send(b"body")
+        print(far.recv(100))
+    take_turns(near, far, 5)
+near.send(b"more, and ", socket.MSG_MORE)
+near.close()
+print(far.recv(100, socket.MSG_WAITALL))
+""")
+
+    def test_a_reader_that_takes_little_holds_up_no_writer_of_its_thread(self):
+        self.compare("""
+near.setblocking(False)
+far.setblocking(False)
+waits = select.epoll()
+waits.register(near, select.EPOLLOUT)
+waits.register(far, select.EPOLLIN)
+sent = got = 0
+piece = b"x" * (4 << 20)
+while got < 20000000:
+    for number, _ in waits.poll(10):
+        if number == near.fileno() and sent < 20000000:
+            try:
+                sent += near.send(piece)
+            except BlockingIOError:
+                pass
+        if number == far.fileno():
+            got += len(far.recv(4096))
+print(got >= 20000000)
+""", {"by default": "on"})
+
+    def test_a_file_is_sent(self):
+        self.compare("""
+import hashlib, tempfile
+file = tempfile.TemporaryFile()
+content = os.urandom(3000000)
+file.write(content)
+file.flush()
+def receive(count):
+    parts = []
+    while count > 0 and (part := far.recv(count)):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+def send(*arguments):
+    try:
+        return os.sendfile(near.fileno(), *arguments)
+    except OSError as error:
+        return error.errno
+for offset, count in (0, 10), (5, 100000), (2999990, 100), (3000000, 10), (4000000, 10), (0, 0), (-1, 10):
+    sent = send(file.fileno(), offset, count)
+    print(sent, offset < 0 or receive(sent) == content[offset:offset + count])
+got = []
+thread = threading.Thread(target=lambda: got.append(receive(len(content))))
+thread.start()
+print(send(file.fileno(), 0, 1 << 40), thread.join(), got[0] == content)
+file.seek(7)
+print(send(file.fileno(), None, 20), file.tell(), receive(20) == content[7:27])
+write_only = os.open("/dev/null", os.O_WRONLY)
+into, out = os.pipe()
+os.write(out, b"of a pipe")
+print(send(write_only, 0, 10), send(into, None, 100), send(-1, 0, 10))
+near.setblocking(False)
+count = 0
+while (sent := send(file.fileno(), 0, 3000000)) != 11:
+    count += sent
+near.close()
+print(len(receive(count + 1)) == count)
+""")
+
 
 if __name__ == "__main__":
     unittest.main()

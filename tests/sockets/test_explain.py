@@ -114,7 +114,7 @@ class Connections(SocketsTest):
         for connection in of_client, of_server:
             self.assert_lanes(connection, "ring", "ring", "lane", "")
             self.assertEqual((connection["fact"], connection["cure"]), ("", ""))
-            self.assertEqual(connection["ring_bytes"], 256 * 1024)
+            self.assertEqual(connection["ring_bytes"], 4 << 20)
             self.assertEqual(connection["ring_sent_bytes"] + connection["tcp_sent_bytes"], 2000)
             self.assertGreaterEqual(connection["ring_sent_bytes"], 1000)
             self.assertEqual((connection["unread_bytes"], connection["peer_unread_bytes"], connection["turns"]), (0, 0, 0))
@@ -238,7 +238,7 @@ class Connections(SocketsTest):
         self.assertRegex(lines[0], rf"^{client.pid} python\S*: 1 TCP connection$")
         self.assertRegex(lines[1], rf"^  {number} 127.0.0.1:\d+ > 127.0.0.1:\d+ of {server.pid} \(python\S*\): sends by ring, ")
         self.assertRegex(lines[2], r"^    sent \d+ bytes by ring and \d+ by TCP, received \d+ and \d+$")
-        self.assertRegex(lines[4], r"^    unread in rings of 256 KiB: 0 here, 0 at the peer$")
+        self.assertRegex(lines[4], r"^    unread in rings of 4 MiB: 0 here, 0 at the peer$")
         self.assertEqual(len(lines), 5)
         short = explain(self.two_ends("after=40", times=1)[1].pid)
         self.assertIn("\n    short-lived: too few calls", short)

@@ -37,6 +37,32 @@ print(far.recv(100))
 take_turns(near, far)
 """)
 
+    def test_with_as_much_unread_as_a_connection_holds(self):
+        program = """
+import hashlib
+near.setblocking(False)
+sent = hashlib.sha256()
+count = 0
+while True:
+    piece = os.urandom(50000)
+    try: sent.update(piece[:near.send(piece)])
+    except BlockingIOError: break
+    count += len(piece)
+far.recv(1, socket.MSG_PEEK)
+%s
+near.setblocking(True)
+near.shutdown(socket.SHUT_WR)
+received = hashlib.sha256()
+while piece := end.recv(100000):
+    received.update(piece)
+print(sent.digest() == received.digest())
+"""
+        for leave in ('ctypes.CDLL("libresolv.so.2", mode=8); end = far',
+                      'end = socket.socketpair(); socket.send_fds(end[0], [b"x"], [far.fileno()]); '
+                      'end = socket.socket(fileno=socket.recv_fds(end[1], 1, 1)[1][0])',
+                      "far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 2); end = far"):
+            self.compare(program % leave, {"by default": "on", "at once": "after=1"})
+
     def test_receiving_without_copies(self):
         self.compare("""
 import mmap, struct

@@ -4,11 +4,13 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "sockets/preload/libc.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/table.h"
 #include "sockets/preload/transfer.h"
@@ -16,8 +18,9 @@
 namespace exs::sockets {
 namespace {
 
-template <typename Call>
-ssize_t send_by_kernel(int number, const Call& call) noexcept {
+// `by_lane` where the lane carries the connection.
+template <typename Call, typename Lane>
+ssize_t send_by(int number, const Call& call, const Lane& by_lane) noexcept {
   const std::uint32_t slot = slot_of(number);
   if (slot == 0) return call();
   if (const int error = take_error(slot); error != 0) {
@@ -26,10 +29,59 @@ ssize_t send_by_kernel(int number, const Call& call) noexcept {
   }
   {
     PlainSend plain(number, slot);
-    if (plain.allowed()) return plain.done(call());
+    if (plain.allowed()) return plain.done(call(), 0);
   }
-  const KernelSend inside(number, slot);
-  return call();
+  return by_lane(slot);
+}
+template <typename Call>
+ssize_t send_by_kernel(int number, const Call& call) noexcept {
+  return send_by(number, call, [&](std::uint32_t slot) {
+    const KernelSend inside(number, slot);
+    return call();
+  });
+}
+
+bool is_file(int number) noexcept {
+  struct stat about {};
+  return fstat(number, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+// Bytes of a file at `offset`, which goes on behind those that were sent.
+ssize_t send_file(int to, std::uint32_t slot, int from, off64_t& offset, std::size_t bytes) noexcept {
+  char buffer[16 * 1024];
+  std::size_t total = 0;
+  bytes = std::min(bytes, Parts::kBytesMax);
+  while (total < bytes) {
+    const ssize_t there = pread64(from, buffer, std::min(bytes - total, sizeof buffer), offset);
+    if (there <= 0) return total > 0 ? static_cast<ssize_t>(total) : there;
+    const iovec part{buffer, static_cast<std::size_t>(there)};
+    const ssize_t sent = send(to, slot, Parts(&part, 1), total > 0 ? MSG_NOSIGNAL : 0);
+    if (sent < 0) return total > 0 ? static_cast<ssize_t>(total) : -1;
+    total += static_cast<std::size_t>(sent);
+    offset += sent;
+    if (sent < there) break;
+  }
+  return static_cast<ssize_t>(total);
+}
+
+// From where the file is read next, which moves on.
+ssize_t send_file_from_position(int to, std::uint32_t slot, int from, std::size_t bytes) noexcept {
+  off64_t offset = lseek64(from, 0, SEEK_CUR);
+  const ssize_t sent = offset < 0 ? -1 : send_file(to, slot, from, offset, bytes);
+  if (sent > 0) lseek64(from, offset, SEEK_SET);
+  return sent;
+}
+
+// The kernel's own call is for what is no file, and says what is wrong.
+template <typename Call>
+ssize_t send_file_or(int to, int from, off64_t* offset, std::size_t bytes, const Call& call) noexcept {
+  return send_by(to, call, [&](std::uint32_t slot) -> ssize_t {
+    if (bytes > 0 && is_file(from) && (offset == nullptr || is_writable(offset, sizeof *offset)))
+      return offset == nullptr ? send_file_from_position(to, slot, from, bytes)
+                               : send_file(to, slot, from, *offset, bytes);
+    const KernelSend inside(to, slot);
+    return call();
+  });
 }
 
 bool is_pipe(int number) noexcept {
@@ -63,10 +115,10 @@ ssize_t splice_in(int number, std::uint32_t slot, int pipe, std::size_t bytes, u
 using namespace exs::sockets;
 
 EXS_EXPORT ssize_t sendfile(int to, int from, off_t* offset, size_t bytes) noexcept {
-  return send_by_kernel(to, [&] { return libc().sendfile(to, from, offset, bytes); });
+  return send_file_or(to, from, offset, bytes, [&] { return libc().sendfile(to, from, offset, bytes); });
 }
 EXS_EXPORT ssize_t sendfile64(int to, int from, off64_t* offset, size_t bytes) noexcept {
-  return send_by_kernel(to, [&] { return libc().sendfile64(to, from, offset, bytes); });
+  return send_file_or(to, from, offset, bytes, [&] { return libc().sendfile64(to, from, offset, bytes); });
 }
 EXS_EXPORT ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset, size_t bytes,
                           unsigned flags) {

@@ -120,11 +120,11 @@ long call_known(long call, const Arguments& all) noexcept {
   }
 }
 
-// liburing is no library of ours: the program, or one that it has opened, brought it.
+// One that is no library of ours: the program, or one that it has opened, brought it.
 template <typename Function>
-Function of_liburing(const char* name) noexcept {
+Function of_library(const char* library, const char* name) noexcept {
   if (const auto next = find_function<Function>(name)) return next;
-  return reinterpret_cast<Function>(find_in_library("liburing.so.2", name));
+  return reinterpret_cast<Function>(find_in_library(library, name));
 }
 
 // Asynchronous I/O of the kernel's: TCP serves the connections that it is about.
@@ -137,7 +137,7 @@ void leave_for_blocks(long count, iocb* const* blocks) noexcept {
 // A ring that the program has is one by which it may use any of its sockets. libexs has one of its own.
 template <typename Function, typename... Words>
 int make_ring(const void* caller, const char* name, Words... words) noexcept {
-  const auto next = of_liburing<Function>(name);
+  const auto next = of_library<Function>("liburing.so.2", name);
   const int result = next == nullptr ? -ENOSYS : next(words...);
   if (result >= 0 && !between::is_in_library(caller)) retire(Why::kIoUring);
   return result;
@@ -180,9 +180,9 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
 }
 
 EXS_EXPORT int io_submit(void* context, long count, iocb** blocks) noexcept {
-  static const auto next = find_function<int (*)(void*, long, iocb**)>("io_submit");
+  const auto next = of_library<int (*)(void*, long, iocb**)>("libaio.so.1", "io_submit");
   leave_for_blocks(count, blocks);
-  return next(context, count, blocks);
+  return next == nullptr ? -ENOSYS : next(context, count, blocks);
 }
 
 EXS_EXPORT int io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags) noexcept {

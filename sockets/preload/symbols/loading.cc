@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "sockets/preload/libc.h"
 #include "sockets/preload/retire.h"
 #include "sockets/preload/symbols/export.h"
 
@@ -43,13 +44,18 @@ void* own_function(const char* name) noexcept {
   Dl_info own{};
   if (dladdr(reinterpret_cast<const void*>(&is_stood_behind), &own) == 0) return nullptr;
   static void* const handle = dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  void* const found =
-      handle == nullptr ? nullptr : reinterpret_cast<Lookup>(exs_sockets_next_dlsym)(handle, name);
+  void* const found = handle == nullptr ? nullptr : find_by_handle(handle, name);
   Dl_info about{};
   return found != nullptr && dladdr(found, &about) != 0 && about.dli_fbase == own.dli_fbase ? found : nullptr;
 }
 
 }  // namespace
+
+void* find_by_handle(void* handle, const char* name) noexcept {
+  find_next(exs_sockets_next_dlsym, "dlsym");
+  return reinterpret_cast<Lookup>(exs_sockets_next_dlsym)(handle, name);
+}
+
 }  // namespace exs::sockets
 
 using namespace exs::sockets;
@@ -59,7 +65,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void* exs_sockets_before_
     void* handle, const char* name) noexcept {
   find_next(exs_sockets_next_dlsym, "dlsym");
   if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) return nullptr;
-  void* const found = reinterpret_cast<Lookup>(exs_sockets_next_dlsym)(handle, name);
+  void* const found = find_by_handle(handle, name);
   return found != nullptr && is_stood_behind(found) ? own_function(name) : nullptr;
 }
 extern "C" __attribute__((visibility("hidden"), used)) void exs_sockets_before_dlopen(const char*,

@@ -97,7 +97,7 @@ ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t 
   if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || amount == Amount::kNothing) return plain();
   {
     PlainSend call(number, slot);
-    if (call.allowed()) return call.done(plain());
+    if (call.allowed()) return call.done(plain(), flags);
   }
   return send(number, slot, Parts(parts, count), flags);
 }
