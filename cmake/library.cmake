@@ -45,6 +45,10 @@ add_library(exs_reasons OBJECT ${EXS_REASON_SOURCES})
 target_link_libraries(exs_reasons PUBLIC exs_flags ${EXS_RDMA_TARGET})
 target_compile_options(exs_reasons PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 
+# It renames what exs.h has inline, so nothing may have brought that in before.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/bracket_functions.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+  SKIP_UNITY_BUILD_INCLUSION ON)
+
 exs_add_room(exs_base src/base)
 exs_add_room(exs_wire src/wire)
 exs_add_room(exs_match src/match)
@@ -69,3 +73,4 @@ set_target_properties(exs PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINK
 add_library(exs_static STATIC)
 target_link_libraries(exs_static PUBLIC exs_objects exs_kernel spdlog::spdlog)
 set_target_properties(exs_static PROPERTIES OUTPUT_NAME exs)
+target_include_directories(exs_static INTERFACE ${PROJECT_SOURCE_DIR}/include)

@@ -1,13 +1,19 @@
 #include "src/api/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <thread>
 
 #include "src/base/environment.h"
 #include "src/base/log.h"
+#include "src/base/setting_names.h"
+#include "src/boot/boot.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/shm/settings.h"
 
@@ -31,7 +37,7 @@ struct Variable {
 };
 
 bool is_switch(std::string_view word) {
-  return word.empty() || switch_named(word);
+  return switch_named(word).has_value();
 }
 
 constexpr std::string_view kLevels = "off, error, warn, info or debug";
@@ -46,8 +52,7 @@ constexpr Variable kVariables[] = {
      [](std::string_view word) { return iwarp::backend_named(word) != iwarp::BackendChoice::kUnknown; },
      "io_uring or epoll"},
     {"EXS_SHM_PROCESS_VM", is_switch, kSwitchWords},
-    {"EXS_SHM_USERS",
-     [](std::string_view word) { return word.empty() || shm::AllowedUsers::parse(word).has_value(); },
+    {"EXS_SHM_USERS", [](std::string_view word) { return shm::AllowedUsers::parse(word).has_value(); },
      "a list with commas of same, any and user ids"},
 };
 
@@ -55,7 +60,7 @@ constexpr Variable kVariables[] = {
 
 Status check_environment() {
   for (const Variable& variable : kVariables) {
-    const char* const word = std::getenv(variable.name);
+    const char* const word = unless_empty(std::getenv(variable.name));
     if (word == nullptr || variable.means_something(word)) continue;
     return fault(LogLevel::kError, EINVAL, "{}={}: give {}, or leave it unset", variable.name, word,
                  variable.legal);
@@ -63,8 +68,15 @@ Status check_environment() {
   return Status();
 }
 
+void tell_unknown_settings() {
+  static constinit std::atomic<bool> is_told{false};
+  if (is_told.exchange(true) || boot::is_of_exs_run()) return;
+  const std::string words = words_about_unknown_settings(environ);
+  if (!words.empty()) log(LogLevel::kWarn, "{}", words);
+}
+
 std::size_t wished_shards() {
-  const char* const wish = std::getenv("EXS_SHARDS");
+  const char* const wish = unless_empty(std::getenv("EXS_SHARDS"));
   if (wish != nullptr) return shards_named(wish);
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kShardsDefaultMax);
 }

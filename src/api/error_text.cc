@@ -41,6 +41,9 @@ constexpr General kGeneral[] = {
     {ECONNRESET,
      "the peer ended without closing the connection; see whether its process was killed, or crashed"},
     {EINTR, "a signal was caught: call again"},
+    {EMSGSIZE,
+     "the message is longer than the buffer, which has its start: give a larger one; MSG_TRUNC tells the "
+     "length"},
     {EISCONN, "the socket is connected, connects or listens: make another, and set options before"},
     {EMFILE, "the process has no free descriptor: raise ulimit -n, or close some"},
     {ENFILE, "the system has no free descriptor: raise fs.file-max"},
@@ -52,11 +55,29 @@ constexpr General kGeneral[] = {
     {ETIMEDOUT, "its time limit is over"},
 };
 
-const char* general_sentence(int error) {
-  for (const General& general : kGeneral) {
+// Of messages, where the caller knows ranks and peers, and no sockets.
+constexpr General kOfMessages[] = {
+    {ECANCELED, "exm_cancel or exm_finalize has ended it"},
+    {ECONNRESET,
+     "the peer died, or no connection with it came up: see that its process runs, that all have one list of "
+     "ranks, and that "
+     "the networks between them are up (within a host: ip link set lo up)"},
+    {EMSGSIZE, "the message is longer than the room for it: give more; exm_probe tells the length"},
+    {EPIPE,
+     "the peer has left by exm_finalize: see that it receives all, and that all have one list of ranks"},
+};
+
+template <std::size_t kCount>
+const char* sentence_in(const General (&table)[kCount], int error) {
+  for (const General& general : table) {
     if (general.error == error) return general.sentence;
   }
   return "";
+}
+
+const char* general_sentence(std::string_view function, int error) {
+  const char* const of_messages = function.starts_with("exm_") ? sentence_in(kOfMessages, error) : "";
+  return *of_messages != '\0' ? of_messages : sentence_in(kGeneral, error);
 }
 
 bool is_fault(Status why) {
@@ -79,7 +100,7 @@ void write_text(FailedCall& failed) noexcept {
                   sentence.data());
     return;
   }
-  const char* const general = general_sentence(failed.why.error());
+  const char* const general = general_sentence(failed.function, failed.why.error());
   std::snprintf(out, failed.text.size(), "%s: %s%s%s", failed.function, std::strerror(failed.why.error()),
                 *general == '\0' ? "" : ": ", general);
 }

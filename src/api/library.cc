@@ -11,6 +11,7 @@
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
 #include "src/api/stats.h"
+#include "src/base/environment.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/base/read_section.h"
@@ -115,7 +116,8 @@ Status Library::end() {
 
 Status Library::prepare() {
   if (const Status status = check_environment(); !status.ok()) return status;
-  const char* provider = std::getenv("EXS_PROVIDER");
+  tell_unknown_settings();
+  const char* const provider = unless_empty(std::getenv("EXS_PROVIDER"));
   provider_wish_ = provider == nullptr ? "auto" : provider;
   if (const auto choice = choice_of(provider_wish_); !choice) return choice.error();
   ReadSection::prepare();

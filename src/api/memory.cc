@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "src/api/api_call.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
+#include "src/base/refusal.h"
 #include "src/base/undo.h"
 #include "src/provider/registry.h"
 
@@ -73,17 +77,39 @@ struct SharedMemory {
   UniqueFd descriptor;
 };
 
+const char* cure_of(int error) noexcept {
+  switch (error) {
+    case ENOMEM: return "ask for less, or raise the limit of memory (ulimit -v, memory.max of the cgroup)";
+    case EMFILE:
+    case ENFILE: return "raise the limit of descriptors (ulimit -n), or free memory of exs_alloc";
+    default:
+      return "allow the call (docker run --security-opt seccomp=PROFILE), or register memory of your own by "
+             "exs_mregister";
+  }
+}
+
+// Of the kernel, with `errno`. exs_alloc says ENOMEM in any case.
+Status refused_memory(const char* call) noexcept {
+  const int error = errno;
+  std::array<char, kSentenceBytesMax> room;
+  const auto made =
+      fmt::format_to_n(room.begin(), room.size(), "{}: {}; {}", call, std::strerror(error), cure_of(error));
+  return refuse_in_words(ENOMEM, {room.data(), std::min(made.size, room.size())});
+}
+
 // Sealed, so that the memory of a peer that maps it cannot shrink.
 Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
   const std::size_t mapped_bytes = (length_bytes + page_bytes - 1) & ~(page_bytes - 1);
   UniqueFd memory(kernel::memfd_create("exs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory.valid()) return failure(ENOMEM);
-  if (kernel::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0) return failure(ENOMEM);
-  if (kernel::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return failure(ENOMEM);
+  if (!memory.valid()) return failure(refused_memory("memfd_create"));
+  if (kernel::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0)
+    return failure(refused_memory("ftruncate of a memfd"));
+  if (kernel::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    return failure(refused_memory("sealing a memfd"));
   void* address = kernel::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
-  if (address == MAP_FAILED) return failure(ENOMEM);
+  if (address == MAP_FAILED) return failure(refused_memory("mmap of a memfd"));
   kernel::madvise(address, mapped_bytes,
                   MADV_DONTFORK);  // what a child has there instead the shm provider says
   return SharedMemory{{static_cast<std::byte*>(address), mapped_bytes}, std::move(memory)};

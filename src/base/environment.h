@@ -10,6 +10,10 @@ namespace exs {
 inline constexpr std::string_view kSwitchWords = "1, yes, on or true, or 0, no, off or false";
 // "1" and "yes" and the like. Nothing: the word is none of kSwitchWords.
 std::optional<bool> switch_named(std::string_view word) noexcept;
+// What getenv() returns: a variable that is empty counts as unset.
+inline const char* unless_empty(const char* value) noexcept {
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
 // A variable that says yes or no. `otherwise`: it is unset, empty, or means nothing.
 bool switch_from_environment(const char* name, bool otherwise) noexcept;
 

@@ -156,6 +156,12 @@ std::optional<LogLevel> level_named(std::string_view name) noexcept {
   return static_cast<LogLevel>(found - std::begin(kNames));
 }
 
+bool is_logged(LogLevel level) noexcept try {
+  return g_log.get().logger.should_log(to_spdlog(level));
+} catch (...) {
+  return false;
+}
+
 void write_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) noexcept try {
   Log& log = g_log.get();
   if (!log.logger.should_log(to_spdlog(level))) return;

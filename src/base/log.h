@@ -25,6 +25,9 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
 // The line is kept in any case, for text_of_fault().
 Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::format_args arguments) noexcept;
 
+// Lines of this level are written at present: for whoever would make up words only to throw them away.
+bool is_logged(LogLevel level) noexcept;
+
 template <typename... Arguments>
 void log(LogLevel level, fmt::format_string<Arguments...> format, const Arguments&... arguments) noexcept {
   write_line(level, format, fmt::make_format_args(arguments...));

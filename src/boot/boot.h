@@ -69,4 +69,7 @@ class Boot {
 // ECONNRESET: what started the job has gone.
 Result<std::unique_ptr<Boot>> find_boot();
 
+// exs-run has started this process in a job that it has not joined yet.
+bool is_of_exs_run() noexcept;
+
 }  // namespace exs::boot

@@ -50,8 +50,12 @@ Status greet(Lines& lines, Place& place) {
 
 }  // namespace
 
+bool is_of_exs_run() noexcept {
+  return std::getenv(kDescriptorVariable) != nullptr;
+}
+
 Result<std::unique_ptr<Boot>> find_launcher() {
-  if (std::getenv(kDescriptorVariable) == nullptr) return nullptr;
+  if (!is_of_exs_run()) return nullptr;
   const int descriptor = take_number(kDescriptorVariable);
   Place place;
   place.rank = take_number(kRankVariable);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "src/base/environment.h"
+#include "src/base/log.h"
 
 namespace exs {
 namespace {
@@ -43,9 +44,7 @@ std::string line_of(const Finding& finding) {
   return line;
 }
 
-}  // namespace
-
-bool is_explaining() noexcept {
+bool is_wished() noexcept {
   enum class Wish : std::uint8_t { kUnread, kNo, kYes };
   static constinit std::atomic<Wish> wish{Wish::kUnread};
   Wish found = wish.load(std::memory_order_relaxed);
@@ -54,6 +53,28 @@ bool is_explaining() noexcept {
     wish.store(found, std::memory_order_relaxed);
   }
   return found == Wish::kYes;
+}
+
+std::string debug_line_of(const Finding& finding) {
+  std::string line = std::string(finding.provider) + ' ' + verdict_name(finding.verdict);
+  if (finding.reason.code != ReasonCode::kNone) line += std::string(": ") + reason_name(finding.reason.code);
+  if (finding.told_by_peer) line += " (says the peer)";
+  if (finding.reason.fact[0] != '\0') line += std::string(": ") + finding.reason.fact;
+  if (const char* cure = reason_cure(finding.reason.code); *cure != '\0')
+    line += std::string("; cure: ") + cure;
+  return line;
+}
+
+void tell_log(const Explanation& explanation, std::string_view connection, int error) {
+  log(LogLevel::kDebug, "{}: {}", connection, error == 0 ? "connected" : std::strerror(error));
+  for (const Finding& finding : explanation.findings())
+    log(LogLevel::kDebug, "{}: {}", connection, debug_line_of(finding));
+}
+
+}  // namespace
+
+bool is_explaining() noexcept {
+  return is_wished() || is_logged(LogLevel::kDebug);
 }
 
 const char* verdict_name(Verdict verdict) noexcept {
@@ -76,7 +97,8 @@ void Explanation::add(const Finding& finding) {
 }
 
 void tell(const Explanation& explanation, std::string_view connection, int error) noexcept {
-  if (!is_explaining()) return;
+  if (is_logged(LogLevel::kDebug)) tell_log(explanation, connection, error);
+  if (!is_wished()) return;
   std::string block = headline(connection, error);
   for (const Finding& finding : explanation.findings()) block += line_of(finding);
   std::fwrite(block.data(), 1, block.size(), stderr);  // one call, so that blocks of threads do not mix

@@ -42,9 +42,10 @@ class Explanation {
   std::vector<Finding> findings_;
 };
 
-// EXS_EXPLAIN=1, or yes and the like, was in the environment when this was first called. Thread: any.
+// EXS_EXPLAIN=1, or yes and the like, was in the environment when this was first called, or the log takes lines of the level debug.
+// Thread: any.
 bool is_explaining() noexcept;
-// A block of lines on standard error, if that is so.
+// A block of lines on standard error for EXS_EXPLAIN, and a line of the log for each finding.
 // `connection` names it ("socket 7 to 127.0.0.1:4711"); `error`: the errno it failed with, 0: it is up.
 // Thread: any.
 void tell(const Explanation& explanation, std::string_view connection, int error) noexcept;

@@ -1,12 +1,15 @@
 // exs_errtext: the sentence of the last call of a thread that failed.
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "src/api/error_text.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
@@ -114,6 +117,39 @@ BOOST_AUTO_TEST_CASE(a_full_queue_and_a_full_socket_read_differently) {
   BOOST_TEST(exs_close(pair.left) == 0);
   BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_RECV) == "ECANCELED");
   BOOST_TEST(queue.next_outcome(pair.left, EXS_EVT_RECV) == "ECANCELED");
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_the_kernel_refuses_names_the_call_and_its_cause) {
+  rlimit before{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  exs_mhandle_t region = 0;
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  BOOST_TEST(exs_alloc(64, &region) == nullptr);
+  BOOST_TEST(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  BOOST_TEST(
+      tells("exs_alloc: memfd_create: Too many open files; raise the limit of descriptors (ulimit -n)"));
+  BOOST_TEST(exs_alloc(std::size_t{1} << 61U, &region) == nullptr);
+  BOOST_TEST(tells("exs_alloc: "));
+  BOOST_TEST(!tells("descriptors"));
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_told_of_ranks_and_not_of_sockets) {
+  call_failed("exm_send", Status(EPIPE));
+  BOOST_TEST(tells("exm_send: Broken pipe: the peer has left by exm_finalize"));
+  BOOST_TEST(!tells("exs_shutdown"));
+  call_failed("exm_wait", Status(ECANCELED));
+  BOOST_TEST(tells("exm_cancel"));
+  call_failed("exm_recv", Status(ECONNRESET));
+  BOOST_TEST(tells("no connection with it came up"));
+  call_failed("exs_send_sync", Status(EPIPE));
+  BOOST_TEST(tells("exs_shutdown was called"));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_is_longer_than_its_buffer_has_a_cure) {
+  call_failed("exs_recv_sync", Status(EMSGSIZE));
+  BOOST_TEST(tells("give a larger one; MSG_TRUNC tells the length"));
 }
 
 BOOST_AUTO_TEST_CASE(levels_of_the_log_are_checked) {

@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(handles_of_an_earlier_round_stay_dead) {
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_environment_is_told_by_init) {
-  for (const char* shards : {"", "0", "65", "two", "2x", "-1"}) {
+  for (const char* shards : {"0", "65", "two", "2x", "-1"}) {
     const Environment setting("EXS_SHARDS", shards);
     BOOST_TEST(outcome(exs_init(EXS_VERSION)) == "EINVAL");
   }
@@ -197,6 +197,17 @@ BOOST_AUTO_TEST_CASE(a_bad_environment_is_told_by_init) {
   BOOST_TEST(outcome(exs_fini()) == "EPERM");
   BOOST_TEST(exs_init(EXS_VERSION) == 0);
   BOOST_TEST(exs_fini() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_variable_is_as_none) {
+  for (const char* name : {"EXS_SHARDS", "EXS_PROVIDER", "EXS_LOG", "EXS_EXPLAIN", "EXS_IWARP_CRC",
+                           "EXS_IWARP_BACKEND", "EXS_SHM_PROCESS_VM", "EXS_SHM_USERS"}) {
+    const Environment setting(name, "");
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(exs_init(EXS_VERSION) == 0);
+      BOOST_TEST(exs_fini() == 0);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(each_variable_is_taken_or_refused_with_the_words_it_knows) {

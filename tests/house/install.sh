@@ -140,6 +140,23 @@ configure "$work/lean" -DEXS_WITH_VERBS=OFF -DEXS_BUILD_TOOLS=OFF
 if grep -oE 'lib(ibverbs|rdmacm|mnl)[.]|provider/verbs/[^ ]*[.]cc' "$work/lean/build.ninja"; then fail "EXS_WITH_VERBS=OFF needs rdma-core"; fi
 if grep -E '^Libs.*(ibverbs|rdmacm|mnl)' "$work/lean/exs.pc"; then fail "exs.pc names rdma-core without it"; fi
 
+# As a folder of another project (FetchContent does the same): the names of the package, and no tools.
+mkdir "$work/folder"
+cp "$work/use.c" "$work/folder"
+cat >"$work/folder/CMakeLists.txt" <<PROJECT
+cmake_minimum_required(VERSION 3.25)
+project(use LANGUAGES C CXX)
+add_subdirectory($source exs)
+add_executable(use use.c)
+target_link_libraries(use PRIVATE exs::exs)
+add_executable(use-static use.c)
+target_link_libraries(use-static PRIVATE exs::exs_static)
+add_executable(use-rpc use.c)
+target_link_libraries(use-rpc PRIVATE exs::exs_rpc)
+PROJECT
+cmake -S "$work/folder" -B "$work/folder/build" -G Ninja >"$work/folder.log" 2>&1 || { cat "$work/folder.log"; fail "add_subdirectory"; }
+if grep -q 'exs-ping:' "$work/folder/build/build.ninja"; then fail "a folder of another project builds tools"; fi
+
 # With the shared library out of the way -lexs means libexs.a; what it needs stays shared.
 rm "$prefix/$libdir"/libexs.so*
 # shellcheck disable=SC2046

@@ -6,6 +6,7 @@
                                      header, environment variables those of the code
     interface.py options PROGRAM     the page of a program has the options that it answers to --help with
 """
+import ctypes
 import pathlib
 import re
 import subprocess
@@ -103,9 +104,35 @@ def complain_unless_equal(what, left_name, left, right_name, right):
         yield f"{what} {item}: in {right_name}, not in {left_name}"
 
 
+def brackets_without_the_header(library):
+    """What exs.h has inline, called as Fortran or Python calls it."""
+    library.exs_slots_bytes.restype = ctypes.c_size_t
+    library.exs_slots_bytes.argtypes = [ctypes.c_uint, ctypes.c_size_t]
+    library.exs_slots_init.argtypes = [ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t]
+    library.exs_slots_at.restype = library.exs_slots_begin.restype = ctypes.c_void_p
+    library.exs_slots_at.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    for name in ("exs_slots_begin", "exs_slots_end", "exs_window_begin", "exs_window_end"):
+        getattr(library, name).argtypes = [ctypes.c_void_p]
+    memory = (ctypes.c_uint64 * (library.exs_slots_bytes(2, 100) // 8))()
+    slots = ctypes.addressof(memory)
+    library.exs_slots_init(slots, 2, 100)
+    seen = []
+    for _ in range(2):
+        seen += [library.exs_slots_begin(slots) - slots, memory[0]]
+        library.exs_slots_end(slots)
+        seen += [library.exs_slots_at(slots, memory[0] // 2) - slots, memory[0]]
+    library.exs_window_begin(slots)
+    seen.append(memory[0])
+    library.exs_window_end(slots)
+    seen.append(memory[0])
+    expected = [64, 1, 64, 2, 192, 3, 192, 4, 5, 6]
+    if len(memory) != 40 or seen != expected:
+        yield f"slots of two times 100 bytes: {len(memory)} words, steps {seen}, and not {expected}"
+
+
 def check_functions(library):
     functions = header_functions()
-    header = {name for name, function in functions.items() if not function.inline}
+    header = set(functions)  # inline ones are in the library, too, for languages that do not read headers
     text = (ROOT / "src/exs.map").read_text()
     version = re.match(r"\s*(\w[\w.]*)\s*\{", text)[1]
     mapped = set(re.findall(r"^\s*(ex[sm]_\w+);", text, flags=re.MULTILINE))
@@ -118,6 +145,7 @@ def check_functions(library):
     yield from complain_unless_equal("function", "exs.h and msg.h", header, "src/exs.map", mapped)
     yield from complain_unless_equal("function", "the headers", set(functions) | set(functions_of_layers()), "man/*.3", pages)
     yield from complain_unless_equal("symbol", "exs.h", expected, library, symbols)
+    yield from brackets_without_the_header(ctypes.CDLL(library))
     print(f"{len(header)} functions in exs.h, {len(mapped)} in exs.map, {len(pages)} pages, {len(symbols)} symbols")
 
 
@@ -178,6 +206,9 @@ def check_constants(pages):
     environment = set(re.findall(reads, "\n".join(sources)))
     tools = "\n".join(path.read_text() for path in (ROOT / "tools").rglob("*.cc"))
     of_tools = set(re.findall(r'\bk\w+Variable = "(EX[SM]_\w+)"', tools))
+    known = re.search(r"kSettings\[\] = \{(.*?)\}", (ROOT / "src/base/setting_names.cc").read_text(), re.DOTALL)[1]
+    settings = {name for name in environment | of_tools if name.startswith("EXS_")}
+    yield from complain_unless_equal("setting", "the code", settings, "src/base/setting_names.cc", set(re.findall(r'"(\w+)"', known)))
     yield from complain_unless_equal("constant", "the code", defined | environment | of_tools, "the pages",
                                      constants_in("\n".join(pages)))
     for name in ("exs", "exm"):

@@ -75,8 +75,8 @@ EXCEPTIONS = {
     "perf/call_cost/": [r"(src|event)/.*"],
     "tools/common/lines": [r"src/base/(kernel|log_limit)\.h"],
     "tools/sockets_agent/": [r"src/base/destroy_elsewhere\.h"],
-    "tools/run/": [r"src/base/hex\.h"],
-    "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],
+    "tools/run/": [r"src/base/(environment|hex|setting_names)\.h"],
+    "tools/explain/": [r"src/base/setting_names\.h", r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],
     "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
 }
 # Headers of others -> the only places that may include them.

@@ -159,8 +159,9 @@ class Usage(HostsTest):
         self.assert_ends(self.run_on("a,babbling", MEMBER, "card=x", "wait"), FAILED, "host babbling says what means nothing here.*; ending the others")
 
     def test_seconds_that_are_none(self):
-        for words in ("0", "x", "1x", "-1", "", "86401"):
+        for words in ("0", "x", "1x", "-1", "86401"):
             self.assert_ends(self.run_on("a", "true", EXS_RUN_SILENCE=words), FAILED, "EXS_RUN_SILENCE")
+        self.assert_ends(self.run_on("a", "true", EXS_RUN_SILENCE=""), 0)  # as if it were unset
 
     def test_an_agent_without_an_exs_run(self):
         for text in ("", "nonsense\n", "job 3\nx y", "job 7\n9 1 0 5", "job 7\n1 1 0 5start 1\n0", "x" * 100000):

@@ -131,6 +131,11 @@ Option CommandLine::add_bind_address(std::string& target) {
 void CommandLine::parse(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    // A word that nobody knows comes first: it is what was meant to be something else.
+    const std::vector<std::string> unknown = app_->remaining();
+    if (!unknown.empty()) throw Exit{app_->exit(CLI::ExtrasError(unknown)) == 0 ? 0 : 2};
+    throw Exit{app_->exit(error) == 0 ? 0 : 2};
   } catch (const CLI::ParseError& error) {
     throw Exit{app_->exit(error) == 0 ? 0 : 2};
   }

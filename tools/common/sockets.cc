@@ -2,12 +2,31 @@
 
 #include <netdb.h>
 
+#include <netinet/in.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 
 #include "tools/common/failure.h"
 
 namespace tools {
+
+namespace {
+
+bool lacks_interface(const sockaddr& address) {
+  if (address.sa_family != AF_INET6) return false;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  return IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) && v6.sin6_scope_id == 0;
+}
+
+bool is_forbidden_here(const exs_reason_t& reason) {
+  return reason.verdict == EXS_VERDICT_REFUSED && reason.code == EXS_REASON_FORBIDDEN &&
+         reason.told_by_peer == 0;
+}
+
+}  // namespace
 
 exs::cpp::Address resolve(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
@@ -18,11 +37,16 @@ exs::cpp::Address resolve(const std::string& host, std::uint16_t port) {
   const int error = getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
   if (error != 0) throw Failure("no address for \"" + host + "\": " + gai_strerror(error));
   const exs::cpp::Address first(list->ai_addr, list->ai_addrlen);
+  const bool is_anywhere = lacks_interface(*list->ai_addr);
   freeaddrinfo(list);
+  if (is_anywhere)
+    throw Failure("\"" + host + "\" is link-local, so any interface may have it: name one, as in " + host +
+                  "%eth0 (ip -6 address lists them)");
   return first;
 }
 
 void set_provider(exs::cpp::Socket& socket, const std::string& provider) {
+  if (provider == "auto") return;
   try {
     socket.set_text_option(EXS_SO_PROVIDER, provider);
   } catch (const std::system_error& error) {
@@ -33,18 +57,29 @@ void set_provider(exs::cpp::Socket& socket, const std::string& provider) {
 }
 
 bool is_about_address(int error) {
-  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
+  return error == ECONNREFUSED;
+}
+
+bool is_for_want_of_provider(int error, const std::vector<exs_reason_t>& reasons) {
+  if (error == EOPNOTSUPP) return true;
+  // With a device alone, what ended the connect is what ended that way. Else the network had the last word.
+  const auto is_out = [&reasons](std::string_view provider) {
+    return std::any_of(reasons.begin(), reasons.end(), [provider](const exs_reason_t& reason) {
+      return reason.provider == provider && is_forbidden_here(reason);
+    });
+  };
+  return is_out("iwarp") && is_out("shm");
 }
 
 std::string words_of_refusal(const exs::cpp::Socket& socket, int error) {
   const std::string words = ": " + std::generic_category().message(error);
   if (is_about_address(error)) return " (is the server running there?)" + words;
-  std::string text = words;
   const auto reasons = try_to("cannot ask for the reasons", [&] { return socket.reasons(); });
+  const bool is_for_want = is_for_want_of_provider(error, reasons);
+  std::string text = words;
   for (const exs_reason_t& reason : reasons) {
     // Of a provider that was forbidden here the user knows.
-    if (reason.verdict != EXS_VERDICT_REFUSED) continue;
-    if (reason.code == EXS_REASON_FORBIDDEN && reason.told_by_peer == 0) continue;
+    if (!is_for_want || reason.verdict != EXS_VERDICT_REFUSED || is_forbidden_here(reason)) continue;
     text += std::string("; ") + reason.provider + ": " + (reason.fact[0] != '\0' ? reason.fact : reason.name);
     if (reason.cure[0] != '\0') text += std::string(" (cure: ") + reason.cure + ")";
   }

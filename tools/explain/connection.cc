@@ -53,6 +53,8 @@ ConnectResult connect_once(const Target& target, const Address& address, int typ
   watch.stop();
   outcome.connect_seconds = tools::seconds_of(watch.wall_ns());
   if (outcome.error == 0) outcome.provider = socket.provider();
+  if (outcome.error != 0)
+    outcome.words = tools::try_to("cannot ask for the words", [&] { return socket.error_text(); });
   outcome.reasons = tools::try_to("cannot ask for the reasons", [&] { return socket.reasons(); });
   return outcome;
 }

@@ -24,6 +24,7 @@ struct ConnectResult {
   std::string address;   // of the peer, in numbers
   std::string provider;  // empty: none
   double connect_seconds = 0;
+  std::string words;  // EXS_SO_ERROR_TEXT: how far it came, and what to do
   std::vector<exs_reason_t> reasons;
 };
 // Throws tools::Failure when it could not even be tried.

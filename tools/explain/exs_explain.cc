@@ -1,10 +1,14 @@
 // exs-explain: what this machine allows exs to do, why a connection uses its provider, or which way the bytes of programs go
 // that know nothing of exs.
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <exs/exs.hpp>
 #include <string>
 
+#include "src/base/setting_names.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/explain/connection.h"
@@ -79,6 +83,9 @@ int explain_connection(const Settings& settings) {
 }
 
 int explain_sockets(const Settings& settings) {
+  // Without the library, which tells it else.
+  if (const std::string words = exs::words_about_unknown_settings(environ); !words.empty())
+    std::fprintf(stderr, "exs-explain: %s\n", words.c_str());
   const SocketsSurvey survey = survey_sockets(settings.process);
   print(survey, settings.json);
   return std::any_of(survey.processes.begin(), survey.processes.end(),

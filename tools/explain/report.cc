@@ -134,6 +134,7 @@ void print(const ConnectResult& connected, const std::string& target, bool json)
     object.emplace_back("connected", connected.error == 0);
     object.emplace_back("error", connected.error == 0 ? "" : std::strerror(connected.error));
     object.emplace_back("errno", connected.error);
+    object.emplace_back("error_text", connected.words);
     object.emplace_back("provider", connected.provider);
     object.emplace_back("connect_seconds", connected.connect_seconds);
     Json::Array reasons;
@@ -151,6 +152,10 @@ void print(const ConnectResult& connected, const std::string& target, bool json)
     if (tools::is_about_address(connected.error)) {
       std::printf("%sno provider is to blame: start the server, or look for its address and port\n",
                   kCureIndent);
+      return;
+    }
+    if (!tools::is_for_want_of_provider(connected.error, connected.reasons)) {
+      if (!connected.words.empty()) std::printf("%s%s\n", kDetailIndent, connected.words.c_str());
       return;
     }
   }

@@ -12,6 +12,7 @@
 
 #include "sockets/settings/program.h"
 #include "sockets/settings/settings.h"
+#include "src/base/setting_names.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
@@ -20,6 +21,7 @@
 #include "tools/run/find_program.h"
 #include "tools/run/host_list.h"
 #include "tools/run/job.h"
+#include "tools/run/missing_file.h"
 
 namespace run {
 namespace {
@@ -48,13 +50,16 @@ struct Settings {
 
 struct Reason {
   const char* name;
-  const char* text;
-  const char* cure;
+  std::string text;
+  std::string cure;
 };
-Reason reason_of(Unserved unserved) {
+Reason reason_of(Unserved unserved, const std::string& path) {
   switch (unserved) {
     case Unserved::kNot: return {"served", "", ""};
-    case Unserved::kMissing: return {"missing", "there is no such file", "look at PATH"};
+    case Unserved::kMissing: {
+      const MissingFile missing = find_missing_file(path);
+      return {"missing", missing.text, missing.cure};
+    }
     case Unserved::kNotReadable: return {"not-readable", "its file cannot be read", "chmod +r"};
     case Unserved::kNotAProgram:
       return {"not-a-program", "it is neither a program nor a script", "look at it with file(1)"};
@@ -173,7 +178,7 @@ void put_first(const char* variable, const std::string& value, char separator) {
 }
 
 int say(const std::string& path, Unserved unserved, bool json) {
-  const Reason reason = reason_of(unserved);
+  const Reason reason = reason_of(unserved, path);
   if (json) {
     tools::print_json(tools::Json::Object{{"program", path},
                                           {"served", is_served(unserved)},
@@ -190,7 +195,7 @@ int say(const std::string& path, Unserved unserved, bool json) {
 
 int execute(const Settings& settings, const std::string& path, char** arguments, Unserved unserved) {
   if (unserved != Unserved::kNot) {
-    const Reason reason = reason_of(unserved);
+    const Reason reason = reason_of(unserved, path);
     std::cerr << "exs-run: " << path << (is_served(unserved) ? " may run in part" : " runs")
               << " without exs: " << reason.text << " (cure: " << reason.cure << ")\n";
   }
@@ -201,7 +206,7 @@ int execute(const Settings& settings, const std::string& path, char** arguments,
   }
   ::execv(path.c_str(), arguments);
   const int error = errno;
-  std::cerr << "exs-run: cannot execute " << path << ": " << std::strerror(error) << "\n";
+  std::cerr << "exs-run: " << words_of_failed_execution(path, error) << "\n";
   return error == ENOENT ? kNotFound : kCannotExecute;
 }
 
@@ -238,6 +243,8 @@ int run(int argc, char** argv) {
   const int own = own_arguments(argc, argv);
   const bool has_end = own > 1 && std::string(argv[own - 1]) == "--";
   const Settings settings = parse(has_end ? own - 1 : own, argv);
+  if (const std::string words = exs::words_about_unknown_settings(environ); !words.empty() && !settings.agent)
+    std::cerr << "exs-run: " << words << "\n";
   if (settings.agent && own == argc) return Agent().run();
   if (settings.agent) throw tools::UsageError("--agent stands alone");
   if (own == argc) throw tools::UsageError("name a PROGRAM");
@@ -252,7 +259,8 @@ int run(int argc, char** argv) {
   const Unserved unserved = exs::sockets::examine_program(path.c_str());
   if (settings.check) return say(path, unserved, settings.json);
   if (unserved == Unserved::kMissing) {
-    std::cerr << "exs-run: " << path << ": there is no such file\n";
+    const MissingFile missing = find_missing_file(path);
+    std::cerr << "exs-run: " << path << ": " << missing.text << " (cure: " << missing.cure << ")\n";
     return kNotFound;
   }
   return execute(settings, path, argv + own, unserved);

@@ -1,7 +1,10 @@
 #include "tools/run/job.h"
 
 #include <fcntl.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -17,8 +20,10 @@
 #include "src/base/hex.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/run/descriptor.h"
 #include "tools/run/exit_status.h"
 #include "tools/run/local_host.h"
+#include "tools/run/missing_file.h"
 
 namespace run {
 namespace {
@@ -63,6 +68,14 @@ std::string name_of(std::size_t rank) {
   return "rank " + std::to_string(rank);
 }
 
+// False where nobody can tell.
+bool is_loopback_down() {
+  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  return ::ioctl(socket.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) == 0;
+}
+
 }  // namespace
 
 Job::Job(JobSettings settings) : settings_(std::move(settings)), exchange_(settings_.size) {}
@@ -87,6 +100,10 @@ void Job::start() {
   members_.reserve(settings_.size);
   running_ = settings_.size;
   if (!settings_.hosts.empty()) return start_on_hosts(program);
+  if (settings_.size > 1 && is_loopback_down())
+    output_.say(
+        "the loopback interface is down, and ranks of one host find each other by it (cure: ip link set lo "
+        "up)");
   hosts_.push_back(std::make_unique<LocalHost>(*this, output_, signals_, true));
   Ranks ranks;
   for (std::size_t rank = 0; rank < settings_.size; ++rank) {
@@ -188,13 +205,19 @@ bool Job::obey(Member& member, std::string_view line) {
     settle(*code & 0xff);
     end_others(&member);
   } else if (word == "unexecuted" && code) {
-    if (!is_ending_) output_.say("cannot execute " + settings_.path + ": " + std::strerror(*code));
+    if (!is_ending_) output_.say(words_of_failed_start(*code));
     settle(*code == ENOENT ? kNotFound : kCannotExecute);
     end_others(&member);
   } else {
     return false;
   }
   return true;
+}
+
+// The files of other hosts are not to be seen from here.
+std::string Job::words_of_failed_start(int error) const {
+  if (settings_.hosts.empty()) return words_of_failed_execution(settings_.path, error);
+  return "cannot execute " + settings_.path + ": " + std::strerror(error);
 }
 
 void Job::leave(Member& member, Standing standing) {

@@ -72,6 +72,7 @@ class Job final : public HostEvents {
 
   // False: the line means nothing.
   bool obey(Member& member, std::string_view line);
+  [[nodiscard]] std::string words_of_failed_start(int error) const;
   // Once: who has left is not lost.
   void leave(Member& member, Standing standing);
   void stop_counting(Member& member);

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/environment.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/run/exit_status.h"
@@ -34,7 +35,7 @@ constexpr std::size_t kPartBytes = 256 << 10;                   // of lines in o
 constexpr std::size_t kInputBytes = 32 << 10;
 
 int silence_s() {
-  const char* const text = std::getenv(kSilenceVariable);
+  const char* const text = exs::unless_empty(std::getenv(kSilenceVariable));
   if (text == nullptr) return kDefaultSilenceS;
   std::string_view rest(text);
   const auto seconds = take_number(rest);
@@ -58,7 +59,7 @@ bool is_this_host(const std::string& name) {
 
 std::vector<std::string> command_for(const std::string& host, const std::string& agent) {
   if (is_this_host(host)) return {"/proc/self/exe", "--agent"};
-  const char* const given = std::getenv(kRshVariable);
+  const char* const given = exs::unless_empty(std::getenv(kRshVariable));
   std::istringstream words(given == nullptr ? kDefaultRsh : given);
   std::vector<std::string> command;
   for (std::string word; words >> word;) command.push_back(word);

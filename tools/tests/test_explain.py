@@ -1,8 +1,10 @@
 """What exs-explain says of a machine: each thing that may be missing is taken away for real and must be found."""
 import errno
 import json
+import os
 import socket
 import subprocess
+import threading
 import unittest
 
 from tools import BIN, LIMIT_S, ToolsTest, run
@@ -144,6 +146,54 @@ class Machine(ToolsTest):
         self.assertEqual(here["host"]["boot_id"], there["host"]["boot_id"])
 
 
+class OtherProtocol:
+    """A server that answers each connection with a line of its own, and closes it. Gives its port."""
+
+    def __enter__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        return str(self.listening.getsockname()[1])
+
+    def serve(self):
+        while True:
+            try:
+                connection = self.listening.accept()[0]
+            except OSError:  # it was shut down
+                return
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.0 400 Bad request\r\n\r\n")
+
+    def __exit__(self, *_):
+        self.listening.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listening.close()
+
+
+class Settings(ToolsTest):
+    def test_every_tool_takes_the_provider_of_the_environment(self):
+        for command in (["exs-ping", "--self", "--time", "0.01", "--kind", "immediate"], ["exs-blast", "--self", "--time", "0.01"],
+                        ["exs-crowd", "--connections", "2", "--rounds", "1"]):
+            for wish, found in (("iwarp", "iwarp"), ("", "shm"), ("forbid:iwarp", "shm")):
+                with self.subTest(command=command, wish=wish):
+                    done = run(*command, "--json", EXS_PROVIDER=wish)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(json.loads(done.stdout)["provider"], found)
+        # The option has the last word.
+        done = run("exs-ping", "--self", "--time", "0.01", "--kind", "immediate", "--provider", "shm", "--json", EXS_PROVIDER="iwarp")
+        self.assertEqual(json.loads(done.stdout)["provider"], "shm")
+
+    def test_empty_settings_are_as_none(self):
+        done = run("exs-explain", EXS_PROVIDER="", EXS_SHARDS="", EXS_IWARP_BACKEND="", EXS_SHM_USERS="", EXS_LOG="", EXS_EXPLAIN="")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_misspelt_setting_is_told(self):
+        for options in ([], ["--sockets"]):
+            done = run("exs-explain", *options, EXS_PROVIDR="iwarp")
+            self.assert_one_line(done.stderr, "EXS_PROVIDR is no setting of exs", "the nearest is EXS_PROVIDER")
+
+
 class Connection(ToolsTest):
     KEYS = {"tool": str, "version": str, "schema": int, "target": str, "address": str, "connected": bool, "error": str,
             "errno": int, "provider": str, "connect_seconds": float}
@@ -201,6 +251,43 @@ class Connection(ToolsTest):
         self.assertEqual(done.returncode, 1)
         found = json.loads(done.stdout)
         self.assertEqual((found["connected"], found["errno"]), (False, errno.ETIMEDOUT))
+
+    def test_a_server_of_another_protocol_is_no_want_of_a_driver(self):
+        with OtherProtocol() as port:
+            told = [run("exs-explain", f"127.0.0.1:{port}").stdout, run("exs-ping", "127.0.0.1", "-p", port).stderr]
+            found = json.loads(run("exs-explain", f"127.0.0.1:{port}", "--json").stdout)
+        for text in told:
+            self.assertIn("of an exs server", text)
+            self.assertNotIn("driver", text)
+        self.assertIn("of an exs server", found["error_text"])
+
+    def test_a_want_of_a_provider_is_told_with_its_cure(self):
+        done = run("exs-ping", "127.0.0.1", "-p", "1", "--provider", "require:verbs", EXS_LOG="error")
+        if "is the server running" in done.stderr:
+            self.skipTest("this machine has an RDMA device")
+        self.assert_one_line(done.stderr, "; verbs: ", "(cure: ")
+
+    def test_a_link_local_address_needs_its_interface(self):
+        for command in (["exs-ping", "fe80::1", "-p", "7999"], ["exs-explain", "[fe80::1]:7999"]):
+            done = run(*command)
+            self.assertEqual(done.returncode, 1)
+            self.assert_one_line(done.stderr, "is link-local", "fe80::1%eth0")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root makes a network of its own")
+    def test_no_way_there_is_not_a_server_that_is_not_started(self):
+        done = subprocess.run(["unshare", "-n", BIN / "exs-explain", "127.0.0.1:7"], capture_output=True, text=True, timeout=LIMIT_S,
+                              check=False)
+        self.assertIn("no route leads there", done.stdout)
+        self.assertNotIn("start the server", done.stdout)
+
+    def test_the_log_tells_the_way_of_a_connect(self):
+        server = self.start_server("exs-ping")
+        done = run("exs-explain", f"127.0.0.1:{server.port}", EXS_LOG="debug", EXS_PROVIDER="iwarp")
+        self.assertRegex(done.stderr, r"(?m)^[-\d]+ [:.\d]+ exs debug: socket \d+ to 127\.0\.0\.1:\d+: connected$")
+        self.assertRegex(done.stderr, r"(?m) exs debug: socket \d+ to 127\.0\.0\.1:\d+: iwarp used$")
+        self.assertRegex(done.stderr, r"(?m) exs debug: socket \d+ to 127\.0\.0\.1:\d+: shm refused: forbidden: by .*; cure: change EXS_PROVIDER")
+        self.assertNotIn("exs:", done.stderr)  # of EXS_EXPLAIN
+        self.assertEqual(run("exs-explain", f"127.0.0.1:{server.port}").stderr, "")
 
     def test_a_host_without_an_address(self):
         done = run("exs-explain", "no.such.host.invalid:7")

@@ -125,6 +125,10 @@ class Fetch(ToolsTest):
             self.assertEqual(run("exs-fetch", url).returncode, 2, url)
         self.assertEqual(run("exs-fetch", "--tcp", "exs-svc://name/").returncode, 2)
         self.assertEqual(run("exs-fetch", "--return", "host/").returncode, 2)
+        for words, named in ((["--nonsense"], "--nonsense"), ([], "url is required")):  # a wrong word is told before a missing one
+            done = run("exs-fetch", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assert_one_line(done.stderr, named)
 
     def test_a_service_that_nobody_is(self):
         self.assert_fails(run("exs-fetch", "--limit", "0.1", "exs-svc://exs:" + "1" * 32 + "/"), "nobody is the service")

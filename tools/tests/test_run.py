@@ -94,6 +94,29 @@ class Check(ToolsTest):
     def test_missing(self):
         self.assertEqual(self.reason_of(self.folder / "none"), "missing")
 
+    def test_which_file_is_missing_is_told_by_each_way_to_start(self):
+        loader = elf([(PT_INTERP, b"/lib/ld-nowhere.so.1\0")])
+        (self.folder / "inner").write_bytes(b"#!/nowhere/inner\n")
+        for words, contents in {
+                "its interpreter /nowhere/python cannot be found: No such file or directory": b"#! /nowhere/python -B\n",
+                "its interpreter /nowhere/inner cannot be found": f"#!{self.folder}/inner\n".encode(),
+                "its interpreter is /bin/sh\\r (cure: take the carriage returns out": b"#!/bin/sh\r\nexit 0\r\n",
+                "its dynamic loader /lib/ld-nowhere.so.1 cannot be found": loader,
+        }.items():
+            (self.folder / "inner").chmod(0o755)
+            path = self.make(contents)
+            for options in ([], ["-n", "2"]):
+                with self.subTest(words=words, options=options):
+                    done = run("exs-run", *options, path)
+                    self.assertEqual(done.returncode, 127, done.stderr)
+                    self.assertIn(words, done.stderr)
+                    self.assertIn("(cure: ", done.stderr)
+                    self.assertNotIn("there is no such file", done.stderr)
+        self.assertIn("its interpreter /nowhere/python", run("exs-run", "--check", self.make(b"#!/nowhere/python\n")).stdout)
+        self.assertIn("there is no such file", run("exs-run", self.folder / "none").stderr)
+        self.assertIn("No such file or directory", run("exs-run", "-n", "2", self.folder / "none").stderr)
+        self.assertIn("Not a directory", run("exs-run", self.folder / "program" / "x").stderr)
+
 
 class Run(ToolsTest):
     MAPS = "import sys; sys.stdout.write(open('/proc/self/maps').read())"
@@ -123,6 +146,20 @@ class Run(ToolsTest):
         self.assert_one_line(done.stderr, "not found")
         self.assertEqual(run("exs-run", "/no/such/program").returncode, 127)
         self.assertEqual(run("exs-run", "/").returncode, 126)
+
+    def test_a_misspelt_setting_is_told_once(self):
+        done = run("exs-run", "true", EXS_PROVIDR="shm", EXS_SOKETS="ring=1M")
+        self.assertEqual(done.returncode, 0)
+        self.assert_one_line(done.stderr, "EXS_PROVIDR is no setting", "the nearest is EXS_PROVIDER", "the nearest is EXS_SOCKETS)")
+        # The programs of a job have been told of by then.
+        done = run("exs-run", "-n", "3", BIN / "exs-explain", "--json", EXS_FOO="1")
+        self.assert_one_line(done.stderr, "EXS_FOO is no setting")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root makes a network of its own")
+    def test_a_loopback_interface_that_is_down_is_told(self):
+        done = subprocess.run(["unshare", "-n", BIN / "exs-run", "-n", "2", "true"], capture_output=True, text=True, timeout=60, check=False)
+        self.assert_one_line(done.stderr, "loopback interface is down", "ip link set lo up")
+        self.assertEqual(run("exs-run", "-n", "2", "true").stderr, "")
 
     def test_bad_usage(self):
         self.assertEqual(run("exs-run").returncode, 2)

@@ -14,12 +14,7 @@ final class Native {
   static final int DONE = 1;
 
   static {
-    final String path = System.getProperty("exs.library");
-    if (path != null) {
-      System.load(path);
-    } else {
-      System.loadLibrary("exs-java");
-    }
+    NativeLibrary.load(System.getProperty("exs.library"), "exs-java");
     final int outcome = start();
     if (outcome < 0) throw new ExceptionInInitializerError(errorText(-outcome));
   }

@@ -1,6 +1,7 @@
 package exs.service;
 
 import exs.ExsException;
+import exs.NativeLibrary;
 import java.nio.ByteBuffer;
 
 /**
@@ -13,12 +14,7 @@ final class Native {
   private static final long ERRNO_MAX = 4095;
 
   static {
-    final String path = System.getProperty("exs.service.library");
-    if (path != null) {
-      System.load(path);
-    } else {
-      System.loadLibrary("exs-java-service");
-    }
+    NativeLibrary.load(System.getProperty("exs.service.library"), "exs-java-service");
   }
 
   private Native() {}
