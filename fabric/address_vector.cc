@@ -73,6 +73,7 @@ int insert_names(fid_av* vector, const void* names, std::size_t count, fi_addr_t
   return guarded([&]() -> int {
     AddressVector& self = AddressVector::of(vector);
     if ((flags & ~kInsertFlags) != 0) return -FI_EBADFLAGS;
+    if (names == nullptr && count > 0) return -FI_EINVAL;
     if (self.is_told() && self.events() == nullptr) return -FI_ENOEQ;
     auto* const errors = (flags & FI_SYNC_ERR) != 0 ? static_cast<int*>(context) : nullptr;
     int inserted = 0;
@@ -94,6 +95,7 @@ int insert_names(fid_av* vector, const void* names, std::size_t count, fi_addr_t
 int remove_names(fid_av* vector, fi_addr_t* addresses, std::size_t count, std::uint64_t flags) {
   return guarded([&]() -> int {
     if (flags != 0) return -FI_EBADFLAGS;
+    if (addresses == nullptr && count > 0) return -FI_EINVAL;
     for (std::size_t i = 0; i < count; ++i) {
       if (!AddressVector::of(vector).erase(addresses[i])) return -FI_EINVAL;
     }

@@ -6,6 +6,7 @@
 
 #include "fabric/event_queue.h"
 #include "fabric/offer.h"
+#include "fabric/source.h"
 #include "fabric/tables.h"
 
 namespace exs::fabric {
@@ -67,9 +68,10 @@ Endpoint::Endpoint(const fi_info& info, void* context)
   self.collective = &no_collective_ops;
   config_.struct_bytes = sizeof config_;
   take_key(info, config_);
-  if (info.src_addr != nullptr)
-    source_.assign(static_cast<const char*>(info.src_addr),
-                   strnlen(static_cast<const char*>(info.src_addr), info.src_addrlen));
+  if (info.src_addr == nullptr) return;
+  source_.assign(static_cast<const char*>(info.src_addr),
+                 strnlen(static_cast<const char*>(info.src_addr), info.src_addrlen));
+  if (source_ == kAnySource) source_.clear();
 }
 
 Endpoint::~Endpoint() = default;

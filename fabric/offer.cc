@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <rdma/fi_domain.h>
@@ -19,6 +20,11 @@ namespace {
 
 bool is_subset(std::uint64_t asked, std::uint64_t offered) noexcept {
   return (asked & ~offered) == 0;
+}
+
+template <typename Attr>
+bool has_sound_key(const Attr& asked) noexcept {
+  return asked.auth_key_size == 0 || (asked.auth_key_size == kKeyBytes && asked.auth_key != nullptr);
 }
 
 bool is_name(const char* asked) noexcept {
@@ -46,14 +52,13 @@ bool suits(const fi_ep_attr* asked) noexcept {
   if (asked == nullptr) return true;
   const bool is_ours = asked->protocol == FI_PROTO_UNSPEC || asked->protocol == kProtocol;
   return (asked->type == FI_EP_UNSPEC || asked->type == FI_EP_RDM) && is_ours && asked->tx_ctx_cnt <= 1 &&
-         asked->rx_ctx_cnt <= 1 && (asked->auth_key_size == 0 || asked->auth_key_size == kKeyBytes);
+         asked->rx_ctx_cnt <= 1 && has_sound_key(*asked);
 }
 
 bool suits(const fi_domain_attr* asked) noexcept {
   if (asked == nullptr) return true;
   return is_name(asked->name) && asked->cq_data_size <= kDataBytes && is_subset(asked->caps, kCaps) &&
-         asked->max_ep_tx_ctx <= 1 && asked->max_ep_rx_ctx <= 1 &&
-         (asked->auth_key_size == 0 || asked->auth_key_size == kKeyBytes);
+         asked->max_ep_tx_ctx <= 1 && asked->max_ep_rx_ctx <= 1 && has_sound_key(*asked);
 }
 
 bool suits(const fi_fabric_attr* asked) noexcept {
@@ -101,13 +106,18 @@ void describe_endpoint(fi_ep_attr& ep) noexcept {
   ep.rx_ctx_cnt = 1;
 }
 
+// Progress needs no calls, which suits an application that makes them, too.
+fi_progress progress_for(fi_progress asked) noexcept {
+  return asked == FI_PROGRESS_UNSPEC ? FI_PROGRESS_AUTO : asked;
+}
+
 void describe_domain(fi_domain_attr& domain, const fi_info* hints) {
+  const fi_domain_attr* const asked = hints == nullptr ? nullptr : hints->domain_attr;
   domain.name = strdup(kName);
   domain.threading = FI_THREAD_SAFE;
-  domain.control_progress = FI_PROGRESS_AUTO;
-  domain.data_progress = FI_PROGRESS_AUTO;
+  domain.control_progress = progress_for(asked == nullptr ? FI_PROGRESS_UNSPEC : asked->control_progress);
+  domain.data_progress = progress_for(asked == nullptr ? FI_PROGRESS_UNSPEC : asked->data_progress);
   domain.resource_mgmt = FI_RM_ENABLED;
-  const fi_domain_attr* const asked = hints == nullptr ? nullptr : hints->domain_attr;
   domain.av_type = asked != nullptr && asked->av_type != FI_AV_UNSPEC ? asked->av_type : FI_AV_TABLE;
   domain.mr_key_size = sizeof(std::uint64_t);
   domain.cq_data_size = kDataBytes;
@@ -123,46 +133,48 @@ void describe_domain(fi_domain_attr& domain, const fi_info* hints) {
   domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
-// Copies a key that was asked for. False: no memory.
-bool copy_key(const std::uint8_t* from, std::size_t bytes, std::uint8_t*& into, std::size_t& into_bytes) {
-  if (bytes == 0) return true;
-  into = static_cast<std::uint8_t*>(std::malloc(bytes));
+// False: no memory.
+template <typename Byte>
+bool copy_bytes(const void* from, std::size_t bytes, Byte*& into, std::size_t& into_bytes) {
+  if (from == nullptr || bytes == 0) return true;
+  into = static_cast<Byte*>(std::malloc(bytes));
   if (into == nullptr) return false;
   std::memcpy(into, from, bytes);
   into_bytes = bytes;
   return true;
 }
 
+// Keys that were asked for. False: no memory.
 bool copy_keys(fi_info& info, const fi_info* hints) {
   if (hints == nullptr) return true;
   const fi_ep_attr* const ep = hints->ep_attr;
   const fi_domain_attr* const domain = hints->domain_attr;
   if (ep != nullptr &&
-      !copy_key(ep->auth_key, ep->auth_key_size, info.ep_attr->auth_key, info.ep_attr->auth_key_size))
+      !copy_bytes(ep->auth_key, ep->auth_key_size, info.ep_attr->auth_key, info.ep_attr->auth_key_size))
     return false;
-  return domain == nullptr || copy_key(domain->auth_key, domain->auth_key_size, info.domain_attr->auth_key,
-                                       info.domain_attr->auth_key_size);
+  return domain == nullptr || copy_bytes(domain->auth_key, domain->auth_key_size, info.domain_attr->auth_key,
+                                         info.domain_attr->auth_key_size);
 }
 
-bool set_addresses(fi_info& info, const char* node, const char* service, std::uint64_t flags,
-                   const fi_info* hints) {
-  if (hints != nullptr && hints->dest_addr != nullptr) {
-    info.dest_addr = std::malloc(hints->dest_addrlen);
-    if (info.dest_addr == nullptr) return false;
-    std::memcpy(info.dest_addr, hints->dest_addr, hints->dest_addrlen);
-    info.dest_addrlen = hints->dest_addrlen;
-  }
-  std::string source;
-  if ((flags & FI_SOURCE) != 0) {
-    source = source_of(node, service);
-  } else if (hints != nullptr && hints->src_addr != nullptr) {
-    source.assign(static_cast<const char*>(hints->src_addr),
-                  strnlen(static_cast<const char*>(hints->src_addr), hints->src_addrlen));
-  }
-  if (source.empty()) return true;
-  info.src_addr = strdup(source.c_str());
-  info.src_addrlen = source.size() + 1;
-  return info.src_addr != nullptr;
+// Where endpoints are to listen. None: nowhere.
+std::optional<std::string> source_for(const char* node, const char* service, std::uint64_t flags,
+                                      const fi_info* hints) {
+  const bool is_named = node != nullptr || service != nullptr;
+  if (is_named && (flags & FI_SOURCE) != 0) return source_of(node, service, flags);
+  // The name of a peer has more to it than where it listens, so nothing makes one of a node.
+  if (is_named) return std::nullopt;
+  if (hints == nullptr || hints->src_addr == nullptr) return kAnySource;
+  return read_source(hints->src_addr, hints->src_addrlen);
+}
+
+bool is_peer(const fi_info* hints) noexcept {
+  return hints == nullptr || hints->dest_addr == nullptr || hints->dest_addrlen == EXM_NAME_BYTES;
+}
+
+bool set_addresses(fi_info& info, const std::string& source, const fi_info* hints) {
+  if (!copy_bytes(source.c_str(), source.size() + 1, info.src_addr, info.src_addrlen)) return false;
+  return hints == nullptr ||
+         copy_bytes(hints->dest_addr, hints->dest_addrlen, info.dest_addr, info.dest_addrlen);
 }
 
 }  // namespace
@@ -170,7 +182,9 @@ bool set_addresses(fi_info& info, const char* node, const char* service, std::ui
 int get_info(std::uint32_t /*version*/, const char* node, const char* service, std::uint64_t flags,
              const fi_info* hints, fi_info** info) {
   return guarded([&]() -> int {
-    if (!suits(hints)) return -FI_ENODATA;
+    if (!suits(hints) || !is_peer(hints)) return -FI_ENODATA;
+    const std::optional<std::string> source = source_for(node, service, flags, hints);
+    if (!source) return -FI_ENODATA;
     fi_info* const made = fi_allocinfo();
     if (made == nullptr) return -FI_ENOMEM;
     made->caps = caps_for(hints);
@@ -181,7 +195,7 @@ int get_info(std::uint32_t /*version*/, const char* node, const char* service, s
     made->fabric_attr->name = strdup(kName);
     made->fabric_attr->prov_version = kVersion;
     const bool is_whole = made->domain_attr->name != nullptr && made->fabric_attr->name != nullptr &&
-                          copy_keys(*made, hints) && set_addresses(*made, node, service, flags, hints);
+                          copy_keys(*made, hints) && set_addresses(*made, *source, hints);
     if (!is_whole) {
       fi_freeinfo(made);
       return -FI_ENOMEM;

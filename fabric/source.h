@@ -1,18 +1,20 @@
-// Where an endpoint listens, as fi_info says it: "host:port", a text that ends with 0.
+// Where an endpoint listens, as fi_info says it: "host:port" in numbers, a text that ends with 0.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 
 namespace exs::fabric {
 
-// Empty: wherever suits.
-inline std::string source_of(const char* node, const char* service) {
-  if (node == nullptr && service == nullptr) return {};
-  const std::string_view host = node == nullptr ? "127.0.0.1" : node;
-  const std::string_view port = service == nullptr ? "0" : service;
-  const bool is_v6 = host.find(':') != std::string_view::npos;
-  return (is_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::string(port);
-}
+// Wherever suits: exm_open(3) chooses.
+inline constexpr char kAnySource[] = "*:0";
+
+// Of what fi_getinfo was asked with FI_SOURCE, and perhaps FI_NUMERICHOST; one of the two may be null. None: that is no address.
+std::optional<std::string> source_of(const char* node, const char* service, std::uint64_t flags);
+
+// Of an address that an application gives back. None: it is no such text.
+std::optional<std::string> read_source(const void* address, std::size_t bytes);
 
 }  // namespace exs::fabric

@@ -12,6 +12,23 @@ int error_for(const std::function<void(fi_info&)>& change) {
   return error;
 }
 
+// What fi_getinfo says to a node and a service: 0 and `found`, or an errno of libfabric.
+int ask(const char* node, const char* service, std::uint64_t flags, Info& found,
+        const std::function<void(fi_info&)>& change = {}) {
+  fi_info* info = nullptr;
+  const Info hints = make_hints(change);
+  const int outcome = fi_getinfo(FI_VERSION(1, 17), node, service, flags, hints.get(), &info);
+  found.reset(outcome == 0 ? info : nullptr);
+  return -outcome;
+}
+
+std::string source_in(const fi_info& info) {
+  BOOST_REQUIRE(info.src_addr != nullptr);
+  std::string text(static_cast<const char*>(info.src_addr));
+  BOOST_TEST(info.src_addrlen == text.size() + 1);
+  return text;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(set_up)
@@ -43,6 +60,72 @@ BOOST_AUTO_TEST_CASE(what_is_not_offered_is_not_announced) {
   BOOST_TEST(error_for([](fi_info& hints) { hints.tx_attr->msg_order = FI_ORDER_RAW; }) == FI_ENODATA);
   BOOST_TEST(error_for([](fi_info& hints) { hints.domain_attr->cq_data_size = 16; }) == FI_ENODATA);
   BOOST_TEST(error_for([](fi_info& hints) { hints.addr_format = FI_SOCKADDR_IN; }) == FI_ENODATA);
+}
+
+// A peer's name says more than where it listens, so there is no address to be made of a node.
+BOOST_AUTO_TEST_CASE(a_node_that_makes_no_address_is_refused) {
+  Info info;
+  BOOST_TEST(ask("no-such-node.invalid", "9228", 0, info) == FI_ENODATA);
+  BOOST_TEST(ask("127.0.0.1", "9228", 0, info) == FI_ENODATA);
+  BOOST_TEST(ask(nullptr, "9228", 0, info) == FI_ENODATA);
+  BOOST_TEST(ask("no-such-node.invalid", "9228", FI_SOURCE, info) == FI_ENODATA);
+  BOOST_TEST(ask("localhost", "0", FI_SOURCE | FI_NUMERICHOST, info) == FI_ENODATA);
+  BOOST_TEST(ask("127.0.0.1", "no-such-service", FI_SOURCE, info) == FI_ENODATA);
+  for (const char* const text : {"", "nonsense", "127.0.0.1:", "name:9228"}) {
+    const auto with_source = [text](fi_info& hints) {
+      hints.src_addr = strdup(text);
+      hints.src_addrlen = std::strlen(text);
+    };
+    BOOST_TEST(ask(nullptr, nullptr, 0, info, with_source) == FI_ENODATA, text);
+  }
+  const auto with_short_peer = [](fi_info& hints) {
+    hints.dest_addr = std::calloc(1, 16);
+    hints.dest_addrlen = 16;
+  };
+  BOOST_TEST(ask(nullptr, nullptr, 0, info, with_short_peer) == FI_ENODATA);
+}
+
+BOOST_AUTO_TEST_CASE(sources_are_told_with_their_lengths) {
+  Info info;
+  BOOST_REQUIRE_EQUAL(ask(nullptr, nullptr, 0, info), 0);
+  BOOST_TEST(source_in(*info) == "*:0");
+  BOOST_REQUIRE_EQUAL(ask("127.0.0.1", "9299", FI_SOURCE, info), 0);
+  BOOST_TEST(source_in(*info) == "127.0.0.1:9299");
+  BOOST_REQUIRE_EQUAL(ask("127.0.0.1", nullptr, FI_SOURCE, info), 0);
+  BOOST_TEST(source_in(*info) == "127.0.0.1:0");
+  BOOST_REQUIRE_EQUAL(ask(nullptr, "9299", FI_SOURCE, info), 0);
+  BOOST_TEST(source_in(*info) == "127.0.0.1:9299");
+  BOOST_REQUIRE_EQUAL(ask("::1", "9299", FI_SOURCE, info), 0);
+  BOOST_TEST(source_in(*info) == "[::1]:9299");
+  // As an application gives back what it was told.
+  Info again;
+  BOOST_REQUIRE_EQUAL(ask(nullptr, nullptr, 0, again,
+                          [&](fi_info& hints) {
+                            hints.src_addr = strdup(static_cast<const char*>(info->src_addr));
+                            hints.src_addrlen = info->src_addrlen;
+                          }),
+                      0);
+  BOOST_TEST(source_in(*again) == "[::1]:9299");
+}
+
+BOOST_AUTO_TEST_CASE(progress_is_what_was_asked_for) {
+  for (const fi_progress asked : {FI_PROGRESS_UNSPEC, FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL}) {
+    const fi_progress told = asked == FI_PROGRESS_UNSPEC ? FI_PROGRESS_AUTO : asked;
+    const Info data = get_info(make_hints([&](fi_info& hints) { hints.domain_attr->data_progress = asked; }));
+    BOOST_REQUIRE(data);
+    BOOST_TEST(data->domain_attr->data_progress == told);
+    BOOST_TEST(data->domain_attr->control_progress == FI_PROGRESS_AUTO);
+    const Info control =
+        get_info(make_hints([&](fi_info& hints) { hints.domain_attr->control_progress = asked; }));
+    BOOST_REQUIRE(control);
+    BOOST_TEST(control->domain_attr->control_progress == told);
+    BOOST_TEST(control->domain_attr->data_progress == FI_PROGRESS_AUTO);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_is_not_there_is_refused) {
+  BOOST_TEST(error_for([](fi_info& hints) { hints.ep_attr->auth_key_size = 16; }) == FI_ENODATA);
+  BOOST_TEST(error_for([](fi_info& hints) { hints.domain_attr->auth_key_size = 16; }) == FI_ENODATA);
 }
 
 // Ends of different keys turn each other away.
@@ -129,6 +212,18 @@ BOOST_AUTO_TEST_CASE(what_is_no_name_is_refused) {
   BOOST_TEST(addresses[1] == FI_ADDR_NOTAVAIL);
   BOOST_TEST(errors[0] == 0);
   BOOST_TEST(errors[1] == FI_EINVAL);
+}
+
+BOOST_AUTO_TEST_CASE(no_names_at_all_are_refused) {
+  Side side;
+  fi_addr_t address = 0;
+  BOOST_TEST(fi_av_insert(side.av.get(), nullptr, 1, &address, 0, nullptr) == -FI_EINVAL);
+  BOOST_TEST(fi_av_remove(side.av.get(), nullptr, 1, 0) == -FI_EINVAL);
+  const std::vector<std::uint8_t> nonsense(kNameBytes, 0xff);
+  BOOST_TEST(fi_av_insert(side.av.get(), nonsense.data(), 1, &address, 0, nullptr) == 0);
+  BOOST_TEST(address == FI_ADDR_NOTAVAIL);
+  const std::uint8_t byte = 1;
+  BOOST_TEST(fi_inject(side.ep.get(), &byte, 1, address) == -FI_EINVAL);
 }
 
 BOOST_AUTO_TEST_CASE(an_insertion_may_end_with_an_event) {
