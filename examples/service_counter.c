@@ -59,6 +59,8 @@ static int serve(exs_svc_node_t* node, const char* path) {
       return 0;
     } else if (event.type == EXS_SVC_EVT_MOVED && event.error == EOWNERDEAD) {
       return fprintf(stderr, "nobody knows whether the other was the service\n"), 1;
+    } else if (event.type == EXS_SVC_EVT_MOVED && event.error == ETIMEDOUT) {
+      exs_svc_move(service, &move, NULL); /* the other is there, and had no processor */
     }
     exs_svc_release(event.message);
   }

@@ -120,6 +120,21 @@ bool is_loopback(const sockaddr_storage& address) {
   return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
+bool is_of_this_host(const sockaddr_storage& address) {
+  if (is_loopback(address)) return true;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return false;
+  bool is_here = false;
+  for (const ifaddrs* one = all; one != nullptr && !is_here; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != address.ss_family) continue;
+    sockaddr_storage here{};
+    std::memcpy(&here, one->ifa_addr, length_of(address));
+    is_here = host_of(here) == host_of(address);
+  }
+  ::freeifaddrs(all);
+  return is_here;
+}
+
 std::vector<sockaddr_storage> addresses_behind(const sockaddr_storage& listening) {
   if (!is_all_of_host(listening)) return {listening};
   std::vector<sockaddr_storage> found;

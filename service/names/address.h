@@ -24,6 +24,8 @@ std::string key_of(const sockaddr_storage& address);
 using HostBytes = std::array<std::uint8_t, 16>;
 HostBytes host_of(const sockaddr_storage& address);
 bool is_loopback(const sockaddr_storage& address);
+// Loopback, or an address of an interface here.
+bool is_of_this_host(const sockaddr_storage& address);
 // "address:port" or "[address]:port".
 std::string text_of(const sockaddr_storage& address);
 // The address itself, or if it stands for all of this host, those: at most as many as a record has, loopback last.

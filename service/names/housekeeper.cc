@@ -18,9 +18,7 @@ namespace exs::svc {
 namespace {
 
 constexpr std::int64_t kFirstSearchAgainNs = 20 * kNsPerMs;
-constexpr std::int64_t kLastSearchAgainNs = 80 * kNsPerMs;
 constexpr std::int64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
-constexpr std::int64_t kRingAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;
 constexpr std::int64_t kYoungNs = 1000 * kNsPerMs;  // since a claim
 constexpr std::size_t kQuestionsMax = 32;
@@ -115,9 +113,17 @@ void Housekeeper::unclaim(const IdBytes& id) {
 
 void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns,
                        std::shared_ptr<Sink> sink, Ways ways) {
+  const std::int64_t now = now_ns();
+  Search made;
+  made.number = search;
+  made.id = id;
+  made.patience.wait_until(limit_ns, now);
+  made.next_ns = now;
+  made.pause_ns = kFirstSearchAgainNs;
+  made.sink = std::move(sink);
+  made.ways = std::move(ways);
   const std::lock_guard guard(lock_);
-  searches_.push_back(
-      {search, id, limit_ns, now_ns(), kFirstSearchAgainNs, {}, std::move(sink), std::move(ways)});
+  searches_.push_back(std::move(made));
   wake();
 }
 
@@ -170,7 +176,7 @@ void Housekeeper::do_what_is_due() {
 std::int64_t Housekeeper::next_time() const {
   std::int64_t time = kNever;
   for (const Question& question : questions_) time = std::min(time, question.limit_ns);
-  for (const Search& search : searches_) time = std::min({time, search.next_ns, search.limit_ns});
+  for (const Search& search : searches_) time = std::min({time, search.next_ns, search.patience.limit_ns()});
   for (const auto& [sink, rings] : rings_) time = std::min({time, rings.alarm_ns, rings.found_ns});
   for (const Resolver* const resolver : resolvers_) time = std::min(time, resolver->next_time());
   return accepts_ns_ == 0 ? time : std::min(time, accepts_ns_);
@@ -233,64 +239,6 @@ void Housekeeper::answer_questions(std::int64_t now) {
     return is_ready(question.connection.get()) &&
            answer_host_question(question.connection.get(), question.id, claim->second.record);
   });
-}
-
-void Housekeeper::go_on(std::int64_t now) {
-  // One by one, so that all are whole if there is no memory for one of them.
-  for (auto search = searches_.begin(); search != searches_.end();)
-    search = step(*search, now, is_ready(search->asked.get())) ? searches_.erase(search) : search + 1;
-  for (auto& [sink, rings] : rings_) {
-    if (std::min(rings.alarm_ns, rings.found_ns) > now) continue;
-    // One ring is for both.
-    if (rings.alarm_ns <= now) rings.alarm_ns = kNever;
-    rings.found_ns = sink->ring() ? kNever : after(now, kRingAgainNs);
-  }
-}
-
-void Housekeeper::end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses) {
-  Rings& rings = rings_[search.sink];
-  search.sink->put({search.number, std::move(record), std::move(addresses)});
-  rings.found_ns = 0;
-}
-
-// True: the search has ended.
-bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
-  if (is_readable) {
-    std::optional<Record> record = read_host_answer(search.asked.get(), search.id);
-    search.asked = Descriptor();
-    if (record) {
-      std::vector<sockaddr_storage> addresses = record->addresses;
-      end(search, std::move(record), std::move(addresses));
-      return true;
-    }
-  }
-  if (now >= search.limit_ns) {
-    end(search, {}, {});
-    return true;
-  }
-  return now >= search.next_ns && ask(search, now);
-}
-
-// Of who has not answered on this host by now nothing is expected but what others say.
-bool Housekeeper::ask(Search& search, std::int64_t now) {
-  const bool was_asked = search.asked.is_open();
-  search.asked = Descriptor();
-  search.next_ns = after(now, search.pause_ns);
-  search.pause_ns = std::min(2 * search.pause_ns, kLastSearchAgainNs);
-  const bool is_asked = search.ways.by_host && ask_host_name(search.id, search.asked) == 0;
-  if (is_asked) watch(search.asked.get());
-  if (is_asked && !was_asked) return false;
-  if (go_by_file(search)) return true;
-  for (Resolver* const resolver : resolvers_of(search.ways)) resolver->ask(search.id, now);
-  return false;
-}
-
-bool Housekeeper::go_by_file(Search& search) {
-  if (search.ways.names_path.empty()) return false;
-  std::vector<sockaddr_storage> addresses = NamesFile(search.ways.names_path).addresses_of(search.id);
-  if (addresses.empty()) return false;
-  end(search, {}, std::move(addresses));
-  return true;
 }
 
 // ---------------------------------------------------------------- beyond this host

@@ -7,6 +7,7 @@
 //  2. It waits by epoll, which does not hold what is closed meanwhile: a name is free when unclaim() returns.
 //  3. A search goes by the name on this host first, by a file if that leads nowhere, and then by all that asks beyond this host. It
 //     asks at 0, 20, 60, 140, 220 ... ms, as long as nobody has answered, up to its limit: a service that starts again is not missed for long.
+//     Who has the name here and is silent is asked ever less often: a question that is given up before he gets to it is in vain.
 //  4. Of two who are the same service, the one with the newer record is. Who has just begun makes his record the newer one; who is
 //     overtaken later says nothing any more beyond this host, and his node is told. Of a service that is fenced, who has had a lease
 //     has begun: what is newer is another owner's, who has one by now or is to have one.
@@ -27,6 +28,7 @@
 #include "service/names/host_name.h"
 #include "service/names/multicast_setting.h"
 #include "service/names/names_file.h"
+#include "service/names/patience.h"
 #include "service/names/resolver.h"
 #include "service/names/sink.h"
 
@@ -38,6 +40,8 @@ struct Ways {
   std::string names_path;                     // empty: by no file
   std::optional<sockaddr_storage> directory;  // none: not by one
   std::optional<MulticastSetting> multicast;  // none: not by that
+  // The limit of a search does not count while a process of this host has the name and is silent: it is stopped, or starved.
+  bool waits_for_holder = false;
 };
 
 // Who is to hear of a claim, and by what.
@@ -85,12 +89,15 @@ class Housekeeper : private ResolverClient {
   struct Search {
     std::uint64_t number = 0;
     IdBytes id{};
-    std::int64_t limit_ns = 0;
+    Patience patience;
     std::int64_t next_ns = 0;
     std::int64_t pause_ns = 0;
-    Descriptor asked;
     std::shared_ptr<Sink> sink;
     Ways ways;
+    Descriptor asked;  // the holder of the name on this host
+    std::int64_t holder_next_ns = 0;
+    std::int64_t holder_pause_ns = 0;
+    bool is_held = false;  // the name, by a process that has not answered yet
   };
 
   struct Rings {
@@ -120,6 +127,7 @@ class Housekeeper : private ResolverClient {
   void go_on(std::int64_t now);
   void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses);
   bool ask(Search& search, std::int64_t now);
+  bool ask_holder(Search& search, std::int64_t now);
   bool go_by_file(Search& search);
   template <class Setting>
   using Made = std::vector<std::pair<Setting, std::unique_ptr<Resolver>>>;

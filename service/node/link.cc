@@ -7,6 +7,7 @@
 
 #include "service/names/address.h"
 #include "service/names/key.h"
+#include "service/names/patience.h"
 
 namespace exs::svc {
 namespace {
@@ -17,20 +18,13 @@ constexpr int kOperationsMax = 2048;
 constexpr std::size_t kLongsInMessage = 16384;
 constexpr int kLongsUnderWay = 8;
 static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
-// Of an acceptor: where the initiator asks for signs of life more often, that is one, and nobody else asks on an idle link. And of a
-// bulk or a lane, where an item that is under way holds them up: their link tells sooner.
-constexpr int kLongSilentMs = 6000;
 constexpr int kGentlyMs = 1000;
 constexpr std::int64_t kCloseAgainNs = 10 * kNsPerMs;
 constexpr std::int64_t kGreetingNs = 2000 * kNsPerMs;
+constexpr std::int64_t kSecondLookNs = 100 * kNsPerMs;
 
 void set_option(int socket, int option, int value) {
   exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
-}
-
-// Exs notices a silence of two periods, or three at most.
-void set_keepalive(int socket, int silent_ms) {
-  set_option(socket, EXS_SO_KEEPALIVE_MS, std::max(silent_ms / 3, 1));
 }
 
 void set_limits(int socket, std::size_t message_bytes, int messages) {
@@ -68,15 +62,15 @@ Link::~Link() {
   exs_close(socket_);
 }
 
-int Link::connect(const sockaddr_storage& address) {
+int Link::connect(const sockaddr_storage& address, int limit_ms) {
   address_ = address;
   address_key_ = key_of(address);
   is_initiator_ = true;
   socket_ = make_link_socket(address.ss_family);
   if (socket_ < 0) return errno;
   if (is_bulk_) set_limits(socket_, kLongsInMessage, kLongsUnderWay);
-  set_option(socket_, EXS_SO_CONNECT_TIMEOUT_MS, std::max(silent_ms_ / 2, 1));
-  set_keepalive(socket_, is_bulk_ || is_lane_ ? kLongSilentMs : silent_ms_);
+  set_option(socket_, EXS_SO_CONNECT_TIMEOUT_MS, limit_ms);
+  is_on_this_host_ = is_of_this_host(address);
   if (exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0, queue_,
                   handle()) != 0)
     return errno;
@@ -91,16 +85,14 @@ int Link::accept(int socket) {
   if (exs_getpeername(socket_, reinterpret_cast<sockaddr*>(&from), &length) != 0) return errno;
   host_ = host_of(from);
   if (takes_too_much(socket_)) return EPROTO;
-  set_keepalive(socket_, kLongSilentMs);
+  is_on_this_host_ = is_of_this_host(from);
   return begin();
 }
 
 int Link::begin() {
   state_ = State::kGreeting;
-  if (!is_initiator_) {  // an acceptor may be computing, and greet when it is done
-    due_ns_ = after(now_ns(), kGreetingNs);
-    client_.wake_at(due_ns_);
-  }
+  watch_silence();
+  if (!is_initiator_) expect_until(after(now_ns(), kGreetingNs));  // an acceptor may be computing
   if (exs_recv_pooled(socket_, pool_, 0, queue_, handle()) != 0) return errno;
   greet();
   return 0;
@@ -122,6 +114,7 @@ void Link::take(const exs_event_t& event) {
     return;
   }
   if (event.exs_evt_type == EXS_EVT_RECV && (event.exs_evt_flags & EXS_EVF_MORE) != 0) return received(event);
+  if (event.exs_evt_errno == ETIMEDOUT) was_silent_ = true;
   if (state_ == State::kEnding) return;
   const bool is_partner = is_bulk_ || is_lane_;
   if (is_partner && event.exs_evt_type == EXS_EVT_RECV) return took_of_partner(event);
@@ -131,9 +124,18 @@ void Link::take(const exs_event_t& event) {
 
 void Link::look_at_clock(std::int64_t now_ns) {
   if (now_ns < due_ns_) return;
-  due_ns_ = kNever;
+  const std::int64_t late_ns = now_ns - std::exchange(due_ns_, kNever);
   if (state_ == State::kEnding) return begin_to_close();
-  end();
+  if (std::exchange(is_second_look_, true) || late_ns < Patience::kLateNs) return end();
+  // What is expected may have come while this process had no processor, or the program computed, and be the next event.
+  due_ns_ = after(now_ns, std::min(late_ns, kSecondLookNs));
+  client_.wake_at(due_ns_);
+}
+
+void Link::expect_until(std::int64_t time_ns) {
+  is_second_look_ = false;
+  due_ns_ = time_ns;
+  client_.wake_at(time_ns);
 }
 
 void Link::received(const exs_event_t& event) {

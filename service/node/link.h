@@ -10,6 +10,8 @@
 //     that has long items. The two end together. link_bulk.cc has what differs.
 //  4. So has each flow whose requests name memory to be written: a lane, by which the acceptor writes it. It may end alone, and a link has
 //     gone when all its lanes have, so nobody writes then. link_lane.cc has what differs.
+//  5. Silence ends a link to another host, which may have vanished. On this host the kernel tells when the other end dies, and who is silent
+//     is stopped or starved: link_silence.cc.
 #pragma once
 
 #include <sys/socket.h>
@@ -83,8 +85,8 @@ class Link final : public EventTarget {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // errno values of exs_socket() and exs_connect(). Nothing has begun then.
-  int connect(const sockaddr_storage& address);
+  // errno values of exs_socket() and exs_connect(). Nothing has begun then. `limit_ms`: until the other end has answered.
+  int connect(const sockaddr_storage& address, int limit_ms);
   // Takes a connected socket.
   int accept(int socket);
 
@@ -101,6 +103,12 @@ class Link final : public EventTarget {
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::kUp; }
   [[nodiscard]] bool is_initiator() const noexcept { return is_initiator_; }
   [[nodiscard]] const std::string& address_key() const noexcept { return address_key_; }
+  // The other end has said nothing for too long.
+  [[nodiscard]] bool was_silent() const noexcept { return was_silent_; }
+  [[nodiscard]] bool is_on_this_host() const noexcept { return is_on_this_host_; }
+  // Silences were too short so often for who was silent: of a link to another host each time doubles what is too long, up to kDoublingsMax.
+  static constexpr unsigned kDoublingsMax = 3;
+  void be_patient(unsigned doublings);
   // Where the other end is, of an acceptor.
   [[nodiscard]] const HostBytes& host() const noexcept { return host_; }
   [[nodiscard]] LinkNonces nonces() const noexcept {
@@ -153,10 +161,14 @@ class Link final : public EventTarget {
   std::unordered_map<std::uint32_t, ServiceFlow*> flows;  // of an acceptor
 
  private:
+  static constexpr int kConnectMs = 3'000;  // of a bulk or a lane, whose link tells of an end
   enum class State { kIdle, kConnecting, kGreeting, kHandingOver, kUp, kEnding, kGone };
 
   int begin();
   void greet();
+  void look_where(const sockaddr_storage& other);
+  void watch_silence();
+  void expect_until(std::int64_t time_ns);
   void received(const exs_event_t& event);
   void close_within(int linger_ms, int error);
   void begin_to_close();
@@ -186,12 +198,16 @@ class Link final : public EventTarget {
   exs_qhandle_t queue_;
   exs_phandle_t pool_;
   const int silent_ms_;
+  unsigned silent_doublings_ = 0;
+  bool was_silent_ = false;
+  bool is_on_this_host_ = false;
   int socket_ = -1;
   State state_ = State::kIdle;
   bool is_initiator_ = false;
   bool had_no_room_ = false;
   int error_ = 0;
   std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then, or the next long item to be here
+  bool is_second_look_ = false;   // whether it is here
   sockaddr_storage address_{};    // of an initiator
   std::string address_key_;
   HostBytes host_{};
@@ -228,6 +244,8 @@ class Link final : public EventTarget {
 
 // That the library's sockets are those of a link.
 int make_link_socket(int family);
+// Both ends are on this host: its memory is what they share.
+bool is_by_shm(int socket);
 // An acceptor does not know yet what connects.
 void let_bulks_connect(int listener);
 

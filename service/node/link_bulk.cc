@@ -1,7 +1,5 @@
 // The connection of a link for long items: how it is made, and what it carries. A lane is made in the same way.
-#include <array>
 #include <cerrno>
-#include <string_view>
 
 #include "service/names/address.h"
 #include "service/node/link.h"
@@ -12,15 +10,6 @@ namespace {
 // What has been announced is to be here within a time that the slowest network needs, so nobody keeps memory for what never comes. It
 // counts from when it is the next.
 constexpr std::int64_t kLateNs = 5000 * kNsPerMs;
-constexpr std::int64_t kSlowestBytesPerMs = 1024;
-
-// Memory of the same host is read faster than it is copied twice.
-int flags_of_longs(int socket) {
-  std::array<char, 64> provider{};
-  socklen_t length = provider.size() - 1;
-  exs_getsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, provider.data(), &length);
-  return std::string_view(provider.data()) == "shm" ? EXS_NO_IMMEDIATE : 0;
-}
 
 }  // namespace
 
@@ -44,7 +33,7 @@ void Link::want_bulk() {
 
 int Link::connect_bulk_of(Link& link) {
   is_bulk_ = true;
-  if (const int error = connect(link.address_); error != 0) return error;
+  if (const int error = connect(link.address_, kConnectMs); error != 0) return error;
   partner_ = &link;
   link.partner_ = this;
   return 0;
@@ -53,6 +42,7 @@ int Link::connect_bulk_of(Link& link) {
 // Its acceptor greets as anybody's does, and says then whose bulk or lane it is: long items may come from then on.
 int Link::begin_partner() {
   state_ = State::kGreeting;
+  watch_silence();
   for (auto& greeting : greetings_)
     if (exs_recv(socket_, greeting.data(), greeting.size(), 0, queue_, handle(), EXS_MHANDLE_UNREGISTERED) !=
         0)
@@ -110,7 +100,7 @@ void Link::took_of_partner(const exs_event_t& event) {
 }
 
 void Link::bulk_up() {
-  longs_flags_ = flags_of_longs(socket_);
+  longs_flags_ = is_by_shm(socket_) ? EXS_NO_IMMEDIATE : 0;  // that is read faster than it is copied twice
   if (partner_->state_ == State::kUp) client_.bulk_is_up(*partner_);
 }
 
@@ -143,9 +133,7 @@ void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferCli
 void Link::expect_next() {
   due_ns_ = kNever;
   if (receives_.empty()) return;
-  const auto bytes = static_cast<std::int64_t>(receives_.front()->bytes);
-  due_ns_ = after(now_ns(), kLateNs + bytes / kSlowestBytesPerMs * kNsPerMs);
-  client_.wake_at(due_ns_);
+  expect_until(after(now_ns(), kLateNs + slowest_ns(receives_.front()->bytes)));
 }
 
 // What was sent is whole whatever the other end has taken of it. So is what was received into nothing.

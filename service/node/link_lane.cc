@@ -13,7 +13,7 @@ int Link::connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& are
   is_lane_ = true;
   flow_ = flow;
   arena_ = &arena;
-  if (const int error = connect(link.address_); error != 0) return error;
+  if (const int error = connect(link.address_, kConnectMs); error != 0) return error;
   partner_ = &link;
   lane_client_ = &client;
   link.lanes_.push_back(this);

@@ -25,7 +25,7 @@ Move::Move(MoveHost& node, PeerHost& host, exs_svc& service, Config config)
       host_(host),
       service_(service),
       config_(std::move(config)),
-      limit_time_ns_(after(now_ns(), config_.limit_ns)) {
+      limit_time_ns_(after(now_ns(), std::max(config_.limit_ns, config_.find_ns))) {
   Peer::Config to;
   to.node = &service.node();
   to.target = heir_key(service.key()).id();
@@ -35,6 +35,7 @@ Move::Move(MoveHost& node, PeerHost& host, exs_svc& service, Config config)
   to.addresses = config_.to;
   peer_ = node_.open_peer_of(*this, std::move(to));
   peer_->ping();
+  host_.wake_at(limit_time_ns_);
 }
 
 Move::~Move() {
@@ -50,9 +51,9 @@ std::uint64_t Move::find(const IdBytes& id, std::int64_t limit_ns) {
   return search;
 }
 
-Link* Move::link_to(const sockaddr_storage& address) {
+Link* Move::link_to(const sockaddr_storage& address, Silences silences) {
   last_ = address;
-  return host_.link_to(address);
+  return host_.link_to(address, silences);
 }
 
 void Move::tell(const exs_svc_event_t& event) {
@@ -82,6 +83,7 @@ void Move::has_ended(Peer& peer) {
 void Move::go_on() {
   if (again_) peer_->found(*std::exchange(again_, {}), {last_});
   if (state_ == State::kDraining) return drain();
+  if (state_ == State::kLooking && !answer_ && now_ns() >= limit_time_ns_) return fail(ETIMEDOUT);
   if (!answer_) return;
   const int error = answer_->error != 0 ? answer_->error : error_of(answer_->status);
   switch (state_) {
@@ -114,7 +116,11 @@ void Move::prepare() {
     bytes_ = encode_handover(service_.moved(waiting_));
     Transfer::Pieces longs{{bytes_.data(), bytes_.size(), EXS_MHANDLE_UNREGISTERED, 0}};
     longs.insert(longs.end(), config_.state.begin(), config_.state.end());
-    if (const int error = ask(HandoverStep::kPrepare, std::move(longs)); error != 0) fail(error);
+    std::uint64_t all_bytes = 0;
+    for (const exs_iovec_t& piece : longs) all_bytes += piece.iov_len;
+    const std::int64_t limit_ns =
+        after(std::max(limit_time_ns_, after(now_ns(), config_.find_ns)), slowest_ns(all_bytes));
+    if (const int error = ask(HandoverStep::kPrepare, std::move(longs), limit_ns); error != 0) fail(error);
   } catch (const std::bad_alloc&) {
     fail(ENOMEM);
   }
@@ -126,7 +132,7 @@ void Move::commit() {
   if (const int error = ask(HandoverStep::kCommit, {}); error != 0) fail(error);
 }
 
-int Move::ask(HandoverStep step, Transfer::Pieces longs) {
+int Move::ask(HandoverStep step, Transfer::Pieces longs, std::int64_t limit_ns) {
   answer_.reset();
   const auto head = encode_handover_head({step, token_, service_.instance(), service_.epoch()});
   Data data;
@@ -136,6 +142,7 @@ int Move::ask(HandoverStep step, Transfer::Pieces longs) {
   for (std::size_t i = 0; i < longs.size(); ++i) data.longs.bytes[i] = longs[i].iov_len;
   Peer::Asked asked;
   asked.longs = std::move(longs);
+  asked.limit_ns = limit_ns;
   return peer_->request(data, std::move(asked));
 }
 

@@ -4,7 +4,8 @@
 //  1. The two talk as a peer and a service do, by a name that only who has the service's key can know. Requests and their replies survive
 //     a link that breaks, so all that can go wrong between them is that one of the two ends.
 //  2. First everything is handed over, while the name is still ours. Until the commit has left, the other cannot become the service, so
-//     whatever goes wrong the service goes on here.
+//     whatever goes wrong the service goes on here. A process that is there and does not answer, since it is stopped or starved, is waited
+//     for until the limit.
 //  3. From then on only the other knows. If it is gone, the service may have been used there: it stays frozen here, and the program
 //     decides.
 //  4. Results are noted when they come, and looked at when the step ends, so nothing happens inside of a peer's own call.
@@ -54,7 +55,7 @@ class Move final : public PeerHost {
   // At the end of each step.
   void go_on();
   [[nodiscard]] std::int64_t due_ns() const noexcept {
-    return state_ == State::kDraining ? limit_time_ns_ : kNever;
+    return state_ == State::kLooking || state_ == State::kDraining ? limit_time_ns_ : kNever;
   }
   // A request that waits is not wanted any more.
   void take_back(const CallName& name);
@@ -78,7 +79,9 @@ class Move final : public PeerHost {
 
   // Peers
   std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
-  Link* link_to(const sockaddr_storage& address) override;
+  std::uint64_t find_beyond(const IdBytes&, std::int64_t) override { return 0; }
+  Link* link_to(const sockaddr_storage& address, Silences silences) override;
+  [[nodiscard]] std::int64_t silent_ns() const noexcept override { return host_.silent_ns(); }
   void tell(const exs_svc_event_t& event) override;
   void wake_at(std::int64_t time_ns) override { host_.wake_at(time_ns); }
   FrameMemory& memory() override { return host_.memory(); }
@@ -93,7 +96,7 @@ class Move final : public PeerHost {
   void drain();
   void prepare();
   void commit();
-  int ask(HandoverStep step, Transfer::Pieces longs);
+  int ask(HandoverStep step, Transfer::Pieces longs, std::int64_t limit_ns = kNever);
   void finish();
   void fail(int error);
   void end(int error);

@@ -254,11 +254,15 @@ void Node::release(exs_svc_message_t* message) noexcept {
 // ---------------------------------------------------------------- links
 
 // To the node itself, too: a service does not know who is where.
-Link* Node::link_to(const sockaddr_storage& address) {
+Link* Node::link_to(const sockaddr_storage& address, Silences silences) {
   const auto known = links_by_address_.find(key_of(address));
-  if (known != links_by_address_.end()) return known->second;
+  if (known != links_by_address_.end()) {
+    known->second->be_patient(silences.mistakes);
+    return known->second;
+  }
   auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
-  if (const int error = made->connect(address); error != 0) {
+  made->be_patient(silences.mistakes);
+  if (const int error = made->connect(address, connect_limit_ms(address, silences)); error != 0) {
     errno = error;
     return nullptr;
   }
@@ -266,6 +270,12 @@ Link* Node::link_to(const sockaddr_storage& address) {
   links_.emplace(link, std::move(made));
   links_by_address_.emplace(link->address_key(), link);
   return link;
+}
+
+// A process of this host that is starved needs a longer time, in which it is done with its part.
+int Node::connect_limit_ms(const sockaddr_storage& address, Silences silences) const {
+  const bool is_starved = silences.connects > 0 && is_of_this_host(address);
+  return std::max(config_.silent_ms / 2, 1) << (is_starved ? silences.connects : silences.mistakes);
 }
 
 void Node::accepted(const exs_event_t& event) {

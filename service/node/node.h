@@ -92,7 +92,9 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   void link_has_gone(Link& link) override;
   // Peers
   std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
-  Link* link_to(const sockaddr_storage& address) override;
+  std::uint64_t find_beyond(const IdBytes& id, std::int64_t limit_ns) override;
+  Link* link_to(const sockaddr_storage& address, Silences silences) override;
+  [[nodiscard]] std::int64_t silent_ns() const noexcept override { return config_.silent_ms * kNsPerMs; }
   Link* make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) override;
   FrameMemory& memory() override { return memory_; }
   Debts& debts() override { return debts_; }
@@ -123,6 +125,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   void remove_ended_moves();
   exs_svc* find_here(const IdBytes& id);
   void send_elsewhere(Link& link, std::uint32_t alias, const IdBytes& id);
+  [[nodiscard]] int connect_limit_ms(const sockaddr_storage& address, Silences silences) const;
   int listen();
   int failed();
   int make_pool();

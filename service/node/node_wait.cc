@@ -92,14 +92,25 @@ void Node::take(const exs_event_t& event) {
 // ---------------------------------------------------------------- what the housekeeper has
 
 std::uint64_t Node::find(const IdBytes& id, std::int64_t limit_ns) {
-  keeper_->find(++last_search_, id, limit_ns, sink_, config_.ways);
+  Ways ways = config_.ways;
+  ways.waits_for_holder = true;
+  keeper_->find(++last_search_, id, limit_ns, sink_, std::move(ways));
+  return last_search_;
+}
+
+std::uint64_t Node::find_beyond(const IdBytes& id, std::int64_t limit_ns) {
+  Ways ways = config_.ways;
+  if (!ways.directory && !ways.multicast) return 0;
+  ways.by_host = false;
+  ways.names_path.clear();
+  keeper_->find(++last_search_, id, limit_ns, sink_, std::move(ways));
   return last_search_;
 }
 
 void Node::take_found() {
   for (const Sink::Found& found : sink_->take()) {
     // The peer may have gone, or may have asked again.
-    for (const auto& [peer, owner] : peers_) peer->found(found.search, found.addresses);
+    for (const auto& [peer, owner] : peers_) peer->found(found.search, found.addresses, found.record);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "service/names/address.h"
 #include "service/names/statements.h"
@@ -59,7 +60,8 @@ void Peer::close() {
 
 void Peer::begin() {
   if (state_ != State::kIdle || !has_work()) return;
-  give_up_ns_ = after(now_ns(), config_.find_ns);
+  patience_.wait_for(config_.find_ns, now_ns());
+  silences_.connects = 0;
   error_ = ENOENT;
   search();
 }
@@ -71,12 +73,15 @@ void Peer::search() {
     return try_next_address();
   }
   state_ = State::kFinding;
-  search_ = host_.find(config_.target, give_up_ns_);
+  search_ = host_.find(config_.target, patience_.limit_ns());
 }
 
-void Peer::found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses) {
+void Peer::found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses,
+                 const std::optional<Record>& record) {
+  if (beyond_ != 0 && search == beyond_) return found_beyond(record);
   if (state_ != State::kFinding || search != search_) return;
   if (addresses.empty()) return lose(error_);
+  place_epoch_ = record ? record->epoch : 0;
   addresses_.assign(addresses.rbegin(), addresses.rend());
   // Where it was, nobody may answer any more.
   std::stable_partition(addresses_.begin(), addresses_.end(),
@@ -88,8 +93,9 @@ void Peer::try_next_address() {
   while (!addresses_.empty()) {
     const sockaddr_storage address = addresses_.back();
     addresses_.pop_back();
-    link_ = host_.link_to(address);
+    link_ = host_.link_to(address, silences_);
     if (link_ == nullptr) continue;
+    linked_by_ns_ = after(now_ns(), host_.silent_ns() << silences_.connects);
     alias_ = link_->next_alias++;
     link_->peers.emplace(alias_, this);
     state_ = State::kLinking;
@@ -102,25 +108,27 @@ void Peer::try_next_address() {
 // What was found is not so, or not yet: the service may be about to move or to start.
 void Peer::pause() {
   const std::int64_t now = now_ns();
-  if (now >= give_up_ns_) return lose(error_);
+  if (patience_.is_over(now)) return lose(error_);
   state_ = State::kPausing;
-  due_ns_ = std::min(after(now, kTryAgainNs), give_up_ns_);
+  due_ns_ = std::min(after(now, kTryAgainNs), patience_.limit_ns());
   host_.wake_at(due_ns_);
 }
 
 std::int64_t Peer::due_ns() const noexcept {
-  std::int64_t due_ns = due_ns_;
+  std::int64_t due_ns = std::min(due_ns_, sign_due_ns_);
   for (const Request& request : requests_) due_ns = std::min(due_ns, request.limit_ns);
   return due_ns;
 }
 
 void Peer::look_at_clock(std::int64_t now_ns) {
   end_late_requests(now_ns);
+  if (now_ns >= sign_due_ns_) look_for_signs(now_ns);
   if (now_ns < due_ns_) return;
-  due_ns_ = kNever;
+  const std::int64_t due_ns = std::exchange(due_ns_, kNever);
   if (state_ == State::kOpen) return send_all();
   if (state_ != State::kPausing) return;
-  if (now_ns >= give_up_ns_) return lose(error_);
+  patience_.look(due_ns, now_ns);
+  if (patience_.is_over(now_ns)) return lose(error_);
   search();
 }
 
@@ -141,6 +149,7 @@ void Peer::open_flow() {
 
 void Peer::link_has_gone(int error) {
   const State before = state_;
+  note_silence(before, now_ns());
   if (before == State::kOpen) broken_ = link_->address_key();
   link_ = nullptr;
   has_had_lane_ = false;
@@ -165,6 +174,7 @@ void Peer::leave_link() {
   link_->peers.erase(alias_);
   link_ = nullptr;
   has_had_lane_ = false;
+  sign_due_ns_ = kNever;
   sending_.close();
   receiving_.leave();
 }
@@ -173,6 +183,7 @@ void Peer::leave_link() {
 
 void Peer::frame_arrived(const Header& header, Bytes frame) {
   const bool is_open = state_ == State::kOpen;
+  gave_sign_ = true;
   if (header.type == FrameType::kFlowOk && state_ == State::kOpening) return opened(header, frame);
   if (header.type == FrameType::kFlowNo && (is_open || state_ == State::kOpening))
     return refused(header, frame);
@@ -197,6 +208,7 @@ void Peer::opened(const Header& header, Bytes frame) {
   const Outgoing::Opening opening = sending_.open(*link_, alias_, ok->instance, header.ack, ok->is_known);
   if (opening == Outgoing::Opening::kLie) return link_->refuse();
   state_ = State::kOpen;
+  watch_signs();
   void_requests_of_nobody();
   if (opening == Outgoing::Opening::kAnotherLife) {
     receiving_.start_again();
@@ -220,7 +232,7 @@ void Peer::refused(const Header& header, Bytes frame) {
     if (!record) return link_->refuse();
     is_told = was_open || record->epoch > epoch_;  // nobody leads us round and round
     if (is_told) {
-      epoch_ = record->epoch;
+      epoch_ = place_epoch_ = record->epoch;
       told_.assign(record->addresses.rbegin(), record->addresses.rend());
     }
   }

@@ -18,6 +18,7 @@
 
 #include "exs/service.h"
 #include "service/names/capability.h"
+#include "service/names/patience.h"
 #include "service/names/record.h"
 #include "service/node/debts.h"
 #include "service/node/link.h"
@@ -35,8 +36,17 @@ class PeerHost {
  public:
   // Begins a search, whose answer has the number that is returned.
   virtual std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) = 0;
-  // NULL: there is no way to begin.
-  virtual Link* link_to(const sockaddr_storage& address) = 0;
+  // The same beyond this host, which tells of nobody who has not said that he is the service. 0: there is no such way.
+  virtual std::uint64_t find_beyond(const IdBytes& id, std::int64_t limit_ns) = 0;
+  // NULL: there is no way to begin. How often in a row the other end was silent while it was connected to, and how often it was taken
+  // for dead, and was not.
+  struct Silences {
+    unsigned connects = 0;
+    unsigned mistakes = 0;
+  };
+  static constexpr unsigned kConnectDoublingsMax = 5;
+  virtual Link* link_to(const sockaddr_storage& address, Silences silences) = 0;
+  [[nodiscard]] virtual std::int64_t silent_ns() const noexcept = 0;
   virtual void tell(const exs_svc_event_t& event) = 0;
   virtual void wake_at(std::int64_t time_ns) = 0;
   virtual FrameMemory& memory() = 0;
@@ -98,8 +108,9 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   }
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
 
-  // None: nobody.
-  void found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses);
+  // None: nobody. `record`: where one was found.
+  void found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses,
+             const std::optional<Record>& record = {});
   void link_is_up();
   void link_has_gone(int error);
   void frame_arrived(const Header& header, Bytes frame);
@@ -157,6 +168,10 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void stats_arrived(const Header& header, Bytes frame);
   void tell_stats(const Stats& stats, int error);
   void leave_link();
+  void note_silence(State before, std::int64_t now);
+  void watch_signs();
+  void look_for_signs(std::int64_t now);
+  void found_beyond(const std::optional<Record>& record);
   void leave_if_done();
   void lose(int error);
   void send_later();
@@ -205,7 +220,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   std::uint64_t pings_ = 0;
   bool asks_stats_ = false;
   std::uint64_t infos_ = 0;
-  std::int64_t give_up_ns_ = 0;
+  Patience patience_;  // of the way there
   std::int64_t due_ns_ = kNever;
   int error_ = 0;  // why the last way there did not work
   std::uint64_t search_ = 0;
@@ -213,6 +228,14 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   std::vector<sockaddr_storage> told_;       // where it has moved to, likewise
   std::uint64_t epoch_ = 0;                  // of the record that led there, in this search
   std::string broken_;                       // where it was before
+  PeerHost::Silences silences_;
+  std::uint64_t silent_instance_ = 0;  // of the service that was silent where it was before
+  std::int64_t opened_ns_ = 0;
+  std::int64_t linked_by_ns_ = 0;
+  std::uint64_t place_epoch_ = 0;      // of the record that led to the link; 0: none did
+  std::int64_t sign_due_ns_ = kNever;  // of life, on a link that does not end by silence
+  bool gave_sign_ = false;
+  std::uint64_t beyond_ = 0;  // a search for who may be the service meanwhile
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
 

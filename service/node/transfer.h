@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exs/exs.h"
+#include "service/names/clock.h"
 
 namespace exs::svc {
 
@@ -28,6 +29,11 @@ class TransferClient {
  protected:
   ~TransferClient() = default;
 };
+
+// How long these bytes take by the slowest network that there is.
+constexpr std::int64_t slowest_ns(std::uint64_t bytes) noexcept {
+  return static_cast<std::int64_t>(bytes / 1024) * kNsPerMs;
+}
 
 class Transfer final : public EventTarget {
  public:

@@ -601,6 +601,37 @@ BOOST_AUTO_TEST_CASE(a_squatter_who_never_answers_is_nobody) {
   BOOST_TEST(is_nobody_found(*keeper, service.id));
 }
 
+// A process that is stopped, or starved, has the name and is silent.
+BOOST_AUTO_TEST_CASE(who_is_told_to_wait_does_so_while_somebody_has_the_name) {
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  Ways ways;
+  ways.waits_for_holder = true;
+  Bell waits;
+  {
+    const Descriptor stopped = raw_socket();
+    BOOST_REQUIRE(raw_bind(stopped, service.id) == 0);
+    BOOST_REQUIRE(::listen(stopped.get(), 64) == 0);
+    keeper->find(1, service.id, now_ns() + kShortNs, waits.sink(), ways);
+    // Expect: others give up meanwhile.
+    for (int i = 0; i < 5; ++i) BOOST_TEST(is_nobody_found(*keeper, service.id));
+    BOOST_TEST(waits.rings() == 0U);
+  }
+  BOOST_TEST(!waits.wait_for_found().record.has_value());
+}
+
+// Answers come longer after the questions than those are asked again at first.
+BOOST_AUTO_TEST_CASE(who_answers_late_is_found) {
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  const Squatter slow(service.id, [&](int connection) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    answering_with(service.record)(connection);
+  });
+  const std::optional<Record> record = found_by(*keeper, service.id, now_ns() + 20'000 * kNsPerMs);
+  BOOST_TEST((record && record->instance == service.instance));
+}
+
 BOOST_AUTO_TEST_CASE(a_record_that_another_key_has_signed_is_not_taken) {
   const KnownService service;
   const KnownService other;

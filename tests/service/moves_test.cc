@@ -113,6 +113,34 @@ BOOST_AUTO_TEST_CASE(a_service_that_nobody_uses_moves) {
   exs_svc_release(event.message);
 }
 
+// It has the name by which it waits, and says nothing.
+BOOST_AUTO_TEST_CASE(a_move_to_a_process_that_is_stopped_ends_at_its_limit) {
+  const KeyFolder folder(key);
+  const Victim heir(std::getenv("EXS_SERVICE_MOVER"), folder.path(), "adopt");
+  const exs_svc_id_t door = door_of(key);
+  exs_svc_place_t place{};
+  place.struct_bytes = sizeof place;
+  turn_until(all, [&] { return exs_svc_locate(&door, 60'000 * kMs, &place) == 0; });
+  heir.stop();
+  exs_svc_move_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.find_ns = 10 * kMs;
+  options.limit_ns = 300 * kMs;
+  begin_move(service, &options);
+  BOOST_TEST(next(here, EXS_SVC_EVT_MOVED).error == ETIMEDOUT);
+  // Expect: the service goes on here, and goes there when that is possible.
+  say_hello();
+  heir.go_on();
+  const std::uint32_t count = 3;
+  const exs_iovec_t state{const_cast<std::uint32_t*>(&count), sizeof count, EXS_MHANDLE_UNREGISTERED, 0};
+  options = {};
+  options.struct_bytes = sizeof options;
+  options.state = &state;
+  options.state_count = 1;
+  begin_move(service, &options);
+  BOOST_TEST(next(here, EXS_SVC_EVT_MOVED).error == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_goes_along_and_loses_nothing) {
   say_hello();
   move_there();

@@ -2,9 +2,11 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -142,20 +144,54 @@ class Hosts(unittest.TestCase):
     def start_peer(self, host, **environment):
         return self.start(host, PEER, self.key, output=subprocess.DEVNULL, EXS_SVC_LISTEN="0.0.0.0", **environment)
 
-    def move(self, cut, **environment):
+    def move(self, cut, asking=2, **environment):
         """The service goes from the first host to the third, and who has asked it goes on."""
         self.end(self.serve(1, "127.0.0.1")[0])  # has made the key
         service = self.start_peer(1, **environment)
-        asker = self.start(2, ASKER, self.key, **environment)
+        asker = self.start(asking, ASKER, self.key, **environment)
         self.assertTrue(asker.stdout.readline())
         cut(service)
+        self.forget_answers(asker)
+        other = self.start_peer(3, **environment)
+        self.expect_answers(asker)
+        for process in (asker, service, other):
+            self.end(process)
+
+    def test_stopped_and_started_elsewhere_by_a_directory(self):
+        """An asker on the same host, whose connection does not end by silence, too."""
+        ways = self.start_directory()[1]
+        for asker in (2, 1):
+            self.move(lambda service: os.kill(service.pid, signal.SIGSTOP), asker, **ways)
+
+    def test_a_host_that_is_slow_is_given_more_time(self):
+        """Each time that the same service is there again after it was taken for dead, its silence has to last longer."""
+        ways = self.start_directory()[1]
+        self.end(self.serve(1, "127.0.0.1")[0])  # has made the key
+        service = self.start_peer(1, **ways)
+        asker = self.start(2, ASKER, self.key, errors=subprocess.PIPE, **ways)
+        self.addCleanup(asker.stderr.close)
+        silences = []
+        for _ in range(4):
+            self.forget_answers(asker)
+            self.expect_answers(asker)
+            os.kill(service.pid, signal.SIGSTOP)
+            begin = time.monotonic()
+            while b"has been silent" not in asker.stderr.readline():
+                self.assertIsNone(asker.poll())
+            silences.append(time.monotonic() - begin)
+            os.kill(service.pid, signal.SIGCONT)
+        # Two periods of keep-alive, each a third of 0.6 s at first and eight times that at last.
+        self.assertGreater(silences[-1], 2.5, silences)
+
+    @staticmethod
+    def forget_answers(asker):
         os.set_blocking(asker.stdout.fileno(), False)
         while asker.stdout.read():
             pass
         os.set_blocking(asker.stdout.fileno(), True)
-        self.start_peer(3, **environment)
-        # One answer may have been under way.
-        for _ in range(10):
+
+    def expect_answers(self, asker):
+        for _ in range(10):  # one may have been under way
             self.assertTrue(asker.stdout.readline())
 
     def test_killed_and_started_elsewhere(self):

@@ -83,13 +83,14 @@ class Victim {
     }
     process_ = -1;
   }
-  // Until kill(). It does nothing any more when this returns.
+  // Until kill() or go_on(). It does nothing any more when this returns.
   void stop() const {
     BOOST_REQUIRE(::kill(process_, SIGSTOP) == 0);
     int status = 0;
     BOOST_REQUIRE(::waitpid(process_, &status, WUNTRACED) == process_);
     BOOST_REQUIRE(WIFSTOPPED(status));
   }
+  void go_on() const { BOOST_REQUIRE(::kill(process_, SIGCONT) == 0); }
   // What it has written by now.
   void read_into(std::vector<Number>& ledger) const {
     for (pollfd state{output_, POLLIN, 0}; ::poll(&state, 1, 0) == 1;) {

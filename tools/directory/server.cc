@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,10 +20,8 @@ constexpr std::size_t kConnectionsMax = 4'096;
 constexpr std::size_t kOfOneHostMax = 256;
 constexpr std::size_t kClaimsMax = 1'024;  // of a connection
 constexpr std::size_t kWatchesMax = 1'024;
-constexpr std::size_t kMessagesMax = 4'096;  // in a second
 constexpr std::size_t kOutMax = std::size_t{1} << 20;
 constexpr std::size_t kReadAtOnce = 16'384;
-constexpr std::int64_t kSecondNs = 1'000 * kNsPerMs;
 constexpr std::int64_t kGreetNs = 2'000 * kNsPerMs;
 constexpr std::int64_t kGraceNs = 2'000 * kNsPerMs;
 constexpr int kTurnMs = 20;
@@ -72,8 +71,9 @@ void DirectoryServer::run() {
 
 void DirectoryServer::turn(int wait_ms) {
   std::array<epoll_event, kBatch> events;
-  const int count = ::epoll_wait(watch_.get(), events.data(), kBatch, wait_ms);
+  const int count = ::epoll_wait(watch_.get(), events.data(), kBatch, has_claims(now_ns()) ? 0 : wait_ms);
   const std::int64_t now = now_ns();
+  read_again(now);
   if (!accepts_ && count == 0) set_watched(0, listener_.get(), accepts_ = true, false);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -84,8 +84,9 @@ void DirectoryServer::turn(int wait_ms) {
     const auto known = connections_.find(event.data.u64);
     if (known == connections_.end()) continue;
     if ((event.events & EPOLLOUT) != 0) flush(known->first, known->second);
-    if ((event.events & ~std::uint32_t{EPOLLOUT}) != 0) read_from(known->first, known->second, now);
+    if ((event.events & ~std::uint32_t{EPOLLOUT}) != 0) read_from(known->first, known->second);
   }
+  take_claims();
   for (const auto& [number, connection] : connections_)
     if (!connection.has_greeted && now >= connection.greet_by_ns) to_close_.insert(number);
   leases_.end_late(now);
@@ -122,7 +123,7 @@ void DirectoryServer::accept_all(std::int64_t now) {
     made.greet_by_ns = now + kGreetNs;
     const Number number = ++last_number_;
     set_watched(number, made.descriptor.get(), true, false, true);
-    of_host_[made.host].insert(number);
+    hosts_[made.host].connections.insert(number);
     Connection& connection = connections_.emplace(number, std::move(made)).first->second;
     say(connection, {.type = DirectoryType::kGreeting, .nonce = connection.nonce});
     flush(number, connection);
@@ -130,12 +131,13 @@ void DirectoryServer::accept_all(std::int64_t now) {
 }
 
 bool DirectoryServer::may_stay(const HostBytes& host) const {
-  const auto known = of_host_.find(host);
+  const auto known = hosts_.find(host);
   return connections_.size() < kConnectionsMax &&
-         (known == of_host_.end() || known->second.size() < kOfOneHostMax);
+         (known == hosts_.end() || known->second.connections.size() < kOfOneHostMax);
 }
 
-void DirectoryServer::read_from(Number number, Connection& connection, std::int64_t now) {
+void DirectoryServer::read_from(Number number, Connection& connection) {
+  const Cost cost;
   std::array<std::uint8_t, kReadAtOnce> bytes;
   const ssize_t count = ::recv(connection.descriptor.get(), bytes.data(), bytes.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -143,20 +145,39 @@ void DirectoryServer::read_from(Number number, Connection& connection, std::int6
     to_close_.insert(number);
     return;
   }
+  const std::int64_t now = now_ns();  // all of it was said before
   connection.in.insert(connection.in.end(), bytes.begin(), bytes.begin() + count);
   Bytes left(connection.in);
   bool is_good = true;
   while (is_good) {
     const std::optional<std::size_t> length = directory_message_bytes(left);
     if (length && *length == 0) break;
-    const auto message = length ? decode_directory(left.first(*length)) : std::nullopt;
-    is_good = message && take(number, connection, *message, now);
+    is_good = length && hear(number, connection, left.first(*length), now);
     if (is_good) left = left.subspan(*length);
   }
   if (!is_good) to_close_.insert(number);
   connection.in.erase(connection.in.begin(), connection.in.end() - static_cast<std::ptrdiff_t>(left.size()));
   flush(number, connection);
+  connection.budget.spend(cost.ns(), now);
+  if (!may_say_more(connection, now)) {
+    paused_.insert(number);
+    watch_again(number, connection);
+  }
 }
+
+bool DirectoryServer::hear(Number number, Connection& connection, Bytes bytes, std::int64_t now) {
+  const auto message = decode_directory(bytes);
+  if (!message || !count_message(connection, now)) return false;
+  const bool waits = message->type == DirectoryType::kClaim ||
+                     (!connection.waiting.empty() && message->type != DirectoryType::kRenew);
+  if (!waits || !connection.has_greeted) return take(number, connection, *message, now);
+  connection.waiting.emplace_back(bytes.begin(), bytes.end());
+  connection.waiting_bytes += bytes.size();
+  waiting_.insert(number);
+  return true;
+}
+
+// ---------------------------------------------------------------- what they are told
 
 void DirectoryServer::say(Connection& connection, const DirectoryMessage& message) {
   append_directory(connection.out, message);
@@ -168,7 +189,11 @@ void DirectoryServer::flush(Number number, Connection& connection) {
   const ssize_t count = ::send(connection.descriptor.get(), out.data(), out.size(), MSG_NOSIGNAL);
   if (count > 0) out.erase(out.begin(), out.begin() + count);
   if ((count < 0 && errno != EAGAIN && errno != EINTR) || out.size() > kOutMax) to_close_.insert(number);
-  set_watched(number, connection.descriptor.get(), true, !out.empty());
+  watch_again(number, connection);
+}
+
+void DirectoryServer::watch_again(Number number, Connection& connection) {
+  set_watched(number, connection.descriptor.get(), !paused_.contains(number), !connection.out.empty());
 }
 
 void DirectoryServer::set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new) const {
@@ -191,9 +216,10 @@ void DirectoryServer::close(Number number, std::int64_t now) {
     watchers->second.erase(number);
     if (watchers->second.empty()) watchers_.erase(watchers);
   }
-  const auto host = of_host_.find(known->second.host);
-  host->second.erase(number);
-  if (host->second.empty()) of_host_.erase(host);
+  hosts_.at(known->second.host)
+      .connections.erase(number);  // which stays until it has used nothing for a while
+  waiting_.erase(number);
+  paused_.erase(number);
   connections_.erase(known);
   leases_.leave(number, now);
 }
@@ -202,17 +228,12 @@ void DirectoryServer::close(Number number, std::int64_t now) {
 
 bool DirectoryServer::take(Number number, Connection& connection, const DirectoryMessage& message,
                            std::int64_t now) {
-  if (now - connection.second_ns >= kSecondNs) {
-    connection.second_ns = now;
-    connection.messages = 0;
-  }
-  if (++connection.messages > kMessagesMax) return false;
   if (message.type == DirectoryType::kGreeting) return !std::exchange(connection.has_greeted, true);
   if (!connection.has_greeted) return false;
   switch (message.type) {
     case DirectoryType::kClaim: return claim(number, connection, message, now);
     case DirectoryType::kRenew:
-      leases_.renew(number, now);
+      if (std::exchange(connection.renewed_ns, now) != now) leases_.renew(number, now);
       say(connection, {.type = DirectoryType::kRenewed, .number = message.number});
       return true;
     case DirectoryType::kRelease: leases_.release(number, message.id, now); return true;
@@ -229,7 +250,7 @@ bool DirectoryServer::take(Number number, Connection& connection, const Director
 
 std::size_t DirectoryServer::places_of(const HostBytes& host) const {
   std::size_t places = 0;
-  for (const Number number : of_host_.at(host)) places += leases_.held_by(number);
+  for (const Number number : hosts_.at(host).connections) places += leases_.held_by(number);
   return places;
 }
 

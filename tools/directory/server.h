@@ -4,8 +4,13 @@
 //  1. What nobody has proven counts against limits: places are for connections that have greeted, 256 of one host at most, which hold a quarter of all services; one that
 //     says too much, reads too little, or says something that is none, is closed.
 //  2. A claim is signed for this connection, so a record that somebody has kept holds nothing.
+//  3. A renewal costs next to nothing, and a service that is not renewed in time stops; to prove a claim takes 70 us. So claims wait, a few
+//     in each turn, those of all connections in turn, and what a connection says behind one waits with it, but for renewals: the answer
+//     of one that overtakes a claim comes before the claim's, as if it had been said before.
+//  4. A connection, and the claims of a host, have a share of a processor. Who has used it up is not read for a while.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -13,6 +18,7 @@
 #include "service/names/address.h"
 #include "service/names/directory_wire.h"
 #include "tools/common/lines.h"
+#include "tools/directory/budget.h"
 #include "tools/directory/journal.h"
 
 namespace exs::svc {
@@ -21,6 +27,7 @@ class DirectoryServer {
  public:
   static constexpr std::size_t kEntriesMax = 65'536;
   static constexpr std::size_t kPlacesOfHostMax = kEntriesMax / 4;
+  static constexpr int kClaimsInTurn = 16;
   // Throws tools::Failure.
   DirectoryServer(const sockaddr_storage& listen, const std::string& journal_path, bool is_verbose,
                   std::size_t places_of_host_max = kPlacesOfHostMax);
@@ -39,17 +46,40 @@ class DirectoryServer {
     std::int64_t greet_by_ns = 0;
     std::int64_t second_ns = 0;  // since when messages are counted
     std::size_t messages = 0;
+    std::int64_t renewed_ns = 0;
+    Budget budget{kPercentOfConnection, kBurstOfConnectionNs};
     std::vector<std::uint8_t> in;
+    std::deque<std::vector<std::uint8_t>> waiting;  // a claim, and what is behind it
+    std::size_t waiting_bytes = 0;
     std::vector<std::uint8_t> out;
     std::set<IdBytes> watches;
   };
   using Number = Leases::Holder;
+  struct Host {
+    std::set<Number> connections;
+    Budget budget{kPercentOfHost, kBurstOfHostNs};  // for claims
+    std::int64_t second_ns = 0;
+    std::size_t messages = 0;
+  };
+  // A process that starts claims 1,024 services at once; a directory that starts is told of all that a host has.
+  static constexpr std::int64_t kPercentOfConnection = 25;
+  static constexpr std::int64_t kBurstOfConnectionNs = 250 * kNsPerMs;
+  static constexpr std::int64_t kPercentOfHost = 50;
+  static constexpr std::int64_t kBurstOfHostNs = 500 * kNsPerMs;
 
   void listen(const sockaddr_storage& address);
   void accept_all(std::int64_t now);
   bool may_stay(const HostBytes& host) const;
   [[nodiscard]] std::size_t places_of(const HostBytes& host) const;
-  void read_from(Number number, Connection& connection, std::int64_t now);
+  void read_from(Number number, Connection& connection);
+  // False: it is to be closed.
+  bool hear(Number number, Connection& connection, Bytes bytes, std::int64_t now);
+  bool count_message(Connection& connection, std::int64_t now);
+  [[nodiscard]] bool may_say_more(Connection& connection, std::int64_t now);
+  [[nodiscard]] bool may_claim(Connection& connection, std::int64_t now);
+  [[nodiscard]] bool has_claims(std::int64_t now);
+  void take_claims();
+  void read_again(std::int64_t now);
   // False: it is to be closed.
   bool take(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
   bool claim(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
@@ -60,6 +90,7 @@ class DirectoryServer {
   void changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken);
   void say(Connection& connection, const DirectoryMessage& message);
   void flush(Number number, Connection& connection);
+  void watch_again(Number number, Connection& connection);
   void close(Number number, std::int64_t now);
   void close_all_that_are_to_be(std::int64_t now);
   void set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new = false) const;
@@ -75,9 +106,12 @@ class DirectoryServer {
   Leases leases_;
   Number last_number_ = 0;
   std::map<Number, Connection> connections_;
-  std::map<HostBytes, std::set<Number>> of_host_;
+  std::map<HostBytes, Host> hosts_;
   std::map<IdBytes, std::set<Number>> watchers_;
   std::set<Number> to_close_;
+  std::set<Number> waiting_;  // for their claims
+  Number last_worked_ = 0;    // of them
+  std::set<Number> paused_;   // are not read
 };
 
 }  // namespace exs::svc

@@ -1,0 +1,36 @@
+// How long something is waited for, by the time in which whoever waits could look: what a process that is starved or stopped has not
+// seen proves nothing. Pure. Thread: one at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "service/names/clock.h"
+
+namespace exs::svc {
+
+class Patience {
+ public:
+  // A look that is so late was kept waiting for a processor.
+  static constexpr std::int64_t kLateNs = 20 * kNsPerMs;
+
+  void wait_for(std::int64_t wait_ns, std::int64_t now) noexcept { wait_until(after(now, wait_ns), now); }
+  void wait_until(std::int64_t limit_ns, std::int64_t now) noexcept {
+    limit_ns_ = limit_ns;
+    wait_ns_ = limit_ns == kNever ? -1 : std::max<std::int64_t>(limit_ns - now, 0);
+  }
+  // What is waited for is there, and has not come yet: all of the time is left.
+  void is_there(std::int64_t now) noexcept { limit_ns_ = std::max(limit_ns_, after(now, wait_ns_)); }
+  // A look that was to be at `due_ns`: the time since then does not count.
+  void look(std::int64_t due_ns, std::int64_t now) noexcept {
+    if (due_ns <= now - kLateNs && limit_ns_ != kNever) limit_ns_ = after(limit_ns_, now - due_ns);
+  }
+  [[nodiscard]] bool is_over(std::int64_t now) const noexcept { return now >= limit_ns_; }
+  [[nodiscard]] std::int64_t limit_ns() const noexcept { return limit_ns_; }
+
+ private:
+  std::int64_t limit_ns_ = kNever;
+  std::int64_t wait_ns_ = -1;
+};
+
+}  // namespace exs::svc

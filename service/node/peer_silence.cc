@@ -1,0 +1,61 @@
+// A service that is silent: what that proves, and who may be it meanwhile.
+#include <algorithm>
+
+#include "service/node/peer.h"
+
+namespace exs::svc {
+namespace {
+
+// A connection that has held for so long shows that silences are found in time again.
+constexpr std::int64_t kCalmNs = 60'000 * kNsPerMs;
+
+}  // namespace
+
+// The link has gone. That the service was dead to no purpose is seen when it is open again.
+void Peer::note_silence(State before, std::int64_t now) {
+  sign_due_ns_ = kNever;
+  if (before == State::kOpen) {
+    silent_instance_ = link_->was_silent() ? sending_.instance() : 0;
+    if (silences_.mistakes > 0 && now - opened_ns_ > kCalmNs) --silences_.mistakes;
+    return;
+  }
+  if (before == State::kLinking) patience_.look(linked_by_ns_, now);
+  if (!link_->was_silent() || !link_->is_on_this_host()) return;
+  // The kernel has taken the connection for a process that is there.
+  silences_.connects = std::min(silences_.connects + 1, PeerHost::kConnectDoublingsMax);
+  patience_.is_there(now);
+}
+
+// The flow is open.
+void Peer::watch_signs() {
+  opened_ns_ = now_ns();
+  silences_.connects = 0;
+  const bool was_mistaken =
+      silent_instance_ == sending_.instance() && link_->address_key() == broken_ && !link_->is_on_this_host();
+  silent_instance_ = 0;
+  if (was_mistaken) silences_.mistakes = std::min(silences_.mistakes + 1, Link::kDoublingsMax);
+  link_->be_patient(silences_.mistakes);
+  sign_due_ns_ = link_->is_on_this_host() ? after(opened_ns_, host_.silent_ns()) : kNever;
+  if (sign_due_ns_ != kNever) host_.wake_at(sign_due_ns_);
+}
+
+// A link of this host does not end by silence. A service whose process is stopped may be somebody else's by now, on another host.
+void Peer::look_for_signs(std::int64_t now) {
+  const bool is_late = now - sign_due_ns_ >= Patience::kLateNs;  // and a sign may wait to be taken
+  const bool is_silent = state_ == State::kOpen && has_work() && !gave_sign_ && !is_late;
+  gave_sign_ = false;
+  sign_due_ns_ = after(now, host_.silent_ns());
+  if (!is_silent || beyond_ != 0) return;
+  beyond_ = host_.find_beyond(config_.target, sign_due_ns_);
+  if (beyond_ == 0) sign_due_ns_ = kNever;
+}
+
+void Peer::found_beyond(const std::optional<Record>& record) {
+  beyond_ = 0;
+  const bool is_another = record && record->instance != sending_.instance() && record->epoch > place_epoch_;
+  if (state_ != State::kOpen || gave_sign_ || !is_another) return;
+  told_.assign(record->addresses.rbegin(), record->addresses.rend());
+  link_->end();
+}
+
+}  // namespace exs::svc

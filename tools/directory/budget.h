@@ -1,0 +1,54 @@
+// How much of a processor somebody may have: a share of it, and at first, or after a rest, a burst. Pure. Thread: one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "service/names/clock.h"
+
+namespace exs::svc {
+
+class Budget {
+ public:
+  Budget(std::int64_t percent, std::int64_t burst_ns)
+      : percent_(percent), burst_(burst_ns * kWhole), left_(burst_) {}
+
+  void spend(std::int64_t used_ns, std::int64_t now) {
+    fill(now);
+    left_ -= used_ns * kWhole;
+  }
+  [[nodiscard]] bool is_spent(std::int64_t now) {
+    fill(now);
+    return left_ <= 0;
+  }
+  [[nodiscard]] bool is_whole(std::int64_t now) {
+    fill(now);
+    return left_ == burst_;
+  }
+
+ private:
+  static constexpr std::int64_t kWhole = 100;
+  static constexpr std::int64_t kLongestNs = INT64_MAX / kWhole / 2;
+
+  void fill(std::int64_t now) {
+    const std::int64_t since_ns = std::clamp<std::int64_t>(now - filled_ns_, 0, kLongestNs);
+    filled_ns_ = std::max(filled_ns_, now);
+    left_ = std::min(left_ + since_ns * percent_, burst_);
+  }
+
+  const std::int64_t percent_;
+  const std::int64_t burst_;  // in hundredths of ns, as a share of one is not lost then
+  std::int64_t left_;
+  std::int64_t filled_ns_ = 0;
+};
+
+// What a step of this thread has cost.
+class Cost {
+ public:
+  [[nodiscard]] std::int64_t ns() const { return read_clock(CLOCK_THREAD_CPUTIME_ID) - begin_ns_; }
+
+ private:
+  std::int64_t begin_ns_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+};
+
+}  // namespace exs::svc
