@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import exs.Loop;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -80,6 +81,29 @@ class EndsTest {
       web.shortenIdleTime(100);
       assertEquals(-1, heard.in.read());
       web.awaitNobody();
+    }
+  }
+
+  /** A peer that neither goes on nor hears that it should have gone holds nothing for longer than it does with TCP. */
+  @ParameterizedTest
+  @ValueSource(strings = {"shm", "iwarp"})
+  void who_stops_in_a_request_is_gone_when_its_idle_time_is_up(String provider) throws Exception {
+    final String head = " HTTP/1.1\r\nHost: here\r\n";
+    for (final String half : List.of("GET /" + head + "X-A: ", "POST /digest" + head + "Content-Length: 9\r\n\r\nx")) {
+      try (Web web = new Web(files, provider)) {
+        web.exs.setIdleTimeout(2000);
+        web.tcp.setIdleTimeout(2000);
+        web.start();
+        try (Http exs = web.overExs(); Http tcp = web.overTcp()) {
+          for (final Http one : List.of(exs, tcp)) {
+            one.out.write(half.getBytes(StandardCharsets.ISO_8859_1));
+            one.out.flush();
+          }
+          Web.await(() -> !web.exs.getConnectedEndPoints().isEmpty() && !web.tcp.getConnectedEndPoints().isEmpty());
+          web.awaitNobody();
+          assertFalse(web.tcp.getConnectedEndPoints().isEmpty());
+        }
+      }
     }
   }
 

@@ -33,6 +33,9 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   /** What is no longer is copied: it is gone by then, and its callback need not wait for an event. */
   static final int COPIED_PIECE_BYTES_MAX = 16 << 10;
 
+  /** Of a connection whose idle time is up: a peer that lives takes in less what was sent last, and no other keeps the descriptor. */
+  private static final int EXPIRED_LINGER_MS = 500;
+
   private static final Logger LOG = Log.getLogger(ExsEndPoint.class);
 
   private final StreamChannel channel;
@@ -45,6 +48,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   private final Inbox inbox;
   private final Outbox outbox;
   private final AtomicReference<Write> writing = new AtomicReference<>();
+  private volatile boolean isExpired;
 
   /** `closed` is told when the connection of it has been told; the channel is its own from now on, but where this throws. */
   ExsEndPoint(Scheduler scheduler, StreamChannel channel, Completions completions, Arena arena, Executor executor,
@@ -88,7 +92,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
     } finally {
       BufferUtil.flipToFlush(buffer, mode);
     }
-    if (count > 0) notIdle();
+    if (count > 0) goesOn();
     if (count < 0) shutdownInput();
     return count;
   }
@@ -126,7 +130,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
 
   @Override
   public void progressed() {
-    notIdle();
+    goesOn();
   }
 
   @Override
@@ -161,16 +165,22 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   }
 
   private void tellRoom() {
-    notIdle();
+    goesOn();
     completions.add(new Driver.Task(getWriteFlusher().getCallbackInvocationType(), getWriteFlusher()::completeWrite));
   }
 
   // ---------------------------------------------------------------- ends
 
+  private void goesOn() {
+    isExpired = false;
+    notIdle();
+  }
+
   @Override
   protected void onIdleExpired(TimeoutException timeout) {
     final Write write = writing.get();
     if (write == null) {
+      isExpired = true;
       super.onIdleExpired(timeout);
       return;
     }
@@ -184,16 +194,24 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
 
   /** Closes it soon: a peer that takes nothing keeps nobody waiting. */
   void close(int lingerMs) {
+    setLinger(lingerMs);
+    close();
+  }
+
+  private void setLinger(int lingerMs) {
     try {
       channel.setLinger(lingerMs);
     } catch (ExsException e) {
       LOG.debug(e);
     }
-    close();
   }
 
   @Override
   protected void doShutdownOutput() {
+    if (isExpired) {  // whoever was idle before need not be waited for once more
+      close();
+      return;
+    }
     try {
       channel.shutdownOutput();
     } catch (ExsException e) {
@@ -203,6 +221,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
 
   @Override
   protected void doClose() {
+    if (isExpired) setLinger(EXPIRED_LINGER_MS);
     inbox.close();
     channel.close(completions.loop()).whenComplete((nothing, failure) -> {
       if (failure != null) LOG.debug(failure);
