@@ -21,14 +21,14 @@ int Counter::wait(std::uint64_t threshold, int timeout_ms) {
   if (!reaper_.can_wait()) return -FI_ENOSYS;
   const std::uint64_t errors_before = errors();
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto is_over = [&] { return value() >= threshold || errors() != errors_before; };
   for (;;) {
     reaper_.reap();
-    const bool is_quiet = reaper_.arm();
-    if (value() >= threshold) return 0;
-    if (errors() != errors_before) return -FI_EAVAIL;
+    if (is_over()) return value() >= threshold ? 0 : -FI_EAVAIL;
     const auto now = Clock::now();
     if (timeout_ms >= 0 && now >= end) return -FI_ETIMEDOUT;
-    if (!is_quiet) continue;
+    // What was counted before it was armed has woken nobody.
+    if (!reaper_.arm() || is_over()) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
     if (const int ready = reaper_.sleep(timeout_ms < 0 ? -1 : static_cast<int>(left.count())); ready < 0)
       return ready;

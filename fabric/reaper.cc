@@ -56,7 +56,7 @@ void Reaper::reap() {
 }
 
 bool Reaper::arm() {
-  signal_.lower();
+  if (is_raised_.exchange(false)) signal_.lower();
   is_armed_.store(true, std::memory_order_seq_cst);
   const std::lock_guard guard(reaping_);
   for (Endpoint* const endpoint : endpoints_) {

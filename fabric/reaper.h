@@ -33,9 +33,12 @@ class Reaper {
   bool arm();
   // Something is there to be read, or a thread is to wake.
   void wake() noexcept {
-    if (is_armed_.load(std::memory_order_seq_cst) && is_armed_.exchange(false)) signal_.raise();
+    if (is_armed_.load(std::memory_order_seq_cst) && is_armed_.exchange(false)) wake_always();
   }
-  void wake_always() noexcept { signal_.raise(); }
+  void wake_always() noexcept {
+    signal_.raise();
+    is_raised_.store(true);
+  }
   // Sleeps until the descriptor is readable. 0: at the end of the limit; negative: an error.
   int sleep(int timeout_ms) const noexcept;
   [[nodiscard]] bool can_wait() const noexcept { return epoll_ >= 0; }
@@ -45,6 +48,8 @@ class Reaper {
   const int epoll_;
   Signal signal_;
   std::atomic<bool> is_armed_{false};
+  std::atomic<bool> is_raised_{
+      false};  // set after the signal is, so one that is raised is lowered in the end
   ShortLock reaping_;
   std::vector<Endpoint*> endpoints_;  // under reaping_
 };

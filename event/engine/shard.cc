@@ -257,6 +257,28 @@ Status Shard::sleep_as_leader(WaitLimit& limit, const sigset_t* signals, ReadyPo
   return Status();
 }
 
+bool Shard::begin_outside_sleep() {
+  lock_.assert_held();
+  run_commands();
+  end_burst();
+  if (!begin_sleep()) return false;
+  memory_polls_ = 0;
+  if (const std::uint64_t due_ns = next_deadline_ns(); due_ns == kNoDeadline || due_ns > time_.clock.now_ns())
+    return true;
+  watch_.end_sleep();
+  return false;
+}
+
+void Shard::end_outside_sleep() {
+  lock_.assert_held();
+  watch_.end_sleep();
+}
+
+WatchedPorts Shard::watched_ports() {
+  lock_.assert_held();
+  return ports_.watched();
+}
+
 void Shard::stop_leading() {
   watch_.stop_leading();
   if (watch_.has_followers()) {

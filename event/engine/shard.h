@@ -177,6 +177,13 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void combining_pending() EXS_REQUIRES(lock_);
   // When a thread last polled the network.
   [[nodiscard]] std::uint64_t polled_ns() EXS_REQUIRES(lock_);
+  // Of a program that sleeps on the ports' descriptors by itself, and drives when one of them is readable. It counts as a sleeper
+  // until end_outside_sleep(). False: there is work already. No timer ends its sleep: those are the engine's.
+  [[nodiscard]] bool begin_outside_sleep() EXS_REQUIRES(lock_);
+  void end_outside_sleep() EXS_REQUIRES(lock_);
+  [[nodiscard]] WatchedPorts watched_ports() EXS_REQUIRES(lock_);
+  // Of one whose ports are never quiet: the engine polls at once.
+  void leave_to_engine() { engine_.wake(); }
 
  private:
   Shard(ProviderSet& providers, const TimeSource& time, UniqueFd wake_fd, std::unique_ptr<Alarm> alarm);

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "event/message/bell.h"
 #include "event/message/mailbox.h"
 #include "event/message/nap.h"
 #include "event/message/peer.h"
@@ -92,14 +93,14 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
 
   // Those that have ended of requests with such a listener, which are given up. How many; 0 in time: none.
   Result<std::size_t> poll(std::span<exm_completion_t> told, std::int64_t timeout_ns);
-  // A descriptor that is readable when arm() has said true and a request has ended since.
+  // A descriptor that is readable when arm_poll() has said true and a request has ended since, or something has arrived.
   Result<int> poll_descriptor();
   // False: poll() has something to tell.
   bool arm_poll();
 
   std::vector<int> acknowledge_failures();
   void count(exm_stats_t& stats);
-  // ETIMEDOUT: some sends were given up.
+  // ETIMEDOUT: some sends were given up, or a peer did not answer. Else why a send that was open has not arrived.
   Status finalize(std::uint64_t limit_ns);
 
   // --- Thread: shard, of peers ---
@@ -116,6 +117,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void keep(std::unique_ptr<Kept> message);
   void end(Request& request, int error);
   void peer_gone(Peer& peer, int error);
+  // What was sent to it has not arrived. finalize() tells of it.
+  void note_loss(std::uint32_t rank, int error) noexcept;
   // Something has ended that no request tells of, which threads may wait for.
   void ring_watchers();
   void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
@@ -133,6 +136,11 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
 
  private:
   class Waiting;
+  struct Loss {
+    std::uint32_t rank = 0;
+    int error = 0;  // 0: there was none
+    [[nodiscard]] Status told() const;
+  };
 
   Peer& peer(std::uint32_t rank);
   Request& open(Request::Kind kind, std::uint32_t peer, const Buffer& memory, const Listener& listener);
@@ -175,15 +183,14 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::size_t failures_acknowledged_ = 0;
   std::vector<Nap*> watchers_;  // wait for messages, or for the end of any request or peer
   bool is_leaving_ = false;
+  Loss loss_;
   bool is_peeked_ = false;
   Fifo<exm_request_t> ended_;        // is_peeked_: not told yet
   Request* first_polled_ = nullptr;  // a list of those that poll() is to tell of
   Request* last_polled_ = nullptr;
   std::atomic<std::uint32_t> polled_{0};  // how many; written under the drive lock
   std::atomic<std::uint32_t> takes_{0};   // by poll()
-  std::shared_ptr<EventQueue> bell_;      // of poll_descriptor()
-  bool is_bell_armed_ = false;
-  bool is_bell_rung_ = false;
+  std::unique_ptr<Bell> bell_;            // of poll_descriptor()
 
   LeafLock naps_lock_;
   std::vector<std::unique_ptr<Nap>> naps_ EXS_GUARDED_BY(naps_lock_);

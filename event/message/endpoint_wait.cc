@@ -1,7 +1,9 @@
 // How a thread waits for requests, messages and the ends of peers: it drives the shard for a moment, then sleeps until that rings.
 #include <algorithm>
+#include <cerrno>
 
 #include "event/message/endpoint.h"
+#include "src/base/refusal.h"
 
 namespace exs {
 namespace {
@@ -9,6 +11,8 @@ namespace {
 // Asking for the time costs as much as a look at shared memory.
 constexpr unsigned kLooksPerTime = 8;
 constexpr unsigned kFirstLooks = 8;
+// Before a program that sleeps on the descriptor leaves the rest to the engine.
+constexpr int kLooksPerArm = 4;
 
 }  // namespace
 
@@ -177,10 +181,7 @@ void Endpoint::note_polled(Request& request) {
   (last_polled_ == nullptr ? first_polled_ : last_polled_->next_ended) = &request;
   last_polled_ = &request;
   polled_.store(polled_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (!is_bell_armed_) return;
-  is_bell_armed_ = false;
-  is_bell_rung_ = true;
-  bell_->push(exs_event_t{}, nullptr);
+  if (bell_) bell_->ring();
 }
 
 std::size_t Endpoint::take_polled(std::span<exm_completion_t> told) {
@@ -227,27 +228,35 @@ Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_
 }
 
 Result<int> Endpoint::poll_descriptor() {
+  Status status;
   shard_->inspect([&] {
     if (bell_) return;
-    bell_ = std::make_shared<EventQueue>(1, shard_);
-    [[maybe_unused]] const bool reserved = bell_->reserve();
+    auto made = Bell::make(shard_);
+    if (made) {
+      bell_ = std::move(*made);
+    } else {
+      status = made.error();
+    }
   });
-  return bell_->ready_fd();
+  if (!status.ok()) return failure(status);
+  return bell_->descriptor();
 }
 
 bool Endpoint::arm_poll() {
-  shard_->drive(shard_->clock().now_ns(), false);
   bool is_quiet = false;
-  shard_->inspect([&] {
-    if (is_bell_rung_) {
-      exs_event_t event;
-      bell_->take(&event, 1, 1);
-      [[maybe_unused]] const bool reserved = bell_->reserve();
-      is_bell_rung_ = false;
-    }
-    is_quiet = first_polled_ == nullptr;
-    is_bell_armed_ = is_quiet && bell_ != nullptr;
-  });
+  bool is_armed = false;
+  for (int looks = 0; looks < kLooksPerArm && !is_armed; ++looks) {
+    shard_->inspect([&] {
+      if (bell_) bell_->silence();
+    });
+    shard_->drive(shard_->clock().now_ns(), false);
+    shard_->inspect([&] {
+      is_armed = bell_ == nullptr || first_polled_ != nullptr || bell_->arm();
+      is_quiet = first_polled_ == nullptr;
+    });
+  }
+  // What arrives all the time leaves no moment to sleep, and another thread polls.
+  if (!is_armed) shard_->leave_to_engine();
   return is_quiet;
 }
 
@@ -281,12 +290,36 @@ Status Endpoint::finalize(std::uint64_t limit_ns) {
       },
       static_cast<std::int64_t>(limit_ns + limit_ns / 4));
   shard_->carry_out([&] {
+    if (bell_) bell_->silence();
     if (acceptor_) acceptor_->stop();
     for (const auto& one : made_peers_) {
-      if (!one->is_over()) one->die(Status(ETIMEDOUT));
+      if (one->is_over()) continue;
+      note_loss(one->rank(), ETIMEDOUT);
+      one->die(Status(ETIMEDOUT));
     }
   });
-  return status;
+  return loss_.error == 0 ? status : loss_.told();
+}
+
+// Only the first: what follows is of the same cause, or hides it.
+void Endpoint::note_loss(std::uint32_t rank, int error) noexcept {
+  if (is_leaving_ && loss_.error == 0) loss_ = {rank, error};
+}
+
+Status Endpoint::Loss::told() const {
+  switch (error) {
+    case ETIMEDOUT:
+      return refuse(
+          error,
+          "rank {} neither received all that was sent to it in the time limit nor left, and what it "
+          "has not received is lost: let it receive before this rank leaves",
+          rank);
+    case EPIPE:
+      return refuse(
+          error, "rank {} left without receiving what was sent to it: let it receive before it leaves", rank);
+    case ECONNRESET: return refuse(error, "rank {} died, and what it had not received is lost", rank);
+    default: return refuse(error, "a message to rank {} could not be sent", rank);
+  }
 }
 
 std::unique_ptr<Nap> Endpoint::take_nap() {

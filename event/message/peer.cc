@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "event/message/endpoint.h"
@@ -154,6 +155,7 @@ void Peer::left() {
 void Peer::ended(Status why) {
   filled(false);
   endpoint_.forget_adverts(*this);
+  const std::string words = state_ == State::kConnecting ? session_->failure_words() : std::string();
   later([session = std::move(session_)] {});
   session_ = nullptr;
   if (state_ == State::kConnecting && why == Status(EALREADY)) {
@@ -168,6 +170,10 @@ void Peer::ended(Status why) {
       if (state_ == State::kUnknown && !delayed_.empty()) connect();
     });
   } else {
+    // It may have received all, but nobody knows.
+    if (state_ == State::kConnected && is_closing_ && why == Status(ETIMEDOUT))
+      endpoint_.note_loss(rank_, ETIMEDOUT);
+    if (!words.empty()) log(LogLevel::kWarn, "rank {} is not reached: {}", rank_, words);
     gone(why.ok() || is_closing_ ? EPIPE : ECONNRESET);
   }
 }
@@ -191,7 +197,7 @@ void Peer::gone(int error) {
 }
 
 void Peer::end_delayed(int error) {
-  while (!delayed_.empty()) endpoint_.end(*delayed_.pop_front(), error);
+  while (!delayed_.empty()) end_in_vain(*delayed_.pop_front(), error);
 }
 
 // What it has sent may still be on its way. Its connection tells when that is all; if somebody else holds that open, its silence
@@ -240,13 +246,18 @@ void Peer::cancel(Request& send) {
 
 void Peer::completed(const proto::Operation& operation, const proto::Outcome& outcome) {
   Request& request = request_of(operation);
-  if (is_of_connection(outcome.error)) return endpoint_.end(request, ECONNRESET);
-  if (request.kind == Request::Kind::kReceive && outcome.error == 0) return endpoint_.end_received(request);
-  if (outcome.error == 0) {
-    const bool is_eager = (outcome.flags & proto::kImmediate) != 0;
-    ++(is_eager ? endpoint_.counters().eager_sends : endpoint_.counters().rendezvous_sends);
-  }
-  endpoint_.end(request, outcome.error);
+  if (outcome.error != 0)
+    return end_in_vain(request, is_of_connection(outcome.error) ? ECONNRESET : outcome.error);
+  if (request.kind == Request::Kind::kReceive) return endpoint_.end_received(request);
+  const bool is_eager = (outcome.flags & proto::kImmediate) != 0;
+  ++(is_eager ? endpoint_.counters().eager_sends : endpoint_.counters().rendezvous_sends);
+  endpoint_.end(request, 0);
+}
+
+// ECANCELED: somebody wanted that, or the time is up, which ended() tells.
+void Peer::end_in_vain(Request& request, int error) {
+  if (request.kind == Request::Kind::kSend && error != ECANCELED) endpoint_.note_loss(rank_, error);
+  endpoint_.end(request, error);
 }
 
 // ---------------------------------------------------------------- messages of the peer

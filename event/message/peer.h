@@ -88,6 +88,7 @@ class Peer final : public TaggedEnd {
   void turn_down(AcceptableRequest request, int why) const;
   void send_delayed();
   void end_delayed(int error);
+  void end_in_vain(Request& request, int error);
   void gone(int error);
 
   Endpoint& endpoint_;

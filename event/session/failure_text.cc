@@ -22,7 +22,9 @@ constexpr Words kUnreached[] = {
     {EHOSTUNREACH, "the host does not answer",
      "see that it is up, and that no firewall turns the packets down"},
     {ENETUNREACH, "no route leads there",
-     "ip route get ADDRESS tells; an IPv6 link-local address needs its scope"},
+     "ip route get ADDRESS tells; an address of this host needs its loopback interface (ip link set lo up), "
+     "one of IPv6 that is "
+     "link-local its scope"},
     {EACCES, "a rule of this host forbids it",
      "see the firewall (nft list ruleset), or the policy of the container"},
     {EADDRNOTAVAIL, "no port is left to connect from",

@@ -63,6 +63,10 @@ void OutgoingSetup::complete(const Completion& completion) {
 void OutgoingSetup::try_next_way() {
   while (const auto way = route().next_way(shard(), address())) {
     way_ = *way;
+    if (is_logged(LogLevel::kDebug)) {
+      log(LogLevel::kDebug, "socket {}: connecting to {} by {}", socket(), text_of(peer_),
+          by_device() ? "an RDMA device" : "the network");
+    }
     const Status status = by_device() ? connect_by_device() : connect_by_network();
     if (status.ok()) return;
     note_outcome(status);
@@ -219,7 +223,11 @@ std::string OutgoingSetup::what_failed(Status why) {
 
 void OutgoingSetup::explain(Status why) {
   const bool device_failed = by_device() && why != Status(ECANCELED);
-  if (why != Status(EOPNOTSUPP) && !device_failed) return;
+  if (why != Status(EOPNOTSUPP) && !device_failed) {
+    if (why != Status(ECANCELED) && is_logged(LogLevel::kDebug))
+      log(LogLevel::kDebug, "socket {}: {}", socket(), what_failed(why));
+    return;
+  }
   route().failed();
   tell_route(why.error(), &peer_);
 }

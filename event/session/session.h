@@ -91,6 +91,11 @@ class Session : public TransferClient {
   [[nodiscard]] const SnapshotCounters& snapshot_counters() const { return snapshot_counters_; }
 
   // --- Thread: shard ---
+  // What error_text() tells.
+  [[nodiscard]] const std::string& failure_words() const {
+    shard_->assert_held();
+    return error_text_;
+  }
   FollowUp carry_out(proto::Direction direction, const proto::Operation& operation) final {
     shard_->assert_held();
     const bool waits =

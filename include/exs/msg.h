@@ -225,7 +225,8 @@ EXM_API int exm_tmrecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, exm_me
 /* How many requests of these calls it tells of that have ended, up to `room`, in the order of their ends. 0: none has within the time.
  * EINVAL: `room` is not positive. EINTR. */
 EXM_API int exm_tpoll(exm_ep_t ep, exm_completion_t* completions, int room, int64_t timeout_ns);
-/* A descriptor that becomes readable at the first end after exm_tarm has said 1. It belongs to the endpoint. EMFILE, ENFILE. */
+/* A descriptor that becomes readable at the first end after exm_tarm has said 1, or sooner: when something has arrived, which exm_tpoll
+ * and exm_tarm look at. It belongs to the endpoint. EMFILE, ENFILE. */
 EXM_API int exm_tfd(exm_ep_t ep);
 /* 1: nothing has ended that exm_tpoll would tell of, and exm_tfd's descriptor will show it. 0: there is something. */
 EXM_API int exm_tarm(exm_ep_t ep);

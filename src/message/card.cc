@@ -53,13 +53,17 @@ std::optional<Card> read_card(std::string_view text) {
   return card;
 }
 
-// The way to a process of another host.
+// The way to a process of another host. An address that this host has too, as each that runs docker has one of them, leads nowhere else.
 in_addr best_of(const Card& card, const std::vector<Network>& networks) {
-  for (const in_addr address : card.addresses) {
-    const auto is_near = [address](const Network& one) { return one.contains(address); };
+  const in_addr* other = nullptr;
+  for (const in_addr& address : card.addresses) {
+    const auto is_own = [&address](const Network& one) { return one.address.s_addr == address.s_addr; };
+    const auto is_near = [&address](const Network& one) { return one.contains(address); };
+    if (std::any_of(networks.begin(), networks.end(), is_own)) continue;
     if (std::any_of(networks.begin(), networks.end(), is_near)) return address;
+    if (other == nullptr) other = &address;
   }
-  return card.addresses.front();
+  return other != nullptr ? *other : card.addresses.front();
 }
 
 }  // namespace

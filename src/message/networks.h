@@ -12,15 +12,17 @@ namespace exs {
 struct Network {
   in_addr address;  // of this host
   in_addr mask;
-  bool has_device;  // its network card is an RDMA device as well
-  bool is_running;  // or not yet: the kernel says so a moment after the cable is there
+  bool has_device;    // its network card is an RDMA device as well
+  bool stays_inside;  // a bridge between containers or guests of this host, which leads to no other one
+  bool is_running;    // or not yet: the kernel says so a moment after the cable is there
 
   [[nodiscard]] bool contains(in_addr other) const noexcept {
     return ((address.s_addr ^ other.s_addr) & mask.s_addr) == 0;
   }
 };
 
-// Those of IPv4, the best first: that run, and of these RDMA devices. The loopback interface is none.
+// Those of IPv4, the best first: that run, of these that lead out of this host, and of these RDMA devices. The loopback interface is
+// none.
 Result<std::vector<Network>> own_networks();
 
 }  // namespace exs

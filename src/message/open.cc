@@ -9,6 +9,7 @@
 #include <string>
 
 #include "src/base/bytes.h"
+#include "src/base/environment.h"
 #include "src/base/socket_address.h"
 #include "src/message/arguments.h"
 #include "src/message/networks.h"
@@ -74,7 +75,7 @@ Result<sockaddr_storage> first_address() {
 
 Result<sockaddr_storage> address_to_listen_at(const exm_config_t& config) {
   if (config.addresses != nullptr) return address_of(config.addresses[0], 0);
-  const char* const wish = std::getenv("EXM_ADDRESS");
+  const char* const wish = unless_empty(std::getenv("EXM_ADDRESS"));
   if (wish == nullptr) return first_address();
   const std::string text(wish);
   return address_of((text.find(':') == std::string::npos ? text + ":0" : text).c_str(), 0);

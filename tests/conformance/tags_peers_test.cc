@@ -275,8 +275,10 @@ BOOST_AUTO_TEST_CASE(the_descriptor_is_readable_when_something_has_ended) {
     BOOST_REQUIRE_EQUAL(exm_tarm(b), 1);
     BOOST_REQUIRE_EQUAL(::poll(&wanted, 1, 0), 0);
     send(a, pattern(8, 1), b_at_a, 1);
-    BOOST_REQUIRE_EQUAL(::poll(&wanted, 1, 1000 * kHangLimitSeconds), 1);
-    BOOST_TEST(exm_tarm(b) == 0);
+    // What arrives before the end, such as the other's wish to connect, shows as well.
+    do {
+      BOOST_REQUIRE_EQUAL(::poll(&wanted, 1, 1000 * kHangLimitSeconds), 1);
+    } while (exm_tarm(b) == 1);
     BOOST_TEST(next(b).error == 0);
   }
 }

@@ -297,6 +297,9 @@ class Networks(HostsTest):
                 self.skipTest("ip makes no network namespace here")
             self.addCleanup(subprocess.run, ["ip", "netns", "delete", name], check=True)
             self.inside(number, "ip", "link", "set", "lo", "up")
+        self.connect()
+
+    def connect(self):
         subprocess.run(["ip", "-n", self.name(1), "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", self.name(2)],
                        check=True)
         for number in (1, 2):
@@ -315,6 +318,20 @@ class Networks(HostsTest):
             with self.subTest(provider=provider):
                 done = self.run_on("net1:2,net2:2", BIN / "ring", EXS_PROVIDER=provider)
                 self.assertEqual((done.returncode, done.stdout), (0, "4 ranks; the number came from rank 3\n"), done.stderr)
+
+    def test_a_bridge_that_has_one_address_on_both_leads_to_neither(self):
+        # Docker makes one like that on each host, before any cable.
+        for number in (1, 2):
+            subprocess.run(["ip", "-n", self.name(number), "link", "delete", "cable"], capture_output=True, check=False)
+            self.inside(number, "ip", "link", "add", "docker0", "type", "bridge")
+            self.inside(number, "ip", "address", "add", "172.17.0.1/16", "dev", "docker0")
+            self.inside(number, "ip", "link", "add", "inner", "type", "veth", "peer", "name", "outer")
+            self.inside(number, "ip", "link", "set", "outer", "master", "docker0", "up")
+            for name in ("inner", "docker0"):
+                self.inside(number, "ip", "link", "set", name, "up")
+        self.connect()
+        done = self.run_on("net1:2,net2:2", BIN / "ring")
+        self.assertEqual((done.returncode, done.stdout), (0, "4 ranks; the number came from rank 3\n"), done.stderr)
 
     def test_a_death_is_told_across_the_cable(self):
         done = self.run_on("net1:2,net2:2", "--keep-going", os.environ["EXS_JOB_RANK"], "survive")

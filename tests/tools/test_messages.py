@@ -5,12 +5,13 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
-from tools import BIN, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
+from tools import BIN, LIMIT_S, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
 
 RANK = os.environ["EXS_JOB_RANK"]
 SIZE = int(os.environ["EXS_JOB_SIZE"])
@@ -49,6 +50,13 @@ class Messages(ToolsTest):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 found = int(re.fullmatch(r"(\d+) bytes a peer\n", done.stdout)[1])
                 self.assertLessEqual(found, PEER_BYTES or found)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root makes a network of its own")
+    def test_who_is_not_reached_is_named_with_the_cause(self):
+        done = subprocess.run(["unshare", "-n", BIN / "exs-run", "-n", "2", BIN / "ring"], capture_output=True, text=True, timeout=LIMIT_S,
+                              check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"rank \d is not reached: connecting to 127\.0\.0\.1:\d+: no route leads there; .*ip link set lo up")
 
     def test_many_ranks_pass_a_number_round(self):
         done = job(SIZE, BIN / "ring", provider="auto")

@@ -1,0 +1,50 @@
+// The descriptor by which a program sleeps until a request of an endpoint has ended. Beside the end itself it shows what arrives at
+// the shard's ports: so an arrival wakes the thread that waits for it, which drives, and no other thread first.
+//
+// Design notes
+//  1. It is an epoll set of the ports' descriptors and of an eventfd, which is raised when a request has ended.
+//  2. The program sleeps as a leader does, on armed ports, but the shard does not see it go or come. So it counts as a sleeper from
+//     arm() to the end of a request or the next arm(), and the engine does not park for it: it stands by while the program polls, and
+//     watches as well a millisecond later.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "event/engine/shard.h"
+#include "src/base/unique_fd.h"
+
+namespace exs {
+
+class Bell {
+ public:
+  // EMFILE and the like: no descriptor is free.
+  static Result<std::unique_ptr<Bell>> make(std::shared_ptr<Shard> shard);
+
+  // --- Thread: any ---
+  [[nodiscard]] int descriptor() const noexcept { return set_.get(); }
+
+  // --- Thread: shard ---
+  // Ends the sleep that arm() began.
+  void silence();
+  // From now on ring() shows, and so do arrivals. Silent before. False: there is work first, and arrivals are left to whoever drives.
+  [[nodiscard]] bool arm();
+  // Something has ended.
+  void ring();
+
+ private:
+  Bell(std::shared_ptr<Shard> shard, UniqueFd set, UniqueFd ended)
+      : shard_(std::move(shard)), set_(std::move(set)), ended_(std::move(ended)) {}
+  [[nodiscard]] bool add_ports();
+  void awake();
+
+  const std::shared_ptr<Shard> shard_;
+  const UniqueFd set_;
+  const UniqueFd ended_;
+  std::size_t ports_ = 0;   // in the set; more are opened later
+  bool is_armed_ = false;   // ring() is to raise `ended_`
+  bool is_asleep_ = false;  // counted by the shard
+  bool is_rung_ = false;    // `ended_` is raised
+};
+
+}  // namespace exs
