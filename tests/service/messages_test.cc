@@ -107,9 +107,17 @@ BOOST_AUTO_TEST_CASE(nobody_is_told_after_the_limit) {
   BOOST_TEST(lost.error == ENOENT);
   BOOST_TEST(lost.count == 3U);
   BOOST_TEST(lost.peer == peer);
-  // Expect: the next message tries again.
+  // Expect: the next message tries again. Where a busy machine finds nobody in so short a time, it is sent once more.
   right.open(key);
   BOOST_TEST(send(peer, {"y"}) == 0);
+  std::size_t tries = 1;
+  turn_until({&hasty, &right}, [&] {
+    if (count_events(hasty, EXS_SVC_EVT_LOST) == tries) {
+      ++tries;
+      BOOST_TEST(send(peer, {"y"}) == 0);
+    }
+    return count_events(right, EXS_SVC_EVT_MESSAGE) > 0;
+  });
   BOOST_TEST(next_text({&hasty, &right}, right).items.front() == "y");
 }
 
