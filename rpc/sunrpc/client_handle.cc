@@ -13,7 +13,9 @@
 #include "rpc/sunrpc/client_link.h"
 #include "rpc/sunrpc/encoder.h"
 #include "rpc/sunrpc/no_copy.h"
+#include "rpc/sunrpc/plain_handle.h"
 #include "rpc/sunrpc/settings.h"
+#include "rpc/sunrpc/unanswered.h"
 #include "rpc/sunrpc/xdr_function.h"
 
 namespace exs::rpc {
@@ -21,10 +23,10 @@ namespace {
 
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::int64_t kNsOfMicrosecond = 1'000;
+constexpr std::int64_t kForeverNs = 100'000'000 * kNsOfSecond;  // the longest time that libtirpc takes
+constexpr std::int64_t kLingerNs = 25 * kNsOfSecond;
+constexpr std::size_t kLongSendsMax = 8;
 
-bool is_zero(const timeval& time) {
-  return time.tv_sec == 0 && time.tv_usec == 0;
-}
 std::int64_t nanoseconds(const timeval& time) {
   return time.tv_sec * kNsOfSecond + time.tv_usec * kNsOfMicrosecond;
 }
@@ -35,8 +37,7 @@ bool is_bad(const timeval& time) {
 
 class Handle {
  public:
-  explicit Handle(CLIENT* client)
-      : plain_ops_(client->cl_ops), plain_private_(client->cl_private), calls_left_(settings().after) {
+  explicit Handle(CLIENT* client) : plain_(client), calls_left_(settings().after) {
     std::uint32_t program = 0;
     if (clnt_control(client, CLGET_PROG, &program) && program == kRpcbindProgram) may_ask_ = false;
   }
@@ -47,8 +48,8 @@ class Handle {
     Handle& self = of(client);
     const std::lock_guard lock(self.mutex_);
     self.client_ = client;
-    if (!self.has_link()) self.consider_link(self.has_limit_ ? self.limit_ : limit);
-    if (!self.has_link()) return self.call_plain(procedure, encode, arguments, decode, results, limit);
+    if (!self.has_link() && !is_zero(limit)) self.consider_link(self.has_limit_ ? self.limit_ : limit);
+    if (self.goes_plain(limit)) return self.call_plain(procedure, encode, arguments, decode, results, limit);
     return self.call_by_link(procedure, encode, arguments, decode, results, limit);
   }
   static bool link(CLIENT* client) {
@@ -61,7 +62,7 @@ class Handle {
     return self.has_link();
   }
   static void abort(CLIENT* client) {
-    CLIENT plain = of(client).plain(client);
+    CLIENT plain = of(client).plain_.of(client);
     clnt_abort(&plain);
   }
   static void get_error(CLIENT* client, rpc_err* error) {
@@ -71,7 +72,7 @@ class Handle {
       *error = self.error_;
       return;
     }
-    CLIENT plain = self.plain(client);
+    CLIENT plain = self.plain_.of(client);
     clnt_geterr(&plain, error);
   }
   static bool_t free_results(CLIENT* /*client*/, xdrproc_t free, void* results) {
@@ -81,8 +82,9 @@ class Handle {
   }
   static void destroy(CLIENT* client) {
     const std::unique_ptr<Handle> self(&of(client));
-    client->cl_ops = self->plain_ops_;
-    client->cl_private = self->plain_private_;
+    self->client_ = client;
+    if (self->has_link()) self->let_arrive();
+    self->plain_.give_back(client);
     clnt_destroy(client);
   }
   static bool_t control(CLIENT* client, u_int request, void* value) {
@@ -92,15 +94,11 @@ class Handle {
   }
 
  private:
-  using Operations = std::remove_pointer_t<decltype(CLIENT::cl_ops)>;
-
   [[nodiscard]] bool has_link() const { return link_ != nullptr && is_own_process(); }
-  // The handle as libtirpc knows it.
-  [[nodiscard]] CLIENT plain(CLIENT* client) const {
-    CLIENT copy = *client;
-    copy.cl_ops = plain_ops_;
-    copy.cl_private = plain_private_;
-    return copy;
+  // A call that waits for nothing goes by TCP, where the kernel keeps as many as libtirpc promises, in their order, and holds their
+  // sender back. So do those that follow until one is answered; what goes by the link in the meantime would overtake them.
+  [[nodiscard]] bool goes_plain(const timeval& limit) const {
+    return !has_link() || plain_.has_unanswered() || (is_zero(limit) && unanswered_.count() == 0);
   }
 
   // Before a call with this limit, which the question takes a half of. A call that waits for nothing does not wait for a link.
@@ -110,22 +108,24 @@ class Handle {
       --calls_left_;
       return;
     }
-    CLIENT plain = this->plain(client_);
+    CLIENT plain = plain_.of(client_);
     may_ask_ = false;
     link_ = ClientLink::connect(plain, nanoseconds(limit) / 2);
     owes_receive_ = false;
     if (link_ == nullptr) return;
-    clnt_control(&plain, CLGET_XID, &id_);
-    id_ = htonl(id_);
+    plain_.note_answer();
+    id_ = plain_.id(client_);
     clnt_control(&plain, CLGET_PROG, &program_);
     clnt_control(&plain, CLGET_VERS, &version_);
   }
 
   clnt_stat call_plain(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
                        void* results, timeval limit) {
-    CLIENT plain = this->plain(client_);
     was_by_link_ = false;
-    return clnt_call(&plain, procedure, encode, arguments, decode, results, limit);
+    if (has_link()) plain_.set_id(client_, id_);
+    const clnt_stat told = plain_.call(client_, procedure, encode, arguments, decode, results, limit);
+    if (has_link()) id_ = plain_.id(client_);
+    return told;
   }
 
   clnt_stat call_by_link(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
@@ -136,23 +136,25 @@ class Handle {
     int refreshes = 2;
     for (;;) {
       error_ = {};
-      Encoder encoder(message_, link_->longest());
+      if (!has_room() && !settle(Unanswered::kMost - 1, limit)) return error_.re_status;
+      // What must not overtake those before it goes by the link however long it is.
+      Encoder encoder(message_, unanswered_.count() > 0 ? link_->longest_possible() : link_->longest());
       const bool is_encoded = encode_call(encoder, procedure, encode, arguments);
       if (!is_encoded && !encoder.is_full()) return fail(RPC_CANTENCODEARGS, 0);
       if (!is_encoded) {
-        // What was sent before without an answer has to be served before.
-        if (is_unanswered_ && ping() != RPC_SUCCESS) return error_.re_status;
-        set_plain_id();
+        if (!settle(0, limit)) return error_.re_status;
         return call_plain(procedure, encode, arguments, decode, results, limit);
       }
       if (!link_->link().send(message_, encoder.bytes())) {
+        const bool had_unanswered = unanswered_.count() > 0;
         lose_link(RPC_CANTSEND, errno);
         // Those that were sent before may be lost.
-        if (is_unanswered_) return error_.re_status;
+        if (had_unanswered) return error_.re_status;
         return call_plain(procedure, encode, arguments, decode, results, limit);
       }
+      unanswered_.add(ntohl(id_));
       if (is_zero(limit)) {
-        is_unanswered_ = true;
+        unanswered_.note_batched();
         return decode == nullptr ? RPC_SUCCESS : fail(RPC_TIMEDOUT, 0);
       }
       bool refresh = false;
@@ -161,9 +163,37 @@ class Handle {
     }
   }
 
-  clnt_stat ping() {
-    const auto nothing = xdr_function(xdr_void);
-    return call_by_link(NULLPROC, nothing, nullptr, nothing, nullptr, {25, 0});
+  [[nodiscard]] bool has_room() const {
+    return unanswered_.count() < Unanswered::kMost && link_->link().sending() < kLongSendsMax;
+  }
+  // Waits until at most so many calls by the link are unanswered, and no long one is on its way: as long as the call may take, and
+  // a call that waits for no answer as long as the server lets it, as by TCP. False: error_ says why not.
+  bool settle(std::size_t most, const timeval& limit) {
+    return settle_within(most, is_zero(limit) ? kForeverNs : nanoseconds(limit_));
+  }
+  bool settle_within(std::size_t most, std::int64_t limit_ns) {
+    while (unanswered_.count() > most || link_->link().sending() >= kLongSendsMax) {
+      if (!unanswered_.ends_with_question() && !ask_for_answer()) return false;
+      if (!receive(limit_ns)) return false;
+      note_reply();
+    }
+    return true;
+  }
+  // By a call of nothing, whose reply says that all before it is served.
+  bool ask_for_answer() {
+    Encoder encoder(message_, link_->longest());
+    const bool is_encoded = encode_call(encoder, NULLPROC, xdr_function(xdr_void), nullptr);
+    if (!is_encoded || !link_->link().send(message_, encoder.bytes())) {
+      lose_link(RPC_CANTSEND, errno);
+      return false;
+    }
+    unanswered_.add_question(ntohl(id_));
+    return true;
+  }
+  // What the caller was told to have left.
+  void let_arrive() {
+    if (unanswered_.has_batched()) settle_within(0, kLingerNs);
+    plain_.let_arrive(client_);
   }
 
   bool encode_call(Encoder& encoder, rpcproc_t procedure, xdrproc_t encode, void* arguments) {
@@ -178,26 +208,48 @@ class Handle {
   }
 
   clnt_stat await_reply(xdrproc_t decode, void* results, bool& refresh) {
-    std::int64_t left = nanoseconds(limit_);
+    const std::int64_t limit_ns = nanoseconds(limit_);
     for (;;) {
-      if (std::exchange(owes_receive_, false) && !link_->link().receive_next())
-        return lose_link(RPC_CANTRECV, errno);
-      const Link::News news = link_->wait(left);
-      if (news == Link::News::kNothing) return give_up_waiting();
-      if (news == Link::News::kEnd) return lose_link(RPC_CANTRECV, ECONNRESET);
+      if (!receive(limit_ns)) return error_.re_status;
       bool is_ours = false;
       const clnt_stat told = read_reply(decode, results, refresh, is_ours);
-      owes_receive_ = true;
-      if (!is_ours) continue;
+      if (!is_ours) {
+        note_reply();
+        continue;
+      }
       link_->link().note_answer();
-      is_unanswered_ = false;
+      unanswered_.clear();
       return told;
     }
   }
-  clnt_stat give_up_waiting() {
+  // A message is there, until the next is asked for. False: error_ says why not.
+  bool receive(std::int64_t limit_ns) {
+    if (std::exchange(owes_receive_, false) && !link_->link().receive_next()) {
+      lose_link(RPC_CANTRECV, errno);
+      return false;
+    }
+    const Link::News news = link_->wait(limit_ns);
+    owes_receive_ = news == Link::News::kMessage;
+    if (news == Link::News::kNothing) give_up_waiting();
+    if (news == Link::News::kEnd) lose_link(RPC_CANTRECV, ECONNRESET);
+    return owes_receive_;
+  }
+  // Of a call that nobody waits for any more.
+  void note_reply() {
+    std::uint32_t id = 0;
+    const auto bytes = link_->link().received();
+    if (bytes.size() < sizeof id) return;
+    std::memcpy(&id, bytes.data(), sizeof id);
+    unanswered_.answered(ntohl(id));
+    if (unanswered_.count() == 0) link_->link().note_answer();
+  }
+  void give_up_waiting() {
     // The peer may be reading what the next call writes.
-    if (link_->link().sending() > 0) return lose_link(RPC_TIMEDOUT, 0);
-    return fail(RPC_TIMEDOUT, 0);
+    if (link_->link().sending() > 0 && !unanswered_.has_batched()) {
+      lose_link(RPC_TIMEDOUT, 0);
+    } else {
+      fail(RPC_TIMEDOUT, 0);
+    }
   }
 
   clnt_stat read_reply(xdrproc_t decode, void* results, bool& refresh, bool& is_ours) {
@@ -238,17 +290,14 @@ class Handle {
     error_.re_errno = error;
     return status;
   }
-  // What follows goes by TCP.
-  clnt_stat lose_link(clnt_stat status, int error) {
+  // What follows goes by TCP. What the server has not begun by then it does not begin later.
+  void lose_link(clnt_stat status, int error) {
     link_.reset();
     may_ask_ = false;
-    set_plain_id();
-    return fail(status, error);
-  }
-  void set_plain_id() {
-    CLIENT plain = this->plain(client_);
-    std::uint32_t next = ntohl(id_) - 1;
-    clnt_control(&plain, CLSET_XID, &next);
+    plain_.set_id(client_, id_);
+    if (unanswered_.count() > 0) plain_.end_link(client_);
+    unanswered_.clear();
+    fail(status, error);
   }
 
   bool_t tell_about(exs_sunrpc_info_t& told) const {
@@ -271,7 +320,7 @@ class Handle {
   bool_t control(u_int request, void* value, CLIENT* client) {
     if (request == EXS_SUNRPC_GET_INFO && value != nullptr)
       return tell_about(*static_cast<exs_sunrpc_info_t*>(value));
-    CLIENT plain = this->plain(client);
+    CLIENT plain = plain_.of(client);
     if (!has_link() || value == nullptr) {
       const bool_t done = clnt_control(&plain, request, value);
       if (done && request == CLSET_TIMEOUT) set_limit(value);
@@ -295,8 +344,7 @@ class Handle {
   }
 
   std::mutex mutex_;
-  Operations* plain_ops_;
-  decltype(CLIENT::cl_private) plain_private_;
+  PlainHandle plain_;
   CLIENT* client_ = nullptr;  // of the call
   std::uint32_t calls_left_;
   bool may_ask_ = true;
@@ -310,8 +358,8 @@ class Handle {
   bool has_limit_ = false;
   std::uint64_t calls_by_link_ = 0;
   bool was_by_link_ = false;
-  bool is_unanswered_ = false;  // a call was sent, and nothing has come since
-  bool owes_receive_ = false;   // the next one is posted after the next call has left
+  Unanswered unanswered_;      // by the link
+  bool owes_receive_ = false;  // the next one is posted after the next call has left
   rpc_err error_ = {};
 };
 

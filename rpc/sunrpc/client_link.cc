@@ -126,6 +126,7 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
   if (exs_connect(socket, reinterpret_cast<const sockaddr*>(&place), length, 0, queue_, this) != 0 ||
       exs_qwait(queue_, &event, 1, 1, 2 * limit_ns) != 1 || event.exs_evt_errno != 0)
     return false;
+  longest_possible_ = answer.longest;
   longest_ = std::min(answer.longest, longest_by(socket));
   const std::span<const char> token(answer.token);
   if (settings().is_reduced) link_->use_plain_memory();

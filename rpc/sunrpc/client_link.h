@@ -23,6 +23,8 @@ class ClientLink {
   [[nodiscard]] Link& link() { return *link_; }
   // Bytes of the longest message that is to go by it.
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
+  // Bytes of the longest message that can.
+  [[nodiscard]] std::uint32_t longest_possible() const { return longest_possible_; }
 
  private:
   ClientLink() = default;
@@ -32,6 +34,7 @@ class ClientLink {
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
   std::unique_ptr<Link> link_;
   std::uint32_t longest_ = 0;
+  std::uint32_t longest_possible_ = 0;
 };
 
 }  // namespace exs::rpc

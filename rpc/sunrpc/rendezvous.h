@@ -14,6 +14,7 @@ namespace exs::rpc {
 inline constexpr rpcprog_t kProgram = 0x20455853;
 inline constexpr rpcvers_t kProgramVersion = 1;
 inline constexpr rpcproc_t kOfferProcedure = 1;
+inline constexpr rpcproc_t kEndProcedure = 2;
 
 enum class Kind : std::uint32_t { kSunRpc = 0 };
 inline constexpr std::uint32_t kLinkVersion = 1;

@@ -82,6 +82,11 @@ void ServerTransport::end() {
   link_.reset();
 }
 
+void ServerTransport::end_link_of(SVCXPRT* transport) {
+  if (transport->xp_ops != &kOperations || ours(transport).serves_here()) return;
+  ours(transport).end();
+}
+
 bool ServerTransport::serves_here() const {
   return served_here == this && request_ != Request::kNone;
 }

@@ -34,6 +34,8 @@ class ServerTransport : public std::enable_shared_from_this<ServerTransport> {
   void take(const exs_event_t& event);
   // The link is of no use any more. The connection may be: to a child of the client, or to one that goes on without a link.
   void end();
+  // By a request that has come by the transport's own connection: whatever that brings next is served before what the link may bring.
+  static void end_link_of(SVCXPRT* transport);
   // By RPCSEC_GSS, which has memory of its own for all connections.
   [[nodiscard]] bool has_gss_request() const;
 

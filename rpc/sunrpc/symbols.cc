@@ -53,6 +53,8 @@ void dispatch(svc_req* request, SVCXPRT* transport) {
     svc_sendreply(transport, xdr_function(xdr_void), nullptr);
   } else if (request->rq_proc == kOfferProcedure) {
     answer_offer(transport);
+  } else if (request->rq_proc == kEndProcedure) {
+    ServerTransport::end_link_of(transport);
   } else {
     svcerr_noproc(transport);
   }

@@ -8,7 +8,7 @@ import time
 
 import peers
 
-INSIDE = "EXS_RPC_INSIDE"
+INSIDE = "EXS_TEST_RPC_INSIDE"
 RPCBIND = "/usr/sbin/rpcbind"
 RPCINFO = "/usr/sbin/rpcinfo"
 

@@ -38,9 +38,9 @@ def has_connected(log):
 
 
 @contextlib.contextmanager
-def server(way, *arguments, program="rpc-matrix-server", prefix=(), **more):
+def server(way, *arguments, program="rpc-matrix-server", prefix=(), stdin=None, **more):
     """A running server; its `port` is what it printed first."""
-    with subprocess.Popen([*prefix, *command(program, way, *arguments)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    with subprocess.Popen([*prefix, *command(program, way, *arguments)], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True, env=environment(way, **more)) as process:
         try:
             process.port = process.stdout.readline().strip()
