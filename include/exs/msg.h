@@ -77,7 +77,7 @@ EXM_API int exm_init(const exm_config_t* config, exm_ep_t* ep);
 EXM_API int exm_rank(exm_ep_t ep);
 EXM_API int exm_size(exm_ep_t ep);
 /* Leaves the job: waits for its sends, tells the others, and ends what is left. Calls exs_fini. ETIMEDOUT: a send was not matched
- * within 10 seconds, and is given up. */
+ * within 10 seconds, and is given up. ECONNRESET, EPIPE: a rank died, or left, before it received a send that was open. */
 EXM_API int exm_finalize(exm_ep_t ep);
 /* Ends this process at once, with exit status `code`, and the job if something has started it; else to the others it has died. Does
  * not return. */
