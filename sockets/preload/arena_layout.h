@@ -17,7 +17,7 @@ inline constexpr long kArenaSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 inline constexpr std::uint32_t kSlots = 32768;
 inline constexpr std::uint64_t kArenaMagic = 0x31616e6572617865;  // "exarena1"
 // To be counted up when a value of a slot, or of Why or Stage, changes its meaning; where they lie is looked at besides.
-inline constexpr std::uint32_t kArenaVersion = 1;
+inline constexpr std::uint32_t kArenaVersion = 2;
 
 // Where a slot has what is read from outside, as one number.
 constexpr std::uint32_t layout_of_slot() noexcept {
