@@ -57,7 +57,7 @@ int hide(int descriptor) noexcept {
   }
   if (hidden >= 0) raw::sys(SYS_close, descriptor);
   const int number = hidden >= 0 ? static_cast<int>(hidden) : descriptor;
-  if (is_known(number)) g_numbers[static_cast<std::uint32_t>(number)].store(kHiddenBit);
+  if (is_known(number)) find_entry(number)->store(kHiddenBit);
   return number;
 }
 

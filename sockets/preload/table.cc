@@ -14,6 +14,7 @@ __attribute__((visibility("hidden"))) std::atomic<std::uint32_t> exs_sockets_vfo
 
 namespace exs::sockets {
 
+std::atomic<std::uint32_t> g_first_numbers[kFirstNumbers];
 Chunks<std::atomic<std::uint32_t>, kNumbers, kNumbersPerChunk> g_numbers;
 
 namespace {
@@ -89,7 +90,7 @@ void set_entry(int number, std::uint32_t entry) noexcept {
     ++place_of(entry).numbers;
     if (entry >= used.load()) used.store(entry + 1);
   }
-  g_numbers[static_cast<std::uint32_t>(number)].store(entry);
+  find_entry(number)->store(entry);
   int end = numbers_end.load();
   while (number >= end && !numbers_end.compare_exchange_weak(end, number + 1)) {
   }

@@ -21,22 +21,31 @@ inline constexpr std::uint32_t kHiddenBit = 1U << 30;
 inline constexpr std::uint32_t kEpollBit = 1U << 29;
 inline constexpr std::uint32_t kBits = kListenerBit | kHiddenBit | kEpollBit;
 
+// Most programs have no others than these.
+inline constexpr int kFirstNumbers = static_cast<int>(kNumbersPerChunk);
+extern std::atomic<std::uint32_t> g_first_numbers[kFirstNumbers];
 extern Chunks<std::atomic<std::uint32_t>, kNumbers, kNumbersPerChunk> g_numbers;
 
+// Null: it has none.
+inline std::atomic<std::uint32_t>* find_entry(int number) noexcept {
+  if (__builtin_expect(static_cast<unsigned>(number) < static_cast<unsigned>(kFirstNumbers), 1) != 0)
+    return &g_first_numbers[number];
+  if (static_cast<unsigned>(number) >= static_cast<unsigned>(kNumbers)) return nullptr;
+  return g_numbers.find(static_cast<std::uint32_t>(number));
+}
 // All that a call on anything else costs.
 inline std::uint32_t entry_of(int number) noexcept {
-  if (static_cast<unsigned>(number) >= static_cast<unsigned>(kNumbers)) return 0;
-  const auto* const entry = g_numbers.find(static_cast<std::uint32_t>(number));
+  const auto* const entry = find_entry(number);
   return entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
 }
 // Whether the number can have an entry.
 inline bool is_known(int number) noexcept {
-  return static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers) &&
-         g_numbers.make(static_cast<std::uint32_t>(number)) != nullptr;
+  return find_entry(number) != nullptr || (static_cast<unsigned>(number) < static_cast<unsigned>(kNumbers) &&
+                                           g_numbers.make(static_cast<std::uint32_t>(number)) != nullptr);
 }
 // The entry that a number had, which has none now.
 inline std::uint32_t take_entry(int number) noexcept {
-  auto* const entry = g_numbers.find(static_cast<std::uint32_t>(number));
+  auto* const entry = find_entry(number);
   return entry == nullptr ? 0 : entry->exchange(0);
 }
 inline std::uint32_t slot_of(int number) noexcept {
