@@ -185,9 +185,11 @@ void put_in_order(std::uint32_t set, epoll_event* events, int told, int count) n
 // others. One that both tell of becomes one event.
 int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
          const KernelWait& kernel) noexcept {
-  const bool asks = is_time_for_kernel(g_sets[set], ask_kernel_ns);
+  const bool asks =
+      !std::exchange(g_sets[set].is_our_turn, false) && is_time_for_kernel(g_sets[set], ask_kernel_ns);
   const int told =
       asks ? std::max(of_kernel(set, number, events, kernel.now(kernel.context, events, max)), 0) : 0;
+  g_sets[set].is_our_turn = told == max;
   const int ours = told < max ? collect(g_sets[set], number, events + told, max - told) : 0;
   int count = told;
   for (int i = told; i < told + ours; ++i) {

@@ -51,6 +51,7 @@ struct Set {
   Patience patience;
   std::uint64_t asked_ns;  // when the kernel was asked last
   std::uint32_t calls;     // since
+  bool is_our_turn;        // the kernel has had all the room
 };
 extern Set g_sets[kSets];
 
