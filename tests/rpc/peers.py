@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import unittest
 
 LIBRARY = os.environ["EXS_SUNRPC_LIBRARY"]
 PROGRAMS = pathlib.Path(os.environ["EXS_RPC_PROGRAMS"])
@@ -54,3 +55,35 @@ def server(way, *arguments, program="rpc-matrix-server", prefix=(), stdin=None, 
 def run(way, *arguments, program="rpc-matrix-client", prefix=(), limit_s=LIMIT_S, **more):
     return subprocess.run([*prefix, *command(program, way, *arguments)], capture_output=True, text=True, env=environment(way, **more),
                           timeout=limit_s, check=False)
+
+
+class ClientTest(unittest.TestCase):
+    """Of clients that run beside the test, and ask for exs at their first call."""
+
+    PROGRAM = ""  # of the client
+    AT_ONCE = {"EXS_SUNRPC_AFTER": "0"}
+    WITH_LIBRARY = [way for way in WAYS if way != "old"]
+
+    def client(self, way, server, *words, **more):
+        """One that is waited for by its lines, and may wait for ours."""
+        client = subprocess.Popen(command(self.PROGRAM, way, server.port, *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, env=environment(way, **{**self.AT_ONCE, **more}))
+        self.addCleanup(self.end, client)
+        return client
+
+    @staticmethod
+    def end(client):
+        with client:
+            client.kill()
+
+    def lines_until(self, client, last):
+        lines = []
+        while last not in lines:
+            line = client.stdout.readline()
+            self.assertNotEqual(line, "", lines)
+            lines.append(line.rstrip("\n"))
+        return lines
+
+    def go_on(self, client):
+        client.stdin.write("\n")
+        client.stdin.flush()

@@ -7,25 +7,14 @@ import unittest
 import peers
 
 SERVER, CLIENT = "rpc-batch-server", "rpc-batch-client"
-AT_ONCE = {"EXS_SUNRPC_AFTER": "0"}
-WITH_LIBRARY = [way for way in peers.WAYS if way != "old"]
 LIMIT_S = 4 * peers.LIMIT_S
 
 
-class Batches(unittest.TestCase):
+class Batches(peers.ClientTest):
+    PROGRAM = CLIENT
+
     def start(self, way, *arguments):
         return self.enterContext(peers.server(way, *arguments, program=SERVER, stdin=subprocess.PIPE))
-
-    def client(self, way, server, *words, **more):
-        client = subprocess.Popen(peers.command(CLIENT, way, server.port, *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True, env=peers.environment(way, **{**AT_ONCE, **more}))
-        self.addCleanup(self.end, client)
-        return client
-
-    @staticmethod
-    def end(client):
-        with client:
-            client.kill()
 
     def tell(self, client):
         told, _ = client.communicate(timeout=LIMIT_S)
@@ -49,18 +38,6 @@ class Batches(unittest.TestCase):
         """A procedure that holds goes on, or will not hold."""
         server.stdin.write("\n")
         server.stdin.flush()
-
-    def go_on(self, client):
-        client.stdin.write("\n")
-        client.stdin.flush()
-
-    def lines_until(self, client, last):
-        lines = []
-        while last not in lines:
-            line = client.stdout.readline()
-            self.assertNotEqual(line, "", lines)
-            lines.append(line.rstrip("\n"))
-        return lines
 
 
 class InOrder(Batches):
@@ -127,7 +104,7 @@ class Slow(Batches):
 
     def test_limit_while_they_wait(self):
         """A call that has no room before its limit is over is not carried out at all."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             started, caller = self.held(way, way, "send=31,4", "limit=50", "call=4", "call=4", "limit=60000", "wait", "call=4", "tally", "link")
             self.lines_until(caller, "wait")
             self.release(started)
@@ -150,7 +127,7 @@ class Slow(Batches):
 class Ends(Batches):
     def test_destroyed_behind_them(self):
         """libtirpc alone would lose those that it keeps."""
-        for server, client in itertools.product(WITH_LIBRARY, WITH_LIBRARY):
+        for server, client in itertools.product(self.WITH_LIBRARY, self.WITH_LIBRARY):
             for words in ("send=10,4",), ("send=500,4",), ("send=3,250000", "send=1,4"), ("ask=3,4", "send=1,4"), ("send=40,4", "ask=30,9000", "send=4,60000"):
                 with self.subTest(words, server=server, client=client):
                     count = 1 + sum(int(word.split("=")[1].split(",")[0]) for word in words)
@@ -159,7 +136,7 @@ class Ends(Batches):
                     self.assertEqual(told[-1], f"await: {count} in order")
 
     def test_destroyed_while_the_server_is_busy(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             started = self.start(way)
             caller = self.client(way, started, "new", "call=4", "limit=50", "hold", "limit=60000", "send=20,4", "send=2,9000", "wait", "destroy",
                                  "await=24")
@@ -169,13 +146,13 @@ class Ends(Batches):
             self.assertEqual(self.tell(caller), ["await: 24 in order"])
 
     def test_link_does_not_end_itself(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             for threads in (), (2,):
                 self.assertEqual(self.play(way, way, "end", threads=threads), ["end: done, timed out, done by exs"])
 
     def test_destroyed_when_the_server_is_gone(self):
         """No signal of a broken connection ends the program."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             started = self.start(way)
             caller = self.client(way, started, "new", "call=4", "link", "wait", "send=10,4", "destroy", "wait")
             self.assertEqual(self.lines_until(caller, "wait"), ["call: done", "link: exs", "wait"])

@@ -3,7 +3,6 @@ by exs goes by TCP, and the server is there for the next. fault_client.c has the
 import os
 import pathlib
 import signal
-import subprocess
 import time
 import unittest
 
@@ -11,8 +10,6 @@ import peers
 
 CLIENT = "rpc-fault-client"
 CONFINED = os.environ["EXS_CONFINED"]
-AT_ONCE = {"EXS_SUNRPC_AFTER": "0"}
-WITH_LIBRARY = [way for way in peers.WAYS if way != "old"]
 STEPS = ("new", "null", "null", "null", "null", "link", "echo=100", "echo=9000", "echo=1000000", "null")
 
 
@@ -20,10 +17,12 @@ def descriptors(process):
     return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
-class Faults(unittest.TestCase):
+class Faults(peers.ClientTest):
+    PROGRAM = CLIENT
+
     def tell(self, server, client, *words, **more):
         """What a client printed, a line each."""
-        done = peers.run(client, server.port, *words, program=CLIENT, **{**AT_ONCE, **more})
+        done = peers.run(client, server.port, *words, program=CLIENT, **{**self.AT_ONCE, **more})
         self.assertEqual(done.returncode, 0, (words, done.stdout, done.stderr[-3000:]))
         return done.stdout.splitlines()
 
@@ -33,29 +32,6 @@ class Faults(unittest.TestCase):
     def play(self, way, *words, **more):
         with peers.server(way, **{name: more[name] for name in more if name != "prefix"}) as server:
             return self.tell(server, way, *words, **more)
-
-    def client(self, way, server, *words):
-        """One that is waited for by its lines."""
-        client = subprocess.Popen(peers.command(CLIENT, way, server.port, *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True, env=peers.environment(way, **AT_ONCE))
-        self.addCleanup(self.end, client)
-        return client
-
-    def end(self, client):
-        client.kill()
-        client.communicate()
-
-    def lines_until(self, client, last):
-        lines = []
-        while last not in lines:
-            line = client.stdout.readline()
-            self.assertNotEqual(line, "", lines)
-            lines.append(line.rstrip("\n"))
-        return lines
-
-    def go_on(self, client):
-        client.stdin.write("\n")
-        client.stdin.flush()
 
     def served(self, server, way):
         self.assertIsNone(server.poll(), "the server has ended")
@@ -79,7 +55,7 @@ class Killed(Faults):
                     self.assertEqual(told, ["strike: done"] + ["null: done"] * calls + ["null: no connection"] * (8 - calls))
 
     def test_server_between_calls(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             client = self.client(way, server, "new", "null", "link", "wait", "null", "null", "echo=100000", "link")
             self.assertEqual(self.lines_until(client, "wait"), ["null: done", "link: exs", "wait"])
@@ -90,7 +66,7 @@ class Killed(Faults):
 
     def test_client_at_any_moment(self):
         """After each line that it prints, and so at each step of a link's life."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             self.served(server, way)
             for lines in range(len(STEPS)):
@@ -103,7 +79,7 @@ class Killed(Faults):
                     self.served(server, way)
 
     def test_nothing_is_left(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             counts = []
             for _ in range(12):
@@ -132,13 +108,13 @@ class Stopped(Faults):
 
     def test_server_in_a_procedure(self):
         """Late replies are for nobody."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             with self.subTest(way):
                 self.stopped_in_call(way)
 
     def test_server_while_it_reads(self):
         """A call that ends while the server may read its memory ends the link; TCP goes on."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             client = self.client(way, server, "new", "null", "link", "wait", "limit=50", "echo=100000", "link", "wait",
                                  "limit=20000", "null", "echo=100000", "link")
@@ -152,7 +128,7 @@ class Stopped(Faults):
 
     def test_client(self):
         """No other client waits for it, as all would if libtirpc wrote a long reply by TCP."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             client = self.client(way, server, "new", "null", "link", "wait", "echo=100000", "null", "link")
             self.lines_until(client, "wait")
@@ -165,7 +141,7 @@ class Stopped(Faults):
 
     def test_server_before_the_rendezvous(self):
         """The question after a link ends before the call behind it is sent, which a server that goes on answers."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             client = self.client(way, server, "new", "wait", "limit=50", "null", "link", "wait", "limit=20000", "null", "null")
             self.lines_until(client, "wait")
@@ -176,10 +152,9 @@ class Stopped(Faults):
             told, _ = client.communicate("\n", timeout=peers.LIMIT_S)
             self.assertEqual(told.splitlines(), ["null: done", "null: done"])
 
-
     def test_call_that_waits_for_nothing(self):
         """It does not wait for a link either."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             self.assertEqual(self.play(way, "new", "send", "link", "null", "link", "send", "null", "link"),
                              ["send: timed out", "link: TCP", "null: done", "link: exs", "send: timed out", "null: done", "link: exs"])
 
@@ -187,32 +162,32 @@ class Stopped(Faults):
 class Forked(Faults):
     def test_before_the_link(self):
         """Who asks first has the link; the other one shares the TCP connection."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             told = self.play(way, "new", "fork=null,link", "null", "null", "echo=5000")
             self.assertEqual(told, ["null: done", "link: exs", "child: 0", "null: done", "null: done", "echo: done"])
 
     def test_before_the_rendezvous(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             words = ("new", "null", "null", "fork=null,echo=5000,link", "null", "null", "null")
             with peers.server(way) as server:
                 told = self.tell(server, way, *words, EXS_SUNRPC_AFTER="3")
             self.assertEqual(told, ["null: done"] * 3 + ["echo: done", "link: exs", "child: 0"] + ["null: done"] * 3)
 
     def test_after_the_link(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             told = self.play(way, "new", "null", "link", "fork=null,echo=9000,link", "null", "link", "fork=null", "echo=100000", "link")
             self.assertEqual(told, ["null: done", "link: exs", "null: done", "echo: done", "link: TCP", "child: 0", "null: done",
                                     "link: exs", "null: done", "child: 0", "echo: done", "link: exs"])
 
     def test_child_destroys(self):
         """And has handles of its own."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             told = self.play(way, "new", "echo=100000", "link", "fork=destroy,new,null,link,destroy", "null", "echo=100000", "link")
             self.assertEqual(told, ["echo: done", "link: exs", "null: done", "link: TCP", "child: 0", "null: done", "echo: done",
                                     "link: exs"])
 
     def test_daemon(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             told = self.tell(server, way, "new", "null", "link", "leave", "null", "echo=100000", "link", "new", "null", "link")
             self.assertEqual(told, ["null: done", "link: exs", "null: done", "echo: done", "link: TCP", "null: done", "link: TCP"])
@@ -228,7 +203,7 @@ class Shared(Faults):
 
     def test_threads_and_forks(self):
         """A child of a process that had threads calls by TCP; its parent's threads go on by the link."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             told = self.play(way, "new", "threads=4", "fork=null,echo=9000", "threads=4", "link")
             self.assertEqual(told, ["threads: 4, 0 wrong", "null: done", "echo: done", "child: 0", "threads: 4, 0 wrong",
                                     "link: exs"])
@@ -236,20 +211,20 @@ class Shared(Faults):
 
 class Scarce(Faults):
     def test_thousand_connections(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             self.assertEqual(self.tell(server, way, "many=1000"), ["many: 1000 succeed, all by exs"])
             self.served(server, way)
 
     def test_descriptors_of_the_client(self):
         """Most are the program's: links end to be made before its own connections do."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way)
             told = self.tell(server, way, "many=70", prefix=("prlimit", "--nofile=200"))
             self.assertEqual(told, ["many: 70 succeed, some by exs"])
 
     def test_descriptors_of_the_server(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             server = self.start(way, prefix=("prlimit", "--nofile=200"))
             self.assertEqual(self.tell(server, way, "many=70"), ["many: 70 succeed, some by exs"])
             self.assertIsNone(server.poll())
@@ -257,7 +232,7 @@ class Scarce(Faults):
     @unittest.skipIf("preloaded" not in peers.WAYS, "a sanitizer needs descriptors for its checks")
     def test_few_descriptors(self):
         """As many as libtirpc itself needs, and a few more: each end that has too few goes by TCP."""
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             for limit in (6, 8, 10, 12, 16, 20, 24, 32):
                 prefix = ("prlimit", f"--nofile={limit}")
                 for side in ("server", "client"):
@@ -270,7 +245,7 @@ class Scarce(Faults):
 
     def test_exs_refused(self):
         for what in ({"EXS_PROVIDER": "nonsense"}, {"EXS_PROVIDER": "verbs"}):
-            for way in WITH_LIBRARY:
+            for way in self.WITH_LIBRARY:
                 for side in ("server", "client"):
                     with self.subTest(way, side=side, what=what):
                         server = self.start(way, **(what if side == "server" else {}))
@@ -281,7 +256,7 @@ class Scarce(Faults):
 
     def test_system_calls_refused(self):
         for call in ("memfd_create", "unix_socket", "io_uring_setup"):
-            for way in WITH_LIBRARY:
+            for way in self.WITH_LIBRARY:
                 for side in ("server", "client"):
                     with self.subTest(way, side=side, call=call):
                         prefix = {"prefix": (CONFINED, "deny", call, "1", "--")}

@@ -1,35 +1,23 @@
 """A server whose threads are exs-sunrpc's: procedures run at the same time, by exs and by TCP, and ends may go at any moment."""
-import subprocess
 import unittest
 
 import peers
 
 SERVER, CLIENT = "rpc-meeting-server", "rpc-meeting-client"
-AT_ONCE = {"EXS_SUNRPC_AFTER": "0"}
-WITH_LIBRARY = [way for way in peers.WAYS if way != "old"]
 
 
-class Threads(unittest.TestCase):
+class Threads(peers.ClientTest):
+    PROGRAM = CLIENT
+
     def start(self, way, threads):
         return self.enterContext(peers.server(way, threads, program=SERVER))
-
-    def client(self, way, server, *words):
-        client = subprocess.Popen(peers.command(CLIENT, way, server.port, *words), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                  text=True, env=peers.environment(way, **AT_ONCE))
-        self.addCleanup(self.end, client)
-        return client
-
-    @staticmethod
-    def end(client):
-        with client:
-            client.kill()
 
     def tell(self, client):
         told, _ = client.communicate(timeout=peers.LIMIT_S)
         return told.splitlines(), client.returncode
 
     def test_procedures_run_at_the_same_time(self):
-        for way in WITH_LIBRARY:
+        for way in self.WITH_LIBRARY:
             with self.subTest(way):
                 server = self.start(way, 3)
                 clients = [self.client(way, server, "double=10", "link", "meet=3", "double=100", "repeat=100000") for _ in range(3)]

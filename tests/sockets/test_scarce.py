@@ -29,6 +29,16 @@ int main(int count, char** arguments) {
 """
 
 
+OPEN_ALL = """
+opened = []
+try:
+    while True:
+        opened.append(os.open("/dev/null", os.O_RDONLY))
+except OSError as error:
+    print(len(opened), opened[-1], error.errno)
+"""
+
+
 class Scarce(Compared):
     def test_descriptors(self):
         self.compare("""
@@ -40,13 +50,7 @@ used = max(one.fileno() for two in pairs for one in two) + 1
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 more = pair()
 take_turns(*more)
-opened = []
-try:
-    while True:
-        opened.append(os.open("/dev/null", os.O_RDONLY))
-except OSError as error:
-    print(len(opened), opened[-1], error.errno)
-""")
+""" + OPEN_ALL)
 
     def test_descriptors_of_a_program_that_begins_with_few(self):
         program = """
@@ -58,13 +62,7 @@ for _ in range(100):
     near.sendall(b"x")
     far.sendall(far.recv(1))
     near.recv(1)
-opened = []
-try:
-    while True:
-        opened.append(os.open("/dev/null", os.O_RDONLY))
-except OSError as error:
-    print(len(opened), opened[-1], error.errno)
-"""
+""" + OPEN_ALL
         said = []
         for more in {}, {"LD_PRELOAD": LIBRARY, "EXS_SOCKETS": "after=1"}:
             said.append(subprocess.run(["prlimit", "--nofile=32:32", "setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-c", program],
