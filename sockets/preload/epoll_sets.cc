@@ -284,6 +284,10 @@ void note_epoll_set(int number) noexcept {
   }
 }
 
+bool has_epoll_sets() noexcept {
+  return sets_used.load(std::memory_order_relaxed) > 0;
+}
+
 void note_inherited_epoll_set(int number) noexcept {
   note_epoll_set(number);
   const std::uint32_t set = index_of(number);

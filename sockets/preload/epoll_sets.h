@@ -20,6 +20,7 @@ void note_epoll_set(int number) noexcept;
 // One that other processes wait for, too.
 void note_inherited_epoll_set(int number) noexcept;
 void forget_epoll_set(int number) noexcept;
+bool has_epoll_sets() noexcept;
 // It has a second number, or is in another set: who waits for it is not seen any more.
 void share_epoll_set(int number) noexcept;
 // Another process is about to have them, too, which waits for them as it likes: those that it keeps.

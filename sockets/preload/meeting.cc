@@ -22,7 +22,6 @@
 #include "sockets/preload/peer_user.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
-#include "sockets/preload/reach.h"
 #include "sockets/preload/redirected.h"
 #include "sockets/preload/rules.h"
 #include "sockets/preload/runtime.h"
@@ -366,7 +365,6 @@ void give_up(Slot& slot, Why why) noexcept {
 
 void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
                 Stage stage) noexcept {
-  watch_copies();
   slot.capacity = capacity;
   slot.bell = static_cast<std::uint8_t>(segment.bell);
   place_of(index).segment.store(&segment);

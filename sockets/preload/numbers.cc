@@ -14,6 +14,7 @@
 #include "sockets/preload/kept_marks.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
+#include "sockets/preload/reach.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
@@ -58,6 +59,7 @@ void note_connection(int number, bool is_caller) noexcept {
   const std::uint32_t index = take_slot();
   if (index == 0) return;
   watch_for_forks();
+  watch_copies();
   Slot& slot = slot_at(index);
   slot.is_caller = is_caller;
   slot.inode = inode_of(number);
@@ -149,6 +151,7 @@ void forget_all() noexcept {
 }
 
 void adopt_connection(int number, std::uint32_t slot) noexcept {
+  watch_copies();
   const TableLock lock;
   if (is_known(number) && entry_of(number) == 0) set_entry(number, slot);
 }

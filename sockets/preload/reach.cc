@@ -124,10 +124,11 @@ bool can_be(const void* memory, std::size_t bytes) noexcept {
 
 std::atomic<bool> watches{false};
 
-// A process without a lane keeps its actions, so the kernel is asked: it looks at the mask before it finds that the rest makes no sense.
+// A process without a connection keeps its actions, so the kernel is asked: it looks at the mask before it finds that the rest makes no sense.
 bool kernel_reads(std::uintptr_t at) noexcept {
   constexpr int kNoSuchWay = -1;
   constexpr std::size_t kMaskBytes = 8;
+  if (at < kPage) return false;  // where no mask is given, it looks at none
   return raw::sys(SYS_rt_sigprocmask, kNoSuchWay, at & ~(kMaskBytes - 1), nullptr, kMaskBytes) != -EFAULT;
 }
 bool kernel_reads_all(std::uintptr_t begin, std::size_t bytes) noexcept {
@@ -164,6 +165,10 @@ void watch_copies() noexcept {
   errno = error;
 }
 
+bool watches_copies() noexcept {
+  return watches.load(std::memory_order_relaxed);
+}
+
 void unwatch_copies() noexcept {
   watches.store(false);
   for (const int signal : kSignals)
@@ -195,7 +200,6 @@ bool is_there(const void* memory, std::size_t bytes) noexcept {
 }
 
 bool is_writable(void* memory, std::size_t bytes) noexcept {
-  watch_copies();
   return touch(memory, bytes, [](Copy& of) {
     std::atomic_ref(*reinterpret_cast<char*>(of.to)).fetch_or(0);
     std::atomic_ref(*reinterpret_cast<char*>(of.to + of.bytes - 1)).fetch_or(0);

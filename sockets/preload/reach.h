@@ -8,8 +8,10 @@
 
 namespace exs::sockets {
 
-// Begins to look after copies: before the first lane. From its end on a copy may end the program.
+// Begins to look after copies: with the first connection, so that a program that has none keeps its actions, and pays nothing for each
+// call. From its end on a copy may end the program.
 void watch_copies() noexcept;
+bool watches_copies() noexcept;
 void unwatch_copies() noexcept;
 
 // False: some of it is not there; what was copied before that is not said. Thread: any.

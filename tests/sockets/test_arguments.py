@@ -1,8 +1,10 @@
 """Calls with arguments that make no sense, or memory that is not there: they return what the kernel returns, and leave the connection as it
 was. EXS_SOCKETS_LIBRARY is the library."""
+import os
+import subprocess
 import unittest
 
-from compared import Compared
+from compared import LIBRARY, LIMIT_S, PYTHON, Compared
 
 # C(name, arguments...) makes a call on a pair of its own, of which far has ten bytes to receive, and says what came of it. `nowhere`,
 # `wall` and `cut` are places without memory: at no address that a process has, in a page that may not be touched, and up to the end of
@@ -159,6 +161,25 @@ for how in (lambda: ctypes.string_at(wall, 1)), (lambda: ctypes.string_at(cut, 1
         os._exit(0)
     print(os.waitpid(child, 0)[1])
 """)
+
+    def test_a_program_without_connections_keeps_its_actions(self):
+        program = """
+import ctypes, re, select, socket, struct
+into, out = socket.socketpair()
+out.send(b"x")
+poll, waits, libc = select.poll(), select.epoll(), ctypes.CDLL(None, use_errno=True)
+poll.register(into)
+waits.register(into, select.EPOLLIN)
+print(len(poll.poll(0)), len(waits.poll(0)), len(select.select([into], [], [], 0)[0]), into.recvmsg(1)[0], out.sendmsg([b"y"]))
+count = ctypes.c_int()
+print(libc.ioctl(into.fileno(), 0x541B, ctypes.byref(count)), count.value)
+for place in 0, 2**64 - 1:
+    print(libc.sendmsg(out.fileno(), ctypes.c_void_p(place), 0), libc.poll(ctypes.c_void_p(place), 1, 0), libc.epoll_wait(waits.fileno(), ctypes.c_void_p(place), 1, 0))
+print(re.findall("SigCgt.*", open("/proc/self/status").read()))
+"""
+        said = [subprocess.run([PYTHON, "-c", program], env={**os.environ, **more}, capture_output=True, text=True, timeout=LIMIT_S, check=True).stdout
+                for more in ({}, {"LD_PRELOAD": LIBRARY})]
+        self.assertEqual(said[0], said[1])
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ ssize_t receive_message(int number, msghdr* message, int flags) noexcept {
 ssize_t send_message(int number, const msghdr* message, int flags) noexcept {
   const auto plain = [&] { return libc().sendmsg(number, message, flags); };
   const std::uint32_t slot = slot_of(number);
-  if (!is_there(message)) return plain();
+  if ((slot == 0 && !watches_copies()) || !is_there(message)) return plain();
   if (slot == 0) {
     if (message->msg_controllen > 0) detach_passed_numbers(*message);
     return plain();
@@ -298,7 +298,7 @@ EXS_EXPORT ssize_t sendmsg(int number, const msghdr* message, int flags) {
 }
 EXS_EXPORT int sendmmsg(int number, mmsghdr* messages, unsigned count, int flags) {
   if (slot_of(number) == 0) {
-    for (unsigned i = 0; i < count && is_there(&messages[i]); ++i)
+    for (unsigned i = 0; watches_copies() && i < count && is_there(&messages[i]); ++i)
       if (messages[i].msg_hdr.msg_controllen > 0) detach_passed_numbers(messages[i].msg_hdr);
     return libc().sendmmsg(number, messages, count, flags);
   }

@@ -20,6 +20,11 @@
 namespace exs::sockets {
 namespace {
 
+// A list can have nothing that is ours: the kernel's call it is, as it is.
+bool knows_nothing() noexcept {
+  return !watches_copies() && !has_epoll_sets();
+}
+
 // Epoll sets in a list: the kernel alone knows of them, so their connections ring.
 void share_if_set(int number) noexcept {
   if ((entry_of(number) & kEpollBit) != 0) share_epoll_set(number);
@@ -147,7 +152,7 @@ struct PollList {
 
 template <typename Call>
 int poll_with(pollfd* entries, nfds_t count, bool may_sleep, const Call& call) noexcept {
-  if (count > kNumbers || !is_there(entries, count * sizeof *entries)) return call(false);
+  if (knows_nothing() || count > kNumbers || !is_there(entries, count * sizeof *entries)) return call(false);
   for (nfds_t i = 0; i < count; ++i) share_if_set(entries[i].fd);
   bool bells = false;
   PollList<Call> list{entries, count, call, &bells};
@@ -210,6 +215,7 @@ std::size_t bytes_of_set(int end) noexcept {
 template <typename Call>
 int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool may_sleep,
                 const Call& call) noexcept {
+  if (knows_nothing()) return call(false);
   bool any = false;
   const std::size_t bytes = bytes_of_set(end);
   for (const fd_set* set : {readable, writable, other})
@@ -239,12 +245,14 @@ int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool
   return wait_for(list, may_sleep);
 }
 
-// Whether a limit lets a call sleep. Of one that is not there the kernel speaks at once.
+// Whether a limit lets a call sleep. Of one that is not there the kernel speaks at once, and of all where nothing is looked at.
 bool waits(const timespec* limit) noexcept {
-  return limit == nullptr || (is_there(limit) && (limit->tv_sec != 0 || limit->tv_nsec != 0));
+  return limit == nullptr || !watches_copies() ||
+         (is_there(limit) && (limit->tv_sec != 0 || limit->tv_nsec != 0));
 }
 bool waits(const timeval* limit) noexcept {
-  return limit == nullptr || (is_there(limit) && (limit->tv_sec != 0 || limit->tv_usec != 0));
+  return limit == nullptr || !watches_copies() ||
+         (is_there(limit) && (limit->tv_sec != 0 || limit->tv_usec != 0));
 }
 
 // `call` is (events, max, now).
@@ -257,7 +265,7 @@ int epoll_with(int set, epoll_event* events, int max, bool may_sleep, const Call
                           [](const void* context, epoll_event* into, int room) {
                             return (*static_cast<const Call*>(context))(into, room, false);
                           }};
-  if (!is_writable(events, sizeof *events)) {
+  if (watches_copies() && !is_writable(events, sizeof *events)) {
     if (max <= 0 || !set_has_bytes(set)) return call(events, max, false);
     errno = EFAULT;
     return -1;
