@@ -177,7 +177,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void combining_pending() EXS_REQUIRES(lock_);
   // When a thread last polled the network.
   [[nodiscard]] std::uint64_t polled_ns() EXS_REQUIRES(lock_);
-  // Of a program that sleeps on the ports' descriptors by itself, and drives when one of them is readable. It counts as a sleeper
+  // A program sleeps on the ports' descriptors by itself, and drives when one of them is readable. It counts as a sleeper
   // until end_outside_sleep(). False: there is work already. No timer ends its sleep: those are the engine's.
   [[nodiscard]] bool begin_outside_sleep() EXS_REQUIRES(lock_);
   void end_outside_sleep() EXS_REQUIRES(lock_);

@@ -234,7 +234,7 @@ class Handle {
     if (news == Link::News::kEnd) lose_link(RPC_CANTRECV, ECONNRESET);
     return owes_receive_;
   }
-  // Of a call that nobody waits for any more.
+  // The reply to a call that nobody waits for any more.
   void note_reply() {
     std::uint32_t id = 0;
     const auto bytes = link_->link().received();
