@@ -24,6 +24,11 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/exsConfig.cmake.in ${C
 # Before 1.0 each minor release may change the interface.
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/exsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
+if(NOT is_multi_config)  # there the scripts name the files of all configurations
+  install(CODE "set(EXS_CHECK_BUILD [==[${CMAKE_BINARY_DIR}]==])
+    set(EXS_CHECK_SCRIPT [==[${PROJECT_BINARY_DIR}/cmake_install.cmake]==])
+    include([==[${PROJECT_SOURCE_DIR}/cmake/install_check.cmake]==])")
+endif()
 install(TARGETS exs EXPORT exsTargets LIBRARY)
 # exs_static is not exported: it would drag its object library along. exsConfig.cmake makes exs::exs_static.
 install(TARGETS exs_static ARCHIVE)

@@ -69,7 +69,7 @@ class FileServer:
         jars = [libraries / "exs.jar", libraries / "exs-jetty.jar", *(JAR_FOLDER / f"{jar}.jar" for jar in JARS)]
         lacking = [jar.name for jar in jars if not jar.exists()]
         if lacking:
-            raise Missing(f"there is no {lacking[0]}; scripts/setup installs Jetty (Debian: libjetty9-java), and the build makes the rest")
+            raise Missing(f"there is no {lacking[0]}; scripts/setup java installs Jetty (Debian: libjetty9-java), and the build makes the rest")
         path = ":".join(map(str, [*jars, folder]))
         subprocess.run(["javac", "-nowarn", "-cp", path, "-d", folder, ROOT / "perf/fetch/FileServer.java"], check=True)
         self.process = start(["java", f"-Djava.library.path={libraries}", "-Dorg.eclipse.jetty.LEVEL=WARN",

@@ -119,7 +119,7 @@ if command -v meson >/dev/null; then
     { cat "$work/meson.log"; fail meson; }
   expect meson env LD_LIBRARY_PATH="$prefix/$libdir" "$work/meson/build/use"
 else
-  echo "skipped: meson is not here (scripts/setup)"
+  echo "skipped: meson is not here (scripts/setup test)"
 fi
 
 # Each library that exs.pc names for libexs.a is there, shared or as an archive.
@@ -136,6 +136,17 @@ grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$work/plain/CMakeCache.txt" || fail
 if grep -qE '^ *FLAGS = .* -g' "$work/plain/build.ninja"; then fail "a plain build has debug information"; fi
 grep -q 'bin/exs-ping:' "$work/plain/build.ninja" || fail "a plain build has no tools"
 if grep -q 'bin/tests-' "$work/plain/build.ninja"; then fail "a plain build has tests"; fi
+# What is not built is named, with the command that builds it, before anything is installed.
+if cmake --install "$work/plain" --prefix "$work/too-early" >"$work/early.log" 2>&1; then fail "installs what is not built"; fi
+for said in libexs.a exs-ping "cmake --build $work/plain"; do
+  grep -qF "$said" "$work/early.log" || { cat "$work/early.log"; fail "too early an installation does not name $said"; }
+done
+[[ ! -e $work/too-early ]] || fail "too early an installation leaves files"
+# So is every library that is missing, with Debian's packages and what goes without.
+if PKG_CONFIG_LIBDIR=/nowhere cmake -S "$source" -B "$work/bare" -G Ninja >"$work/bare.log" 2>&1; then fail "needs no libraries"; fi
+for said in liburing-dev libisal-dev librdmacm-dev EXS_WITH_VERBS=OFF; do
+  grep -qF -e "$said" "$work/bare.log" || { cat "$work/bare.log"; fail "without libraries cmake does not name $said"; }
+done
 configure "$work/lean" -DEXS_WITH_VERBS=OFF -DEXS_BUILD_TOOLS=OFF
 if grep -oE 'lib(ibverbs|rdmacm|mnl)[.]|provider/verbs/[^ ]*[.]cc' "$work/lean/build.ninja"; then fail "EXS_WITH_VERBS=OFF needs rdma-core"; fi
 if grep -E '^Libs.*(ibverbs|rdmacm|mnl)' "$work/lean/exs.pc"; then fail "exs.pc names rdma-core without it"; fi
