@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Programs printed in README.md, in exs(7) and in doc/ compile without a warning, run, and print what is said there.
 
-    programs.py C-COMPILER C++-COMPILER LIBRARY-FOLDER
+    programs.py C-COMPILER C++-COMPILER LIBRARY-FOLDER [PAGE...]
+
+The pages of doc/ that are named are left to pages.py.
 
 README.md and exs(7) have one complete program each. In doc/ every block of C or C++ is compiled:
   with main() it is a program; it is run where "It prints:" follows;
@@ -120,6 +122,17 @@ def overviews(tree):
         expect(where, run(where, [str(tree.compile(where, "c", source))]), promised)
 
 
+def block(tree, where, language, words, source, promised):
+    """Compiles a block of C or C++, and runs it where the page says what it prints."""
+    if "main(" in source:
+        binary = tree.compile(where, language, source, words)
+        if binary and promised is not None:
+            expect(where, run(where, [str(binary)]), promised)
+    else:
+        alone = "#include" in source
+        tree.compile(where, language, source if alone else FRAME + source + "}\n", words, link=False)
+
+
 def document(path, tree):
     text = path.read_text()
     for match in BLOCK.finditer(text):
@@ -127,22 +140,18 @@ def document(path, tree):
         where = f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}"
         if language == "console":
             run_console(where, source, tree.folder)
-        elif "main(" in source:
-            binary = tree.compile(where, language, source, words)
-            if binary and promised is not None:
-                expect(where, run(where, [str(binary)]), promised)
         else:
-            alone = "#include" in source
-            tree.compile(where, language, source if alone else FRAME + source + "}\n", words, link=False)
+            block(tree, where, language, words, source, promised)
 
 
 def main():
-    c_compiler, cpp_compiler, library_folder = sys.argv[1:]
+    c_compiler, cpp_compiler, library_folder, *others = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree({"c": c_compiler, "cpp": cpp_compiler}, library_folder, folder)
         overviews(tree)
         for path in sorted((ROOT / "doc").glob("*.md")):
-            document(path, tree)
+            if path.stem not in others:
+                document(path, tree)
         print(f"{tree.done} blocks of C and C++, {tree.skipped} skipped")
 
 
