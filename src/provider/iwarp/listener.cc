@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "src/base/accept_errors.h"
 #include "src/base/contain.h"
@@ -23,9 +24,9 @@ namespace {
 constexpr std::uint64_t kDefaultLimitNs = 5'000'000'000;
 constexpr int kAcceptsPerEvent = 64;
 // Peers that have connected and not said what they want have places of their own, so that strangers who say nothing never
-// take those of the application. Who has had its time makes room for the next one.
+// take those of the application. Who has had its time makes room for the next one: 5,120 a second may come that never speak.
 constexpr std::size_t kHandshakesMax = 128;
-constexpr std::uint64_t kUndisturbedNs = 100'000'000;
+constexpr std::uint64_t kUndisturbedNs = 25'000'000;
 // A request that waits so long for its accept is told to be here.
 constexpr std::uint64_t kPatienceNs = 100'000'000;
 
@@ -88,6 +89,12 @@ bool IwarpListener::make_room() {
   if (context_.now_ns < undisturbed_until_ns) {
     rests_until_ns_ = undisturbed_until_ns;
     return false;
+  }
+  if (!leaving.has_spoken_) {
+    // A port that was starved has not read what it has said by now.
+    leaving.ready(EPOLLIN);
+    if (handshakes_.size() < kHandshakesMax) return !is_full();
+    if (leaving.has_spoken_) return make_room();
   }
   drop(leaving, ETIMEDOUT, "no complete MPA request, and others wait");
   return true;
@@ -157,6 +164,7 @@ IwarpListener::Handshake::~Handshake() {
 }
 
 void IwarpListener::Handshake::ready(std::uint32_t) {
+  if (descriptor_ < 0) return;
   contain([this] { take_bytes(); }, [this] { listener_.drop(*this, ENOMEM, "no memory for it"); });
 }
 
@@ -188,7 +196,7 @@ void IwarpListener::request_complete(Handshake& handshake) {
   made.emplace_back(*this, nullptr, context_.now_ns);
   context_.poller.remove(descriptor);
   handshake.descriptor_ = -1;
-  handshakes_.erase(handshake.self_);
+  retire(handshake);
   if (request->frame().markers) {  // its end rejects it
     log(LogLevel::kInfo, "iwarp: {} asks for MPA markers, which are not supported: rejected",
         name_of_peer(descriptor));
@@ -207,8 +215,15 @@ void IwarpListener::request_complete(Handshake& handshake) {
 void IwarpListener::drop(Handshake& handshake, int error, const char* why) {
   log(LogLevel::kInfo, "iwarp: incoming connection from {} dropped: {}: {}",
       name_of_peer(handshake.descriptor_), why, std::strerror(error));
-  handshakes_.erase(handshake.self_);
+  context_.poller.remove(handshake.descriptor_);
+  kernel::close(std::exchange(handshake.descriptor_, -1));
+  retire(handshake);
   pause_or_resume();
+}
+
+// Another one of the same batch of events may end it, to make room.
+void IwarpListener::retire(Handshake& handshake) {
+  retired_.splice(retired_.end(), handshakes_, handshake.self_);
 }
 
 void IwarpListener::tell_waiting() {
@@ -218,6 +233,7 @@ void IwarpListener::tell_waiting() {
 }
 
 void IwarpListener::check_deadlines() {
+  retired_.clear();  // the batch is over
   tell_waiting();
   while (!handshakes_.empty() && handshakes_.front().deadline_ns_ <= context_.now_ns) {
     drop(handshakes_.front(), ETIMEDOUT, "no complete MPA request in time");

@@ -78,6 +78,7 @@ class IwarpListener final : public PortListener, public Pollable {
   // No longer in the list.
   std::unique_ptr<IncomingRequest> take(Waiting& waiting);
   void drop(Handshake& handshake, int error, const char* why);
+  void retire(Handshake& handshake);
 
   PortContext& context_;
   const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
@@ -89,6 +90,7 @@ class IwarpListener final : public PortListener, public Pollable {
   std::uint64_t rests_until_ns_ =
       0;  // no descriptors or memory, or too many peers at once: accepts again then
   std::list<Handshake> handshakes_;  // oldest first, so deadlines are in order
+  std::list<Handshake> retired_;     // an event that the poller has given already may still name them
   std::list<Waiting> requests_;      // oldest first
   std::list<Waiting>::iterator first_untold_ =
       requests_.end();  // the first peer not notified yet that it waits

@@ -1,4 +1,8 @@
 // MPA set-up in both roles against a peer played by hand.
+#include <fcntl.h>
+
+#include <deque>
+
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/iwarp/byte_peer.h"
@@ -15,6 +19,20 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 std::string reply_hex(unsigned flags, unsigned revision, std::string_view data) {
   return to_hex(mpa_reply(flags, revision, from_hex(data)));
+}
+
+// The kernel may keep it waiting: what is full takes nobody.
+Socket begin_to_connect(const ListeningSocket& listening) {
+  Socket socket = tcp_socket();
+  ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+  [[maybe_unused]] const int begun =
+      ::connect(socket.get(), listening.as_sockaddr(), sizeof listening.address);
+  return socket;
+}
+
+bool is_connected(const Socket& socket) {
+  pollfd state{socket.get(), POLLOUT, 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & POLLERR) == 0;
 }
 
 }  // namespace mpa_test
@@ -131,6 +149,46 @@ BOOST_AUTO_TEST_CASE(silent_and_half_done_peers_are_dropped_at_the_deadline) {
   BOOST_TEST(is_hung_up_on(served.driver, silent));
   BOOST_TEST(is_hung_up_on(served.driver, half));
   BOOST_TEST(served.driver->next_deadline_ns() == kNoDeadline);
+}
+
+BOOST_AUTO_TEST_CASE(of_4000_silent_peers_a_second_none_keeps_a_good_one_out) {
+  constexpr std::uint64_t kStepNs = 250'000;
+  constexpr std::uint64_t kLimitNs = 200'000'000;
+  ServedBytePeer served;
+  std::deque<Socket> silent;
+  const auto step = [&] {
+    silent.push_back(begin_to_connect(served.listening));
+    if (silent.size() > 400) silent.pop_front();
+    served.driver.now_ns += kStepNs;
+    served.driver.turn();
+  };
+  for (int i = 0; i < 800; ++i) step();
+  for (int good = 0; good < 8; ++good) {
+    const Socket peer = begin_to_connect(served.listening);
+    const std::uint64_t limit_ns = served.driver.now_ns + kLimitNs;
+    while (!is_connected(peer) && served.driver.now_ns < limit_ns) step();
+    BOOST_REQUIRE(is_connected(peer));
+    write_all(peer, mpa_request());
+    std::unique_ptr<ConnectionRequest> request;
+    for (; request == nullptr && served.driver.now_ns < limit_ns; request = served.listener->next_request())
+      step();
+    BOOST_TEST(request != nullptr);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_port_that_was_starved_hears_who_has_spoken_before_it_makes_room) {
+  constexpr int kPlaces = 128;
+  ServedBytePeer served({}, 2 * kPlaces);
+  std::vector<Socket> peers;
+  for (int i = 0; i < kPlaces; ++i) {
+    peers.push_back(connect_to(served.listening));
+    served.driver.turn();
+  }
+  for (const Socket& peer : peers) write_all(peer, mpa_request());
+  for (int i = 0; i < kPlaces / 2; ++i) peers.push_back(connect_to(served.listening));
+  served.driver.now_ns += 1'000'000'000;
+  for (int i = 0; i < kPlaces; ++i) await(served.driver, CompletionKind::kRequest, kListenerToken);
+  BOOST_TEST(served.listener->next_request() != nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(markers_are_refused_by_a_reply) {
