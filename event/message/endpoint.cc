@@ -34,6 +34,17 @@ void copy_into(const proto::Operation& receive, const proto::Operation& send) {
   }
 }
 
+// False: memory of the one or the other is not there.
+template <typename Copy>
+bool has_copied(Copy&& copy) {
+  try {
+    copy();
+    return true;
+  } catch (const MemoryGone&) {
+    return false;
+  }
+}
+
 void describe_status(exm_status_t& status, std::uint32_t peer, std::uint64_t bits,
                      std::uint64_t length) noexcept {
   status.source = static_cast<std::int32_t>(peer);
@@ -191,8 +202,11 @@ void Endpoint::send_to_self(Request& send) {
   ++counters_.eager_sends;
   if (Request* const receive = take_receive(envelope); receive != nullptr) {
     describe(*receive, envelope.source, arrival);
-    copy_into(receive->operation, send.operation);
     ++counters_.expected;
+    if (!has_copied([&] { copy_into(receive->operation, send.operation); })) {
+      end(*receive, EFAULT);
+      return end(send, EFAULT);
+    }
     end_received(*receive);
     return end(send, 0);
   }
@@ -202,7 +216,8 @@ void Endpoint::send_to_self(Request& send) {
   const bool is_copied = bytes <= kCopiedMax && !send.label.synchronous;
   if (is_copied) {
     kept->bytes.reset(new std::byte[bytes]);
-    proto::SliceCursor(send.operation).drain_into({kept->bytes.get(), bytes});
+    if (!has_copied([&] { proto::SliceCursor(send.operation).drain_into({kept->bytes.get(), bytes}); }))
+      return end(send, EFAULT);
   } else {
     kept->send = &send;
   }
@@ -218,10 +233,11 @@ Request* Endpoint::take_receive(const match::Envelope& envelope) {
 
 void Endpoint::fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
                     const ArrivingMessage& message, std::size_t offset) {
-  proto::copy_payload(message, offset, arrival.length_bytes, receive.operation);
+  const bool is_there =
+      has_copied([&] { proto::copy_payload(message, offset, arrival.length_bytes, receive.operation); });
   describe(receive, source, arrival);
   ++counters_.expected;
-  end_received(receive);
+  is_there ? end_received(receive) : end(receive, EFAULT);
 }
 
 // All of the message that it has room for is there.
@@ -295,13 +311,12 @@ bool Endpoint::give(Kept& kept, Request& receive) {
     return !is_lost;
   }
   const auto message = mailbox_.remove(kept);
-  if (message->send != nullptr) {
-    copy_into(receive.operation, message->send->operation);
-    end(*message->send, 0);
-  } else {
+  const bool is_there = has_copied([&] {
+    if (message->send != nullptr) return copy_into(receive.operation, message->send->operation);
     proto::SliceCursor(receive.operation).fill_from({message->bytes.get(), bytes});
-  }
-  end_received(receive);
+  });
+  if (message->send != nullptr) end(*message->send, is_there ? 0 : EFAULT);
+  is_there ? end_received(receive) : end(receive, EFAULT);
   if (message->from == nullptr) return false;
   message->from->finish_kept(message->arrival, true);
   return true;

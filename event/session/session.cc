@@ -30,6 +30,14 @@ Status Session::admit(proto::Direction direction, bool persistent) {
   return open_operations(direction).admit(persistent, operations_max_);
 }
 
+Status Session::memory_fault() const noexcept {
+  return fault(LogLevel::kWarn, EFAULT,
+               "socket {}: memory of an operation was unmapped, or lost its rights, before its event, so the "
+               "connection "
+               "ends: EFAULT; unmap, protect or free memory after the event",
+               descriptor_->number());
+}
+
 void Session::withdraw(proto::Direction direction, bool persistent) {
   open_operations(direction).withdraw(persistent);
 }

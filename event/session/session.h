@@ -20,6 +20,7 @@
 #include "event/session/pooled_receive.h"
 #include "event/session/session_counters.h"
 #include "event/session/time_limit.h"
+#include "src/base/guarded_copy.h"
 #include "src/base/socket_address.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
@@ -163,15 +164,19 @@ class Session : public TransferClient {
   [[nodiscard]] virtual proto::Readiness readiness() const = 0;
 
  protected:
-  // Does a step. Where there is no memory for it the connection ends, with ENOMEM: that needs none.
+  // Does a step. Where there is no memory for it the connection ends, with ENOMEM: that needs none. So it does with EFAULT where
+  // memory of an operation is not there.
   template <typename Step>
   void contained(Step&& step) noexcept {
     try {
       std::forward<Step>(step)();
+    } catch (const MemoryGone&) {
+      abort(memory_fault());
     } catch (const std::bad_alloc&) {
       abort(Status(ENOMEM));
     }
   }
+  [[nodiscard]] Status memory_fault() const noexcept;
   // Called after every step (an operation, a completion, a request): reports what the step has changed.
   virtual void after_step() {
     if (pooled_) receive_into_pool();

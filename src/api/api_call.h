@@ -9,6 +9,7 @@
 #include "src/api/error_text.h"
 #include "src/api/library.h"
 #include "src/api/refusals.h"
+#include "src/base/guarded_copy.h"
 #include "src/base/refusal.h"
 
 namespace exs {
@@ -32,6 +33,9 @@ T api_call(T failed, Body&& body, const char* function = __builtin_FUNCTION()) n
       if (result) return *result;
       call_failed(function, result.error());
     }
+  } catch (const MemoryGone&) {
+    call_failed(function,
+                refuse(EFAULT, "the memory is not all there, or may not be used so: see address and length"));
   } catch (const std::bad_alloc&) {
     call_failed(function, Status(ENOMEM));
   }

@@ -37,7 +37,9 @@ constexpr General kGeneral[] = {
      "no interface of this host has that address: ip addr lists them; 0.0.0.0 and [::] stand for all"},
     {EAFNOSUPPORT, "the family of the address must be that of the socket, AF_INET or AF_INET6"},
     {EAGAIN, "the process may have no more threads: raise ulimit -u"},
-    {ECANCELED, "exs_cancel or the end of the socket has ended the operation"},
+    {ECANCELED,
+     "exs_cancel, the end of the socket, or the peer, which took its persistent memory back, has ended the "
+     "operation"},
     {ECONNRESET,
      "the peer ended without closing the connection; see whether its process was killed, or crashed"},
     {EINTR, "a signal was caught: call again"},

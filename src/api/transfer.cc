@@ -1,11 +1,10 @@
 #include "src/api/transfer.h"
 
-#include <cstring>
-
 #include "event/queue/transfer_event.h"
 #include "src/api/adopt.h"
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
+#include "src/base/guarded_copy.h"
 #include "src/base/read_section.h"
 #include "src/base/refusal.h"
 #include "src/base/undo.h"
@@ -180,7 +179,8 @@ Status post_unregistered(const TransferRequest& request, const TransferTarget& t
   attachment->posted_bytes = piece.length_bytes;
   std::span<std::byte> memory(piece.address, piece.length_bytes);
   if (copied) {
-    std::memcpy(attachment->own().data(), piece.address, piece.length_bytes);
+    if (!guarded_copy(attachment->own().data(), piece.address, piece.length_bytes))
+      return not_mapped(piece.address, piece.length_bytes);
     attachment->event_flags = EXS_EVF_COPIED;
     memory = attachment->own();
   }

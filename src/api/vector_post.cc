@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
+#include "src/base/guarded_copy.h"
 #include "src/base/kernel.h"
 #include "src/base/refusal.h"
 
@@ -75,8 +75,8 @@ class Builder {
     if (element.piece.length_bytes == 0) return Status();
     if (gathers_) {
       const auto into = take_own(element.piece.length_bytes);
-      std::memcpy(into.data(), element.piece.address, into.size());
-      return Status();
+      if (guarded_copy(into.data(), element.piece.address, into.size())) return Status();
+      return not_mapped(element.piece.address, into.size());
     }
     if (region) return attachment_.add(*region, element.piece.address, element.piece.length_bytes);
     return attachment_.add({element.piece.address, element.piece.length_bytes}, access());

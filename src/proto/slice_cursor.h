@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
+#include "src/base/guarded_copy.h"
 #include "src/proto/operation.h"
 
 namespace exs::proto {
@@ -35,13 +35,13 @@ class SliceCursor {
     return taken;
   }
 
-  // Copy as many bytes as both have, and return how many.
+  // Copy as many bytes as both have, and return how many. They throw MemoryGone where a piece is not there.
   std::size_t fill_from(std::span<const std::byte> bytes) {
     std::size_t copied = 0;
     while (copied < bytes.size() && left_bytes_ > 0) {
       const LocalSlice piece = next(bytes.size() - copied);
       if (piece.address == nullptr) break;  // of no bytes
-      std::memcpy(piece.address, bytes.data() + copied, piece.length_bytes);
+      copy_of_program(piece.address, bytes.data() + copied, piece.length_bytes);
       copied += piece.length_bytes;
     }
     return copied;
@@ -50,7 +50,7 @@ class SliceCursor {
     std::size_t copied = 0;
     while (copied < bytes.size() && left_bytes_ > 0) {
       const LocalSlice piece = next(bytes.size() - copied);
-      std::memcpy(bytes.data() + copied, piece.address, piece.length_bytes);
+      copy_of_program(bytes.data() + copied, piece.address, piece.length_bytes);
       copied += piece.length_bytes;
     }
     return copied;

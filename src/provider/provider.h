@@ -20,11 +20,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
 
+#include "src/base/guarded_copy.h"
 #include "src/base/status.h"
 #include "src/provider/company.h"
 #include "src/provider/reason.h"
@@ -117,7 +117,7 @@ class ArrivingMessage {
   ArrivingMessage(const ArrivingMessage&) = delete;
   ArrivingMessage& operator=(const ArrivingMessage&) = delete;
   [[nodiscard]] std::size_t length_bytes() const noexcept { return length_bytes_; }
-  // The bytes from `offset` on, which are there.
+  // The bytes from `offset` on, which are there. Throws MemoryGone where `into` is not.
   virtual void copy(std::size_t offset, std::span<std::byte> into) const = 0;
 
  protected:
@@ -132,7 +132,7 @@ class PlacedMessage final : public ArrivingMessage {
  public:
   explicit PlacedMessage(std::span<const std::byte> bytes) : ArrivingMessage(bytes.size()), bytes_(bytes) {}
   void copy(std::size_t offset, std::span<std::byte> into) const override {
-    if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
+    if (!into.empty()) copy_of_program(into.data(), bytes_.data() + offset, into.size());
   }
 
  private:

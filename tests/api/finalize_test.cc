@@ -129,6 +129,36 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_without_it_is_told_of) {
   }
 }
 
+// The rank dies while the call waits for it.
+BOOST_AUTO_TEST_CASE(a_rank_that_dies_without_it_is_told_of) {
+  const JobPorts ports(2);
+  const exm_ep_t ep = ports.join(0);
+  const std::uint8_t byte = 7;
+  exm_request_t send = 0;
+  BOOST_REQUIRE_EQUAL(exm_isend(ep, &byte, 1, 1, 5, 0, 0, &send), 0);
+  exm_request_t receive = 0;
+  BOOST_REQUIRE_EQUAL(exm_irecv(ep, nullptr, 0, 1, 6, 0, &receive), 0);
+  const Request& begun = *ep->endpoint->find(receive);
+  Status left;
+  std::thread leaving([&] { left = ep->endpoint->finalize(kLongNs); });
+  while (begun.state.load(std::memory_order_acquire) != Request::State::kEnded) std::this_thread::yield();
+  ep->endpoint->shard()->carry_out([&] { ep->endpoint->note_death(1); });
+  leaving.join();
+  BOOST_TEST((left == Status(ECONNRESET)));
+  exm_finalize(ep);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_never_comes_is_told_of) {
+  const JobPorts ports(2);
+  const exm_ep_t ep = ports.join(0, [](exm_config_t& config) { config.connect_timeout_ms = 50; });
+  const std::uint8_t byte = 7;
+  exm_request_t send = 0;
+  BOOST_REQUIRE_EQUAL(exm_isend(ep, &byte, 1, 1, 5, 0, EXM_SYNC, &send), 0);
+  BOOST_TEST(exm_finalize(ep) == -1);
+  BOOST_TEST(errno == ECONNRESET);
+  BOOST_TEST(std::string(exs_errtext()).find("rank 1") != std::string::npos, exs_errtext());
+}
+
 BOOST_AUTO_TEST_CASE(what_ended_before_has_told_itself) {
   Two two;
   two.meet();

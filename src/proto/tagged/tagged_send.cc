@@ -139,6 +139,11 @@ Result<bool> TaggedSends::send_eagerly(const Operation& operation) {
     SliceCursor(operation).drain_into(outbox_.tail_room(bytes));
     status = outbox_.send_with_tail(message, bytes, token);
   }
+  if (status.error() == EFAULT) {  // nothing has left: an error of the memory ends this send alone
+    open_[number].outcome = {EFAULT, 0, 0};
+    end(number);
+    return true;
+  }
   if (!status.ok()) {
     close_entry(number);
     return failure(status);

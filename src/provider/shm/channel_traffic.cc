@@ -129,8 +129,8 @@ void ChannelTraffic::end_all() {
 
 // ---------------------------------------------------------------- what could not be done at once
 
-bool ChannelTraffic::no_room() {
-  ring_full_ = true;
+bool ChannelTraffic::not_written() {
+  if (!payload_is_gone()) ring_full_ = true;
   return false;
 }
 

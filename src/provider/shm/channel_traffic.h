@@ -51,14 +51,15 @@ class ChannelTraffic {
     channel_->wake_peer_if_asleep();
   }
 
-  // False: no room in the ring now.
+  // False: no room in the ring now, or payload_is_gone(): `second`, which may be the program's, is not there.
   bool write(RecordKind kind, std::uint32_t peer_link, std::span<const std::byte> first,
              std::span<const std::byte> second = {}, std::uint16_t flags = 0) {
     const RecordHeader header{peer_link, static_cast<std::uint16_t>(kind), flags, 0};
-    if (!channel_->out().write(header, first, second)) return no_room();
+    if (!channel_->out().write(header, first, second)) return not_written();
     if (!wrote_) mark_written();
     return true;
   }
+  [[nodiscard]] bool payload_is_gone() const noexcept { return channel_->out().source_is_gone(); }
   // Where the next piece goes. Empty: all are under way.
   std::span<std::byte> piece_room() {
     const std::span<std::byte> room = staging_out_.room();
@@ -91,7 +92,7 @@ class ChannelTraffic {
   void send_pending_ends();
   void continue_busy();
   void end_all();
-  bool no_room();
+  bool not_written();
   void mark_written();
 
   PortContext& context_;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/contain.h"
+#include "src/base/guarded_copy.h"
 #include "src/base/log.h"
 #include "src/provider/shm/region_address.h"
 
@@ -27,7 +28,9 @@ class RingMessage final : public ArrivingMessage {
  public:
   RingMessage(const RingReader& ring, std::size_t length_bytes)
       : ArrivingMessage(length_bytes), ring_(ring) {}
-  void copy(std::size_t offset, std::span<std::byte> into) const override { ring_.copy(offset, into); }
+  void copy(std::size_t offset, std::span<std::byte> into) const override {
+    if (!ring_.copy(offset, into)) throw MemoryGone();
+  }
 
  private:
   const RingReader& ring_;
@@ -70,10 +73,12 @@ Status ShmLink::start() {
 Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
   if (is_over()) return Status(ENOTCONN);
   if (is_too_long(header, payload)) return Status(EMSGSIZE);
-  if (send_now(header, payload).ok()) {
+  const Status sent = send_now(header, payload);
+  if (sent.ok()) {
     complete(CompletionKind::kSend, {}, token);
     return {};
   }
+  if (sent.error() == EFAULT) return memory_fault();
   if (sends_queued_ >= depths_.sends) return Status(EAGAIN);
   auto copy = header.empty() ? nullptr : std::make_unique<std::byte[]>(header.size());
   if (!header.empty()) std::memcpy(copy.get(), header.data(), header.size());
@@ -91,7 +96,8 @@ Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload,
 Status ShmLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
   if (state_ != State::kOpen || !send_queue_.empty() || is_too_long(header, payload)) return Status(EAGAIN);
   const std::span<const std::byte> body(payload.address, payload.length_bytes);
-  return traffic_.write(RecordKind::kMessage, peer_number_, header, body) ? Status() : Status(EAGAIN);
+  if (traffic_.write(RecordKind::kMessage, peer_number_, header, body)) return {};
+  return Status(traffic_.payload_is_gone() ? EFAULT : EAGAIN);
 }
 
 Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
@@ -122,6 +128,7 @@ bool ShmLink::send(QueuedPost& message) {
   if (message.kind == QueuedKind::kReady) return traffic_.write(RecordKind::kReady, peer_number_, {});
   if (!traffic_.write(RecordKind::kMessage, peer_number_, {message.header.get(), message.header_bytes},
                       message.payload)) {
+    if (traffic_.payload_is_gone()) memory_gone();
     return false;
   }
   --sends_queued_;
@@ -214,12 +221,12 @@ void ShmLink::fault(const char* what) {
       Ending::kFault);
 }
 
-void ShmLink::memory_gone() {
-  log(LogLevel::kWarn,
-      "shm: memory of an operation was unmapped before its event, so the connection to process {} ends: "
-      "EFAULT; unmap or free memory after the event",
+Status ShmLink::memory_fault() const {
+  return exs::fault(
+      LogLevel::kWarn, EFAULT,
+      "shm: memory of an operation was unmapped, or lost its rights, before its event, so the connection to "
+      "process {} ends: EFAULT; unmap, protect or free memory after the event",
       traffic_.channel().peer_pid());
-  end(Status(EFAULT), Ending::kLost);
 }
 
 void ShmLink::close() noexcept {

@@ -143,7 +143,8 @@ class ShmLink final : public Link, public Pollable {
 
   void fault(const char* what);
   // The program has unmapped memory of an operation.
-  void memory_gone();
+  void memory_gone() { end(memory_fault(), Ending::kLost); }
+  [[nodiscard]] Status memory_fault() const;
   // After an access to the peer's memory that did not go well.
   void access_failed(Status status, const char* what);
   void end(Status status, Ending ending) noexcept;

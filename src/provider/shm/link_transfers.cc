@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/guarded_copy.h"
 #include "src/base/log.h"
 #include "src/provider/shm/link.h"
 #include "src/provider/shm/region_address.h"
@@ -41,7 +42,7 @@ Progress ShmLink::send_queued() {
   while (!send_queue_.empty()) {
     QueuedPost& next = send_queue_.front();
     if (next.kind != QueuedKind::kWrite) {
-      if (!send(next)) return Progress::kBlocked;
+      if (!send(next)) return is_over() ? Progress::kIdle : Progress::kBlocked;
     } else if (!next.payload.empty()) {
       const Progress progress = write_step(next, pieces);
       if (is_over()) return Progress::kIdle;
@@ -91,7 +92,10 @@ Progress ShmLink::write_piece(QueuedPost& write) {
     return Progress::kIdle;
   }
   const std::size_t bytes = std::min(room.size(), write.payload.size());
-  std::memcpy(room.data(), write.payload.data(), bytes);
+  if (!guarded_copy(room.data(), write.payload.data(), bytes)) {
+    memory_gone();
+    return Progress::kIdle;
+  }
   const WritePiece piece{write.to.address, write.to.key, static_cast<std::uint32_t>(bytes)};
   if (!traffic_.write(RecordKind::kWritePiece, peer_number_, body_bytes(piece))) return Progress::kBlocked;
   traffic_.piece_filled();
@@ -107,7 +111,7 @@ void ShmLink::on_write_piece(const WritePiece& piece, std::span<const std::byte>
   if (view.error != WindowError::kNone) return fault("a write to memory that is not open to it");
   // A full piece is one of many.
   if (bytes.size() == kPieceBytes && !is_still_mapped({view.start, bytes.size()})) return memory_gone();
-  std::memcpy(view.start, bytes.data(), bytes.size());
+  if (!guarded_copy(view.start, bytes.data(), bytes.size())) memory_gone();
 }
 
 // ---------------------------------------------------------------- reads
@@ -276,7 +280,7 @@ void ShmLink::on_read_piece(const ReadPiece& piece, std::span<const std::byte> b
     return fault("an answer that was not begun");
   }
   read->state = ReadState::kServed;
-  std::memcpy(read->into.data(), bytes.data(), bytes.size());
+  if (!guarded_copy(read->into.data(), bytes.data(), bytes.size())) return memory_gone();
   read->into = read->into.subspan(bytes.size());
   read->address += bytes.size();
   if (!read->into.empty()) return;
@@ -320,7 +324,10 @@ Progress ShmLink::serve_reads() {
     const std::span<std::byte> room = traffic_.piece_room();
     if (room.empty()) return Progress::kBlocked;
     const std::size_t bytes = std::min(room.size(), served.source.size());
-    std::memcpy(room.data(), served.source.data(), bytes);
+    if (!guarded_copy(room.data(), served.source.data(), bytes)) {
+      memory_gone();
+      return Progress::kIdle;
+    }
     const ReadPiece piece{served.ticket.claim, served.ticket.generation, static_cast<std::uint32_t>(bytes)};
     if (!traffic_.write(RecordKind::kReadPiece, peer_number_, body_bytes(piece))) return Progress::kBlocked;
     traffic_.piece_filled();

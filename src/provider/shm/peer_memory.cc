@@ -1,6 +1,7 @@
 #include "src/provider/shm/peer_memory.h"
 
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +9,7 @@
 
 #include "src/base/backoff.h"
 #include "src/base/clock.h"
+#include "src/base/guarded_copy.h"
 #include "src/base/kernel.h"
 #include "src/base/log.h"
 #include "src/provider/shm/channel.h"
@@ -20,6 +22,35 @@ namespace {
 constexpr std::uint64_t kProcessCheckNs = 100'000'000;
 constexpr std::uint64_t kCloseWaitNs = 100'000'000;
 constexpr int kSpins = 1000;
+
+// One byte of each page, as the kernel sees it: a copy has failed, and it is to be told whose memory is to blame.
+template <typename IsThere>
+bool is_there(std::span<const std::byte> memory, IsThere&& is_byte_there) {
+  const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  for (std::uintptr_t at = begin; at < begin + memory.size(); at = (at / page_bytes + 1) * page_bytes) {
+    if (!is_byte_there(at)) return false;
+  }
+  return true;
+}
+
+bool can_be_read(std::span<const std::byte> memory) {
+  return is_there(memory, [](std::uintptr_t at) {
+    std::byte byte;
+    const iovec here{&byte, 1};
+    const iovec there{reinterpret_cast<void*>(at),
+                      1};  // NOLINT(performance-no-int-to-ptr): pages are found by number
+    return kernel::process_vm_readv(kernel::getpid(), &here, 1, &there, 1, 0) == 1;
+  });
+}
+
+bool can_be_written(std::span<const std::byte> memory) {
+  return is_there(memory, [](std::uintptr_t at) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the word of a byte is found by its number
+    auto* const word = reinterpret_cast<std::uint32_t*>(at & ~std::uintptr_t{3});
+    return kernel::futex_add_nothing(word) >= 0 || errno != EFAULT;
+  });
+}
 
 }  // namespace
 
@@ -81,7 +112,8 @@ PeerMemory::Moved PeerMemory::move_mapped(std::byte* ours, std::size_t length_by
     return {0, Status(EPROTO)};
   if (is_gone({ours, length_bytes})) return {0, Status(EFAULT)};
   std::byte* const theirs = region->start + offset;
-  std::memcpy(to_peer ? theirs : ours, to_peer ? ours : theirs, length_bytes);
+  if (!guarded_copy(to_peer ? theirs : ours, to_peer ? ours : theirs, length_bytes))
+    return {0, Status(EFAULT)};
   return {length_bytes, {}};
 }
 
@@ -97,7 +129,9 @@ PeerMemory::Moved PeerMemory::move_by_process(std::byte* ours, std::size_t lengt
   if (moved > 0) return {static_cast<std::size_t>(moved), {}};
   const int error = moved == 0 ? EFAULT : errno;
   if (error == ESRCH) return {0, Status(ECONNRESET)};
-  if (error == EFAULT && !is_still_mapped({ours, length_bytes})) return {0, Status(EFAULT)};
+  const std::span<const std::byte> memory(ours, length_bytes);
+  if (error == EFAULT && !(to_peer ? can_be_read(memory) : can_be_written(memory)))
+    return {0, Status(EFAULT)};
   if (error == EFAULT || error == EINVAL) return {0, Status(EPROTO)};
   log(LogLevel::kWarn,
       "shm: the memory of process {} can no longer be reached: {}; its bytes go through the rings",

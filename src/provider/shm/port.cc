@@ -101,6 +101,7 @@ void ShmPort::flush() {
 }
 
 void ShmPort::progress(std::uint64_t now_ns) {
+  take_faults();
   context_.now_ns = now_ns;
   const bool is_busy = context_.arrivals != arrivals_at_poll_;
   const bool due = must_poll_ || now_ns - polled_ns_ >= (is_busy ? kBusyPollIntervalNs : kPollIntervalNs);
@@ -117,6 +118,7 @@ void ShmPort::progress(std::uint64_t now_ns) {
 
 bool ShmPort::poll_memory(bool rang) {
   if (rang) return false;
+  take_faults();
   for (const auto& traffic : channel_traffic_) traffic->process();
   if (any_gone_.load(std::memory_order_relaxed)) retract_gone_regions();
   flush();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/drive_lock.h"
+#include "src/base/guarded_copy.h"
 #include "src/provider/shm/channel_directory.h"
 #include "src/provider/shm/channel_traffic.h"
 #include "src/provider/shm/link.h"
@@ -62,6 +63,7 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
   void retract_gone_regions();
   void drop_unused();
 
+  const FaultWatch fault_watch_;
   PortContext context_;
   ChannelDirectory directory_;
   std::vector<std::unique_ptr<ChannelTraffic>> channel_traffic_;

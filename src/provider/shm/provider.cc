@@ -1,6 +1,7 @@
 #include <cstring>
 #include <memory>
 
+#include "src/base/guarded_copy.h"
 #include "src/provider/shm/port.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/shm/shared_regions.h"
@@ -31,8 +32,12 @@ class ShmProvider final : public Provider {
     }
     return port;
   }
-  void before_fork() noexcept override { regions_.lock(); }
+  void before_fork() noexcept override {
+    regions_.lock();
+    FaultWatch::lock();
+  }
   void after_fork(ForkSide side) noexcept override {
+    FaultWatch::unlock();
     if (side == ForkSide::kChild) regions_.leave_to_parent();
     regions_.unlock();
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/base/guarded_copy.h"
+
 namespace exs::shm {
 namespace {
 
@@ -35,16 +37,22 @@ void copy(std::byte* to, std::span<const std::byte> bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
+// The program's memory, which need not be there.
+bool copy_program(std::byte* to, std::span<const std::byte> bytes) {
+  return bytes.empty() || guarded_copy(to, bytes.data(), bytes.size());
+}
+
 // The reader looks at the first line all the time, and would take it back while the writer waits for another. So the others come
-// first, and then all of the first line at a stroke.
-void fill_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
+// first, and then all of the first line at a stroke. False: `second` is not there.
+bool fill_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
   constexpr std::size_t kOnFirstLine = kCacheLineBytes - kPayloadOffset;
   std::byte* const payload = slot + kPayloadOffset;
   const std::size_t split = std::min(second.size(), kOnFirstLine - std::min(kOnFirstLine, first.size()));
-  copy(payload + first.size() + split, second.subspan(split));
+  if (!copy_program(payload + first.size() + split, second.subspan(split))) return false;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  copy(payload + first.size(), second.first(split));
+  if (!copy_program(payload + first.size(), second.first(split))) return false;
   copy(payload, first);
+  return true;
 }
 
 }  // namespace
@@ -57,6 +65,7 @@ RingWriter::RingWriter(std::span<std::byte> segment) {
 
 bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> first,
                        std::span<const std::byte> second) {
+  source_is_gone_ = false;
   if (!status_.ok()) return false;
   const std::size_t length_bytes = first.size() + second.size();
   const RingAccount end = written_.after(length_bytes);
@@ -71,10 +80,12 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
     std::byte* const annex = annex_at(segment_, written_.annex_start(length_bytes));
     const auto first_there = first.subspan(first_here.size());
     copy(annex, first_there);
-    copy(annex + first_there.size(), second.subspan(second_here.size()));
+    source_is_gone_ = !copy_program(annex + first_there.size(), second.subspan(second_here.size()));
+    if (source_is_gone_) return false;
   }
   std::byte* const head = slot_at(segment_, written_.slots);
-  fill_slot(head, first_here, second_here);
+  source_is_gone_ = !fill_slot(head, first_here, second_here);
+  if (source_is_gone_) return false;  // nobody looks at what lies there before the lap does
   shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
   shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLinkOffset).store(header.link, std::memory_order_relaxed);
@@ -154,13 +165,13 @@ bool RingReader::take_header() {
   return true;
 }
 
-void RingReader::copy(std::size_t offset, std::span<std::byte> into) const {
-  if (segment_ == nullptr || into.empty()) return;
+bool RingReader::copy(std::size_t offset, std::span<std::byte> into) const {
+  if (segment_ == nullptr || into.empty()) return true;
   const std::size_t here = offset < kSlotPayload ? std::min(kSlotPayload - offset, into.size()) : 0;
-  if (here > 0) std::memcpy(into.data(), slot(read_.slots) + kPayloadOffset + offset, here);
-  if (here == into.size()) return;
+  if (here > 0 && !guarded_copy(into.data(), slot(read_.slots) + kPayloadOffset + offset, here)) return false;
+  if (here == into.size()) return true;
   const std::byte* const annex = annex_at(segment_, read_.annex_start(header_.length_bytes));
-  std::memcpy(into.data() + here, annex + (offset + here - kSlotPayload), into.size() - here);
+  return guarded_copy(into.data() + here, annex + (offset + here - kSlotPayload), into.size() - here);
 }
 
 bool RingReader::pop() {

@@ -46,9 +46,12 @@ class RingWriter {
   explicit RingWriter(std::span<std::byte> segment);
 
   // Appends `first` and `second`, together at most kRecordBytesMax, as one record; the reader sees all of it
-  // or nothing. header.length_bytes is not looked at. False: no room now, or status() is not ok.
+  // or nothing. header.length_bytes is not looked at. `second` may be the program's. False: no room now, source_is_gone(), or
+  // status() is not ok.
   bool write(const RecordHeader& header, std::span<const std::byte> first,
              std::span<const std::byte> second = {});
+  // The last write found that `second` is not there.
+  [[nodiscard]] bool source_is_gone() const noexcept { return source_is_gone_; }
   // After a write that found no room: the reader is asked to ring when that record fits and a quarter of the
   // slots and of the annex is free. False: it does already, write again; nobody will ring.
   [[nodiscard]] bool ask_for_room();
@@ -70,6 +73,7 @@ class RingWriter {
   RingAccount written_;
   RingAccount consumed_;            // as last seen
   std::uint64_t needed_annex_ = 0;  // what of the annex the last write did not find
+  bool source_is_gone_ = false;
   Status status_ = Status(EINVAL);
 };
 
@@ -91,8 +95,8 @@ class RingReader {
     return true;
   }
   // Copies `into.size()` bytes of the record that peek() showed, from `offset`: together at most its
-  // length_bytes.
-  void copy(std::size_t offset, std::span<std::byte> into) const;
+  // length_bytes. False: `into`, which may be the program's, is not there.
+  bool copy(std::size_t offset, std::span<std::byte> into) const;
   // Done with the record that peek() showed. True: the writer waits for room, there is some, and it must be
   // rung.
   [[nodiscard]] bool pop();

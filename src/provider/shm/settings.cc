@@ -37,7 +37,7 @@ std::optional<AllowedUsers> AllowedUsers::parse(std::string_view text) {
 
 Settings settings_from_environment() {
   Settings settings;
-  if (const char* const users = std::getenv("EXS_SHM_USERS"))
+  if (const char* const users = unless_empty(std::getenv("EXS_SHM_USERS")))
     settings.users = AllowedUsers::parse(users).value_or(AllowedUsers());
   settings.process_vm = switch_from_environment("EXS_SHM_PROCESS_VM", true);
   return settings;

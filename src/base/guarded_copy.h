@@ -1,0 +1,79 @@
+// Copies of memory that the program has given to an operation, and that it may have unmapped or protected since. A fault in such a
+// copy ends the copy, not the program: the handlers of SIGSEGV and SIGBUS find the fault by the address of its instruction, which is one
+// of the copy's own. So a copy that goes well costs nothing more, and every other fault goes to who had the signal before.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+namespace exs {
+
+#if defined(__x86_64__)
+extern "C" [[gnu::visibility("hidden")]] int exs_guarded_copy(void* to, const void* from,
+                                                              std::size_t bytes) noexcept;
+#endif
+
+// A copy in assembler shows the sanitizers nothing, so it is shown to them: where memory is poisoned, by a copy that tells.
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" void* __asan_region_is_poisoned(void* start,
+                                           std::size_t bytes);  // NOLINT(bugprone-reserved-identifier)
+inline void show_copy(void* to, const void* from, std::size_t bytes) noexcept {
+  if (__asan_region_is_poisoned(to, bytes) != nullptr ||
+      __asan_region_is_poisoned(const_cast<void*>(from), bytes) != nullptr)
+    std::memcpy(to, from, bytes);
+}
+#elif defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_read_range(void* start, std::size_t bytes);   // NOLINT(bugprone-reserved-identifier)
+extern "C" void __tsan_write_range(void* start, std::size_t bytes);  // NOLINT(bugprone-reserved-identifier)
+inline void show_copy(void* to, const void* from, std::size_t bytes) noexcept {
+  __tsan_read_range(const_cast<void*>(from), bytes);
+  __tsan_write_range(to, bytes);
+}
+#else
+inline void show_copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) noexcept {}
+#endif
+
+// False: some of either memory is not there; what was copied before is not said. Where nobody watches, or on another kind of
+// processor, a fault ends the program. Thread: any.
+[[nodiscard]] inline bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept {
+#if defined(__x86_64__)
+  show_copy(to, from, bytes);
+  return exs_guarded_copy(to, from, bytes) != 0;
+#else
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  return true;
+#endif
+}
+
+// The calling thread takes faults from now on. An engine's thread holds back all signals, and the kernel ends a process of which a
+// thread holds back a fault of its own.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool takes_faults;
+void begin_to_take_faults() noexcept;
+inline void take_faults() noexcept {
+  if (!takes_faults) begin_to_take_faults();
+}
+
+// Memory of an operation is not there. Who contains a lack of memory contains it, too.
+class MemoryGone final : public std::bad_alloc {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "memory of an operation is not there"; }
+};
+// Throws MemoryGone.
+inline void copy_of_program(void* to, const void* from, std::size_t bytes) {
+  if (!guarded_copy(to, from, bytes)) throw MemoryGone();
+}
+
+// While one exists, faults of guarded copies are watched for. Thread: any.
+class FaultWatch {
+ public:
+  FaultWatch() noexcept;
+  ~FaultWatch();
+  FaultWatch(const FaultWatch&) = delete;
+  FaultWatch& operator=(const FaultWatch&) = delete;
+  // Around a fork, so that the child inherits no lock that is held.
+  static void lock() noexcept;
+  static void unlock() noexcept;
+};
+
+}  // namespace exs
