@@ -366,10 +366,13 @@ std::unique_ptr<ConnectionRequest> Acceptor::next_acceptable(PortListener& liste
       agreement = *agreed;
       return request;
     }
-    if (agreed.error() != Status(EPROTO)) {  // malformed: logged where it was read
+    // A malformed one was logged where it was read, and so was another size of the job.
+    if (agreed.error() != Status(EPROTO) && agreed.error().error() != ERANGE) {
       tell_refused(name_of_peer(request->descriptor()), agreed.error());
     }
-    request->reject(proto::make_rejection(agreed.error().error()).view());
+    request->reject(proto::make_rejection(agreed.error(), options_.session.wishes,
+                                          said.first(std::min(said.size(), wire::kPathsOffset)))
+                        .view());
   }
   return nullptr;
 }

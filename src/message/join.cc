@@ -42,6 +42,7 @@ Result<exm_ep_t> join_listed(Library& library, const exm_config_t& config) {
   auto prepared = prepare(library, config, config.size, is_alone ? nullptr : &own);
   if (!prepared) return failure(prepared.error());
   prepared->options.peers = std::move(peers);
+  prepared->options.session.wishes.introduction.job_size = static_cast<std::uint32_t>(config.size);
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
   return new exm_ep{std::move(*endpoint), nullptr, nullptr};
@@ -85,6 +86,7 @@ Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot
   auto names = exchange_names(*boot, prepared->listening.get());
   if (!names) return failure(names.error());
   prepared->options.peers = std::move(*names);
+  prepared->options.session.wishes.introduction.job_size = static_cast<std::uint32_t>(config.size);
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
   // Of those that have ended, first.

@@ -81,6 +81,16 @@ Result<sockaddr_storage> address_to_listen_at(const exm_config_t& config) {
   return address_of((text.find(':') == std::string::npos ? text + ":0" : text).c_str(), 0);
 }
 
+// Who listens at every address of the host is known by the one that would have been chosen.
+Result<sockaddr_storage> address_for_others(const sockaddr_storage& own) {
+  if (!is_any(*as_sockaddr(own))) return own;
+  exm_config_t chosen_by_us{};
+  auto address = address_to_listen_at(chosen_by_us);
+  if (address && is_any(*as_sockaddr(*address))) address = first_address();
+  if (address) port_of(*address) = port_of(own);
+  return address;
+}
+
 std::uint64_t new_id() {
   std::random_device device;
   std::uint64_t id = 0;
@@ -105,7 +115,9 @@ Result<exm_ep_t> open_ep(Library& library, const exm_config_t& config) {
   if (!own) return failure(own.error());
   auto prepared = prepare(library, config, config.size == 0 ? kPeersUsual : config.size, &*own);
   if (!prepared) return failure(prepared.error());
-  const auto address = own_address(*prepared->listening);
+  const auto listening = own_address(*prepared->listening);
+  if (!listening) return failure(listening.error());
+  const auto address = address_for_others(*listening);
   if (!address) return failure(address.error());
   EndpointOptions& options = prepared->options;
   options.has_ranks = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/log.h"
 #include "src/wire/codec.h"
 
 namespace exs::proto {
@@ -15,8 +16,8 @@ std::uint16_t at_least_one(std::uint32_t wish) {
 wire::HelloFields fields_of(const Wishes& wishes) {
   wire::HelloFields fields;
   fields.version_min = wire::kVersionMin;
-  fields.version_max = wire::kVersionMax;
   fields.kind = static_cast<std::uint8_t>(wishes.kind);
+  fields.version_max = wire::version_max_of(fields.kind);
   fields.send_credits = at_least_one(wishes.send_credits);
   fields.receive_credits = at_least_one(wishes.receive_credits);
   fields.small_bytes = wishes.small_bytes;
@@ -27,7 +28,8 @@ wire::HelloFields fields_of(const Wishes& wishes) {
                          .id = ours.id,
                          .job_key = ours.job_key,
                          .eager_bytes_log2 = ours.eager_bytes_log2,
-                         .adverts_log2 = ours.adverts_log2};
+                         .adverts_log2 = ours.adverts_log2,
+                         .job_size = ours.job_size};
   return fields;
 }
 
@@ -44,8 +46,16 @@ bool is_meant(const Introduction& ours, const wire::Introduction& peers) {
   return ours.peer_rank == Introduction::kAnyRank ? peers.to == ours.rank : peers.from == ours.peer_rank;
 }
 
+constexpr char kOneList[] = "give all processes of the job the same size, and one list of addresses";
+
+// Sizes are for those who know the job's key.
 Status check_introduction(const Introduction& ours, const wire::Introduction& peers) {
-  return is_same(ours.job_key, peers.job_key) && is_meant(ours, peers) ? Status() : Status(EACCES);
+  if (!is_same(ours.job_key, peers.job_key)) return Status(EACCES);
+  if (ours.job_size != 0 && peers.job_size != 0 && ours.job_size != peers.job_size)
+    return fault(LogLevel::kWarn, ERANGE,
+                 "rank {} counts {} ranks in the job, and rank {}, which this is, counts {}: {}", peers.from,
+                 peers.job_size, ours.rank, ours.job_size, kOneList);
+  return is_meant(ours, peers) ? Status() : Status(EACCES);
 }
 
 TaggedAgreement agree_on_tagged(const Introduction& ours, const wire::Introduction& peers) {
@@ -58,7 +68,7 @@ TaggedAgreement agree_on_tagged(const Introduction& ours, const wire::Introducti
 }
 
 static_assert(static_cast<std::uint8_t>(SocketKind::kTagged) == wire::kTaggedKind);
-static_assert(wire::kTaggedHelloBytes <= kHelloBytesMax && wire::kRejectBytes <= kHelloBytesMax);
+static_assert(wire::kTaggedHelloBytes <= kHelloBytesMax && wire::kRejectSizesBytes <= kHelloBytesMax);
 
 }  // namespace
 
@@ -111,6 +121,17 @@ Hello make_rejection(int reason) {
   return hello;
 }
 
+Hello make_rejection(Status why, const Wishes& ours, std::span<const std::byte> peer_hello) {
+  const auto peer = wire::decode_hello(peer_hello);
+  if (why.error() != ERANGE || !peer) return make_rejection(why.error());
+  Hello hello;
+  hello.length_bytes = wire::kRejectSizesBytes;
+  wire::encode_rejection(wire::RejectReason::kJobSize, std::span(hello.bytes).first<wire::kRejectBytes>());
+  wire::encode_job_sizes({.own = ours.introduction.job_size, .told = peer->introduction.job_size},
+                         std::span(hello.bytes).first<wire::kRejectSizesBytes>());
+  return hello;
+}
+
 bool is_rejection(std::span<const std::byte> private_data) {
   return wire::decode_rejection(private_data).has_value();
 }
@@ -122,6 +143,12 @@ Status rejection_reason(std::span<const std::byte> private_data) {
   if (reason && *reason == wire::RejectReason::kProvider) return Status(EOPNOTSUPP);
   if (reason && *reason == wire::RejectReason::kForeign) return Status(EACCES);
   if (reason && *reason == wire::RejectReason::kCrossed) return Status(EALREADY);
+  if (reason && *reason == wire::RejectReason::kJobSize) {
+    const wire::JobSizes sizes = wire::decode_job_sizes(private_data);
+    if (sizes.own == 0) return Status(ECONNREFUSED);
+    return fault(LogLevel::kWarn, ERANGE, "it counts {} ranks in the job, and this process {}: {}", sizes.own,
+                 sizes.told, kOneList);
+  }
   return Status(ECONNREFUSED);
 }
 

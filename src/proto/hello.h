@@ -25,6 +25,7 @@ struct Introduction {
   std::array<std::byte, 16> job_key{};
   std::uint8_t eager_bytes_log2 = 20;  // what this end holds for the other: bytes that no receive has matched
   std::uint8_t adverts_log2 = 8;       // and adverts
+  std::uint32_t job_size = 0;          // how many ranks there are; 0: nobody counts them
 };
 
 struct Wishes {
@@ -69,16 +70,18 @@ struct Hello {
 
 Hello make_hello(const Wishes& wishes);
 // EPROTO: not a hello of ours. EPROTONOSUPPORT: no common version. EPROTOTYPE: other socket kind. EACCES: of another job, or for
-// another rank of it.
+// another rank of it. ERANGE: of our job, and counts other ranks than we do; the status has the words.
 Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hello);
 
 // Private data of a rejection, for the initiator. `reason` is an errno value the peer understands:
 // ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE, EACCES, EALREADY (a connect of ours to the
 // peer is under way, and stays) or EOPNOTSUPP (no provider that both ends allow).
 Hello make_rejection(int reason);
+// After agree() has said no to that hello.
+Hello make_rejection(Status why, const Wishes& ours, std::span<const std::byte> peer_hello);
 // Whether they are what make_rejection() makes; more may follow.
 bool is_rejection(std::span<const std::byte> private_data);
-// ECONNREFUSED if the bytes are none of make_rejection().
+// ECONNREFUSED if the bytes are none of make_rejection(). ERANGE: the status has the words.
 Status rejection_reason(std::span<const std::byte> private_data);
 
 }  // namespace exs::proto

@@ -398,6 +398,8 @@ void encode_introduction(const Introduction& introduction, std::span<std::byte, 
   std::copy(introduction.job_key.begin(), introduction.job_key.end(), to + kHelloJobKeyOffset);
   to[kHelloEagerOffset] = std::byte{introduction.eager_bytes_log2};
   to[kHelloAdvertsOffset] = std::byte{introduction.adverts_log2};
+  to[kHelloReserved1Offset] = static_cast<std::byte>(introduction.job_size >> 16U);
+  store_be(to + kHelloReserved2Offset, static_cast<std::uint16_t>(introduction.job_size));
 }
 
 namespace {
@@ -424,6 +426,9 @@ Status decode_introduction(std::span<const std::byte> bytes, Introduction& into)
     return malformed("hello with eager bytes 2^", unsigned{into.eager_bytes_log2}).value();
   if (into.adverts_log2 > kAdvertsLog2Max)
     return malformed("hello with adverts 2^", unsigned{into.adverts_log2}).value();
+  if (static_cast<std::uint8_t>(from[kHelloVersionMaxOffset]) < kTaggedVersionMax) return {};
+  into.job_size = std::uint32_t{static_cast<std::uint8_t>(from[kHelloReserved1Offset])} << 16U |
+                  load_be<std::uint16_t>(from + kHelloReserved2Offset);
   return {};
 }
 
@@ -445,7 +450,8 @@ Result<HelloFields> decode_hello(std::span<const std::byte> bytes) {
     return malformed("hello with lowest version", fields.version_min);
   }
   // A peer of other versions only may lay out the rest differently; the caller turns it away by its versions.
-  if (fields.version_min > kVersionMax) return fields;
+  const std::uint8_t ours_max = version_max_of(fields.kind);
+  if (fields.version_min > ours_max) return fields;
   if (fields.send_credits == 0 || fields.receive_credits == 0) return malformed("hello with credits", 0U);
   if (fields.read_depth == 0) return malformed("hello with read depth", 0U);
   auto fields_end = bytes.begin() + kHelloReserved2Offset;
@@ -454,11 +460,14 @@ Result<HelloFields> decode_hello(std::span<const std::byte> bytes) {
       return failure(status);
     fields_end = bytes.begin() + kHelloReserved3Offset;
   }
-  if (fields.version_max <= kVersionMax) {
+  if (fields.version_max <= ours_max) {
     // InfiniBand pads private data with zeros, so a longer hello is legal.
     const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
-    if (is_set(from[kHelloReserved1Offset]) || is_set(from[kHelloReserved2Offset]) ||
-        is_set(from[kHelloReserved2Offset + 1]) || std::any_of(fields_end, bytes.end(), is_set)) {
+    const bool is_reserved_set =
+        fields.version_max < kTaggedVersionMax &&
+        (is_set(from[kHelloReserved1Offset]) || is_set(from[kHelloReserved2Offset]) ||
+         is_set(from[kHelloReserved2Offset + 1]));
+    if (is_reserved_set || std::any_of(fields_end, bytes.end(), is_set)) {
       return malformed("hello with reserved bytes set, bytes", bytes.size());
     }
   }
@@ -473,8 +482,19 @@ void encode_rejection(RejectReason reason, std::span<std::byte, kRejectBytes> in
 Result<RejectReason> decode_rejection(std::span<const std::byte> bytes) {
   if (!has_magic(bytes) || bytes.size() < kRejectBytes) return failure(EPROTO);
   const auto reason = load_be<std::uint32_t>(bytes.data() + kRejectReasonOffset);
-  if (reason < 1 || reason > static_cast<std::uint32_t>(RejectReason::kCrossed)) return failure(EPROTO);
+  if (reason < 1 || reason > static_cast<std::uint32_t>(RejectReason::kJobSize)) return failure(EPROTO);
   return static_cast<RejectReason>(reason);
+}
+
+void encode_job_sizes(const JobSizes& sizes, std::span<std::byte, kRejectSizesBytes> into) {
+  store_be(into.data() + kRejectOwnSizeOffset, sizes.own);
+  store_be(into.data() + kRejectToldSizeOffset, sizes.told);
+}
+
+JobSizes decode_job_sizes(std::span<const std::byte> bytes) {
+  if (bytes.size() < kRejectSizesBytes) return {};
+  return {.own = load_be<std::uint32_t>(bytes.data() + kRejectOwnSizeOffset),
+          .told = load_be<std::uint32_t>(bytes.data() + kRejectToldSizeOffset)};
 }
 
 }  // namespace exs::wire

@@ -41,10 +41,18 @@ void encode_hello(const HelloFields& fields, std::span<std::byte, kHelloBytes> i
 // What follows of kTaggedKind; `into` begins with the hello.
 void encode_introduction(const Introduction& introduction, std::span<std::byte, kTaggedHelloBytes> into);
 // EPROTO: no magic, too short, version range upside down, credits or read depth zero. A hello that speaks
-// only version 1 must end in zeros; what follows the fields of a later one is not ours to judge.
+// no later version than ours must end in zeros; what follows the fields of a later one is not ours to judge.
 Result<HelloFields> decode_hello(std::span<const std::byte> bytes);
 
 void encode_rejection(RejectReason reason, std::span<std::byte, kRejectBytes> into);
+// What follows of kJobSize: how many ranks the end that refuses counts, and how many it was told.
+struct JobSizes {
+  std::uint32_t own = 0;
+  std::uint32_t told = 0;
+};
+void encode_job_sizes(const JobSizes& sizes, std::span<std::byte, kRejectSizesBytes> into);
+// Zeros where they are not told.
+JobSizes decode_job_sizes(std::span<const std::byte> bytes);
 // EPROTO: no magic, too short or an unknown reason.
 Result<RejectReason> decode_rejection(std::span<const std::byte> bytes);
 

@@ -195,6 +195,7 @@ struct Introduction {
   std::array<std::byte, 16> job_key{};
   std::uint8_t eager_bytes_log2 = 0;  // this end holds so many for the other
   std::uint8_t adverts_log2 = 0;      // and adverts
+  std::uint32_t job_size = 0;         // how many ranks this end counts; 0: it does not say
 };
 
 struct HelloFields {
@@ -213,12 +214,12 @@ inline constexpr std::size_t kHelloMagicOffset = 0;
 inline constexpr std::size_t kHelloVersionMinOffset = 4;
 inline constexpr std::size_t kHelloVersionMaxOffset = 5;
 inline constexpr std::size_t kHelloKindOffset = 6;
-inline constexpr std::size_t kHelloReserved1Offset = 7;
+inline constexpr std::size_t kHelloReserved1Offset = 7;  // of kTaggedKind: the upper 8 bits of the job's size
 inline constexpr std::size_t kHelloSendCreditsOffset = 8;
 inline constexpr std::size_t kHelloReceiveCreditsOffset = 10;
 inline constexpr std::size_t kHelloSmallBytesOffset = 12;
 inline constexpr std::size_t kHelloReadDepthOffset = 16;
-inline constexpr std::size_t kHelloReserved2Offset = 18;
+inline constexpr std::size_t kHelloReserved2Offset = 18;  // and the lower 16
 inline constexpr std::size_t kHelloBytes = 20;
 
 // Behind it, of kTaggedKind.
@@ -238,14 +239,24 @@ enum class RejectReason : std::uint32_t {
   kKind = 3,
   kProvider = 4,
   kForeign = 5,
-  kCrossed = 6
+  kCrossed = 6,
+  kJobSize = 7
 };
 
 inline constexpr std::size_t kRejectMagicOffset = 0;
 inline constexpr std::size_t kRejectReasonOffset = 4;
 inline constexpr std::size_t kRejectBytes = 8;
 
+// Behind it, of kJobSize.
+inline constexpr std::size_t kRejectOwnSizeOffset = 8;
+inline constexpr std::size_t kRejectToldSizeOffset = 12;
+inline constexpr std::size_t kRejectSizesBytes = 16;
+
 inline constexpr std::uint8_t kVersionMin = 1;
 inline constexpr std::uint8_t kVersionMax = 1;
+inline constexpr std::uint8_t kTaggedVersionMax = 2;  // of kTaggedKind: the hello tells the job's size
+constexpr std::uint8_t version_max_of(std::uint8_t kind) noexcept {
+  return kind == kTaggedKind ? kTaggedVersionMax : kVersionMax;
+}
 
 }  // namespace exs::wire

@@ -292,6 +292,20 @@ BOOST_AUTO_TEST_CASE(another_key_is_turned_away) {
   exm_finalize(stranger);
 }
 
+// Its name is that of an address at which others find it.
+BOOST_AUTO_TEST_CASE(an_endpoint_may_listen_at_every_address) {
+  const exm_ep_t everywhere = open_at_loopback("0.0.0.0:0");
+  constexpr std::size_t kHost = 8;  // of a name of IPv4
+  const Name name = name_of(everywhere);
+  BOOST_TEST((name[kHost] | name[kHost + 1] | name[kHost + 2] | name[kHost + 3]) != 0);
+  Bytes got(8);
+  receive(everywhere, got, EXM_ANY_SOURCE, 1, 0);
+  send(a, pattern(8, 5), peer_of(a, everywhere), 1);
+  BOOST_TEST(next(everywhere).error == 0);
+  BOOST_TEST((got == pattern(8, 5)));
+  exm_finalize(everywhere);
+}
+
 BOOST_AUTO_TEST_CASE(ranks_are_peers_and_their_messages_have_bits) {
   Job job(2);
   const std::uint32_t number = 42;

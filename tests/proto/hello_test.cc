@@ -1,8 +1,11 @@
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "src/base/log.h"
 #include "src/proto/connection.h"
 #include "src/proto/hello.h"
 #include "src/wire/messages.h"
@@ -225,12 +228,58 @@ BOOST_AUTO_TEST_CASE(an_introduction_that_makes_no_sense_is_malformed) {
   BOOST_TEST(with(wire::kHelloEagerOffset, 9) == EPROTO);
   BOOST_TEST(with(wire::kHelloEagerOffset, 31) == EPROTO);
   BOOST_TEST(with(wire::kHelloAdvertsOffset, 21) == EPROTO);
-  BOOST_TEST(with(wire::kHelloReserved2Offset, 1) == EPROTO);
   BOOST_TEST(with(wire::kHelloByIdOffset, 2) == EPROTO);
   BOOST_TEST(with(wire::kHelloReserved3Offset, 1) == EPROTO);
   auto bytes = bytes_of(make_hello(wishes_of_rank(3, 5, 1)));
+  bytes[wire::kHelloVersionMaxOffset] = std::byte{1};
+  BOOST_TEST(error_of(listening, bytes) == 0);
+  for (const std::size_t reserved : {wire::kHelloReserved1Offset, wire::kHelloReserved2Offset}) {
+    bytes[reserved] = std::byte{1};
+    BOOST_TEST(error_of(listening, bytes) == EPROTO);  // of a version without the job's size
+    bytes[reserved] = std::byte{0};
+  }
   bytes.pop_back();
   BOOST_TEST(error_of(listening, bytes) == EPROTO);
+}
+
+// The end that refuses says both numbers, and both ends have them in words.
+BOOST_AUTO_TEST_CASE(ends_that_count_their_job_differently_refuse_each_other) {
+  const auto of_size = [](Wishes wishes, std::uint32_t size) {
+    wishes.introduction.job_size = size;
+    return wishes;
+  };
+  const auto words_of = [](Status status) {
+    std::array<char, 512> room{};
+    return std::string(room.data(), text_of_fault(status, room));
+  };
+  const Wishes asking = wishes_of_rank(3, 5, 1), listening = wishes_of_rank(5, Introduction::kAnyRank, 1);
+  constexpr std::uint32_t kMany = (1U << 20U) - 1;
+  BOOST_TEST(error_of(of_size(listening, kMany), make_hello(of_size(asking, kMany)).view()) == 0);
+  const Hello hello = make_hello(of_size(asking, kMany));
+  const auto refused = agree(of_size(listening, 7), hello.view());
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().error() == ERANGE);
+  BOOST_TEST(words_of(refused.error())
+                 .find("rank 3 counts 1048575 ranks in the job, and rank 5, which this is, "
+                       "counts 7") == 0U);
+  auto rejection = bytes_of(make_rejection(refused.error(), of_size(listening, 7), hello.view()));
+  const Status reason = rejection_reason(rejection);
+  BOOST_TEST(reason.error() == ERANGE);
+  BOOST_TEST(words_of(reason).find("it counts 7 ranks in the job, and this process 1048575") == 0U);
+  rejection.resize(wire::kRejectBytes);  // cut short
+  BOOST_TEST(rejection_reason(rejection).error() == ECONNREFUSED);
+  // A stranger hears no number.
+  Wishes stranger = of_size(wishes_of_rank(3, 5, 2), 9);
+  BOOST_TEST(error_of(of_size(listening, 7), make_hello(stranger).view()) == EACCES);
+  const auto short_one = make_rejection(Status(EACCES), of_size(listening, 7), make_hello(stranger).view());
+  BOOST_TEST(short_one.length_bytes == wire::kRejectBytes);
+  // Who does not say, or does not count, is not refused for it.
+  BOOST_TEST(error_of(of_size(listening, 7), make_hello(asking).view()) == 0);
+  BOOST_TEST(error_of(listening, hello.view()) == 0);
+  auto older = bytes_of(make_hello(asking));
+  older[wire::kHelloVersionMaxOffset] = std::byte{1};
+  BOOST_TEST(error_of(of_size(listening, 7), older) == 0);
+  BOOST_TEST(agree(listening, older)->version == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
