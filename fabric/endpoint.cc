@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "fabric/event_queue.h"
-#include "fabric/offer.h"
 #include "fabric/source.h"
 #include "fabric/tables.h"
 
@@ -220,6 +219,8 @@ ssize_t Endpoint::send(const Transfer& transfer) {
 
 ssize_t Endpoint::receive(const Transfer& transfer) {
   if (transfer.count > kPiecesMax || (transfer.flags & ~kReceiveFlags) != 0) return -FI_EINVAL;
+  const bool is_multi = (transfer.flags & FI_MULTI_RECV) != 0;
+  if (is_multi && ((caps_ & FI_MULTI_RECV) == 0 || transfer.count != 1)) return -FI_EINVAL;
   const Pieces pieces(transfer);
   const std::lock_guard guard(lock_);
   if (ep_ == nullptr) return -FI_EOPBADSTATE;
@@ -229,7 +230,14 @@ ssize_t Endpoint::receive(const Transfer& transfer) {
   record.context = transfer.context;
   record.flags = FI_RECV | transfer.kind;
   record.room = pieces.bytes();
-  record.reports = receives_.reports(transfer.flags);
+  // Where each message lies, and when the buffer is given back, only completions tell.
+  record.reports = receives_.reports(is_multi ? transfer.flags | FI_COMPLETION : transfer.flags);
+  record.is_multi = is_multi;
+  if (is_multi) {
+    record.at = static_cast<std::byte*>(transfer.pieces[0].iov_base);
+    record.peer = peer;
+    record.min_room = std::max<std::size_t>(multi_receive_min_, 1);
+  }
   if (exm_trecv(ep_, pieces.data(), pieces.count(), peer, transfer.match, transfer.ignore, &record,
                 &record.request) == 0)
     return 0;
@@ -314,28 +322,57 @@ void Endpoint::reap() {
   const std::lock_guard guard(lock_);
   for (int i = 0; i < count; ++i) {
     auto& record = *static_cast<Record*>(ends[i].user);
-    if (record.is_dropped && ends[i].error == EMSGSIZE) ends[i].error = 0;
-    tell((record.flags & FI_SEND) != 0 ? sends_ : receives_, record, ends[i]);
-    records_.give_back(record);
+    if ((record.flags & FI_RECV) != 0) {
+      end_receive(record, ends[i]);
+    } else {
+      tell(sends_, record, ends[i]);
+      records_.give_back(record);
+    }
   }
 }
 
-void Endpoint::tell(const Told& told, const Record& record, const exm_completion_t& end) {
+void Endpoint::end_receive(Record& record, exm_completion_t end) {
+  if (record.is_dropped && end.error == EMSGSIZE) end.error = 0;
+  if (!record.is_multi) {
+    tell(receives_, record, end);
+    records_.give_back(record);
+    return;
+  }
+  // The completion says whether the buffer is given back, so the next receive comes before it.
+  const Record told = record;
+  const bool goes_on = receive_next(record, end);
+  tell(receives_, told, end, goes_on ? 0 : FI_MULTI_RECV, told.at);
+  if (!goes_on) records_.give_back(record);
+}
+
+bool Endpoint::receive_next(Record& record, const exm_completion_t& end) noexcept {
+  if (end.error != 0) return false;
+  record.at += end.length;
+  record.room -= end.length;
+  if (record.room < record.min_room) return false;
+  const exs_iovec_t rest{record.at, record.room, 0, 0};
+  return exm_trecv(ep_, &rest, 1, record.peer, kUntagged, 0, &record, &record.request) == 0;
+}
+
+void Endpoint::tell(const Told& told, const Record& record, const exm_completion_t& end, std::uint64_t flags,
+                    void* buffer) {
   const bool is_receive = (record.flags & FI_RECV) != 0;
-  const std::uint64_t data_flag = is_receive && (end.flags & EXM_DATA) != 0 ? FI_REMOTE_CQ_DATA : 0;
+  if (is_receive && (end.flags & EXM_DATA) != 0) flags |= FI_REMOTE_CQ_DATA;
+  flags |= record.flags;
   const std::uint64_t tag = (record.flags & FI_TAGGED) != 0 ? end.match : 0;
   const std::uint64_t length = is_receive ? std::min(end.length, record.room) : end.length;
   if (end.error == 0) {
     if (told.counter != nullptr) told.counter->add(1);
     if (!record.reports) return;
-    const fi_cq_tagged_entry entry{record.context, record.flags | data_flag, length, nullptr, end.data, tag};
+    const fi_cq_tagged_entry entry{record.context, flags, length, buffer, end.data, tag};
     return told.queue->add(entry, is_receive ? address_of(end.peer) : FI_ADDR_NOTAVAIL);
   }
   if (told.counter != nullptr) told.counter->add_error(1);
   if (told.queue == nullptr) return;
   fi_cq_err_entry entry{};
   entry.op_context = record.context;
-  entry.flags = record.flags | data_flag;
+  entry.flags = flags;
+  entry.buf = buffer;
   entry.len = length;
   entry.data = end.data;
   entry.tag = tag;

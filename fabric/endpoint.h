@@ -7,6 +7,7 @@
 //     is not told before its post is complete.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,7 @@
 #include "fabric/completion_queue.h"
 #include "fabric/counter.h"
 #include "fabric/fid.h"
+#include "fabric/offer.h"
 #include "fabric/record.h"
 #include "fabric/short_lock.h"
 
@@ -60,6 +62,9 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
   [[nodiscard]] std::uint64_t receive_flags() const noexcept { return receive_flags_; }
   void set_send_flags(std::uint64_t flags) noexcept { send_flags_ = flags; }
   void set_receive_flags(std::uint64_t flags) noexcept { receive_flags_ = flags; }
+  // FI_OPT_MIN_MULTI_RECV. Of receives that are posted from now on.
+  [[nodiscard]] std::size_t multi_receive_min() const noexcept { return multi_receive_min_; }
+  void set_multi_receive_min(std::size_t bytes) noexcept { multi_receive_min_ = bytes; }
 
   // Of an address vector. False: it is no name.
   bool know(fi_addr_t address, const Name& name);
@@ -92,13 +97,19 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
   [[nodiscard]] bool has_enough_bound() const noexcept;
   ssize_t claim(const Transfer& transfer);
   ssize_t take(const Transfer& transfer, exm_message_t message);
-  void tell(const Told& told, const Record& record, const exm_completion_t& end);
+  // The next message of an FI_MULTI_RECV buffer. False: it takes no more, and goes back to the application.
+  bool receive_next(Record& record, const exm_completion_t& end) noexcept;
+  void end_receive(Record& record, exm_completion_t end);
+  // `flags`: of the completion, besides the record's. `buffer`: where the message lies.
+  void tell(const Told& told, const Record& record, const exm_completion_t& end, std::uint64_t flags = 0,
+            void* buffer = nullptr);
 
   const std::uint64_t caps_;
   exm_config_t config_{};
   std::string source_;
   std::uint64_t send_flags_;
   std::uint64_t receive_flags_;
+  std::atomic<std::size_t> multi_receive_min_{kMultiReceiveBytesLeft};
   AddressVector* addresses_ = nullptr;
   Told sends_;
   Told receives_;

@@ -1,4 +1,6 @@
 // What is asked of an endpoint beside transfers.
+#include <cstring>
+
 #include "fabric/endpoint.h"
 #include "fabric/offer.h"
 #include "fabric/tables.h"
@@ -58,12 +60,26 @@ ssize_t cancel_transfer(fid_t fid, void* context) {
   return guarded([&] { return Endpoint::of(fid).cancel(context); });
 }
 
-int get_option(fid_t /*fid*/, int /*level*/, int /*option*/, void* /*value*/, std::size_t* /*length*/) {
-  return -FI_ENOPROTOOPT;
+bool is_multi_receive_min(int level, int option) noexcept {
+  return level == FI_OPT_ENDPOINT && option == FI_OPT_MIN_MULTI_RECV;
 }
 
-int set_option(fid_t /*fid*/, int /*level*/, int /*option*/, const void* /*value*/, std::size_t /*length*/) {
-  return -FI_ENOPROTOOPT;
+int get_option(fid_t fid, int level, int option, void* value, std::size_t* length) {
+  if (!is_multi_receive_min(level, option)) return -FI_ENOPROTOOPT;
+  const std::size_t bytes = Endpoint::of(fid).multi_receive_min();
+  if (*length < sizeof bytes) return -FI_ETOOSMALL;
+  *length = sizeof bytes;
+  std::memcpy(value, &bytes, sizeof bytes);
+  return 0;
+}
+
+int set_option(fid_t fid, int level, int option, const void* value, std::size_t length) {
+  if (!is_multi_receive_min(level, option)) return -FI_ENOPROTOOPT;
+  std::size_t bytes = 0;
+  if (length != sizeof bytes) return -FI_EINVAL;
+  std::memcpy(&bytes, value, sizeof bytes);
+  Endpoint::of(fid).set_multi_receive_min(bytes);
+  return 0;
 }
 
 ssize_t depth_left(fid_ep* /*ep*/) {

@@ -106,19 +106,32 @@ void describe_endpoint(fi_ep_attr& ep) noexcept {
   ep.rx_ctx_cnt = 1;
 }
 
+// No thread needs care, which suits an application that takes some.
+fi_threading threading_for(fi_threading asked) noexcept {
+  return asked == FI_THREAD_UNSPEC ? FI_THREAD_SAFE : asked;
+}
+
 // Progress needs no calls, which suits an application that makes them, too.
 fi_progress progress_for(fi_progress asked) noexcept {
   return asked == FI_PROGRESS_UNSPEC ? FI_PROGRESS_AUTO : asked;
 }
 
-void describe_domain(fi_domain_attr& domain, const fi_info* hints) {
+// Before version 1.5 there are two words alone, of which the second asks for nothing.
+int memory_mode_for(std::uint32_t version, const fi_domain_attr* asked) noexcept {
+  constexpr int kOldWords = FI_MR_BASIC | FI_MR_SCALABLE;
+  if (asked != nullptr && (asked->mr_mode & kOldWords) != 0) return asked->mr_mode & kOldWords;
+  return FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : 0;
+}
+
+void describe_domain(fi_domain_attr& domain, std::uint32_t version, const fi_info* hints) {
   const fi_domain_attr* const asked = hints == nullptr ? nullptr : hints->domain_attr;
   domain.name = strdup(kName);
-  domain.threading = FI_THREAD_SAFE;
+  domain.threading = threading_for(asked == nullptr ? FI_THREAD_UNSPEC : asked->threading);
   domain.control_progress = progress_for(asked == nullptr ? FI_PROGRESS_UNSPEC : asked->control_progress);
   domain.data_progress = progress_for(asked == nullptr ? FI_PROGRESS_UNSPEC : asked->data_progress);
   domain.resource_mgmt = FI_RM_ENABLED;
   domain.av_type = asked != nullptr && asked->av_type != FI_AV_UNSPEC ? asked->av_type : FI_AV_TABLE;
+  domain.mr_mode = memory_mode_for(version, asked);
   domain.mr_key_size = sizeof(std::uint64_t);
   domain.cq_data_size = kDataBytes;
   domain.cq_cnt = kDepth;
@@ -179,7 +192,7 @@ bool set_addresses(fi_info& info, const std::string& source, const fi_info* hint
 
 }  // namespace
 
-int get_info(std::uint32_t /*version*/, const char* node, const char* service, std::uint64_t flags,
+int get_info(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
              const fi_info* hints, fi_info** info) {
   return guarded([&]() -> int {
     if (!suits(hints) || !is_peer(hints)) return -FI_ENODATA;
@@ -191,7 +204,7 @@ int get_info(std::uint32_t /*version*/, const char* node, const char* service, s
     made->addr_format = FI_FORMAT_UNSPEC;
     describe_transfers(*made, hints);
     describe_endpoint(*made->ep_attr);
-    describe_domain(*made->domain_attr, hints);
+    describe_domain(*made->domain_attr, version, hints);
     made->fabric_attr->name = strdup(kName);
     made->fabric_attr->prov_version = kVersion;
     const bool is_whole = made->domain_attr->name != nullptr && made->fabric_attr->name != nullptr &&

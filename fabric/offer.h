@@ -11,14 +11,15 @@ inline constexpr char kName[] = "exs";
 inline constexpr std::uint32_t kVersion = FI_VERSION(1, 0);
 inline constexpr std::uint32_t kProtocol = 0x80657873;  // of no standard: the upper bit, "exs"
 
-inline constexpr std::uint64_t kCaps =
-    FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+inline constexpr std::uint64_t kCaps = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE |
+                                       FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
 inline constexpr std::uint64_t kSendCaps = FI_MSG | FI_TAGGED | FI_SEND;
-inline constexpr std::uint64_t kReceiveCaps = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
+inline constexpr std::uint64_t kReceiveCaps =
+    FI_MSG | FI_TAGGED | FI_RECV | FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
 inline constexpr std::uint64_t kSendFlags = FI_INJECT | FI_COMPLETION | FI_INJECT_COMPLETE |
                                             FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |
                                             FI_MORE;
-inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MORE;
+inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MORE | FI_MULTI_RECV;
 
 // The uppermost bit tells messages without tags from those with one, so tags have 63.
 inline constexpr std::uint64_t kUntagged = std::uint64_t{1} << 63U;
@@ -29,6 +30,8 @@ inline constexpr std::size_t kInjectBytes = 1024;
 inline constexpr std::size_t kPiecesMax = 64;
 inline constexpr std::size_t kDataBytes = 8;
 inline constexpr std::size_t kKeyBytes = 16;
+// FI_OPT_MIN_MULTI_RECV, until somebody sets it: a buffer of many messages that has less room left is given back.
+inline constexpr std::size_t kMultiReceiveBytesLeft = 64;
 // Nothing is kept per operation but memory, so no depth is a limit. A number for those that ask.
 inline constexpr std::size_t kDepth = 65536;
 

@@ -1,6 +1,7 @@
 // What is remembered of a transfer until its end is told.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 
@@ -10,11 +11,15 @@ namespace exs::fabric {
 
 struct Record {
   void* context = nullptr;
-  std::uint64_t flags = 0;  // of the completion: FI_SEND or FI_RECV, FI_TAGGED or FI_MSG
-  std::uint64_t room = 0;   // of receives
+  std::uint64_t flags = 0;   // of the completion: FI_SEND or FI_RECV, FI_TAGGED or FI_MSG
+  std::uint64_t room = 0;    // of receives: what is left of it, where there are many messages to one
+  std::byte* at = nullptr;   // FI_MULTI_RECV: where the next message goes
+  int peer = 0;              // and from whom it is
+  std::size_t min_room = 0;  // with less left it is given back
   exm_request_t request = 0;
   bool reports = false;     // successes, too
   bool is_dropped = false;  // receives nothing, however long the message is
+  bool is_multi = false;    // FI_MULTI_RECV: message after message, until there is little room left
   bool is_free = true;
   Record* next_free = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "fabric/source.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -10,6 +11,9 @@
 
 namespace exs::fabric {
 namespace {
+
+// Where a service alone is.
+constexpr char kEveryAddress[] = "0.0.0.0";
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
@@ -21,26 +25,43 @@ Addresses resolve(const char* node, const char* service, int flags) {
   return {getaddrinfo(node, service, &wanted, &found) == 0 ? found : nullptr, freeaddrinfo};
 }
 
-std::optional<std::string> text_of(const addrinfo& address) {
+std::optional<std::string> text_of(const sockaddr& address, socklen_t bytes) {
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
-  if (getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof host, port, sizeof port,
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+  if (getnameinfo(&address, bytes, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
+      0)
     return std::nullopt;
-  const std::string text = address.ai_family == AF_INET6 ? "[" + std::string(host) + "]" : host;
+  const std::string text = address.sa_family == AF_INET6 ? "[" + std::string(host) + "]" : host;
   return text + ":" + port;
+}
+
+std::optional<std::string> text_of(const Addresses& found) {
+  return found ? text_of(*found->ai_addr, found->ai_addrlen) : std::nullopt;
+}
+
+// Of an application that knows tcp's addresses: none of a text begins so.
+std::optional<std::string> read_socket_address(const void* address, std::size_t bytes) {
+  sockaddr_storage known{};
+  if (bytes < sizeof(sockaddr_in) || bytes > sizeof known) return std::nullopt;
+  std::memcpy(&known, address, bytes);
+  const bool is_whole = (known.ss_family == AF_INET && bytes >= sizeof(sockaddr_in)) ||
+                        (known.ss_family == AF_INET6 && bytes >= sizeof(sockaddr_in6));
+  if (!is_whole) return std::nullopt;
+  return text_of(reinterpret_cast<const sockaddr&>(known),
+                 known.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
 }
 
 }  // namespace
 
 std::optional<std::string> source_of(const char* node, const char* service, std::uint64_t flags) {
-  const char* const host = node == nullptr ? "127.0.0.1" : node;
+  const char* const host = node == nullptr ? kEveryAddress : node;
   const auto found =
       resolve(host, service == nullptr ? "0" : service, (flags & FI_NUMERICHOST) != 0 ? AI_NUMERICHOST : 0);
-  return found ? text_of(*found) : std::nullopt;
+  return text_of(found);
 }
 
 std::optional<std::string> read_source(const void* address, std::size_t bytes) {
+  if (auto known = read_socket_address(address, bytes)) return known;
   const auto* const begin = static_cast<const char*>(address);
   const std::string text(begin, strnlen(begin, bytes));
   if (text == kAnySource) return text;
@@ -48,8 +69,7 @@ std::optional<std::string> read_source(const void* address, std::size_t bytes) {
   if (colon == std::string::npos || colon + 1 == text.size()) return std::nullopt;
   std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  const auto found = resolve(host.c_str(), text.c_str() + colon + 1, AI_NUMERICHOST | AI_NUMERICSERV);
-  return found ? text_of(*found) : std::nullopt;
+  return text_of(resolve(host.c_str(), text.c_str() + colon + 1, AI_NUMERICHOST | AI_NUMERICSERV));
 }
 
 }  // namespace exs::fabric

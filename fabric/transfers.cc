@@ -63,10 +63,12 @@ ssize_t inject_data(fid_ep* ep, Transfer transfer, std::uint64_t data) {
   return inject(ep, transfer);
 }
 
+// A buffer of many messages is of those without tags.
 ssize_t receive(fid_ep* ep, Transfer transfer) {
   return guarded([&]() -> ssize_t {
     Endpoint& self = Endpoint::of(ep);
     transfer.flags |= self.receive_flags();
+    if (transfer.kind == FI_TAGGED) transfer.flags &= ~FI_MULTI_RECV;
     return self.receive(transfer);
   });
 }
@@ -147,6 +149,7 @@ ssize_t trecv_message(fid_ep* ep, const fi_msg_tagged* message, std::uint64_t fl
     Transfer transfer = tagged(message->msg_iov, message->iov_count, message->addr, message->tag,
                                message->ignore, message->context);
     transfer.flags = flags;
+    if ((flags & FI_MULTI_RECV) != 0) return -FI_EINVAL;
     const bool is_probe = (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD)) != 0;
     return is_probe ? Endpoint::of(ep).probe(transfer) : Endpoint::of(ep).receive(transfer);
   });

@@ -1,4 +1,7 @@
 // What the provider offers, and how its objects are put together.
+#include <netinet/in.h>
+
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/fabric/world.h"
@@ -51,8 +54,7 @@ BOOST_AUTO_TEST_CASE(what_is_asked_for_is_given) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_offered_is_not_announced) {
-  for (const std::uint64_t caps :
-       {FI_RMA, FI_ATOMIC, FI_MULTICAST, FI_MULTI_RECV, FI_NAMED_RX_CTX, FI_TRIGGER})
+  for (const std::uint64_t caps : {FI_RMA, FI_ATOMIC, FI_MULTICAST, FI_NAMED_RX_CTX, FI_TRIGGER})
     BOOST_TEST(error_for([caps](fi_info& hints) { hints.caps = caps; }) == FI_ENODATA, caps);
   BOOST_TEST(error_for([](fi_info& hints) { hints.ep_attr->type = FI_EP_MSG; }) == FI_ENODATA);
   BOOST_TEST(error_for([](fi_info& hints) { hints.tx_attr->inject_size = 1 << 20; }) == FI_ENODATA);
@@ -94,9 +96,20 @@ BOOST_AUTO_TEST_CASE(sources_are_told_with_their_lengths) {
   BOOST_REQUIRE_EQUAL(ask("127.0.0.1", nullptr, FI_SOURCE, info), 0);
   BOOST_TEST(source_in(*info) == "127.0.0.1:0");
   BOOST_REQUIRE_EQUAL(ask(nullptr, "9299", FI_SOURCE, info), 0);
-  BOOST_TEST(source_in(*info) == "127.0.0.1:9299");
+  BOOST_TEST(source_in(*info) == "0.0.0.0:9299");
   BOOST_REQUIRE_EQUAL(ask("::1", "9299", FI_SOURCE, info), 0);
   BOOST_TEST(source_in(*info) == "[::1]:9299");
+  const auto with_socket_address = [](fi_info& hints) {
+    auto* const address = static_cast<sockaddr_in*>(std::calloc(1, sizeof(sockaddr_in)));
+    address->sin_family = AF_INET;
+    address->sin_port = htons(9299);
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    hints.src_addr = address;
+    hints.src_addrlen = sizeof *address;
+  };
+  BOOST_REQUIRE_EQUAL(ask(nullptr, nullptr, 0, info, with_socket_address), 0);
+  BOOST_TEST(source_in(*info) == "127.0.0.1:9299");
+  BOOST_REQUIRE_EQUAL(ask("::1", "9299", FI_SOURCE, info), 0);
   // As an application gives back what it was told.
   Info again;
   BOOST_REQUIRE_EQUAL(ask(nullptr, nullptr, 0, again,
@@ -123,9 +136,70 @@ BOOST_AUTO_TEST_CASE(progress_is_what_was_asked_for) {
   }
 }
 
+// No thread needs care, and who takes some is answered so. What MPICH asks for.
+BOOST_AUTO_TEST_CASE(threading_is_what_was_asked_for) {
+  BOOST_TEST(get_info(make_hints())->domain_attr->threading == FI_THREAD_SAFE);
+  for (const fi_threading asked :
+       {FI_THREAD_SAFE, FI_THREAD_FID, FI_THREAD_DOMAIN, FI_THREAD_COMPLETION, FI_THREAD_ENDPOINT}) {
+    const Info info = get_info(make_hints([&](fi_info& hints) {
+      hints.caps = FI_TAGGED | FI_MSG | FI_MULTI_RECV | FI_DIRECTED_RECV;
+      hints.domain_attr->threading = asked;
+    }));
+    BOOST_REQUIRE(info);
+    BOOST_TEST(info->domain_attr->threading == asked);
+    BOOST_TEST((info->caps & FI_MULTI_RECV) != 0U);
+    BOOST_TEST((info->rx_attr->caps & FI_MULTI_RECV) != 0U);
+    BOOST_TEST((info->tx_attr->caps & FI_MULTI_RECV) == 0U);
+  }
+}
+
+// Memory needs no registration. Applications of old know two words for that.
+BOOST_AUTO_TEST_CASE(modes_of_memory_are_answered_as_of_old) {
+  const auto mode_for = [](std::uint32_t version, int asked) {
+    const Info hints = make_hints([asked](fi_info& made) { made.domain_attr->mr_mode = asked; });
+    fi_info* found = nullptr;
+    BOOST_REQUIRE_EQUAL(fi_getinfo(version, nullptr, nullptr, 0, hints.get(), &found), 0);
+    return Info(found)->domain_attr->mr_mode;
+  };
+  for (const std::uint32_t version : {FI_VERSION(1, 0), FI_VERSION(1, 4)}) {
+    BOOST_TEST(mode_for(version, FI_MR_UNSPEC) == FI_MR_SCALABLE);
+    BOOST_TEST(mode_for(version, FI_MR_BASIC) == FI_MR_BASIC);
+    BOOST_TEST(mode_for(version, FI_MR_SCALABLE) == FI_MR_SCALABLE);
+  }
+  BOOST_TEST(mode_for(FI_VERSION(1, 5), FI_MR_UNSPEC) == 0);
+  BOOST_TEST(mode_for(FI_VERSION(1, 5), FI_MR_BASIC) == FI_MR_BASIC);
+  BOOST_TEST(mode_for(FI_VERSION(1, 5), FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_is_not_there_is_refused) {
   BOOST_TEST(error_for([](fi_info& hints) { hints.ep_attr->auth_key_size = 16; }) == FI_ENODATA);
   BOOST_TEST(error_for([](fi_info& hints) { hints.domain_attr->auth_key_size = 16; }) == FI_ENODATA);
+}
+
+// An endpoint that listens everywhere has a name that leads to it, as tcp's does.
+BOOST_AUTO_TEST_CASE(a_service_alone_is_at_every_address) {
+  Side everywhere(Wishes{.hints =
+                             [](fi_info& hints) {
+                               hints.src_addr = strdup("0.0.0.0:0");
+                               hints.src_addrlen = std::strlen("0.0.0.0:0") + 1;
+                             },
+                         .wait = FI_WAIT_UNSPEC,
+                         .queue_flags = 0,
+                         .has_counters = false});
+  Name name = everywhere.name();
+  constexpr std::size_t kPort = 6, kHost = 8;  // of EXM_NAME_BYTES, in network order
+  BOOST_TEST(unsigned{name[kHost]} == 127U);   // EXM_ADDRESS, which is the host that it would choose
+  name[kHost + 3] = 9;                         // and of another of its addresses
+  BOOST_TEST((name[kPort] != 0 || name[kPort + 1] != 0));
+  Side peer;
+  fi_addr_t address = FI_ADDR_NOTAVAIL;
+  BOOST_REQUIRE_EQUAL(fi_av_insert(peer.av.get(), name.data(), 1, &address, 0, nullptr), 1);
+  const std::uint8_t byte = 7;
+  std::uint8_t got = 0;
+  BOOST_REQUIRE_EQUAL(fi_recv(everywhere.ep.get(), &got, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  BOOST_REQUIRE_EQUAL(fi_send(peer.ep.get(), &byte, 1, nullptr, address, nullptr), 0);
+  everywhere.next();
+  BOOST_TEST(unsigned{got} == 7U);
 }
 
 // Ends of different keys turn each other away.
