@@ -26,12 +26,12 @@ struct Fixture : ConnectedLoop {
     std::memset(exs_slots_begin(&slots()), value, kSlotBytes);
     exs_slots_end(&slots());
   }
-  std::error_code snapshot(exs_snapshot_t* told, std::uint64_t offset = 0,
-                           std::optional<Clock::duration> timeout = std::nullopt) {
+  Result snapshot(exs_snapshot_t* told, std::uint64_t offset = 0,
+                  std::optional<Clock::duration> timeout = std::nullopt) {
     return loop.block_on(pair.left.recv_snapshot(into, offset, 0, told, timeout));
   }
   // The window is at the start, the data behind it.
-  std::error_code look(std::optional<Clock::duration> timeout = std::nullopt) {
+  Result look(std::optional<Clock::duration> timeout = std::nullopt) {
     return loop.block_on(pair.left.recv_window(into, sizeof(exs_window_t), 0, timeout));
   }
 
@@ -51,43 +51,43 @@ BOOST_AUTO_TEST_CASE(a_snapshot_is_awaited_and_tells_its_update) {
   exs_slots_init(&slots(), kSlots, kSlotBytes);
   const SharedMemory shared = publish();
   exs_snapshot_t told{};
-  BOOST_TEST(name_of(snapshot(&told)) == "ENOMSG");
+  BOOST_TEST(name_of(snapshot(&told).error) == "ENOMSG");
   for (int value = 1; value <= 4; ++value) {
     update(value);
-    BOOST_TEST(!snapshot(&told));
+    BOOST_TEST(snapshot(&told).value() == into.size());
     BOOST_TEST(told.update == static_cast<std::uint64_t>(value));
     BOOST_TEST(told.tries == 1U);
     for (const std::byte byte : into) BOOST_TEST((byte == static_cast<std::byte>(value)));
   }
-  BOOST_TEST(name_of(snapshot(&told, 1)) == "ERANGE");
+  BOOST_TEST(name_of(snapshot(&told, 1).error) == "ERANGE");
   slots().slot_count = 1;
-  BOOST_TEST(name_of(snapshot(&told)) == "EINVAL");
-  BOOST_TEST(name_of(loop.block_on(pair.left.recv_snapshot(into, 0, 4))) == "EINVAL");
-  BOOST_TEST(name_of(loop.block_on(pair.left.recv_snapshot({}, 0, 0))) == "EINVAL");
+  BOOST_TEST(name_of(snapshot(&told).error) == "EINVAL");
+  BOOST_TEST(name_of(loop.block_on(pair.left.recv_snapshot(into, 0, 4)).error) == "EINVAL");
+  BOOST_TEST(name_of(loop.block_on(pair.left.recv_snapshot({}, 0, 0)).error) == "EINVAL");
 }
 
 BOOST_AUTO_TEST_CASE(a_window_is_awaited_until_its_owner_has_ended_the_update) {
   const SharedMemory shared = publish();
-  BOOST_TEST(!look());
+  BOOST_TEST(look().value() == into.size());
   exs_window_begin(&window());
-  BOOST_TEST(name_of(look(5ms)) == "EINPROGRESS");
+  BOOST_TEST(name_of(look(5ms).error) == "EINPROGRESS");
   const auto owner = [](Fixture& fixture) -> Task<> {
     BOOST_TEST(!co_await fixture.loop.sleep_for(1ms));
     fixture.memory.bytes()[sizeof(exs_window_t)] = std::byte{7};
     exs_window_end(&fixture.window());
   };
   loop.spawn(owner(*this));
-  BOOST_TEST(!look());
+  BOOST_TEST(look().value() == into.size());
   BOOST_TEST((into[0] == std::byte{7}));
   loop.run();
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_has_shared_nothing_and_a_connection_that_ends_are_told_apart) {
-  BOOST_TEST(name_of(look(1ms)) == "ENOMSG");
-  BOOST_TEST(name_of(snapshot(nullptr, 0, 1ms)) == "ENOMSG");
+  BOOST_TEST(name_of(look(1ms).error) == "ENOMSG");
+  BOOST_TEST(name_of(snapshot(nullptr, 0, 1ms).error) == "ENOMSG");
   std::string outcome;
   const auto reader = [](Fixture& fixture, std::string& how) -> Task<> {
-    how = name_of(co_await fixture.pair.left.recv_window(fixture.into, 8, 0));
+    how = name_of((co_await fixture.pair.left.recv_window(fixture.into, 8, 0)).error);
   };
   loop.spawn(reader(*this, outcome));
   pair.left.cancel();
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_awaited_is_added_up_and_told_at_once) {
 
 BOOST_AUTO_TEST_CASE(memory_that_is_taken_back_says_so_whenever_it_is_asked) {
   SharedMemory shared = publish();
-  BOOST_TEST(!look());
+  BOOST_TEST(look().value() == into.size());
   shared.close();
   PeerUse use;
   do {
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(memory_that_is_taken_back_says_so_whenever_it_is_asked) {
   shared = publish();  // the memory is free
   std::error_code seen;
   do {  // until the reader has heard of it
-    seen = look();
+    seen = look().error;
   } while (seen == std::errc::operation_canceled);
   BOOST_TEST(!seen);
 }

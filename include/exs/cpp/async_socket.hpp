@@ -129,7 +129,7 @@ class AsyncSocket {
   }
 
   // --- Snapshots of the peer's persistent send; they do not block. The socket stays where it is meanwhile. ---
-  // As exs_recv_window and exs_recv_snapshot, with their errors, but for EINTR; no timeout: no limit.
+  // As exs_recv_window and exs_recv_snapshot, with their errors, but for EINTR; no timeout: no limit. co_await gives a Result.
   auto recv_window(std::span<std::byte> into, std::uint64_t offset, std::uint64_t window_offset,
                    std::optional<Clock::duration> timeout = std::nullopt,
                    exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED) const {

@@ -62,21 +62,26 @@ Task<std::error_code> take(PeerReads& reads, std::span<std::byte> into, exs_mhan
   }
 }
 
-inline Task<std::error_code> take_window(PeerReads reads, std::span<std::byte> into, exs_mhandle_t region,
-                                         std::uint64_t offset, std::uint64_t window_offset) {
-  if (into.empty() || window_offset % WindowReading::kAlignment != 0) co_return error_of(EINVAL);
-  WindowReading reading(offset, window_offset);
-  co_return co_await take(reads, into, region, reading);
+// A snapshot has all of its bytes, or none.
+inline Result result_of(std::error_code error, std::span<const std::byte> into) noexcept {
+  return {error, error ? 0 : into.size(), 0};
 }
 
-inline Task<std::error_code> take_snapshot(PeerReads reads, std::span<std::byte> into, exs_mhandle_t region,
-                                           std::uint64_t offset, std::uint64_t slots_offset,
-                                           exs_snapshot_t* snapshot) {
-  if (into.empty() || slots_offset % SlotReading::kAlignment != 0) co_return error_of(EINVAL);
+inline Task<Result> take_window(PeerReads reads, std::span<std::byte> into, exs_mhandle_t region,
+                                std::uint64_t offset, std::uint64_t window_offset) {
+  if (into.empty() || window_offset % WindowReading::kAlignment != 0) co_return Result{error_of(EINVAL)};
+  WindowReading reading(offset, window_offset);
+  co_return result_of(co_await take(reads, into, region, reading), into);
+}
+
+inline Task<Result> take_snapshot(PeerReads reads, std::span<std::byte> into, exs_mhandle_t region,
+                                  std::uint64_t offset, std::uint64_t slots_offset,
+                                  exs_snapshot_t* snapshot) {
+  if (into.empty() || slots_offset % SlotReading::kAlignment != 0) co_return Result{error_of(EINVAL)};
   SlotReading reading(into.size(), offset, slots_offset, snapshot == nullptr ? 0 : snapshot->span);
   const std::error_code error = co_await take(reads, into, region, reading);
   if (!error && snapshot != nullptr) *snapshot = reading.result();
-  co_return error;
+  co_return result_of(error, into);
 }
 
 }  // namespace exs::cpp::detail
