@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -20,6 +21,7 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/histogram.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/json.h"
 #include "tools/common/run_info.h"
 #include "tools/common/units.h"
@@ -33,6 +35,7 @@ constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kWindowMax = 4096;
 constexpr int kTag = 1;
 constexpr int kEndTag = 2;
+constexpr int kExitInterrupted = 130;
 
 struct Settings {
   std::string provider = "auto";
@@ -77,7 +80,7 @@ class Rank {
       to_and_fro(size_bytes, warmup, nullptr);
       tools::Stopwatch watch;
       watch.start();
-      to_and_fro(size_bytes, result.messages, &result.round_trips);
+      result.messages = to_and_fro(size_bytes, result.messages, &result.round_trips);
       watch.stop();
       result.elapsed_ns = watch.wall_ns();
     } else {
@@ -98,10 +101,12 @@ class Rank {
     return size_bytes == 0 ? wish : std::max<std::uint64_t>(20, std::min(wish, kBytesAtMost / size_bytes));
   }
 
-  void to_and_fro(std::uint64_t size_bytes, std::uint64_t rounds, tools::Histogram* times) {
+  // How many rounds there were. After a signal the first rank begins no more, and the other waits for one until the job ends.
+  std::uint64_t to_and_fro(std::uint64_t size_bytes, std::uint64_t rounds, tools::Histogram* times) {
     out_.resize(size_bytes);
     in_.resize(size_bytes);
     for (std::uint64_t i = 0; i < rounds; ++i) {
+      if (is_first_ && tools::interrupted()) return i;
       if (settings_.verify) fill(out_, i);
       const std::uint64_t begun_ns = is_first_ && times != nullptr ? tools::now_ns() : 0;
       if (is_first_) send(1, kTag);
@@ -111,6 +116,7 @@ class Rank {
       if (settings_.verify && in_ != out_)
         throw tools::Failure("the bytes of a message are not those that were sent");
     }
+    return rounds;
   }
   void send(int to, int tag) { check(exm_send(ep_, out_.data(), out_.size(), to, tag, 0, 0), "cannot send"); }
   void receive(int from, int tag) {
@@ -125,6 +131,7 @@ class Rank {
     in_.resize(size_bytes * (settings_.one_buffer ? 1 : settings_.window));
     requests_.resize(settings_.window);
     for (std::uint64_t round = 0; round < rounds; ++round) {
+      if (is_first_ && tools::interrupted()) return round * settings_.window;
       if (settings_.verify) fill(out_, round);
       for (std::uint32_t i = 0; i < settings_.window; ++i) begin(i, size_bytes);
       check(exm_waitall(ep_, requests_.data(), static_cast<int>(settings_.window), nullptr, -1),
@@ -221,6 +228,12 @@ void print_overlap(const char* who, std::uint64_t size_bytes, const Overlap& ove
               overlap.left_ns / 1e3, overlap.hidden_percent());
 }
 
+[[noreturn]] void end_interrupted(exm_ep_t ep) {
+  std::fflush(stdout);
+  exm_abort(ep, kExitInterrupted);
+  _exit(kExitInterrupted);
+}
+
 // What is computed while a message travels, for each size.
 void run_overlap(exm_ep_t ep, const Settings& settings) {
   constexpr std::uint64_t kRoundsMax = 200;
@@ -236,6 +249,7 @@ void run_overlap(exm_ep_t ep, const Settings& settings) {
     const std::uint64_t rounds = std::min<std::uint64_t>(settings.messages, kRoundsMax);
     const std::vector<Overlap> found = measure.measure(size_bytes, rounds);
     if (!tells) continue;
+    if (tools::interrupted()) end_interrupted(ep);
     if (settings.json) {
       results.push_back({{"size_bytes", size_bytes},
                          {"messages", rounds},
@@ -254,23 +268,41 @@ void run_overlap(exm_ep_t ep, const Settings& settings) {
   tools::print_json(out);
 }
 
+// A signal is the first rank's to hear, which then ends the job. The other one must still answer.
+void hear_signals(bool is_first) {
+  if (is_first) {
+    tools::catch_interrupts();
+  } else {
+    std::signal(SIGINT, SIG_IGN);
+  }
+}
+
+void print_results(const Settings& settings, const std::vector<Json::Object>& results) {
+  Json::Object out = tools::begin_results("exs-msg-ping");
+  out.emplace_back("window", settings.window);
+  out.emplace_back("interrupted", tools::interrupted());
+  out.emplace_back("sizes", tools::array_of(results));
+  tools::print_json(out);
+}
+
 void run_rank(exm_ep_t ep, const Settings& settings) {
+  const bool tells = exm_rank(ep) == 0;
+  hear_signals(tells);
   if (settings.compute_us > 0) return run_overlap(ep, settings);
   Rank rank(ep, settings);
-  const bool tells = exm_rank(ep) == 0;
   if (tells && !settings.json) print_head(settings);
   std::vector<Json::Object> results;
   for (const std::uint64_t size_bytes : settings.sizes) {
     const Result result = rank.measure(size_bytes);
-    if (tells && settings.json) results.push_back(object_of(result, settings));
-    if (tells && !settings.json) print_row(result, settings);
+    if (tells && settings.json && result.messages > 0) results.push_back(object_of(result, settings));
+    if (tells && !settings.json && result.messages > 0) print_row(result, settings);
+    if (tells && tools::interrupted()) {
+      if (settings.json) print_results(settings, results);
+      end_interrupted(ep);
+    }
   }
   check(exm_finalize(ep), "cannot leave the job");
-  if (!tells || !settings.json) return;
-  Json::Object out = tools::begin_results("exs-msg-ping");
-  out.emplace_back("window", settings.window);
-  out.emplace_back("sizes", tools::array_of(results));
-  tools::print_json(out);
+  if (tells && settings.json) print_results(settings, results);
 }
 
 // A port that nobody else gets while this socket has it, as neither listens with it before exm_init does.

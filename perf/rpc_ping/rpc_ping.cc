@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -21,6 +22,7 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/json.h"
 #include "tools/common/run_info.h"
 #include "tools/common/units.h"
@@ -31,6 +33,7 @@ namespace {
 using tools::Json;
 
 constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{64} << 20U;
+constexpr int kExitInterrupted = 130;
 
 struct Settings {
   std::string way = "sunrpc";
@@ -86,6 +89,7 @@ void call_once(Caller& caller, std::vector<char>& bytes, std::uint64_t call, boo
 }
 
 bool goes_on(const Settings& settings, std::uint64_t calls, std::uint64_t now_ns, std::uint64_t end_ns) {
+  if (tools::interrupted()) return false;
   return settings.time_ns > 0 ? now_ns < end_ns : calls < settings.calls;
 }
 
@@ -119,6 +123,16 @@ void measure_together(Caller& caller, const Settings& settings, std::vector<char
   }
 }
 
+// A signal may end a call, and what was measured before it counts.
+template <typename Calls>
+void until_interrupted(Calls&& calls) {
+  try {
+    calls();
+  } catch (const tools::Failure&) {
+    if (!tools::interrupted()) throw;
+  }
+}
+
 Result measure(Caller& caller, const Settings& settings, std::uint64_t size_bytes) {
   Result result;
   result.size_bytes = size_bytes;
@@ -127,13 +141,16 @@ Result measure(Caller& caller, const Settings& settings, std::uint64_t size_byte
   constexpr std::uint64_t kWarmupBytes = std::uint64_t{64} << 20U;
   std::uint64_t warmup = settings.warmup_calls;
   if (size_bytes > 0) warmup = std::min<std::uint64_t>(warmup, kWarmupBytes / size_bytes + 1);
-  for (std::uint64_t i = 0; i < warmup; ++i) call_once(caller, bytes, i, settings.verify);
+  until_interrupted([&] {
+    for (std::uint64_t i = 0; i < warmup && !tools::interrupted(); ++i)
+      call_once(caller, bytes, i, settings.verify);
+  });
   caller.use_of_server();
   tools::Stopwatch watch;
   watch.start();
   const std::uint64_t end_ns = watch.start_ns() + settings.time_ns;
   const auto measure_calls = settings.under_way > 1 ? measure_together : measure_one_by_one;
-  measure_calls(caller, settings, bytes, end_ns, result);
+  until_interrupted([&] { measure_calls(caller, settings, bytes, end_ns, result); });
   watch.stop();
   result.elapsed_ns = watch.wall_ns();
   result.client_cpu_ns = watch.cpu_ns();
@@ -178,29 +195,38 @@ void print_row(const Result& result) {
   std::fflush(stdout);
 }
 
-void run_client(const Settings& settings, const std::string& host, const std::string& place, bool pinned) {
-  const std::unique_ptr<Caller> caller = way_of(settings.way).connect(host, place);
-  if (!settings.json) print_head(settings, pinned);
-  std::vector<Json::Object> results;
-  for (const std::uint64_t size_bytes : settings.sizes) {
-    const Result result = measure(*caller, settings, size_bytes);
-    if (settings.json) {
-      results.push_back(object_of(result, settings));
-    } else {
-      print_row(result);
-    }
-  }
-  if (!settings.json) return;
+void print_results(const Settings& settings, const std::vector<Json::Object>& results, bool pinned) {
   Json::Object out = tools::begin_results("exs-rpc-ping");
   out.emplace_back("way", settings.way);
   out.emplace_back("pinned", pinned);
   out.emplace_back("under_way", settings.under_way);
+  out.emplace_back("interrupted", tools::interrupted());
   if (results.size() == 1) {
     out.insert(out.end(), results[0].begin(), results[0].end());
   } else {
     out.emplace_back("sizes", tools::array_of(results));
   }
   tools::print_json(out);
+}
+
+// The exit status. A signal ends what is measured, and what there is until then is told.
+int run_client(const Settings& settings, const std::string& host, const std::string& place, bool pinned) {
+  const std::unique_ptr<Caller> caller = way_of(settings.way).connect(host, place);
+  tools::catch_interrupts();
+  if (!settings.json) print_head(settings, pinned);
+  std::vector<Json::Object> results;
+  for (const std::uint64_t size_bytes : settings.sizes) {
+    if (tools::interrupted()) break;
+    const Result result = measure(*caller, settings, size_bytes);
+    if (result.times.count() == 0) continue;
+    if (settings.json) {
+      results.push_back(object_of(result, settings));
+    } else {
+      print_row(result);
+    }
+  }
+  if (settings.json) print_results(settings, results, pinned);
+  return tools::interrupted() ? kExitInterrupted : 0;
 }
 
 void serve(const Settings& settings, const Told& told) {
@@ -216,10 +242,11 @@ std::string read_place(int from) {
   return place;
 }
 
-void run_both(const Settings& settings) {
+int run_both(const Settings& settings) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) == -1) tools::fail("cannot make a pipe", errno);
   tools::ChildProcess server([&] {
+    std::signal(SIGINT, SIG_IGN);  // the client ends it
     if (settings.pin) tools::pin_to_core(1);
     close(ends[0]);
     serve(settings, [&](const std::string& place) {
@@ -230,7 +257,7 @@ void run_both(const Settings& settings) {
   });
   close(ends[1]);
   const bool pinned = settings.pin && tools::pin_to_core(0);
-  run_client(settings, settings.bind_address, read_place(ends[0]), pinned);
+  return run_client(settings, settings.bind_address, read_place(ends[0]), pinned);
 }
 
 Settings parse(int argc, const char* const* argv) {
@@ -309,15 +336,14 @@ void begin_as_told(const Settings& settings, char** argv) {
 int run(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   begin_as_told(settings, argv);
-  if (settings.is_self) {
-    run_both(settings);
-  } else if (settings.is_server) {
+  if (settings.is_self) return run_both(settings);
+  if (settings.is_server) {
     serve(settings, [](const std::string& place) {
       std::printf("exs-rpc-ping: serving at %s\n", place.c_str());
       std::fflush(stdout);
     });
   } else {
-    run_client(settings, settings.host, std::to_string(settings.port), false);
+    return run_client(settings, settings.host, std::to_string(settings.port), false);
   }
   return 0;
 }

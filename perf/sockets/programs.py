@@ -70,7 +70,7 @@ def redis_rate(output):
 NGINX = """daemon off; worker_processes 1; pid {folder}/pid; error_log stderr; user {user};
 events {{ worker_connections 256; }}
 http {{
-  access_log off; keepalive_requests 1000000000;
+  access_log off; keepalive_requests 1000000000; sendfile {sendfile}; tcp_nopush {sendfile};
   client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
   server {{ listen {host}:{port}; root {folder}; }}
 }}
@@ -79,16 +79,19 @@ http {{
 
 @dataclasses.dataclass(frozen=True)
 class Nginx:
-    """A file of 1 KiB over connections that are kept. wrk counts whole seconds."""
+    """A file over connections that are kept. wrk counts whole seconds. Debian's nginx sends files by sendfile(2)."""
 
     clients: int
+    size_bytes: int = 1024
+    by_sendfile: bool = False
     figure: str = "messages_per_second"
 
     def measure(self, place, way, seconds):
         program, load = find("nginx", "nginx-light"), find("wrk", "wrk")
         port, folder = free_port(), place.new_folder("nginx")
-        (folder / "file").write_bytes(b"x" * 1024)
-        (folder / "conf").write_text(NGINX.format(folder=folder, host=HOST, port=port, user=user_of_this()))
+        (folder / "file").write_bytes(b"x" * self.size_bytes)
+        sendfile = "on" if self.by_sendfile else "off"
+        (folder / "conf").write_text(NGINX.format(folder=folder, host=HOST, port=port, user=user_of_this(), sendfile=sendfile))
         with place.server([program, "-e", "stderr", "-p", folder, "-c", folder / "conf"], way) as server:
             wait_until_listening(port, server)
             line = [load, "-t", 1, "-c", self.clients, "-d", f"{max(1, round(seconds))}s", f"http://{HOST}:{port}/file"]

@@ -57,6 +57,8 @@ ROWS = (
     Row("redis GET, 50 clients", RedisGet(50, 1, 150_000), at_least(1.5), has_unix=True),
     Row("redis GET, 50 clients, 16 under way", RedisGet(50, 16, 2_000_000), at_least(1.2), has_unix=True),
     Row("nginx, 1 KiB, 16 connections kept", Nginx(16), at_least(1.3)),
+    Row("nginx with sendfile, 64 KiB, 16 connections kept", Nginx(16, 64 << 10, True), at_least(1.2)),
+    Row("nginx with sendfile, 1 MiB, 16 connections kept", Nginx(16, 1 << 20, True), at_least(1.2)),
     Row("pgbench -S, 1 client", Pgbench(), at_least(1.1), has_unix=True),
     Row("connect, one request, close", Served("requests", "messages_per_second"), at_least(0.97), has_unix=True),
     Row("start of true", Start(), adds_at_most(500, "0.5 ms")),

@@ -1,6 +1,8 @@
 """Messages with tags: all keys are there, and every byte is right."""
+import json
 import unittest
 
+from interrupting import interrupt
 from tools import ToolsTest, run
 
 
@@ -23,6 +25,18 @@ class MsgPing(ToolsTest):
             self.assertEqual((size["messages"], size["verified"]), (640, True))
             self.assertGreater(size["messages_per_second"], 0)
             self.assertGreater(size["bytes_per_second"], 0)
+
+    def test_a_signal_tells_what_there_is(self):
+        """By the signal of a terminal, which both ranks get, and by one of the first rank alone."""
+        for options in ((), ("--window", "64")):
+            for both in (False, True):
+                with self.subTest(options=options, both=both):
+                    output, errors, status = interrupt("exs-msg-ping", "--self", "--size", "8,16", "--messages", "100000000", *options, both=both)
+                    self.assertEqual((status, errors), (130, ""))
+                    result = json.loads(output)
+                    self.assertTrue(result["interrupted"])
+                    self.assertEqual([size["size_bytes"] for size in result["sizes"]], [8])
+                    self.assertTrue(0 < result["sizes"][0]["messages"] < 100000000)
 
     def test_options_that_make_no_sense(self):
         for options in (("--self", "--size", "2G"), ("--self", "--window", "4097"), ("--self", "--provider", "pigeon"), ()):

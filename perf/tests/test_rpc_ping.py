@@ -1,6 +1,8 @@
 """Remote procedure calls: all keys are there, every byte comes back, and calls go the way that was asked for."""
+import json
 import unittest
 
+from interrupting import interrupt
 from tools import ToolsTest, run
 
 WAYS = {"sunrpc": "shm", "sunrpc-reduced": "shm", "sunrpc-no-copy": "shm", "stubs": "shm", "mapped": "mapped", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
@@ -18,6 +20,17 @@ class RpcPing(ToolsTest):
                     times = size["round_trip_us"]
                     self.assertTrue(0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"])
                     self.assertGreaterEqual(size["server_cpu_us"], 0)
+
+    def test_a_signal_tells_what_there_is(self):
+        """By the signal of a terminal, which both ends get, and by one of the client alone."""
+        for way, *options in (("sunrpc",), ("stubs", "--under-way", "8"), ("tcp",)):
+            for both in (False, True):
+                with self.subTest(way=way, both=both):
+                    output, errors, status = interrupt("exs-rpc-ping", "--self", "--way", way, "--size", "8", "--calls", "100000000", *options, both=both)
+                    self.assertEqual((status, errors), (130, ""))
+                    result = json.loads(output)
+                    self.assertTrue(result["interrupted"])
+                    self.assertTrue(0 < result["calls"] < 100000000)
 
     def test_the_provider_is_the_one_that_was_asked_for(self):
         result = self.measure("exs-rpc-ping", "--self", "--provider", "iwarp", "--size", "100", "--calls", "100", "--verify")

@@ -13,11 +13,16 @@ void refuse(const char* variable, std::string_view value, const char* cure) {
                value.data(), cure);
 }
 
+// Empty: it is unset, or says nothing.
+std::string_view setting(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? std::string_view() : text;
+}
+
 template <typename Number>
 void read_number(const char* variable, Number& number) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return;
-  const std::string_view value = text;
+  const std::string_view value = setting(variable);
+  if (value.empty()) return;
   Number read = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), read);
   if (error == std::errc{} && end == value.data() + value.size()) {
@@ -31,19 +36,17 @@ Settings read_settings() {
   Settings settings;
   read_number("EXS_SUNRPC_AFTER", settings.after);
   read_number("EXS_SUNRPC_PORT", settings.port);
-  const char* const text = std::getenv("EXS_SUNRPC");
-  const std::string_view use = text == nullptr ? "auto" : text;
+  const std::string_view use = setting("EXS_SUNRPC");
   if (use == "off") {
     settings.use = Use::kOff;
   } else if (use == "require") {
     settings.use = Use::kRequire;
-  } else if (use != "auto") {
+  } else if (!use.empty() && use != "auto") {
     refuse("EXS_SUNRPC", use, "it is to be off, auto or require");
   }
-  const char* const variant = std::getenv("EXS_SUNRPC_VARIANT");
-  const std::string_view chosen = variant == nullptr ? "optimized" : variant;
+  const std::string_view chosen = setting("EXS_SUNRPC_VARIANT");
   settings.is_reduced = chosen == "reduced";
-  if (chosen != "reduced" && chosen != "optimized")
+  if (!chosen.empty() && chosen != "reduced" && chosen != "optimized")
     refuse("EXS_SUNRPC_VARIANT", chosen, "it is to be reduced or optimized");
   return settings;
 }

@@ -50,12 +50,21 @@ class Settings(unittest.TestCase):
                     told, _ = self.run_client(way, server.port, "new", "null", "link", EXS_SUNRPC_AFTER="0", EXS_SUNRPC=client_use)
                     self.assertEqual(told, ["null: done", "link: TCP"], (server_use, client_use))
 
+    def test_empty_values(self):
+        """They count as unset, and nobody complains."""
+        empty = {variable: "" for variable in ("EXS_SUNRPC", "EXS_SUNRPC_AFTER", "EXS_SUNRPC_PORT", "EXS_SUNRPC_VARIANT")}
+        for way in WITH_LIBRARY:
+            with peers.server(way) as server:
+                told, log = self.run_client(way, server.port, "new", *["null", "link"] * 4, **empty)
+                self.assertEqual(told, ["null: done", "link: TCP"] * 3 + ["null: done", "link: exs"])
+                self.assertNotIn("ignored", log)
+
     def test_bad_values(self):
         for way in WITH_LIBRARY:
             with peers.server(way) as server:
-                for variable, values in (("EXS_SUNRPC_AFTER", ("", "x", "-1", "3x", " 3", "4294967296", "1e3")),
-                                         ("EXS_SUNRPC_PORT", ("", "65536", "-1", "http")),
-                                         ("EXS_SUNRPC", ("", "on", "OFF", "auto,require"))):
+                for variable, values in (("EXS_SUNRPC_AFTER", ("x", "-1", "3x", " 3", "4294967296", "1e3")),
+                                         ("EXS_SUNRPC_PORT", ("65536", "-1", "http")),
+                                         ("EXS_SUNRPC", ("on", "OFF", "auto,require"))):
                     for value in values:
                         with self.subTest(way, variable=variable, value=value):
                             told, log = self.run_client(way, server.port, "new", *["null"] * 4, "link", **{variable: value})
