@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "event/engine/deadline.h"
+#include "event/session/silent_periods.h"
 
 namespace exs {
 
@@ -25,11 +26,9 @@ class KeepAlive {
   // `owner`: of this object.
   void start(std::uint64_t period_ns, const std::shared_ptr<void>& owner) {
     shard_.assert_held();
-    period_ns_ = period_ns;
     owner_ = owner;
     heard_ = true;
-    silent_periods_ = 0;
-    due_.set(shard_, shard_.clock().now_ns() + period_ns, owner);
+    due_.set(shard_, periods_.start(period_ns, shard_.clock().now_ns()), owner);
   }
   void stop() noexcept { due_.drop(); }
   // Something came from the peer.
@@ -38,19 +37,17 @@ class KeepAlive {
  private:
   void end_period(std::uint64_t now_ns) {
     shard_.assert_held();
-    silent_periods_ = heard_ ? 0 : silent_periods_ + 1;
-    heard_ = false;
-    if (silent_periods_ > 1) return silent_(Silence::kTwoPeriods);
-    if (const auto owner = owner_.lock()) due_.set(shard_, now_ns + period_ns_, owner);
-    if (silent_periods_ == 1) silent_(Silence::kOnePeriod);
+    const SilentPeriods::Proof proof = periods_.end(now_ns, std::exchange(heard_, false));
+    if (proof == SilentPeriods::Proof::kIsGone) return silent_(Silence::kTwoPeriods);
+    if (const auto owner = owner_.lock()) due_.set(shard_, periods_.due_ns(), owner);
+    if (proof == SilentPeriods::Proof::kIsSilent) silent_(Silence::kOnePeriod);
   }
 
   Shard& shard_;
   const Silent silent_;
   std::weak_ptr<void> owner_;
-  std::uint64_t period_ns_ = 0;
+  SilentPeriods periods_;
   bool heard_ = false;  // in this period
-  int silent_periods_ = 0;
   Deadline due_{[this](std::uint64_t now_ns) {
     try {
       end_period(now_ns);

@@ -119,8 +119,9 @@ typedef struct exs_svc_node_options { /* 0: the default */
   size_t struct_bytes;                /* sizeof */
   /* "address", "address:port" or "[address]:port" of IPv4 or IPv6: EXS_SVC_LISTEN, or 127.0.0.1, any port */
   const char* listen;
-  int64_t
-      find_ns; /* how long a peer is looked for before messages to it are lost: 2 s; one that is busy is waited for */
+  /* how long a peer is looked for before messages to it are lost: 2 s. Time does not count while a process of this host has its name,
+   * be it busy, starved or stopped: messages wait for that, and requests until their own limits. */
+  int64_t find_ns;
   uint32_t links_max;      /* other nodes that have links to this one at a time: 1,024, and 256 of one host */
   uint32_t links_each_max; /* without a default where links_max is given */
   uint32_t flows_max;      /* peers of one such node: 64 */
@@ -130,7 +131,10 @@ typedef struct exs_svc_node_options { /* 0: the default */
   /* "off", or names of interfaces with commas between them, or none for all but loopback, and perhaps ":port": EXS_SVC_MULTICAST, or
    * all, port 17752 */
   const char* multicast;
-  int64_t silent_ns;     /* a connection has broken when nothing lives at its other end for so long: 600 ms */
+  /* A connection of this node to another host has broken when nothing was heard of it for so long, or for two thirds of it: 600 ms. A
+   * process that is stopped there is silent, and one that is busy is not; what this process sees late does not count. On this host
+   * connections break when a process ends; by TCP, where a forwarder may be at the other end, also after a minute of silence. */
+  int64_t silent_ns;
   const char* directory; /* its address, or address:port: EXS_SVC_DIRECTORY, or none */
 } exs_svc_node_options_t;
 /* exs_svc_node_open - make a node. `options` may be NULL. NULL with errno: EINVAL an option; EADDRINUSE, EADDRNOTAVAIL, EACCES the
@@ -330,8 +334,9 @@ enum {
    * allowed; or as EXS_SVC_EVT_LOST */
   EXS_SVC_EVT_REPLY = 9,
   /* `service` has gone to who adopted it, and is to be closed (error 0); or has not, and goes on here: error ENOENT nobody adopts it;
-   * ECONNRESET who did has gone; ENOBUFS it has no memory for it; EADDRINUSE a third one there has its name; ENOMEM; EACCES,
-   * EPROTO. Or EOWNERDEAD: who adopts it has gone at the last step, perhaps after serving it; it serves nobody here, and is to be closed */
+   * ETIMEDOUT who adopts it is there, and does not answer; ECONNRESET he has gone; ENOBUFS he has no memory for it; EADDRINUSE a third
+   * one there has its name; ENOMEM; EACCES, EPROTO. Or EOWNERDEAD: who adopts it has gone at the last step, perhaps after serving it; it
+   * serves nobody here, and is to be closed */
   EXS_SVC_EVT_MOVED = 10,
   /* `service` is here; `message` has the state that came along, as long items, and is to be released */
   EXS_SVC_EVT_ADOPTED = 11,

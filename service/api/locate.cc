@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "exs/service.h"
 #include "service/api/calls.h"
@@ -27,16 +28,9 @@ bool wait_for_answer(int asked, std::int64_t until_ns) {
   }
 }
 
-// The kernel's word for who listens.
-void fill_process(int asked, exs_svc_place_t& place) {
-  ucred owner{};
-  socklen_t length = sizeof owner;
-  if (::getsockopt(asked, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0) return;
-  place.process = owner.pid;
-  place.user = owner.uid;
-}
-
-void fill(const Record& record, exs_svc_place_t& place) {
+void fill(const Record& record, const Holder& holder, exs_svc_place_t& place) {
+  place.process = holder.process;
+  place.user = holder.user;
   place.opened_ms = static_cast<std::int64_t>(record.epoch);
   place.instance = record.instance;
   for (const sockaddr_storage& address : record.addresses) {
@@ -45,17 +39,32 @@ void fill(const Record& record, exs_svc_place_t& place) {
   }
 }
 
-// errno, or 0.
-int locate(const IdBytes& id, std::int64_t until_ns, exs_svc_place_t& place) {
+// errno, or 0. `holder`: who has the name, as far as that is known.
+int locate(const IdBytes& id, std::int64_t until_ns, exs_svc_place_t& place, Holder& holder) {
   Descriptor asked;
   if (const int error = ask_host_name(id, asked); error != 0)
     return error == ECONNREFUSED ? ENOENT : error == EAGAIN ? ETIMEDOUT : error;
-  if (!wait_for_answer(asked.get(), until_ns)) return ETIMEDOUT;
+  const bool has_answered = wait_for_answer(asked.get(), until_ns);
+  holder = holder_of(asked.get());
+  if (!has_answered) return ETIMEDOUT;
   const std::optional<Record> record = read_host_answer(asked.get(), id);
   if (!record) return EPROTO;
-  fill_process(asked.get(), place);
-  fill(*record, place);
+  fill(*record, holder, place);
   return 0;
+}
+
+std::string sentence_of(int error, const Holder& holder) {
+  if (error == ENOENT) return "no process of this host has the service's name";
+  if (error != ETIMEDOUT && error != EPROTO) return std::strerror(error);
+  if (holder.process <= 0)
+    return error == EPROTO ? "who has the service's name is not the service"
+                           : "who has the service's name takes no questions: it may be stopped";
+  const std::string number = std::to_string(holder.process);
+  const std::string who =
+      "process " + number + " of user " + std::to_string(holder.user) + " has the service's name";
+  if (error == EPROTO) return who + ", and is not the service";
+  if (holder.is_stopped) return who + ", and is stopped: kill -CONT " + number;
+  return who + ", and does not answer: it hangs, or gets no processor";
 }
 
 }  // namespace
@@ -69,14 +78,10 @@ int exs_svc_locate(const exs_svc_id_t* id, int64_t limit_ns, exs_svc_place_t* pl
     return refuse(EINVAL, "exs_svc_locate: no ID, no place of a size, or a negative limit");
   return guarded(-1, [&] {
     exs_svc_place_t found{};
-    const int error =
-        exs::svc::locate(exs::svc::bytes_of(*id), exs::svc::after(exs::svc::now_ns(), limit_ns), found);
-    if (error != 0)
-      return refuse(error, "exs_svc_locate: %s",
-                    error == ENOENT      ? "no process of this host has the service's name"
-                    : error == ETIMEDOUT ? "who has the service's name does not answer: it may be stopped"
-                    : error == EPROTO    ? "who has the service's name is not the service"
-                                         : std::strerror(error));
+    exs::svc::Holder holder;
+    const std::int64_t until_ns = exs::svc::after(exs::svc::now_ns(), limit_ns);
+    const int error = exs::svc::locate(exs::svc::bytes_of(*id), until_ns, found, holder);
+    if (error != 0) return refuse(error, "exs_svc_locate: %s", exs::svc::sentence_of(error, holder).c_str());
     found.struct_bytes = place->struct_bytes;
     std::memcpy(place, &found, std::min(place->struct_bytes, sizeof found));
     return 0;

@@ -2,12 +2,12 @@
 #include "exs/service.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "service/api/calls.h"
 #include "service/names/address.h"
 #include "service/names/directory_wire.h"
+#include "service/names/setting.h"
 #include "service/node/node.h"
 
 namespace {
@@ -42,7 +42,7 @@ Number of_each(Number each, Number all, Number otherwise) {
 }
 
 const char* default_listen() {
-  const char* const named = std::getenv("EXS_SVC_LISTEN");
+  const char* const named = exs::svc::setting("EXS_SVC_LISTEN");
   return named != nullptr ? named : "127.0.0.1";
 }
 
@@ -62,10 +62,11 @@ const char* read_ways(const exs_svc_node_options_t& options, exs::svc::Ways& way
   ways.by_host = (by & EXS_SVC_BY_HOST) != 0;
   if ((by & EXS_SVC_BY_FILE) != 0)
     ways.names_path = options.names == nullptr ? exs::svc::NamesFile::default_path() : options.names;
-  const auto multicast = exs::svc::parse_multicast(said(options.multicast, std::getenv("EXS_SVC_MULTICAST")));
+  const auto multicast =
+      exs::svc::parse_multicast(said(options.multicast, exs::svc::setting("EXS_SVC_MULTICAST")));
   if (!multicast)
     return "multicast (EXS_SVC_MULTICAST) is to be off, or names of interfaces, and perhaps :port";
-  const std::string_view directory = said(options.directory, std::getenv("EXS_SVC_DIRECTORY"));
+  const std::string_view directory = said(options.directory, exs::svc::setting("EXS_SVC_DIRECTORY"));
   const auto address = exs::svc::parse_address(directory);
   if (!directory.empty() && !address)
     return "directory (EXS_SVC_DIRECTORY) is to be an address, or address:port";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 #include "service/names/address.h"
@@ -25,6 +26,10 @@ Directory::Directory(const sockaddr_storage& address, ResolverClient& client)
       watch_(::epoll_create1(EPOLL_CLOEXEC)),
       pause_ns_(kFirstConnectAgainNs) {
   if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
+}
+
+std::string Directory::name() const {
+  return "the directory at " + text_of(address_);
 }
 
 // ---------------------------------------------------------------- what this process says
@@ -100,6 +105,7 @@ Directory::Questions::iterator Directory::forget(Questions::iterator question) {
 void Directory::step(std::int64_t now) {
   if (state_ == State::kAway && has_work() && now >= next_ns_) connect(now);
   if (state_ != State::kAway) receive(now);
+  if (state_ != State::kAway && !is_broken_ && now >= limit_ns_) say_broken(ETIMEDOUT);
   if (state_ != State::kAway && (is_broken_ || now >= limit_ns_)) disconnect(now);
   if (state_ == State::kOpen && now >= next_ns_) {
     forget_old_questions(now);
@@ -125,17 +131,25 @@ void Directory::connect(std::int64_t now) {
   limit_ns_ = after(now, Lease::kLeaseNs);
   pause_ns_ = std::min(2 * pause_ns_, kLastConnectAgainNs);
   Descriptor made(::socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made.is_open()) return;
+  if (!made.is_open()) return say_broken(errno);
   const int at_once = 1;
   ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
   if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&address_), length_of(address_)) != 0 &&
       errno != EINPROGRESS)
-    return;
+    return say_broken(errno);
   epoll_event event{};
   event.events = EPOLLOUT;
   if (::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, made.get(), &event) != 0) return;
   connection_ = std::move(made);
   state_ = State::kConnecting;
+}
+
+// 0: the other end has closed.
+void Directory::say_broken(int error) {
+  log_.say(name(), [&]() -> std::string {
+    if (error == ETIMEDOUT) return "it does not answer";
+    return error == 0 ? "it has closed the connection" : std::strerror(error);
+  });
 }
 
 void Directory::disconnect(std::int64_t now) {
@@ -156,6 +170,10 @@ void Directory::receive(std::int64_t now) {
     epoll_event event{};
     if (::epoll_wait(watch_.get(), &event, 1, 0) != 1) return;
     if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) {
+      int error = 0;
+      socklen_t length = sizeof error;
+      ::getsockopt(connection_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+      say_broken(error);
       is_broken_ = true;
       return;
     }
@@ -165,7 +183,10 @@ void Directory::receive(std::int64_t now) {
   send_all();
   std::array<std::uint8_t, 16'384> bytes;
   const ssize_t count = ::recv(connection_.get(), bytes.data(), bytes.size(), 0);
-  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) is_broken_ = true;
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
+    say_broken(count == 0 ? 0 : errno);
+    is_broken_ = true;
+  }
   if (count <= 0) return;
   in_.insert(in_.end(), bytes.begin(), bytes.begin() + count);
   Bytes left(in_);
@@ -186,6 +207,7 @@ bool Directory::take(const DirectoryMessage& message, std::int64_t now) {
   switch (message.type) {
     case DirectoryType::kRenewed: renewed(message.number, now); return true;
     case DirectoryType::kNobody:
+      log_.say(message.id, [&] { return name() + " knows nobody who is it"; });
       if (const auto question = questions_.find(message.id); question != questions_.end())
         question->second.record.reset();
       return true;
@@ -203,6 +225,8 @@ bool Directory::take(const DirectoryMessage& message, std::int64_t now) {
 bool Directory::greeted(const DirectoryMessage& message, std::int64_t now) {
   if (message.type != DirectoryType::kGreeting) return false;
   state_ = State::kOpen;
+  log_.forget();
+  log_.say(name(), [] { return std::string("connected"); });
   nonce_ = message.nonce;
   pause_ns_ = kFirstConnectAgainNs;
   next_ns_ = now;

@@ -16,6 +16,7 @@
 #include "service/names/descriptor.h"
 #include "service/names/directory_wire.h"
 #include "service/names/lease.h"
+#include "service/names/lookup_log.h"
 #include "service/names/resolver.h"
 
 namespace exs::svc {
@@ -29,6 +30,7 @@ class Directory final : public Resolver {
 
   void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
   void unclaim(const IdBytes& id) override;
+  [[nodiscard]] std::string name() const override;
   void ask(const IdBytes& id, std::int64_t now) override;
   void step(std::int64_t now) override;
   [[nodiscard]] bool is_open() const noexcept { return state_ == State::kOpen; }
@@ -55,6 +57,7 @@ class Directory final : public Resolver {
 
   void connect(std::int64_t now);
   void disconnect(std::int64_t now);
+  void say_broken(int error);
   void connected(std::int64_t now);
   void receive(std::int64_t now);
   // False: it is no directory.
@@ -90,6 +93,7 @@ class Directory final : public Resolver {
   std::map<IdBytes, Claim> claims_;
   std::map<IdBytes, std::size_t> late_answers_;
   Questions questions_;
+  LookupLog log_;
 };
 
 }  // namespace exs::svc

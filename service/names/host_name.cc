@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 namespace exs::svc {
 namespace {
@@ -76,6 +78,27 @@ std::optional<Record> read_host_answer(int asked, const IdBytes& id) {
   const ssize_t bytes = ::recv(asked, answer.data(), answer.size(), MSG_DONTWAIT);
   if (bytes <= 0) return {};
   return decode_record(Bytes(answer).first(static_cast<std::size_t>(bytes)), id);
+}
+
+Holder holder_of(int asked) {
+  ucred owner{};
+  socklen_t length = sizeof owner;
+  Holder holder;
+  if (::getsockopt(asked, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0) return holder;
+  holder.process = owner.pid;
+  holder.user = owner.uid;
+  std::ifstream file("/proc/" + std::to_string(owner.pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // The name of the program is before it, and may be anything.
+  const std::size_t name_end = text.rfind(')');
+  const char state = name_end == std::string::npos || name_end + 2 >= text.size() ? '?' : text[name_end + 2];
+  holder.is_stopped = state == 'T' || state == 't';
+  return holder;
+}
+
+std::string text_of(const Holder& holder) {
+  if (holder.process <= 0) return "a process that is not seen here";
+  return "process " + std::to_string(holder.process) + (holder.is_stopped ? ", which is stopped," : "");
 }
 
 }  // namespace exs::svc

@@ -21,4 +21,13 @@ bool answer_host_question(int connection, const IdBytes& id, Bytes record);
 // The record, if it is one of this service.
 std::optional<Record> read_host_answer(int asked, const IdBytes& id);
 
+// The kernel's word for who listens at the other end, and whether he runs.
+struct Holder {
+  std::int32_t process = 0;  // 0: not known
+  std::uint32_t user = 0;
+  bool is_stopped = false;
+};
+Holder holder_of(int asked);
+std::string text_of(const Holder& holder);
+
 }  // namespace exs::svc

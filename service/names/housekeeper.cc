@@ -122,6 +122,7 @@ void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t lim
   made.pause_ns = kFirstSearchAgainNs;
   made.sink = std::move(sink);
   made.ways = std::move(ways);
+  say_begin(made, now);
   const std::lock_guard guard(lock_);
   searches_.push_back(std::move(made));
   wake();
@@ -278,7 +279,10 @@ void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& rec
     const std::vector<Resolver*> resolvers = resolvers_of(search->ways);
     const bool is_for_it =
         search->id == id && std::find(resolvers.begin(), resolvers.end(), &by) != resolvers.end();
-    if (is_for_it) end(*search, record, record.addresses);
+    if (is_for_it) {
+      say_found(*search, by.name(), record.addresses);
+      end(*search, record, record.addresses);
+    }
     search = is_for_it ? searches_.erase(search) : search + 1;
   }
 }

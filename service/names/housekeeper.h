@@ -26,6 +26,7 @@
 #include "service/names/clock.h"
 #include "service/names/hold.h"
 #include "service/names/host_name.h"
+#include "service/names/lookup_log.h"
 #include "service/names/multicast_setting.h"
 #include "service/names/names_file.h"
 #include "service/names/patience.h"
@@ -98,6 +99,7 @@ class Housekeeper : private ResolverClient {
     std::int64_t holder_next_ns = 0;
     std::int64_t holder_pause_ns = 0;
     bool is_held = false;  // the name, by a process that has not answered yet
+    LookupLog log;
   };
 
   struct Rings {
@@ -128,6 +130,10 @@ class Housekeeper : private ResolverClient {
   void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses);
   bool ask(Search& search, std::int64_t now);
   bool ask_holder(Search& search, std::int64_t now);
+  static void say_begin(Search& search, std::int64_t now);
+  static void say_of_holder(Search& search, int error);
+  static void say_found(Search& search, const std::string& by,
+                        const std::vector<sockaddr_storage>& addresses);
   bool go_by_file(Search& search);
   template <class Setting>
   using Made = std::vector<std::pair<Setting, std::unique_ptr<Resolver>>>;

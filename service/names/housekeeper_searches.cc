@@ -1,7 +1,10 @@
 // What the housekeeper looks for, and for whom.
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <string>
 
+#include "service/names/address.h"
 #include "service/names/housekeeper.h"
 
 namespace exs::svc {
@@ -39,7 +42,11 @@ bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
     search.asked = Descriptor();
     search.is_held = false;
     search.holder_next_ns = search.next_ns;
+    if (!record)
+      search.log.say(search.id,
+                     [] { return std::string("who has its name on this host is not it, or ends"); });
     if (record) {
+      say_found(search, "who has its name on this host", record->addresses);
       std::vector<sockaddr_storage> addresses = record->addresses;
       end(search, std::move(record), std::move(addresses));
       return true;
@@ -47,6 +54,7 @@ bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
   }
   if (search.is_held && search.ways.waits_for_holder) search.patience.is_there(now);
   if (search.patience.is_over(now)) {
+    search.log.say(search.id, [] { return std::string("nobody was found in time"); });
     end(search, {}, {});
     return true;
   }
@@ -61,7 +69,10 @@ bool Housekeeper::ask(Search& search, std::int64_t now) {
   search.pause_ns = std::min(2 * search.pause_ns, kLastSearchAgainNs);
   if (is_asked && !was_held) return false;
   if (go_by_file(search)) return true;
-  for (Resolver* const resolver : resolvers_of(search.ways)) resolver->ask(search.id, now);
+  for (Resolver* const resolver : resolvers_of(search.ways)) {
+    search.log.say(search.id, [&] { return "asked for by " + resolver->name(); });
+    resolver->ask(search.id, now);
+  }
   return false;
 }
 
@@ -70,6 +81,7 @@ bool Housekeeper::ask_holder(Search& search, std::int64_t now) {
   const bool was_held = search.is_held;
   search.asked = Descriptor();
   const int error = ask_host_name(search.id, search.asked);
+  say_of_holder(search, error);
   search.is_held = error == 0 || error == EAGAIN;
   search.holder_pause_ns =
       was_held && search.is_held ? std::min(2 * search.holder_pause_ns, kLastHolderAgainNs) : search.pause_ns;
@@ -81,9 +93,48 @@ bool Housekeeper::ask_holder(Search& search, std::int64_t now) {
 bool Housekeeper::go_by_file(Search& search) {
   if (search.ways.names_path.empty()) return false;
   std::vector<sockaddr_storage> addresses = NamesFile(search.ways.names_path).addresses_of(search.id);
-  if (addresses.empty()) return false;
+  if (addresses.empty()) {
+    search.log.say(search.id, [&] { return search.ways.names_path + " has no address of it"; });
+    return false;
+  }
+  say_found(search, search.ways.names_path, addresses);
   end(search, {}, std::move(addresses));
   return true;
+}
+
+// ---------------------------------------------------------------- what is said of it
+
+void Housekeeper::say_begin(Search& search, std::int64_t now) {
+  search.log.say(search.id, [&] {
+    std::string ways = search.ways.by_host ? " on this host" : "";
+    if (!search.ways.names_path.empty()) ways += ", in " + search.ways.names_path;
+    if (search.ways.directory) ways += ", at the directory " + text_of(*search.ways.directory);
+    if (search.ways.multicast) ways += ", by multicast";
+    const std::int64_t limit_ms = (search.patience.limit_ns() - now) / kNsPerMs;
+    return "looked for" + ways + "; for " + std::to_string(limit_ms) + " ms";
+  });
+}
+
+// `error`: of the question.
+void Housekeeper::say_of_holder(Search& search, int error) {
+  search.log.say(search.id, [&]() -> std::string {
+    if (error == ECONNREFUSED) return "no process of this host has its name";
+    if (error == EAGAIN)
+      return "a process of this host has its name and takes no more questions: it is stopped, or starved";
+    if (error != 0) return std::string("cannot ask on this host: ") + std::strerror(error);
+    const std::string holder = text_of(holder_of(search.asked.get()));
+    return search.is_held ? holder + " has its name, and has not answered: it is waited for"
+                          : holder + " has its name, and is asked";
+  });
+}
+
+void Housekeeper::say_found(Search& search, const std::string& by,
+                            const std::vector<sockaddr_storage>& addresses) {
+  search.log.say(search.id, [&] {
+    std::string words = "found by " + by + ", at";
+    for (const sockaddr_storage& address : addresses) words += " " + text_of(address);
+    return words;
+  });
 }
 
 }  // namespace exs::svc

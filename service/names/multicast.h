@@ -24,6 +24,7 @@ class Multicast final : public Resolver {
 
   void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
   void unclaim(const IdBytes& id) override { claims_.erase(public_name(id)); }
+  [[nodiscard]] std::string name() const override { return "multicast"; }
   void ask(const IdBytes& id, std::int64_t now) override;
   void step(std::int64_t now) override;
   [[nodiscard]] int descriptor() const override { return group_.descriptor(); }

@@ -1,12 +1,12 @@
 #include "service/names/names_file.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "service/names/address.h"
 #include "service/names/record.h"
+#include "service/names/setting.h"
 
 namespace exs::svc {
 namespace {
@@ -57,7 +57,7 @@ std::optional<Entry> find_in(const std::string& path, Fits fits) {
 }  // namespace
 
 std::string NamesFile::default_path() {
-  const char* const named = std::getenv(kNamesVariable);
+  const char* const named = setting(kNamesVariable);
   return named != nullptr ? named : kNamesPath;
 }
 

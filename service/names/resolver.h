@@ -1,6 +1,8 @@
 // A way to find services beyond this host, and to be found. The housekeeper has its resolvers do their work in its thread.
 #pragma once
 
+#include <string>
+
 #include "service/names/clock.h"
 #include "service/names/record.h"
 
@@ -39,6 +41,8 @@ class Resolver {
   // Says where a service is, until unclaim(). One that is claimed already is from now on where it is now.
   virtual void claim(const IdBytes& id, const Place& place, std::int64_t now) = 0;
   virtual void unclaim(const IdBytes& id) = 0;
+  // For people.
+  [[nodiscard]] virtual std::string name() const = 0;
   // Asks, once. An answer may come until another service is asked for very often.
   virtual void ask(const IdBytes& id, std::int64_t now) = 0;
   // Does what is due, and what there is to be read.

@@ -56,10 +56,13 @@ void let_bulks_connect(int listener) {
   set_limits(listener, kLongsInMessage, kFramesUnderWay);
 }
 
+void close_at_once(int socket) noexcept {
+  set_option(socket, EXS_SO_LINGER_MS, 0);
+  exs_close(socket);
+}
+
 Link::~Link() {
-  if (socket_ < 0) return;
-  set_option(socket_, EXS_SO_LINGER_MS, 0);
-  exs_close(socket_);
+  if (socket_ >= 0) close_at_once(socket_);
 }
 
 int Link::connect(const sockaddr_storage& address, int limit_ms) {

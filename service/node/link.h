@@ -102,6 +102,8 @@ class Link final : public EventTarget {
 
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::kUp; }
   [[nodiscard]] bool is_initiator() const noexcept { return is_initiator_; }
+  // Of an initiator.
+  [[nodiscard]] const sockaddr_storage& address() const noexcept { return address_; }
   [[nodiscard]] const std::string& address_key() const noexcept { return address_key_; }
   // The other end has said nothing for too long.
   [[nodiscard]] bool was_silent() const noexcept { return was_silent_; }
@@ -242,6 +244,8 @@ class Link final : public EventTarget {
   bool is_greeted_ = false;  // receives for them are posted
 };
 
+// Of one that no link has.
+void close_at_once(int socket) noexcept;
 // That the library's sockets are those of a link.
 int make_link_socket(int family);
 // Both ends are on this host: its memory is what they share.

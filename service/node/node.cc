@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "service/names/address.h"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr int kQueueDepth = 65536;
 constexpr std::uint32_t kPoolBuffers = 256;
 constexpr int kBacklog = 64;
+constexpr std::int64_t kTryAgainNs = 20 * kNsPerMs;
 
 }  // namespace
 
@@ -278,14 +280,27 @@ int Node::connect_limit_ms(const sockaddr_storage& address, Silences silences) c
   return std::max(config_.silent_ms / 2, 1) << (is_starved ? silences.connects : silences.mistakes);
 }
 
+// For want of memory an accept ends that stays otherwise.
 void Node::accepted(const exs_event_t& event) {
+  if ((event.exs_evt_flags & EXS_EVF_MORE) == 0 && event.exs_evt_errno != ECANCELED) accept_again();
   const int socket = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
   if (event.exs_evt_errno != 0 || socket < 0) return;
-  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
-  Link* const link = made.get();
-  links_.emplace(link, std::move(made));
+  Link* link = nullptr;
+  try {
+    auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
+    link = made.get();
+    links_.emplace(link, std::move(made));
+  } catch (const std::bad_alloc&) {
+    return close_at_once(socket);
+  }
   const int error = link->accept(socket);
   if (!count_link(*link) || error != 0) link->end();
+}
+
+void Node::accept_again() noexcept {
+  const bool accepts = exs_accept(listener_, nullptr, EXS_MULTISHOT, queue_, &listener_) == 0;
+  accept_again_ns_ = accepts ? kNever : after(now_ns(), kTryAgainNs);
+  if (!accepts) wake_soon();
 }
 
 // False: it is one too many.

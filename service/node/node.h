@@ -135,6 +135,9 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   int lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns);
   void take(const exs_event_t& event);
   void accepted(const exs_event_t& event);
+  void accept_again() noexcept;
+  // What could not be done for want of memory is done then.
+  void wake_soon() noexcept;
   bool count_link(const Link& link);
   void uncount_link(const Link& link);
   void take_found();
@@ -183,7 +186,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   Debts debts_;
   std::shared_ptr<WindowMemory> windows_;
   std::int64_t alarm_ns_ = kNever;
-  std::int64_t fence_ns_ = kNever;  // when a service may have to stop
+  std::int64_t accept_again_ns_ = kNever;  // no accept is posted, and one is to be
+  std::int64_t fence_ns_ = kNever;         // when a service may have to stop
   std::deque<exs_svc_event_t> events_;
   bool has_descriptor_ = false;
   bool is_shown_ = false;

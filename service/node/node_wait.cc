@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kBatch = 64;
 constexpr std::int64_t kMomentNs = 10 * kNsPerMs;
+constexpr std::int64_t kSoonNs = 20 * kNsPerMs;
 
 }  // namespace
 
@@ -86,6 +87,7 @@ void Node::take(const exs_event_t& event) {
     look_at_clock();
   } catch (const std::bad_alloc&) {
     if (target != nullptr) target->out_of_memory();
+    if (target == nullptr) wake_soon();
   }
 }
 
@@ -110,7 +112,13 @@ std::uint64_t Node::find_beyond(const IdBytes& id, std::int64_t limit_ns) {
 void Node::take_found() {
   for (const Sink::Found& found : sink_->take()) {
     // The peer may have gone, or may have asked again.
-    for (const auto& [peer, owner] : peers_) peer->found(found.search, found.addresses, found.record);
+    for (const auto& [peer, owner] : peers_) {
+      try {
+        peer->found(found.search, found.addresses, found.record);
+      } catch (const std::bad_alloc&) {
+        peer->look_again();
+      }
+    }
   }
 }
 
@@ -120,10 +128,19 @@ void Node::wake_at(std::int64_t time_ns) {
   keeper_->ring_at(time_ns, sink_);
 }
 
+void Node::wake_soon() noexcept try {
+  alarm_ns_ = kNever;
+  wake_at(after(now_ns(), kSoonNs));
+} catch (
+    const std::
+        bad_alloc&) {  // the housekeeper has no room to note it: whoever waits looks when something comes
+}
+
 void Node::look_at_clock() {
   const std::int64_t now = now_ns();
   if (now < alarm_ns_) return;
   alarm_ns_ = kNever;
+  if (now >= accept_again_ns_) accept_again();
   std::vector<Link*> links;  // whose peers may make others
   for (const auto& [link, owner] : links_) links.push_back(link);
   for (Link* const link : links) link->look_at_clock(now);
@@ -132,7 +149,7 @@ void Node::look_at_clock() {
   for (const auto& heir : heirs_) heir->door().look_at_clock();
   for (const auto& [link, owner] : links_)
     if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
-  std::int64_t next_ns = fence_ns_;
+  std::int64_t next_ns = std::min(fence_ns_, accept_again_ns_);
   for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
   for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
   for (const auto& [id, service] : services_) next_ns = std::min(next_ns, service->due_ns());

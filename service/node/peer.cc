@@ -94,6 +94,7 @@ void Peer::try_next_address() {
     const sockaddr_storage address = addresses_.back();
     addresses_.pop_back();
     link_ = host_.link_to(address, silences_);
+    say_connecting(address);
     if (link_ == nullptr) continue;
     linked_by_ns_ = after(now_ns(), host_.silent_ns() << silences_.connects);
     alias_ = link_->next_alias++;
@@ -109,9 +110,19 @@ void Peer::try_next_address() {
 void Peer::pause() {
   const std::int64_t now = now_ns();
   if (patience_.is_over(now)) return lose(error_);
+  rest(now);
+}
+
+void Peer::rest(std::int64_t now) {
   state_ = State::kPausing;
   due_ns_ = std::min(after(now, kTryAgainNs), patience_.limit_ns());
   host_.wake_at(due_ns_);
+}
+
+void Peer::look_again() {
+  if (state_ != State::kFinding) return;
+  link_ = nullptr;
+  rest(now_ns());
 }
 
 std::int64_t Peer::due_ns() const noexcept {
@@ -149,6 +160,7 @@ void Peer::open_flow() {
 
 void Peer::link_has_gone(int error) {
   const State before = state_;
+  say_gone();
   note_silence(before, now_ns());
   if (before == State::kOpen) broken_ = link_->address_key();
   link_ = nullptr;
@@ -208,6 +220,7 @@ void Peer::opened(const Header& header, Bytes frame) {
   const Outgoing::Opening opening = sending_.open(*link_, alias_, ok->instance, header.ack, ok->is_known);
   if (opening == Outgoing::Opening::kLie) return link_->refuse();
   state_ = State::kOpen;
+  say_open();
   watch_signs();
   void_requests_of_nobody();
   if (opening == Outgoing::Opening::kAnotherLife) {
@@ -225,6 +238,7 @@ void Peer::refused(const Header& header, Bytes frame) {
   const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
   if (!refusal) return link_->refuse();
   const Refusal why = refusal->why;
+  say_refused(why);
   const bool was_open = state_ == State::kOpen;
   bool is_told = false;
   if (why == Refusal::kMoved) {
@@ -379,6 +393,7 @@ void Peer::send_info() {
 void Peer::lose(int error) {
   leave_link();
   loss_ = error;
+  say_lost(error);
   sending_.give_up();
   end_all_requests(error);
   const std::size_t lost = std::exchange(lost_, 0) + std::exchange(unknown_, 0);

@@ -18,6 +18,7 @@
 
 #include "exs/service.h"
 #include "service/names/capability.h"
+#include "service/names/lookup_log.h"
 #include "service/names/patience.h"
 #include "service/names/record.h"
 #include "service/node/debts.h"
@@ -111,6 +112,8 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   // None: nobody. `record`: where one was found.
   void found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses,
              const std::optional<Record>& record = {});
+  // What was found could not be used for want of memory.
+  void look_again();
   void link_is_up();
   void link_has_gone(int error);
   void frame_arrived(const Header& header, Bytes frame);
@@ -157,6 +160,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void begin();
   void search();
   void pause();
+  void rest(std::int64_t now);
   void try_next_address();
   void open_flow();
   void opened(const Header& header, Bytes frame);
@@ -168,6 +172,12 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void stats_arrived(const Header& header, Bytes frame);
   void tell_stats(const Stats& stats, int error);
   void leave_link();
+  // For EXS_LOG=debug.
+  void say_connecting(const sockaddr_storage& address);
+  void say_open();
+  void say_refused(Refusal why);
+  void say_gone();
+  void say_lost(int error);
   void note_silence(State before, std::int64_t now);
   void watch_signs();
   void look_for_signs(std::int64_t now);
@@ -238,6 +248,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   std::uint64_t beyond_ = 0;  // a search for who may be the service meanwhile
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
+  LookupLog log_;
 
   bool trusts_ = false;
   std::size_t return_max_bytes_ = 0;

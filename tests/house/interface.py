@@ -202,7 +202,7 @@ def check_constants(pages):
     code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
     defined = {name for name in constants_in(code) if not re.fullmatch(r"EX[SM]_(\w+_)?(H|API)", name)}
     sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc", "service", "fabric") for path in (ROOT / folder).rglob("*.cc")]
-    reads = r'(?:(?:getenv|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
+    reads = r'(?:(?:getenv|setting|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
     environment = set(re.findall(reads, "\n".join(sources)))
     tools = "\n".join(path.read_text() for path in (ROOT / "tools").rglob("*.cc"))
     of_tools = set(re.findall(r'\bk\w+Variable = "(EX[SM]_\w+)"', tools))

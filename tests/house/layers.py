@@ -52,7 +52,7 @@ MAY_INCLUDE = {
     "tools/common": ["exs/exs.h", "exs/exs.hpp", "tools/common/"],
     "tools/crowd": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/crowd/"],
     "tools/fetch": ["exs/exs.h", "exs/exs.hpp", "exs/service.h", "tools/common/", "tools/fetch/"],
-    "tools/services": ["exs/service.h", "tools/common/"],
+    "tools/services": ["exs/service.h", "tools/common/", "tools/services/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "sockets/preload/peer_user.h", "tools/common/",
                             "tools/sockets_agent/"],
@@ -73,6 +73,7 @@ EXCEPTIONS = {
     "include/exs/rpc.h": [r"exs/exs\.hp?p?", r"exs/rpc\.h"],  # and rpc.hpp
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
+    "service/names/lookup_log": [r"src/base/kernel\.h"],
     "tools/common/lines": [r"src/base/(kernel|log_limit)\.h"],
     "tools/sockets_agent/": [r"src/base/destroy_elsewhere\.h"],
     "tools/run/": [r"src/base/(environment|hex|setting_names)\.h"],

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <deque>
 #include <fstream>
 #include <functional>
 #include <utility>
@@ -579,11 +580,52 @@ BOOST_FIXTURE_TEST_CASE(a_host_has_a_number_of_connections, World) {
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 257; ++i) {
     clients.push_back(std::make_unique<RawClient>(server->address()));
-    server->turn(1);
+    clients.back()->say(greeting());
+    static_cast<void>(heard(*clients.back(), kGreetingBytes));
   }
   turn_until(*clients.back(), [&] { return clients.back()->is_closed; });
-  BOOST_TEST(clients.back()->heard.empty());
-  BOOST_TEST(heard(*clients.front(), kGreetingBytes).size() == kGreetingBytes);
+  BOOST_TEST(server->connections() == 256U);
+  clients.front()->hear();
+  BOOST_TEST(!clients.front()->is_closed);
+  // Expect: whoever goes leaves his place to the next one.
+  clients.front().reset();
+  RawClient next(server->address());
+  next.say(greeting());
+  next.say(encoded({.type = DirectoryType::kFind}));
+  turn_until(next, [&] { return next.heard.size() > kGreetingBytes; });
+}
+
+// Many times as many as there are places, of the same host.
+BOOST_FIXTURE_TEST_CASE(however_many_are_silent_who_greets_is_served, World) {
+  rlimit limit{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = limit.rlim_max;
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  std::deque<std::unique_ptr<RawClient>> silent;
+  for (int i = 0; i < 2'000; ++i) {
+    silent.push_back(std::make_unique<RawClient>(server->address()));
+    if (silent.size() > 800) silent.pop_front();
+    if (i % 100 != 99) continue;
+    RawClient honest(server->address());
+    honest.say(greeting());
+    honest.say(encoded({.type = DirectoryType::kFind}));
+    turn_until(honest, [&] { return honest.is_closed || honest.heard.size() > kGreetingBytes; });
+    BOOST_TEST(!honest.is_closed);
+    BOOST_TEST(server->silent_connections() <= 512U);
+  }
+}
+
+// Those may have greeted long ago, and not been read.
+BOOST_FIXTURE_TEST_CASE(a_directory_that_was_starved_reads_who_has_greeted, World) {
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 100; ++i) clients.push_back(std::make_unique<RawClient>(server->address()));
+  turn_until({}, [&] { return server->silent_connections() == clients.size(); });
+  for (const auto& client : clients) client->say(greeting());
+  // Longer than they have.
+  const std::int64_t until_ns = after(now_ns(), 2'100 * kNsPerMs);
+  while (now_ns() < until_ns) ::usleep(1000);
+  turn_until({}, [&] { return server->silent_connections() == 0; });
+  BOOST_TEST(server->connections() == clients.size());
 }
 
 BOOST_FIXTURE_TEST_CASE(who_reads_nothing_is_closed, World) {

@@ -1,5 +1,6 @@
 #include "tools/common/lines.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <exception>
@@ -22,6 +23,13 @@ void tell_limited(exs::LogLimit& limit, std::string_view cause, const std::strin
     tell(STDERR_FILENO, std::to_string(before.lines) + " more lines were left out: " + std::string(cause));
   tell(STDERR_FILENO, line);
 } catch (const std::exception&) {  // as above
+}
+
+// The lowest numbers are free, and the kernel gives those first.
+void hold_standard_streams() noexcept {
+  int number = 0;
+  while (number >= 0 && number <= STDERR_FILENO) number = ::open("/dev/null", O_RDWR);
+  if (number > STDERR_FILENO) ::close(number);
 }
 
 }  // namespace tools

@@ -1,9 +1,12 @@
 // exs-directory: knows where services are, for hosts that are on different links.
-#include <iostream>
+#include <unistd.h>
+
 #include <string>
 
 #include "tools/common/command_line.h"
+#include "tools/common/descriptor_limit.h"
 #include "tools/common/failure.h"
+#include "tools/common/lines.h"
 #include "tools/directory/server.h"
 
 namespace {
@@ -22,8 +25,10 @@ int run(int argc, char** argv) {
   const auto listen =
       exs::svc::parse_address(address.find(':') == std::string::npos ? address : "[" + address + "]");
   if (!listen) throw tools::UsageError("--bind: " + address + " is no address");
+  tools::hold_standard_streams();
+  tools::raise_descriptor_limit();  // for as many connections as it has places
   exs::svc::DirectoryServer server(exs::svc::with_port(*listen, port), file, is_verbose);
-  std::cout << "port " << exs::svc::port_of(server.address()) << std::endl;
+  tools::tell(STDOUT_FILENO, "port " + std::to_string(exs::svc::port_of(server.address())));
   server.run();
 }
 

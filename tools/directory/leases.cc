@@ -15,15 +15,17 @@ Leases::Answer Leases::claim(Entry entry, std::int64_t now) {
   if (is_to_wait(now_known, entry, now)) return Answer::kWait;
   const bool is_held_by_it =
       known != entries_.end() && known->second.is_held && known->second.holder == holder;
-  if (!is_held_by_it && held_[holder].size() >= of_one_max_) return Answer::kNoRoom;
+  std::vector<IdBytes>& of_holder = held_[holder];
+  if (!is_held_by_it && of_holder.size() >= of_one_max_) return Answer::kNoRoom;
   if (known == entries_.end() && !make_room()) return Answer::kNoRoom;
   const bool was_held = known != entries_.end() && known->second.is_held;
   const bool is_same = was_held && known->second.bytes == entry.bytes;
   const bool is_kept = is_same && known->second.is_fenced;
   if (entry.is_fenced && !is_kept && keep_ && !keep_(entry)) return Answer::kWait;
   const Holder before = was_held && known->second.holder != holder ? known->second.holder : 0;
+  if (of_holder.size() == of_holder.capacity()) of_holder.reserve(2 * of_holder.size() + 1);
   put(id, std::move(entry));
-  held_[holder].push_back(id);
+  of_holder.push_back(id);
   if (!is_same) changed_(id, entries_[id], before);
   return Answer::kHeld;
 }
@@ -42,23 +44,36 @@ void Leases::restore(Entry entry) {
   put(id, std::move(entry));
 }
 
+// All or nothing: what needs memory comes first.
 void Leases::put(const IdBytes& id, Entry entry) {
   const auto [at, is_new] = entries_.try_emplace(id);
   Entry& place = at->second;
-  if (!is_new) (place.is_held ? held_until_ : lost_since_).erase({place.until_ns, id});
+  Times::node_type before;
+  if (!is_new) before = (place.is_held ? held_until_ : lost_since_).extract({place.until_ns, id});
+  Times& times = entry.is_held ? held_until_ : lost_since_;
+  if (before.empty()) {
+    try {
+      times.insert({entry.until_ns, id});
+    } catch (...) {
+      entries_.erase(at);
+      throw;
+    }
+  } else {
+    before.value().first = entry.until_ns;
+    times.insert(std::move(before));
+  }
   if (place.is_held) {
     take_from_holder(id, place);
     --held_count_;
   }
   if (entry.is_held) ++held_count_;
   place = std::move(entry);
-  (place.is_held ? held_until_ : lost_since_).insert({place.until_ns, id});
 }
 
 void Leases::set_time(const IdBytes& id, Entry& entry, std::int64_t until_ns) {
-  held_until_.erase({entry.until_ns, id});
-  entry.until_ns = until_ns;
-  held_until_.insert({until_ns, id});
+  Times::node_type time = held_until_.extract({entry.until_ns, id});
+  entry.until_ns = time.value().first = until_ns;
+  held_until_.insert(std::move(time));
 }
 
 void Leases::renew(Holder holder, std::int64_t now) {
@@ -75,9 +90,9 @@ void Leases::release(Holder holder, const IdBytes& id, std::int64_t now) {
 }
 
 void Leases::leave(Holder holder, std::int64_t now) {
-  const auto held = held_.find(holder);
-  if (held == held_.end()) return;
-  for (const IdBytes& id : std::vector<IdBytes>(held->second)) {
+  const auto held = held_.extract(holder);
+  if (held.empty()) return;
+  for (const IdBytes& id : held.mapped()) {
     Entry& entry = entries_[id];
     if (entry.is_fenced) {
       entry.holder = 0;
@@ -85,7 +100,6 @@ void Leases::leave(Holder holder, std::int64_t now) {
       end(id, entry, now);
     }
   }
-  held_.erase(holder);
 }
 
 void Leases::end_late(std::int64_t now) {
@@ -116,8 +130,9 @@ bool Leases::make_room() {
 void Leases::end(const IdBytes& id, Entry& entry, std::int64_t now) {
   take_from_holder(id, entry);
   --held_count_;
-  held_until_.erase({entry.until_ns, id});
-  lost_since_.insert({now, id});
+  Times::node_type time = held_until_.extract({entry.until_ns, id});
+  time.value().first = now;
+  lost_since_.insert(std::move(time));
   entry.is_held = entry.is_wanted = false;
   entry.holder = 0;
   entry.until_ns = now;

@@ -1,6 +1,5 @@
 #include "tools/directory/server.h"
 
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "tools/common/failure.h"
@@ -16,21 +16,14 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::size_t kConnectionsMax = 4'096;
-constexpr std::size_t kOfOneHostMax = 256;
 constexpr std::size_t kClaimsMax = 1'024;  // of a connection
 constexpr std::size_t kWatchesMax = 1'024;
 constexpr std::size_t kOutMax = std::size_t{1} << 20;
 constexpr std::size_t kReadAtOnce = 16'384;
-constexpr std::int64_t kGreetNs = 2'000 * kNsPerMs;
 constexpr std::int64_t kGraceNs = 2'000 * kNsPerMs;
 constexpr int kTurnMs = 20;
-constexpr int kBacklog = 128;
+constexpr int kBacklog = 1'024;
 constexpr int kBatch = 64;
-
-void set(int socket, int level, int option, int value) {
-  ::setsockopt(socket, level, option, &value, sizeof value);
-}
 
 }  // namespace
 
@@ -55,7 +48,8 @@ DirectoryServer::DirectoryServer(const sockaddr_storage& address, const std::str
 void DirectoryServer::listen(const sockaddr_storage& address) {
   listener_ = Descriptor(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener_.is_open()) tools::fail("socket", errno);
-  set(listener_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  const int on = 1;
+  ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   address_ = address;
   socklen_t length = sizeof address_;
   if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length_of(address)) != 0 ||
@@ -66,15 +60,25 @@ void DirectoryServer::listen(const sockaddr_storage& address) {
 }
 
 void DirectoryServer::run() {
-  for (;;) turn(leases_.is_any_held() || !connections_.empty() || !accepts_ ? kTurnMs : -1);
+  for (;;) turn(leases_.is_any_held() || !connections_.empty() ? kTurnMs : -1);
 }
 
 void DirectoryServer::turn(int wait_ms) {
+  try {
+    serve(wait_ms);
+  } catch (const std::bad_alloc&) {
+    shed(now_ns());
+  }
+}
+
+void DirectoryServer::serve(int wait_ms) {
+  in_hand_ = 0;
   std::array<epoll_event, kBatch> events;
-  const int count = ::epoll_wait(watch_.get(), events.data(), kBatch, has_claims(now_ns()) ? 0 : wait_ms);
+  const int count =
+      ::epoll_wait(watch_.get(), events.data(), kBatch, has_claims(now_ns()) ? 0 : wait_of(wait_ms));
   const std::int64_t now = now_ns();
   read_again(now);
-  if (!accepts_ && count == 0) set_watched(0, listener_.get(), accepts_ = true, false);
+  accept_again(now);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     if (event.data.u64 == 0) {
@@ -83,12 +87,13 @@ void DirectoryServer::turn(int wait_ms) {
     }
     const auto known = connections_.find(event.data.u64);
     if (known == connections_.end()) continue;
+    in_hand_ = known->first;
     if ((event.events & EPOLLOUT) != 0) flush(known->first, known->second);
     if ((event.events & ~std::uint32_t{EPOLLOUT}) != 0) read_from(known->first, known->second);
+    in_hand_ = 0;
   }
   take_claims();
-  for (const auto& [number, connection] : connections_)
-    if (!connection.has_greeted && now >= connection.greet_by_ns) to_close_.insert(number);
+  close_late_silent(now);
   leases_.end_late(now);
   close_all_that_are_to_be(now);
   if (const int error = journal_.compact(leases_); error != 0)
@@ -96,45 +101,16 @@ void DirectoryServer::turn(int wait_ms) {
                         std::string("exs-directory: the file is not written anew: ") + std::strerror(error));
 }
 
+// Whoever could not be served for want of memory has said what is lost now, so his connection ends. What his end is to change and to tell
+// may lack memory, too: what is held there ends by its time then.
+void DirectoryServer::shed(std::int64_t now) noexcept try {
+  tools::tell_limited(file_lines_, "exs-directory: memory",
+                      "exs-directory: no memory for all who want something");
+  if (in_hand_ != 0) close(in_hand_, now);
+} catch (const std::bad_alloc&) {
+}
+
 // ---------------------------------------------------------------- connections
-
-// Without a descriptor it stays where it is, and is accepted some time later.
-void DirectoryServer::accept_all(std::int64_t now) {
-  for (int i = 0; i < kBatch; ++i) {
-    Connection made;
-    sockaddr_storage from{};
-    socklen_t length = sizeof from;
-    made.descriptor = Descriptor(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &length,
-                                           SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!made.descriptor.is_open()) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        set_watched(0, listener_.get(), accepts_ = false, false);
-      return;
-    }
-    made.host = host_of(from);
-    if (!may_stay(made.host)) continue;
-    set(made.descriptor.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-    // A host that has vanished gives its place back; its leases have ended before.
-    set(made.descriptor.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(made.descriptor.get(), IPPROTO_TCP, TCP_KEEPIDLE, 10);
-    set(made.descriptor.get(), IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set(made.descriptor.get(), IPPROTO_TCP, TCP_KEEPCNT, 3);
-    fill_random(made.nonce);
-    made.greet_by_ns = now + kGreetNs;
-    const Number number = ++last_number_;
-    set_watched(number, made.descriptor.get(), true, false, true);
-    hosts_[made.host].connections.insert(number);
-    Connection& connection = connections_.emplace(number, std::move(made)).first->second;
-    say(connection, {.type = DirectoryType::kGreeting, .nonce = connection.nonce});
-    flush(number, connection);
-  }
-}
-
-bool DirectoryServer::may_stay(const HostBytes& host) const {
-  const auto known = hosts_.find(host);
-  return connections_.size() < kConnectionsMax &&
-         (known == hosts_.end() || known->second.connections.size() < kOfOneHostMax);
-}
 
 void DirectoryServer::read_from(Number number, Connection& connection) {
   const Cost cost;
@@ -211,13 +187,11 @@ void DirectoryServer::close_all_that_are_to_be(std::int64_t now) {
 void DirectoryServer::close(Number number, std::int64_t now) {
   const auto known = connections_.find(number);
   if (known == connections_.end()) return;
-  for (const IdBytes& id : known->second.watches) {
-    const auto watchers = watchers_.find(id);
-    watchers->second.erase(number);
-    if (watchers->second.empty()) watchers_.erase(watchers);
-  }
-  hosts_.at(known->second.host)
-      .connections.erase(number);  // which stays until it has used nothing for a while
+  for (const IdBytes& id : known->second.watches) unwatch(number, id);
+  Host& host = hosts_.at(known->second.host);  // which stays until it has used nothing for a while
+  host.connections.erase(number);
+  if (known->second.has_greeted) --host.greeted;
+  silent_.erase(number);
   waiting_.erase(number);
   paused_.erase(number);
   connections_.erase(known);
@@ -228,7 +202,7 @@ void DirectoryServer::close(Number number, std::int64_t now) {
 
 bool DirectoryServer::take(Number number, Connection& connection, const DirectoryMessage& message,
                            std::int64_t now) {
-  if (message.type == DirectoryType::kGreeting) return !std::exchange(connection.has_greeted, true);
+  if (message.type == DirectoryType::kGreeting) return greeted(number, connection);
   if (!connection.has_greeted) return false;
   switch (message.type) {
     case DirectoryType::kClaim: return claim(number, connection, message, now);
@@ -240,9 +214,7 @@ bool DirectoryServer::take(Number number, Connection& connection, const Director
     case DirectoryType::kFind: tell_of(connection, message.id); return true;
     case DirectoryType::kWatch: return watch(number, connection, message.id);
     case DirectoryType::kUnwatch:
-      if (connection.watches.erase(message.id) == 0) return true;
-      watchers_[message.id].erase(number);
-      if (watchers_[message.id].empty()) watchers_.erase(message.id);
+      if (connection.watches.erase(message.id) != 0) unwatch(number, message.id);
       return true;
     default: return false;
   }
@@ -303,6 +275,13 @@ bool DirectoryServer::watch(Number number, Connection& connection, const IdBytes
   watchers_[id].insert(number);
   tell_of(connection, id);
   return true;
+}
+
+void DirectoryServer::unwatch(Number number, const IdBytes& id) {
+  const auto watchers = watchers_.find(id);
+  if (watchers == watchers_.end()) return;
+  watchers->second.erase(number);
+  if (watchers->second.empty()) watchers_.erase(watchers);
 }
 
 void DirectoryServer::tell_of(Connection& connection, const IdBytes& id) {

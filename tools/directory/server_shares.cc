@@ -51,7 +51,7 @@ void DirectoryServer::take_claims() {
   for (int left = kClaimsInTurn; left > 0 && tries > 0;) {
     auto next = waiting_.upper_bound(last_worked_);
     if (next == waiting_.end()) next = waiting_.begin();
-    const Number number = last_worked_ = *next;
+    const Number number = last_worked_ = in_hand_ = *next;
     Connection& connection = connections_.at(number);
     const std::int64_t now = now_ns();
     --tries;
@@ -71,7 +71,8 @@ void DirectoryServer::take_claims() {
     tries = waiting_.size();
     --left;
   }
-  for (const Number number : worked) flush(number, connections_.at(number));
+  for (const Number number : worked) flush(in_hand_ = number, connections_.at(number));
+  in_hand_ = 0;
 }
 
 void DirectoryServer::read_again(std::int64_t now) {

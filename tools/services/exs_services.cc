@@ -21,11 +21,14 @@
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
 #include "tools/common/run_info.h"
+#include "tools/services/directory_check.h"
 
 namespace services {
 namespace {
 
 using tools::Json;
+
+constexpr std::int64_t kHolderNs = 100'000'000;  // for who has the name of a service that did not answer
 
 struct Settings {
   std::string what;  // a name; or "ping" or "stats"
@@ -50,7 +53,8 @@ std::int64_t limit_ns(const Settings& settings) {
 struct Service {
   std::string name;
   exs_svc_id_t id{};
-  int error = 0;  // ENOENT: nobody here is it
+  int error = 0;    // ENOENT: nobody here is it
+  std::string why;  // of another error
   exs_svc_place_t place{};
 };
 
@@ -63,7 +67,7 @@ std::string text_of(const exs_svc_id_t& id) {
 std::string path_of_names(const Settings& settings) {
   if (!settings.names.empty()) return settings.names;
   const char* const named = std::getenv("EXS_SERVICES");
-  return named != nullptr ? named : "/etc/exs/services";
+  return named != nullptr && *named != '\0' ? named : "/etc/exs/services";
 }
 
 exs_svc_id_t find(const Settings& settings, const std::string& name) {
@@ -87,11 +91,24 @@ std::vector<std::string> all_names(const std::string& path) {
   return names;
 }
 
-Service look_for(const Settings& settings, const std::string& name) {
-  Service service{name, find(settings, name), 0, {}};
+// The library's words say first which of its functions they are about.
+std::string last_sentence() {
+  const std::string text = exs_svc_errtext();
+  const std::size_t colon = text.find(": ");
+  return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
+Service locate(const std::string& name, const exs_svc_id_t& id, std::int64_t limit_ns) {
+  Service service{name, id, 0, {}, {}};
   service.place.struct_bytes = sizeof service.place;
-  if (exs_svc_locate(&service.id, limit_ns(settings), &service.place) != 0) service.error = errno;
+  if (exs_svc_locate(&id, limit_ns, &service.place) == 0) return service;
+  service.error = errno;
+  service.why = last_sentence();
   return service;
+}
+
+Service look_for(const Settings& settings, const std::string& name) {
+  return locate(name, find(settings, name), limit_ns(settings));
 }
 
 // In UTC, as ISO 8601 has it.
@@ -124,12 +141,16 @@ void print(const Service& service) {
     std::printf(", process %d of user %u, since %s, at", service.place.process, service.place.user,
                 date_of(service.place.opened_ms).c_str());
   for (const std::string& address : addresses_of(service.place)) std::printf(" %s", address.c_str());
+  if (service.error != 0 && service.error != ENOENT) std::printf(": %s", service.why.c_str());
   std::printf("\n");
 }
 
 Json json_of(const Service& service) {
   Json::Object out{{"name", service.name}, {"id", text_of(service.id)}, {"state", state_of(service)}};
-  if (service.error != 0) return out;
+  if (service.error != 0) {
+    if (service.error != ENOENT) out.emplace_back("why", service.why);
+    return out;
+  }
   out.emplace_back("process", service.place.process);
   out.emplace_back("user", service.place.user);
   out.emplace_back("opened", date_of(service.place.opened_ms));
@@ -204,20 +225,33 @@ Answer ask(const Settings& settings, const exs_svc_id_t& id, int (*question)(exs
   return answer;
 }
 
-const char* words_of(int error) {
+// A process may have the name of a service that does not answer, and whoever knows better may be out of reach.
+std::string words_of_silence(const exs_svc_id_t& id) {
+  const Service here = locate("", id, kHolderNs);
+  if (here.error == 0) return "it is there, and its program does not answer";
+  return here.error == ENOENT ? "it is on another host, and does not answer" : here.why;
+}
+
+std::string words_of_nobody() {
+  const std::string why = why_no_directory();
+  return why.empty() ? "nobody is the service" : "nobody was found who is the service, and " + why;
+}
+
+std::string words_of(int error, const exs_svc_id_t& id) {
   switch (error) {
-    case ENOENT: return "nobody is the service";
+    case ENOENT: return words_of_nobody();
     case EACCES: return "it does not allow that: --cap gives a capability with the right to";
-    case ETIMEDOUT: return "it is there, and its program does not answer";
+    case ETIMEDOUT: return words_of_silence(id);
     default: return std::strerror(error);
   }
 }
 
 int ping(const Settings& settings) {
   if (settings.name.empty()) throw tools::UsageError("ping needs the name of a service, or its ID");
-  const Answer answer = ask(settings, find(settings, settings.name), exs_svc_ping);
+  const exs_svc_id_t id = find(settings, settings.name);
+  const Answer answer = ask(settings, id, exs_svc_ping);
   const double us = std::round(static_cast<double>(answer.elapsed_ns)) / 1000;
-  if (answer.error != 0) throw tools::Failure(settings.name + ": " + words_of(answer.error));
+  if (answer.error != 0) throw tools::Failure(settings.name + ": " + words_of(answer.error, id));
   if (!settings.json) {
     std::printf("%s answers after %.1f us\n", settings.name.c_str(), us);
     return 0;
@@ -233,9 +267,9 @@ double seconds_of(const exs_svc_stats_t& stats) {
   return std::round(static_cast<double>(stats.open_ns) / 1e6) / 1e3;
 }
 
-void print(const std::string& name, const Answer& answer) {
+void print(const std::string& name, const exs_svc_id_t& id, const Answer& answer) {
   if (answer.error != 0) {
-    std::printf("%-20s %s\n", name.c_str(), words_of(answer.error));
+    std::printf("%-20s %s\n", name.c_str(), words_of(answer.error, id).c_str());
     return;
   }
   const exs_svc_stats_t& stats = answer.stats;
@@ -248,7 +282,7 @@ void print(const std::string& name, const Answer& answer) {
 Json json_of(const std::string& name, const exs_svc_id_t& id, const Answer& answer) {
   Json::Object out{{"name", name}, {"id", text_of(id)}};
   if (answer.error != 0) {
-    out.emplace_back("error", words_of(answer.error));
+    out.emplace_back("error", words_of(answer.error, id));
     return out;
   }
   const exs_svc_stats_t& stats = answer.stats;
@@ -277,7 +311,7 @@ int stats(const Settings& settings) {
     if (settings.json)
       all.push_back(json_of(name, id, answer));
     else
-      print(name, answer);
+      print(name, id, answer);
   }
   if (!settings.json) return status;
   Json::Object out = tools::begin_results("exs-services");

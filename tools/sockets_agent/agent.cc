@@ -7,9 +7,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,12 +30,14 @@ using exs::sockets::between::kAgentName;
 using exs::sockets::between::kInvitationMagic;
 using exs::sockets::between::kRequestMagic;
 
-constexpr std::size_t kClientsMax = 256;
+constexpr std::size_t kClientsMax = 512;
 constexpr std::size_t kCardsMax = 1024;
 constexpr std::uint64_t kClientNs = 2'000'000'000;
 constexpr std::uint64_t kCardNs = 5'000'000'000;
-constexpr int kTickMs = 250;
-constexpr int kUndisturbedMs = 100;
+constexpr std::uint64_t kTickNs = 250'000'000;
+// In which a client has to ask where others want its place: 5,120 a second may come that never do.
+constexpr std::uint64_t kUndisturbedNs = 100'000'000;
+constexpr std::uint64_t kRestNs = 100'000'000;
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -126,6 +130,7 @@ Agent::Agent(const std::string& address, std::uint16_t port, bool is_verbose) : 
       ::getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
     tools::fail("cannot listen at port " + std::to_string(port), errno);
   port_ = ntohs(name.sin6_port);
+  polled_.reserve(1 + kClientsMax + kCardsMax);
   announcement_ = make_socket(AF_UNIX, SOCK_DGRAM, "cannot make a Unix socket");
   announce();
   if (!is_announced_)
@@ -148,41 +153,84 @@ void Agent::announce() {
 
 void Agent::run() {
   for (;;) {
-    // With all places taken by clients who have not been silent for long, others wait.
-    std::vector<pollfd> polled{{listener_.number(), static_cast<short>(has_place() ? POLLIN : 0), 0}};
-    for (const Client& client : clients_) polled.push_back({client.socket.number(), POLLIN, 0});
-    for (const Card& card : cards_)
-      polled.push_back({card.guest.valid() ? card.guest.number() : card.socket.number(), POLLIN, 0});
-    if (::poll(polled.data(), polled.size(), has_place() ? kTickMs : kUndisturbedMs) < 0 && errno != EINTR)
-      tools::fail("cannot wait", errno);
-    clients_.remove_if([this](Client& client) { return !serve(client); });
-    cards_.remove_if([this](Card& card) {
-      if (serve(card)) return false;
-      end(card);
-      return true;
-    });
-    take_client();
-    announce();
+    try {
+      turn();
+    } catch (const std::bad_alloc&) {
+      rest_until(now_ns() + kRestNs);
+    }
   }
 }
 
-// Who has been here longest, and has not asked, makes room.
-bool Agent::has_place() const {
-  return clients_.size() < kClientsMax ||
-         now_ns() >= clients_.front().end_ns - kClientNs + std::uint64_t{kUndisturbedMs} * 1'000'000;
+void Agent::turn() {
+  wait();
+  now_ns_ = now_ns();
+  if (now_ns_ >= accepts_ns_) accepts_ns_ = 0;
+  const pollfd* polled = polled_.data();
+  const bool has_clients = (polled++)->revents != 0;
+  const auto is_due = [&](const auto& one) { return (polled++)->revents != 0 || now_ns_ >= one.end_ns; };
+  clients_.remove_if([&](Client& client) { return is_due(client) && !serve(client); });
+  cards_.remove_if([&](Card& card) {
+    if (!is_due(card) || serve(card)) return false;
+    end(card);
+    return true;
+  });
+  if (has_clients) take_clients();
+  announce();
 }
 
-void Agent::take_client() {
-  while (has_place()) {
-    sockaddr_in6 name{};
-    socklen_t length = sizeof name;
-    Descriptor socket(::accept4(listener_.number(), reinterpret_cast<sockaddr*>(&name), &length,
-                                SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.valid()) return;
-    if (clients_.size() >= kClientsMax) clients_.pop_front();
-    clients_.push_back({std::move(socket), place_of(name), now_ns() + kClientNs});
-    if (!serve(clients_.back())) clients_.pop_back();
+void Agent::wait() {
+  polled_.clear();
+  polled_.push_back({accepts_ns_ == 0 ? listener_.number() : -1, POLLIN, 0});
+  for (const Client& client : clients_) polled_.push_back({client.socket.number(), POLLIN, 0});
+  for (const Card& card : cards_)
+    polled_.push_back({card.guest.valid() ? card.guest.number() : card.socket.number(), POLLIN, 0});
+  std::uint64_t limit_ns = kTickNs;
+  if (accepts_ns_ != 0) limit_ns = std::min(limit_ns, accepts_ns_ - std::min(accepts_ns_, now_ns()));
+  const timespec limit{0, static_cast<long>(limit_ns)};
+  if (::ppoll(polled_.data(), polled_.size(), &limit, nullptr) >= 0) return;
+  for (pollfd& one : polled_) one.revents = 0;
+  if (errno == ENOMEM) ::nanosleep(&limit, nullptr);
+  if (errno != EINTR && errno != ENOMEM) tools::fail("cannot wait", errno);
+}
+
+void Agent::take_clients() {
+  while (make_room() && take_client()) continue;
+}
+
+// False: there is no other for now.
+bool Agent::take_client() {
+  sockaddr_in6 name{};
+  socklen_t length = sizeof name;
+  Descriptor socket(::accept4(listener_.number(), reinterpret_cast<sockaddr*>(&name), &length,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) {
+    const bool is_scarcity = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    return is_scarcity && drop_silent();
   }
+  clients_.push_back({std::move(socket), place_of(name), now_ns_ + kClientNs});
+  if (!serve(clients_.back())) clients_.pop_back();
+  return true;
+}
+
+bool Agent::make_room() {
+  return clients_.size() < kClientsMax || drop_silent();
+}
+
+bool Agent::drop_silent() {
+  const std::uint64_t had_time_ns =
+      clients_.empty() ? now_ns_ + kRestNs : clients_.front().end_ns - kClientNs + kUndisturbedNs;
+  if (now_ns_ < had_time_ns) {
+    rest_until(had_time_ns);
+    return false;
+  }
+  // It may have asked since.
+  static_cast<void>(serve(clients_.front()));
+  clients_.pop_front();
+  return true;
+}
+
+void Agent::rest_until(std::uint64_t time_ns) {
+  accepts_ns_ = time_ns;
 }
 
 bool Agent::serve(Client& client) {
@@ -191,7 +239,7 @@ bool Agent::serve(Client& client) {
       ::recv(client.socket.number(), bytes + client.bytes, sizeof client.request - client.bytes, 0);
   if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return false;
   if (count > 0) client.bytes += static_cast<std::size_t>(count);
-  if (client.bytes < sizeof client.request) return now_ns() < client.end_ns;
+  if (client.bytes < sizeof client.request) return now_ns_ < client.end_ns;
   const Answer answer{kRequestMagic, place_card(client), 0};
   ::send(client.socket.number(), &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
   return false;
@@ -212,7 +260,7 @@ Agent::Verdict Agent::place_card(const Client& client) {
   }
   if (cards_.size() >= kCardsMax) return Verdict::kExhausted;
   Card card{Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), Descriptor(),
-            now_ns() + kCardNs, *owner};
+            now_ns_ + kCardNs, *owner};
   const CardName name(request.caller, request.called);
   if (!card.socket.valid() ||
       ::bind(card.socket.number(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0 ||
@@ -235,10 +283,10 @@ void Agent::end(Card& card) {
 }
 
 bool Agent::serve(Card& card) {
-  if (now_ns() >= card.end_ns) return false;
+  if (now_ns_ >= card.end_ns) return false;
   if (!card.guest.valid()) {
     card.guest = Descriptor(::accept4(card.socket.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!card.guest.valid()) return true;
+    if (!card.guest.valid()) return errno == EAGAIN;  // without a descriptor for it, it goes by TCP
     ucred credentials{};
     socklen_t length = sizeof credentials;
     // The token is for who has the connection.

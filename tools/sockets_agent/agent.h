@@ -1,12 +1,20 @@
 // Brings the ends of connections between hosts together: a calling end asks by TCP, and finds the called one by the card that is left for it
 // here. No byte of a connection passes through. Thread: one.
+//
+// Design notes
+//  1. Who connects and does not ask has one of kClientsMax places. Where those or descriptors are short, who has been silent for longest makes room,
+//     as soon as he has had a moment. Who finds none waits in the kernel.
+//  2. Only what poll() names, or what is over, is looked at: a turn costs one call to the kernel, however many are silent.
+//  3. Without memory for a turn the agent rests for a moment; what it has stays as it is.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstdint>
 #include <list>
 #include <string>
+#include <vector>
 
 #include "sockets/between/card_name.h"
 #include "sockets/between/format.h"
@@ -59,8 +67,15 @@ class Agent {
   };
 
   void announce();
-  [[nodiscard]] bool has_place() const;
-  void take_client();
+  void turn();
+  void wait();
+  void take_clients();
+  bool take_client();
+  // For one more who is silent. False: not yet.
+  bool make_room();
+  // Who has been silent for longest leaves. False: nobody has had his time.
+  bool drop_silent();
+  void rest_until(std::uint64_t time_ns);
   static void end(Card& card);
   // False: it has been served.
   bool serve(Client& client);
@@ -73,8 +88,11 @@ class Agent {
   std::uint16_t port_ = 0;
   bool is_verbose_;
   bool is_announced_ = false;
-  std::list<Client> clients_;
+  std::list<Client> clients_;  // the oldest first
   std::list<Card> cards_;
+  std::vector<pollfd> polled_;    // the listener, then clients and cards in their order
+  std::uint64_t now_ns_ = 0;      // of this turn
+  std::uint64_t accepts_ns_ = 0;  // not before; 0: it does
 };
 
 }  // namespace agent

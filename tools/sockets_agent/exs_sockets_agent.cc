@@ -1,9 +1,12 @@
 // exs-sockets-agent: brings ends of connections between hosts together, so that their bytes go by RDMA.
-#include <iostream>
+#include <unistd.h>
+
 #include <string>
 
 #include "sockets/between/format.h"
 #include "tools/common/command_line.h"
+#include "tools/common/descriptor_limit.h"
+#include "tools/common/lines.h"
 #include "tools/sockets_agent/agent.h"
 
 namespace agent {
@@ -20,8 +23,10 @@ int run(int argc, char** argv) {
   line.add_bind_address(address);
   line.add_flag("--verbose", is_verbose, "Tell of each request");
   line.parse(argc, argv);
+  tools::hold_standard_streams();
+  tools::raise_descriptor_limit();  // for as many clients and cards as it has places
   Agent served(address, port, is_verbose);
-  std::cout << "port " << served.port() << std::endl;
+  tools::tell(STDOUT_FILENO, "port " + std::to_string(served.port()));
   served.run();
 }
 

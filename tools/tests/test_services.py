@@ -2,6 +2,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -84,6 +85,69 @@ class Services(ToolsTest):
         done = run("exs-services", "--names", str(self.names), "--timeout", "0.1")
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"{self.ident} silent", done.stdout)
+        stopped = f"process {self.process.pid} of user {os.geteuid()} has the service's name, and is stopped: kill -CONT {self.process.pid}"
+        self.assertIn(stopped, done.stdout)
+        for words in ("ping", "printer"), ("stats", "printer"):
+            done = run("exs-services", "--names", str(self.names), "--timeout", "0.1", *words)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(stopped, done.stdout + done.stderr)
+        self.process.send_signal(signal.SIGCONT)
+        self.json("ping", "printer")
+
+    def test_a_directory_that_cannot_be_asked_is_named(self):
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            place = f"127.0.0.1:{closed.getsockname()[1]}"
+        for words in ("ping", "scanner"), ("stats", "scanner"):
+            done = run("exs-services", "--names", str(self.names), "--timeout", "0.1", *words, EXS_SVC_DIRECTORY=place)
+            self.assertEqual(done.returncode, 1)
+            told = f"nobody was found who is the service, and the directory at {place} (EXS_SVC_DIRECTORY) cannot be asked: Connection refused"
+            self.assertIn(told, done.stdout + done.stderr)
+
+    def test_settings_that_are_empty_are_unset(self):
+        for name in "EXS_SVC_LISTEN", "EXS_SVC_MULTICAST", "EXS_SVC_DIRECTORY":
+            self.assertEqual(run("exs-services", "--names", str(self.names), "ping", "printer", **{name: ""}).returncode, 0, name)
+        empty, unset = (run("exs-services", "ping", "no-such-name", **names) for names in ({"EXS_SERVICES": ""}, {}))
+        self.assertEqual(empty.stderr, unset.stderr)
+
+    def way(self, ident, **settings):
+        """What EXS_LOG=debug tells of a lookup of it, without what is told of connections."""
+        done = run("service", ident, "hello", EXS_LOG="debug", EXS_SVC_MULTICAST="off", **settings)
+        about = f"exs-service: {ident}: "
+        return done.returncode, [line.removeprefix(about) for line in done.stderr.splitlines() if line.startswith(about)]
+
+    def test_the_way_of_a_lookup(self):
+        status, lines = self.way(self.ident, EXS_SERVICES=str(self.names))
+        self.assertEqual(status, 0)
+        steps = [f"looked for on this host, in {self.names}; for ", f"process {self.process.pid} has its name, and is asked", "found by who has its name on this host, at 127.0.0.1:",
+                 "connects to 127.0.0.1:", "answers at 127.0.0.1:"]
+        self.assertEqual(len(lines), len(steps), lines)
+        for line, step in zip(lines, steps):
+            self.assertTrue(line.startswith(step), f"{line}, not {step}")
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            place = f"127.0.0.1:{closed.getsockname()[1]}"
+        status, lines = self.way(STRANGER, EXS_SERVICES=str(self.names), EXS_SVC_DIRECTORY=place)
+        self.assertEqual(status, 1)
+        self.assertTrue(lines[0].startswith(f"looked for on this host, in {self.names}, at the directory {place}; for "), lines)
+        self.assertEqual(lines[1:], ["no process of this host has its name", f"{self.names} has no address of it",
+                                 f"asked for by the directory at {place}", "nobody was found in time", "given up: No such file or directory"])
+
+    def test_the_way_to_one_that_is_stopped(self):
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+        asker = subprocess.Popen([BIN / "service", self.ident, "hello"], stderr=subprocess.PIPE, text=True,
+                                 env={**os.environ, "EXS_LOG": "debug", "EXS_SVC_MULTICAST": "off"})
+        self.addCleanup(asker.stderr.close)
+        self.addCleanup(asker.wait, LIMIT_S)
+        self.addCleanup(asker.kill)
+        who = f"exs-service: {self.ident}: process {self.process.pid}, which is stopped, has its name"
+        for step in f"{who}, and is asked\n", f"{who}, and has not answered: it is waited for\n":
+            for line in asker.stderr:
+                if line == step:
+                    break
+            else:
+                self.fail(f"it ends without {step}")
+        self.process.send_signal(signal.SIGCONT)
+        self.assertEqual(asker.wait(LIMIT_S), 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+// What periods of silence prove. The end of a period is a time; a process that is starved or stopped sees it later. What it has not seen
+// by then proves nothing about the peer: an answer may wait in the kernel, or the question has not left. So a period whose end was seen
+// late does not count, and the next ones are longer by as much as it was late. A machine that is always late counts from then on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/base/clock.h"
+
+namespace exs {
+
+// Pure: told the time. Thread: one at a time.
+class SilentPeriods {
+ public:
+  // A period is at most so many times as long as was asked for.
+  static constexpr std::uint64_t kLongestPeriods = 8;
+  // What is seen within this part of the period, or this time, is seen in time.
+  static constexpr std::uint64_t kPunctualPart = 8;
+  static constexpr std::uint64_t kPunctualNs =
+      2 * kNsPerMs;  // an engine that stands by looks every millisecond
+
+  enum class Proof : std::uint8_t { kLives, kIsSilent, kIsGone };
+
+  // Returns due_ns().
+  std::uint64_t start(std::uint64_t period_ns, std::uint64_t now_ns) noexcept {
+    period_ns_ = period_ns;
+    silent_ = 0;
+    extra_ns_ = 0;
+    return due_ns_ = now_ns + period_ns_;
+  }
+  // When end() is to be called.
+  [[nodiscard]] std::uint64_t due_ns() const noexcept { return due_ns_; }
+
+  // A period has ended, in which the peer was heard or not.
+  Proof end(std::uint64_t now_ns, bool was_heard) noexcept {
+    const std::uint64_t late_ns = now_ns - std::min(now_ns, due_ns_);
+    const std::uint64_t punctual_ns = std::max(period_ns_ / kPunctualPart, kPunctualNs);
+    const bool counts = late_ns <= punctual_ns + extra_ns_;
+    if (late_ns <= punctual_ns) extra_ns_ /= 2;
+    if (!counts) extra_ns_ = std::min(late_ns, (kLongestPeriods - 1) * period_ns_);
+    due_ns_ = now_ns + period_ns_ + extra_ns_;
+    if (was_heard) {
+      silent_ = 0;
+      return Proof::kLives;
+    }
+    if (counts) ++silent_;
+    return silent_ < 2 ? Proof::kIsSilent : Proof::kIsGone;
+  }
+
+ private:
+  std::uint64_t period_ns_ = 0;
+  std::uint64_t extra_ns_ = 0;  // of this period
+  std::uint64_t due_ns_ = 0;
+  int silent_ = 0;  // periods that count, since the peer was heard
+};
+
+}  // namespace exs

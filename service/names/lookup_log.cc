@@ -1,0 +1,27 @@
+#include "service/names/lookup_log.h"
+
+#include <unistd.h>
+
+#include <exception>
+#include <string_view>
+
+#include "service/names/setting.h"
+#include "src/base/kernel.h"
+
+namespace exs::svc {
+
+bool are_lookups_told() noexcept {
+  static const bool are_told = [] {
+    const char* const level = setting("EXS_LOG");
+    return level != nullptr && std::string_view(level) == "debug";
+  }();
+  return are_told;
+}
+
+void tell_lookup(const std::string& line) noexcept try {
+  const std::string whole = "exs-service: " + line + "\n";
+  kernel::write_at_once(STDERR_FILENO, whole.data(), whole.size());
+} catch (const std::exception&) {  // no memory for it
+}
+
+}  // namespace exs::svc

@@ -1,0 +1,14 @@
+// Environment variables of services. Thread: any, as getenv(3).
+#pragma once
+
+#include <cstdlib>
+
+namespace exs::svc {
+
+// NULL: it is unset, or empty, which is the same.
+inline const char* setting(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+}  // namespace exs::svc
