@@ -1,53 +1,14 @@
 """The suites: how each is run, and what it says of each test."""
-import atexit
 import os
 import pathlib
 import re
 import shutil
-import subprocess
-import tempfile
 
-HERE = pathlib.Path(__file__).parent
+from compiled import Libzmq, Nng
+from interpreters import Node, Perl, Ruby
+from suite import HERE, NONE, Packaged, Suite, run
+
 PYTHON = "/usr/bin/python3"
-LIMIT_S = 400
-NONE = "no result"
-
-
-def run(command, environment, log, folder, limit_s=LIMIT_S):
-    """What it printed to its standard output, which the log gets, too. One that takes too long is ended with all that it started."""
-    with tempfile.TemporaryFile() as output:
-        with subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
-                              stderr=subprocess.STDOUT, start_new_session=True) as process:
-            try:
-                process.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                log.write(f"ended after {limit_s} s\n".encode())
-            finally:
-                try:
-                    os.killpg(process.pid, 9)
-                except ProcessLookupError:
-                    pass
-        output.seek(0)
-        text = output.read()
-    log.write(text)
-    return text.decode(errors="replace")
-
-
-class Suite:
-    """name; prepare() says what is missing; parts() are runs that can be made one without the other."""
-
-    def prepare(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="exs-suites-"))
-        atexit.register(shutil.rmtree, self.folder, True)
-        self.folder.chmod(0o755)
-        return None
-
-    def place(self, library):
-        """The library, where any user may read it."""
-        return pathlib.Path(shutil.copy(library, self.folder))
-
-    def parts(self):
-        return ["all"]
 
 
 class Python(Suite):
@@ -78,28 +39,14 @@ class Python(Suite):
         return dict(reversed(line.split(": ", 1)) for line in lines) or {"(all)": NONE}
 
 
-class Built(Suite):
-    """One that is built from its Debian source package."""
-
-    def prepare(self):
-        built = subprocess.run([HERE / "build-source", self.package], stdout=subprocess.PIPE, text=True, check=False)
-        if built.returncode == 77:
-            return f"no source of {self.package}"
-        if built.returncode != 0:
-            raise RuntimeError(f"{self.package} could not be built")
-        super().prepare()
-        self.build = pathlib.Path(built.stdout.strip())
-        return None
-
-
-class Libuv(Built):
+class Libuv(Packaged):
     """Root may not run it, so nobody does."""
     name, package = "libuv", "libuv1"
 
     def prepare(self):
         lack = super().prepare()
         if lack is None:
-            shutil.copytree(self.build.parent / "source/test", self.folder / "test")
+            shutil.copytree(self.source / "test", self.folder / "test")
             shutil.copy(self.build / "uv_run_tests_a", self.folder)
             if os.geteuid() == 0:
                 for path in (self.folder, *self.folder.rglob("*")):
@@ -113,7 +60,7 @@ class Libuv(Built):
         return {test: "skipped" if skipped else result for result, test, skipped in lines}
 
 
-class Libevent(Built):
+class Libevent(Packaged):
     """Once for each way to wait that it knows."""
     name, package = "libevent", "libevent"
     WAITS = {"epoll": "", "changelist": "EVENT_EPOLL_USE_CHANGELIST", "poll": "EVENT_NOEPOLL", "select": "EVENT_NOEPOLL EVENT_NOPOLL"}
@@ -128,4 +75,4 @@ class Libevent(Built):
                 re.findall(r"^(\S+/\S+): .*?(OK|FAILED|SKIPPED|DISABLED)?$", told, re.MULTILINE)}
 
 
-SUITES = {suite.name: suite for suite in (Python, Libuv, Libevent)}
+SUITES = {suite.name: suite for suite in (Python, Libuv, Libevent, Node, Libzmq, Perl, Ruby, Nng)}
