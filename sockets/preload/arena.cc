@@ -17,7 +17,8 @@
 namespace exs::sockets {
 namespace {
 
-std::atomic<Arena*> arena{nullptr};
+// Where each piece has its first slot; null: it is not mapped yet.
+std::atomic<Slot*> pieces[kPieces];
 std::atomic<std::uint32_t> hint{1};
 
 std::atomic<int> memfd{-1};  // whoever closes numbers that he does not know may close it
@@ -43,43 +44,116 @@ int make_memfd() noexcept {
   return -1;
 }
 
-Arena* map_arena(int descriptor) noexcept {
+bool is_refused(long place) noexcept {
+  return place < 0 && place > -static_cast<long>(kArenaPage);
+}
+constexpr std::size_t first_slot_in(std::uint32_t piece) noexcept {
+  return place_of_slot(piece * kSlotsPerPiece) - begin_of_piece(piece);
+}
+std::byte* begin_at(std::uint32_t piece, Slot* first) noexcept {
+  return reinterpret_cast<std::byte*>(first) - first_slot_in(piece);
+}
+Slot* first_at(std::uint32_t piece, long place) noexcept {
+  return is_refused(place)
+             ? nullptr
+             : reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(place) + first_slot_in(piece));
+}
+
+// Without a descriptor, of memory that no file holds. Null: refused.
+Slot* map_piece(std::uint32_t piece, int descriptor) noexcept {
   const int kind = descriptor < 0 ? MAP_ANONYMOUS : 0;
-  const long place = raw::sys(SYS_mmap, 0, kSlotsBytes, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_NORESERVE | kind, descriptor, 0);
-  return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Arena*>(place);
+  return first_at(piece, raw::sys(SYS_mmap, 0, bytes_of_piece(piece), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_NORESERVE | kind, descriptor, begin_of_piece(piece)));
 }
-
-void unmap_arena(Arena* mapped) noexcept {
-  if (mapped != nullptr) raw::sys(SYS_munmap, mapped, kSlotsBytes);
+void unmap_piece(std::uint32_t piece, Slot* first) noexcept {
+  if (first != nullptr) raw::sys(SYS_munmap, begin_at(piece, first), bytes_of_piece(piece));
 }
-
 // The same memory once more; null: refused.
-Arena* view_of(Arena& at) noexcept {
-  const long place = raw::sys(SYS_mremap, &at, 0, kSlotsBytes, MREMAP_MAYMOVE, 0);
-  return place < 0 && place > -static_cast<long>(kArenaPage) ? nullptr : reinterpret_cast<Arena*>(place);
+Slot* view_of(std::uint32_t piece, Slot* first) noexcept {
+  return first_at(piece,
+                  raw::sys(SYS_mremap, begin_at(piece, first), 0, bytes_of_piece(piece), MREMAP_MAYMOVE, 0));
+}
+
+ArenaHeader& header_in(Slot* first) noexcept {
+  return *reinterpret_cast<ArenaHeader*>(begin_at(0, first));
+}
+
+bool is_made() noexcept {
+  return pieces[0].load(std::memory_order_acquire) != nullptr;
 }
 
 bool make_arena() noexcept {
-  if (arena.load(std::memory_order_acquire) != nullptr) return true;
+  if (is_made()) return true;
   const int descriptor = make_memfd();
-  Arena* const made = map_arena(descriptor);
-  if (made != nullptr) made->header = kArenaHeader;
-  Arena* none = nullptr;
-  if (made != nullptr && arena.compare_exchange_strong(none, made, std::memory_order_acq_rel)) {
+  Slot* const made = map_piece(0, descriptor);
+  if (made != nullptr) header_in(made) = kArenaHeader;
+  Slot* none = nullptr;
+  if (made != nullptr && pieces[0].compare_exchange_strong(none, made, std::memory_order_acq_rel)) {
     memfd.store(descriptor);
     return true;
   }
-  unmap_arena(made);
+  unmap_piece(0, made);
   if (descriptor >= 0) close_hidden(descriptor);
   return none != nullptr;
 }
 
+// Of an arena that is made; null: there is no memory.
+Slot* make_slot(std::uint32_t index) noexcept {
+  const std::uint32_t piece = index / kSlotsPerPiece;
+  Slot* first = pieces[piece].load(std::memory_order_acquire);
+  if (first == nullptr) {
+    Slot* const made = map_piece(piece, arena_descriptor());
+    if (made == nullptr) return nullptr;
+    if (pieces[piece].compare_exchange_strong(first, made, std::memory_order_acq_rel)) {
+      first = made;
+    } else {
+      unmap_piece(piece, made);
+    }
+  }
+  return first + index % kSlotsPerPiece;
+}
+
+// All pieces of a process, as they lie in other memory.
+struct Pieces {
+  Slot* first[kPieces] = {};
+  std::uint32_t count = 0;  // of those that it maps; the first ones
+
+  [[nodiscard]] Slot& at(std::uint32_t index) const noexcept {
+    return first[index / kSlotsPerPiece][index % kSlotsPerPiece];
+  }
+  [[nodiscard]] std::uint32_t slots() const noexcept { return count * kSlotsPerPiece; }
+  void unmap() noexcept {
+    for (std::uint32_t piece = 0; piece < count; ++piece) unmap_piece(piece, first[piece]);
+  }
+};
+
+// Those of this process, with no hole between them. False: there is no memory.
+bool collect(Pieces& own) noexcept {
+  std::uint32_t count = kPieces;
+  while (count > 0 && pieces[count - 1].load() == nullptr) --count;
+  for (own.count = 0; own.count < count; ++own.count) {
+    if (make_slot(own.count * kSlotsPerPiece) == nullptr) return false;
+    own.first[own.count] = pieces[own.count].load();
+  }
+  return true;
+}
+template <typename Map>
+bool map_all(Pieces& to, std::uint32_t count, const Map& map) noexcept {
+  for (; to.count < count; ++to.count)
+    if ((to.first[to.count] = map(to.count)) == nullptr) return false;
+  return true;
+}
+
+// use(slot) for each that a process keeps.
+template <typename Use>
+void each_kept(const Pieces& of, bool (*keeps)(std::uint32_t), const Use& use) noexcept {
+  for (std::uint32_t index = 1; index < of.slots() && of.at(index).generation.load() != 0; ++index)
+    if (keeps(index)) use(index, of.at(index));
+}
 // Both locks of each slot that a process keeps: no thread is inside of one while its memory moves.
-void lock_kept(Arena& at, bool (*keeps)(std::uint32_t), bool locks) noexcept {
-  for (std::uint32_t index = 1; index < kSlots && at.slots[index].generation.load() != 0; ++index) {
-    if (!keeps(index)) continue;
-    for (SharedLock* const lock : {&at.slots[index].sending, &at.slots[index].receiving}) {
+void lock_kept(const Pieces& at, bool (*keeps)(std::uint32_t), bool locks) noexcept {
+  each_kept(at, keeps, [locks](std::uint32_t, Slot& slot) {
+    for (SharedLock* const lock : {&slot.sending, &slot.receiving}) {
       if (!locks) {
         pthread_mutex_unlock(&lock->mutex);
       } else if (pthread_mutex_lock(&lock->mutex) == EOWNERDEAD) {
@@ -87,30 +161,29 @@ void lock_kept(Arena& at, bool (*keeps)(std::uint32_t), bool locks) noexcept {
         pthread_mutex_consistent(&lock->mutex);
       }
     }
-  }
+  });
 }
-void copy_kept(Arena& from, Arena& to, bool (*keeps)(std::uint32_t)) noexcept {
-  to.header = kArenaHeader;
-  for (std::uint32_t index = 1; index < kSlots && from.slots[index].generation.load() != 0; ++index) {
-    to.slots[index].generation.store(1);  // the slots that were ever used lie together
-    if (!keeps(index)) continue;
-    std::memcpy(reinterpret_cast<std::byte*>(&to.slots[index]),
-                reinterpret_cast<const std::byte*>(&from.slots[index]), sizeof(Slot));
-  }
+void copy_kept(const Pieces& from, const Pieces& to, bool (*keeps)(std::uint32_t)) noexcept {
+  header_in(to.first[0]) = kArenaHeader;
+  for (std::uint32_t index = 1; index < from.slots() && from.at(index).generation.load() != 0; ++index)
+    to.at(index).generation.store(1);  // the slots that were ever used lie together
+  each_kept(from, keeps, [&to](std::uint32_t index, Slot& slot) {
+    std::memcpy(reinterpret_cast<std::byte*>(&to.at(index)), reinterpret_cast<const std::byte*>(&slot),
+                sizeof(Slot));
+  });
 }
 // The locks that were taken before the memory moved are held there, too. By hand, because the list of what a thread holds tells of
 // the place that they had. Threads of ours that wait there look at that place again.
-void release_behind(Arena& before, bool (*keeps)(std::uint32_t)) noexcept {
-  for (std::uint32_t index = 1; index < kSlots && before.slots[index].generation.load() != 0; ++index) {
-    if (!keeps(index)) continue;
-    for (SharedLock* const lock : {&before.slots[index].sending, &before.slots[index].receiving}) {
+void release_behind(const Pieces& before, bool (*keeps)(std::uint32_t)) noexcept {
+  each_kept(before, keeps, [](std::uint32_t, Slot& slot) {
+    for (SharedLock* const lock : {&slot.sending, &slot.receiving}) {
       auto& mutex = lock->mutex.__data;
       mutex.__owner = 0;
       --mutex.__nusers;
       std::atomic_ref(mutex.__lock).store(0);
       raw::sys(SYS_futex, &mutex.__lock, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     }
-  }
+  });
 }
 
 void make_lock(pthread_mutex_t& mutex) noexcept {
@@ -123,7 +196,8 @@ void make_lock(pthread_mutex_t& mutex) noexcept {
   pthread_mutexattr_destroy(&attributes);
 }
 
-void clear(Slot& slot) noexcept {
+void clear(Slot& slot, std::uint32_t index) noexcept {
+  slot.index = index;
   if (!slot.locks_made) {
     make_lock(slot.sending.mutex);
     make_lock(slot.receiving.mutex);
@@ -144,6 +218,9 @@ void clear(Slot& slot) noexcept {
   slot.waits.store(false);
   slot.since_ns.store(0);
   slot.tried_ns.store(0);
+  slot.arrivals_left.store(0);
+  slot.watched_sends.store(0);
+  slot.turned_for.store(Why::kNone);
   slot.inode = 0;
   slot.capacity = 0;
   slot.peer = 0;
@@ -171,11 +248,15 @@ void clear(Slot& slot) noexcept {
 }  // namespace
 
 Slot& slot_at(std::uint32_t index) noexcept {
-  return arena.load(std::memory_order_acquire)->slots[index];
+  return pieces[index / kSlotsPerPiece].load(std::memory_order_acquire)[index % kSlotsPerPiece];
+}
+
+Slot* find_slot(std::uint32_t index) noexcept {
+  return index > 0 && index < kSlots && is_made() ? make_slot(index) : nullptr;
 }
 
 std::uint32_t index_of(const Slot& slot) noexcept {
-  return static_cast<std::uint32_t>(&slot - arena.load(std::memory_order_acquire)->slots);
+  return slot.index;
 }
 
 std::uint32_t take_slot() noexcept {
@@ -183,12 +264,14 @@ std::uint32_t take_slot() noexcept {
   std::uint32_t index = hint.load(std::memory_order_relaxed);
   for (std::uint32_t tried = 1; tried < kSlots; ++tried, ++index) {
     if (index == 0 || index >= kSlots) index = 1;
-    Slot& slot = slot_at(index);
+    Slot* const found = make_slot(index);
+    if (found == nullptr) return 0;
+    Slot& slot = *found;
     // A thread may still be inside the kernel with the connection of before.
     if (slot.in_receive.load() != 0 || slot.sender.in_tcp != 0) continue;
     Stage free = Stage::kFree;
     if (!slot.stage.compare_exchange_strong(free, Stage::kPlain)) continue;
-    clear(slot);
+    clear(slot, index);
     hint.store(index + 1, std::memory_order_relaxed);
     slot.stage.store(Stage::kNoted);
     return index;
@@ -233,20 +316,20 @@ void close_arena() noexcept {
 
 bool adopt_arena(int descriptor) noexcept {
   if (!is_arena(descriptor)) return false;
-  Arena* const inherited = map_arena(descriptor);
+  Slot* const inherited = map_piece(0, descriptor);
   if (inherited == nullptr) return false;
-  if (!(inherited->header == kArenaHeader)) {  // of another build
-    raw::sys(SYS_munmap, inherited, kSlotsBytes);
+  if (!(header_in(inherited) == kArenaHeader)) {  // of another build
+    unmap_piece(0, inherited);
     return false;
   }
-  arena.store(inherited);
+  pieces[0].store(inherited);
   relatives.store(true);
   memfd.store(hide(descriptor));
   return true;
 }
 
 void note_relatives() noexcept {
-  if (arena.load() != nullptr) relatives.store(true);
+  if (is_made()) relatives.store(true);
 }
 
 bool has_relatives() noexcept {
@@ -254,26 +337,32 @@ bool has_relatives() noexcept {
 }
 
 bool part_from_relatives(bool (*keeps)(std::uint32_t)) noexcept {
-  Arena* const at = arena.load();
-  if (at == nullptr || !relatives.exchange(false)) return true;
+  if (!is_made() || !relatives.exchange(false)) return true;
   const int old_memfd = arena_descriptor();
+  Pieces at;
+  Pieces own;
+  Pieces before;
+  bool has_memory = collect(at);
   const int own_memfd = make_memfd();
-  Arena* const own = map_arena(own_memfd);
-  Arena* const before = view_of(*at);
-  const bool has_memory = own != nullptr && before != nullptr;
+  has_memory =
+      has_memory &&
+      map_all(own, at.count, [&](std::uint32_t piece) { return map_piece(piece, own_memfd); }) &&
+      map_all(before, at.count, [&](std::uint32_t piece) { return view_of(piece, at.first[piece]); });
   if (has_memory) {
-    lock_kept(*at, keeps, true);
-    copy_kept(*at, *own, keeps);
-    raw::sys(SYS_mremap, own, kSlotsBytes, kSlotsBytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
-    lock_kept(*at, keeps, false);
-    release_behind(*before, keeps);
+    lock_kept(at, keeps, true);
+    copy_kept(at, own, keeps);
+    for (std::uint32_t piece = 0; piece < at.count; ++piece)
+      raw::sys(SYS_mremap, begin_at(piece, own.first[piece]), bytes_of_piece(piece), bytes_of_piece(piece),
+               MREMAP_MAYMOVE | MREMAP_FIXED, begin_at(piece, at.first[piece]));
+    lock_kept(at, keeps, false);
+    release_behind(before, keeps);
   } else {
-    arena.store(nullptr);
-    unmap_arena(at);
-    unmap_arena(own);
+    for (auto& piece : pieces) piece.store(nullptr);
+    at.unmap();
+    own.unmap();
     if (own_memfd >= 0) close_hidden(own_memfd);
   }
-  unmap_arena(before);
+  before.unmap();
   memfd.store(has_memory ? own_memfd : -1);
   if (old_memfd >= 0) close_hidden(old_memfd);
   return has_memory;

@@ -9,8 +9,10 @@
 
 namespace exs::sockets {
 
-// Slot 0 is none. Thread: any.
+// Slot 0 is none. One that this process has taken, or has inherited from its parent. Thread: any.
 Slot& slot_at(std::uint32_t index) noexcept;
+// Any of the family's, also of a program that this one comes from; null: there is none, or no memory to map it.
+Slot* find_slot(std::uint32_t index) noexcept;
 std::uint32_t index_of(const Slot& slot) noexcept;
 // A free slot, as if new, in stage kNoted; 0: there is none, or no memory.
 std::uint32_t take_slot() noexcept;

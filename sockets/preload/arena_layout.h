@@ -17,7 +17,7 @@ inline constexpr long kArenaSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 inline constexpr std::uint32_t kSlots = 32768;
 inline constexpr std::uint64_t kArenaMagic = 0x31616e6572617865;  // "exarena1"
 // To be counted up when a value of a slot, or of Why or Stage, changes its meaning; where they lie is looked at besides.
-inline constexpr std::uint32_t kArenaVersion = 2;
+inline constexpr std::uint32_t kArenaVersion = 3;
 
 // Where a slot has what is read from outside, as one number.
 constexpr std::uint32_t layout_of_slot() noexcept {
@@ -29,6 +29,7 @@ constexpr std::uint32_t layout_of_slot() noexcept {
       offsetof(Slot, is_caller),
       offsetof(Slot, processes),
       offsetof(Slot, calls),
+      offsetof(Slot, turned_for),
       offsetof(Slot, receives_in_lane),
       offsetof(Slot, carried),
       offsetof(Slot, inode),
@@ -62,20 +63,34 @@ struct ArenaHeader {
 // Of a family whose slots this build can read.
 inline constexpr ArenaHeader kArenaHeader{kArenaMagic, kArenaVersion, layout_of_slot(), sizeof(Slot), kSlots};
 
+inline constexpr std::size_t kArenaPage = 4096;
+
 struct Arena {
   ArenaHeader header;
   Slot slots[kSlots];  // the first is none
 };
 
+constexpr std::size_t place_of_slot(std::uint32_t index) noexcept {
+  return offsetof(Arena, slots) + index * sizeof(Slot);
+}
+
+// A process maps the slots piece by piece, as it uses them; the first piece has the header, too.
+inline constexpr std::uint32_t kSlotsPerPiece = 64;
+inline constexpr std::uint32_t kPieces = kSlots / kSlotsPerPiece;
+static_assert(kPieces * kSlotsPerPiece == kSlots);
+constexpr std::size_t begin_of_piece(std::uint32_t piece) noexcept {
+  return piece == 0 ? 0 : place_of_slot(piece * kSlotsPerPiece) / kArenaPage * kArenaPage;
+}
+constexpr std::size_t bytes_of_piece(std::uint32_t piece) noexcept {
+  const std::size_t end = place_of_slot((piece + 1) * kSlotsPerPiece);
+  return (end + kArenaPage - 1) / kArenaPage * kArenaPage - begin_of_piece(piece);
+}
+
 // Behind the slots the memfd has a hole for each of them, which takes memory only while something lies in it.
-inline constexpr std::size_t kArenaPage = 4096;
 inline constexpr std::size_t kSlotsBytes = (sizeof(Arena) + kArenaPage - 1) / kArenaPage * kArenaPage;
 inline constexpr std::size_t kUnreadBytes = Segment::bytes(kCapacityMax);
 inline constexpr std::size_t kArenaBytes = kSlotsBytes + kSlots * kUnreadBytes;
 
-constexpr std::size_t place_of_slot(std::uint32_t index) noexcept {
-  return offsetof(Arena, slots) + index * sizeof(Slot);
-}
 // Of what its connection left unread.
 constexpr std::size_t place_of_unread(std::uint32_t index) noexcept {
   return kSlotsBytes + index * kUnreadBytes;

@@ -150,8 +150,11 @@ void detach_slot_later(int number, std::uint32_t index, Why why) noexcept {
 
 }  // namespace
 
-void detach_sending(int number) noexcept {
-  if (const std::uint32_t index = slot_of(number); index != 0) detach_sending_of(number, index);
+void detach_sending(int number, Why why) noexcept {
+  const std::uint32_t index = slot_of(number);
+  if (index == 0) return;
+  slot_at(index).why.store(why);
+  detach_sending_of(number, index);
 }
 
 void detach(int number, Why why) noexcept {
@@ -231,9 +234,9 @@ void serve_leaver(int number, std::uint32_t index) noexcept {
 }
 
 void end_sending(int number) noexcept {
-  detach_sending(number);
   const std::uint32_t index = slot_of(number);
   if (index == 0) return;
+  detach_sending_of(number, index);
   if (Segment* const segment = place_of(index).segment.load())
     outgoing(slot_at(index), *segment).ended.store(1);
 }
@@ -252,7 +255,7 @@ void end_lanes_between_hosts() noexcept {
     const std::uint32_t index = slot_of(number);
     between::Link* const link = index == 0 ? nullptr : place_of(index).link.load();
     if (link == nullptr) continue;
-    detach_sending(number);
+    detach_sending(number, Why::kShared);
     end_receiving_afar(number, slot_at(index), *link);
   }
 }
@@ -270,13 +273,9 @@ void detach_all(Why why) noexcept {
     if (slot_of(number) != 0) detach(number, why);
 }
 
-void prepare_urgent(int number) noexcept {
-  const std::uint32_t index = slot_of(number);
-  if (slot_at(index).stage.load() == Stage::kLane) {
-    slot_at(index).why.store(Why::kOption);
-    return detach_sending(number);
-  }
-  detach_later(number, Why::kOption);
+void prepare_urgent(int number, Why why) noexcept {
+  if (slot_at(slot_of(number)).stage.load() == Stage::kLane) return detach_sending(number, why);
+  detach_later(number, why);
 }
 
 void refuse_bytes(int number) noexcept {

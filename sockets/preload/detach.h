@@ -27,7 +27,7 @@ bool detach_with_unread(int number, std::uint32_t slot, Why why) noexcept;
 void serve_leaver(int number, std::uint32_t slot) noexcept;
 void detach_all(Why why) noexcept;
 // What is sent from now on goes by TCP, behind what lies in the ring.
-void detach_sending(int number) noexcept;
+void detach_sending(int number, Why why) noexcept;
 // The same, before the program shuts this way down.
 void end_sending(int number) noexcept;
 // The same for a peer's host that asks for it: false: the connection is busy now.
@@ -36,7 +36,7 @@ void reset_afar(std::uint32_t slot, int descriptor, const char* cause) noexcept;
 // Before a fork: connections of two processes go by TCP.
 void end_lanes_between_hosts() noexcept;
 // What is sent next is urgent, which is TCP's; a connection that is not in the lane yet never will be.
-void prepare_urgent(int number) noexcept;
+void prepare_urgent(int number, Why why) noexcept;
 // The peer sends by TCP from now on.
 void refuse_bytes(int number) noexcept;
 // Nobody has the connection any more when the kernel has closed this number: no bell is left in it, and the peer is told.

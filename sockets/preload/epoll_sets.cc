@@ -14,6 +14,7 @@
 #include "sockets/preload/set_waker.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
+#include "sockets/preload/told_order.h"
 
 namespace exs::sockets {
 namespace {
@@ -100,6 +101,8 @@ int collect(Set& set, int number, epoll_event* events, int max) noexcept {
       continue;
     }
     events[count++] = {ready, registration.data};
+    registration.is_told_again = registration.was_told;
+    registration.was_told = true;
     if ((registration.events & EPOLLONESHOT) == 0) {
       put_ready(set, at);
       continue;
@@ -140,9 +143,12 @@ void note_event(std::uint32_t set, epoll_event& event) noexcept {
   });
 }
 
-// What the kernel has told, as the program may see it.
-int of_kernel(std::uint32_t set, int number, epoll_event* events, int count) noexcept {
-  if (count <= 0) return count;
+// What the kernel has told, as the program may see it. `max`: it alone was asked, and had so much room; else 0.
+int of_kernel(std::uint32_t set, int number, epoll_event* events, int count, int max) noexcept {
+  if (count <= 0) {
+    if (max != 0) forget_told(g_sets[set]);
+    return count;
+  }
   const int told = without_waker(number, events, count);
   const SetsLock lock;
   int left = 0;
@@ -151,6 +157,7 @@ int of_kernel(std::uint32_t set, int number, epoll_event* events, int count) noe
     note_event(set, events[i]);
     events[left++] = events[i];
   }
+  if (max != 0) remember_told(set, events, left, max);
   return left;
 }
 
@@ -162,25 +169,6 @@ bool is_time_for_kernel(Set& set, std::uint64_t every_ns) noexcept {
   return true;
 }
 
-// Since when the event's connection has what it tells of, as far as its ring says.
-std::uint64_t since(std::uint32_t set, const epoll_event& event) noexcept {
-  std::uint64_t ns = 0;
-  each_of_event(set, event, [&](const Registration& registration) {
-    ns = registration.is_queued ? registration.since_ns : filled_ns(registration.slot);
-  });
-  return ns;
-}
-
-// Those of `told` events of the kernel's that a bell told of come where the `count` events have them by time.
-void put_in_order(std::uint32_t set, epoll_event* events, int told, int count) noexcept {
-  constexpr int kMany = 64;  // of so many no order can be seen
-  if (told == 0 || count == told || count > kMany) return;
-  const SetsLock lock;
-  for (int i = told; i < count; ++i)
-    for (int at = i; at > 0 && since(set, events[at - 1]) > since(set, events[at]) && at > i - told; --at)
-      std::swap(events[at - 1], events[at]);
-}
-
 // What the kernel tells comes first when it is asked: with as many busy connections as there is room for, nobody would hear of the
 // others. One that both tell of becomes one event.
 int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
@@ -188,7 +176,7 @@ int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint6
   const bool asks =
       !std::exchange(g_sets[set].is_our_turn, false) && is_time_for_kernel(g_sets[set], ask_kernel_ns);
   const int told =
-      asks ? std::max(of_kernel(set, number, events, kernel.now(kernel.context, events, max)), 0) : 0;
+      asks ? std::max(of_kernel(set, number, events, kernel.now(kernel.context, events, max), 0), 0) : 0;
   g_sets[set].is_our_turn = told == max;
   const int ours = told < max ? collect(g_sets[set], number, events + told, max - told) : 0;
   int count = told;
@@ -201,7 +189,7 @@ int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint6
       events[count++] = events[i];
     }
   }
-  put_in_order(set, events, told, count);
+  put_in_order(set, asks, events, told, ours, count, max);
   return count;
 }
 
@@ -278,6 +266,7 @@ void note_epoll_set(int number) noexcept {
     g_sets[i].sleepers.store(0);
     g_sets[i].hot.store(0);
     g_sets[i].first_ready = g_sets[i].last_ready = g_sets[i].ready = 0;
+    g_sets[i].tolds.store(0);
     g_sets[i].patience = {};
     set_entry(number, kEpollBit | i);
     return;
@@ -397,11 +386,11 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
       ++set.calls;
       int found = look(index, number, events, max, kAskKernelNs, kernel);
       if (found == 0 && !may_sleep)
-        return of_kernel(index, number, events, kernel.now(kernel.context, events, max));
+        return of_kernel(index, number, events, kernel.now(kernel.context, events, max), max);
       if (found == 0) found = look_for_a_while(index, number, events, max, kernel);
       if (found != 0) return found;
     } else if (!may_sleep) {
-      return of_kernel(index, number, events, kernel.now(kernel.context, events, max));
+      return of_kernel(index, number, events, kernel.now(kernel.context, events, max), max);
     }
     set.sleepers.fetch_add(1);
     if (!arm_hot_ones(set)) {
@@ -411,7 +400,7 @@ int wait_in_set(int number, epoll_event* events, int max, bool may_sleep, const 
     const int told = kernel.sleep(kernel.context, events, max);
     set.sleepers.fetch_sub(1);
     set.asked_ns = monotonic_ns();
-    const int result = of_kernel(index, number, events, told);
+    const int result = of_kernel(index, number, events, told, max);
     if (result > 0) look_at_hot_ones(set);
     if (result != 0 || told == 0) return result;
   }

@@ -16,7 +16,9 @@ struct Cause {
 
   explicit Cause(const Slot& slot) noexcept {
     const Why why = slot.why.load();
-    if (why == Why::kNone && slot.capacity != 0) return;
+    const bool has_met =
+        slot.stage.load() == Stage::kLane || slot.ring_sent.load() + slot.ring_received.load() > 0;
+    if (has_met && (why == Why::kNone || why == Why::kEnded)) return;
     const WhyText words = text_of(why);
     std::snprintf(text, sizeof text, "; %s: %s%s%s%s", words.code, words.sentence,
                   words.cure[0] == '\0' ? "" : " (cure: ", words.cure, words.cure[0] == '\0' ? "" : ")");

@@ -126,8 +126,11 @@ void take_over() noexcept {
   each_number_in("/proc/self/fd", [&](int number) {
     const std::uint64_t inode = inode_of(number);
     if (inode == 0) return;
-    for (std::uint32_t slot = 1; slot < kSlots && slot_at(slot).generation.load() != 0; ++slot)
-      if (slot_at(slot).inode == inode && is_listed(list, slot)) adopt_connection(number, slot);
+    for (std::uint32_t slot = 1;; ++slot) {
+      const Slot* const found = find_slot(slot);
+      if (found == nullptr || found->generation.load() == 0) break;
+      if (found->inode == inode && is_listed(list, slot)) adopt_connection(number, slot);
+    }
   });
   each_number_in("/proc/self/fd", adopt_epoll_set);
   // What did not come along has one process less.
@@ -135,7 +138,8 @@ void take_over() noexcept {
     char* end = nullptr;
     const auto slot = static_cast<std::uint32_t>(std::strtoul(at, &end, 10));
     if (end == at) break;
-    if (slot > 0 && slot < kSlots && place_of(slot).numbers == 0) slot_at(slot).processes.fetch_sub(1);
+    Slot* const found = find_slot(slot);
+    if (found != nullptr && place_of(slot).numbers == 0) found->processes.fetch_sub(1);
     at = *end == ',' ? end + 1 : end;
   }
 }

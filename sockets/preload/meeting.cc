@@ -1,7 +1,6 @@
 #include "sockets/preload/meeting.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -13,12 +12,14 @@
 #include "sockets/between/between.h"
 #include "sockets/between/card_name.h"
 #include "sockets/preload/arena.h"
+#include "sockets/preload/arrivals.h"
 #include "sockets/preload/ends.h"
 #include "sockets/preload/guests.h"
 #include "sockets/preload/hidden.h"
 #include "sockets/preload/identity.h"
-#include "sockets/preload/kept_marks.h"
+#include "sockets/preload/listener_mark.h"
 #include "sockets/preload/meeting_steps.h"
+#include "sockets/preload/offer.h"
 #include "sockets/preload/peer_user.h"
 #include "sockets/preload/point.h"
 #include "sockets/preload/raw.h"
@@ -31,41 +32,14 @@ namespace exs::sockets {
 namespace {
 
 constexpr std::uint32_t kCallsMax = 64;
-// A caller on another host has to load a library first, and to ask an agent.
-constexpr std::uint64_t kFarEveryNs = 8'000'000;
+// A caller may not be scheduled while many calls are made; one on another host has to load a library first, and to ask an agent.
+constexpr std::uint64_t kLateEveryNs = 8'000'000;
 constexpr std::uint64_t kFarNsMax = 10'000'000'000;
-constexpr std::uint64_t kNanosecondsLeast =
-    20'000'000;  // many calls are made while a peer is not even scheduled
-constexpr std::uint64_t kOfferMagic = 0x31726566666f7865;  // "exoffer1"
 
-// A name in the abstract space.
-struct Name {
-  sockaddr_un address{};
-  socklen_t length = 0;
-
-  void add(const char* text) noexcept {
-    const std::size_t used = length == 0 ? 1 : length - offsetof(sockaddr_un, sun_path);
-    const std::size_t bytes = std::strlen(text);
-    std::memcpy(address.sun_path + used, text, bytes);
-    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + used + bytes);
-  }
-};
-
-Name listener_name(std::uint16_t port) noexcept {
-  char text[32];
-  std::snprintf(text, sizeof text, "exs-sock/1/L/%u", port);
-  Name name;
-  name.address.sun_family = AF_UNIX;
-  name.add(text);
-  return name;
-}
 between::CardName card_name(const Point& caller, const Point& called) noexcept {
   return {far_place(caller), far_place(called)};
 }
 
-int unix_socket(int type) noexcept {
-  return static_cast<int>(raw::sys(SYS_socket, AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
 void close_raw(int descriptor) noexcept {
   if (descriptor >= 0) raw::sys(SYS_close, descriptor);
 }
@@ -74,9 +48,9 @@ void close_raw(int descriptor) noexcept {
 bool is_user_of_peer(int number, uid_t user) noexcept {
   Point own{};
   Point peer{};
-  uid_t owner = 0;
-  return point_of(SYS_getsockname, number, own) && point_of(SYS_getpeername, number, peer) &&
-         user_of_socket(peer, own, owner) && owner == user;
+  if (!point_of(SYS_getsockname, number, own) || !point_of(SYS_getpeername, number, peer)) return false;
+  const FarSocket far = look_at_far_socket(number, own, peer);
+  return far.is == FarSocket::Is::kThere && far.user == user;
 }
 bool peer_is_allowed(int guest, int number, Slot& slot) noexcept {
   ucred credentials{};
@@ -124,53 +98,10 @@ void get_ready(int number, Slot& slot, Segment& segment) noexcept {
   if (between::Link* const link = place_of(index_of(slot)).link.load()) between::wake(*link);
 }
 
-struct Offer {
-  std::uint64_t magic;
-};
-
-bool send_offer(int to, int memfd) noexcept {
-  Offer offer{kOfferMagic};
-  iovec part{&offer, sizeof offer};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof memfd)] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room;
-  message.msg_controllen = sizeof room;
-  cmsghdr* const control = CMSG_FIRSTHDR(&message);
-  control->cmsg_level = SOL_SOCKET;
-  control->cmsg_type = SCM_RIGHTS;
-  control->cmsg_len = CMSG_LEN(sizeof memfd);
-  std::memcpy(CMSG_DATA(control), &memfd, sizeof memfd);
-  return raw::sys(SYS_sendmsg, to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof offer;
-}
-
-// The memfd of an offer; -1: none that we know.
-int receive_offer(int from) noexcept {
-  // The peer connects and sends in one call of its program.
-  constexpr long kPatienceNs = 10'000'000;
-  pollfd ready{from, POLLIN, 0};
-  timespec limit{0, kPatienceNs};
-  raw::sys(SYS_ppoll, &ready, 1, &limit, nullptr, 0);
-  raw::sys(SYS_shutdown, from, SHUT_RD);  // what comes now is received, or never
-  Offer offer{};
-  iovec part{&offer, sizeof offer};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // with the padding, a second descriptor would fit
-  const long count = raw::sys(SYS_recvmsg, from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  int memfd = -1;
-  const cmsghdr* const control = count < 0 ? nullptr : CMSG_FIRSTHDR(&message);
-  if (control != nullptr && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
-      control->cmsg_len == CMSG_LEN(sizeof memfd))
-    std::memcpy(&memfd, CMSG_DATA(control), sizeof memfd);
-  if (count == sizeof offer && offer.magic == kOfferMagic && (message.msg_flags & MSG_CTRUNC) == 0)
-    return memfd;
-  close_passed(memfd);
-  return -1;
+// For who asks: nobody has the port's name, and no socket the peer's end, where a packet filter has redirected the connection.
+Why why_in_full(Why why, int number, const Point& own, const Point& peer) noexcept {
+  const bool has_peer = look_at_far_socket(number, own, peer).is != FarSocket::Is::kNone;
+  return why == Why::kPeerNotPreloaded && !has_peer ? Why::kRedirected : why;
 }
 
 void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
@@ -178,26 +109,20 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
   Point peer{};
   if (!point_of(SYS_getsockname, number, own) || !point_of(SYS_getpeername, number, peer))
     return slot.calls.store(0);  // not connected yet
-  if (is_redirected(number, own, peer, true)) return give_up(slot, Why::kRedirected);
   const bool is_local = std::memcmp(own.address, peer.address, sizeof own.address) == 0 ||
                         (own.is_loopback() && peer.is_loopback());
   if (!is_local || !settings_of(slot).local) return call_other_host(number, index, slot, own, peer);
-  if (!may_have_guests()) return give_up(slot, Why::kBroken);
+  if (!may_have_guests()) return give_up(slot, Why::kStrangers);
   if (!may_hide()) return give_up(slot, Why::kNoDescriptors);
-  const int probe = unix_socket(SOCK_DGRAM);
-  if (probe < 0) return give_up(slot, Why::kNoDescriptors);
-  const Name listener = listener_name(peer.port);
-  const bool listens = raw::sys(SYS_connect, probe, &listener.address, listener.length) == 0;
-  const bool same_space = have_one_namespace(probe, number);
-  close_raw(probe);
-  if (!listens) return give_up(slot, Why::kPeerNotPreloaded);
-  if (!same_space) return give_up(slot, Why::kOtherNetns);
-  int card = unix_socket(SOCK_SEQPACKET);
+  if (const Why why = why_not_announced(peer.port, number); why != Why::kNone)
+    return give_up(slot, settings().explain ? why_in_full(why, number, own, peer) : why);
+  if (!begin_proof(number, slot, own, peer)) return give_up(slot, Why::kRedirected);
+  const int card = unix_socket(SOCK_SEQPACKET);
   if (card < 0) return give_up(slot, Why::kNoDescriptors);
   const between::CardName name = card_name(own, peer);
   if (raw::sys(SYS_bind, card, &name.address, name.length) != 0 || raw::sys(SYS_listen, card, 1) != 0) {
     close_guest(card);
-    return give_up(slot, Why::kBroken);
+    return give_up(slot, Why::kStrangers);
   }
   place_of(index).socket = hide(card) + 1;
   slot.calls.store(0);
@@ -206,50 +131,82 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
 }
 
 bool has_expired(const Slot& slot) noexcept {
-  const std::uint64_t waited = now_ns() - slot.since_ns.load();
-  return waited > kNanosecondsMax || (slot.calls.load() > kCallsMax && waited > kNanosecondsLeast);
+  return now_ns() - slot.since_ns.load() > kNanosecondsMax;
+}
+// Who makes many calls looks for the peer in the first of them, and then now and then.
+bool is_due(Slot& slot) noexcept {
+  constexpr std::uint64_t kEveryNs = 4'000'000;
+  if (slot.calls.load() <= kCallsMax) return true;
+  const std::uint64_t now = now_ns();
+  if (now - slot.tried_ns.load() < kEveryNs) return false;
+  slot.tried_ns.store(now);
+  return true;
+}
+
+// The called end has come, with a segment. kNone: it is joined.
+Why take_offer(int guest, int number, Slot& slot, Segment*& segment, std::size_t& capacity) noexcept {
+  if (!peer_is_allowed(guest, number, slot)) return Why::kOtherUser;
+  if (!is_established(number)) return Why::kEnded;
+  int memfd = -1;
+  if (const Why why = receive_offer(guest, memfd); why != Why::kNone) return why;
+  segment = map_segment(memfd, capacity);
+  close_passed(memfd);
+  if (segment == nullptr) return is_space_limited() ? Why::kNoDescriptors : Why::kBroken;
+  segment->number_of_caller.store(number);
+  if (segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
+                                   static_cast<std::uint32_t>(Meeting::kJoined)))
+    return Why::kNone;
+  unmap_segment(segment, capacity);
+  return Why::kPeerLeft;
+}
+
+void give_card_up(std::uint32_t index, Slot& slot, Why why) noexcept {
+  end_meeting(index);
+  give_up(slot, why);
 }
 
 void join(int number, std::uint32_t index, Slot& slot) noexcept {
   slot.calls.fetch_add(1);
   if (between::Link* const link = place_of(index).link.load()) return join_afar(number, index, slot, *link);
+  if (slot.processes.load() != 1) return give_card_up(index, slot, Why::kShared);
+  if (is_disproved(slot)) return give_card_up(index, slot, Why::kRedirected);
+  if (!is_due(slot)) return;
   const int card = place_of(index).socket - 1;  // none after an exec that failed
   const int guest =
       static_cast<int>(raw::sys(SYS_accept4, card, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (guest < 0) {
-    if (has_expired(slot) || slot.processes.load() != 1) {
-      end_meeting(index);
-      give_up(slot, Why::kPeerNotPreloaded);
-    }
+    if (has_expired(slot)) give_card_up(index, slot, Why::kNotMet);
     return;
   }
-  const bool allowed = peer_is_allowed(guest, number, slot);
-  const int memfd =
-      allowed && slot.processes.load() == 1 && is_established(number) ? receive_offer(guest) : -1;
-  close_guest(guest);
-  end_meeting(index);
+  Segment* segment = nullptr;
   std::size_t capacity = 0;
-  Segment* const segment = memfd < 0 ? nullptr : map_segment(memfd, capacity);
-  close_passed(memfd);
-  if (segment == nullptr) return give_up(slot, allowed ? Why::kBroken : Why::kOtherUser);
-  segment->number_of_caller.store(number);
-  if (!segment->meeting.exchange_if(static_cast<std::uint32_t>(Meeting::kOffered),
-                                    static_cast<std::uint32_t>(Meeting::kJoined))) {
-    unmap_segment(segment, capacity);
-    return give_up(slot, Why::kPeerNotPreloaded);
-  }
+  const Why why = take_offer(guest, number, slot, segment, capacity);
+  close_guest(guest);  // after it: a peer that sees this before we have joined takes the offer back
+  if (why != Why::kNone) return give_card_up(index, slot, why);
+  end_meeting(index);
   fit_tcp_options(slot, number);
   slot.peers_number = segment->number_of_called.load();
   enter_lane(number, index, slot, *segment, capacity, Stage::kLane);
 }
 
+// Whoever waits at the card of this connection is its caller, and may share memory with us, or an agent of this host. kNone: so it is.
+Why why_no_offer(int guest, bool may_share, int number, Slot& slot, const Point& own,
+                 const Point& peer) noexcept {
+  if (!have_one_namespace(guest, number)) return Why::kOtherNetns;
+  if (!is_established(number)) return Why::kEnded;
+  if (!may_share) return may_be_agent(guest, slot) ? Why::kNone : Why::kOtherUser;
+  return begin_proof(number, slot, own, peer) ? Why::kNone : Why::kRedirected;
+}
+
 void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   Point own{};
   Point peer{};
+  // A process that has it, too, may let it go.
+  slot.why.store(slot.processes.load() == 1 ? Why::kNone : Why::kShared);
   if (slot.processes.load() != 1 || !may_have_guests() || !point_of(SYS_getsockname, number, own) ||
       !point_of(SYS_getpeername, number, peer))
     return;
-  if (is_redirected(number, own, peer, false)) return give_up(slot, Why::kRedirected);
+  if (tracking_of(number, own, peer, false) == Tracking::kRedirected) return give_up(slot, Why::kRedirected);
   if (!may_hide()) return give_up(slot, Why::kNoDescriptors);
   const int guest = unix_socket(SOCK_SEQPACKET);
   if (guest < 0) return;
@@ -261,26 +218,37 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   int memfd = -1;
   const std::size_t capacity = ring_bytes_for(guest, slot);
   const bool may_share = peer_is_allowed(guest, number, slot);
-  if (!(may_share || may_be_agent(guest, slot)) || !have_one_namespace(guest, number) ||
-      !is_established(number)) {
+  if (const Why why = why_no_offer(guest, may_share, number, slot, own, peer); why != Why::kNone) {
     close_guest(guest);
-    return give_up(slot, Why::kOtherUser);
+    return give_up(slot, why);
   }
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   Segment* const segment = create_segment(capacity, static_cast<std::uint8_t>(now.tv_nsec >> 4), memfd);
   if (segment != nullptr) segment->number_of_called.store(number);
-  if (segment == nullptr || (may_share && !send_offer(guest, memfd))) {
-    if (segment != nullptr) unmap_segment(segment, capacity);
-    close_raw(memfd);
-    close_guest(guest);
-    return give_up(slot, Why::kNoDescriptors);
-  }
+  const Why why = segment == nullptr ? Why::kNoDescriptors
+                  : may_share        ? send_offer(guest, memfd)
+                                     : Why::kNone;
   close_raw(memfd);
+  if (why != Why::kNone) {
+    if (segment != nullptr) unmap_segment(segment, capacity);
+    close_guest(guest);
+    return give_up(slot, why);
+  }
   place_of(index).socket = hide(guest) + 1;
   slot.calls.store(0);
   slot.since_ns.store(now_ns());
   enter_lane(number, index, slot, *segment, capacity, Stage::kOffered);
+}
+
+// Of who is at the other end of a meeting's socket.
+enum class News { kNone, kMessage, kEnd };
+News news_of(int guest) noexcept {
+  char byte;
+  const long count =
+      raw::sys(SYS_recvfrom, guest, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
+  if (count == -EAGAIN) return News::kNone;
+  return count > 0 ? News::kMessage : News::kEnd;
 }
 
 void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
@@ -288,21 +256,21 @@ void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
   Segment* const segment = place_of(index).segment.load();
   if (between::Link* const link = place_of(index).link.load())
     return await_stream(number, index, slot, *link);
-  if (answer_invitation(number, index, slot, segment)) return;
   constexpr auto kJoined = static_cast<std::uint32_t>(Meeting::kJoined);
-  std::uint32_t meeting = segment->meeting.load();
-  if (meeting != kJoined) {
-    if (!has_expired(slot)) return;
-    meeting = segment->meeting.exchange(static_cast<std::uint32_t>(Meeting::kWithdrawn));
+  if (segment->meeting.load() != kJoined) {
+    const bool is_wrong = is_disproved(slot);
+    if (!is_wrong && !is_due(slot)) return;
+    const News news = is_wrong ? News::kNone : news_of(place_of(index).socket - 1);
+    if (news == News::kMessage && answer_invitation(number, index, slot, segment)) return;
+    if (!is_wrong && news != News::kEnd && !has_expired(slot)) return;
+    if (segment->meeting.exchange(static_cast<std::uint32_t>(Meeting::kWithdrawn)) != kJoined) {
+      take_offer_back(index, slot, segment);
+      return give_up(slot, is_wrong ? Why::kRedirected : news == News::kEnd ? Why::kPeerLeft : Why::kNotMet);
+    }
   }
-  if (meeting == kJoined) {
-    end_meeting(index);
-    fit_tcp_options(slot, number);
-    slot.stage.store(Stage::kLane);
-    return;
-  }
-  take_offer_back(index, slot, segment);
-  give_up(slot, Why::kPeerNotPreloaded);
+  end_meeting(index);
+  fit_tcp_options(slot, number);
+  slot.stage.store(Stage::kLane);
 }
 
 // Looks up which rule counts. False: the connection has no peer yet.
@@ -319,15 +287,14 @@ bool find_rule(int number, Slot& slot) noexcept {
   return true;
 }
 
-// Whether a card is here by now, now and then.
-void offer_afar(int number, std::uint32_t index, Slot& slot) noexcept {
+// Of a connection with many calls: whether a card is here by now, now and then.
+void offer_late(int number, std::uint32_t index, Slot& slot) noexcept {
   const std::uint64_t now = now_ns();
-  if (slot.since_ns.load() == 0) {
-    if (!wants_other_hosts(settings_of(slot))) return give_up(slot, Why::kPeerNotPreloaded);
-    slot.since_ns.store(now);
-  }
-  if (now - slot.since_ns.load() > kFarNsMax) return give_up(slot, Why::kPeerNotPreloaded);
-  if (now - slot.tried_ns.load() < kFarEveryNs) return;
+  if (slot.since_ns.load() == 0) slot.since_ns.store(now);
+  const std::uint64_t limit = wants_other_hosts(settings_of(slot)) ? kFarNsMax : kNanosecondsMax;
+  if (now - slot.since_ns.load() > limit)
+    return give_up(slot, slot.why.load() == Why::kNone ? Why::kNotMet : slot.why.load());
+  if (now - slot.tried_ns.load() < kLateEveryNs) return;
   slot.tried_ns.store(now);
   offer(number, index, slot);
 }
@@ -347,7 +314,7 @@ void count_call(int number, std::uint32_t index, Slot& slot) noexcept {
       calls == first || (calls > first && (calls & (calls - 1)) == 0) || (first == 1 && calls < kCallsMax);
   if (tries || (many_bytes && calls < kCallsMax)) offer(number, index, slot);
   if (slot.stage.load() != Stage::kNoted || calls < kCallsMax) return;
-  offer_afar(number, index, slot);
+  offer_late(number, index, slot);
 }
 
 }  // namespace
@@ -359,7 +326,7 @@ std::uint64_t now_ns() noexcept {
 }
 
 void give_up(Slot& slot, Why why) noexcept {
-  slot.why.store(why);
+  slot.why.store(why == Why::kEnded ? Why::kNone : why);  // it was short-lived
   slot.stage.store(Stage::kPlain);
 }
 
@@ -409,23 +376,6 @@ void end_meeting(std::uint32_t index) noexcept {
   if (place.socket == 0) return;
   close_guest(place.socket - 1);
   place.socket = 0;
-}
-
-int announce_listener(int number) noexcept {
-  Point own{};
-  if (!point_of(SYS_getsockname, number, own) || own.port == 0 || !rules().may_accept(own.port) ||
-      !may_hide())
-    return -1;
-  const Name name = listener_name(own.port);
-  if (const int kept = take_mark(reinterpret_cast<const sockaddr*>(&name.address), name.length); kept >= 0)
-    return kept;
-  const int mark = unix_socket(SOCK_DGRAM);
-  if (mark < 0) return -1;
-  raw::sys(SYS_shutdown, mark, SHUT_RDWR);  // nobody can leave anything in it
-  if (have_one_namespace(mark, number) && raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
-    return hide(mark);
-  close_raw(mark);
-  return -1;
 }
 
 }  // namespace exs::sockets

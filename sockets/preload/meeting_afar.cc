@@ -81,6 +81,7 @@ void join_afar(int number, std::uint32_t index, Slot& slot, between::Link& link)
   }
   const between::Fault fault = link.fault.load();
   end_meeting(index);
+  if (slot.processes.load() != 1) return give_up(slot, Why::kShared);
   give_up_afar(slot, fault);
 }
 

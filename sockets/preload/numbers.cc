@@ -12,6 +12,7 @@
 #include "sockets/preload/explain.h"
 #include "sockets/preload/identity.h"
 #include "sockets/preload/kept_marks.h"
+#include "sockets/preload/listener_mark.h"
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reach.h"
@@ -64,7 +65,7 @@ void note_connection(int number, bool is_caller) noexcept {
   slot.is_caller = is_caller;
   slot.inode = inode_of(number);
   if (number <= STDERR_FILENO) {  // which stdio reads and writes below our names
-    slot.why.store(Why::kOption);
+    slot.why.store(Why::kStandardStream);
     slot.stage.store(Stage::kPlain);
   }
   const TableLock lock;
@@ -104,7 +105,7 @@ void note_duplicate(int number, int original) noexcept {
   if (!is_known(number)) return;
   const std::uint32_t entry = entry_of(original);
   if (is_vfork_child()) {
-    detach_sending(original);  // what it writes to the duplicate we do not see
+    detach_sending(original, Why::kPinnedExec);  // what it writes to the duplicate we do not see
     return note_alias(original, number);
   }
   forget_number(number);

@@ -28,6 +28,26 @@ struct Copy {
 thread_local Copy* volatile copying = nullptr;
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+
+// Whether both of them come to our handler in this thread.
+enum class Faults : std::uint8_t { kUnknown, kCaught, kBlocked };
+thread_local Faults faults = Faults::kUnknown;
+
+bool has_one(const sigset_t& set) noexcept {
+  for (const int signal : kSignals)
+    if (sigismember(&set, signal) == 1) return true;
+  return false;
+}
+// The thread may have inherited a mask that blocks them.
+[[gnu::noinline]] bool find_mask() noexcept {
+  sigset_t mask{};
+  raw::sys(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &mask, sizeof(std::uint64_t));
+  faults = has_one(mask) ? Faults::kBlocked : Faults::kCaught;
+  return faults == Faults::kCaught;
+}
+bool are_caught() noexcept {
+  return __builtin_expect(faults == Faults::kCaught, 1) != 0 || (faults == Faults::kUnknown && find_mask());
+}
 struct Watched {
   std::atomic<bool> is_ours;  // our handler is there
   struct sigaction programs;
@@ -138,18 +158,25 @@ bool kernel_reads_all(std::uintptr_t begin, std::size_t bytes) noexcept {
   return true;
 }
 
-// By what reads and writes the memory of processes, of which this is one.
+// By what reads and writes the memory of processes, of which this is one. Where that is forbidden the processor does it.
 bool kernel_copy(void* to, const void* from, std::size_t bytes) noexcept {
   const iovec source{const_cast<void*>(from), bytes};
   const iovec sink{to, bytes};
-  return raw::sys(SYS_process_vm_readv, raw::sys(SYS_getpid), &sink, 1, &source, 1, 0) ==
-         static_cast<long>(bytes);
+  const long copied = raw::sys(SYS_process_vm_readv, raw::sys(SYS_getpid), &sink, 1, &source, 1, 0);
+  if (copied == -EPERM || copied == -ENOSYS) std::memcpy(to, from, bytes);
+  return copied == -EPERM || copied == -ENOSYS || copied == static_cast<long>(bytes);
+}
+// Each page is written with what it holds.
+bool kernel_writes_all(void* memory, std::size_t bytes) noexcept {
+  auto* const first = static_cast<char*>(memory);
+  return kernel_copy(first, first, 1) && kernel_copy(first + bytes - 1, first + bytes - 1, 1);
 }
 
 bool touch(const void* memory, std::size_t bytes, void (*step)(Copy&)) noexcept {
   if (bytes == 0) return true;
   if (!can_be(memory, bytes)) return false;
-  if (!watches.load()) return kernel_reads_all(reinterpret_cast<std::uintptr_t>(memory), bytes);
+  if (!watches.load() || !are_caught())
+    return kernel_reads_all(reinterpret_cast<std::uintptr_t>(memory), bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   Copy copy{{}, begin, begin, bytes};
   return run(copy, step);
@@ -179,7 +206,7 @@ void unwatch_copies() noexcept {
 // As run() does, in one function: each message is copied here.
 [[gnu::noinline]] bool copy_reached(void* to, const void* from, std::size_t bytes) noexcept {
   if (!can_be(to, bytes) || !can_be(from, bytes)) return false;
-  if (!watches.load(std::memory_order_relaxed)) return kernel_copy(to, from, bytes);
+  if (!watches.load(std::memory_order_relaxed) || !are_caught()) return kernel_copy(to, from, bytes);
   Copy copy{{}, reinterpret_cast<std::uintptr_t>(from), reinterpret_cast<std::uintptr_t>(to), bytes};
   if (__builtin_setjmp(copy.place) != 0) return false;
   copying = &copy;
@@ -200,6 +227,8 @@ bool is_there(const void* memory, std::size_t bytes) noexcept {
 }
 
 bool is_writable(void* memory, std::size_t bytes) noexcept {
+  if (bytes > 0 && watches.load() && !are_caught())
+    return can_be(memory, bytes) && kernel_writes_all(memory, bytes);
   return touch(memory, bytes, [](Copy& of) {
     std::atomic_ref(*reinterpret_cast<char*>(of.to)).fetch_or(0);
     std::atomic_ref(*reinterpret_cast<char*>(of.to + of.bytes - 1)).fetch_or(0);
@@ -207,7 +236,7 @@ bool is_writable(void* memory, std::size_t bytes) noexcept {
 }
 
 bool are_there(char* const* strings) noexcept {
-  if (strings != nullptr && !watches.load()) {
+  if (strings != nullptr && (!watches.load() || !are_caught())) {
     for (; kernel_reads(reinterpret_cast<std::uintptr_t>(strings)); ++strings) {
       if (*strings == nullptr) return true;
       if (!kernel_reads(reinterpret_cast<std::uintptr_t>(*strings))) return false;
@@ -221,6 +250,19 @@ bool are_there(char* const* strings) noexcept {
              for (const volatile char* text = *at; *text != '\0'; ++text) {
              }
          });
+}
+
+void forget_mask() noexcept {
+  if (!is_vfork_child()) faults = Faults::kUnknown;
+}
+
+void note_mask(int how, const sigset_t& set) noexcept {
+  if (is_vfork_child()) return;  // its mask is its own, and this memory its parent's
+  if (how == SIG_SETMASK) {
+    faults = has_one(set) ? Faults::kBlocked : Faults::kCaught;
+  } else if (has_one(set)) {
+    faults = how == SIG_BLOCK ? Faults::kBlocked : Faults::kUnknown;
+  }
 }
 
 ProgramsAction::ProgramsAction(int signal) noexcept : signal_(signal) {

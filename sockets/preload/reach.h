@@ -1,6 +1,7 @@
 // Memory that the program names and that need not be there: unmapped, protected, or of a file that became shorter. The kernel says EFAULT
 // of it; a copy of ours would end the program. So copies are made here, and SIGSEGV and SIGBUS, should a copy raise one, end the copy.
-// The program sees its own handlers of both, and they get every signal that is not a copy's (symbols/signals.cc).
+// The program sees its own handlers of both, and they get every signal that is not a copy's (symbols/signals.cc). A thread that blocks one of
+// them would be ended by the kernel: for it the kernel copies.
 #pragma once
 
 #include <csignal>
@@ -27,6 +28,11 @@ template <typename Value>
 [[nodiscard]] bool is_there(const Value* value) noexcept {
   return is_there(static_cast<const void*>(value), sizeof(Value));
 }
+
+// The thread's mask of signals has changed, or may have: it is asked for again at the next copy.
+void forget_mask() noexcept;
+// The same, by a set that was given to sigprocmask().
+void note_mask(int how, const sigset_t& set) noexcept;
 
 // Around a call of the C library's that sets or tells the action of a signal: it finds the program's there, as without us. What it
 // leaves is the program's.

@@ -23,10 +23,10 @@ bool original_destination(int number, bool ipv4, Point& destination) noexcept {
 
 }  // namespace
 
-bool is_redirected(int number, const Point& own, const Point& peer, bool is_caller) noexcept {
+Tracking tracking_of(int number, const Point& own, const Point& peer, bool is_caller) noexcept {
   Point destination{};
-  return original_destination(number, own.is_ipv4(), destination) &&
-         !(destination == (is_caller ? peer : own));
+  if (!original_destination(number, own.is_ipv4(), destination)) return Tracking::kNone;
+  return destination == (is_caller ? peer : own) ? Tracking::kMayRewrite : Tracking::kRedirected;
 }
 
 }  // namespace exs::sockets

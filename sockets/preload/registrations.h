@@ -16,6 +16,7 @@ namespace exs::sockets {
 inline constexpr std::uint32_t kSets = 4096;
 inline constexpr std::uint32_t kRegistrations = 65536;
 inline constexpr std::uint32_t kRegistrationsPerChunk = 256;
+inline constexpr std::uint32_t kTold = 16;
 
 struct Registration {
   int number;  // that it was registered by; the connection may have lost it since, and live on by another one
@@ -32,7 +33,9 @@ struct Registration {
   std::uint32_t next_hot;  // 0: the last
   std::uint32_t next_ready;
   bool is_hot;
-  bool is_queued;  // among the ready ones
+  bool is_queued;      // among the ready ones
+  bool was_told;       // since it has been among them
+  bool is_told_again;  // by the last wait, and by one before
   bool is_used;
 };
 extern Chunks<Registration, kRegistrations, kRegistrationsPerChunk> g_registrations;  // [0] is none
@@ -52,6 +55,10 @@ struct Set {
   std::uint64_t asked_ns;  // when the kernel was asked last
   std::uint32_t calls;     // since
   bool is_our_turn;        // the kernel has had all the room
+  // The data of what the last wait told, in its order (told_order.h); none while the kernel has told of nothing.
+  std::uint64_t told[kTold];
+  std::atomic<std::uint32_t> tolds;
+  bool is_order_ours;  // the kernel may have another one
 };
 extern Set g_sets[kSets];
 
@@ -93,6 +100,7 @@ void queue_ready(Set& set, const IsReady& is_ready) noexcept {
   for (std::uint32_t at = set.hot.load(); at != 0; at = g_registrations[at].next_hot) {
     Registration& registration = g_registrations[at];
     if (registration.is_queued || (registration.since_ns = is_ready(registration)) == 0) continue;
+    registration.was_told = false;
     registration.next_ready = fresh;
     fresh = at;
   }

@@ -21,7 +21,7 @@ void tell_kernel(Slot& slot, int number) noexcept {
 
 void reset_connection(Slot& slot, int number, const char* cause) noexcept {
   // Before the kernel is told: a connection that this number makes next has no ring.
-  slot.why.store(Why::kBroken);
+  slot.why.store(Why::kReset);
   slot.end_seen = true;
   slot.is_being_reset.store(true);  // before anybody finds that the lane is no more
   slot.stage.store(Stage::kPlain);
@@ -36,7 +36,7 @@ void finish_reset(Slot& slot, int number) noexcept {
 }
 
 bool was_reset(const Slot& slot) noexcept {
-  return slot.stage.load() == Stage::kPlain && slot.why.load() == Why::kBroken && slot.end_seen;
+  return slot.stage.load() == Stage::kPlain && slot.why.load() == Why::kReset && slot.end_seen;
 }
 
 }  // namespace exs::sockets

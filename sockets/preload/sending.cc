@@ -78,7 +78,7 @@ class Sending {
     Wire wire(slot_, number_, flags_);
     LaneSender sender = sender_of(slot_, *segment, wire);
     if (waits_for_more()) {
-      sender.turn();
+      turn(sender, Why::kHeldBack);
       const long ended = await_turn();
       return ended > 0 ? to_tcp(SSIZE_MAX) : ended;
     }
@@ -86,9 +86,14 @@ class Sending {
     const long ended = await_turn();
     if (ended <= 0) return ended;
     if (slot_.sender.final) restore_tcp_options(slot_, number_);  // the peer has left
-    if (sender.may_open() && !slot_.end_seen && has_room_for_bells() && sender.open()) {
-      is_new_stretch_ = true;
-      return 1;
+    if (sender.may_open() && !slot_.end_seen && has_room_for_bells()) {
+      if (is_disproved(slot_)) return leave_for_good(sender, Why::kRedirected);
+      if (!is_proven(slot_)) return to_tcp(kTcpPiece, true);
+      if (sender.open()) {
+        slot_.turned_for.store(Why::kNone, std::memory_order_relaxed);
+        is_new_stretch_ = true;
+        return 1;
+      }
     }
     return to_tcp(slot_.sender.final ? SSIZE_MAX : kTcpPiece);
   }
@@ -97,19 +102,16 @@ class Sending {
     const std::uint64_t now = monotonic_ns();
     if (sender.peer_closed() || slot_.end_seen || is_peer_gone(sender, segment, now)) {
       note_dead_peer(number_, slot_, segment);
-      sender.finish();
-      return 1;
+      return leave_for_good(sender, Why::kEnded);
     }
     if (sender.peer_left()) return told(sender.take_back(), sender);
     std::size_t room = sender.room();
     if (room == 0) room = await_room(sender);
     if (room == 0) {
       slot_.turns.fetch_add(1, std::memory_order_relaxed);
-      if (is_new_stretch_) {
-        sender.finish();  // an honest peer leaves an empty ring
-      } else {
-        sender.turn();
-      }
+      if (is_new_stretch_)
+        return leave_for_good(sender, Why::kBroken);  // an honest peer leaves an empty ring
+      turn(sender, Why::kRingFull);
       return 1;
     }
     is_new_stretch_ = false;
@@ -190,7 +192,18 @@ class Sending {
     const std::uint32_t every = settings_of(slot_).turn_every;
     if (every == 0 || slot_.sender.written - slot_.sender.start < every) return;
     slot_.turns.fetch_add(1, std::memory_order_relaxed);
+    turn(sender, Why::kRingFull);
+  }
+
+  // The next bytes go by TCP.
+  void turn(LaneSender& sender, Why why) noexcept {
+    slot_.turned_for.store(why, std::memory_order_relaxed);
     sender.turn();
+  }
+  long leave_for_good(LaneSender& sender, Why why) noexcept {
+    if (slot_.why.load() == Why::kNone) slot_.why.store(why);
+    sender.finish();
+    return 1;
   }
 
   // A reader that is at it makes room within moments.
@@ -213,8 +226,8 @@ class Sending {
   }
   static constexpr std::uint64_t kRoomPatienceNs = 50'000;
 
-  // The kernel's own send of the next bytes, with the lock free.
-  long to_tcp(std::size_t limit) noexcept {
+  // The kernel's own send of the next bytes, with the lock free; watched: by who wants to see them arrive.
+  long to_tcp(std::size_t limit, bool is_watched = false) noexcept {
     if (total_ == 0)
       if (const int error = take_error(index_); error != 0) return -error;
     if (begin_tcp(number_, index_) < 0) return -ECONNRESET;
@@ -225,8 +238,10 @@ class Sending {
     message.msg_iovlen = window.count;
     // Bytes that were sent are told, and the signal is the next call's.
     const int flags = flags_ | (total_ > 0 ? MSG_NOSIGNAL : 0);
+    Arrival arrival = is_watched ? Arrival(number_, slot_) : Arrival();
     const ssize_t count = libc().sendmsg(number_, &message, flags);
     const long result = count < 0 ? -errno : count;
+    arrival.end(result);
     lock_.lock();
     end_tcp(number_, index_);
     if (result <= 0) return result;
@@ -258,6 +273,8 @@ PlainSend::PlainSend(int number, std::uint32_t index) noexcept {
   finish_reset(slot, number);
   ++slot.sender.in_tcp;
   slot_ = &slot;
+  const Stage stage = slot.stage.load();
+  if (stage == Stage::kCalling || stage == Stage::kOffered) arrival_ = Arrival(number, slot);
 }
 PlainSend::~PlainSend() {
   if (slot_ == nullptr) return;
@@ -267,6 +284,7 @@ PlainSend::~PlainSend() {
   errno = error;
 }
 ssize_t PlainSend::done(ssize_t result, int flags) noexcept {
+  arrival_.end(result);
   if (result > 0) {
     slot_->holds_more.store((flags & MSG_MORE) != 0);
     slot_->bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
@@ -280,6 +298,7 @@ KernelSend::KernelSend(int number, std::uint32_t index) noexcept : number_(numbe
   const SlotLock lock(slot.sending);
   if (Segment* const segment = segment_of(number, index)) {
     Wire wire(slot, number, 0);
+    slot.turned_for.store(Why::kByKernel, std::memory_order_relaxed);
     sender_of(slot, *segment, wire).turn();
     if (between::Link* const link = place_of(index).link.load()) between::await_turn(*link, -1);
   }
@@ -291,6 +310,12 @@ KernelSend::~KernelSend() {
   const SlotLock lock(slot_at(slot_).sending);
   end_tcp(number_, slot_);
   errno = error;
+}
+
+ssize_t KernelSend::done(ssize_t result) noexcept {
+  if (result > 0)
+    slot_at(slot_).tcp_sent.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+  return result;
 }
 
 ssize_t send(int number, std::uint32_t index, Parts parts, int flags) noexcept {

@@ -58,7 +58,12 @@ struct Slot {
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> since_ns;  // the card or the offer is out since then
   std::atomic<std::uint64_t> tried_ns;  // a caller of another host was looked for
-  std::uint64_t inode;                  // of the TCP socket: no other one on the host has it
+  // Sends of the program that have to arrive at the peer's socket before bytes go into the ring; negative: they do not (arrivals.h).
+  std::atomic<std::int8_t> arrivals_left;
+  std::atomic<std::uint8_t> watched_sends;
+  std::atomic<Why> turned_for;  // the last turn to TCP
+  std::uint32_t index;          // which slot it is
+  std::uint64_t inode;          // of the TCP socket: no other one on the host has it
 
   // Of the segment, as it was when it was checked.
   std::size_t capacity;

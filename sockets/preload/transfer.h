@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sockets/preload/arrivals.h"
 #include "sockets/preload/parts.h"
 #include "sockets/preload/slot.h"
 
@@ -37,6 +38,7 @@ class PlainSend {
 
  private:
   Slot* slot_ = nullptr;
+  Arrival arrival_;
 };
 
 // A send inside the kernel that the lane does not carry: what lies in the ring comes before it.
@@ -46,6 +48,7 @@ class KernelSend {
   ~KernelSend();
   KernelSend(const KernelSend&) = delete;
   KernelSend& operator=(const KernelSend&) = delete;
+  ssize_t done(ssize_t result) noexcept;
 
  private:
   int number_;

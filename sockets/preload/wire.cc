@@ -74,9 +74,8 @@ struct ToTcp {
 };
 
 std::int64_t bytes_sent(int descriptor) noexcept {
-  tcp_info info;
-  if (!tcp_info_of(descriptor, info)) return -1;
-  return static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
+  SentBytes bytes;
+  return sent_bytes(descriptor, bytes) ? static_cast<std::int64_t>(bytes.sent) : -1;
 }
 
 // Of the kernel, which <netinet/tcp.h> names, too, but not beside <linux/tcp.h>.
@@ -316,6 +315,14 @@ void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept {
   if (!resets && slot.linger_on == 0)
     raw::sys(SYS_setsockopt, descriptor, SOL_SOCKET, SO_LINGER, &value, sizeof value);
   slot.resets = resets;
+}
+
+bool sent_bytes(int descriptor, SentBytes& bytes) noexcept {
+  tcp_info info;
+  if (!tcp_info_of(descriptor, info)) return false;
+  bytes.sent = info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes;
+  bytes.acknowledged = info.tcpi_bytes_acked;
+  return true;
 }
 
 std::int64_t bytes_taken(int descriptor) noexcept {

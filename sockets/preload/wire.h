@@ -65,6 +65,12 @@ void restore_tcp_options(Slot& slot, int descriptor) noexcept;
 // Whether the end of the TCP connection is a reset, as Linux has it where bytes are unread, whatever SO_LINGER says.
 void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept;
 
+// Of what was given to TCP ever, and of that, what the peer's TCP has acknowledged; a caller's may count the beginning of the connection.
+struct SentBytes {
+  std::uint64_t sent = 0;
+  std::uint64_t acknowledged = 0;
+};
+bool sent_bytes(int descriptor, SentBytes& bytes) noexcept;
 // Bytes that the program has taken of a connection, ever; a negative number: cannot be told.
 std::int64_t bytes_taken(int descriptor) noexcept;
 // Of an established connection whose peer sends on.

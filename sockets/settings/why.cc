@@ -8,12 +8,12 @@ namespace {
 
 // In the order of Why.
 constexpr WhyText kTexts[] = {
-    {"short-lived", "too few calls to have found its peer",
+    {"short-lived", "too few calls of its two ends to have found one another",
      "keep connections open; after=1 in EXS_SOCKETS asks at the first call"},
     {"peer-not-preloaded",
      "the program at the other end has not loaded libexs_sockets.so, or has it switched off",
      "start that one by exs-run, too"},
-    {"other-host", "the other end is on another host",
+    {"other-host", "the addresses of its two ends differ, as those of two hosts or containers do",
      "where RDMA leads there: exs-sockets-agent on both hosts, or between=on in EXS_SOCKETS and an agent "
      "there"},
     {"other-user", "the other end has another user", "EXS_SHM_USERS=same,UID at both ends"},
@@ -36,6 +36,19 @@ constexpr WhyText kTexts[] = {
      "a packet filter gives it another address or port on its way (NAT), so nothing proves which sockets are "
      "its ends",
      "connect to the address and port where the program that is called listens"},
+    {"not-met",
+     "this end looked for the other one in vain, which made no call on it meanwhile, or has not loaded "
+     "libexs_sockets.so",
+     "start both by exs-run; after=1 in EXS_SOCKETS of both asks at the first call"},
+    {"strangers",
+     "another process has taken the name by which its ends meet, or has sent descriptors to such names",
+     "ss -xp | grep exs-sock"},
+    {"reset", "the layer could not go on with it and has reset it, as a line of the program's log says", ""},
+    {"standard-stream", "it is standard input, output or error, which stdio uses unseen", ""},
+    {"unseen",
+     "the program makes calls that the layer does not see (RTLD_DEEPBIND, a thread with descriptors of its "
+     "own)",
+     ""},
     {"not-come", "the end on the other host did not come in time", "look at its host's exs-sockets-agent"},
     {"no-library", "libexs.so.0 is not to be found, or of another release",
      "install it beside libexs_sockets.so"},
@@ -54,9 +67,15 @@ constexpr WhyText kTexts[] = {
      "a thread waits in the kernel since before the ends met, and what it waits for comes by TCP", ""},
     {"ring-full", "the ring was full, so what follows goes by TCP until the peer has read it",
      "ring=16M in EXS_SOCKETS of the end that accepted, or a peer that reads faster"},
+    {"held-back", "the program has TCP hold back what it sent last until more follows (MSG_MORE)", ""},
+    {"kernel-send", "what it sent last went from a pipe or the like inside the kernel (splice, sendfile)",
+     ""},
     {"peer-left", "the other end has gone back to TCP", "look at the other end, which knows why"},
     {"ended", "one of the ends has shut it down, or is gone", ""},
-    {"not-known", "it came from another program or process, or sockets.conf switches the layer off", ""},
+    {"not-known",
+     "it came from another program or process, or the layer was off then: by sockets.conf, or because the "
+     "program went past it (io_uring, seccomp)",
+     ""},
 };
 static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kNotKnown) + 1);
 

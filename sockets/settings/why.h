@@ -23,6 +23,11 @@ enum class Why : std::uint32_t {
   kRule,
   kSandbox,
   kRedirected,
+  kNotMet,
+  kStrangers,
+  kReset,
+  kStandardStream,
+  kUnseen,
   // On the way to another host, in the order of between/link.h.
   kNotCome,
   kNoLibrary,
@@ -36,6 +41,8 @@ enum class Why : std::uint32_t {
   kStarting,  // they have met, and nothing was sent since
   kReceiving,
   kRingFull,
+  kHeldBack,
+  kByKernel,
   kPeerLeft,
   kEnded,
   kNotKnown,

@@ -162,6 +162,38 @@ for how in (lambda: ctypes.string_at(wall, 1)), (lambda: ctypes.string_at(cut, 1
     print(os.waitpid(child, 0)[1])
 """)
 
+    def test_a_thread_that_blocks_the_signals_of_faults(self):
+        # By itself, by the mask that it begins with, and by functions of old.
+        self.compare_calls("""
+import signal
+def faults():
+    for place in nowhere, wall, cut:
+        for name, *rest in ("recv", place, 4, DONTWAIT), ("read", place, 4), ("recvmsg", at(message(list=at(parts((place, 4))))), 0):
+            C(name, "it", *rest)
+        for name, *rest in ("send", place, 4, 0), ("writev", at(parts((good, 4), (place, 8))), 2):
+            C(name, "it", *rest, of="near")
+        C("ioctl", "it", 0x541B, place)
+    C("recv", "it", good, 4, 0)
+    C("ioctl", "it", 0x541B, good)
+    take_turns(near, far)
+def told():
+    return [sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))]
+for both in {signal.SIGSEGV, signal.SIGBUS}, {signal.SIGBUS}, set(signal.valid_signals()):
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
+    faults()
+    child = threading.Thread(target=faults)
+    child.start()
+    child.join()
+    print(told())
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    faults()
+libc.sighold(signal.SIGSEGV)
+faults()
+libc.sigrelse(signal.SIGSEGV)
+faults()
+print(told())
+""")
+
     def test_a_program_without_connections_keeps_its_actions(self):
         program = """
 import ctypes, re, select, socket, struct

@@ -564,6 +564,42 @@ for order in (5, 2, 7, 0, 3, 6, 1, 4), (0, 1, 2, 3, 4, 5, 6, 7), (3, 3, 1, 3):
     waits.poll(0)
 """)
 
+    def test_a_wait_tells_those_of_last_time_first(self):
+        # libzmq's test_spec_req: connections that have met, and such that have not, get bytes in turn, and answer in that order.
+        self.compare("""
+waits = select.epoll()
+def told():
+    events = waits.poll(5)
+    while len(events) < len(ready):  # the kernel is asked now and then
+        events = waits.poll(5)
+    return [names[number] for number, _ in events]
+names, ready, sources = {}, [], {}
+for name in "abc":
+    one = pair()
+    one[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    take_turns(*one)
+    names[one[1].fileno()] = name
+    sources[name] = one
+for name in "pqr":
+    sources[name] = [os.fdopen(number, mode, 0) for number, mode in zip(os.pipe(), ("rb", "wb"))]
+    names[sources[name][0].fileno()] = name
+for number in names:
+    waits.register(number, select.EPOLLIN)
+for order in "paqbrc", "abpcqr", "pqrabc", "acbrqp":
+    ready.clear()
+    for name in order:
+        if name in "abc":
+            sources[name][0].sendall(b"x")
+            sources[name][1].recv(1, socket.MSG_PEEK)
+        else:
+            sources[name][1].write(b"x")
+        ready.append(name)
+        print(told(), told())
+    for name in order:
+        sources[name][1].recv(100) if name in "abc" else sources[name][0].read(1)
+    waits.poll(0)
+""")
+
     def test_a_set_goes_on_with_a_connection_whose_number_is_closed(self):
         self.compare("""
 waits = select.epoll()

@@ -179,7 +179,121 @@ class Connections(SocketsTest):
         client.do(f"own.setsockopt(socket.SOL_SOCKET, {SO_ZEROCOPY}, 1)")
         self.assert_lanes(connection_of(client), "tcp", "tcp", "plain", "option")
         server.do("own.sendall(bytes(100))")
-        self.assert_lanes(connection_of(server), "tcp", "tcp", "lane", "peer-left")
+        left = connection_of(server)
+        self.assert_lanes(left, "tcp", "tcp", "lane", "peer-left")
+        self.assertIn("; there: option: ", left["fact"])  # which is asked
+
+    def test_the_other_end_makes_no_call(self):
+        client, server = self.start(), self.start()
+        self.connect(client, server)
+        # For longer than a program is scheduled late.
+        client.do("import time; end = time.monotonic() + 0.1; [own.send(b'x') for _ in iter(lambda: time.monotonic() < end, False)]")
+        client.do("result = [own.send(b'x') for _ in range(100)]")
+        self.assert_lanes(connection_of(client), "tcp", "tcp", "calling", "asking")
+        # Nor does this one go on without it.
+        server.do("own.recv(100)")
+        for _ in range(1000):
+            self.exchange(client, server, 1)
+            if connection_of(client)["stage"] == "lane":
+                break
+        self.exchange(client, server, 5)
+        self.assert_lanes(connection_of(client), "ring", "ring", "lane", "")
+
+    def test_an_end_that_calls_often_waits_for_the_other(self):
+        client, server = self.start("after=100"), self.start()
+        self.connect(client, server)
+        server.do("result = [own.send(b'x') for _ in range(200)]")
+        self.assert_lanes(connection_of(server), "tcp", "tcp", "noted", "short-lived")
+        client.do("[own.recv(1) for _ in range(200)]")
+        for _ in range(1000):
+            self.exchange(client, server, 1)
+            if connection_of(server)["stage"] == "lane":
+                break
+        self.exchange(client, server, 5)
+        self.assert_lanes(connection_of(server), "ring", "ring", "lane", "")
+
+    def test_a_caller_that_is_not_preloaded(self):
+        client, server = self.start(None), self.start()
+        self.connect(client, server)
+        # Until it looks no more.
+        server.do("import time; end = time.monotonic() + 6; [own.send(b'x') for _ in iter(lambda: time.monotonic() < end, False)]")
+        connection = connection_of(server)
+        self.assert_lanes(connection, "tcp", "tcp", "plain", "peer-not-preloaded")
+        self.assertEqual(connection["peer_pid"], client.pid)
+
+    def test_several_processes_have_it_before_the_ends_meet(self):
+        client, server = self.start("after=10"), self.start()
+        self.connect(client, server)
+        server.do("ends = os.pipe(); child = os.fork() or (os.close(ends[1]), os._exit(len(os.read(ends[0], 1))))")
+        self.exchange(client, server)
+        self.assert_lanes(connection_of(client), "tcp", "tcp", "calling", "asking")
+        connection = connection_of(server)
+        self.assert_lanes(connection, "tcp", "tcp", "noted", "shared")
+        self.assertIn("(2 have it now)", connection["fact"])
+        # As servers do it that fork for each connection: the other one lets it go.
+        server.do("os.write(ends[1], b'x'), os.waitpid(-1, 0)")
+        for _ in range(1000):
+            self.exchange(client, server, 1)
+            if connection_of(client)["stage"] == "lane":
+                break
+        self.exchange(client, server, 5)
+        self.assert_lanes(connection_of(server), "ring", "ring", "lane", "")
+
+    def test_a_caller_that_has_forked(self):
+        client, server = self.start(), self.start("after=1000")
+        self.connect(client, server)
+        client.do("own.send(b'x')")
+        client.do("ends = os.pipe(); child = os.fork() or (os.close(ends[1]), os._exit(len(os.read(ends[0], 1))))")
+        client.do("own.send(b'x')")
+        self.assert_lanes(connection_of(client), "tcp", "tcp", "plain", "shared")
+        server.do("own.recv(2)")
+        connection = connection_of(server)
+        self.assert_lanes(connection, "tcp", "tcp", "noted", "short-lived")
+        self.assertIn("; there: shared: ", connection["fact"])
+        client.do("os.write(ends[1], b'x'), os.waitpid(-1, 0)")
+
+    def test_the_other_end_has_switched_it_off(self):
+        client, server = self.start(), self.start("off")
+        self.connect(client, server)
+        self.exchange(client, server, 2)
+        connection = connection_of(client)
+        self.assert_lanes(connection, "tcp", "tcp", "plain", "peer-not-preloaded")
+        self.assertIn("switched off", connection["fact"])
+
+    def test_a_file_goes_by_the_ring(self):
+        client, server = self.two_ends()
+        before = connection_of(client)["tcp_sent_bytes"]
+        client.do("file = os.memfd_create('file'); os.truncate(file, 5000); result = os.sendfile(own.fileno(), file, 0, 5000)")
+        server.do("own.recv(5000, socket.MSG_WAITALL)")
+        connection = connection_of(client)
+        self.assert_lanes(connection, "ring", "ring", "lane", "")
+        self.assertEqual(connection["tcp_sent_bytes"], before)
+
+    def test_a_pipe_goes_by_the_kernel(self):
+        client, server = self.two_ends()
+        before = connection_of(client)["tcp_sent_bytes"]
+        client.do("ends = os.pipe(); os.write(ends[1], bytes(500)); libc = __import__('ctypes').CDLL(None)")
+        self.assertEqual(client.do("result = libc.splice(ends[0], None, own.fileno(), None, 500, 0)"), 500)
+        connection = connection_of(client)
+        self.assert_lanes(connection, "tcp", "ring", "lane", "kernel-send")
+        self.assertEqual((connection["tcp_sent_bytes"] - before, connection["turns"]), (500, 0))
+        server.do("own.recv(500, socket.MSG_WAITALL)")
+        self.exchange(client, server, 1)
+        self.assert_lanes(connection_of(client), "ring", "ring", "lane", "")
+
+    def test_bytes_that_tcp_holds_back(self):
+        client, server = self.two_ends()
+        client.do("own.send(bytes(100), socket.MSG_MORE)")
+        self.assert_lanes(connection_of(client), "tcp", "ring", "lane", "held-back")
+        client.do("own.send(bytes(100))")
+        server.do("own.recv(200, socket.MSG_WAITALL)")
+        self.exchange(client, server, 1)
+        self.assert_lanes(connection_of(client), "ring", "ring", "lane", "")
+
+    def test_a_standard_stream(self):
+        client, server = self.two_ends()
+        client.do("os.dup2(own.fileno(), 2)")
+        self.assert_lanes(connection_of(client), "tcp", "ring", "lane", "standard-stream")
 
     def test_what_was_unread_comes_along(self):
         client, server = self.two_ends()

@@ -34,10 +34,35 @@ for _ in range(2):
     connection.close()
 """
 
+# Sends more often than it waits for a caller before that makes its first call.
+SENDS_FIRST = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+for _ in range(200):
+    connection.sendall(bytes(1000))
+print("sent", flush=True)
+while message := connection.recv(64):
+    connection.sendall(message)
+"""
+RECEIVES_LATE = """
+import socket, sys, time
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+sys.stdin.readline()
+left = 200_000
+while left > 0:
+    left -= len(connection.recv(1000))
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    connection.sendall(b"question")
+    connection.recv(64)
+"""
+
 
 def start(code, *arguments):
     environment = {**os.environ, "LD_PRELOAD": LIBRARY, "EXS_SOCKETS": "on", "EXS_EXPLAIN": "yes"}
-    return subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.PIPE,
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -54,6 +79,28 @@ class Meeting(unittest.TestCase):
         sent = [int(count) for count in re.findall(r"sent (\d+) bytes by shared memory", log)]
         self.assertEqual(len(sent), 2, log)
         self.assertGreater(min(sent), 0, log)
+
+    def play_late_caller(self, seconds):
+        with start(SENDS_FIRST) as server:
+            self.addCleanup(server.kill)
+            with start(RECEIVES_LATE, server.stdout.readline().strip(), seconds) as client:
+                self.addCleanup(client.kill)
+                self.assertEqual(server.stdout.readline(), "sent\n")
+                _, of_client = client.communicate("go\n", timeout=LIMIT_S)
+            self.assertEqual(client.returncode, 0, of_client)
+            _, of_server = server.communicate(timeout=LIMIT_S)
+        return of_client + of_server
+
+    def test_a_caller_that_comes_late_is_still_found(self):
+        log = self.play_late_caller("1")
+        sent = [int(count) for count in re.findall(r"sent (\d+) bytes by shared memory", log)]
+        self.assertGreater(min(sent), 0, log)
+
+    def test_ends_that_had_no_time_to_meet_do_not_blame_the_other_program(self):
+        log = self.play_late_caller("0")
+        reasons = re.findall(r"; ([a-z-]+): ", log)
+        self.assertEqual(len(reasons), 2, log)
+        self.assertLessEqual(set(reasons), {"short-lived", "asking"}, log)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,25 @@ import unittest
 
 from compared import LIBRARY, LIMIT_S, Compared
 
-# Locks its memory as another user, who may lock so much; its size and the result.
+# Locks its memory as another user, who may lock so much; its size and the result. With one word more it has a connection by then.
 LOCKS = """
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
+static int connects(void) {
+  struct sockaddr_in name = {AF_INET, 0, {htonl(INADDR_LOOPBACK)}};
+  socklen_t length = sizeof name;
+  char byte = 1;
+  const int listener = socket(AF_INET, SOCK_STREAM, 0), near = socket(AF_INET, SOCK_STREAM, 0);
+  if (bind(listener, (void*)&name, length) != 0 || listen(listener, 1) != 0 || getsockname(listener, (void*)&name, &length) != 0) return 0;
+  if (connect(near, (void*)&name, length) != 0) return 0;
+  const int far = accept(listener, NULL, NULL);
+  return write(near, &byte, 1) == 1 && read(far, &byte, 1) == 1;
+}
 int main(int count, char** arguments) {
   const rlim_t limit = strtoul(arguments[1], NULL, 10);
   const struct rlimit both = {limit, limit};
@@ -22,6 +34,7 @@ int main(int count, char** arguments) {
   FILE* sizes = fopen("/proc/self/statm", "r");
   if (sizes == NULL || fscanf(sizes, "%lu", &pages) != 1) return 1;
   fclose(sizes);
+  if (count > 2 && !connects()) return 3;
   if (setrlimit(RLIMIT_MEMLOCK, &both) != 0 || setgid(65534) != 0 || setuid(65534) != 0) return 2;
   printf("%lu %d\\n", pages * 4096, mlockall(MCL_CURRENT));
   return 0;
@@ -89,13 +102,15 @@ print("there")
         subprocess.run(["gcc", "-w", "-x", "c", "-o", program, "-"], input=LOCKS, text=True, check=True, timeout=LIMIT_S)
         os.chmod(folder.name, 0o755)
 
-        def run(limit, more):
-            done = subprocess.run([program, str(limit)], env={**os.environ, **more}, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        def run(limit, more, *words):
+            done = subprocess.run([program, str(limit), *words], env={**os.environ, **more}, capture_output=True, text=True, timeout=LIMIT_S, check=True)
             return [int(word) for word in done.stdout.split()]
 
         size, _ = run(0, {})
         # A few MiB are enough for a library that may have to serve thousands of connections.
-        self.assertEqual(run(size + (3 << 20), {"LD_PRELOAD": LIBRARY})[1], 0)
+        for words in (), ("connected",):
+            with self.subTest(words):
+                self.assertEqual(run(size + (3 << 20), {"LD_PRELOAD": LIBRARY}, *words)[1], 0)
 
 
 if __name__ == "__main__":

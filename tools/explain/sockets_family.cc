@@ -44,6 +44,7 @@ SlotFacts facts_of(const Slot& slot) {
   SlotFacts facts;
   facts.stage = slot.stage.load();
   facts.why = slot.why.load();
+  facts.turned_for = slot.turned_for.load();
   facts.is_caller = is_set(slot.is_caller);
   facts.processes = slot.processes.load();
   facts.calls = slot.calls.load();

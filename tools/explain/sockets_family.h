@@ -15,6 +15,7 @@ namespace explain {
 struct SlotFacts {
   exs::sockets::Stage stage = exs::sockets::Stage::kFree;
   exs::sockets::Why why = exs::sockets::Why::kNone;
+  exs::sockets::Why turned_for = exs::sockets::Why::kNone;  // the last turn of what it sends to TCP
   bool is_caller = false;
   std::uint32_t processes = 0;
   std::uint32_t calls = 0;

@@ -55,12 +55,12 @@ std::string variable_of(const std::string& environment, const std::string& name)
   return {};
 }
 
-// A line of /proc/PID/maps is memory of the size that the slots have, which no file holds.
+// A line of /proc/PID/maps is memory of the size that the first slots have, which no file holds.
 bool is_memory_without_file(const std::string& line) {
   char* end = nullptr;
   const std::uint64_t from = std::strtoull(line.c_str(), &end, 16);
   const std::uint64_t to = *end == '-' ? std::strtoull(end + 1, nullptr, 16) : 0;
-  return to - from == exs::sockets::kSlotsBytes && line.find("/dev/zero") != std::string::npos;
+  return to - from == exs::sockets::bytes_of_piece(0) && line.find("/dev/zero") != std::string::npos;
 }
 
 }  // namespace

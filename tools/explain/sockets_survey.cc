@@ -6,15 +6,13 @@
 #include <map>
 #include <utility>
 
-#include "tools/common/units.h"
 #include "tools/explain/proc_folder.h"
 #include "tools/explain/sockets_process.h"
+#include "tools/explain/sockets_why.h"
 
 namespace explain {
 namespace {
 
-using exs::sockets::Stage;
-using exs::sockets::Why;
 using FamilyState = SocketsFamily::State;
 
 // Who holds which socket, of the processes that could be looked into.
@@ -79,31 +77,12 @@ void find_lanes(const SlotFacts& slot, const SlotFacts* peer, SocketsConnection&
   }
 }
 
-// None: its sends take the ring.
-std::optional<Why> why_of(const SlotFacts& slot) {
-  if (slot.stage == Stage::kNoted) return Why::kNone;
-  if (slot.stage == Stage::kCalling || slot.stage == Stage::kOffered) return Why::kAsking;
-  if (slot.stage == Stage::kPlain) return slot.why;
-  if (slot.is_ended) return Why::kEnded;
-  if (slot.sends_by_tcp_for_good) return slot.why == Why::kNone ? Why::kPeerLeft : slot.why;
-  if (!slot.receives_in_lane) return Why::kReceiving;
-  if (slot.sends_by_ring) return std::nullopt;
-  return slot.stretches_sent == 0 ? Why::kStarting : Why::kRingFull;
-}
-
-std::string more_of(Why why, const SlotFacts& slot) {
-  if (why == Why::kNone) return tools::format(" (%u calls)", slot.calls);
-  if (why == Why::kShared) return tools::format(" (%u have it now)", slot.processes);
-  if (why != Why::kRingFull) return "";
-  return tools::format(" (a ring of %s, %llu times so far)", tools::format_size(slot.capacity).c_str(),
-                       static_cast<unsigned long long>(slot.turns));
-}
-
-Explanation why_not(const std::optional<SlotFacts>& slot) {
-  const std::optional<Why> why = slot ? why_of(*slot) : Why::kNotKnown;
-  if (!why) return {};
-  const exs::sockets::WhyText words = exs::sockets::text_of(*why);
-  return {words.code, words.sentence + (slot ? more_of(*why, *slot) : ""), words.cure};
+// None: its files may not be looked at.
+std::optional<bool> is_loaded(const ProcessView& view) {
+  if (view.family) return true;
+  const Loaded loaded = find_library(ProcFolder(view.pid));
+  if (loaded == Loaded::kNotReadable || loaded == Loaded::kEnded) return std::nullopt;
+  return loaded == Loaded::kYes || loaded == Loaded::kWithoutFile;
 }
 
 // None: it is no TCP connection.
@@ -127,7 +106,12 @@ std::optional<SocketsConnection> connection_of(const ProcessView& view, std::uin
     connection.slot = *slot;
     find_lanes(*slot, slot_of(peer, peer_inode), connection);
   }
-  connection.why = why_not(connection.slot);
+  Ends ends;
+  ends.slot = slot;
+  ends.peer = slot_of(peer, peer_inode);
+  ends.is_redirected = tcp != nullptr && table.is_redirected(*tcp);
+  if (peer != nullptr) ends.peer_is_loaded = is_loaded(*peer);
+  connection.why = why_not(ends);
   return connection;
 }
 

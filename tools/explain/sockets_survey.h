@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "tools/explain/sockets_family.h"
+#include "tools/explain/sockets_why.h"
 #include "tools/explain/tcp_table.h"
 
 namespace explain {
-
-struct Explanation {
-  std::string code;  // empty: there is nothing to explain
-  std::string fact;
-  std::string cure;
-};
 
 struct SocketsConnection {
   std::vector<int> descriptors;

@@ -73,11 +73,11 @@ void TcpTable::add(const std::string& table) {
     columns >> number >> local >> remote >> state;
     for (int i = 0; i < 5; ++i) columns >> skipped;  // queues, timer, timeouts, user, probes
     TcpConnection connection;
-    if (!(columns >> inode) || inode == 0 || !parse(std::string_view(state), 16, connection.state) ||
+    if (!(columns >> inode) || !parse(std::string_view(state), 16, connection.state) ||
         connection.state == kListening || !parse_point(local, connection.local) ||
         !parse_point(remote, connection.remote))
       continue;
-    by_inode_.emplace(inode, connection);
+    if (inode != 0) by_inode_.emplace(inode, connection);  // else nobody has accepted it yet
     by_points_.emplace(std::pair(connection.local, connection.remote), inode);
   }
 }
@@ -90,6 +90,18 @@ const TcpConnection* TcpTable::find(std::uint64_t inode) const {
 std::uint64_t TcpTable::peer_of(const TcpConnection& connection) const {
   const auto found = by_points_.find({connection.remote, connection.local});
   return found == by_points_.end() ? 0 : found->second;
+}
+
+bool TcpTable::is_redirected(const TcpConnection& connection) const {
+  constexpr unsigned kEstablished = 1;
+  const auto is_loopback = [](const TcpPoint& point) {
+    constexpr std::array<std::uint8_t, 13> kBegin{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+    return std::equal(kBegin.begin(), kBegin.end(), point.address.begin());
+  };
+  const bool is_inside = connection.local.address == connection.remote.address ||
+                         (is_loopback(connection.local) && is_loopback(connection.remote));
+  return is_inside && connection.state == kEstablished &&
+         !by_points_.contains({connection.remote, connection.local});
 }
 
 }  // namespace explain

@@ -38,6 +38,8 @@ class TcpTable {
   [[nodiscard]] const TcpConnection* find(std::uint64_t inode) const;
   // The inode of the other end, which is in the same namespace; 0: it is not, or is closed.
   [[nodiscard]] std::uint64_t peer_of(const TcpConnection& connection) const;
+  // Its other end should be in the namespace, and nothing there has its names: a packet filter rewrites them.
+  [[nodiscard]] bool is_redirected(const TcpConnection& connection) const;
 
  private:
   void add(const std::string& table);

@@ -94,7 +94,7 @@ EXS_EXPORT int __close(int number) {
 }
 EXS_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   if ((flags & CLOSE_RANGE_UNSHARE) != 0 && first <= last)
-    retire(Why::kOption);  // each thread may have its own numbers from now on
+    retire(Why::kUnseen);  // each thread may have its own numbers from now on
   if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return libc().close_range(first, last, flags);
   if (!is_vfork_child()) close_known(first, last);
   first = close_pieces(first, last, [&](unsigned from, unsigned to) { libc().close_range(from, to, flags); });

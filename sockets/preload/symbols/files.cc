@@ -36,8 +36,8 @@ ssize_t send_by(int number, const Call& call, const Lane& by_lane) noexcept {
 template <typename Call>
 ssize_t send_by_kernel(int number, const Call& call) noexcept {
   return send_by(number, call, [&](std::uint32_t slot) {
-    const KernelSend inside(number, slot);
-    return call();
+    KernelSend inside(number, slot);
+    return inside.done(call());
   });
 }
 
@@ -79,8 +79,8 @@ ssize_t send_file_or(int to, int from, off64_t* offset, std::size_t bytes, const
     if (bytes > 0 && is_file(from) && (offset == nullptr || is_writable(offset, sizeof *offset)))
       return offset == nullptr ? send_file_from_position(to, slot, from, bytes)
                                : send_file(to, slot, from, *offset, bytes);
-    const KernelSend inside(to, slot);
-    return call();
+    KernelSend inside(to, slot);
+    return inside.done(call());
   });
 }
 

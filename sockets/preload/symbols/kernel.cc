@@ -165,7 +165,7 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
   if (is_known(call, all)) return call_known(call, all);
   if (sets_seccomp(call, all)) retire(Why::kSandbox);
   if (call == SYS_io_submit) leave_for_blocks(all.words[1], all.pointer<iocb*>(2));
-  if (call == SYS_unshare && (all.words[0] & CLONE_FILES) != 0) retire(Why::kOption);
+  if (call == SYS_unshare && (all.words[0] & CLONE_FILES) != 0) retire(Why::kUnseen);
   if (changes_rights(call)) leave_family();
   if (call == SYS_close_range)
     return close_range(static_cast<unsigned>(all.words[0]), static_cast<unsigned>(all.words[1]),

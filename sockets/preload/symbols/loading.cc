@@ -71,13 +71,13 @@ extern "C" __attribute__((visibility("hidden"), used)) void* exs_sockets_before_
 extern "C" __attribute__((visibility("hidden"), used)) void exs_sockets_before_dlopen(const char*,
                                                                                       int flags) noexcept {
   find_next(exs_sockets_next_dlopen, "dlopen");
-  if ((flags & RTLD_DEEPBIND) != 0) retire(Why::kOption);
+  if ((flags & RTLD_DEEPBIND) != 0) retire(Why::kUnseen);
 }
 extern "C" __attribute__((visibility("hidden"), used)) void exs_sockets_before_dlmopen(Lmid_t space,
                                                                                        const char*,
                                                                                        int flags) noexcept {
   find_next(exs_sockets_next_dlmopen, "dlmopen");
-  if (space != LM_ID_BASE || (flags & RTLD_DEEPBIND) != 0) retire(Why::kOption);
+  if (space != LM_ID_BASE || (flags & RTLD_DEEPBIND) != 0) retire(Why::kUnseen);
 }
 
 #if defined(__x86_64__)

@@ -180,7 +180,7 @@ EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, 
   va_end(rest);
   if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM) note_shared_memory();
   if ((flags & (CLONE_THREAD | CLONE_FILES)) == CLONE_THREAD)
-    retire(Why::kOption);  // a thread with numbers of its own
+    retire(Why::kUnseen);  // a thread with numbers of its own
   if ((flags & CLONE_VM) != 0 || run == nullptr || stack == nullptr)
     return next(run, stack, flags, argument, parent, own, child);
   constexpr int kNamespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;

@@ -67,7 +67,7 @@ EXS_EXPORT int capset(void* header, const void* data) noexcept {
 EXS_EXPORT int unshare(int flags) noexcept {
   constexpr int kNotRights = CLONE_FS | CLONE_FILES | CLONE_SYSVSEM;
   // A number may mean something else to each thread from now on.
-  if ((flags & CLONE_FILES) != 0) retire(Why::kOption);
+  if ((flags & CLONE_FILES) != 0) retire(Why::kUnseen);
   return change("unshare", (flags & ~kNotRights) != 0, flags);
 }
 EXS_EXPORT int setns(int descriptor, int kind) noexcept {

@@ -19,6 +19,36 @@ Handler set_handler(const char* name, int number, Values... values) noexcept {
 
 }  // namespace
 
+EXS_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  static const auto next = find_function<int (*)(int, const sigset_t*, sigset_t*)>("sigprocmask");
+  const sigset_t wanted = set == nullptr ? sigset_t{} : *set;  // `before` may lie at the same place
+  const int result = next(how, set, before);
+  if (result == 0 && set != nullptr) note_mask(how, wanted);
+  return result;
+}
+EXS_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  static const auto next = find_function<int (*)(int, const sigset_t*, sigset_t*)>("pthread_sigmask");
+  const sigset_t wanted = set == nullptr ? sigset_t{} : *set;
+  const int result = next(how, set, before);
+  if (result == 0 && set != nullptr) note_mask(how, wanted);
+  return result;
+}
+EXS_EXPORT int sigblock(int mask) noexcept {
+  forget_mask();
+  return find_function<int (*)(int)>("sigblock")(mask);
+}
+EXS_EXPORT int sigsetmask(int mask) noexcept {
+  forget_mask();
+  return find_function<int (*)(int)>("sigsetmask")(mask);
+}
+EXS_EXPORT int sighold(int number) noexcept {
+  forget_mask();
+  return find_function<int (*)(int)>("sighold")(number);
+}
+EXS_EXPORT int sigrelse(int number) noexcept {
+  forget_mask();
+  return find_function<int (*)(int)>("sigrelse")(number);
+}
 EXS_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
   const ProgramsAction programs(number);
   return libc().sigaction(number, action, before);
@@ -39,6 +69,7 @@ EXS_EXPORT Handler sysv_signal(int number, Handler handler) noexcept {
   return set_handler("sysv_signal", number, handler);
 }
 EXS_EXPORT Handler sigset(int number, Handler handler) noexcept {
+  forget_mask();
   return set_handler("sigset", number, handler);
 }
 EXS_EXPORT int sigignore(int number) noexcept {

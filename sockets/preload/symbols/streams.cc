@@ -97,9 +97,9 @@ void fit_standard_stream(int number) noexcept {
   if (index == 0 || is_vfork_child()) return;
   const int error = errno;
   if (number != STDIN_FILENO) {
-    prepare_urgent(number);  // sends by TCP from now on, in order
-  } else if (detach_with_unread(number, index, Why::kOption) && !replace_stdin()) {
-    detach(number, Why::kOption);
+    prepare_urgent(number, Why::kStandardStream);  // sends by TCP from now on, in order
+  } else if (detach_with_unread(number, index, Why::kStandardStream) && !replace_stdin()) {
+    detach(number, Why::kStandardStream);
   }
   errno = error;
 }

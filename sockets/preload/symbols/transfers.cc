@@ -93,7 +93,7 @@ ssize_t send_or(int number, std::uint32_t slot, const iovec* parts, std::size_t 
   const Amount amount = amount_of(parts, count);
   if (amount == Amount::kRefused || (amount == Amount::kNothing && family == Family::kFile)) return plain();
   if (const int error = take_error(slot); error != 0) return fail(error);
-  if ((flags & MSG_OOB) != 0) prepare_urgent(number);
+  if ((flags & MSG_OOB) != 0) prepare_urgent(number, Why::kOption);
   if ((flags & (MSG_OOB | MSG_FASTOPEN)) != 0 || amount == Amount::kNothing) return plain();
   {
     PlainSend call(number, slot);

@@ -9,7 +9,7 @@ CONFIGURATION = """
 daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log stderr error;
 events {{ worker_connections 512; }}
 http {{
-  access_log off; sendfile {sendfile}; default_type text/plain; keepalive_requests 100000;
+  access_log off; sendfile {sendfile}; tcp_nopush {sendfile}; default_type text/plain; keepalive_requests 100000;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{ listen 127.0.0.1:{port}; root {folder}/files; }}
