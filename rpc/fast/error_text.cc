@@ -7,7 +7,7 @@
 namespace exs::rpc {
 namespace {
 
-thread_local std::array<char, 256> text;
+thread_local std::array<char, 1024> text;  // a sentence of exs_errtext, and what it is about
 thread_local int last_error;
 
 }  // namespace
