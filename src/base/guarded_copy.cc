@@ -1,5 +1,6 @@
 #include "src/base/guarded_copy.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <ucontext.h>
 
@@ -250,9 +251,15 @@ void put_back(int signal, Watched& of) noexcept {
   if (!of.is_covered) ::sigaction(signal, &of.before, nullptr);
 }
 
+// A Java virtual machine uses these signals itself, and warns of whoever takes them. Its buffers live as long as their operations.
+bool is_in_java() noexcept {
+  return ::dlsym(RTLD_DEFAULT, "JNI_CreateJavaVM") != nullptr;
+}
+
 void begin_watching() noexcept {
   exs_guarded_copy_moves = shortest_move();
   exs_guarded_copy_wide = shortest_wide();
+  if (is_in_java()) return;
   for (std::size_t i = 0; i < kSignals.size(); ++i) put_ours(kSignals[i], watching.signals[i]);
 }
 
