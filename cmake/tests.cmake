@@ -1,6 +1,6 @@
 # They begin first, so that all processors have work to the end.
-set(EXS_LONGEST_TESTS "^(faults\\.allocations|interop|java\\.(jetty|ranks)|house\\.(header|install)|mpj|rpc\\.(faults|matrix)|\
-service\\.(kills|rxe|siw|hosts)|sockets\\.(lane_test|twin\\.(lane|pass)|between|servers\\.nginx)|tools\\.(crowd|endings|hosts|run))")
+set(EXS_LONGEST_TESTS "^(faults\\.allocations|interop|java\\.(jetty|ranks)|house\\.(header|install|page)|mpj|rpc\\.(faults|matrix)|\
+service\\.(kills|rxe|scarcity|siw|hosts)|sockets\\.(lane_test|twin\\.(lane|pass)|between|servers\\.nginx)|tools\\.(crowd|endings|hosts|run))")
 
 # An entry of ctest. It runs in a network of its own (tests/support/alone.cc): two tests cannot take each other's ports, names of
 # abstract sockets or agent, nor meet those of the machine.
