@@ -122,8 +122,9 @@ Hello make_rejection(int reason) {
 }
 
 Hello make_rejection(Status why, const Wishes& ours, std::span<const std::byte> peer_hello) {
-  const auto peer = wire::decode_hello(peer_hello);
-  if (why.error() != ERANGE || !peer) return make_rejection(why.error());
+  if (why.error() != ERANGE) return make_rejection(why.error());
+  const auto peer = wire::decode_hello(peer_hello);  // which logs one that is malformed
+  if (!peer) return make_rejection(why.error());
   Hello hello;
   hello.length_bytes = wire::kRejectSizesBytes;
   wire::encode_rejection(wire::RejectReason::kJobSize, std::span(hello.bytes).first<wire::kRejectBytes>());

@@ -19,7 +19,8 @@ void say_and_count(bool holds, const char* text, const char* file, std::size_t l
   assertion_result result(holds);
   if (!holds) result.message() << compared;
   compared.clear();
-  tt_detail::report_assertion(result, BOOST_TEST_LAZY_MSG(text), BOOST_TEST_L(file), line, tt_detail::CHECK,
+  tt_detail::report_assertion(result, BOOST_TEST_LAZY_MSG(text),
+                              boost::unit_test::const_string(file, std::strlen(file)), line, tt_detail::CHECK,
                               tt_detail::CHECK_BUILT_ASSERTION, 0);
 }
 
