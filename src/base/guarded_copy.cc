@@ -239,7 +239,7 @@ void put_ours(int signal, Watched& of) noexcept {
     now.sa_flags = SA_ONSTACK | SA_RESTART;
     sigemptyset(&now.sa_mask);
   }
-  now.sa_flags = (now.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+  now.sa_flags = (now.sa_flags | SA_SIGINFO) & ~static_cast<int>(SA_RESETHAND);
   now.sa_sigaction = on_fault;
   ::sigaction(signal, &now, nullptr);
 }

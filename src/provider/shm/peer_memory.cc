@@ -38,8 +38,8 @@ bool can_be_read(std::span<const std::byte> memory) {
   return is_there(memory, [](std::uintptr_t at) {
     std::byte byte;
     const iovec here{&byte, 1};
-    const iovec there{reinterpret_cast<void*>(at),
-                      1};  // NOLINT(performance-no-int-to-ptr): pages are found by number
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): pages are found by number
+    const iovec there{reinterpret_cast<void*>(at), 1};
     return kernel::process_vm_readv(kernel::getpid(), &here, 1, &there, 1, 0) == 1;
   });
 }
