@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <string>
 #include <thread>
@@ -294,7 +295,17 @@ BOOST_AUTO_TEST_CASE(another_key_is_turned_away) {
 
 // Its name is that of an address at which others find it.
 BOOST_AUTO_TEST_CASE(an_endpoint_may_listen_at_every_address) {
-  const exm_ep_t everywhere = open_at_loopback("0.0.0.0:0");
+  const char* const address = "0.0.0.0:0";
+  exm_config_t config{};
+  config.struct_bytes = sizeof config;
+  config.addresses = &address;
+  exm_ep_t everywhere = nullptr;
+  if (exm_open(&config, &everywhere) != 0) {
+    BOOST_REQUIRE_EQUAL(errno, EOPNOTSUPP);
+    BOOST_REQUIRE_EQUAL(std::string(std::getenv("EXS_PROVIDER")), "verbs");
+    BOOST_TEST_MESSAGE("skipped: this device listens at an address of its own only (siw)");
+    return;
+  }
   constexpr std::size_t kHost = 8;  // of a name of IPv4
   const Name name = name_of(everywhere);
   BOOST_TEST((name[kHost] | name[kHost + 1] | name[kHost + 2] | name[kHost + 3]) != 0);
