@@ -174,7 +174,7 @@ void Peer::ended(Status why) {
     if (state_ == State::kConnected && is_closing_ && why == Status(ETIMEDOUT))
       endpoint_.note_loss(rank_, ETIMEDOUT);
     if (!words.empty()) log(LogLevel::kWarn, "rank {} is not reached: {}", rank_, words);
-    // Who was never reached has not left.
+    // A rank that was never reached has not left.
     const bool has_left = why.ok() || (is_closing_ && state_ != State::kConnecting);
     gone(has_left ? EPIPE : ECONNRESET);
   }

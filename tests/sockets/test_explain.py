@@ -183,6 +183,13 @@ class Connections(SocketsTest):
         self.assert_lanes(left, "tcp", "tcp", "lane", "peer-left")
         self.assertIn("; there: option: ", left["fact"])  # which is asked
 
+    def exchange_until_met(self, client, server, watched):
+        for _ in range(1000):
+            self.exchange(client, server, 1)
+            if connection_of(watched)["stage"] == "lane":
+                break
+        self.exchange(client, server, 5)
+
     def test_the_other_end_makes_no_call(self):
         client, server = self.start(), self.start()
         self.connect(client, server)
@@ -192,11 +199,7 @@ class Connections(SocketsTest):
         self.assert_lanes(connection_of(client), "tcp", "tcp", "calling", "asking")
         # Nor does this one go on without it.
         server.do("own.recv(100)")
-        for _ in range(1000):
-            self.exchange(client, server, 1)
-            if connection_of(client)["stage"] == "lane":
-                break
-        self.exchange(client, server, 5)
+        self.exchange_until_met(client, server, client)
         self.assert_lanes(connection_of(client), "ring", "ring", "lane", "")
 
     def test_an_end_that_calls_often_waits_for_the_other(self):
@@ -205,11 +208,7 @@ class Connections(SocketsTest):
         server.do("result = [own.send(b'x') for _ in range(200)]")
         self.assert_lanes(connection_of(server), "tcp", "tcp", "noted", "short-lived")
         client.do("[own.recv(1) for _ in range(200)]")
-        for _ in range(1000):
-            self.exchange(client, server, 1)
-            if connection_of(server)["stage"] == "lane":
-                break
-        self.exchange(client, server, 5)
+        self.exchange_until_met(client, server, server)
         self.assert_lanes(connection_of(server), "ring", "ring", "lane", "")
 
     def test_a_caller_that_is_not_preloaded(self):
@@ -232,11 +231,7 @@ class Connections(SocketsTest):
         self.assertIn("(2 have it now)", connection["fact"])
         # As servers do it that fork for each connection: the other one lets it go.
         server.do("os.write(ends[1], b'x'), os.waitpid(-1, 0)")
-        for _ in range(1000):
-            self.exchange(client, server, 1)
-            if connection_of(client)["stage"] == "lane":
-                break
-        self.exchange(client, server, 5)
+        self.exchange_until_met(client, server, client)
         self.assert_lanes(connection_of(server), "ring", "ring", "lane", "")
 
     def test_a_caller_that_has_forked(self):

@@ -35,16 +35,18 @@ table {0} nat {{
 }}
 """
 
-# Two clients of one server. The first one comes by a port that is redirected, and both have the same port of their own: the server's
-# end of the first has the mirrored names of the second.
-PROGRAM = """
+BEGIN = """
 import socket, sys, threading
 family, address = (socket.AF_INET6, "::1") if sys.argv[1] == "6" else (socket.AF_INET, "127.0.0.1")
 listener = socket.socket(family)
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind((address, 3490))
 listener.listen()
-def client(port):
+"""
+
+# Two clients of one server. The first one comes by a port that is redirected, and both have the same port of their own: the server's
+# end of the first has the mirrored names of the second.
+PROGRAM = BEGIN + """def client(port):
     one = socket.socket(family)
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -63,14 +65,7 @@ print("right")
 """
 
 # Clients whose ports are exchanged on the way: the server's end of each has the mirrored names of the other one.
-CROSSED = """
-import socket, sys, threading
-family, address = (socket.AF_INET6, "::1") if sys.argv[1] == "6" else (socket.AF_INET, "127.0.0.1")
-ports = [int(port) for port in sys.argv[3].split(",")]
-listener = socket.socket(family)
-listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-listener.bind((address, 3490))
-listener.listen()
+CROSSED = BEGIN + """ports = [int(port) for port in sys.argv[3].split(",")]
 def client(port):
     one = socket.socket(family)
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
