@@ -5,6 +5,7 @@
 #include "sockets/preload/peer_user.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/redirected.h"
+#include "sockets/preload/spin.h"
 #include "sockets/preload/wire.h"
 
 namespace exs::sockets {
@@ -13,23 +14,38 @@ namespace {
 using Is = FarSocket::Is;
 
 constexpr std::int8_t kDisproved = -1;
-// What Slot::arrivals_left begins with: one send has to arrive, and is the last. Where names may be rewritten it is that value that ends
-// the count, so that many have to arrive in a row: two clients may do the same at the same moments, but not for long.
+// Initial values of Slot::arrivals_left. From kOne, one arrival completes the proof. From kMany, the count
+// ends when it reaches kOne, so sixteen sends in a row must arrive: two clients may send alike for a moment,
+// but not for long.
 constexpr std::int8_t kOne = 1;
 constexpr std::int8_t kMany = 17;
-// Sends that are watched at most.
+// The maximum number of watched sends.
 constexpr std::uint8_t kWatchedMax = 200;
 
 void disprove(Slot& slot) noexcept {
   slot.arrivals_left.store(kDisproved);
 }
-// Nothing can be told of a send: bytes were under way.
+// The send proves nothing because bytes were in transit: the count begins anew.
 void begin_anew(Slot& slot) noexcept {
   std::int8_t left = slot.arrivals_left.load();
   if (left > kOne) slot.arrivals_left.compare_exchange_strong(left, kMany);
 }
 
-// What both sockets say at one moment.
+// Two clients that send alike in step pass for each other if each sends between the other's two looks. So an end
+// waits for a random time before it looks. Then one of the two is behind, and sees a count above its own.
+void leave_step(const Slot& slot) noexcept {
+  constexpr std::uint64_t kLimitNs = 128'000;  // half of it on average, sixteen times a connection
+  const std::uint64_t begun = monotonic_ns();
+  // The clock's last digits, the slot's address and the thread's are mixed (a step of splitmix64).
+  std::uint64_t mixed =
+      begun ^ reinterpret_cast<std::uintptr_t>(&slot) ^ (reinterpret_cast<std::uintptr_t>(&mixed) << 20);
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+  const std::uint64_t until = begun + ((mixed ^ (mixed >> 31)) % kLimitNs);
+  while (monotonic_ns() < until) pause();
+}
+
+// The counts of both sockets at one moment.
 struct Counts {
   bool are_known = false;
   SentBytes before;
@@ -47,7 +63,7 @@ struct Counts {
     received = socket.received;
     are_known = has_sent && socket.is == Is::kThere && socket.has_counts && sent_bytes(number, after);
   }
-  // No one connection has such. Its beginning may count as a byte that was acknowledged.
+  // No single connection has such counts. The SYN may count as an acknowledged byte.
   [[nodiscard]] bool contradict() const noexcept {
     return are_known && (received > after.sent || received + 1 < before.acknowledged);
   }
@@ -68,9 +84,10 @@ bool begin_proof(int number, Slot& slot, const Point& own, const Point& peer) no
 Arrival::Arrival(int number, Slot& slot) noexcept : number_(number) {
   const std::int8_t left = slot.arrivals_left.load(std::memory_order_relaxed);
   if (left <= 0) return;
+  if (left > kOne) leave_step(slot);
   const Counts counts(number);
   if (counts.far == Is::kNotTold && left == kOne) {
-    slot.arrivals_left.store(0);  // nobody is known to rewrite names, so they have to do
+    slot.arrivals_left.store(0);  // no filter is known to rewrite names, so the names suffice
   } else if (counts.far == Is::kNotTold || (counts.far == Is::kNone && is_established(number)) ||
              counts.contradict() || slot.watched_sends.fetch_add(1) >= kWatchedMax) {
     disprove(slot);
@@ -84,7 +101,7 @@ Arrival::Arrival(int number, Slot& slot) noexcept : number_(number) {
 
 void Arrival::end(long sent) noexcept {
   if (slot_ == nullptr || sent <= 0) return;
-  // A receive of the peer's may be at the socket, and takes in what has come when it lets it go.
+  // A receive of the peer may hold the socket; it counts the new bytes when it releases it.
   constexpr int kLooks = 5;
   for (int i = 0; i < kLooks; ++i) {
     const Counts counts(number_);

@@ -1,15 +1,18 @@
-// The proof that bytes of a connection, and the bytes that its end is about to put into shared memory, go to the same socket.
+// Proves that bytes sent by TCP and bytes about to enter shared memory reach the same socket.
 //
-// The ends find one another by names, which a packet filter may rewrite: then another connection has the mirrored ones. No number goes
-// through a connection unseen by the program at its other end, so the program's own bytes have to do.
+// The ends find one another by names, which a packet filter may rewrite. Another connection may then have the
+// mirrored names. Any number sent through a connection is seen by the program at its other end. So the
+// program's own bytes are the proof.
 //
 // Design notes
-// 1. While the ends meet, the kernel is asked around each send of the program by TCP how many bytes the socket with the mirrored names
-//    has received: before, it must have had all that this end has sent, and afterwards those of this send, too. Then they have arrived.
-// 2. It cannot have received more than this end has sent, nor less than TCP has acknowledged: else it is no end of this connection.
-// 3. Each end shows this for what it sends, before the first byte that it puts into the ring. A filter that keeps track of the
-//    connection (redirected.h) may rewrite names: then sixteen sends in a row have to arrive, as two clients may do the same at the
-//    same time.
+// 1. During the meeting, the kernel is asked around each send by TCP how many bytes the socket with the
+//    mirrored names has received. Before the send this must be all that this end has sent. Afterwards it must
+//    include this send: the bytes have arrived.
+// 2. A count above what this end has sent, or below what TCP has acknowledged, belongs to another connection.
+// 3. Each end proves this for its own bytes before its first byte enters the ring. If a filter tracks the
+//    connection (redirected.h), names may be rewritten. Sixteen sends in a row must arrive then, because two
+//    clients may send the same at the same time. Each is preceded by a random wait, so that clients in step do
+//    not stay in step.
 // Thread: any.
 #pragma once
 
@@ -20,7 +23,7 @@
 
 namespace exs::sockets {
 
-// At the beginning of a meeting. False: the two are not ends of one connection.
+// Begins a meeting. False: the two are not ends of one connection.
 bool begin_proof(int number, Slot& slot, const Point& own, const Point& peer) noexcept;
 
 inline bool is_proven(const Slot& slot) noexcept {
@@ -30,18 +33,18 @@ inline bool is_disproved(const Slot& slot) noexcept {
   return slot.arrivals_left.load(std::memory_order_relaxed) < 0;
 }
 
-// Around a send of the program by TCP.
+// Encloses a send of the program by TCP.
 class Arrival {
  public:
   Arrival() noexcept = default;
   Arrival(int number, Slot& slot) noexcept;
-  // So many bytes were sent, or an error.
+  // `sent`: the number of bytes, or an error.
   void end(long sent) noexcept;
 
  private:
   int number_ = -1;
-  Slot* slot_ = nullptr;      // null: there is nothing to see
-  std::uint64_t before_ = 0;  // bytes that were sent and had arrived
+  Slot* slot_ = nullptr;      // null: nothing to watch
+  std::uint64_t before_ = 0;  // bytes that had been sent and had arrived
 };
 
 }  // namespace exs::sockets

@@ -1,5 +1,5 @@
-"""Connections to which a packet filter gives other addresses or ports: each end gets the bytes of its own peer, and the reason is told. Needs root and nft; makes a
-network namespace of its own. EXS_SOCKETS_LIBRARY is the library."""
+"""Connections whose addresses or ports a packet filter rewrites. Each end must get the bytes of its own peer, and the
+report must name the reason. Needs root and nft; makes its own network namespace. EXS_SOCKETS_LIBRARY is the library."""
 import ctypes
 import errno
 import os
@@ -16,7 +16,7 @@ LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
 LIMIT_S = 120
 CLONE_NEWNET = 0x40000000
 
-# The server listens at 3490, and the last port of each pair is told to nobody.
+# The server listens at 3490. The last port of each pair is unknown to the programs.
 RULES = """
 table {0} nat {{
   chain output {{
@@ -44,8 +44,8 @@ listener.bind((address, 3490))
 listener.listen()
 """
 
-# Two clients of one server. The first one comes by a port that is redirected, and both have the same port of their own: the server's
-# end of the first has the mirrored names of the second.
+# Two clients of one server. The first one connects to a redirected port, and both have the same port of their own. So
+# the server's end of the first has the mirrored names of the second.
 PROGRAM = BEGIN + """def client(port):
     one = socket.socket(family)
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -64,7 +64,7 @@ for _ in range(200):
 print("right")
 """
 
-# Clients whose ports are exchanged on the way: the server's end of each has the mirrored names of the other one.
+# Clients whose ports are exchanged on the way. The server's end of each has the mirrored names of the other.
 CROSSED = BEGIN + """ports = [int(port) for port in sys.argv[3].split(",")]
 def client(port):
     one = socket.socket(family)
@@ -101,7 +101,7 @@ print("right")
 """
 
 
-# One client, whose names nobody rewrites.
+# One client whose names stay as they are.
 PLAIN = """
 import socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -116,13 +116,13 @@ for _ in range(100):
 
 
 def forbid_netlink():
-    """socket(AF_NETLINK, ...) fails from now on."""
+    """Makes socket(AF_NETLINK, ...) fail from now on."""
     load, equal, give = 0x20, 0x15, 0x06
     number, argument, call, allow, refuse = 0, 16, 41, 0x7FFF0000, 0x00050000 | errno.EPERM
     lines = ((load, 0, 0, number), (equal, 0, 3, call), (load, 0, 0, argument), (equal, 0, 1, socket.AF_NETLINK), (give, 0, 0, refuse), (give, 0, 0, allow))
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
     libc = ctypes.CDLL(None)
-    libc.prctl(38, 1, 0, 0, 0)  # no privileges by exec
+    libc.prctl(38, 1, 0, 0, 0)  # no new privileges by exec
     assert libc.prctl(22, 2, struct.pack("H6xQ", len(lines), ctypes.addressof(program)), 0, 0) == 0
 
 
@@ -167,13 +167,13 @@ class Redirected(NamesTest):
         self.assertEqual(len(re.findall("sent [1-9][0-9]* bytes by shared memory", self.log_of_plain(before=None))), 2)
 
     def test_names_do_not_do_where_a_filter_may_rewrite_them(self):
-        log = self.log_of_plain()  # the kernel does not tell where bytes arrive
+        log = self.log_of_plain()  # the kernel does not report arrivals
         self.assertEqual(re.findall("sent [1-9][0-9]* bytes by shared memory", log), [], log)
         self.assertIn("; redirected: ", log)
 
-    def exchange(self, *arguments):
+    def exchange(self, *arguments, times=1):
         for family in "4", "6":
-            for words in "off", "after=1", "on":
+            for words in ("off", *["after=1"] * times, "on"):
                 with self.subTest(family=family, layer=words):
                     done = subprocess.run([sys.executable, "-c", CROSSED, family, *arguments], capture_output=True, text=True, timeout=LIMIT_S,
                                           check=False, env={**os.environ, "LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_EXPLAIN": "yes"})
@@ -187,7 +187,7 @@ class Redirected(NamesTest):
         self.exchange("in turn", "40001,50001")
 
     def test_sources_that_are_exchanged_of_clients_that_act_together(self):
-        self.exchange("together", "40001,50001")
+        self.exchange("together", "40001,50001", times=20)
 
     def test_a_source_that_nobody_has(self):
         self.exchange("in turn", "40002")
