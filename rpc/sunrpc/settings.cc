@@ -1,19 +1,25 @@
 #include "rpc/sunrpc/settings.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "src/base/kernel.h"
+
 namespace exs::rpc {
 namespace {
 
 void refuse(const char* variable, std::string_view value, const char* cure) {
-  std::fprintf(stderr, "exs-sunrpc: %s=%.*s is ignored: %s\n", variable, static_cast<int>(value.size()),
-               value.data(), cure);
+  char line[256];
+  const int length = std::snprintf(line, sizeof line, "exs-sunrpc: %s=%.*s is ignored: %s\n", variable,
+                                   static_cast<int>(value.substr(0, 64).size()), value.data(), cure);
+  kernel::write_at_once(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }
 
-// Empty: it is unset, or says nothing.
+// Returns an empty text for a variable that is unset or empty.
 std::string_view setting(const char* variable) {
   const char* const text = std::getenv(variable);
   return text == nullptr ? std::string_view() : text;

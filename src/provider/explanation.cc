@@ -1,5 +1,7 @@
 #include "src/provider/explanation.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <string>
 
 #include "src/base/environment.h"
+#include "src/base/kernel.h"
 #include "src/base/log.h"
 
 namespace exs {
@@ -101,7 +104,8 @@ void tell(const Explanation& explanation, std::string_view connection, int error
   if (!is_wished()) return;
   std::string block = headline(connection, error);
   for (const Finding& finding : explanation.findings()) block += line_of(finding);
-  std::fwrite(block.data(), 1, block.size(), stderr);  // one call, so that blocks of threads do not mix
+  // One call, so that blocks of threads do not mix; and a reader who stands still does not hold up the program.
+  kernel::write_at_once(STDERR_FILENO, block.data(), block.size());
 }
 
 }  // namespace exs

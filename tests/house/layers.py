@@ -74,6 +74,7 @@ EXCEPTIONS = {
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
     "service/names/lookup_log": [r"src/base/kernel\.h"],
+    "rpc/sunrpc/settings": [r"src/base/kernel\.h"],
     "tools/common/lines": [r"src/base/(kernel|log_limit)\.h"],
     "tools/sockets_agent/": [r"src/base/destroy_elsewhere\.h"],
     "tools/run/": [r"src/base/(environment|hex|setting_names)\.h"],

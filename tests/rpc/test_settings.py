@@ -1,9 +1,14 @@
 """EXS_SUNRPC_AFTER, EXS_SUNRPC_PORT, EXS_SUNRPC: what they do, and that bad values are told and ignored."""
+import pathlib
 import socket
 import subprocess
+import sys
 import unittest
 
 import peers
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from full_pipe import full_pipe  # noqa: E402
 
 CLIENT = "rpc-fault-client"
 WITH_LIBRARY = [way for way in peers.WAYS if way != "old"]
@@ -82,6 +87,15 @@ class Settings(unittest.TestCase):
                     server.kill()
                 self.assertIn("exs-sunrpc: EXS_SUNRPC_PORT=70000 is ignored: ", server.stderr.read())
             self.assertEqual(told, ["null: done", "link: exs"])
+
+    def test_lines_do_not_wait(self):
+        """A bad value and EXS_EXPLAIN, where nobody reads the standard error: the calls complete."""
+        for way in WITH_LIBRARY:
+            with peers.server(way) as server, full_pipe() as pipe:
+                done = subprocess.run(peers.command(CLIENT, way, server.port, "new", *["null", "link"] * 2), stdout=subprocess.PIPE,
+                                      stderr=pipe, text=True, env=peers.environment(way, EXS_SUNRPC_AFTER="1", EXS_SUNRPC="on"),
+                                      timeout=peers.LIMIT_S, check=True)
+            self.assertEqual(done.stdout.splitlines(), ["null: done", "link: TCP", "null: done", "link: exs"])
 
     def test_nothing_is_said_without_cause(self):
         for way in WITH_LIBRARY:
