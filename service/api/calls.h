@@ -1,4 +1,4 @@
-// What the functions of exs/service.h have in common. Thread: any.
+// Helpers that all functions of exs/service.h share. Thread: any.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline void to_public(const Capability& capability, exs_svc_cap_t& cap) {
   std::copy(capability.secret.begin(), capability.secret.end(), cap.secret);
 }
 
-// Pieces of the program's memory. 0, or -1 with errno.
+// Checks and copies pieces of the program's memory. Returns 0, or -1 with errno.
 inline int read_pieces(const char* caller, const exs_iovec_t* pieces, int count,
                        std::vector<exs_iovec_t>& read) {
   if (count < 0 || (pieces == nullptr && count > 0))
@@ -53,7 +53,7 @@ inline int read_pieces(const char* caller, const exs_iovec_t* pieces, int count,
   return 0;
 }
 
-// What may fail for want of memory or threads, and leaves errno to what is taken down with it.
+// Runs a function that may lack memory or threads. On failure errno is the original error, whatever the cleanup set.
 template <typename Result, typename Function>
 Result guarded(Result failed, Function&& function) {
   Result result = failed;
@@ -68,7 +68,7 @@ Result guarded(Result failed, Function&& function) {
   return result;
 }
 
-// Options of another release are read as far as both know them. False: the size is none.
+// Copies the options as far as both releases know them. Returns false if struct_bytes is invalid.
 template <typename Options>
 bool read_options(const Options* given, Options& options) {
   if (given == nullptr) return true;

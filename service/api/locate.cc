@@ -1,4 +1,4 @@
-// Where a service of this host is: who has its name is asked.
+// exs_svc_locate(): asks the process of this host that holds a service's name.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 static_assert(EXS_SVC_PLACES == kAddressesMax);
 
-// True: it can be read, or has ended.
+// Returns true if the socket is readable or closed, false at the time limit.
 bool wait_for_answer(int asked, std::int64_t until_ns) {
   for (;;) {
     const std::int64_t left_ns = std::max<std::int64_t>(until_ns - now_ns(), 0);
@@ -39,7 +39,7 @@ void fill(const Record& record, const Holder& holder, exs_svc_place_t& place) {
   }
 }
 
-// errno, or 0. `holder`: who has the name, as far as that is known.
+// Returns 0 or an errno value. `holder` describes the process that holds the name, as far as the kernel knows it.
 int locate(const IdBytes& id, std::int64_t until_ns, exs_svc_place_t& place, Holder& holder) {
   Descriptor asked;
   if (const int error = ask_host_name(id, asked); error != 0)

@@ -12,13 +12,13 @@ using exs::svc::guarded;
 using exs::svc::read_pieces;
 using exs::svc::refuse;
 
-// What the caller wants to be sent.
+// The items and long items of one send.
 struct Content {
   exs::svc::Data data;
   exs::svc::Transfer::Pieces longs;
 };
 
-// These return 0, or -1 with errno.
+// The functions below return 0, or -1 with errno.
 int read_items(const char* caller, const exs_svc_item_t* items, int count, exs::svc::Items& read) {
   if (count < 0 || (items == nullptr && count > 0)) return refuse(EINVAL, "%s: no items", caller);
   if (count > EXS_SVC_ITEMS_MAX) return refuse(EMSGSIZE, "%s: more than %d items", caller, EXS_SVC_ITEMS_MAX);

@@ -19,7 +19,7 @@ constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
 constexpr std::int64_t kSilentMinNs = 10 * exs::svc::kNsPerMs;
 constexpr std::int64_t kSilentMaxNs = 3'600'000 * exs::svc::kNsPerMs;
 constexpr std::int64_t kSilentNs = 600 * exs::svc::kNsPerMs;
-// Of all, and of each principal.
+// Limits come in pairs: for all principals together, and for each.
 constexpr std::uint32_t kLinks = 1024;
 constexpr std::uint32_t kLinksEach = 256;
 constexpr std::uint32_t kMailbox = 1024;
@@ -35,7 +35,7 @@ Number or_default(Number value, Number otherwise) {
   return value == 0 ? otherwise : value;
 }
 
-// Whoever says how much there is for all, and no more, has said it for each.
+// A program that sets the limit for all, and none for each, gets the same limit for each.
 template <typename Number>
 Number of_each(Number each, Number all, Number otherwise) {
   return each != 0 ? each : or_default(all, otherwise);
@@ -49,13 +49,13 @@ const char* default_listen() {
 constexpr std::uint32_t kAllWays =
     EXS_SVC_BY_HOST | EXS_SVC_BY_FILE | EXS_SVC_BY_DIRECTORY | EXS_SVC_BY_MULTICAST;
 
-// What an option says, or else a variable, or else nothing.
+// Returns the option, else the variable, else an empty text.
 const char* said(const char* option, const char* variable) {
   const char* const text = option != nullptr ? option : variable;
   return text != nullptr ? text : "";
 }
 
-// What is wrong with them, or NULL.
+// Returns NULL, or the reason why the options are invalid.
 const char* read_ways(const exs_svc_node_options_t& options, exs::svc::Ways& ways) {
   if ((options.find_by & ~kAllWays) != 0) return "find_by has bits that mean nothing";
   const std::uint32_t by = options.find_by == 0 ? kAllWays : options.find_by;
@@ -153,7 +153,7 @@ int exs_svc_wait(exs_svc_node_t* node, exs_svc_event_t* events, int max, int64_t
 
 namespace {
 
-// Of exs_svc_open() and exs_svc_adopt(), which differ in what the node does.
+// The common part of exs_svc_open() and exs_svc_adopt(); `begin` is the call of the node that differs.
 template <typename Begin>
 exs_svc_t* make_service(const char* caller, exs_svc_node_t* node, const exs_svc_key_t* key,
                         const exs_svc_options_t* given, void* handle, const char* taken, Begin begin) {

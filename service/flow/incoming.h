@@ -1,5 +1,5 @@
-// How far one end of a flow has taken what the other sends. A message whose long items are still on their way holds up those behind
-// it, which wait here. Thread: one at a time.
+// How far one end of a flow has accepted the messages of the other. A message whose long items are still moving delays those behind it;
+// they wait here. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace exs::svc {
 
-// `Item` says is_whole() when all of it is here.
+// `Item` has is_whole(), which is true once all of the message is here.
 template <class Item>
 class Incoming {
  public:
@@ -22,21 +22,21 @@ class Incoming {
     const bool is_next = number == accepted_ + waiting_.size() + 1;
     return is_next && waiting_.size() < Outgoing::kMost ? Place::kNext : Place::kOutOfTurn;
   }
-  // The next one, which has nothing to wait for.
+  // Accepts the next message at once.
   void take() noexcept { ++accepted_; }
   [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
-  // The next one waits, for itself or for others. Its number.
+  // Queues the next message until it and those before it are whole. Returns its number.
   std::uint64_t wait(Item item) {
     waiting_.push_back(std::move(item));
     return accepted_ + waiting_.size();
   }
-  // That waits, by its number.
+  // Returns the waiting message of this number.
   Item& waiting(std::uint64_t number) { return waiting_[static_cast<std::size_t>(number - accepted_ - 1)]; }
   template <class Visitor>
   void for_each_waiting(Visitor visitor) {
     for (Item& item : waiting_) visitor(item);
   }
-  // Takes those that have nothing more to wait for, in their order.
+  // Accepts waiting messages in order, up to the first that is not whole.
   template <class Taker>
   void take_whole_ones(Taker taker) {
     while (!waiting_.empty() && waiting_.front().is_whole()) {
@@ -46,20 +46,20 @@ class Incoming {
       taker(std::move(item));
     }
   }
-  // The way is broken: they will come again.
+  // The link broke: the sender sends these messages again.
   std::deque<Item> forget_waiting() { return std::exchange(waiting_, {}); }
 
-  // A flow that comes from elsewhere.
+  // Continues a flow that another process has moved here.
   void resume(std::uint64_t accepted) noexcept { accepted_ = told_ = accepted; }
 
   [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
-  // What the sender has not been told of.
+  // The sender does not know yet how far its messages are accepted.
   [[nodiscard]] bool owes_ack() const noexcept { return is_asked_ || told_ != accepted_; }
   void tell() noexcept {
     told_ = accepted_;
     is_asked_ = false;
   }
-  // It has been told, and does not know.
+  // The sender has repeated an accepted message, so an acknowledgement is due although nothing is new.
   void be_asked() noexcept { is_asked_ = true; }
 
  private:

@@ -1,11 +1,11 @@
-// The messages of one end of a flow that the other has not taken: kept, in order, to be sent again when the way there breaks. A pure
-// state machine; the bytes themselves are the caller's, a slot each. Thread: one at a time.
+// The messages of one end of a flow that the other end has not accepted. They are kept in order and sent again when the link breaks. A
+// pure state machine: each message is a slot, and the caller owns the bytes. Thread: one at a time.
 //
 // Design notes
-//  1. Numbers are those of a connection's end: the service says how far it has taken, and what is kept follows from there. So the
-//     two ends agree whatever was lost between them.
-//  2. A service that has started again, or has forgotten the flow, does not know what it took before. What had left for it then is
-//     forgotten here and told; what had not, or is known not to have been taken, is sent to it.
+//  1. Messages have no lasting numbers: the service reports how far it has accepted, and the kept messages are numbered from there. So
+//     the two ends agree, whatever was lost between them.
+//  2. A service that has restarted, or has forgotten the flow, does not know what it accepted before. Messages that had left for it are
+//     dropped here with an unknown fate. The others are sent to the new instance.
 #pragma once
 
 #include <cstddef>
@@ -16,33 +16,33 @@
 
 namespace exs::svc {
 
-// What has become of a message that is kept no longer.
+// The outcome of a message that is no longer kept.
 enum class Fate {
   kTaken,    // or refused, in its turn
-  kUnknown,  // it had left, and may have been taken or not
-  kLost      // it has not left, and will not
+  kUnknown,  // it had left, and may have been accepted or not
+  kLost      // it has not left, and never will
 };
 
 class Outgoing {
  public:
-  static constexpr std::size_t kMost = 64;  // that have not been taken
+  static constexpr std::size_t kMost = 64;  // messages that the other end has not accepted
   using Slot = std::uint32_t;
 
   [[nodiscard]] bool is_full() const noexcept { return frames_.size() >= kMost; }
   [[nodiscard]] bool is_empty() const noexcept { return frames_.empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return frames_.size(); }
   void add(Slot slot) { frames_.push_back({slot, false}); }
-  // Before all others, none of which has left.
+  // Puts these before all others. None of the others may have left.
   void add_before(std::span<const Slot> slots) {
     for (std::size_t i = slots.size(); i-- > 0;) frames_.push_front({slots[i], false});
   }
-  // A flow that comes from elsewhere, where these had left, the first of them under this number, on a way that does not stand any more.
+  // Continues a flow that has moved here. These messages had left, numbered from `first`, on a link that is gone.
   void resume(std::uint64_t instance, std::uint64_t first, std::span<const Slot> slots) {
     for (const Slot slot : slots) frames_.push_back({slot, true});
     first_ = first;
     instance_ = instance;
   }
-  // Takes one out that has never left. False: it has, or is not here.
+  // Removes a message that has never left. Returns false if it has left, or is not here.
   bool remove(Slot slot) {
     for (std::size_t i = sent_; i < frames_.size(); ++i) {
       if (frames_[i].slot != slot || frames_[i].has_left) continue;
@@ -52,14 +52,14 @@ class Outgoing {
     return false;
   }
 
-  // It has left on the way that stands.
+  // The message has left on the current link.
   [[nodiscard]] bool is_under_way(Slot slot) const noexcept {
     for (std::size_t i = 0; i < sent_; ++i)
       if (frames_[i].slot == slot) return true;
     return false;
   }
 
-  // The next one to leave, and its number; nothing while the flow is not open, or nothing may leave.
+  // The next message to leave, and its number. Empty while the flow is closed, or the window of kMost messages is full.
   struct Next {
     Slot slot;
     std::uint64_t number;
@@ -70,15 +70,15 @@ class Outgoing {
   }
   void left() noexcept { frames_[sent_++].has_left = true; }
 
-  // The flow stands: the other end, in this life, has taken all up to `accepted`. `is_known`: it knows the flow from before. `gone`
-  // gets slots, and their fates.
+  // The flow is open: the other end, in this life, has accepted all up to `accepted`. `is_known`: it knows the flow from before. `gone`
+  // receives each dropped slot with its fate.
   enum class Opening { kLie, kSameLife, kAnotherLife };
   template <class Gone>
   Opening open(std::uint64_t instance, std::uint64_t accepted, bool is_known, Gone gone) {
     const bool is_another = instance_ != 0 && (instance != instance_ || !is_known);
     if (!is_another && accepted >= first_ + count_that_left()) return Opening::kLie;
     if (!is_another) drop_up_to(accepted, gone);
-    // Also who says that it has taken less than it said before. Where messages were given up nothing has left since.
+    // The same holds for a service that reports less than it did before. If messages were given up, none has left since.
     if (is_another || accepted + 1 < first_) forget_those_that_left(gone);
     first_ = accepted + 1;
     instance_ = instance;
@@ -86,24 +86,24 @@ class Outgoing {
     is_open_ = true;
     return is_another ? Opening::kAnotherLife : Opening::kSameLife;
   }
-  // All up to `number` has been taken. False: it cannot have been.
+  // All up to `number` is accepted. Returns false if that is impossible.
   template <class Gone>
   bool accept(std::uint64_t number, Gone gone) {
     if (!is_open_ || number >= first_ + sent_) return false;
     drop_up_to(number, gone);
     return true;
   }
-  // The service has ended, and has taken none of these.
+  // The service has closed and has accepted none of these.
   void take_back() noexcept {
     for (Frame& frame : frames_) frame.has_left = false;
     close();
   }
-  // The way there is broken.
+  // The link is gone.
   void close() noexcept {
     is_open_ = false;
     sent_ = 0;
   }
-  // All that is not on the way that stands is lost: none of it is sent on this way any more.
+  // Drops all messages that are not under way on the current link.
   template <class Gone>
   void give_up_waiting(Gone gone) {
     while (frames_.size() > sent_) {
@@ -112,7 +112,7 @@ class Outgoing {
       gone(last.slot, last.has_left ? Fate::kUnknown : Fate::kLost);
     }
   }
-  // All that is kept is lost.
+  // Drops all messages.
   template <class Gone>
   void give_up(Gone gone) {
     const std::size_t left = count_that_left();
@@ -120,9 +120,9 @@ class Outgoing {
     first_ += left;
     close();
   }
-  // The number of the first of them, if it had left.
+  // The number of the first kept message, if it had left.
   [[nodiscard]] std::uint64_t first() const noexcept { return first_; }
-  // Of the life that the flow was last opened in; 0: none.
+  // The service's instance when the flow was last opened; 0: it never was.
   [[nodiscard]] std::uint64_t instance() const noexcept { return instance_; }
   template <class Visitor>
   void for_each(Visitor visitor) const {
@@ -135,7 +135,7 @@ class Outgoing {
     bool has_left = false;
   };
 
-  // They are the first ones.
+  // Messages that left come before those that did not.
   [[nodiscard]] std::size_t count_that_left() const noexcept {
     std::size_t count = 0;
     while (count < frames_.size() && frames_[count].has_left) ++count;
@@ -161,8 +161,8 @@ class Outgoing {
   }
 
   std::deque<Frame> frames_;
-  std::uint64_t first_ = 1;  // number of the first of them
-  std::size_t sent_ = 0;     // of them, on the way that stands
+  std::uint64_t first_ = 1;  // number of the first kept message
+  std::size_t sent_ = 0;     // of them, how many have left on the current link
   std::uint64_t instance_ = 0;
   bool is_open_ = false;
 };

@@ -1,5 +1,5 @@
-// Which parts of a piece of memory are taken: slots, of any length, by the smallest gap that fits. It never looks at the memory itself,
-// which others may write. Thread: one at a time.
+// Allocates slots of any length in a piece of memory: best fit. It never reads the memory itself, which others may write. Thread: one at
+// a time.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace exs::svc {
 class SlotSpace {
  public:
   static constexpr std::size_t kUnit =
-      64;  // slots begin and end at multiples, so that no two share a line of a cache
+      64;  // slots begin and end at multiples of this, so no two share a cache line
 
   explicit SlotSpace(std::size_t bytes) { add_gap(0, bytes / kUnit * kUnit); }
 
-  // Where the slot begins; nothing: no gap is as long. `bytes` is not 0.
+  // Returns where the slot begins, or nothing if no gap is long enough. `bytes` is not 0.
   std::optional<std::size_t> take(std::size_t bytes);
   [[nodiscard]] bool is_slot(std::size_t start) const { return slots_.contains(start); }
-  // Of a slot.
+  // Frees the slot that begins there.
   void give_back(std::size_t start);
-  // The start of the slot that has all of these bytes.
+  // Returns the start of the slot that contains all of these bytes.
   [[nodiscard]] std::optional<std::size_t> slot_of(std::size_t start, std::size_t bytes) const;
   [[nodiscard]] bool is_empty() const noexcept { return slots_.empty(); }
 
  private:
-  using Gaps = std::map<std::size_t, std::size_t>;  // bytes, by where they begin
+  using Gaps = std::map<std::size_t, std::size_t>;  // bytes of each gap, by its start
   void add_gap(std::size_t start, std::size_t bytes) {
     if (bytes == 0) return;
     by_start_.emplace(start, bytes);
@@ -60,7 +60,7 @@ inline std::optional<std::size_t> SlotSpace::take(std::size_t bytes) {
   return start;
 }
 
-// With the gaps on both sides of it, if there are, it becomes one.
+// Merges the freed slot with the gaps before and behind it.
 inline void SlotSpace::give_back(std::size_t start) {
   const auto slot = slots_.find(start);
   std::size_t first = start;

@@ -1,4 +1,5 @@
-// How many answers go out: 20 a second to one address, 1,000 to all. Its memory does not grow with who asks. Thread: one at a time.
+// Limits the answers sent: 20 a second to one address, 1,000 to all. Memory does not grow with the number of senders. Thread: one at a
+// time.
 #pragma once
 
 #include <netinet/in.h>
@@ -19,7 +20,7 @@ class AnswerRate {
   static constexpr std::int64_t kOneOfAllNs = kSecondNs / 1000;
   static constexpr std::size_t kSourcesMax = 1024;
 
-  // True: one more may go there now, and counts.
+  // Returns true if one more answer may go there now, and counts it.
   bool allows(const sockaddr_storage& to, std::int64_t now) {
     if (!has_room(all_, kOneOfAllNs, now)) return false;
     const HostBytes source = host_of(to);
@@ -38,7 +39,7 @@ class AnswerRate {
   [[nodiscard]] std::size_t sources() const noexcept { return sources_.size(); }
 
  private:
-  // Each time is when all that has gone would have gone at an even pace: as many as a second holds may be ahead of it.
+  // `paid_until` is when all answers so far would have left at an even pace. It may be ahead of now by one second's worth.
   static bool has_room(std::int64_t paid_until, std::int64_t one_ns, std::int64_t now) {
     return paid_until - now <= kSecondNs - one_ns;
   }

@@ -1,5 +1,5 @@
-// The right to use a service. Its secret follows from the service's key and from what the capability says, so the service keeps no
-// list; it never travels: who has it answers for it with what both ends of a link have just made up. Thread: any.
+// The right to use a service. Its secret is derived from the service's key and the capability's fields, so the service keeps no list. The
+// secret never travels: its holder proves it over the nonces of both ends of a link. Thread: any.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ Capability make_capability(const Key& key, std::uint32_t rights, std::uint32_t s
 std::string text_of(const Capability& capability);
 std::optional<Capability> parse_capability(std::string_view text);
 
-// `about`: what this use is about, the nonces of both ends first.
+// `about` covers this use; the nonces of both ends come first.
 CapabilityProof prove(const Capability& capability, const Statement& about);
 bool proves(const Key& key, const CapabilityProof& shown, const Statement& about);
 

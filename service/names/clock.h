@@ -1,4 +1,4 @@
-// Times. Thread: any.
+// Clock and deadlines. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ inline std::int64_t read_clock(clockid_t clock) noexcept {
   ::clock_gettime(clock, &now);
   return now.tv_sec * INT64_C(1'000'000'000) + now.tv_nsec;
 }
-// Of a clock that nobody sets, and that goes on while the machine sleeps: leases do not wait for it.
+// BOOTTIME cannot be set, and runs while the machine sleeps, so leases expire meanwhile, too.
 inline std::int64_t now_ns() noexcept {
   return read_clock(CLOCK_BOOTTIME);
 }
 inline std::int64_t since_1970_ms() noexcept {
   return read_clock(CLOCK_REALTIME) / kNsPerMs;
 }
-// Without an overflow, however far.
+// Adds without overflow.
 inline std::int64_t after(std::int64_t now, std::int64_t wait_ns) noexcept {
   return wait_ns < 0 || wait_ns > kNever - now ? kNever : now + wait_ns;
 }

@@ -1,4 +1,4 @@
-// A descriptor of the kernel, closed with its owner. Thread: one at a time.
+// A file descriptor that its owner closes. Thread: one at a time.
 #pragma once
 
 #include <unistd.h>

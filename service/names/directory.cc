@@ -34,7 +34,7 @@ std::string Directory::name() const {
 
 // ---------------------------------------------------------------- what this process says
 
-// Addresses of loopback are of use to those alone who have the directory on loopback, too.
+// A loopback address is of use only to processes that reach the directory by loopback, too.
 void Directory::claim(const IdBytes& id, const Place& place, std::int64_t now) {
   std::vector<std::uint8_t> record = encode_place(place, is_loopback(address_));
   const auto known = claims_.find(id);
@@ -144,7 +144,7 @@ void Directory::connect(std::int64_t now) {
   state_ = State::kConnecting;
 }
 
-// 0: the other end has closed.
+// `error` is an errno value; 0: the other end closed the connection.
 void Directory::say_broken(int error) {
   log_.say(name(), [&]() -> std::string {
     if (error == ETIMEDOUT) return "it does not answer";
@@ -262,7 +262,7 @@ bool Directory::record_arrived(const DirectoryMessage& message) {
   return true;
 }
 
-// To a claim that has been given back, perhaps before another one.
+// The answer belongs to a claim that has been given back, perhaps before the current one.
 bool Directory::is_late_answer(const IdBytes& id) {
   const auto late = late_answers_.find(id);
   if (late == late_answers_.end()) return false;
@@ -295,7 +295,7 @@ void Directory::renewed(std::uint32_t number, std::int64_t now) {
   unanswered_.pop_front();
 }
 
-// Who asked before the directory had an answer, too.
+// Answers also the searches that asked before the directory had an answer.
 void Directory::answer_waiting() {
   for (auto& [id, question] : questions_) {
     if (!question.is_waiting || !question.record) continue;

@@ -1,13 +1,13 @@
-// Services that a directory knows of (exs-directory(1)), by one connection to it, while there is something to tell or to ask.
-// FORMAT.md has what is said.
+// The resolver by directory (exs-directory(1)): one TCP connection, open while there is something to claim or to ask. FORMAT.md has the
+// messages.
 //
 // Design notes
 //  1. The directory is not trusted: records prove themselves. It can deny, and nothing else.
-//  2. What is claimed is renewed every 150 ms, and held for 600 ms more. A directory that does not answer for as long is away: then
-//     the connection is made anew, again and again, and everything is claimed and asked for on it.
-//  3. Of a service that is fenced, the directory says how long nobody else is it (lease.h). One that is to wait is claimed again with
-//     each renewal.
-//  4. A question is watched for a minute, so that a service that is claimed later is found at once.
+//  2. Claims are renewed every 150 ms, and a lease lasts 600 ms. If the directory does not answer for that long, the client
+//     connects again, and repeats all claims and questions.
+//  3. The directory grants a fenced service a lease, and gives its name to nobody else meanwhile (lease.h). A claim that has to wait is
+//     repeated with each renewal.
+//  4. A question stays open for a minute, so a service that is claimed later is found at once.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class Directory final : public Resolver {
  public:
   static constexpr std::size_t kQuestionsMax = 1024;
 
-  // The client outlives it. Throws std::system_error: no more descriptors.
+  // `client` outlives the directory. Throws std::system_error if no descriptors are left.
   Directory(const sockaddr_storage& address, ResolverClient& client);
 
   void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
@@ -43,7 +43,7 @@ class Directory final : public Resolver {
     Place place;
     std::vector<std::uint8_t> record;
     Lease lease;
-    bool is_over = false;  // somebody else has it, or is to have it
+    bool is_over = false;  // another process holds the name, or will
   };
   struct Renewal {
     std::uint32_t number = 0;
@@ -51,8 +51,8 @@ class Directory final : public Resolver {
   };
   struct Question {
     std::int64_t asked_ns = 0;
-    bool is_waiting = false;       // since it was asked last
-    std::optional<Record> record;  // as the directory says
+    bool is_waiting = false;       // a search waits for the answer
+    std::optional<Record> record;  // the directory's answer
   };
 
   void connect(std::int64_t now);
@@ -60,7 +60,7 @@ class Directory final : public Resolver {
   void say_broken(int error);
   void connected(std::int64_t now);
   void receive(std::int64_t now);
-  // False: it is no directory.
+  // Returns false if the other end is no directory.
   bool take(const DirectoryMessage& message, std::int64_t now);
   bool greeted(const DirectoryMessage& message, std::int64_t now);
   bool record_arrived(const DirectoryMessage& message);
@@ -85,8 +85,8 @@ class Directory final : public Resolver {
   std::vector<std::uint8_t> in_;
   std::vector<std::uint8_t> out_;
   bool is_broken_ = false;
-  std::int64_t next_ns_ = 0;   // to connect, or to renew
-  std::int64_t limit_ns_ = 0;  // by when it is to have answered
+  std::int64_t next_ns_ = 0;   // when to connect or to renew
+  std::int64_t limit_ns_ = 0;  // when the directory's answer is late
   std::int64_t pause_ns_ = 0;
   std::uint32_t renewals_ = 0;
   std::deque<Renewal> unanswered_;

@@ -38,7 +38,7 @@ void write_body(Writer& to, const DirectoryMessage& message) {
   }
 }
 
-// False: there is no such type.
+// Returns false if the type is unknown.
 bool read_body(Reader& from, DirectoryMessage& message) {
   switch (message.type) {
     case DirectoryType::kGreeting: {

@@ -1,5 +1,4 @@
-// What is said between a process and a directory, over TCP: FORMAT.md in code. Layout only. Decoders take bytes of strangers.
-// Thread: any.
+// Messages between a process and a directory, over TCP: FORMAT.md in code. Layout only. Decoders take untrusted bytes. Thread: any.
 #pragma once
 
 #include <optional>
@@ -11,23 +10,23 @@
 namespace exs::svc {
 
 enum class DirectoryType : std::uint8_t {
-  kGreeting = 1,  // both, first: nonce
+  kGreeting = 1,  // from both, first: nonce
   kClaim = 2,     // lease_ms, signature, record; is_fenced
   kRenew = 3,     // number
   kRelease = 4,   // id
   kFind = 5,      // id
   kWatch = 6,     // id
   kUnwatch = 7,   // id
-  // of the directory
+  // Sent by the directory.
   kRecord = 8,      // record
   kNobody = 9,      // id
   kHeld = 10,       // id
-  kOvertaken = 11,  // record, which is newer than the one claimed, and held
-  kOutdated = 12,   // record, which is newer than the one claimed, and was held
+  kOvertaken = 11,  // record: newer than the claimed one, and held
+  kOutdated = 12,   // record: newer than the claimed one, and was held
   kNoRoom = 13,     // id
   kRenewed = 14,    // number
   kWait = 15,       // id
-  kWanted = 16      // record, which is newer than the one held
+  kWanted = 16      // record: newer than the held one
 };
 
 struct DirectoryMessage {
@@ -35,23 +34,23 @@ struct DirectoryMessage {
   Nonce nonce{};
   IdBytes id{};
   bool is_fenced = false;
-  std::uint32_t number = 0;  // lease_ms too
+  std::uint32_t number = 0;  // also lease_ms
   Signature signature{};
-  Bytes record{};  // of who has decoded it
+  Bytes record{};  // points into the decoder's input
 };
 
 inline constexpr std::uint16_t kDirectoryPort = 17752;
 inline constexpr std::size_t kDirectoryMessageMax = 4 + 4 + 64 + kRecordMax;
 inline constexpr std::uint32_t kLeaseMaxMs = 60'000;
 
-// Behind what is there.
+// Appends the encoded message.
 void append_directory(std::vector<std::uint8_t>& to, const DirectoryMessage& message);
-// Bytes of the first message, or 0: they are not here yet. None: it is none.
+// Returns the length of the first message. 0: more bytes are needed. Empty: the stream is invalid.
 std::optional<std::size_t> directory_message_bytes(Bytes stream);
-// Of one message.
+// Takes exactly one message.
 std::optional<DirectoryMessage> decode_directory(Bytes bytes);
 
-// What a claim signs: that this record is to be held for this connection.
+// The statement that a claim signs: this connection holds the name for this record.
 Statement claim_statement(const Nonce& directorys, Bytes record);
 
 }  // namespace exs::svc

@@ -56,7 +56,7 @@ sockaddr_storage group_address(int family, std::uint16_t port, unsigned interfac
   return address;
 }
 
-// Of IPv6, all addresses: the group is one of each link.
+// IPv6 binds to all addresses, because the group exists once on each link.
 Descriptor make_hearing(int family, std::uint16_t port) {
   Descriptor socket = make_socket(family);
   sockaddr_storage address = group_address(family, port, 0);
@@ -94,7 +94,7 @@ void send_by(int socket, const sockaddr_storage& to, unsigned interface, Bytes d
     std::memcpy(CMSG_DATA(head), &info, sizeof info);
     message.msg_controllen = CMSG_SPACE(sizeof info);
   }
-  // What does not leave is as good as lost on its way.
+  // A datagram that cannot leave counts as lost.
   static_cast<void>(::sendmsg(socket, &message, MSG_NOSIGNAL));
 }
 
@@ -146,7 +146,7 @@ void Group::refresh(std::int64_t now) {
   for (const Interface& interface : interfaces_) join(interface);
 }
 
-// Where it has been joined before, nothing happens.
+// A repeated join has no effect.
 void Group::join(const Interface& interface) const {
   ip_mreqn of4{};
   ::inet_pton(AF_INET, kGroup4, &of4.imr_multiaddr);
@@ -212,7 +212,8 @@ bool Group::receive_one(int socket, Arrival& arrival) {
   message.msg_control = control.room.data();
   message.msg_controllen = control.room.size();
   const ssize_t bytes = ::recvmsg(socket, &message, MSG_DONTWAIT);
-  if (bytes < 0) return errno == ECONNREFUSED || errno == EHOSTUNREACH;  // what was sent before has come back
+  if (bytes < 0)
+    return errno == ECONNREFUSED || errno == EHOSTUNREACH;  // an ICMP error for an earlier datagram
   arrival.interface = interface_of(message);
   arrival.bytes = Bytes(room_).first(static_cast<std::size_t>(bytes));
   return true;

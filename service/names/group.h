@@ -1,11 +1,11 @@
-// The sockets of a multicast group, of IPv4 and IPv6: one of each hears what is said to the group, and one of each speaks, and hears
-// answers. Without one of the two protocols, the other goes on. Thread: one at a time.
+// The sockets of a multicast group. For IPv4 and IPv6 each, one socket receives from the group, and another sends and receives answers.
+// If a host lacks one protocol, the other still works. Thread: one at a time.
 //
 // Design notes
 //  1. Nothing leaves the link: all datagrams have a TTL, or hop limit, of 1.
-//  2. Who hears the group shares its port with others of the host; so answers go to a port of the asker's own.
-//  3. A flood costs a part of the time alone: of a socket that always has more, some datagrams are read in 10 ms, and the kernel drops
-//     what it cannot keep meanwhile.
+//  2. The receiving socket shares its port with other processes of the host, so answers go to a port of the asker's own.
+//  3. A flood takes a bounded part of the time. From a socket that always has more, only some datagrams are read in 10 ms, and the kernel
+//     drops what it cannot keep meanwhile.
 #pragma once
 
 #include <array>
@@ -27,24 +27,24 @@ class Group {
     unsigned interface = 0;
     Bytes bytes;
   };
-  // Joins on interfaces that are there by now.
+  // Joins the group on interfaces that exist by now.
   void refresh(std::int64_t now);
   [[nodiscard]] const std::vector<Interface>& interfaces() const noexcept { return interfaces_; }
   void send(const Interface& to, Bytes datagram) const;
   void send(const sockaddr_storage& to, unsigned interface, Bytes datagram) const;
-  // Takes what has come.
+  // Takes the datagrams that have arrived.
   void receive(std::int64_t now, const std::function<void(const Arrival&)>& take);
-  // Readable when something has come.
+  // The descriptor is readable when a datagram has arrived.
   [[nodiscard]] int descriptor() const noexcept { return watch_.get(); }
-  // When a socket is to be read from again that has been read too often.
+  // The next time to read a socket that rests after a flood.
   [[nodiscard]] std::int64_t next_time() const noexcept;
 
  private:
   struct Socket {
     Descriptor descriptor;
-    std::int64_t rests_until_ns = 0;  // 0: it does not
+    std::int64_t rests_until_ns = 0;  // 0: the socket does not rest
   };
-  // What hears the group, and what speaks, of each protocol.
+  // Sockets that receive from the group, and sockets that send, for each protocol.
   enum Place : std::size_t { kHears4, kHears6, kSpeaks4, kSpeaks6, kPlaces };
 
   void open_all();

@@ -1,5 +1,4 @@
-// BLAKE2b of a sequence of fields, each of a length that its place fixes, behind a word for what it is about: nothing that is hashed
-// for one purpose stands for another.
+// BLAKE2b over fields of fixed lengths, with a word for the purpose before them. So no hash for one purpose is valid for another.
 #pragma once
 
 #include <sodium.h>
@@ -16,7 +15,7 @@ class Hash {
  public:
   explicit Hash(std::string_view purpose, Bytes key = {}) noexcept {
     crypto_generichash_init(&state_, key.empty() ? nullptr : key.data(), key.size(), kBytes);
-    // With its end, so that no purpose is the beginning of another.
+    // The terminating zero keeps one purpose from being a prefix of another.
     add({reinterpret_cast<const std::uint8_t*>(purpose.data()), purpose.size()}).number(std::uint8_t{0});
   }
   Hash& add(Bytes bytes) noexcept {

@@ -1,5 +1,5 @@
-// What a node and the housekeeper share about the claim of a service: whether it has been overtaken, and until when it may serve. The
-// housekeeper writes, the node reads before it serves anybody, so it matters to neither when the other has its turn. Thread: any.
+// The state of a service's claim that a node and the housekeeper share: whether another process has overtaken it, and until when it may
+// serve. The housekeeper writes it. The node reads it before it serves anybody, so neither depends on when the other runs. Thread: any.
 #pragma once
 
 #include <atomic>
@@ -11,17 +11,17 @@ class Hold {
  public:
   explicit Hold(bool is_fenced) noexcept : is_fenced_(is_fenced) {}
 
-  // A directory has granted a lease, which lasts longer than that.
+  // A directory has granted a lease that lasts longer than that.
   void extend(std::int64_t until_ns) noexcept { until_ns_.store(until_ns); }
-  // Its record has been made newer than another.
+  // The record was renewed with this epoch, to be newer than another.
   void raise(std::uint64_t epoch) noexcept { epoch_.store(epoch); }
-  // Somebody else is the service.
+  // Another process is the service now.
   void lose() noexcept { is_lost_.store(true); }
 
-  // It serves only while it has a lease.
+  // The service serves only while it has a lease.
   [[nodiscard]] bool is_fenced() const noexcept { return is_fenced_; }
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(); }
-  // 0: that of the record that was claimed.
+  // 0: the epoch is that of the claimed record.
   [[nodiscard]] std::uint64_t raised_epoch() const noexcept { return epoch_.load(); }
   [[nodiscard]] std::int64_t until_ns() const noexcept { return until_ns_.load(); }
   [[nodiscard]] bool was_granted() const noexcept { return until_ns() != 0; }

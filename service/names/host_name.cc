@@ -89,7 +89,7 @@ Holder holder_of(int asked) {
   holder.user = owner.uid;
   std::ifstream file("/proc/" + std::to_string(owner.pid) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The name of the program is before it, and may be anything.
+  // The program's name comes before it, and may contain any character.
   const std::size_t name_end = text.rfind(')');
   const char state = name_end == std::string::npos || name_end + 2 >= text.size() ? '?' : text[name_end + 2];
   holder.is_stopped = state == 'T' || state == 't';

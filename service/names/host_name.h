@@ -1,5 +1,5 @@
-// The name of a service on this host: an abstract Unix socket, which the kernel gives to one process and takes back when it ends.
-// Whoever connects and shows the ID gets the service's record. Thread: any.
+// The name of a service on this host: an abstract Unix socket. The kernel gives it to one process and takes it back when that ends. A
+// process that connects and shows the ID gets the service's record. Thread: any.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,21 @@
 
 namespace exs::svc {
 
-// A listening socket that does not block, or errno: EADDRINUSE somebody has the name; EMFILE, ENFILE, ENOMEM.
+// Makes a nonblocking listening socket. Returns 0 or an errno value: EADDRINUSE the name is taken; EMFILE, ENFILE, ENOMEM.
 int claim_host_name(const IdBytes& id, Descriptor& listener);
-// One that is connected and has asked, and is readable when the answer is there; or errno: ECONNREFUSED nobody has the name; EAGAIN
-// the holder has many questions.
+// Connects and asks; the socket is readable when the answer is there. Returns 0 or an errno value: ECONNREFUSED nobody has the name;
+// EAGAIN the holder's queue of questions is full.
 int ask_host_name(const IdBytes& id, Descriptor& asked);
 
 inline constexpr std::size_t kQuestionBytes = 4 + 16;
-// Reads a question from a connection and answers it, if it is about this service. False: there is none yet.
+// Reads a question and answers it if it names this service. Returns false if no question has arrived yet.
 bool answer_host_question(int connection, const IdBytes& id, Bytes record);
-// The record, if it is one of this service.
+// Returns the record if it belongs to this service.
 std::optional<Record> read_host_answer(int asked, const IdBytes& id);
 
-// The kernel's word for who listens at the other end, and whether he runs.
+// The process at the other end, as the kernel knows it, and whether it is stopped.
 struct Holder {
-  std::int32_t process = 0;  // 0: not known
+  std::int32_t process = 0;  // 0: unknown
   std::uint32_t user = 0;
   bool is_stopped = false;
 };

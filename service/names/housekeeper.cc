@@ -24,7 +24,7 @@ constexpr std::int64_t kYoungNs = 1000 * kNsPerMs;  // since a claim
 constexpr std::size_t kQuestionsMax = 32;
 constexpr int kBatch = 64;
 
-// Signals are the program's threads' business.
+// Blocks signals in the thread to be started: the program's own threads handle them.
 class NoSignals {
  public:
   NoSignals() {
@@ -156,7 +156,7 @@ void Housekeeper::run() {
     try {
       do_what_is_due();
     } catch (const std::bad_alloc&) {
-      // Who asked asks again, and a search goes on.
+      // The asking processes ask again, and the searches continue.
     }
   }
 }
@@ -164,7 +164,7 @@ void Housekeeper::run() {
 void Housekeeper::do_what_is_due() {
   const std::int64_t now = now_ns();
   if (accepts_ns_ != 0 && now >= accepts_ns_) set_accepting(true);
-  // Those of one name are answered before those of the next take their places.
+  // Questions for one name are answered before those for the next can displace them.
   for (const auto& [id, claim] : claims_) {
     if (accepts_ns_ == 0 && is_ready(claim.listener.get())) accept_questions(id, claim.listener.get());
     answer_questions(now);
@@ -183,8 +183,8 @@ std::int64_t Housekeeper::next_time() const {
   return accepts_ns_ == 0 ? time : std::min(time, accepts_ns_);
 }
 
-// Without the lock. What is ready may have been closed by the time that it is looked at, and its number be another's: none of the
-// calls that follow blocks.
+// Sleeps without the lock. Meanwhile a ready descriptor may be closed and its number reused. That is harmless, as none of the calls that
+// follow blocks.
 void Housekeeper::sleep_until(std::int64_t until_ns) {
   std::array<epoll_event, kBatch> events;
   lock_.unlock();
@@ -203,7 +203,7 @@ void Housekeeper::watch(int descriptor) const {
   ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Without a descriptor for it, a connection stays where it is, and would end every sleep at once.
+// While no descriptor is left for it, a connection stays in the backlog. It would end every sleep at once.
 void Housekeeper::set_accepting(bool accepts) {
   accepts_ns_ = accepts ? 0 : after(now_ns(), kNoDescriptorNs);
   for (const auto& [id, claim] : claims_) {
@@ -225,10 +225,10 @@ void Housekeeper::accept_questions(const IdBytes& id, int listener) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) set_accepting(false);
       return;
     }
-    // Who means it asks at once, so it is those who connect and say nothing that have to go.
+    // An honest client asks at once, so the oldest silent connection has to go.
     if (questions_.size() == kQuestionsMax) questions_.erase(questions_.begin());
     watch(connection.get());
-    ready_.push_back(connection.get());  // as a rule it has asked
+    ready_.push_back(connection.get());  // the question is usually there already
     questions_.push_back({id, std::move(connection), after(now_ns(), kQuestionNs)});
   }
 }
@@ -244,7 +244,7 @@ void Housekeeper::answer_questions(std::int64_t now) {
 
 // ---------------------------------------------------------------- beyond this host
 
-// Without descriptors for one, it is done without, until it is asked for again.
+// If no descriptor is left for the resolver, the search does without it. The next search tries again.
 template <class Setting, class Make>
 Resolver* Housekeeper::get_or_make(Made<Setting>& made, const Setting& setting, Make make) {
   const auto known =
@@ -289,7 +289,7 @@ void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& rec
 
 namespace {
 
-// A fenced service that has had a lease.
+// The service is fenced and has had a lease.
 bool is_settled(const Claimant& claimant) {
   return claimant.hold != nullptr && claimant.hold->is_fenced() && claimant.hold->was_granted();
 }

@@ -1,17 +1,16 @@
-// The thread of the process that keeps names: it answers who asks for a service of this process, asks for those that its nodes
-// look for, and rings nodes at times. It never sees messages, so a program that computes for long keeps its names.
+// The thread of the process that keeps names. It answers questions for services of this process, searches for its nodes, and wakes nodes
+// at set times. It never sees messages, so a program that computes for long keeps its names.
 //
 // Design notes
-//  1. It runs while a node is open. What it has for a node goes to the node's sink, which the node empties in its own time; the sink
-//     outlives both.
-//  2. It waits by epoll, which does not hold what is closed meanwhile: a name is free when unclaim() returns.
-//  3. A search goes by the name on this host first, by a file if that leads nowhere, and then by all that asks beyond this host. It
-//     asks at 0, 20, 60, 140, 220 ... ms, as long as nobody has answered, up to its limit: a service that starts again is not missed for long.
-//     Who has the name here and is silent is asked ever less often: a question that is given up before he gets to it is in vain.
-//  4. Of two who are the same service, the one with the newer record is. Who has just begun makes his record the newer one; who is
-//     overtaken later says nothing any more beyond this host, and his node is told. Of a service that is fenced, who has had a lease
-//     has begun: what is newer is another owner's, who has one by now or is to have one.
-//  5. Where a service is fenced, its node gives back the lease, when it has stopped.
+//  1. It runs while a node is open. Results go to the node's sink, which the node empties in its own time. The sink outlives both.
+//  2. It waits by epoll, which holds no reference to a closed listener: a name is free when unclaim() returns.
+//  3. A search tries the name on this host first, then a file, then the resolvers beyond this host. It asks at 0, 20, 60, 140, 220 ... ms
+//     until somebody answers or its limit is over, so a service that restarts is soon found. A silent holder of the name on this host is
+//     asked at growing intervals: a question that is given up before the holder gets to it is in vain.
+//  4. If two processes are the same service, the one with the newer record owns it. A process that has just begun makes its record the
+//     newer one. One that is overtaken later is no longer announced beyond this host, and its node is notified. A fenced service counts
+//     as begun once it has had a lease: a newer record then belongs to another owner, who has a lease or will get one.
+//  5. The node of a fenced service gives the lease back when it has stopped.
 #pragma once
 
 #include <condition_variable>
@@ -35,54 +34,54 @@
 
 namespace exs::svc {
 
-// By what a search goes, and where a service is announced: on this host always.
+// How a search proceeds, and where a service is announced. It is always announced on this host.
 struct Ways {
   bool by_host = true;
-  std::string names_path;                     // empty: by no file
-  std::optional<sockaddr_storage> directory;  // none: not by one
-  std::optional<MulticastSetting> multicast;  // none: not by that
-  // The limit of a search does not count while a process of this host has the name and is silent: it is stopped, or starved.
+  std::string names_path;                     // empty: no file
+  std::optional<sockaddr_storage> directory;  // empty: no directory
+  std::optional<MulticastSetting> multicast;  // empty: no multicast
+  // Stops the limit of a search while a silent process of this host holds the name: that process is stopped, or starved.
   bool waits_for_holder = false;
 };
 
-// Who is to hear of a claim, and by what.
+// The hold and the sink that a claim reports to.
 struct Claimant {
   std::shared_ptr<Hold> hold;
-  std::shared_ptr<Sink> sink;  // is rung
+  std::shared_ptr<Sink> sink;  // woken by events of the claim
 };
 
 // Thread: any.
 class Housekeeper : private ResolverClient {
  public:
-  // That of the process, running as long as somebody has it. Throws std::system_error: no more threads.
+  // The housekeeper of the process, which runs while anybody has a pointer to it. Throws std::system_error if no thread can start.
   static std::shared_ptr<Housekeeper> get();
   virtual ~Housekeeper();
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
 
-  // Answers with the record until unclaim(), with the key also beyond this host. errno as claim_host_name().
+  // Answers with the record until unclaim(); with the key, also beyond this host. Returns errno values as claim_host_name() does.
   int claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways = {},
             const Key* key = nullptr, Claimant claimant = {});
   void unclaim(const IdBytes& id);
 
-  // Answers with this number, once, in the sink.
+  // Puts one answer with this number into the sink.
   void find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns, std::shared_ptr<Sink> sink,
             Ways ways = {});
-  // Rings the sink at that time, instead of at the time named before. kNever: not at all.
+  // Wakes the sink at that time, which replaces the time set before. kNever cancels it.
   void ring_at(std::int64_t time_ns, const std::shared_ptr<Sink>& sink);
-  // Nothing more comes for it.
+  // The sink gets nothing more.
   void forget(const std::shared_ptr<Sink>& sink);
 
  private:
   struct Claim {
     Descriptor listener;
     std::vector<std::uint8_t> record;
-    std::optional<Place> place;  // which is told to these
+    std::optional<Place> place;  // announced by these resolvers
     std::vector<Resolver*> resolvers;
     std::int64_t claimed_ns = 0;
     Claimant claimant;
   };
-  struct Question {  // of a stranger
+  struct Question {  // of another process
     IdBytes id{};
     Descriptor connection;
     std::int64_t limit_ns = 0;
@@ -95,16 +94,16 @@ class Housekeeper : private ResolverClient {
     std::int64_t pause_ns = 0;
     std::shared_ptr<Sink> sink;
     Ways ways;
-    Descriptor asked;  // the holder of the name on this host
+    Descriptor asked;  // connection to the holder of the name on this host
     std::int64_t holder_next_ns = 0;
     std::int64_t holder_pause_ns = 0;
-    bool is_held = false;  // the name, by a process that has not answered yet
+    bool is_held = false;  // a process that has not answered yet holds the name
     LookupLog log;
   };
 
   struct Rings {
-    std::int64_t alarm_ns = kNever;  // as ring_at() says
-    std::int64_t found_ns = kNever;  // something lies there
+    std::int64_t alarm_ns = kNever;  // set by ring_at()
+    std::int64_t found_ns = kNever;  // when to wake the node for an answer in the sink
   };
 
   void found(const Resolver& by, const IdBytes& id, const Record& record) override;
@@ -146,8 +145,8 @@ class Housekeeper : private ResolverClient {
   Descriptor watch_;
   std::mutex lock_;
   bool ends_ = false;
-  std::vector<int> ready_;         // after a sleep
-  std::int64_t accepts_ns_ = 0;    // there was no descriptor for a connection: not before then
+  std::vector<int> ready_;         // descriptors that ended the last sleep
+  std::int64_t accepts_ns_ = 0;    // no descriptor was left for a connection: accept again then
   Made<std::string> directories_;  // by keys of their addresses
   Made<MulticastSetting> multicasts_;
   std::vector<Resolver*> resolvers_;  // all of them
@@ -155,7 +154,7 @@ class Housekeeper : private ResolverClient {
   std::vector<Question> questions_;
   std::vector<Search> searches_;
   std::map<std::shared_ptr<Sink>, Rings> rings_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, because it uses the other members
 };
 
 }  // namespace exs::svc

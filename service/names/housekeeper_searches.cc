@@ -1,4 +1,4 @@
-// What the housekeeper looks for, and for whom.
+// The searches of the housekeeper.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -17,12 +17,12 @@ constexpr std::int64_t kRingAgainNs = 10 * kNsPerMs;
 }  // namespace
 
 void Housekeeper::go_on(std::int64_t now) {
-  // One by one, so that all are whole if there is no memory for one of them.
+  // Erasing one by one leaves all searches valid if memory runs out in between.
   for (auto search = searches_.begin(); search != searches_.end();)
     search = step(*search, now, is_ready(search->asked.get())) ? searches_.erase(search) : search + 1;
   for (auto& [sink, rings] : rings_) {
     if (std::min(rings.alarm_ns, rings.found_ns) > now) continue;
-    // One ring is for both.
+    // One wake serves both.
     if (rings.alarm_ns <= now) rings.alarm_ns = kNever;
     rings.found_ns = sink->ring() ? kNever : after(now, kRingAgainNs);
   }
@@ -34,7 +34,7 @@ void Housekeeper::end(Search& search, std::optional<Record> record, std::vector<
   rings.found_ns = 0;
 }
 
-// True: the search has ended.
+// Returns true if the search has ended.
 bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
   search.patience.look(std::min(search.next_ns, search.patience.limit_ns()), now);
   if (is_readable) {
@@ -61,7 +61,7 @@ bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
   return now >= search.next_ns && ask(search, now);
 }
 
-// Of who has not answered on this host by now nothing is expected but what others say.
+// A holder that has not answered by now no longer holds up the file and the resolvers.
 bool Housekeeper::ask(Search& search, std::int64_t now) {
   const bool was_held = search.is_held;
   search.next_ns = after(now, search.pause_ns);
@@ -76,7 +76,7 @@ bool Housekeeper::ask(Search& search, std::int64_t now) {
   return false;
 }
 
-// True: it has been asked, and may answer.
+// Returns true if the holder was asked and may answer.
 bool Housekeeper::ask_holder(Search& search, std::int64_t now) {
   const bool was_held = search.is_held;
   search.asked = Descriptor();
@@ -115,7 +115,7 @@ void Housekeeper::say_begin(Search& search, std::int64_t now) {
   });
 }
 
-// `error`: of the question.
+// `error` is that of the question.
 void Housekeeper::say_of_holder(Search& search, int error) {
   search.log.say(search.id, [&]() -> std::string {
     if (error == ECONNREFUSED) return "no process of this host has its name";

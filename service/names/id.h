@@ -1,4 +1,4 @@
-// The ID of a service, which follows from its public key, and what strangers may see of it. Thread: any.
+// The ID of a service, which is derived from its public key, and the public name that strangers may see. Thread: any.
 #pragma once
 
 #include <array>
@@ -11,13 +11,14 @@
 namespace exs::svc {
 
 IdBytes id_of(const PublicKey& key);
-// Names of sockets can be read by all of a host, and queries by all of a network: they have this. An ID does not follow from it.
+// Every user of a host can read socket names, and every host of a network can read queries. So these carry a public name, which does not
+// reveal the ID.
 using PublicName = std::array<std::uint8_t, 16>;
 PublicName public_name(const IdBytes& id);
 
 // Two digits a byte.
 std::string hex(Bytes bytes);
-// Writes exactly `to`, or nothing.
+// Fills `to` completely, or returns false.
 bool parse_hex(std::string_view digits, std::span<std::uint8_t> to);
 
 std::string text_of(const IdBytes& id);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kKeyPrefix = "exs-key:";
 constexpr std::size_t kKeyFileBytes = kKeyPrefix.size() + 2 * Key::kSeedBytes + 1;
 
-// It has to look at the machine once; without it the generator of numbers is not ready.
+// libsodium needs this once, before its random numbers are ready.
 void begin_sodium() noexcept {
   static const bool ready = sodium_init() >= 0;
   static_cast<void>(ready);
@@ -29,7 +29,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// Up to `most` bytes, or all there are.
+// Reads up to `most` bytes, or to the end of the file.
 bool read_some(int file, std::string& text, std::size_t most) {
   text.resize(most);
   std::size_t at = 0;
@@ -93,7 +93,7 @@ int KeyFile::store(const Key& key, const char* path) {
   if (file.get() < 0) return errno;
   std::string digits = hex(key.seed_);
   std::string text;
-  text.reserve(kKeyFileBytes);  // no copy of them is left behind
+  text.reserve(kKeyFileBytes);  // so that growing leaves no copy of the key behind
   text.append(kKeyPrefix).append(digits).append(1, '\n');
   sodium_memzero(digits.data(), digits.size());
   const bool written = write_all(file.get(), text) && ::fsync(file.get()) == 0;

@@ -9,14 +9,14 @@
 
 namespace exs::svc {
 
-// What is signed: a hash, so that its fields need no memory.
+// A signed statement: a hash, so its fields need no memory.
 using Statement = std::array<std::uint8_t, 32>;
 
 class Key {
  public:
   static constexpr std::size_t kSeedBytes = 32;
 
-  // Of a seed, or of a new one.
+  // Makes a new key, or one from a seed.
   Key() noexcept;
   explicit Key(std::span<const std::uint8_t, kSeedBytes> seed) noexcept;
   Key(const Key&) = default;
@@ -26,7 +26,7 @@ class Key {
   [[nodiscard]] const PublicKey& public_key() const noexcept { return public_; }
   [[nodiscard]] IdBytes id() const { return id_of(public_); }
   [[nodiscard]] Signature sign(const Statement& statement) const noexcept;
-  // That of one purpose, which says nothing of the key.
+  // Derives a secret for one purpose, which does not reveal the key.
   [[nodiscard]] std::array<std::uint8_t, 32> derive(std::string_view purpose) const noexcept;
 
  private:
@@ -36,7 +36,7 @@ class Key {
   std::array<std::uint8_t, 64> secret_;
 };
 
-// Of the name under which who is to have a service waits for it. Nobody else can know it.
+// The key of the name under which the heir of a service waits for it. Only holders of the service's key can derive it.
 inline Key heir_key(const Key& key) {
   return Key(key.derive("exs-svc heir"));
 }
@@ -44,12 +44,13 @@ bool is_signed(const Statement& statement, const Signature& signature, const Pub
 void fill_random(std::span<std::uint8_t> bytes) noexcept;
 std::uint64_t random_number() noexcept;
 
-// Of one line, "exs-key:" and the digits of the seed, and mode 0600.
+// A file of one line, "exs-key:" and the digits of the seed, with mode 0600.
 class KeyFile {
  public:
-  // errno values: EEXIST, and those of open(2) and write(2).
+  // Returns 0 or an errno value: EEXIST, and those of open(2) and write(2).
   static int store(const Key& key, const char* path);
-  // EACCES others may read it, or it is another user's; EPROTO it is no key; those of open(2) and read(2).
+  // Returns 0 or an errno value: EACCES others may read the file, or another user owns it; EPROTO it holds no key; those of open(2) and
+  // read(2).
   static int load(const char* path, std::optional<Key>& key);
 };
 

@@ -21,7 +21,7 @@ bool are_lookups_told() noexcept {
 void tell_lookup(const std::string& line) noexcept try {
   const std::string whole = "exs-service: " + line + "\n";
   kernel::write_at_once(STDERR_FILENO, whole.data(), whole.size());
-} catch (const std::exception&) {  // no memory for it
+} catch (const std::exception&) {  // no memory for the line
 }
 
 }  // namespace exs::svc

@@ -1,5 +1,5 @@
-// EXS_LOG=debug: what is done to find a service, and to reach it, a line for each step, to standard error: at once or not at all.
-// Thread: any.
+// EXS_LOG=debug: a line for each step of finding and reaching a service. A line goes to standard error at once or not at all. Thread:
+// any.
 #pragma once
 
 #include <set>
@@ -10,14 +10,14 @@
 
 namespace exs::svc {
 
-// For whoever would make up words only to throw them away.
+// Saves callers the cost of composing lines that are thrown away.
 [[nodiscard]] bool are_lookups_told() noexcept;
 void tell_lookup(const std::string& line) noexcept;
 
-// The lines about one service, or one directory: who tries again and again says each of them once.
+// The lines about one service or directory. A step that repeats is logged once.
 class LookupLog {
  public:
-  // `words` are made up only if somebody wants them.
+  // `words` runs only if lines are logged.
   template <typename Words>
   void say(const std::string& about, Words&& words) {
     if (!are_lookups_told()) return;
@@ -28,7 +28,7 @@ class LookupLog {
   void say(const IdBytes& about, Words&& words) {
     if (are_lookups_told()) say(text_of(about), std::forward<Words>(words));
   }
-  // From now on they are news again.
+  // Logs the same steps again from now on.
   void forget() noexcept { said_.clear(); }
 
  private:

@@ -52,7 +52,7 @@ Bytes Multicast::said_on(unsigned interface, const Claim& claim) const {
   return is_on_loopback ? claim.on_loopback : claim.outside;
 }
 
-// Its number stays the same while it is asked, so a late answer is one.
+// The number stays the same while the service is asked for, so a late answer still matches.
 void Multicast::ask(const IdBytes& id, std::int64_t now) {
   group_.refresh(now);
   forget_old_questions(now);
@@ -60,7 +60,7 @@ void Multicast::ask(const IdBytes& id, std::int64_t now) {
   auto known = questions_.find(name);
   if (known == questions_.end())
     known = questions_.emplace(name, Question{id, make_nonce(), now - kAskAgainNs, {}}).first;
-  // What has just been asked has an answer on its way.
+  // A recent question has its answer on the way.
   if (now - known->second.asked_ns < kAskAgainNs) return;
   known->second.asked_ns = now;
   const std::vector<std::uint8_t> query = encode_query(name, known->second.nonce);
@@ -109,7 +109,7 @@ void Multicast::answer(const Group::Arrival& arrival, const Datagram& datagram, 
               encode_sealed(DatagramType::kAnswer, id, datagram.nonce, record));
 }
 
-// An answer is one to a question, or to an announcement, by its number.
+// A datagram matches a question or a claim by its number. An announcement goes to all and needs no match.
 void Multicast::record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now) {
   const bool is_to_all = datagram.type == DatagramType::kAnnouncement;
   const auto claim = claims_.find(datagram.name);
@@ -123,7 +123,7 @@ void Multicast::record_arrived(const Group::Arrival& arrival, const Datagram& da
   std::optional<OpenedRecord> opened = open_record(datagram, id);
   if (!opened) return;
   const Record record = opened->record;
-  // Who announces an older one than we know is told; by one of us.
+  // The announcer of an older record gets the newer one once: that of our claim, or of our question.
   Bytes newer;
   if (is_about_claim && is_newer(claim->second.record, record))
     newer = said_on(arrival.interface, claim->second);

@@ -1,10 +1,11 @@
-// Services of the same link, by multicast: who looks for one asks all, and who has it answers. FORMAT.md has the datagrams.
+// The resolver by multicast for services of the same link: a query goes to all, and the owner of the service answers. FORMAT.md has the
+// datagrams.
 //
 // Design notes
-//  1. A service is announced where its addresses can be reached: those of loopback on loopback alone.
-//  2. Anybody may keep an old record and send it again. What was asked for is remembered for a while with the newest record that has
-//     been seen, and an older one is not taken for an answer. Whoever announces an older one is sent the newer.
-//  3. Datagrams get lost, so claims are announced three times. Who asks, asks again by himself.
+//  1. A service is announced where its addresses can be reached: loopback addresses on loopback alone.
+//  2. Anybody may keep an old record and replay it. The newest record of each service in question is remembered for a while, and older
+//     ones are not accepted as answers. The announcer of an older record is sent the newer one.
+//  3. Datagrams get lost, so claims are announced three times. Searches repeat their own questions.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ class Multicast final : public Resolver {
  public:
   static constexpr std::size_t kQuestionsMax = 1024;
 
-  // The client outlives it.
+  // `client` outlives this object.
   Multicast(const MulticastSetting& setting, ResolverClient& client);
 
   void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
@@ -36,9 +37,9 @@ class Multicast final : public Resolver {
     IdBytes id{};
     Record record;
     std::vector<std::uint8_t>
-        on_loopback;  // what is said on loopback, and on other interfaces; empty: nothing
+        on_loopback;  // records to send on loopback and on other interfaces; empty: none
     std::vector<std::uint8_t> outside;
-    DatagramNonce nonce{};  // of its announcements
+    DatagramNonce nonce{};  // number of its announcements
     std::size_t announced = 0;
     std::int64_t next_ns = 0;
   };
@@ -59,7 +60,7 @@ class Multicast final : public Resolver {
   [[nodiscard]] Bytes said_on(unsigned interface, const Claim& claim) const;
 
   Group group_;
-  const bool may_be_on_loopback_;  // as its setting says
+  const bool may_be_on_loopback_;  // from the setting
   ResolverClient& client_;
   AnswerRate rate_;
   std::map<PublicName, Claim> claims_;

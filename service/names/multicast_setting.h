@@ -1,4 +1,4 @@
-// On which interfaces, and to which port, services are looked for and announced by multicast. Thread: any.
+// The interfaces and the port for finding and announcing services by multicast. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct MulticastSetting {
   static constexpr std::size_t kInterfacesMax = 16;
 
   bool is_on = true;
-  std::vector<std::string> interfaces;  // none: all that multicast, but loopback
+  std::vector<std::string> interfaces;  // empty: all multicast interfaces but loopback
   std::uint16_t port = kPort;
 
   bool operator==(const MulticastSetting&) const = default;
 };
 
-// "off", or names of interfaces with commas between them, or none, and perhaps a colon and a port.
+// Parses "off", or a list of interface names with commas, which may be empty, with an optional colon and port.
 std::optional<MulticastSetting> parse_multicast(std::string_view text);
 
 struct Interface {
@@ -29,7 +29,7 @@ struct Interface {
 
   bool operator==(const Interface&) const = default;
 };
-// Those that are there now, and up: at most kInterfacesMax.
+// The interfaces of the setting that exist and are up: at most kInterfacesMax.
 std::vector<Interface> interfaces_of(const MulticastSetting& setting);
 
 }  // namespace exs::svc

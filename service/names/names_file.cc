@@ -25,7 +25,7 @@ bool has_port(const sockaddr_storage& address) {
                                       : reinterpret_cast<const sockaddr_in6&>(address).sin6_port != 0;
 }
 
-// Words up to a '#'.
+// Splits the line into words up to a '#'.
 std::optional<Entry> parse_line(std::string line) {
   line.resize(std::min(line.find('#'), line.size()));
   std::istringstream words(line);
@@ -43,7 +43,7 @@ std::optional<Entry> parse_line(std::string line) {
   return entry;
 }
 
-// The first that fits.
+// Returns the first entry that fits.
 template <typename Fits>
 std::optional<Entry> find_in(const std::string& path, Fits fits) {
   std::ifstream file(path);

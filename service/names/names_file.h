@@ -1,5 +1,5 @@
-// A file where somebody has written down names of services, and where they are: each line has a name, an ID, and addresses with ports,
-// if their hosts are others. What it says of places is not trusted: a service proves itself. Thread: any.
+// A file with names of services and their places. Each line has a name, an ID, and the addresses with ports if the service is on another
+// host. Its places are not trusted: a service proves itself. Thread: any.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,13 +15,13 @@ namespace exs::svc {
 
 class NamesFile {
  public:
-  // Read anew by each question, as it may have changed. One that cannot be read says nothing; nor does a line that is wrong.
+  // The file is read for each question, as it may have changed. Unreadable files and invalid lines are skipped.
   explicit NamesFile(std::string path) : path_(std::move(path)) {}
-  // That of EXS_SERVICES, or of the host.
+  // The file of EXS_SERVICES, else that of the host.
   static std::string default_path();
 
   [[nodiscard]] std::optional<IdBytes> id_of(std::string_view name) const;
-  // None: it says nothing of it.
+  // Returns nothing if the file has no address of the service.
   [[nodiscard]] std::vector<sockaddr_storage> addresses_of(const IdBytes& id) const;
 
  private:

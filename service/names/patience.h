@@ -1,5 +1,5 @@
-// How long something is waited for, by the time in which whoever waits could look: what a process that is starved or stopped has not
-// seen proves nothing. Pure. Thread: one at a time.
+// A time limit that does not count the time in which the process could not look. A starved or stopped process has missed events, so its
+// silence proves nothing. Pure. Thread: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace exs::svc {
 
 class Patience {
  public:
-  // A look that is so late was kept waiting for a processor.
+  // A look that is this late was waiting for a processor.
   static constexpr std::int64_t kLateNs = 20 * kNsPerMs;
 
   void wait_for(std::int64_t wait_ns, std::int64_t now) noexcept { wait_until(after(now, wait_ns), now); }
@@ -19,9 +19,9 @@ class Patience {
     limit_ns_ = limit_ns;
     wait_ns_ = limit_ns == kNever ? -1 : std::max<std::int64_t>(limit_ns - now, 0);
   }
-  // What is waited for is there, and has not come yet: all of the time is left.
+  // The other end is alive and has not answered yet: the full time starts again.
   void is_there(std::int64_t now) noexcept { limit_ns_ = std::max(limit_ns_, after(now, wait_ns_)); }
-  // A look that was to be at `due_ns`: the time since then does not count.
+  // A look was due at `due_ns`: the time since then does not count.
   void look(std::int64_t due_ns, std::int64_t now) noexcept {
     if (due_ns <= now - kLateNs && limit_ns_ != kNever) limit_ns_ = after(limit_ns_, now - due_ns);
   }

@@ -1,4 +1,4 @@
-// Where a service is: what it says itself, signed by it, so it does not matter who hands it on. Thread: any.
+// Where a service is: a statement of the service, signed by it, so anybody may relay it. Thread: any.
 #pragma once
 
 #include <netinet/in.h>
@@ -16,17 +16,17 @@ inline constexpr std::size_t kRecordMax = 1 + 8 + 8 + 32 + 1 + kAddressesMax * (
 
 struct Record {
   PublicKey key{};
-  std::uint64_t epoch = 0;                  // the higher one is the newer
-  std::uint64_t instance = 0;               // another one after a start
+  std::uint64_t epoch = 0;                  // the higher one is newer
+  std::uint64_t instance = 0;               // another number after each start
   std::vector<sockaddr_storage> addresses;  // 1..kAddressesMax, of IPv4 and IPv6
 };
 
 std::vector<std::uint8_t> encode_record(const Record& record, const Key& key);
-// Signed by the service of its key; otherwise nothing. With an ID, that of this service.
+// Returns the record if its signature is valid, else nothing. With an ID, the record must belong to that service.
 std::optional<Record> decode_record(Bytes bytes);
 std::optional<Record> decode_record(Bytes bytes, const IdBytes& id);
 
-// Of two records of a service.
+// Compares two records of one service.
 inline bool is_newer(const Record& one, const Record& other) {
   return one.epoch != other.epoch ? one.epoch > other.epoch : one.instance > other.instance;
 }

@@ -1,4 +1,4 @@
-// A way to find services beyond this host, and to be found. The housekeeper has its resolvers do their work in its thread.
+// A way to find services beyond this host, and to be found. All resolvers run in the housekeeper's thread.
 #pragma once
 
 #include <string>
@@ -8,26 +8,26 @@
 
 namespace exs::svc {
 
-// What a service says of itself, and with what it says so.
+// The record that a service publishes, and the key that signs it.
 struct Place {
   Key key;
   Record record;
-  bool is_fenced = false;  // it serves only while a directory says so
+  bool is_fenced = false;  // it serves only while a directory grants a lease
 };
 
-// Its record for those who reach loopback, or for others: without addresses, nothing.
+// Returns the record with or without loopback addresses. Returns nothing if no address remains.
 std::vector<std::uint8_t> encode_place(const Place& place, bool with_loopback);
 
 class Resolver;
 
-// What a resolver tells. It is called back in step() alone, and may be called in turn.
+// Receives the results of a resolver. Its functions are called in step() alone, and may call the resolver.
 class ResolverClient {
  public:
   virtual void found(const Resolver& by, const IdBytes& id, const Record& record) = 0;
-  // Somebody else is this service of ours, by a newer record; or nobody is, but a newer record is known.
+  // overtaken(): another process is this service, by a newer record. outdated(): nobody else is, but a newer record exists.
   virtual void overtaken(const IdBytes& id, const Record& newer) = 0;
   virtual void outdated(const IdBytes& id, const Record& newer) = 0;
-  // Nobody else is this service of ours until then.
+  // Until then no other process is this service of ours.
   virtual void held(const IdBytes& /*id*/, std::int64_t /*until_ns*/) {}
 
  protected:
@@ -38,18 +38,18 @@ class ResolverClient {
 class Resolver {
  public:
   virtual ~Resolver() = default;
-  // Says where a service is, until unclaim(). One that is claimed already is from now on where it is now.
+  // Publishes the place of a service until unclaim(). A second claim replaces the place.
   virtual void claim(const IdBytes& id, const Place& place, std::int64_t now) = 0;
   virtual void unclaim(const IdBytes& id) = 0;
-  // For people.
+  // The name of the resolver in the log.
   [[nodiscard]] virtual std::string name() const = 0;
-  // Asks, once. An answer may come until another service is asked for very often.
+  // Asks once. A later answer still counts, unless many other services have been asked for since.
   virtual void ask(const IdBytes& id, std::int64_t now) = 0;
-  // Does what is due, and what there is to be read.
+  // Does all that is due, and reads what has arrived.
   virtual void step(std::int64_t now) = 0;
-  // Readable when there is something to be read.
+  // The descriptor is readable when there is something to read.
   [[nodiscard]] virtual int descriptor() const = 0;
-  // When something is due.
+  // The next time that something is due.
   [[nodiscard]] virtual std::int64_t next_time() const = 0;
 };
 

@@ -5,7 +5,7 @@
 
 namespace exs::svc {
 
-// NULL: it is unset, or empty, which is the same.
+// Returns NULL if the variable is unset or empty.
 inline const char* setting(const char* name) noexcept {
   const char* const value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : nullptr;

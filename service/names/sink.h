@@ -1,4 +1,4 @@
-// Where a node gets what the housekeeper has found for it. Thread: any.
+// Where the housekeeper puts the search results of a node. Thread: any.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ class Sink {
  public:
   struct Found {
     std::uint64_t search = 0;
-    std::optional<Record> record;             // what the service says itself, if it was asked
-    std::vector<sockaddr_storage> addresses;  // none: nobody until the limit
+    std::optional<Record> record;             // from the service itself, if it was asked
+    std::vector<sockaddr_storage> addresses;  // empty: nothing was found within the limit
   };
-  // `ring` is called until close() returns, with the sink's lock and the housekeeper's held, so it may call neither. False: it could
-  // not, and is to be called again.
+  // `ring` is called until close() returns, with the locks of the sink and the housekeeper held, so it may call neither. It returns false
+  // if it failed and has to be called again.
   explicit Sink(std::function<bool()> ring) : ring_(std::move(ring)) {}
   void put(Found found);
   bool ring();

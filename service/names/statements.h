@@ -1,5 +1,5 @@
-// What is signed and proven when a flow is opened. It says the numbers with which both ends of the link have greeted, so it is worth
-// nothing on another. Thread: any.
+// Statements that are signed and proven when a flow is opened. Each includes the nonces of both ends of the link, so it is worthless on
+// another link. Thread: any.
 #pragma once
 
 #include "service/names/key.h"
@@ -33,12 +33,12 @@ inline Statement answer_statement(const Statement& flow, std::uint64_t instance,
       .end();
 }
 
-// What a bulk connection shows of the link that it belongs to. Only the two ends of that know both numbers.
+// The token that ties a bulk connection to its link. Only the two ends of the link know both nonces.
 inline Nonce bulk_token(const LinkNonces& nonces) {
   return Hash<32>("exs-svc bulk").add(nonces.initiators).add(nonces.acceptors).end();
 }
 
-// What the lane of a flow shows, likewise.
+// The token that ties a lane to its flow and link.
 inline Nonce lane_token(const LinkNonces& nonces, std::uint32_t alias) {
   return Hash<32>("exs-svc lane").add(nonces.initiators).add(nonces.acceptors).number(alias).end();
 }

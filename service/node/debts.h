@@ -1,9 +1,9 @@
-// Who has taken something, and has not told its sender. Thread: holder of the node's lock.
+// Acknowledgements that are due: each debtor has accepted something and has not acknowledged it. Thread: holder of the node's lock.
 //
 // Design notes
-//  1. All that came together is acknowledged at once.
-//  2. A request is answered soon, and its reply says how far the sender's messages are taken; and whoever gets a reply often sends the next
-//     request. So what was taken with these is acknowledged alone only if nothing has left by the next time the program waits.
+//  1. One acknowledgement covers all that arrived in one step.
+//  2. A request is usually answered soon, and its reply acknowledges the request. The receiver of a reply often sends the next request,
+//     which acknowledges the reply. So these get an acknowledgement of their own only if nothing has left by the next wait.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@ namespace exs::svc {
 
 class Debtor {
  public:
-  // Of what is still to be told.
+  // Acknowledges all that is still due.
   virtual void acknowledge() = 0;
-  bool is_due = false;        // among those of this step
-  bool is_due_later = false;  // among those of the next wait
+  bool is_due = false;        // listed for this step
+  bool is_due_later = false;  // listed for the next wait
 
  protected:
   ~Debtor() = default;
@@ -31,7 +31,7 @@ class Debts {
     debtor.is_due = debtor.is_due_later = false;
   }
   void pay() { pay(due_, &Debtor::is_due); }
-  // Before the program waits.
+  // Called before the program waits.
   void pay_later_ones() { pay(due_later_, &Debtor::is_due_later); }
 
  private:

@@ -1,4 +1,4 @@
-// Registered memory for frames that are kept until they have been taken, in slots of one frame. Thread: holder of the node's lock.
+// Registered memory for frames that are kept until they are accepted: slots of one frame each. Thread: holder of the node's lock.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace exs::svc {
 
-// What a frame carries, and what is to be told of it.
+// The content of a frame, and the state that its events need.
 struct Kept {
   std::uint16_t length_bytes = 0;  // of the frame
-  std::uint8_t kind = 0;           // of the flags of DATA
-  bool is_moving = false;          // its long items, on the way that stands
-  std::optional<Fate> fate;        // which waits until they are not
-  int error = 0;                   // why the other end has refused it
+  std::uint8_t kind = 0;           // flags of DATA
+  bool is_moving = false;          // its long items are moving on the current link
+  std::optional<Fate> fate;        // outcome to report when they stop moving
+  int error = 0;                   // why the other end refused it
   std::uint64_t call = 0;
   void* handle = nullptr;
   std::vector<exs_iovec_t> longs;
-  std::vector<std::uint32_t> places;  // where the lane may write them; none: they go by the bulk
+  std::vector<std::uint32_t> places;  // where the lane may write the long items; empty: use the bulk
 };
 
 class FrameMemory {
@@ -35,12 +35,12 @@ class FrameMemory {
   FrameMemory(const FrameMemory&) = delete;
   FrameMemory& operator=(const FrameMemory&) = delete;
   ~FrameMemory() { clear(); }
-  // Nobody may be sending from it.
+  // No frame of this memory may be under way.
   void clear() {
     for (const Chunk& chunk : std::exchange(chunks_, {})) exs_free(chunk.start);
   }
 
-  // Nothing: there is no memory.
+  // Returns nothing if memory ran out.
   std::optional<Slot> take();
   void give_back(Slot slot) {
     kept_[slot] = Kept();

@@ -38,7 +38,7 @@ void Heir::take(const exs_svc_message_t& request) {
   if (say(answer)) answers_.pop_back();
 }
 
-// False: there is no memory, and it is to be said later.
+// Returns false if memory ran out; the answer has to be sent later.
 bool Heir::say(const Answer& answer) {
   Data data;
   data.kind = kIsReply;

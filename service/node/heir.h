@@ -1,9 +1,9 @@
-// Who waits to have a service that is elsewhere still (move.h). It is a service itself, the door, of a name that only who has the key
-// can know, and serves the present owner alone. Thread: holder of the node's lock.
+// A process that waits to adopt a service of another (move.h). It opens a service of its own, the door. Only holders of the service's key
+// can derive the door's name, and it serves the present owner alone. Thread: holder of the node's lock.
 //
 // Design notes
-//  1. The door is a service like any, but its events come here instead of to the program, and are looked at when the step ends.
-//  2. What is prepared is nothing before the commit: it may come again, of this move or of another.
+//  1. The door is a service like any other. But its events come here instead of to the program, and are handled when the step ends.
+//  2. A PREPARE has no effect before its COMMIT, and may come again, for this move or another.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace exs::svc {
 // What an heir needs of its node.
 class HeirHost {
  public:
-  // The service is here from now on: its record, or nothing and errno.
+  // Makes the service one of this node. Returns its record, or nothing and errno.
   virtual std::vector<std::uint8_t> take_over(exs_svc& service) = 0;
   virtual void give_up_name(exs_svc& service) = 0;
 
@@ -32,9 +32,9 @@ class Heir final : public ServiceHost {
 
   [[nodiscard]] exs_svc& door() noexcept { return door_; }
   [[nodiscard]] bool is_of(const exs_svc& service) const noexcept { return service_ == &service; }
-  // It has nothing more to wait for; its last answer may be under way.
+  // The heir waits for nothing more; its last answer may still be under way.
   [[nodiscard]] bool is_done() const noexcept { return service_ == nullptr; }
-  // At the end of each step.
+  // Called at the end of each step.
   void go_on();
 
  private:
@@ -44,7 +44,7 @@ class Heir final : public ServiceHost {
     OwnedMessage state;
   };
 
-  // Services
+  // ServiceHost, of the door
   void tell(const exs_svc_event_t& event) override { told_.push_back(event); }
   void take_back(const CallName&) override {}
   Debts& debts() override { return host_.debts(); }
@@ -68,8 +68,8 @@ class Heir final : public ServiceHost {
   exs_svc* service_;
   std::vector<exs_svc_event_t> told_;
   std::optional<Prepared> prepared_;
-  std::vector<Answer> answers_;  // for which there was no memory
-  exs_svc door_;                 // last: it uses the others
+  std::vector<Answer> answers_;  // not sent yet for want of memory
+  exs_svc door_;                 // last, because it uses the other members
 };
 
 }  // namespace exs::svc

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kFramesUnderWay = 64;
 constexpr int kOperationsMax = 2048;
-// Long items that are so short travel in the message of a bulk, instead of being advertised and read.
+// Long items up to this length travel in a message of the bulk, instead of being advertised and read.
 constexpr std::size_t kLongsInMessage = 16384;
 constexpr int kLongsUnderWay = 8;
 static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
@@ -33,7 +33,7 @@ void set_limits(int socket, std::size_t message_bytes, int messages) {
   exs_fcntl(socket, EXS_F_SET_RECV_CREDITS, messages);
 }
 
-// Of the memory that an acceptor has for what comes.
+// The link would take too much of the memory that an acceptor has for frames.
 bool takes_too_much(int socket) {
   std::size_t message_bytes = 0;
   int messages = 0;
@@ -95,7 +95,9 @@ int Link::accept(int socket) {
 int Link::begin() {
   state_ = State::kGreeting;
   watch_silence();
-  if (!is_initiator_) expect_until(after(now_ns(), kGreetingNs));  // an acceptor may be computing
+  if (!is_initiator_)
+    expect_until(after(now_ns(),
+                       kGreetingNs));  // an acceptor's program may be computing, so only it gets a time limit
   if (exs_recv_pooled(socket_, pool_, 0, queue_, handle()) != 0) return errno;
   greet();
   return 0;
@@ -130,7 +132,7 @@ void Link::look_at_clock(std::int64_t now_ns) {
   const std::int64_t late_ns = now_ns - std::exchange(due_ns_, kNever);
   if (state_ == State::kEnding) return begin_to_close();
   if (std::exchange(is_second_look_, true) || late_ns < Patience::kLateNs) return end();
-  // What is expected may have come while this process had no processor, or the program computed, and be the next event.
+  // The expected event may have arrived while this process had no processor or the program computed, and be the next in the queue.
   due_ns_ = after(now_ns, std::min(late_ns, kSecondLookNs));
   client_.wake_at(due_ns_);
 }
@@ -148,7 +150,7 @@ void Link::received(const exs_event_t& event) {
   const Bytes frame(memory, event.exs_evt_union.exs_evt_xfer.exs_evt_length);
   const std::optional<Header> header = decode_header(frame);
   if (state_ == State::kEnding) {
-    // Nobody cares any more.
+    // The link is closing: the frame is dropped.
   } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0 || is_bulk_ || is_lane_) {
     refuse();
   } else if (state_ == State::kGreeting) {
@@ -213,7 +215,7 @@ void Link::close_within(int linger_ms, int error) {
 void Link::begin_to_close() {
   due_ns_ = kNever;
   if (exs_close_async(socket_, 0, queue_, handle()) == 0) return;
-  // No slot for its event yet: whoever waits makes some.
+  // The queue has no slot for the event yet; a wait makes room.
   due_ns_ = after(now_ns(), kCloseAgainNs);
   client_.wake_at(due_ns_);
 }

@@ -1,17 +1,16 @@
 // A connection between two nodes, which carries the flows that its initiator opens. Thread: holder of the node's lock.
 //
 // Design notes
-//  1. Both ends greet with a number that nobody has used before. What is signed or proven on a link says both, so that it is worth
-//     nothing on any other.
-//  2. A link that has broken tells its node when exs has let go of all that was under way: frames may be sent from the same memory
-//     by another link then.
-//  3. Long items have a connection of their own, the link's bulk, which its initiator makes when it first needs it: receives of exs match
-//     messages in order, and a long one would hold up every frame behind it. The k-th long message of an end belongs to its k-th DATA
-//     that has long items. The two end together. link_bulk.cc has what differs.
-//  4. So has each flow whose requests name memory to be written: a lane, by which the acceptor writes it. It may end alone, and a link has
-//     gone when all its lanes have, so nobody writes then. link_lane.cc has what differs.
-//  5. Silence ends a link to another host, which may have vanished. On this host the kernel tells when the other end dies, and who is silent
-//     is stopped or starved: link_silence.cc.
+//  1. Both ends send a fresh nonce. Everything signed or proven on a link includes both, so it is worthless on any other.
+//  2. A broken link notifies its node when exs has released all memory that was under way. Only then may another link send frames from
+//     the same memory.
+//  3. Long items use a second connection, the link's bulk, which the initiator makes when it first needs it. Receives of exs match
+//     messages in order, so a long one would delay every frame behind it. The k-th long message of an end belongs to its k-th DATA with
+//     long items. Link and bulk end together. link_bulk.cc has what differs.
+//  4. A flow whose requests name memory for replies has a lane, a connection by which the acceptor writes that memory. A lane may end
+//     alone. A link has gone only when all its lanes have, so nobody writes then. link_lane.cc has what differs.
+//  5. Silence ends a link to another host, which may have vanished. On this host the kernel reports the death of the other end, so a
+//     silent end is stopped or starved: link_silence.cc.
 #pragma once
 
 #include <sys/socket.h>
@@ -38,37 +37,37 @@ class Link;
 class Peer;
 struct ServiceFlow;
 
-// What a link tells its node. Each is the last thing that the link does in a step.
+// A link's notifications to its node. Each is the last thing that the link does in a step.
 class LinkClient {
  public:
   virtual void link_is_up(Link& link) = 0;
-  // Whatever is no greeting.
+  // A frame other than a greeting has arrived.
   virtual void frame_arrived(Link& link, const Header& header, Bytes frame) = 0;
   // Long items can be sent.
   virtual void bulk_is_up(Link& link) = 0;
-  // A connection says that it is the bulk of the link with this token: become_bulk_of(), or end().
+  // A connection claims to be the bulk of the link with this token: call become_bulk_of() or end().
   virtual void bulk_asked_for(Link& connection, const Nonce& token) = 0;
-  // The initiator's connection for long items is to be made: connect_bulk_of().
+  // The initiator has to make the bulk: call connect_bulk_of().
   virtual void bulk_wanted(Link& link) = 0;
-  // A connection says that it is the lane of a flow, and shows what it has to: become_lane_of(), or refuse().
+  // A connection claims to be the lane of a flow: call become_lane_of() or refuse().
   virtual void lane_asked_for(Link& connection, const Hello& hello) = 0;
   // The lane may be destroyed.
   virtual void lane_has_gone(Link& lane) = 0;
-  // The link may be destroyed, and its bulk.
+  // The link and its bulk may be destroyed.
   virtual void link_has_gone(Link& link) = 0;
-  // look_at_clock() is to be called then.
+  // Call look_at_clock() at that time.
   virtual void wake_at(std::int64_t time_ns) = 0;
 
  protected:
   ~LinkClient() = default;
 };
 
-// Whose lane it is.
+// The flow or peer that uses a lane.
 class LaneClient {
  public:
-  // At its initiator: this many transfers have come.
+  // At the initiator: the acceptor has completed this many more writes.
   virtual void lane_was_written(std::uint32_t transfers) = 0;
-  // Nothing is written by it any more. It may be destroyed.
+  // Nothing is written by the lane any more; it may be destroyed.
   virtual void lane_has_gone() = 0;
 
  protected:
@@ -78,92 +77,94 @@ class ReturnArena;
 
 class Link final : public EventTarget {
  public:
-  // `silent_ms`: a connection at whose other end nothing lives for so long has broken.
+  // `silent_ms`: the connection counts as broken if the other end gives no sign of life for this long.
   Link(LinkClient& client, exs_qhandle_t queue, exs_phandle_t pool, int silent_ms)
       : client_(client), queue_(queue), pool_(pool), silent_ms_(silent_ms) {}
   ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // errno values of exs_socket() and exs_connect(). Nothing has begun then. `limit_ms`: until the other end has answered.
+  // Returns 0 or an errno value of exs_socket() or exs_connect(); then nothing has begun. `limit_ms` is the time for the other end to
+  // answer.
   int connect(const sockaddr_storage& address, int limit_ms);
-  // Takes a connected socket.
+  // Takes over a connected socket. Returns 0 or an errno value.
   int accept(int socket);
 
-  // An event of its socket.
+  // Handles an event of the link's socket.
   void take(const exs_event_t& event) override;
   void out_of_memory() override { end(ENOMEM); }
   void look_at_clock(std::int64_t now_ns);
 
-  // Copied. A link that cannot take it breaks.
+  // Sends a copy. If that fails, the link breaks.
   void send(Encoded frame);
-  // From memory that stays as it is until the frame has arrived or the link is gone. False: later, when had_no_room() says so.
+  // Sends from memory that must not change until the frame has arrived or the link is gone. Returns false if there is no room;
+  // had_no_room() then says when to try again.
   bool send_kept(Encoded frame, exs_mhandle_t region);
 
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::kUp; }
   [[nodiscard]] bool is_initiator() const noexcept { return is_initiator_; }
-  // Of an initiator.
+  // For initiators only.
   [[nodiscard]] const sockaddr_storage& address() const noexcept { return address_; }
   [[nodiscard]] const std::string& address_key() const noexcept { return address_key_; }
-  // The other end has said nothing for too long.
+  // The link ended because the other end was silent too long.
   [[nodiscard]] bool was_silent() const noexcept { return was_silent_; }
   [[nodiscard]] bool is_on_this_host() const noexcept { return is_on_this_host_; }
-  // Silences were too short so often for who was silent: of a link to another host each time doubles what is too long, up to kDoublingsMax.
+  // Repeated mistakes about a slow other host raise its silence limit: each doubles it, up to kDoublingsMax times.
   static constexpr unsigned kDoublingsMax = 3;
   void be_patient(unsigned doublings);
-  // Where the other end is, of an acceptor.
+  // The host of the other end. For acceptors only.
   [[nodiscard]] const HostBytes& host() const noexcept { return host_; }
   [[nodiscard]] LinkNonces nonces() const noexcept {
     return is_initiator_ ? LinkNonces{our_nonce_, their_nonce_} : LinkNonces{their_nonce_, our_nonce_};
   }
 
-  // The peer did what no peer does.
+  // Ends the link because the peer broke the protocol.
   void refuse() { end(EPROTO); }
-  // Nothing of it is of use any more, for a reason that is an errno, or 0.
+  // Ends the link at once. `error` is an errno value, or 0 if there is no error.
   void end(int error = 0);
   [[nodiscard]] int error() const noexcept { return error_; }
   [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
 
-  // There was none since the last call, and frames are kept by peers of this link.
+  // Frames had to wait for room since the last call.
   bool had_no_room() noexcept { return std::exchange(had_no_room_, false); }
-  // Lets what was sent arrive, for a moment, and ends then.
+  // Lets sent frames arrive for a moment, then ends the link.
   void end_gently();
 
-  // Long items. Sends and receives are the link's own; a link that cannot do one breaks.
+  // Long items. The link posts the sends and receives itself, and breaks if it cannot.
   [[nodiscard]] bool has_bulk() const noexcept {
     return partner_ != nullptr && partner_->state_ == State::kUp;
   }
   [[nodiscard]] bool takes_longs() const noexcept {
     return partner_ != nullptr && (partner_->state_ == State::kUp || partner_->is_greeted_);
   }
-  // Sees to it that it will have one, which bulk_is_up() tells.
+  // Requests the bulk; bulk_is_up() follows.
   void want_bulk();
   void send_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket);
   void receive_longs(Transfer::Pieces pieces, TransferClient& client, std::uint64_t ticket,
                      std::shared_ptr<void> keeps);
-  // Its transfers go on, for nobody.
+  // The transfers of this client continue, and report to nobody.
   void forget(const TransferClient& client);
   [[nodiscard]] bool is_bulk() const noexcept { return is_bulk_; }
-  // Of a link that is up.
+  // For links that are up.
   [[nodiscard]] Nonce token() const { return bulk_token(nonces()); }
   int connect_bulk_of(Link& link);
   void become_bulk_of(Link& link);
   [[nodiscard]] Link* bulk() const noexcept { return partner_; }
 
-  // Of a lane. The acceptor may write to the arena from connect_lane_of() on until lane_has_gone().
+  // Lanes. The acceptor may write to the arena from connect_lane_of() until lane_has_gone().
   int connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client);
   void become_lane_of(Link& link, std::uint32_t flow, LaneClient& client);
   void forget_lane_client() noexcept { lane_client_ = nullptr; }
-  // Long items at these offsets. The link breaks that has named no such memory.
+  // Writes long items to these offsets. An offset beyond the posted memory breaks the link that named it.
   void write_longs(Transfer::Pieces pieces, const std::vector<std::uint32_t>& offsets, TransferClient& client,
                    std::uint64_t ticket);
 
   std::uint32_t next_alias = 1;
-  std::unordered_map<std::uint32_t, Peer*> peers;         // of an initiator
-  std::unordered_map<std::uint32_t, ServiceFlow*> flows;  // of an acceptor
+  std::unordered_map<std::uint32_t, Peer*> peers;         // if initiator
+  std::unordered_map<std::uint32_t, ServiceFlow*> flows;  // if acceptor
 
  private:
-  static constexpr int kConnectMs = 3'000;  // of a bulk or a lane, whose link tells of an end
+  static constexpr int kConnectMs = 3'000;  // of a bulk or a lane; an earlier end comes with its link
   enum class State { kIdle, kConnecting, kGreeting, kHandingOver, kUp, kEnding, kGone };
 
   int begin();
@@ -208,15 +209,16 @@ class Link final : public EventTarget {
   bool is_initiator_ = false;
   bool had_no_room_ = false;
   int error_ = 0;
-  std::int64_t due_ns_ = kNever;  // an initiator is to have greeted by then, or the next long item to be here
-  bool is_second_look_ = false;   // whether it is here
-  sockaddr_storage address_{};    // of an initiator
+  std::int64_t due_ns_ =
+      kNever;  // when an initiator has to have greeted, or the next long item has to be here
+  bool is_second_look_ = false;  // a late event got a second chance
+  sockaddr_storage address_{};   // if initiator
   std::string address_key_;
   HostBytes host_{};
   Nonce our_nonce_{};
   Nonce their_nonce_{};
 
-  // The handle of frames that are sent: they have an event only if they fail.
+  // The handle of sent frames, which have events only if they fail.
   struct FrameSends final : EventTarget {
     explicit FrameSends(Link& of) : link(of) {}
     void take(const exs_event_t&) override { link.end(); }
@@ -228,29 +230,29 @@ class Link final : public EventTarget {
 
   bool is_bulk_ = false;
   bool wants_bulk_ = false;
-  Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk, or of a lane
+  Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk or a lane
   std::unordered_map<Transfer*, std::unique_ptr<Transfer>> transfers_;
-  int longs_flags_ = 0;             // of a bulk: how they are sent
-  std::deque<Transfer*> receives_;  // of them, in the order in which they come
+  int longs_flags_ = 0;             // of a bulk: flags of its sends
+  std::deque<Transfer*> receives_;  // of a bulk, in the order of arrival
   std::vector<Link*> lanes_;        // of a link
   bool is_lane_ = false;
   std::uint32_t flow_ = 0;             // of a lane
-  LaneClient* lane_client_ = nullptr;  // of a lane. NULL: nobody cares any more
+  LaneClient* lane_client_ = nullptr;  // of a lane; NULL: no client any more
   const ReturnArena* arena_ = nullptr;
-  // What the acceptor of a bulk or a lane says first, and how many of that have come.
+  // The first messages from the acceptor of a bulk or a lane, and how many have arrived.
   static constexpr std::size_t kGreetings = 2;
   std::array<std::array<std::uint8_t, 64>, kGreetings> greetings_{};
   std::size_t greetings_heard_ = 0;
-  bool is_greeted_ = false;  // receives for them are posted
+  bool is_greeted_ = false;  // receives of long items may follow those of the greetings
 };
 
-// Of one that no link has.
+// Closes a socket that no link owns yet.
 void close_at_once(int socket) noexcept;
-// That the library's sockets are those of a link.
+// Makes an exs socket with the options of a link.
 int make_link_socket(int family);
-// Both ends are on this host: its memory is what they share.
+// Both ends are on this host and share memory.
 bool is_by_shm(int socket);
-// An acceptor does not know yet what connects.
+// Sets the listener's options for a bulk too: an acceptor does not know yet what connects.
 void let_bulks_connect(int listener);
 
 }  // namespace exs::svc

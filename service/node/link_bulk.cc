@@ -1,4 +1,4 @@
-// The connection of a link for long items: how it is made, and what it carries. A lane is made in the same way.
+// The bulk: a link's connection for long items, how it is made, and what it carries. A lane is made in the same way.
 #include <cerrno>
 
 #include "service/names/address.h"
@@ -7,8 +7,7 @@
 namespace exs::svc {
 namespace {
 
-// What has been announced is to be here within a time that the slowest network needs, so nobody keeps memory for what never comes. It
-// counts from when it is the next.
+// The next announced item has to arrive within the time that the slowest network needs. So no memory is kept for items that never come.
 constexpr std::int64_t kLateNs = 5000 * kNsPerMs;
 
 }  // namespace
@@ -39,7 +38,7 @@ int Link::connect_bulk_of(Link& link) {
   return 0;
 }
 
-// Its acceptor greets as anybody's does, and says then whose bulk or lane it is: long items may come from then on.
+// The acceptor sends the normal hello, then a second one that names the link or lane; long items may follow.
 int Link::begin_partner() {
   state_ = State::kGreeting;
   watch_silence();
@@ -74,7 +73,8 @@ void Link::become_bulk_of(Link& link) {
   exs_cancel(socket_, handle(), EXS_CAF_FILDES | EXS_CAF_AHANDLE);
 }
 
-// A greeting; or the end of the receives that took the first one, at the acceptor; or that of a lane's memory.
+// Handles a greeting. At the acceptor it also handles the end of the receive that took the first one, at the initiator that of a lane's
+// memory.
 void Link::took_of_partner(const exs_event_t& event) {
   if (state_ == State::kHandingOver && event.exs_evt_errno == ECANCELED) {
     state_ = State::kUp;
@@ -100,7 +100,7 @@ void Link::took_of_partner(const exs_event_t& event) {
 }
 
 void Link::bulk_up() {
-  longs_flags_ = is_by_shm(socket_) ? EXS_NO_IMMEDIATE : 0;  // that is read faster than it is copied twice
+  longs_flags_ = is_by_shm(socket_) ? EXS_NO_IMMEDIATE : 0;  // by shm, reading is faster than copying twice
   if (partner_->state_ == State::kUp) client_.bulk_is_up(*partner_);
 }
 
@@ -125,18 +125,18 @@ void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferCli
     receives_.push_back(posted);
     if (receives_.size() == 1) expect_next();
   }
-  // Its client hears of one that was not taken when the link has gone.
+  // On failure the client gets its notification when the link has gone.
   if (post(socket_, &posted->header, flags, queue_, static_cast<EventTarget*>(posted)) != 0) end();
 }
 
-// look_at_clock() ends a link that is late.
+// Sets the time limit of the next item; look_at_clock() ends the link if it is late.
 void Link::expect_next() {
   due_ns_ = kNever;
   if (receives_.empty()) return;
   expect_until(after(now_ns(), kLateNs + slowest_ns(receives_.front()->bytes)));
 }
 
-// What was sent is whole whatever the other end has taken of it. So is what was received into nothing.
+// A send is whole however much the other end took of it. So is a receive into no memory.
 void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
   if (is_lane_) return part_written(transfer, event);
   const auto owned = std::move(transfers_.extract(&transfer).mapped());

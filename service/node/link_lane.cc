@@ -1,4 +1,4 @@
-// The lane of a flow: the acceptor's way to write replies into memory of the initiator. It carries nothing else.
+// The lane of a flow: the acceptor writes replies by it into memory of the initiator. It carries nothing else.
 #include <algorithm>
 #include <cerrno>
 
@@ -20,7 +20,7 @@ int Link::connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& are
   return 0;
 }
 
-// Its last receive: all that comes is written there.
+// This is the lane's last receive: all later data is written into its memory.
 int Link::post_arena() {
   return exs_recv(socket_, arena_->start(), arena_->bytes(), EXS_PERSISTENT | EXS_NOTIFY, queue_, handle(),
                   arena_->region());
@@ -28,7 +28,7 @@ int Link::post_arena() {
 
 // ---------------------------------------------------------------- the acceptor
 
-// What comes on it from now on is nothing that an initiator sends. Writes wait in exs until the other end has posted its memory.
+// The initiator sends nothing else on a lane. Writes wait in exs until it has posted its memory.
 void Link::become_lane_of(Link& link, std::uint32_t flow, LaneClient& client) {
   is_lane_ = true;
   flow_ = flow;
@@ -52,12 +52,12 @@ void Link::write_longs(Transfer::Pieces pieces, const std::vector<std::uint32_t>
     if (piece.iov_len == 0) continue;
     if (exs_send_offset(socket_, piece.iov_base, piece.iov_len, 0, queue_, static_cast<EventTarget*>(posted),
                         piece.iov_mhandle, offsets[i]) != 0)
-      return end();  // its client hears of it when the lane has gone
+      return end();  // the client is notified when the lane has gone
   }
 }
 
 void Link::part_written(Transfer& transfer, const exs_event_t& event) {
-  // Memory that is not there was named by a request of this link.
+  // A request of this link named memory that does not exist.
   if (event.exs_evt_errno == ERANGE) partner_->end(EPROTO);
   if (event.exs_evt_errno != 0) end();
   if (--transfer.parts > 0) return;

@@ -1,4 +1,4 @@
-// When a link takes silence for the end of the other end.
+// The limits after which a link takes silence for the death of the other end.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -9,10 +9,10 @@
 namespace exs::svc {
 namespace {
 
-// Of an acceptor: where the initiator asks for signs of life more often, that is one, and nobody else asks on an idle link. And of a
-// bulk or a lane, where an item that is under way holds them up: their link tells sooner.
+// For acceptors: the initiator probes more often, which shows that it is alive, and nobody else probes an idle link. For bulks and lanes:
+// a moving item delays their probes, and their link notices sooner.
 constexpr int kLongSilentMs = 6'000;
-// An address of this host may be that of a forwarder, which lives on when what is behind it has vanished.
+// An address of this host may be that of a forwarder, which lives on when the host behind it has vanished.
 constexpr int kHereSilentMs = 60'000;
 
 }  // namespace
@@ -24,7 +24,7 @@ bool is_by_shm(int socket) {
   return std::string_view(provider.data()) == "shm";
 }
 
-// Once it is connected. Exs notices a silence of two periods, or three at most.
+// Called once the connection stands. Exs reports silence after two to three periods.
 void Link::watch_silence() {
   const bool shares_memory = is_by_shm(socket_);
   const bool asks_often = is_initiator_ && !is_bulk_ && !is_lane_;

@@ -46,7 +46,7 @@ Move::~Move() {
 
 std::uint64_t Move::find(const IdBytes& id, std::int64_t limit_ns) {
   const std::uint64_t search = host_.find(id, limit_ns);
-  // It has given up the name that it waited by.
+  // The heir has given up the door's name.
   if (state_ == State::kCommitting) again_ = search;
   return search;
 }
@@ -89,7 +89,7 @@ void Move::go_on() {
   switch (state_) {
     case State::kLooking: return error == 0 ? freeze() : fail(error);
     case State::kPreparing: return error == 0 ? commit() : fail(error == EOWNERDEAD ? ECONNRESET : error);
-    // It had left, and there is nobody to be asked.
+    // The commit had left, and the heir cannot be asked any more.
     case State::kCommitting: return error == 0 ? finish() : error == EOWNERDEAD ? end(error) : fail(error);
     default: answer_.reset();
   }
@@ -157,7 +157,7 @@ void Move::finish() {
   end(0);
 }
 
-// It goes on here, if it can.
+// The service continues here, if it can.
 void Move::fail(int error) {
   if (state_ == State::kCommitting && node_.take_name_again(service_) != 0) return end(EOWNERDEAD);
   if (state_ != State::kLooking) {

@@ -1,14 +1,13 @@
-// A service on its way from here to who waits for it (heir.h). Thread: holder of the node's lock.
+// The move of a service from here to an heir (heir.h). Thread: holder of the node's lock.
 //
 // Design notes
-//  1. The two talk as a peer and a service do, by a name that only who has the service's key can know. Requests and their replies survive
-//     a link that breaks, so all that can go wrong between them is that one of the two ends.
-//  2. First everything is handed over, while the name is still ours. Until the commit has left, the other cannot become the service, so
-//     whatever goes wrong the service goes on here. A process that is there and does not answer, since it is stopped or starved, is waited
-//     for until the limit.
-//  3. From then on only the other knows. If it is gone, the service may have been used there: it stays frozen here, and the program
-//     decides.
-//  4. Results are noted when they come, and looked at when the step ends, so nothing happens inside of a peer's own call.
+//  1. Owner and heir talk as a peer and a service, by a name that only holders of the service's key can derive. Requests and replies
+//     survive a broken link, so the only failure between the two is the end of one of them.
+//  2. First everything is handed over, while the name is still ours. The heir cannot become the service before the commit has left, so on
+//     any failure up to then the service continues here. A stopped or starved heir is waited for until the limit.
+//  3. After the commit only the heir knows the outcome. If it is gone, the service may have been used there. It stays frozen here, and
+//     the program decides.
+//  4. Results are noted when they arrive and handled when the step ends, so no action happens inside a peer's own call.
 #pragma once
 
 #include <optional>
@@ -25,13 +24,13 @@ class Move;
 class MoveHost {
  public:
   virtual exs_svc_peer* open_peer_of(Move& move, Peer::Config config) = 0;
-  // Takes the events of a service that the program has not seen.
+  // Removes and returns the events of a service that the program has not seen.
   virtual std::vector<exs_svc_event_t> take_events(const Service& service) = 0;
   virtual void give_back_events(const std::vector<exs_svc_event_t>& events) = 0;
   virtual void give_up_name(exs_svc& service) = 0;
-  // errno values: the name is somebody else's now.
+  // Returns 0, or an errno value if the name belongs to another process now.
   virtual int take_name_again(exs_svc& service) = 0;
-  // Who asks here for the service is sent there.
+  // Redirects senders that ask here for the service.
   virtual void has_moved(exs_svc& service, std::vector<std::uint8_t> record) = 0;
 
  protected:
@@ -41,7 +40,7 @@ class MoveHost {
 class Move final : public PeerHost {
  public:
   struct Config {
-    Transfer::Pieces state;  // the program's, until EXS_SVC_EVT_MOVED
+    Transfer::Pieces state;  // the program's until EXS_SVC_EVT_MOVED
     std::vector<sockaddr_storage> to;
     std::int64_t find_ns = 0;
     std::int64_t limit_ns = 0;
@@ -52,18 +51,18 @@ class Move final : public PeerHost {
   Move& operator=(const Move&) = delete;
   ~Move();
 
-  // At the end of each step.
+  // Called at the end of each step.
   void go_on();
   [[nodiscard]] std::int64_t due_ns() const noexcept {
     return state_ == State::kLooking || state_ == State::kDraining ? limit_time_ns_ : kNever;
   }
-  // A request that waits is not wanted any more.
+  // A waiting request was cancelled by its sender.
   void take_back(const CallName& name);
   // The program closes the service.
   void abandon();
-  // Exs uses memory of the program.
+  // Exs is using memory of the program.
   [[nodiscard]] bool is_moving() const noexcept { return peer_ != nullptr && peer_->is_moving(); }
-  // Nothing of it is left to be done, and its peer has gone.
+  // The move is over and its peer has gone.
   [[nodiscard]] bool is_over() const noexcept { return state_ == State::kOver && peer_ == nullptr; }
   [[nodiscard]] bool is_of(const exs_svc& service) const noexcept {
     return state_ != State::kOver && &service_ == &service;
@@ -72,12 +71,12 @@ class Move final : public PeerHost {
  private:
   enum class State { kLooking, kDraining, kPreparing, kCommitting, kOver };
   struct Answer {
-    int error = 0;  // of the request
+    int error = 0;  // result of the request
     HandoverStatus status = HandoverStatus::kDone;
     std::vector<std::uint8_t> record;
   };
 
-  // Peers
+  // PeerHost
   std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
   std::uint64_t find_beyond(const IdBytes&, std::int64_t) override { return 0; }
   Link* link_to(const sockaddr_storage& address, Silences silences) override;
@@ -109,11 +108,11 @@ class Move final : public PeerHost {
   const std::int64_t limit_time_ns_;
   State state_ = State::kLooking;
   exs_svc_peer* peer_ = nullptr;
-  std::vector<exs_svc_event_t> waiting_;  // what the program has not seen
-  std::vector<std::uint8_t> bytes_;       // of what is handed over
-  std::optional<Answer> answer_;          // that has not been looked at
-  sockaddr_storage last_{};               // where the other is
-  std::optional<std::uint64_t> again_;    // a search that goes there
+  std::vector<exs_svc_event_t> waiting_;  // events that the program has not seen
+  std::vector<std::uint8_t> bytes_;       // the encoded handover
+  std::optional<Answer> answer_;          // not handled yet
+  sockaddr_storage last_{};               // address of the heir
+  std::optional<std::uint64_t> again_;    // the search for that address
 };
 
 }  // namespace exs::svc

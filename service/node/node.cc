@@ -22,7 +22,7 @@ Node::Node(const Config& config) : config_(config) {}
 
 int Node::open() {
   static const pid_t first_process = ::getpid();
-  if (::getpid() != first_process) {  // exs and the housekeeper are its own
+  if (::getpid() != first_process) {  // the threads of exs and of the housekeeper belong to the parent
     why_ = "a parent of this process has opened nodes: exec, or open none before the fork";
     return EOPNOTSUPP;
   }
@@ -38,7 +38,7 @@ int Node::open() {
   return 0;
 }
 
-// Exs knows what was wrong.
+// Takes the error and its text from exs.
 int Node::failed() {
   const int error = errno;
   why_ = exs_errtext();
@@ -96,7 +96,7 @@ Node::~Node() {
   }
   if (listener_ >= 0) exs_close(listener_);
   close_links();
-  if (sink_ != nullptr) keeper_->forget(sink_);  // links that end may have set an alarm
+  if (sink_ != nullptr) keeper_->forget(sink_);  // ending links may have set an alarm
   peers_.clear();
   moves_.clear();
   for (const exs_svc_event_t& event : events_) discard(event);
@@ -108,7 +108,7 @@ Node::~Node() {
   if (has_library_) exs_fini();
 }
 
-// What was sent before arrives, if the other ends take it.
+// Sent frames still arrive, if the other ends take them.
 void Node::close_links() {
   for (const auto& [link, owner] : links_) {
     link->flows.clear();
@@ -116,11 +116,11 @@ void Node::close_links() {
   }
   while (!links_.empty()) {
     move_for_a_moment();
-    for (const auto& [link, owner] : links_) link->end_gently();  // those that had been accepted
+    for (const auto& [link, owner] : links_) link->end_gently();  // those accepted meanwhile
   }
 }
 
-// Where nobody else waits.
+// For phases in which no other thread waits.
 void Node::move_for_a_moment() {
   exs_event_t event;
   const int count = exs_qwait(queue_, &event, 1, 1, kNsPerMs * 10);
@@ -235,7 +235,7 @@ int Node::reply(const exs_svc_message_t* message, Data data, Transfer::Pieces lo
   return error;
 }
 
-// Who sent a request that has not been answered is told so, if there is memory for it.
+// The sender of an unanswered request is notified, if there is memory for that.
 void Node::release(exs_svc_message_t* message) noexcept {
   OwnedMessage owned(message);
   const std::shared_ptr<Mailbox> mailbox = mailbox_of(message);
@@ -245,7 +245,7 @@ void Node::release(exs_svc_message_t* message) noexcept {
   const std::lock_guard guard(*mailbox->lock);
   if (mailbox->service == nullptr) return;
   try {
-    // A move waits for the message to go, and is to find its request answered then.
+    // A move waits for the release of the message, and has to find its request answered then.
     if (is_request) mailbox->service->leave_unanswered(*call_of(message));
     owned.reset();
     mailbox->service->node().end_step();
@@ -255,7 +255,7 @@ void Node::release(exs_svc_message_t* message) noexcept {
 
 // ---------------------------------------------------------------- links
 
-// To the node itself, too: a service does not know who is where.
+// This also makes links to the node itself: a peer need not know where its service is.
 Link* Node::link_to(const sockaddr_storage& address, Silences silences) {
   const auto known = links_by_address_.find(key_of(address));
   if (known != links_by_address_.end()) {
@@ -274,13 +274,13 @@ Link* Node::link_to(const sockaddr_storage& address, Silences silences) {
   return link;
 }
 
-// A process of this host that is starved needs a longer time, in which it is done with its part.
+// A starved process of this host needs a longer limit to get its part done.
 int Node::connect_limit_ms(const sockaddr_storage& address, Silences silences) const {
   const bool is_starved = silences.connects > 0 && is_of_this_host(address);
   return std::max(config_.silent_ms / 2, 1) << (is_starved ? silences.connects : silences.mistakes);
 }
 
-// For want of memory an accept ends that stays otherwise.
+// A multishot accept ends only for want of memory.
 void Node::accepted(const exs_event_t& event) {
   if ((event.exs_evt_flags & EXS_EVF_MORE) == 0 && event.exs_evt_errno != ECANCELED) accept_again();
   const int socket = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
@@ -303,7 +303,7 @@ void Node::accept_again() noexcept {
   if (!accepts) wake_soon();
 }
 
-// False: it is one too many.
+// Returns false if the link exceeds a limit.
 bool Node::count_link(const Link& link) {
   const std::size_t of_host = ++links_of_hosts_[principal_of({}, link.host())];
   return ++accepted_links_ <= config_.links_max && of_host <= config_.links_each_max;
@@ -365,10 +365,10 @@ void Node::frame_arrived(Link& link, const Header& header, Bytes frame) {
   } else if (const auto flow = link.flows.find(header.flow); flow != link.flows.end()) {
     flow->second->frame_arrived(header, frame);
   }
-  if (link.is_up() && link.had_no_room()) send_all_of(link);  // there is some now
+  if (link.is_up() && link.had_no_room()) send_all_of(link);  // there is room now
 }
 
-// Frames of a flow that has ended here may have been under way.
+// Frames of a flow that has ended here may still arrive; they are dropped.
 void Node::frame_of_peer(Link& link, const Header& header, Bytes frame) {
   const auto peer = link.peers.find(header.flow);
   if (peer != link.peers.end()) peer->second->frame_arrived(header, frame);
@@ -409,7 +409,7 @@ void Node::remove_gone() {
   ended_.clear();
   for (Link* const link : gone_) links_.erase(link);
   gone_.clear();
-  remove_ended_moves();  // whose peers have gone
+  remove_ended_moves();  // their peers have gone
 }
 
 }  // namespace exs::svc

@@ -1,11 +1,11 @@
-// One end of links: a listener, the links to and from other nodes, the services here and the peers elsewhere, and the events that the
-// program has not taken. Thread: any.
+// One end of links: a listener, links to and from other nodes, the services here, the peers, and the events that the program has not
+// taken. Thread: any.
 //
 // Design notes
-//  1. One lock. Whoever waits for events moves bytes: one of the waiting threads, the leader, takes the events of exs, in their order,
-//     and does what they ask for; the others sleep until it has something for them or gives up the lead.
-//  2. Senders do their part themselves: a message leaves in the call that sends it, if its flow is open.
-//  3. The housekeeper has no part in it but to ring: what it has found lies in the sink until the leader takes it.
+//  1. One lock guards all. Threads that wait for events move the bytes: one of them, the leader, takes the events of exs in their order
+//     and processes them. The others sleep until it has an event for them or gives up the lead.
+//  2. Sends do their own work: a message leaves in the call that sends it, if its flow is open.
+//  3. The housekeeper only wakes the node: its results stay in the sink until the leader takes them.
 #pragma once
 
 #include <condition_variable>
@@ -37,7 +37,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
     std::int64_t find_ns = 0;
     int silent_ms = 0;
     std::uint32_t links_max = 0;
-    std::uint32_t links_each_max = 0;  // of one host
+    std::uint32_t links_each_max = 0;  // from one host
     std::uint32_t flows_max = 0;
     std::size_t windows_max_bytes = 0;
     Ways ways;
@@ -46,26 +46,26 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   virtual ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  // errno; the node is of no use then.
+  // Returns 0 or an errno value; after an error the node is of no use.
   int open();
-  // Why it could not be opened; empty: its errno says all.
+  // The reason why open() failed. Empty: the errno value says all.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
-  // The number of events, or -1 with errno.
+  // Returns the number of events, or -1 with errno.
   int wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns);
   int descriptor();
 
-  // NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
+  // Returns NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
   exs_svc* open_service(Service::Config config);
   void close_service(exs_svc* service);
-  // NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
+  // Returns NULL with errno: EADDRINUSE, EMFILE, ENOMEM.
   exs_svc* adopt_service(Service::Config config);
-  // 0, or EALREADY.
+  // Returns 0 or EALREADY.
   int move_service(exs_svc* service, Move::Config config);
   exs_svc_peer* open_peer(exs_svc* from, const IdBytes& id, const std::optional<Capability>& capability,
                           void* handle);
   void close_peer(exs_svc_peer* peer);
-  // errno values, or 0.
+  // Returns 0 or an errno value.
   int send(exs_svc_peer* peer, const Data& data, Transfer::Pieces longs, void* handle);
   int request(exs_svc_peer* peer, const Data& data, Peer::Asked asked);
   int cancel(exs_svc_peer* peer, const void* handle);
@@ -74,14 +74,14 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   int trust(exs_svc_peer* peer, bool trusts, std::size_t return_max_bytes);
   int alloc_return(exs_svc_peer* peer, std::size_t length_bytes, void*& slot);
   void add_window(exs_svc* service, const Window& window);
-  // NULL, or why no service of this node can be fenced.
+  // Returns NULL, or the reason why no service of this node can be fenced.
   [[nodiscard]] const char* why_no_lease() const;
-  // Of a message that has a mailbox: to whatever node it came.
+  // Replies to a message that has a mailbox, whichever node received it.
   static int reply(const exs_svc_message_t* message, Data data, Transfer::Pieces longs, void* handle);
   static void release(exs_svc_message_t* message) noexcept;
 
  private:
-  // Links
+  // LinkClient
   void link_is_up(Link& link) override;
   void frame_arrived(Link& link, const Header& header, Bytes frame) override;
   void bulk_is_up(Link& link) override;
@@ -90,7 +90,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   void lane_asked_for(Link& connection, const Hello& hello) override;
   void lane_has_gone(Link& lane) override { gone_.push_back(&lane); }
   void link_has_gone(Link& link) override;
-  // Peers
+  // PeerHost
   std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) override;
   std::uint64_t find_beyond(const IdBytes& id, std::int64_t limit_ns) override;
   Link* link_to(const sockaddr_storage& address, Silences silences) override;
@@ -101,10 +101,10 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   WindowMemory& windows() override { return *windows_; }
   void has_ended(Peer& peer) override;
   void wake_at(std::int64_t time_ns) override;
-  // Services
+  // ServiceHost
   void take_back(const CallName& name) override;
   void tell(const exs_svc_event_t& event) override;
-  // Moves
+  // MoveHost and HeirHost
   exs_svc_peer* open_peer_of(Move& move, Peer::Config config) override;
   std::vector<exs_svc_event_t> take_events(const Service& service) override;
   void give_back_events(const std::vector<exs_svc_event_t>& events) override;
@@ -136,7 +136,7 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   void take(const exs_event_t& event);
   void accepted(const exs_event_t& event);
   void accept_again() noexcept;
-  // What could not be done for want of memory is done then.
+  // Retries soon what failed for want of memory.
   void wake_soon() noexcept;
   bool count_link(const Link& link);
   void uncount_link(const Link& link);
@@ -169,11 +169,11 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   std::unordered_map<Link*, std::unique_ptr<Link>> links_;
   std::unordered_map<std::string, Link*> links_by_address_;
   std::size_t accepted_links_ = 0;
-  std::map<Principal, std::size_t> links_of_hosts_;  // of them
+  std::map<Principal, std::size_t> links_of_hosts_;  // links of each host
   std::vector<Link*> gone_;
   std::vector<Peer*> ended_;
   std::map<IdBytes, std::unique_ptr<exs_svc>> services_;
-  std::map<exs_svc*, std::unique_ptr<exs_svc>> elsewhere_;  // that are to come, or have gone
+  std::map<exs_svc*, std::unique_ptr<exs_svc>> elsewhere_;  // services to come, or gone
   struct Departure {
     std::vector<std::uint8_t> record;
     std::int64_t until_ns = 0;
@@ -186,8 +186,8 @@ class Node : private LinkClient, private PeerHost, private ServiceHost, private 
   Debts debts_;
   std::shared_ptr<WindowMemory> windows_;
   std::int64_t alarm_ns_ = kNever;
-  std::int64_t accept_again_ns_ = kNever;  // no accept is posted, and one is to be
-  std::int64_t fence_ns_ = kNever;         // when a service may have to stop
+  std::int64_t accept_again_ns_ = kNever;  // when to post an accept again
+  std::int64_t fence_ns_ = kNever;         // when a fence may be due
   std::deque<exs_svc_event_t> events_;
   bool has_descriptor_ = false;
   bool is_shown_ = false;

@@ -1,4 +1,4 @@
-// Services that have been overtaken, and those that serve only while a directory says that nobody else does.
+// Services that another process has overtaken, and services that serve only while they have a lease.
 #include <algorithm>
 #include <cerrno>
 
@@ -7,7 +7,7 @@
 
 namespace exs::svc {
 
-// NULL: a service of this node can have a lease.
+// Returns NULL if services of this node can have leases.
 const char* Node::why_no_lease() const {
   if (!config_.ways.directory)
     return "EXS_SVC_FENCED needs a directory: `directory` of the node, or EXS_SVC_DIRECTORY";
@@ -17,7 +17,7 @@ const char* Node::why_no_lease() const {
   return nullptr;
 }
 
-// Before anything is done for a service: whoever has the node's lock may have waited for it.
+// Called before the node acts for a service: the thread may have waited for the lock meanwhile.
 void Node::look_at_fences() {
   if (fence_ns_ != kNever && now_ns() >= fence_ns_) look_at_holds();
 }
@@ -38,7 +38,7 @@ void Node::look_at_holds() {
   if (fence_ns_ != kNever) wake_at(fence_ns_);
 }
 
-// When it is to be looked at again.
+// Returns when the fence is due again.
 std::int64_t Node::look_at_fence(exs_svc& service, std::int64_t now) {
   const Hold& hold = service.hold();
   const bool may_serve = hold.may_serve(now);
@@ -57,7 +57,7 @@ std::int64_t Node::look_at_fence(exs_svc& service, std::int64_t now) {
   return kNever;
 }
 
-// What has it now is found by its name.
+// Peers find the new owner by the service's name.
 void Node::end_overtaken(exs_svc& service) {
   for (const exs_svc_event_t& event : take_events(service)) discard(event);
   service.end();

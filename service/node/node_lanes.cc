@@ -1,4 +1,4 @@
-// Lanes of a node's links, and the memory that they are for.
+// Lanes of a node's links, and the memory that they write.
 #include "service/node/node.h"
 
 namespace exs::svc {

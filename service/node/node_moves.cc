@@ -1,4 +1,4 @@
-// Services that come and go: their names, who waits for them, and where they have gone.
+// Services that come and go: their names, their heirs, and where they went.
 #include <algorithm>
 #include <cerrno>
 
@@ -7,9 +7,9 @@
 namespace exs::svc {
 namespace {
 
-// How long who asks here is told where a service has gone.
+// How long this node redirects senders to a moved service.
 constexpr std::int64_t kDepartureNs = 60'000 * kNsPerMs;
-// Of an heir: one request to be prepared, one to commit, and those that have been given up.
+// An heir's mailbox: one prepare, one commit, and requests that have been given up.
 constexpr std::uint32_t kDoorMailbox = 8;
 
 }  // namespace
@@ -59,7 +59,7 @@ bool Node::is_on_its_way(const exs_svc& service) const {
                      [&service](const auto& move) { return move->is_of(service); });
 }
 
-// The program closes the service.
+// Called when the program closes the service.
 void Node::end_moves_of(std::unique_lock<std::mutex>& guard, exs_svc* service) {
   for (const auto& move : moves_) {
     if (!move->is_of(*service)) continue;
@@ -90,7 +90,7 @@ void Node::go_on_with_moves() {
 }
 
 void Node::remove_ended_moves() {
-  // One that stays may have been overtaken meanwhile.
+  // A service that stays may have been overtaken meanwhile.
   if (std::erase_if(moves_, [](const auto& move) { return move->is_over(); }) > 0) look_at_holds();
   std::erase_if(heirs_, [](const auto& heir) { return heir->is_done() && !heir->door().has_flows(); });
 }
@@ -151,17 +151,17 @@ int Node::take_name(exs_svc& service) {
   return error;
 }
 
-// Whoever waits for the lease of one that is fenced serves at once when he has it.
+// A process that waits for the lease of a fenced service serves as soon as it has it.
 void Node::give_up_name(exs_svc& service) {
   const bool serves = service.has_name && !service.is_frozen() && !service.is_suspended();
   if (serves && service.hold().is_fenced()) service.suspend(now_ns());
   if (std::exchange(service.has_name, false)) keeper_->unclaim(service.id());
 }
 
-// NULL: it is not.
+// Returns NULL if the service is not here.
 exs_svc* Node::find_here(const IdBytes& id) {
   if (const auto service = services_.find(id); service != services_.end()) return service->second.get();
-  // Of those that waited one after the other, the last.
+  // If several heirs wait, the one that waited last.
   const auto heir =
       std::find_if(heirs_.rbegin(), heirs_.rend(), [&id](const auto& one) { return one->door().id() == id; });
   return heir == heirs_.rend() ? nullptr : &(*heir)->door();

@@ -1,4 +1,4 @@
-// Who waits, and what the one who leads does.
+// Waiting for events: one thread leads and processes exs events, the others follow.
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -42,7 +42,7 @@ int Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
   return count;
 }
 
-// Waits for events of exs, and does what they ask for. 0, or -1 with errno EINTR.
+// Waits for events of exs and processes them. Returns 0, or -1 with errno EINTR.
 int Node::lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns) {
   std::array<exs_event_t, kBatch> batch;
   has_leader_ = true;
@@ -62,7 +62,7 @@ int Node::lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns) {
   return count < 0 ? -1 : 0;
 }
 
-// Moves bytes, or lets another thread, until something is so that needs no event of the program.
+// Moves bytes, or lets another thread do so, until the condition holds. The condition must not depend on the program taking events.
 void Node::move_until(std::unique_lock<std::mutex>& guard, const std::function<bool()>& is_so) {
   while (!is_so()) {
     if (has_leader_) {
@@ -74,7 +74,7 @@ void Node::move_until(std::unique_lock<std::mutex>& guard, const std::function<b
   }
 }
 
-// A link that lacks memory for what has come ends; what it carried is as it was before, and its peers make another one.
+// If memory runs out, the link of the event ends. Its messages stay as they were, and its peers make another link.
 void Node::take(const exs_event_t& event) {
   auto* const target =
       event.exs_evt_ahandle == &listener_ ? nullptr : static_cast<EventTarget*>(event.exs_evt_ahandle);
@@ -133,7 +133,7 @@ void Node::wake_soon() noexcept try {
   wake_at(after(now_ns(), kSoonNs));
 } catch (
     const std::
-        bad_alloc&) {  // the housekeeper has no room to note it: whoever waits looks when something comes
+        bad_alloc&) {  // the housekeeper cannot note the alarm: the next event of any kind makes the node look
 }
 
 void Node::look_at_clock() {
@@ -141,7 +141,7 @@ void Node::look_at_clock() {
   if (now < alarm_ns_) return;
   alarm_ns_ = kNever;
   if (now >= accept_again_ns_) accept_again();
-  std::vector<Link*> links;  // whose peers may make others
+  std::vector<Link*> links;  // a copy, because their peers may make others
   for (const auto& [link, owner] : links_) links.push_back(link);
   for (Link* const link : links) link->look_at_clock(now);
   for (const auto& [peer, owner] : peers_) peer->look_at_clock(now);
@@ -200,7 +200,7 @@ int Node::descriptor() {
   return descriptor;
 }
 
-// Whoever waits, or looks at the descriptor, is to see what lies here.
+// Wakes a thread that waits, or makes the descriptor readable.
 void Node::show() {
   if (events_.empty() || is_shown_ || (!has_descriptor_ && !has_leader_)) return;
   is_shown_ = exs_qpost(queue_, nullptr, nullptr) == 0;

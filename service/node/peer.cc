@@ -83,7 +83,7 @@ void Peer::found(std::uint64_t search, const std::vector<sockaddr_storage>& addr
   if (addresses.empty()) return lose(error_);
   place_epoch_ = record ? record->epoch : 0;
   addresses_.assign(addresses.rbegin(), addresses.rend());
-  // Where it was, nobody may answer any more.
+  // The previous address comes last: nobody may answer there any more.
   std::stable_partition(addresses_.begin(), addresses_.end(),
                         [this](const sockaddr_storage& address) { return key_of(address) == broken_; });
   try_next_address();
@@ -106,7 +106,7 @@ void Peer::try_next_address() {
   pause();
 }
 
-// What was found is not so, or not yet: the service may be about to move or to start.
+// The search result was wrong or early: the service may be about to move or to start.
 void Peer::pause() {
   const std::int64_t now = now_ns();
   if (patience_.is_over(now)) return lose(error_);
@@ -244,7 +244,7 @@ void Peer::refused(const Header& header, Bytes frame) {
   if (why == Refusal::kMoved) {
     const std::optional<Record> record = decode_record(refusal->record, config_.target);
     if (!record) return link_->refuse();
-    is_told = was_open || record->epoch > epoch_;  // nobody leads us round and round
+    is_told = was_open || record->epoch > epoch_;  // so records cannot lead in circles
     if (is_told) {
       epoch_ = place_epoch_ = record->epoch;
       told_.assign(record->addresses.rbegin(), record->addresses.rend());
@@ -253,7 +253,7 @@ void Peer::refused(const Header& header, Bytes frame) {
   if (was_open) {
     if (!sending_.accept(header.ack)) return link_->refuse();
     sending_.take_back();
-    // Messages may be under way, from memory that must not change before all of the link is gone.
+    // Messages may be under way, from memory that must not change before the link is gone.
     if (!sending_.is_empty() || is_moving()) return link_->end();
   }
   leave_link();
@@ -284,7 +284,7 @@ void Peer::leave_if_done() {
 void Peer::not_taken(std::uint64_t number, Bytes frame) {
   const std::optional<Refusal> why = decode_nack(frame);
   if (!why) return link_->refuse();
-  if (number == 0) {  // who may not ping may not ask for the other either, so it does not matter which it was
+  if (number == 0) {  // a refused PING or INFO; a sender that may not do one may not do the other
     if (pinged_ns_ != 0) return answered(EACCES);
     return tell_stats({}, EACCES);
   }
@@ -292,7 +292,7 @@ void Peer::not_taken(std::uint64_t number, Bytes frame) {
   leave_if_done();
 }
 
-// A reply, which says how far the messages have been taken, as an ACK does.
+// A reply also acknowledges messages, as an ACK does.
 void Peer::data_arrived(const Header& header, Bytes frame) {
   if (!sending_.accept(header.ack)) return link_->refuse();
   switch (receiving_.take(*link_, header, frame)) {
@@ -372,7 +372,7 @@ void Peer::send_all() {
   if (state_ == State::kOpen && !sending_.send_all()) send_later();
 }
 
-// When others of the link have been taken, or after a moment.
+// Tries again when room on the link is free, or after a moment.
 void Peer::send_later() {
   due_ns_ = after(now_ns(), kTryAgainNs);
   host_.wake_at(due_ns_);

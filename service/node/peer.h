@@ -1,15 +1,14 @@
-// A service to send to, from this side: where it is, the way there, what it has not taken, and the requests that it has not answered.
-// Thread: holder of the node's lock.
+// The sender's side of a service: where the service is, the way there, the messages that it has not accepted, and the requests that it
+// has not answered. Thread: holder of the node's lock.
 //
 // Design notes
-//  1. Nothing is asked for before there is something to send. Then it goes: found, linked, opened; and back to the start when any of
-//     that breaks, until `find_ns` after the last time that it was open. A service that is found and does not answer computes, and is
-//     waited for.
-//  2. A peer that the program has closed stays until its messages that have left are taken, or its link is gone: exs may be sending
-//     from their memory. Those that wait, perhaps for the bulk, never leave: their memory is the program's.
-//  3. A request ends once. One that has to end while exs uses memory of it breaks its link, and ends when that has gone.
-//     peer_requests.cc has all that is about requests alone.
-//  4. A request that its service may write to ends, unless it is answered, when the lane has gone: peer_returns.cc.
+//  1. A peer does nothing before there is something to send. Then it searches, links and opens the flow. If any of that breaks, it begins
+//     again, until `find_ns` after the flow was last open. A service that is found and does not answer is computing, and the peer waits.
+//  2. A peer that the program has closed stays until its sent messages are accepted or its link is gone: exs may be sending from their
+//     memory. Messages that still wait, perhaps for the bulk, never leave: their memory is the program's.
+//  3. A request ends once. If it has to end while exs uses its memory, it breaks its link, and ends when that has gone. peer_requests.cc
+//     has all that concerns requests alone.
+//  4. If the service may write to a request's memory, the request ends with its answer or when the lane has gone: peer_returns.cc.
 #pragma once
 
 #include <list>
@@ -35,12 +34,11 @@ class Node;
 // What a peer needs of its node.
 class PeerHost {
  public:
-  // Begins a search, whose answer has the number that is returned.
+  // Begins a search and returns its number, which the result will carry.
   virtual std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) = 0;
-  // The same beyond this host, which tells of nobody who has not said that he is the service. 0: there is no such way.
+  // Searches beyond this host only, where every result comes from the service itself. Returns 0 if the node has no such resolver.
   virtual std::uint64_t find_beyond(const IdBytes& id, std::int64_t limit_ns) = 0;
-  // NULL: there is no way to begin. How often in a row the other end was silent while it was connected to, and how often it was taken
-  // for dead, and was not.
+  // link_to() returns NULL if it cannot begin. Silences counts in a row: silent connects, and links that were taken for dead by mistake.
   struct Silences {
     unsigned connects = 0;
     unsigned mistakes = 0;
@@ -52,11 +50,11 @@ class PeerHost {
   virtual void wake_at(std::int64_t time_ns) = 0;
   virtual FrameMemory& memory() = 0;
   virtual Debts& debts() = 0;
-  // A lane of this flow. NULL: it cannot be made.
+  // Makes a lane for this flow. Returns NULL if that fails.
   virtual Link* make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) = 0;
-  // For long items of replies that have no place of the program's.
+  // Memory for long items of replies to requests that name none.
   virtual WindowMemory& windows() = 0;
-  // The program has closed the peer, which may be destroyed when this step is over.
+  // The program has closed the peer; it may be destroyed after this step.
   virtual void has_ended(Peer& peer) = 0;
 
  protected:
@@ -73,51 +71,51 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
     std::uint64_t client = 0;
     std::int64_t find_ns = 0;
     void* handle = nullptr;
-    std::vector<sockaddr_storage> addresses;  // to be tried before it is looked for
+    std::vector<sockaddr_storage> addresses;  // addresses to try before a search
   };
   Peer(PeerHost& host, Config config);
   virtual ~Peer() { host_.debts().forget(*this); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // 0, or errno: EAGAIN, ENOMEM.
+  // Returns 0 or an errno value: EAGAIN, ENOMEM.
   int send(const Data& data, Transfer::Pieces longs, void* handle);
   struct Asked {
     Transfer::Pieces longs;
     Transfer::Pieces returns;  // where long items of replies go
     bool is_idempotent = false;
-    std::int64_t limit_ns = kNever;  // a time
+    std::int64_t limit_ns = kNever;  // the time at which the request ends
     void* handle = nullptr;
   };
   int request(Data data, Asked asked);
-  // 0, or ENOENT.
+  // Returns 0 or ENOENT.
   int cancel(const void* handle);
-  // 0, or EAGAIN: one is under way.
+  // Returns 0, or EAGAIN if a ping is under way.
   int ping();
   int ask_stats();
-  // It may be used until is_moving() says no.
+  // The peer stays valid until is_moving() returns false.
   void close();
-  // 0, or EBUSY: there is memory that the service writes to.
+  // Returns 0, or EBUSY if the peer already has memory for replies.
   int trust(bool trusts, std::size_t return_max_bytes);
-  // 0, or errno: EPERM, ENOBUFS, ENOMEM.
+  // Returns 0 or an errno value: EPERM, ENOBUFS, ENOMEM.
   int alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mutex>& node_lock, void*& slot);
-  // Of a peer that is closed, and not moving.
+  // The peer has to be closed and not moving.
   void free_arena() { arena_.reset(); }
-  // Exs uses memory of the program, or the service may write.
+  // Exs is using memory of the program, or the service may write to it.
   [[nodiscard]] bool is_moving() const noexcept {
     return sending_.is_moving() || receiving_.is_moving() || lane_ != nullptr;
   }
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
 
-  // None: nobody. `record`: where one was found.
+  // The search has ended; without addresses, it found nothing. `record` is the service's own, if it gave one.
   void found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses,
              const std::optional<Record>& record = {});
-  // What was found could not be used for want of memory.
+  // Memory ran out while the result was processed: searches again.
   void look_again();
   void link_is_up();
   void link_has_gone(int error);
   void frame_arrived(const Header& header, Bytes frame);
-  // What could not leave before.
+  // Sends the messages that wait for room.
   void send_all();
   void look_at_clock(std::int64_t now_ns);
   [[nodiscard]] std::int64_t due_ns() const noexcept;
@@ -131,24 +129,24 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
     bool is_idempotent = false;
     std::int64_t limit_ns = kNever;
     Transfer::Pieces returns;
-    std::size_t returns_used = 0;  // by what has come or is coming
-    std::size_t returns_kept = 0;  // by what has come
-    std::optional<Slot> slot;      // its frame, until it is taken, or may be sent again
-    bool is_taken = false;         // by the service
-    bool is_sent_again = false;    // to its next life
-    std::size_t arriving = 0;      // replies into `returns`
-    int error = 0;                 // with which it ends when exs has let go
-    exs_svc_event_t last_reply{};  // likewise; type 0: none
+    std::size_t returns_used = 0;  // by replies that have arrived or are arriving
+    std::size_t returns_kept = 0;  // by replies that have arrived
+    std::optional<Slot> slot;      // its frame, until it is accepted; of an idempotent request, until it ends
+    bool is_taken = false;         // accepted by the service
+    bool is_sent_again = false;    // has to go to the service's next instance
+    std::size_t arriving = 0;      // replies that are moving into `returns`
+    int error = 0;                 // errno value with which it ends once exs has released its memory
+    exs_svc_event_t last_reply{};  // the last reply, likewise; type 0: none
   };
 
-  // Sending
+  // Sending::Owner
   FrameMemory& memory() override { return host_.memory(); }
   std::uint64_t accepted() override;
   void message_ended(Slot slot, Fate fate) override;
-  // Receiving
+  // Receiving::Owner
   bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
   void arrived(Arrival arrival) override;
-  // Lane
+  // LaneClient
   void lane_was_written(std::uint32_t transfers) override { receiving_.lane_was_written(transfers); }
   void lane_has_gone() override;
   // Debtor
@@ -172,7 +170,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void stats_arrived(const Header& header, Bytes frame);
   void tell_stats(const Stats& stats, int error);
   void leave_link();
-  // For EXS_LOG=debug.
+  // Lines of EXS_LOG=debug.
   void say_connecting(const sockaddr_storage& address);
   void say_open();
   void say_refused(Refusal why);
@@ -220,32 +218,32 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   bool is_closed_ = false;
   Sending sending_{*this};
   Receiving receiving_{*this};
-  std::list<Request> requests_;  // in the order of their numbers
+  std::list<Request> requests_;  // by ascending numbers
   std::list<Request> spare_requests_;
   std::uint64_t calls_ = 0;
-  std::size_t unknown_ = 0;  // messages without a handle that have had this fate, to be told
+  std::size_t unknown_ = 0;  // unreported messages of this fate without a handle
   std::size_t lost_ = 0;
-  int loss_ = 0;                // why messages are given up, while they are
+  int loss_ = 0;                // the reason, while messages are given up
   std::int64_t pinged_ns_ = 0;  // 0: no ping is under way
   std::uint64_t pings_ = 0;
   bool asks_stats_ = false;
   std::uint64_t infos_ = 0;
-  Patience patience_;  // of the way there
+  Patience patience_;  // limit of the search and the connect
   std::int64_t due_ns_ = kNever;
-  int error_ = 0;  // why the last way there did not work
+  int error_ = 0;  // why the last attempt failed
   std::uint64_t search_ = 0;
-  std::vector<sockaddr_storage> addresses_;  // to be tried, the next one last
-  std::vector<sockaddr_storage> told_;       // where it has moved to, likewise
+  std::vector<sockaddr_storage> addresses_;  // addresses to try, the next one last
+  std::vector<sockaddr_storage> told_;       // addresses of a moved service, likewise
   std::uint64_t epoch_ = 0;                  // of the record that led there, in this search
-  std::string broken_;                       // where it was before
+  std::string broken_;                       // the key of the last address
   PeerHost::Silences silences_;
-  std::uint64_t silent_instance_ = 0;  // of the service that was silent where it was before
+  std::uint64_t silent_instance_ = 0;  // of the service that fell silent at that address
   std::int64_t opened_ns_ = 0;
   std::int64_t linked_by_ns_ = 0;
-  std::uint64_t place_epoch_ = 0;      // of the record that led to the link; 0: none did
-  std::int64_t sign_due_ns_ = kNever;  // of life, on a link that does not end by silence
+  std::uint64_t place_epoch_ = 0;      // of the record that led to the link; 0: no record did
+  std::int64_t sign_due_ns_ = kNever;  // when a sign of life is due, on a link that silence does not end
   bool gave_sign_ = false;
-  std::uint64_t beyond_ = 0;  // a search for who may be the service meanwhile
+  std::uint64_t beyond_ = 0;  // number of a search for a newer owner
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
   LookupLog log_;
@@ -253,8 +251,8 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   bool trusts_ = false;
   std::size_t return_max_bytes_ = 0;
   std::shared_ptr<ReturnArena> arena_;
-  Link* lane_ = nullptr;       // by which the service may write to it
-  bool has_had_lane_ = false;  // on this link, which has one at most
+  Link* lane_ = nullptr;       // by which the service may write to the arena
+  bool has_had_lane_ = false;  // on this link; a link has at most one
 };
 
 }  // namespace exs::svc

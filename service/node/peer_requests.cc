@@ -1,4 +1,4 @@
-// Requests of a peer: what has become of their messages, their replies, and their ends.
+// Requests of a peer: the fate of their messages, their replies, and how they end.
 #include <algorithm>
 #include <cerrno>
 
@@ -43,7 +43,7 @@ int Peer::cancel(const void* handle) {
   return 0;
 }
 
-// Most are answered in the order in which they were asked, so the first is tried first.
+// Most replies come in the order of the requests, so a linear search usually ends at the first.
 std::list<Peer::Request>::iterator Peer::place_of(std::uint64_t call) {
   return std::find_if(requests_.begin(), requests_.end(),
                       [call](const Request& request) { return request.call == call; });
@@ -74,7 +74,7 @@ void Peer::request_ended(Request& request, Slot slot, Fate fate) {
   finish(request.call, fate == Fate::kLost || request.is_idempotent ? loss_ : EOWNERDEAD);
 }
 
-// The service has another life, which knows nothing of what the one before was asked.
+// The service has a new instance, which does not know earlier requests.
 void Peer::send_requests_again() {
   std::vector<std::uint64_t> ended;
   std::vector<Slot> again;
@@ -97,7 +97,7 @@ bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
   if ((data.kind & kIsReply) == 0) return false;
   Request* const request = find_request(data.call);
   if (request == nullptr || request->error != 0) return true;
-  // Whoever answers a message has taken it.
+  // An answered message must have been accepted.
   if (!request->is_taken && !(request->slot && memory().kept(*request->slot).fate)) return false;
   if (data.lane_count.value_or(0) > 0 && !are_written(*request, data.longs)) return false;
   std::vector<exs_svc_item_t> longs;
@@ -113,7 +113,7 @@ bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
   return true;
 }
 
-// In the places that the request has named, or in windows if it has named none. False: there is no room.
+// Places long items into the request's memory, or into windows if it names none. Returns false if there is no room.
 bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
                        std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows) {
   if (longs.count == 0) return true;
@@ -163,12 +163,12 @@ void Peer::arrived(Arrival arrival) {
     host_.tell(event);
   } else if (request->is_taken) {
     finish(arrival.call, event);
-  } else {  // its own long items may be moving still
+  } else {  // the request's own long items may still be moving
     request->last_reply = event;
   }
 }
 
-// Wherever the service is by then.
+// Sends the request to the service at its new place.
 void Peer::ask_again(Request& request) {
   memory().kept(*request.slot).fate.reset();
   request.is_taken = false;
@@ -204,7 +204,7 @@ void Peer::finish(std::uint64_t call, int error) {
   finish(call, event);
 }
 
-// Before it is answered. It ends at once, unless exs uses memory of it: then when the link has gone.
+// Ends an unanswered request. It ends at once, unless exs uses its memory; then it ends when the link has gone.
 void Peer::end_with(Request& request, int error) {
   request.limit_ns = kNever;
   const bool is_kept = request.slot && !request.is_taken && !request.is_sent_again;
@@ -216,7 +216,7 @@ void Peer::end_with(Request& request, int error) {
     return link_->end();
   }
   say_cancelled(request);
-  if (is_kept) {  // its frame has left, perhaps by a way that broke; message_ended() finds nobody for it
+  if (is_kept) {  // its frame has left, perhaps on a broken link; message_ended() will not find the request
     sending_.make_void_if_waiting(*request.slot);
     request.slot.reset();
   }
@@ -238,7 +238,7 @@ void Peer::end_late_requests(std::int64_t now_ns) {
   }
 }
 
-// Exs has let go of everything, and what has not come comes again.
+// Exs has released all memory, and incomplete replies will come again.
 void Peer::end_waiting_requests() {
   for (bool found = true; found;) {
     for (Request& request : requests_) {
@@ -252,14 +252,14 @@ void Peer::end_waiting_requests() {
   }
 }
 
-// A request that nobody wants any more is not to be sent again.
+// A request that has ended here must not be sent again.
 void Peer::void_requests_of_nobody() {
   sending_.make_void([this](const Kept& kept) {
     return (kept.kind & kIsRequest) != 0 && find_request(kept.call) == nullptr;
   });
 }
 
-// Nobody is there to answer them.
+// No service is left to answer them.
 void Peer::end_all_requests(int error) {
   while (!requests_.empty()) {
     const Request& request = requests_.front();
@@ -268,7 +268,7 @@ void Peer::end_all_requests(int error) {
   loss_ = 0;
 }
 
-// The program has closed the peer, and hears nothing of them.
+// The program has closed the peer and gets no events of them.
 void Peer::drop_requests() {
   for (bool found = true; found;) {
     const auto next = std::find_if(requests_.begin(), requests_.end(),

@@ -1,4 +1,4 @@
-// Memory of a peer that its service writes replies into: who has which slot, and until when.
+// Memory of a peer for replies: which request has which slot, and until when.
 #include <algorithm>
 #include <cerrno>
 
@@ -25,7 +25,7 @@ int Peer::alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mute
 
 // ---------------------------------------------------------------- slots
 
-// Of those places for replies that are in slots the service is told; others have its long items in any case. 0, or errno.
+// Tells the service which places for replies are slots; long items reach the others by the bulk. Returns 0 or an errno value.
 int Peer::lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named) {
   if (arena_ == nullptr) return 0;
   for (std::size_t i = 0; i < returns.size(); ++i) {
@@ -54,7 +54,7 @@ bool Peer::has_slots(const Request& request) const {
                      [this](const exs_iovec_t& piece) { return arena_->contains(piece.iov_base); });
 }
 
-// Whether there is room for them in the next places, which are slots.
+// The next places are slots with room for these long items.
 bool Peer::are_written(const Request& request, const LongLengths& longs) const {
   if (lane_ == nullptr || longs.count > request.returns.size() - request.returns_used) return false;
   for (std::size_t i = 0; i < longs.count; ++i) {
@@ -73,7 +73,7 @@ void Peer::want_lane() {
   lane_ = host_.make_lane(*link_, alias_, *arena_, *this);
 }
 
-// Replies that it was to bring come again on another link. Where there has never been one they come by the bulk.
+// Replies that the lane had to bring come again on another link. Without any such reply, later ones use the bulk.
 void Peer::lane_has_gone() {
   lane_ = nullptr;
   if (is_closed_) return leave_if_done();

@@ -1,4 +1,4 @@
-// A service that is silent: what that proves, and who may be it meanwhile.
+// A silent service: what silence proves, and how a newer owner is found.
 #include <algorithm>
 
 #include "service/node/peer.h"
@@ -6,12 +6,12 @@
 namespace exs::svc {
 namespace {
 
-// A connection that has held for so long shows that silences are found in time again.
+// After a link has held this long, one mistake is forgiven.
 constexpr std::int64_t kCalmNs = 60'000 * kNsPerMs;
 
 }  // namespace
 
-// The link has gone. That the service was dead to no purpose is seen when it is open again.
+// The link has gone. Whether the service was really dead shows when the flow is open again.
 void Peer::note_silence(State before, std::int64_t now) {
   sign_due_ns_ = kNever;
   if (before == State::kOpen) {
@@ -21,12 +21,12 @@ void Peer::note_silence(State before, std::int64_t now) {
   }
   if (before == State::kLinking) patience_.look(linked_by_ns_, now);
   if (!link_->was_silent() || !link_->is_on_this_host()) return;
-  // The kernel has taken the connection for a process that is there.
+  // The kernel accepted the connection for a process that exists.
   silences_.connects = std::min(silences_.connects + 1, PeerHost::kConnectDoublingsMax);
   patience_.is_there(now);
 }
 
-// The flow is open.
+// Called when the flow is open.
 void Peer::watch_signs() {
   opened_ns_ = now_ns();
   silences_.connects = 0;
@@ -39,9 +39,9 @@ void Peer::watch_signs() {
   if (sign_due_ns_ != kNever) host_.wake_at(sign_due_ns_);
 }
 
-// A link of this host does not end by silence. A service whose process is stopped may be somebody else's by now, on another host.
+// Silence ends no link of this host. But if the service's process is stopped, another host may have taken the service over.
 void Peer::look_for_signs(std::int64_t now) {
-  const bool is_late = now - sign_due_ns_ >= Patience::kLateNs;  // and a sign may wait to be taken
+  const bool is_late = now - sign_due_ns_ >= Patience::kLateNs;  // a sign may be in the queue
   const bool is_silent = state_ == State::kOpen && has_work() && !gave_sign_ && !is_late;
   gave_sign_ = false;
   sign_due_ns_ = after(now, host_.silent_ns());

@@ -1,4 +1,4 @@
-// What EXS_LOG=debug says of the way from where a service was found to where it answers.
+// Lines of EXS_LOG=debug about a peer, from the found place to the answer.
 #include <cstring>
 #include <string>
 
@@ -28,7 +28,7 @@ void Peer::say_connecting(const sockaddr_storage& address) {
   });
 }
 
-// The way is known; the next one is another.
+// The way is known; the next one is news again.
 void Peer::say_open() {
   log_.forget();
   log_.say(config_.target, [&] { return "answers at " + text_of(link_->address()); });

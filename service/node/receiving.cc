@@ -5,7 +5,7 @@
 namespace exs::svc {
 namespace {
 
-// Of what has come before, or is nobody's.
+// For repeated messages and those that nobody gets.
 constexpr std::uint64_t kNoTicket = 0;
 
 }  // namespace
@@ -65,7 +65,7 @@ void Receiving::leave() {
   incoming_.forget_waiting();
 }
 
-// Every transfer has one number, and is in one reply.
+// Writes of the lane have consecutive numbers, and each belongs to one reply.
 bool Receiving::is_next_of_lane(const Data& data) {
   const std::span<const std::uint64_t> lengths = std::span(data.longs.bytes).first(data.longs.count);
   const auto empty = static_cast<std::size_t>(std::count(lengths.begin(), lengths.end(), 0U));
@@ -84,7 +84,7 @@ void Receiving::lane_was_written(std::uint32_t transfers) {
 void Receiving::transfer_ended(std::uint64_t ticket, bool is_whole) {
   if (ticket == kNoTicket) return;
   --moving_;
-  if (!is_whole) return;  // the link ends
+  if (!is_whole) return;  // the link is ending
   incoming_.waiting(ticket).is_here = true;
   take_whole_ones();
 }

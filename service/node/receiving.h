@@ -1,5 +1,5 @@
-// What one end of a flow takes of what the other sends: in order, long items and all. A service's flow has one for its messages, and a
-// peer one for its replies. Thread: holder of the node's lock.
+// The receiving direction of a flow: it accepts messages in order, long items included. A service's flow has one for its messages, and a
+// peer has one for its replies. Thread: holder of the node's lock.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@ namespace exs::svc {
 
 struct Arrival {
   std::uint64_t number = 0;
-  OwnedMessage message;        // none: refused, or nobody wants it
-  std::optional<Refusal> why;  // refused
-  std::uint8_t kind = 0;       // of the flags of DATA
+  OwnedMessage message;        // empty: refused, or nobody gets it
+  std::optional<Refusal> why;  // the reason, if refused
+  std::uint8_t kind = 0;       // flags of DATA
   std::uint64_t call = 0;
   std::int32_t status = 0;
   std::vector<ReturnSlot> slots;  // of a request: where its reply may be written
-  bool is_here = true;            // its long items
-  std::uint64_t lane_count = 0;   // when they are, if the lane brings them
-  std::size_t returns = 0;        // of the program's request, which they go to
+  bool is_here = true;            // its long items have arrived
+  std::uint64_t lane_count = 0;   // the lane's count at which they have; 0: not by the lane
+  std::size_t returns = 0;        // number of places of the program's request that they go to
   [[nodiscard]] bool is_whole() const noexcept { return is_here; }
 };
 
 class Receiving final : private TransferClient {
  public:
-  // Where long items go. None: into nothing.
+  // The memory for long items; without pieces they are discarded.
   struct Place {
     Transfer::Pieces pieces;
     std::shared_ptr<void> keeps;
   };
   class Owner {
    public:
-    // What is to become of a message, and the place of its long items. False: no other end would send it.
+    // Prepares the arrival of a message and the place of its long items. Returns false if the message breaks the protocol.
     virtual bool begin(const Data& data, Arrival& arrival, Place& place) = 0;
-    // It is all here, and taken; in the order in which they were sent.
+    // The message is complete and accepted; called in the order of sending.
     virtual void arrived(Arrival arrival) = 0;
 
    protected:
@@ -50,28 +50,28 @@ class Receiving final : private TransferClient {
   Receiving& operator=(const Receiving&) = delete;
 
   enum class Result { kTaken, kAgain, kLie };
-  // kAgain: it had been taken before.
+  // kAgain: the message had been accepted before.
   Result take(Link& link, const Header& header, Bytes frame);
-  // Leaves it untaken: it comes again, on another link. False: no other end would send it.
+  // Leaves the message unaccepted, so it comes again on another link. Returns false if it breaks the protocol.
   [[nodiscard]] bool skip(Link& link, const Header& header, Bytes frame);
-  // A flow that comes from elsewhere.
+  // Continues a flow that has moved here.
   void resume(std::uint64_t accepted) { incoming_.resume(accepted); }
-  // The flow is on no link any more, or on another one. What is not all here comes again.
+  // The flow has left its link. Incomplete messages come again.
   void leave();
-  // The other end starts from the beginning.
+  // The other end starts with number 1.
   void start_again() {
     leave();
     incoming_ = {};
   }
 
-  // The lane has brought so many transfers more, of the link on which the flow is open.
+  // The lane of the current link has completed this many more writes.
   void lane_was_written(std::uint32_t transfers);
   [[nodiscard]] bool has_lane_begun() const noexcept { return lane_named_ + lane_written_ > 0; }
 
   [[nodiscard]] std::uint64_t accepted() const noexcept { return incoming_.accepted(); }
   [[nodiscard]] bool owes_ack() const noexcept { return incoming_.owes_ack(); }
   void tell() noexcept { incoming_.tell(); }
-  // Exs uses memory for them.
+  // Exs is using memory for long items.
   [[nodiscard]] bool is_moving() const noexcept { return moving_ > 0; }
 
  private:
@@ -81,10 +81,10 @@ class Receiving final : private TransferClient {
 
   Owner& owner_;
   Incoming<Arrival> incoming_;
-  Link* link_ = nullptr;  // on which some are moving
+  Link* link_ = nullptr;  // on which long items are moving
   std::size_t moving_ = 0;
-  std::uint64_t lane_named_ = 0;    // transfers of the lane that replies have named
-  std::uint64_t lane_written_ = 0;  // those that have come
+  std::uint64_t lane_named_ = 0;    // writes that replies have named
+  std::uint64_t lane_written_ = 0;  // writes that have arrived
 };
 
 }  // namespace exs::svc

@@ -7,7 +7,7 @@
 namespace exs::svc {
 namespace {
 
-// All arenas of the process, by where they end.
+// All arenas of the process, by their end addresses.
 struct Known {
   std::mutex lock;
   std::map<std::uintptr_t, std::weak_ptr<ReturnArena>> by_end;
@@ -49,7 +49,7 @@ ReturnArena::~ReturnArena() {
 }
 
 std::shared_ptr<ReturnArena> ReturnArena::at(const void* address) {
-  std::shared_ptr<ReturnArena> arena;  // goes last: its end takes the lock
+  std::shared_ptr<ReturnArena> arena;  // destroyed last, because its destructor takes the lock
   Known& all = known();
   const std::lock_guard guard(all.lock);
   const auto next = all.by_end.upper_bound(number_of(address));

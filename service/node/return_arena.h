@@ -1,10 +1,9 @@
-// Memory of a peer that its service writes replies into: slots, which the program has and requests name. Thread: holder of the node's
-// lock, but at().
+// Memory of a peer for replies: slots that the program allocates and requests name. Thread: holder of the node's lock, except for at().
 //
 // Design notes
-//  1. All of it is the library's, for the service may write any of it, whatever it was told: nothing that is not meant for it lies there.
-//  2. The pages are reserved at once and get memory when they are first written, so a slot stays where it is for as long as it is one.
-//  3. A request has its slots until it has ended, and it ends when the service does not write them any more.
+//  1. The service may write anywhere in the arena, so the library owns all of it, and nothing else lies there.
+//  2. The address range is reserved at once and gets pages when they are first written, so slots never move.
+//  3. A request has its slots until it ends, and it ends only when the service no longer writes them.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +18,26 @@ namespace exs::svc {
 
 class ReturnArena {
  public:
-  // NULL: there is no memory.
+  // Returns NULL if memory ran out.
   static std::shared_ptr<ReturnArena> make(std::size_t bytes, std::shared_ptr<std::mutex> node_lock);
   ReturnArena(std::size_t bytes, std::shared_ptr<std::mutex> node_lock);
-  // Exs uses it no more.
+  // Exs must not be using it any more.
   ~ReturnArena();
   ReturnArena(const ReturnArena&) = delete;
   ReturnArena& operator=(const ReturnArena&) = delete;
 
-  // That this address lies in. NULL: none. Thread: any.
+  // Returns the arena that contains this address, or NULL. Thread: any.
   static std::shared_ptr<ReturnArena> at(const void* address);
   [[nodiscard]] std::mutex& node_lock() const noexcept { return *node_lock_; }
 
-  // NULL: there is no room.
+  // Returns NULL if there is no room.
   void* take(std::size_t length_bytes);
-  // 0, or errno: EINVAL it is no slot; EBUSY a request has it.
+  // Returns 0 or an errno value: EINVAL it is no slot; EBUSY a request has it.
   int give_back(const void* slot);
   [[nodiscard]] bool is_empty() const noexcept { return space_.is_empty(); }
 
   [[nodiscard]] bool contains(const void* address) const noexcept;
-  // For a request: this part of a slot. 0, or errno: EINVAL it is no part of one; EBUSY a request has the slot.
+  // Lends this part of a slot to a request. Returns 0 or an errno value: EINVAL it is no part of a slot; EBUSY a request has the slot.
   int lend(const exs_iovec_t& piece);
   void let_go(const exs_iovec_t& piece);
   [[nodiscard]] std::uint32_t offset_of(const void* address) const noexcept;

@@ -89,7 +89,7 @@ bool Sending::resume(std::uint64_t instance, std::uint64_t first, std::span<cons
   return true;
 }
 
-// Places are those of requests on this link.
+// Places are valid only on the link of their request.
 void Sending::close() {
   outgoing_.for_each([this](Slot slot) {
     Kept& kept = owner_.memory().kept(slot);

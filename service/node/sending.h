@@ -1,5 +1,5 @@
-// What one end of a flow sends: the frames that the other has not taken, and their long items. A peer has one for its messages, and a
-// service's flow one for its replies. Thread: holder of the node's lock.
+// The sending direction of a flow: frames that the other end has not accepted, and their long items. A peer has one for its messages, and
+// a service's flow has one for its replies. Thread: holder of the node's lock.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class Sending final : private TransferClient {
   class Owner {
    public:
     virtual FrameMemory& memory() = 0;
-    // How far the other direction has been taken, which every frame says.
+    // How far the other direction is accepted; every frame carries this.
     virtual std::uint64_t accepted() = 0;
-    // It needs the link no more. The slot is the owner's: to be given back, or to be sent again.
+    // The link no longer uses the message. The owner frees the slot or sends it again.
     virtual void message_ended(Slot slot, Fate fate) = 0;
 
    protected:
@@ -29,15 +29,15 @@ class Sending final : private TransferClient {
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
-  // Nothing: there is no memory.
+  // Returns nothing if memory ran out.
   std::optional<Slot> add(const Data& data, Transfer::Pieces longs, void* handle,
                           std::vector<std::uint32_t> places = {});
   void add_before(std::span<const Slot> slots) { outgoing_.add_before(slots); }
   void add_again(Slot slot) { outgoing_.add(slot); }
-  // Takes one back that has never left.
+  // Removes a message that has never left. Returns false if it has.
   bool remove(Slot slot) { return outgoing_.remove(slot); }
 
-  // Messages that have left without being taken, and that are to be none: their numbers stay. While there is no link.
+  // Makes messages void that have left unaccepted: their numbers stay. Only while there is no link.
   template <class Predicate>
   void make_void(Predicate is_meant) {
     outgoing_.for_each([&](Slot slot) {
@@ -45,16 +45,17 @@ class Sending final : private TransferClient {
     });
   }
 
-  // The same of one, if it waits to leave again.
+  // Makes one message void, if it is not under way.
   void make_void_if_waiting(Slot slot) {
     if (!outgoing_.is_under_way(slot)) make_void(slot);
   }
 
-  // What has not been taken, to be sent by another process; and there. False: there is no memory.
+  // frames() returns the unaccepted messages, to be sent by another process; resume() takes them there, and returns false if memory ran
+  // out.
   [[nodiscard]] std::vector<Bytes> frames() const;
   [[nodiscard]] std::uint64_t first() const noexcept { return outgoing_.first(); }
   [[nodiscard]] bool resume(std::uint64_t instance, std::uint64_t first, std::span<const Bytes> frames);
-  // Those with long items, which are not moving, become what `instead` says; `gone` gets what they were.
+  // Replaces messages whose long items are not moving by those that `instead` returns; `gone` gets the replaced ones.
   template <class Instead, class Gone>
   void replace_longs(Instead instead, Gone gone) {
     outgoing_.for_each([&](Slot slot) {
@@ -70,27 +71,27 @@ class Sending final : private TransferClient {
     return found;
   }
 
-  // As Outgoing; nothing may leave before send_all().
+  // As Outgoing::open(); nothing leaves before send_all().
   Outgoing::Opening open(Link& link, std::uint32_t alias, std::uint64_t instance, std::uint64_t accepted,
                          bool is_known);
   bool accept(std::uint64_t number);
-  // The other end has refused this one; all before it are done.
+  // The other end has refused this message; all before it are done.
   bool refused(std::uint64_t number, int error);
   void take_back() { outgoing_.take_back(); }
   void close();
   void give_up();
-  // Of what is not under way: exs never reads its long items.
+  // Gives up messages that are not under way: exs never reads their long items.
   void give_up_waiting();
-  // False: frames wait for room on the link.
+  // Returns false if frames wait for room on the link.
   [[nodiscard]] bool send_all();
-  // Of the flow, on the link that it is open on. NULL: none any more.
+  // Sets the lane of the flow on its current link. NULL: none any more.
   void use_lane(Link* lane) noexcept { lane_ = lane; }
 
   [[nodiscard]] bool is_full() const noexcept { return outgoing_.is_full(); }
   [[nodiscard]] bool is_empty() const noexcept { return outgoing_.is_empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return outgoing_.count(); }
   [[nodiscard]] std::uint64_t instance() const noexcept { return outgoing_.instance(); }
-  // Exs uses memory of the program.
+  // Exs is using memory of the program.
   [[nodiscard]] bool is_moving() const noexcept { return moving_ > 0; }
 
  private:
@@ -108,7 +109,7 @@ class Sending final : private TransferClient {
   Link* link_ = nullptr;
   std::uint32_t alias_ = 0;
   Link* lane_ = nullptr;
-  std::uint64_t lane_count_ = 0;  // what has been written by it
+  std::uint64_t lane_count_ = 0;  // writes made on the lane
   std::size_t moving_ = 0;
 };
 

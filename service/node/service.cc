@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kKeptNs = 60'000 * kNsPerMs;
 constexpr std::size_t kKeptMax = 4096;
-constexpr std::size_t kKeptEachMax = 1024;  // of one principal
+constexpr std::size_t kKeptEachMax = 1024;  // per principal
 
 void refuse(Link& link, std::uint32_t alias, Refusal why, std::uint64_t accepted = 0) {
   std::array<std::uint8_t, kHeaderBytes + 4> room;
@@ -35,7 +35,7 @@ Service::~Service() {
       [](ServiceFlow& flow) { refuse(*flow.link(), flow.alias(), Refusal::kNobody, flow.accepted()); });
 }
 
-// Those on a link, to which `say` may say why.
+// Closes the flows that are on a link; `say` may send the reason first.
 void Service::close_flows(const std::function<void(ServiceFlow&)>& say) {
   for (const auto& [name, flow] : flows_) {
     if (flow->link() == nullptr) continue;
@@ -63,14 +63,14 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   ServiceFlow* const flow = find_or_make(asked, principal_of(asked.capability, link.host()), is_known);
   if (flow == nullptr) return refuse(link, alias, Refusal::kNotAllowed);
   if (flow->link() != nullptr &&
-      flow->is_moving()) {  // on another link, which is broken, or of no use to the sender
+      flow->is_moving()) {  // on another link, which is broken, or which the sender has given up
     flow->link()->end();
     return refuse(link, alias, Refusal::kNoRoom);
   }
-  // What it says of another life says nothing of replies of this one.
+  // An acknowledgement for another instance does not concern replies of this one.
   const std::uint64_t taken_here = is_known && asked.instance == instance_ ? taken : 0;
   if (!flow->open(link, alias, rights, taken_here)) {
-    link_has_gone(*flow);  // this one, which others may follow before its end
+    link_has_gone(*flow);  // close this flow at once, as others may be opened before the link ends
     return link.refuse();
   }
   link.flows.emplace(alias, flow);
@@ -82,7 +82,7 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   flow->send_all();
 }
 
-// None: it may not be opened.
+// Returns 0 if the flow may not be opened.
 std::uint32_t Service::rights_of(const Flow& asked, const Statement& about) const {
   if (config_.only_from && (!asked.sender || id_of(asked.sender->key) != *config_.only_from)) return 0;
   const std::optional<CapabilityProof>& shown = asked.capability;
@@ -92,7 +92,7 @@ std::uint32_t Service::rights_of(const Flow& asked, const Statement& about) cons
   return shown->rights & EXS_SVC_ALL;
 }
 
-// NULL: another sender has a flow of this name.
+// Returns NULL if another sender has a flow of this name.
 ServiceFlow* Service::find_or_make(const Flow& asked, const Principal& principal, bool& is_known) {
   forget_old_ones();
   const FlowName name{asked.client, asked.flow_number};
@@ -109,7 +109,7 @@ ServiceFlow* Service::find_or_make(const Flow& asked, const Principal& principal
   if (flow.link() == nullptr) {
     take_from_kept(flow);
   } else if (!flow.is_moving()) {
-    flow.link()->flows.erase(flow.alias());  // which the sender has given up
+    flow.link()->flows.erase(flow.alias());  // the sender has given this link up
     flow.end_lane();
     flow.close();
   }
@@ -138,7 +138,7 @@ void Service::erase(FlowName name) {
   flows_.erase(name);
 }
 
-// One that is on no link, in case its sender comes back.
+// Keeps a flow without a link, in case its sender comes back.
 void Service::keep(const ServiceFlow& flow, std::int64_t now) {
   if (flow.share().flows_kept == kKeptEachMax) forget_oldest_of(flow.share());
   ++flow.share().flows_kept;
@@ -172,7 +172,7 @@ void Service::forget_old_ones() {
 
 // ---------------------------------------------------------------- replies
 
-// NULL: nobody waits for its reply any more.
+// Returns NULL if nobody waits for the reply any more.
 ServiceFlow* Service::find_call(const CallName& name) const {
   if (is_over_) return nullptr;
   const auto flow = flows_.find(name.flow);

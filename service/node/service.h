@@ -1,11 +1,11 @@
-// A service of this node: who may send to it, and how far each sender's messages have been taken. Thread: holder of the node's lock.
+// A service of this node: which senders it admits, and how far it has accepted their messages. Thread: holder of the node's lock.
 //
 // Design notes
-//  1. A flow outlives its link for a while: a sender whose link breaks opens the flow again, and hears how far it was taken. What it
-//     is known by are two numbers of the sender's choice, and the name that it proved.
-//  2. Every message that comes in its turn is consumed, taken or not, so a full mailbox does not hold up what comes later.
-//  3. Replies are messages of the flow's other direction, kept until the sender has taken them. A request counts among the messages of a
-//     flow until it is answered, so there is always room for its reply.
+//  1. A flow outlives its link for a while. A sender whose link breaks opens the flow again, and learns how far it was accepted. Two
+//     numbers of the sender's choice and its proven name identify the flow.
+//  2. Every message is consumed in its turn, accepted or refused, so a full mailbox does not delay later ones.
+//  3. Replies are messages of the flow's other direction, kept until the sender has accepted them. A request counts among the messages of
+//     its flow until it is answered, so there is always room for its reply.
 #pragma once
 
 #include <algorithm>
@@ -39,68 +39,68 @@ class Service {
     std::size_t windows_each_max_bytes = 0;
     void* handle = nullptr;
     std::shared_ptr<std::mutex> node_lock;
-    std::optional<IdBytes> only_from;  // serves this sender alone
+    std::optional<IdBytes> only_from;  // if set, the only sender admitted
     bool is_fenced = false;
   };
   Service(ServiceHost& host, Config config);
-  // Its flows are told that it is nobody's now. Nothing is moving.
+  // Closes the flows with reason kNobody. No transfer may be moving.
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // FLOW: opens one, or refuses.
+  // Handles FLOW: opens a flow or refuses it.
   void admit(Link& link, std::uint32_t alias, const Flow& flow, std::uint64_t taken);
   void link_has_gone(ServiceFlow& flow);
-  // FLOW_END.
+  // Handles FLOW_END.
   void leave(ServiceFlow& flow);
 
-  // Flows that nobody has opened again for long are forgotten then.
+  // Forgets flows that have been without a link for too long.
   void look_at_clock() { forget_old_ones(); }
   [[nodiscard]] std::int64_t due_ns() const noexcept;
 
-  // 0, or errno: EAGAIN, ECANCELED, ENOMEM.
+  // Returns 0 or an errno value: EAGAIN, ECANCELED, ENOMEM.
   int reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle);
-  // The program has not answered, and will not.
+  // The program released a request without answering it.
   void leave_unanswered(const CallName& name);
   void add_window(const Window& window) { windows_->add(window); }
-  // Ends links on which exs uses memory of the program.
+  // Ends the links on which exs is using memory of the program.
   void stop_moving();
   [[nodiscard]] bool is_moving() const;
 
   bool has_name = false;  // the housekeeper answers for it
 
-  // Fences and ends; service_hold.cc. `hold` is of the claim that is about to be made; a service that is fenced serves nobody until it
-  // is granted.
+  // Fences and ends; service_hold.cc. `hold` belongs to the claim that follows. A fenced service serves nobody until its lease is
+  // granted.
   std::shared_ptr<Hold> begin_hold(std::int64_t now);
   [[nodiscard]] const Hold& hold() const noexcept { return *hold_; }
-  // Flows are told to look for it again, and nothing leaves or is accepted.
+  // Tells senders to search again; nothing leaves or is accepted from now on.
   void suspend(std::int64_t now);
   void resume();
   [[nodiscard]] bool is_suspended() const noexcept { return is_suspended_; }
-  // From when on the program is to know.
+  // The time at which the program is notified.
   [[nodiscard]] std::int64_t suspension_due_ns() const noexcept { return suspension_due_ns_; }
   [[nodiscard]] bool is_suspension_due(std::int64_t now) const noexcept { return now >= suspension_due_ns_; }
   void suspension_is_told() noexcept { suspension_due_ns_ = kNever; }
-  // Events that the program gets when it serves again.
+  // Events that the program gets when the service resumes.
   void keep_back(const exs_svc_event_t& event) { kept_back_.push_back(event); }
   std::vector<exs_svc_event_t> take_back_events() { return std::exchange(kept_back_, {}); }
-  // Somebody else is it: nobody is served here any more, and nothing answered.
+  // Another process is the service: nobody is served or answered here any more.
   void end();
 
   // Moves; service_move.cc.
-  // Nothing more is accepted; what has not been is sent again when the flow is opened anew.
+  // From now on nothing is accepted; senders repeat the rest when they open the flow again.
   void freeze();
   void thaw();
   [[nodiscard]] bool is_frozen() const noexcept { return is_frozen_; }
-  // What the program has is done with, but for what `waiting` has, which it has not seen. `is_late`: it is not waited for.
+  // The program holds no messages but those of `waiting`, which it has not seen. `is_late`: held messages do not count.
   [[nodiscard]] bool is_drained(const std::vector<exs_svc_event_t>& waiting, bool is_late) const;
   void cut_short(const std::vector<exs_svc_event_t>& waiting);
-  // Points into the service and into `waiting`.
+  // The result points into the service and into `waiting`.
   [[nodiscard]] Handover moved(const std::vector<exs_svc_event_t>& waiting) const;
-  // It is elsewhere: all flows are told. Their frames, which may be under way, stay until the program closes it.
+  // The service is elsewhere now: redirects all flows. Frames that may be under way stay until the program closes the service.
   void leave_to(Bytes record);
-  // It comes from elsewhere, or is to forget that. `keeps` has the bytes of `handover`. False: there is no memory. The events that it
-  // makes are the caller's.
+  // Takes over a moved service, or undoes that. `keeps` owns the bytes of `handover`. Returns false if memory ran out. The caller owns
+  // the events.
   [[nodiscard]] bool resume(const HandoverHead& head, const Handover& handover,
                             const std::shared_ptr<Windows>& keeps, std::vector<exs_svc_event_t>& events);
   void forget_all();
@@ -111,13 +111,13 @@ class Service {
   [[nodiscard]] Node& node() const noexcept { return *config_.node; }
   [[nodiscard]] const Key& key() const noexcept { return config_.key; }
   [[nodiscard]] const IdBytes& id() const noexcept { return id_; }
-  // The signed record of where it is.
+  // Returns a new signed record of the service's addresses.
   std::vector<std::uint8_t> record(const std::vector<sockaddr_storage>& addresses);
   [[nodiscard]] const std::vector<std::uint8_t>& last_record() const noexcept { return record_; }
   [[nodiscard]] void* handle() const noexcept { return config_.handle; }
   [[nodiscard]] ServiceHost& host() const noexcept { return host_; }
   [[nodiscard]] WindowMemory& windows() const noexcept { return *windows_; }
-  // How busy it is.
+  // The load of the service.
   [[nodiscard]] Stats stats() const;
   void count_message() noexcept { ++messages_; }
   void count_reply() noexcept { ++replies_; }
@@ -130,7 +130,7 @@ class Service {
   }
 
  private:
-  // Flows without a link, and since when, the oldest first.
+  // Flows without a link, with the time since when, the oldest first.
   using Kept = std::list<std::pair<FlowName, std::int64_t>>;
   [[nodiscard]] std::uint32_t rights_of(const Flow& flow, const Statement& about) const;
   ServiceFlow* find_or_make(const Flow& flow, const Principal& principal, bool& is_known);
@@ -157,7 +157,7 @@ class Service {
   std::int64_t suspension_due_ns_ = kNever;
   std::vector<exs_svc_event_t> kept_back_;
   std::int64_t opened_ns_ = 0;
-  std::uint64_t messages_ = 0;  // since then
+  std::uint64_t messages_ = 0;  // since the instance began
   std::uint64_t replies_ = 0;
   std::shared_ptr<WindowMemory> windows_;
   std::shared_ptr<Mailbox> mailbox_;

@@ -10,9 +10,9 @@
 namespace exs::svc {
 namespace {
 
-// Of replies: the sender's end has one life.
+// The instance of a sender's end, which never changes.
 constexpr std::uint64_t kOnlyLife = 1;
-constexpr std::int64_t kRoomAgainNs = 20 * kNsPerMs;  // until there is room on a link
+constexpr std::int64_t kRoomAgainNs = 20 * kNsPerMs;  // pause while the link has no room
 
 }  // namespace
 
@@ -87,7 +87,7 @@ void ServiceFlow::asked_how_it_is(const Header& header) {
   link_->send(encode_bare(room, {.type = FrameType::kPong, .flow = alias_, .number = header.number}));
 }
 
-// Nothing: it may be taken, if there is memory.
+// Returns the reason to refuse the message, or nothing if it may be accepted and memory suffices.
 std::optional<Refusal> ServiceFlow::why_not(const Data& data) const {
   const bool is_request = (data.kind & kIsRequest) != 0;
   const std::uint32_t needed =
@@ -205,7 +205,7 @@ void ServiceFlow::tell_sent(const Kept& kept, int error) {
   service_.host().tell(event);
 }
 
-// None: they do not all fit, or there is nothing to write.
+// Returns nothing if the items do not all fit, or if there is nothing to write.
 std::vector<std::uint32_t> ServiceFlow::places_of(Call& call, const LongLengths& longs) {
   const std::size_t left = call.slots.size() - std::min(call.slots_used, call.slots.size());
   if (longs.count > left) return {};
@@ -244,7 +244,7 @@ void ServiceFlow::end_lane() {
   if (lane_ != nullptr) lane_->end();
 }
 
-// Its sender breaks the link if it waits for what has not been written.
+// A sender that waits for a missing write breaks the link.
 void ServiceFlow::lane_has_gone() {
   lane_ = nullptr;
   sending_.use_lane(nullptr);
@@ -277,9 +277,9 @@ void ServiceFlow::cut_short(const std::vector<std::uint64_t>& waiting) {
   for (const std::uint64_t call : moved().calls) {
     if (std::find(waiting.begin(), waiting.end(), call) != waiting.end()) continue;
     nothing.call = call;
-    if (reply(nothing, {}, nullptr) != 0) return;  // there may be memory the next time
+    if (reply(nothing, {}, nullptr) != 0) return;  // memory may suffice the next time
   }
-  // Frames must not change before all of their link is gone.
+  // Frames must not change before the link is gone.
   if (link_ != nullptr && sending_.has_longs()) return link_->end();
   const auto instead = [&nothing](const Kept& kept) {
     nothing.call = kept.call;

@@ -1,4 +1,4 @@
-// A flow at the service's end: what one sender's messages come to, and what the service answers. Thread: holder of the node's lock.
+// A flow at the service's end: it accepts one sender's messages and sends the service's answers. Thread: holder of the node's lock.
 #pragma once
 
 #include <utility>
@@ -16,12 +16,13 @@
 namespace exs::svc {
 
 class Service;
-using FlowName = std::pair<std::uint64_t, std::uint64_t>;  // the sender's node, and its number there
+using FlowName =
+    std::pair<std::uint64_t, std::uint64_t>;  // number of the sender's node, and of the flow there
 
 class ServiceHost {
  public:
   virtual void tell(const exs_svc_event_t& event) = 0;
-  // Nobody wants this request any more, which the program may not have seen.
+  // The sender cancelled this request. The program may not have seen it yet.
   virtual void take_back(const CallName& name) = 0;
   virtual Debts& debts() = 0;
   virtual FrameMemory& memory() = 0;
@@ -42,34 +43,33 @@ class ServiceFlow final : public LaneClient,
   ServiceFlow(const ServiceFlow&) = delete;
   ServiceFlow& operator=(const ServiceFlow&) = delete;
 
-  // `taken`: how far the sender has taken replies.  False: it cannot have.
+  // `taken`: how far the sender has accepted replies. Returns false if that is impossible.
   bool open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken);
-  // Who has to answer for it.
+  // Sets the principal's share that the flow counts for.
   void count_for(std::shared_ptr<Share> share) noexcept { share_ = std::move(share); }
   [[nodiscard]] Share& share() const noexcept { return *share_; }
-  // It is on no link now.
+  // The flow has left its link.
   void close();
-  // A connection that is to be its lane, if it may have one. False: not now.
+  // Returns true if the flow may have a lane now. take_lane() makes the connection its lane.
   [[nodiscard]] bool takes_lane() const noexcept;
   void take_lane(Link& connection);
-  // Its sender has left it, or has it elsewhere.
+  // The sender has left the flow, or has opened it elsewhere.
   void end_lane();
-  // DATA, ACK, PING, CANCEL of an open flow.
+  // Handles DATA, ACK, PING and CANCEL of an open flow.
   void frame_arrived(const Header& header, Bytes frame);
   void send_all();
 
-  // A move of the service: what goes along, points into here; and where it has come.
+  // Moves of the service: moved() returns what has to move, and points into the flow; resume() takes it at the new place.
   [[nodiscard]] MovedFlow moved() const;
   [[nodiscard]] bool resume(const MovedFlow& flow);
-  // Requests but for those of `waiting`, which the program has not seen, are told that they will not be answered; and so are those
-  // whose reply has long items.
+  // Ends requests that cannot move: those that the program has seen (not in `waiting`), and those whose reply has long items.
   void cut_short(const std::vector<std::uint64_t>& waiting);
   [[nodiscard]] bool has_longs() const { return sending_.has_longs(); }
   [[nodiscard]] bool keeps_replies() const { return !sending_.is_empty(); }
 
   [[nodiscard]] std::size_t calls() const noexcept { return calls_.size(); }
   [[nodiscard]] bool has_call(std::uint64_t number) const;
-  // `data` becomes what is said.
+  // Completes `data` for the reply before it is sent.
   int reply(Data& data, Transfer::Pieces longs, void* handle);
   [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
   [[nodiscard]] bool is_receiving() const noexcept { return receiving_.is_moving(); }
@@ -78,8 +78,8 @@ class ServiceFlow final : public LaneClient,
   [[nodiscard]] const IdBytes& from() const noexcept { return from_; }
   [[nodiscard]] Link* link() const noexcept { return link_; }
   [[nodiscard]] std::uint32_t alias() const noexcept { return alias_; }
-  bool is_left = false;  // its sender knows it no more: it goes with its link
-  // How far messages have been taken, which the sender is told now.
+  bool is_left = false;  // its sender has forgotten it, so it goes with its link
+  // How far messages are accepted; the caller tells the sender now.
   std::uint64_t accepted() override;
 
  private:
@@ -93,9 +93,9 @@ class ServiceFlow final : public LaneClient,
   void refuse(const Arrival& arrival);
   void cancel(std::uint64_t call);
   void tell_sent(const Kept& kept, int error);
-  void lane_was_written(std::uint32_t) override {}  // what an acceptor never hears
+  void lane_was_written(std::uint32_t) override {}  // never called at an acceptor
   void lane_has_gone() override;
-  // Requests that are to be answered.
+  // A request without a reply.
   struct Call {
     std::uint64_t number = 0;
     std::vector<ReturnSlot> slots;  // where the lane may write its reply
@@ -114,7 +114,7 @@ class ServiceFlow final : public LaneClient,
   Link* link_ = nullptr;  // on which it is open
   std::uint32_t alias_ = 0;
   Link* lane_ = nullptr;
-  bool has_had_lane_ = false;  // on this link, which has one at most
+  bool has_had_lane_ = false;  // on this link; a link has at most one
   std::vector<Call> calls_;
 };
 

@@ -1,4 +1,4 @@
-// A service that serves only while it has a lease, and one that somebody else is by now.
+// A service that serves only while it has a lease, and one that another process has overtaken.
 #include "service/names/lease.h"
 #include "service/node/service.h"
 
@@ -30,13 +30,13 @@ void Service::end() {
   let_go_of_flows(Refusal::kNobody);
 }
 
-// They are known still, for whoever opens one again.
+// The flows stay known, so their senders can open them again.
 void Service::let_go_of_flows(Refusal why) {
   const std::int64_t now = now_ns();
   for (const auto& [name, flow] : flows_) {
     Link* const link = flow->link();
     if (link == nullptr) continue;
-    // Frames must not change before all of their link is gone.
+    // Frames must not change before the link is gone.
     if (flow->keeps_replies() || flow->is_moving()) {
       link->end();
       continue;

@@ -1,4 +1,4 @@
-// Moves of a service: what goes along, where it is read, and where it is made anew.
+// Moves of a service: what it hands over, and how the heir takes that over.
 #include <algorithm>
 #include <new>
 
@@ -42,7 +42,7 @@ exs_svc_message_t* message_of(const MovedMessage& moved, const std::shared_ptr<W
   return make_message(std::move(parts));
 }
 
-// Of the requests of a flow.
+// Returns the numbers of the flow's requests among `waiting`.
 std::vector<std::uint64_t> calls_among(const std::vector<exs_svc_event_t>& waiting, const FlowName& flow) {
   std::vector<std::uint64_t> calls;
   for (const exs_svc_event_t& event : waiting) {
@@ -60,7 +60,7 @@ void Service::freeze() {
   is_frozen_ = true;
   mailbox_->is_frozen = true;
   for (const auto& [name, flow] : flows_)
-    if (flow->is_receiving() && flow->link() != nullptr) flow->link()->end();  // who sends may be slow
+    if (flow->is_receiving() && flow->link() != nullptr) flow->link()->end();  // the sender may be slow
 }
 
 void Service::thaw() {
@@ -101,7 +101,7 @@ bool Service::resume(const HandoverHead& head, const Handover& handover,
   instance_ = head.instance;
   epoch_ = head.epoch;
   const std::int64_t now = now_ns();
-  // Whose a flow is, its sender shows when it comes.
+  // The sender of a flow proves its identity when it opens it again; until then the flow counts for nobody.
   const auto nobodys = std::make_shared<Share>(mailbox_);
   for (const MovedFlow& moved : handover.flows) {
     const FlowName name{moved.client, moved.flow_number};

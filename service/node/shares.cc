@@ -5,7 +5,7 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::size_t kNetworkBytes = 8;  // of an address of IPv6
+constexpr std::size_t kNetworkBytes = 8;  // of an IPv6 address
 constexpr std::size_t kForgottenFrom = 64;
 
 bool is_of_ipv4(const HostBytes& host) {

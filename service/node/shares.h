@@ -1,9 +1,9 @@
-// What each principal has of a service, so that none has all of it.
+// Each principal's share of a service, so none can take all of it.
 //
 // Design notes
-//  1. A principal is who can be held to account: a capability, which the service has given out, by its serial, or else a host. An ID is
-//     none, as anybody may make as many as he likes.
-//  2. A message counts until the program releases it, in whatever thread, so what is counted is atomic, and outlives the service.
+//  1. A principal is a party that can be held to account: a capability of the service, by its serial, or else a host. An ID is not a
+//     principal, because anyone can create IDs.
+//  2. A message counts until the program releases it, in any thread. So the counters are atomic and outlive the service.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ namespace exs::svc {
 
 struct Principal {
   std::optional<std::uint32_t> serial;  // of a capability
-  HostBytes host{};                     // of who has none
+  HostBytes host{};                     // if there is no capability
   auto operator<=>(const Principal&) const = default;
 };
 
-// A host of IPv6 has a whole network of addresses for itself.
+// An IPv6 host counts with its whole network, whose addresses it may use.
 Principal principal_of(const std::optional<CapabilityProof>& capability, const HostBytes& host);
 
 // Thread: holder of the node's lock.

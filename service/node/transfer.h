@@ -1,4 +1,4 @@
-// Long items under way, in one direction: what exs needs until its event. Thread: holder of the node's lock.
+// Long items under way in one direction: the memory that exs needs until its event. Thread: holder of the node's lock.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@ namespace exs::svc {
 
 class Link;
 
-// What the events of exs are for: their handles are these.
+// The target of an exs event; its handle points to one.
 class EventTarget {
  public:
   virtual ~EventTarget() = default;
   virtual void take(const exs_event_t& event) = 0;
-  // take() was left for want of memory.
+  // take() stopped for want of memory.
   virtual void out_of_memory() = 0;
 };
 
 class TransferClient {
  public:
-  // exs has let go of the memory. `is_whole`: all bytes have arrived, here or there, as far as they were wanted.
+  // Exs has released the memory. `is_whole`: all wanted bytes have arrived at their end.
   virtual void transfer_ended(std::uint64_t ticket, bool is_whole) = 0;
 
  protected:
   ~TransferClient() = default;
 };
 
-// How long these bytes take by the slowest network that there is.
+// The time for these bytes on the slowest network that is supported.
 constexpr std::int64_t slowest_ns(std::uint64_t bytes) noexcept {
   return static_cast<std::int64_t>(bytes / 1024) * kNsPerMs;
 }
@@ -58,10 +58,10 @@ class Transfer final : public EventTarget {
   exs_msghdr_t header{};
   std::size_t bytes = 0;
   bool is_receive = false;
-  std::size_t parts = 1;   // operations of exs that have not ended
-  TransferClient* client;  // NULL: nobody cares any more
+  std::size_t parts = 1;   // operations of exs that are pending
+  TransferClient* client;  // NULL: nobody waits for it any more
   const std::uint64_t ticket;
-  const std::shared_ptr<void> keeps;  // the memory of `pieces`, where that is ours
+  const std::shared_ptr<void> keeps;  // owner of the memory of `pieces`, if that is the library's
 };
 
 }  // namespace exs::svc

@@ -1,10 +1,10 @@
-// Memory that long items are received into: windows that the program has given, and others that are allocated when none of these fits.
-// Thread: any.
+// Memory for long items: windows that the program has given, and allocated ones if none of these fits. Thread: any.
 //
 // Design notes
-//  1. A message has its windows until it is released, and a transfer into them until exs has let go; whoever is last gives them back.
-//  2. Lists have room for all windows from the start, so giving back cannot fail.
-//  3. What was allocated is kept for the next message of about that size: memory that is new costs a page fault for each page.
+//  1. A message has its windows until its release, and a transfer into them until exs releases the memory; the last of the two returns
+//     them.
+//  2. Lists have room for all windows from the start, so returning one cannot fail.
+//  3. Allocated memory is kept for the next message of about that size: new memory costs a page fault for each page.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct Window {
 
 class WindowMemory;
 
-// Of memory that is allocated: what one principal has, and how much it may have. None: nobody counts.
+// The allocated bytes of one principal, and their limit. NULL: nobody counts.
 struct WindowQuota {
   std::shared_ptr<std::atomic<std::size_t>> bytes;
   std::size_t most_bytes = 0;
@@ -51,19 +51,19 @@ class Windows {
 
 class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
  public:
-  // `most_bytes`: to be allocated at a time.
+  // `most_bytes` limits the memory that is allocated at a time.
   explicit WindowMemory(std::size_t most_bytes);
   ~WindowMemory();
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
   void add(const Window& window);
-  // One window for each length, the smallest that fits. NULL: there is no room.
+  // Takes one window for each length, the smallest that fits. Returns NULL if there is no room.
   std::shared_ptr<Windows> take(std::span<const std::uint64_t> lengths, const WindowQuota& quota = {});
   void give_back(const std::vector<Window>& windows) noexcept;
-  // Of the program's.
+  // Counts the program's free windows.
   [[nodiscard]] std::size_t free_windows();
-  // The program's windows are not given out any more.
+  // The program's windows are not used from now on.
   void withdraw();
 
  private:
@@ -79,8 +79,8 @@ class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
   std::mutex lock_;
   bool is_withdrawn_ = false;
   std::size_t allocated_bytes_ = 0;
-  std::vector<Window> of_program_;  // free ones
-  std::vector<Window> allocated_;   // likewise
+  std::vector<Window> of_program_;  // free windows of the program
+  std::vector<Window> allocated_;   // free allocated ones
   std::size_t of_program_count_ = 0;
   std::size_t allocated_count_ = 0;
 };

@@ -1,5 +1,5 @@
-// Numbers and bytes one behind the other, big-endian: what all layouts of the layer are made of. A cursor that would leave its memory
-// stays where it is and is no longer good, so a caller looks once, at the end.
+// Big-endian readers and writers for all layouts of services. A cursor that would leave its memory stays where it is and becomes invalid,
+// so a caller checks once, at the end.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class Reader {
     for (const std::uint8_t byte : raw(sizeof(Number))) value = static_cast<Number>(value << 7 << 1 | byte);
     return value;
   }
-  // Empty, if there are not as many.
+  // Returns an empty span if not enough bytes are left.
   Bytes raw(std::size_t bytes) noexcept {
     if (bytes > from_.size()) good_ = false;
     if (!good_) return {};
@@ -64,7 +64,7 @@ class Reader {
   }
   [[nodiscard]] bool good() const noexcept { return good_; }
   [[nodiscard]] std::size_t left_bytes() const noexcept { return from_.size(); }
-  // All has been read, and all was there.
+  // All bytes have been read, and none was missing.
   [[nodiscard]] bool ended() const noexcept { return good_ && from_.empty(); }
 
  private:

@@ -118,7 +118,7 @@ Encoded encode_stats(std::span<std::uint8_t> to, std::uint32_t alias, std::uint6
 
 namespace {
 
-// Where a frame of a reply has the count: behind its number and its status.
+// The offset of the count in a reply's frame, behind its number and its status.
 constexpr std::size_t kLaneCountAt = kHeaderBytes + 12;
 
 void write_returns(Writer& to, const Data& data) {
@@ -268,7 +268,7 @@ std::optional<Stats> decode_stats(Bytes frame) {
 
 namespace {
 
-// A request or a reply, or neither; what is said of a reply is said of one.
+// The frame is a request, a reply, or neither; flags of replies are valid for replies only.
 bool is_kind(unsigned kind) {
   if ((kind & kIsVoid) != 0) return kind == kIsVoid;
   const bool is_reply = (kind & kIsReply) != 0;
@@ -276,7 +276,7 @@ bool is_kind(unsigned kind) {
   return is_reply || (kind & (kMoreFollow | kUnanswered)) == 0;
 }
 
-// Whose they are: of a request, or of a reply with long items.
+// Reads the places of a request, or the lane count of a reply with long items.
 bool read_returns(Reader& reader, const Header& header, Data& data) {
   if ((data.kind & kIsReply) != 0) {
     data.lane_count = reader.number<std::uint64_t>();
@@ -292,7 +292,7 @@ bool read_returns(Reader& reader, const Header& header, Data& data) {
   return true;
 }
 
-// None that there is no sense in.
+// Reads the lengths of long items; the count has to be valid.
 bool read_longs(Reader& reader, LongLengths& longs) {
   longs.count = reader.number<std::uint16_t>();
   if (longs.count == 0 || longs.count > kItemsMax) return false;

@@ -1,5 +1,5 @@
-// The frames between two nodes: FORMAT.md in code. Layout only, no state. Decoders take bytes of strangers: nothing that they
-// return leaves the frame, and what does not fit is no frame.
+// The frames between two nodes: FORMAT.md in code. Layout only, no state. Decoders take untrusted bytes: their results stay within the
+// frame, and invalid frames give nothing.
 #pragma once
 
 #include <array>
@@ -43,13 +43,13 @@ enum class FrameType : std::uint8_t {
   kStats = 14
 };
 
-// Why a flow is refused, or a message not taken.
+// Why a flow or a message is refused.
 enum class Refusal : std::uint32_t {
   kNobody = 1,      // the service is not here
-  kNotAllowed = 2,  // not without a capability, or not with this one
-  kTooMany = 3,     // flows of this node, or of this link
+  kNotAllowed = 2,  // without a capability, or with this one
+  kTooMany = 3,     // flows on this link
   kNoRoom = 4,      // in the mailbox, for long items, or for another request
-  kMoved = 5        // the service is elsewhere, as the record behind says; of FLOW_NO alone
+  kMoved = 5        // the service is elsewhere, as the record that follows says; FLOW_NO only
 };
 
 struct FlowRefusal {
@@ -68,14 +68,14 @@ struct Header {
 
 struct Hello {
   std::uint16_t version = kProtocolVersion;
-  Nonce nonce{};  // of a bulk connection: the token of its link; of a lane: that of its flow
+  Nonce nonce{};  // of a bulk: the token of its link; of a lane: that of its flow
   bool is_of_bulk = false;
   bool is_of_lane = false;
   std::uint32_t flow = 0;  // of a lane
   bool operator==(const Hello&) const = default;
 };
 
-// Who asks for a flow, if it says so.
+// The proven identity of a flow's sender, if it gives one.
 struct Sender {
   PublicKey key{};
   Signature signature{};
@@ -88,10 +88,9 @@ struct CapabilityProof {
 };
 struct Flow {
   IdBytes target{};
-  std::uint64_t client =
-      0;  // number of the sender's node, of its own choice; with the flow's own number it names the flow
+  std::uint64_t client = 0;  // random number of the sender's node; with flow_number it names the flow
   std::uint64_t flow_number = 0;
-  std::uint64_t instance = 0;  // the life of the service that the frame's ack is of; 0: none
+  std::uint64_t instance = 0;  // the service's instance that the frame's ack refers to; 0: none
   std::optional<Sender> sender;
   std::optional<CapabilityProof> capability;
 };
@@ -100,12 +99,12 @@ inline constexpr std::uint8_t kHasCapability = 2;
 
 struct FlowOk {
   PublicKey key{};
-  std::uint64_t instance = 0;  // of the service: another one after a start
+  std::uint64_t instance = 0;  // of the service; changes with each start
   Signature signature{};
   bool is_known = false;  // the flow was open before
 };
 
-// How busy a service is.
+// The load of a service.
 struct Stats {
   std::uint64_t open_ns = 0;
   std::uint64_t messages = 0;
@@ -117,13 +116,13 @@ struct Stats {
 };
 inline constexpr std::size_t kStatsBytes = kHeaderBytes + 7 * 8;
 
-// What a DATA frame is, beside a message.
+// The kind of a DATA frame.
 inline constexpr std::uint8_t kIsRequest = 1;
 inline constexpr std::uint8_t kIsReply = 2;
 inline constexpr std::uint8_t kMoreFollow = 4;  // parts of the reply
-inline constexpr std::uint8_t kUnanswered = 8;  // a reply that the service has not given
+inline constexpr std::uint8_t kUnanswered = 8;  // a reply that the library gives in place of the service
 inline constexpr std::int32_t kUnansweredAtMove =
-    1;  // status of one whose request was in hand when its service moved
+    1;  // status of a request that the program had when its service moved
 inline constexpr std::uint8_t kHasLongItems = 16;
 inline constexpr std::uint8_t kIsVoid = 32;  // a number without a message
 inline constexpr std::uint8_t kHasReturns = 64;
@@ -135,20 +134,20 @@ struct LongLengths {
   std::array<std::uint64_t, kItemsMax> bytes{};
   std::size_t count = 0;
 };
-// Part of the memory that the service may write to, by the lane of the flow.
+// A part of the memory that the service may write by the flow's lane.
 struct ReturnSlot {
   std::uint32_t offset = 0;
-  std::uint32_t bytes = 0;  // 0: none, for a long item that goes elsewhere
+  std::uint32_t bytes = 0;  // 0: none, for a long item that uses the bulk
 };
 struct Data {
-  std::uint8_t kind = 0;       // of the flags above; those of long items and of returns follow from these
-  std::uint64_t call = 0;      // of a request or a reply: the request's number
-  std::uint32_t limit_ms = 0;  // of a request; 0: none
-  std::int32_t status = 0;     // of a reply
+  std::uint8_t kind = 0;            // of the flags above; those for long items and returns are computed
+  std::uint64_t call = 0;           // of a request or a reply: the request's number
+  std::uint32_t limit_ms = 0;       // of a request; 0: none
+  std::int32_t status = 0;          // of a reply
   std::vector<ReturnSlot> returns;  // of a request; few have any
-  // Of a reply to a request with those: all that has been written by the lane when its long items are there. 0: they are not written.
+  // Of a reply to a request with places: the writes on the lane when its long items are there. 0: they use the bulk.
   std::optional<std::uint64_t> lane_count;
-  LongLengths longs;  // which come on the bulk connection, if they are not written
+  LongLengths longs;  // on the bulk, unless the lane writes them
   Items items;
 };
 
@@ -156,12 +155,12 @@ struct Data {
 using Encoded = std::span<const std::uint8_t>;
 Encoded encode_bare(std::span<std::uint8_t> to, const Header& header);
 Encoded encode_hello(std::span<std::uint8_t> to, const Hello& hello);
-// `taken`: the last message from the service that is done.
+// `taken` is the number of the service's last message that is done.
 Encoded encode_flow(std::span<std::uint8_t> to, std::uint32_t alias, const Flow& flow,
                     std::uint64_t taken = 0);
 Encoded encode_flow_ok(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
                        const FlowOk& ok);
-// `accepted`: how far an open flow was taken that is refused from now on.
+// `accepted` says how far an open flow was accepted that is refused from now on.
 Encoded encode_flow_no(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted, Refusal why);
 Encoded encode_flow_moved(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t accepted,
                           Bytes record);
@@ -169,14 +168,14 @@ Encoded encode_nack(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64
 Encoded encode_stats(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number,
                      const Stats& stats);
 Encoded encode_data(std::span<std::uint8_t> to, std::uint32_t alias, std::uint64_t number, const Data& data);
-// Of a DATA frame that is kept to be sent again: only its flow and its numbers may change.
+// Changes the flow and the numbers of a kept DATA frame that is sent again. Nothing else may change.
 void renumber(std::span<std::uint8_t> frame, std::uint32_t alias, std::uint64_t number, std::uint64_t ack);
 
-// Of a DATA frame that has one.
+// Sets the lane count of a DATA frame that has one.
 void set_lane_count(std::span<std::uint8_t> frame, std::uint64_t count);
 
 std::optional<Header> decode_header(Bytes frame);
-// Each of a frame with a header of its type.
+// Each decoder takes a frame whose header has its type.
 std::optional<Hello> decode_hello(Bytes frame);
 std::optional<Flow> decode_flow(Bytes frame, const Header& header);
 std::optional<FlowOk> decode_flow_ok(Bytes frame, const Header& header);
@@ -184,7 +183,7 @@ std::optional<FlowRefusal> decode_flow_no(Bytes frame);
 std::optional<Refusal> decode_nack(Bytes frame);
 std::optional<Stats> decode_stats(Bytes frame);
 std::optional<Data> decode_data(Bytes frame, const Header& header);
-// Of frames without a body.
+// The frame has no body.
 bool is_bare(Bytes frame);
 
 }  // namespace exs::svc

@@ -7,7 +7,7 @@ constexpr std::uint32_t kHandoverMagic = 0x45585348;  // "EXSH"
 constexpr std::size_t kFlowBytesLeast = 8 + 8 + 16 + 8 + 2 + 8 + 2;
 constexpr std::size_t kMessageBytesLeast = 1 + 16 + 2 + 2;
 
-// As a Writer, of memory that grows.
+// A Writer into memory that grows.
 class Appender {
  public:
   template <class Number>
@@ -56,7 +56,7 @@ void append(Appender& to, const MovedMessage& message) {
   for (const Bytes item : message.longs) to.raw(item);
 }
 
-// What is sent again as it is.
+// Only replies move; they are sent again unchanged.
 bool is_reply(Bytes frame) {
   const std::optional<Header> header = decode_header(frame);
   if (frame.size() > kFrameMax || !header || header->type != FrameType::kData) return false;
@@ -109,7 +109,7 @@ bool read(Reader& from, MovedMessage& message) {
   return from.good();
 }
 
-// As many as it says, none of which takes less than `least_bytes`.
+// Reads as many as the count says. Each takes at least `least_bytes`.
 template <class Thing>
 bool read_all(Reader& from, std::size_t least_bytes, std::vector<Thing>& things) {
   const auto count = from.number<std::uint32_t>();
