@@ -113,7 +113,7 @@ int look_up_name(fid_av* vector, fi_addr_t address, void* into, std::size_t* len
   });
 }
 
-// A name has no meaning here, so its bytes are shown.
+// The bytes of a name mean nothing to people, so all are shown.
 const char* write_name(fid_av* /*vector*/, const void* name, char* into, std::size_t* length) {
   std::string text = "exs://";
   for (std::size_t i = 0; i < sizeof(Name); ++i) {
@@ -147,7 +147,7 @@ fi_ops_av vector_ops = {.size = sizeof(fi_ops_av),
 
 int open_address_vector(fid_domain* /*domain*/, fi_av_attr* attr, fid_av** vector, void* context) {
   return guarded([&]() -> int {
-    // Nobody else could make sense of addresses of this process; scalable endpoints have receive contexts.
+    // Addresses of this process are useless to others, and there are no receive contexts: scalable endpoints are not offered.
     if (attr->name != nullptr || attr->rx_ctx_bits != 0) return -FI_ENOSYS;
     if ((attr->flags & ~FI_EVENT) != 0) return -FI_EBADFLAGS;
     *vector = (new AddressVector((attr->flags & FI_EVENT) != 0, context))->handle();

@@ -1,4 +1,4 @@
-// The addresses of peers, which are names of exm_name(3), by number.
+// The addresses of peers: names of exm_name(3), by number.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ using Name = std::array<std::byte, EXM_NAME_BYTES>;
 // Thread: any.
 class AddressVector final : public Object<AddressVector, fid_av> {
  public:
-  // `is_told`: insertions end with an event of the queue that is bound.
+  // `is_told`: insertions report to the bound event queue.
   AddressVector(bool is_told, void* context);
 
   void bind(EventQueue& queue) noexcept { events_ = &queue; }
   [[nodiscard]] bool is_told() const noexcept { return is_told_; }
   [[nodiscard]] EventQueue* events() const noexcept { return events_; }
 
-  // Endpoints that use it are told of each name, those that are there first.
+  // The endpoint learns all names: those that are there, and later ones.
   void add(Endpoint& endpoint);
   void remove(Endpoint& endpoint) noexcept;
   [[nodiscard]] bool is_used() noexcept;
 
-  // FI_ADDR_NOTAVAIL: it is no name.
+  // Returns FI_ADDR_NOTAVAIL if the name is invalid.
   fi_addr_t insert(const Name& name);
-  // False: there is none.
+  // Returns false if there is no such address.
   bool erase(fi_addr_t address);
   bool find(fi_addr_t address, Name& into);
 

@@ -15,13 +15,13 @@ using Clock = std::chrono::steady_clock;
 extern fi_ops queue_fid_ops;
 extern fi_ops_cq queue_ops;
 
-// Before a thread sleeps: two wake-ups take as long.
+// Spins this long before the thread sleeps: the two wake-ups of a sleep take as long.
 constexpr std::chrono::microseconds kSpin{50};
 
-// Reads in a row that find nothing, some microseconds. To yield takes one, where nobody else wants the processor.
+// Reads in a row without a completion, which take some microseconds. A yield takes one if no other thread wants the processor.
 constexpr std::uint32_t kIdleReads = 64;
 
-// Each format is the beginning of the longest.
+// Each format is a prefix of the longest.
 std::size_t bytes_of(fi_cq_format format) noexcept {
   switch (format) {
     case FI_CQ_FORMAT_CONTEXT: return sizeof(fi_cq_entry);
@@ -87,9 +87,9 @@ ssize_t CompletionQueue::read(void* into, std::size_t count, fi_addr_t* sources)
   return taken;
 }
 
-// Open MPI reads until its send has ended, and the process that is to receive it may wait for this processor.
+// Open MPI reads until its send has completed, but the receiving process may be waiting for this processor.
 void CompletionQueue::yield_when_idle() noexcept {
-  // What another thread counts at the same time may be lost.
+  // A concurrent count may be lost.
   const std::uint32_t reads = idle_reads_.load(std::memory_order_relaxed) + 1;
   idle_reads_.store(reads, std::memory_order_relaxed);
   if (reads % kIdleReads == 0) sched_yield();
@@ -102,7 +102,7 @@ bool CompletionQueue::is_quiet() {
 
 bool CompletionQueue::arm() {
   reaper_.reap();
-  // What is added once it is armed wakes; what was added before is seen.
+  // Entries added after arming wake the descriptor; earlier ones are seen here.
   return reaper_.arm() && is_quiet();
 }
 
@@ -128,7 +128,7 @@ ssize_t CompletionQueue::read_waiting(void* into, std::size_t count, fi_addr_t* 
 ssize_t CompletionQueue::read_error(fi_cq_err_entry& into) {
   const std::lock_guard guard(lock_);
   if (errors_.empty()) return -FI_EAGAIN;
-  // No entry has data of its own, whatever room there is for it.
+  // Entries have no error data, whatever room the caller has.
   into = errors_.front();
   errors_.pop_front();
   note_told();

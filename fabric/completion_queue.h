@@ -23,12 +23,12 @@ class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
   void add(const fi_cq_tagged_entry& entry, fi_addr_t source);
   void add_error(const fi_cq_err_entry& entry);
 
-  // -FI_EAGAIN: there is none. -FI_EAVAIL: read_error() first. `sources` may be null.
+  // Returns -FI_EAGAIN if the queue is empty, and -FI_EAVAIL if read_error() has to come first. `sources` may be NULL.
   ssize_t read(void* into, std::size_t count, fi_addr_t* sources);
   ssize_t read_waiting(void* into, std::size_t count, fi_addr_t* sources, int timeout_ms);
   ssize_t read_error(fi_cq_err_entry& into);
   void signal();
-  // The application may sleep on the descriptor. False: there is something to read.
+  // Returns true if the application may sleep on the descriptor, false if there is something to read.
   bool arm();
   [[nodiscard]] Reaper& reaper() noexcept { return reaper_; }
   [[nodiscard]] bool is_used() noexcept { return reaper_.is_used(); }
@@ -50,7 +50,7 @@ class CompletionQueue final : public Object<CompletionQueue, fid_cq> {
   ShortLock lock_;
   std::deque<Entry> entries_;
   std::deque<fi_cq_err_entry> errors_;
-  std::atomic<std::size_t> told_{0};  // of both; written under the lock, and looked at without it
+  std::atomic<std::size_t> told_{0};  // of both; written under the lock, read without it
   std::atomic<std::uint32_t> idle_reads_{0};
   bool is_signalled_ = false;
 };

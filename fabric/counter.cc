@@ -27,7 +27,7 @@ int Counter::wait(std::uint64_t threshold, int timeout_ms) {
     if (is_over()) return value() >= threshold ? 0 : -FI_EAVAIL;
     const auto now = Clock::now();
     if (timeout_ms >= 0 && now >= end) return -FI_ETIMEDOUT;
-    // What was counted before it was armed has woken nobody.
+    // A count before the arming has woken nobody.
     if (!reaper_.arm() || is_over()) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
     if (const int ready = reaper_.sleep(timeout_ms < 0 ? -1 : static_cast<int>(left.count())); ready < 0)
@@ -37,7 +37,7 @@ int Counter::wait(std::uint64_t threshold, int timeout_ms) {
 
 namespace {
 
-// The counter, up to date.
+// Returns the counter, up to date.
 Counter& looked_at(fid_cntr* counter) noexcept {
   Counter& self = Counter::of(counter);
   guarded([&]() -> int {

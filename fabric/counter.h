@@ -1,4 +1,4 @@
-// A counter of the transfers that have ended.
+// A counter of completed transfers.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Counter final : public Object<Counter, fid_cntr> {
   }
   [[nodiscard]] std::uint64_t value() noexcept { return value_.load(std::memory_order_seq_cst); }
   [[nodiscard]] std::uint64_t errors() noexcept { return errors_.load(std::memory_order_seq_cst); }
-  // -FI_ETIMEDOUT. -FI_EAVAIL: something has failed meanwhile.
+  // Returns 0, -FI_ETIMEDOUT, or -FI_EAVAIL if a transfer has failed meanwhile.
   int wait(std::uint64_t threshold, int timeout_ms);
   [[nodiscard]] Reaper& reaper() noexcept { return reaper_; }
   [[nodiscard]] bool is_used() noexcept { return reaper_.is_used(); }

@@ -25,7 +25,7 @@ class Domain final : public Object<Domain, fid_domain> {
   }
 };
 
-// What an application registers because other providers need it.
+// Registered memory: exs needs none here, but applications register it for other providers.
 class Memory final : public Object<Memory, fid_mr> {
  public:
   Memory(std::uint64_t key, void* context) : Object(FI_CLASS_MR, memory_fid_ops, context) {
@@ -34,7 +34,7 @@ class Memory final : public Object<Memory, fid_mr> {
   }
 };
 
-// Memory that peers read or write would be of no use: there is no FI_RMA.
+// Remote access to memory is useless without FI_RMA.
 constexpr std::uint64_t kAccess = FI_SEND | FI_RECV;
 
 int register_memory(std::uint64_t access, std::uint64_t key, std::uint64_t flags, fid_mr** memory,

@@ -1,5 +1,5 @@
-// A domain: what endpoints, queues, counters and address vectors belong to. It needs nothing of its own, as exs keeps no state
-// beside its endpoints; memory needs no registration.
+// A domain: the owner of endpoints, queues, counters and address vectors. It has no state, because exs has none beside its endpoints, and
+// memory needs no registration.
 #pragma once
 
 #include <rdma/fabric.h>

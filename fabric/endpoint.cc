@@ -14,7 +14,7 @@ namespace {
 constexpr int kNobody = -1000;
 constexpr int kReapedAtOnce = 16;
 
-// The pieces of a transfer, as exs has them.
+// The pieces of a transfer, in the form of exs.
 class Pieces {
  public:
   explicit Pieces(const Transfer& transfer) noexcept : count_(static_cast<int>(transfer.count)) {
@@ -41,7 +41,7 @@ int exm_flags_of(const Transfer& transfer) noexcept {
   return flags;
 }
 
-// A key belongs to an endpoint, or to all of its domain.
+// A key belongs to an endpoint, or to all endpoints of its domain.
 void take_key(const fi_info& info, exm_config_t& config) noexcept {
   const auto take = [&config](const std::uint8_t* key, std::size_t bytes) {
     if (key != nullptr && bytes == sizeof config.key) std::memcpy(config.key, key, bytes);
@@ -86,7 +86,7 @@ int Endpoint::bind(fid& other, std::uint64_t flags) {
       return 0;
     case FI_CLASS_CQ: return bind_queue(CompletionQueue::of(&other), flags);
     case FI_CLASS_CNTR: return bind_counter(Counter::of(&other), flags);
-    case FI_CLASS_EQ: return 0;  // an endpoint without connections has nothing to tell there
+    case FI_CLASS_EQ: return 0;  // an endpoint without connections has no events
     default: return -FI_EINVAL;
   }
 }
@@ -145,7 +145,7 @@ void Endpoint::close() {
   if (ep_ == nullptr) return;
   each_reaper([this](Reaper& reaper) { reaper.remove(*this); });
   addresses_->remove(*this);
-  // What has not left within its time is lost, which nobody hears of any more.
+  // Messages that have not left within the limit are lost, without a report.
   [[maybe_unused]] const int left = exm_finalize(ep_);
 }
 
@@ -230,7 +230,7 @@ ssize_t Endpoint::receive(const Transfer& transfer) {
   record.context = transfer.context;
   record.flags = FI_RECV | transfer.kind;
   record.room = pieces.bytes();
-  // Where each message lies, and when the buffer is given back, only completions tell.
+  // Only completions report where each message lies, and when the buffer returns to the application.
   record.reports = receives_.reports(is_multi ? transfer.flags | FI_COMPLETION : transfer.flags);
   record.is_multi = is_multi;
   if (is_multi) {
@@ -277,7 +277,7 @@ ssize_t Endpoint::probe(const Transfer& transfer) {
   return 0;
 }
 
-// Of a message that a peek has claimed for this context.
+// Receives a message that a peek has claimed for this context.
 ssize_t Endpoint::claim(const Transfer& transfer) {
   const auto claimed = claimed_.find(transfer.context);
   if ((transfer.flags & FI_CLAIM) == 0 || claimed == claimed_.end()) return -FI_EINVAL;
@@ -308,7 +308,7 @@ int Endpoint::cancel(void* context) {
   const Record* const record = records_.find(
       [context](const Record& one) { return one.context == context && (one.flags & FI_RECV) != 0; });
   if (record == nullptr) return -FI_ENOENT;
-  // One that has ended meanwhile is no request any more, and was not cancelled.
+  // A request that has completed meanwhile is invalid here, and was not cancelled.
   [[maybe_unused]] const int outcome = exm_cancel(ep_, record->request);
   return 0;
 }
@@ -338,7 +338,7 @@ void Endpoint::end_receive(Record& record, exm_completion_t end) {
     records_.give_back(record);
     return;
   }
-  // The completion says whether the buffer is given back, so the next receive comes before it.
+  // The completion reports whether the buffer is returned, so the next receive is posted first.
   const Record told = record;
   const bool goes_on = receive_next(record, end);
   tell(receives_, told, end, goes_on ? 0 : FI_MULTI_RECV, told.at);

@@ -1,10 +1,10 @@
-// An endpoint (FI_EP_RDM): one of exs (exm_open), with the queues, counters and addresses that are bound to it.
+// An endpoint (FI_EP_RDM): one endpoint of exs (exm_open), with the queues, counters and addresses that are bound to it.
 //
 // Design notes
-//  1. Each transfer has a Record from its post until its end is told, but sends that are gone when they are posted and nobody asks
-//     for. exm_tpoll finds the ends (reap()), and whoever looks tells them to the queues and counters.
-//  2. Order of locks: a Reaper's, the endpoint's, a queue's. exs is called under the endpoint's, so that a transfer that ends at once
-//     is not told before its post is complete.
+//  1. Each transfer has a Record from its post until its completion is reported. Sends that leave at once and report nothing have none.
+//     exm_tpoll finds completions (reap()), and the thread that called it reports them to queues and counters.
+//  2. The order of locks is: a Reaper's, the endpoint's, a queue's. Calls of exs hold the endpoint's lock, so a transfer that completes
+//     at once is not reported before its post is complete.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct Transfer {
   std::uint64_t flags = 0;
   std::uint64_t kind = 0;  // FI_MSG or FI_TAGGED
   void* context = nullptr;
-  bool is_silent = false;  // fi_inject and its like: nobody hears of it but counters
+  bool is_silent = false;  // fi_inject and the like: only counters count it
 };
 
 // Thread: any.
@@ -48,13 +48,13 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
 
   int bind(fid& other, std::uint64_t flags);
   int enable();
-  // Nothing is told any more.
+  // Nothing is reported any more.
   void close();
 
   int name(void* into, std::size_t* length);
   ssize_t send(const Transfer& transfer);
   ssize_t receive(const Transfer& transfer);
-  // FI_PEEK, FI_CLAIM, FI_DISCARD.
+  // Handles FI_PEEK, FI_CLAIM and FI_DISCARD.
   ssize_t probe(const Transfer& transfer);
   int cancel(void* context);
 
@@ -62,21 +62,21 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
   [[nodiscard]] std::uint64_t receive_flags() const noexcept { return receive_flags_; }
   void set_send_flags(std::uint64_t flags) noexcept { send_flags_ = flags; }
   void set_receive_flags(std::uint64_t flags) noexcept { receive_flags_ = flags; }
-  // FI_OPT_MIN_MULTI_RECV. Of receives that are posted from now on.
+  // FI_OPT_MIN_MULTI_RECV, for receives that are posted from now on.
   [[nodiscard]] std::size_t multi_receive_min() const noexcept { return multi_receive_min_; }
   void set_multi_receive_min(std::size_t bytes) noexcept { multi_receive_min_ = bytes; }
 
-  // Of an address vector. False: it is no name.
+  // Called by an address vector. Returns false if the name is invalid.
   bool know(fi_addr_t address, const Name& name);
   void forget(fi_addr_t address);
 
-  // Of a Reaper.
+  // Called by a Reaper.
   void reap();
   [[nodiscard]] bool arm() noexcept { return exm_tarm(ep_) == 1; }
   [[nodiscard]] int descriptor() noexcept { return exm_tfd(ep_); }
 
  private:
-  // One direction: where its ends are told.
+  // The queue and counter of one direction.
   struct Told {
     CompletionQueue* queue = nullptr;
     Counter* counter = nullptr;
@@ -91,16 +91,16 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
   int bind_counter(Counter& counter, std::uint64_t flags);
   template <typename Use>
   void each_reaper(Use&& use);
-  // EXM_ANY_SOURCE: any. Less: there is none of that address.
+  // Returns EXM_ANY_SOURCE for any peer, and less if the address is unknown.
   [[nodiscard]] int peer_of(fi_addr_t address) const noexcept;
   [[nodiscard]] fi_addr_t address_of(int peer) const noexcept;
   [[nodiscard]] bool has_enough_bound() const noexcept;
   ssize_t claim(const Transfer& transfer);
   ssize_t take(const Transfer& transfer, exm_message_t message);
-  // The next message of an FI_MULTI_RECV buffer. False: it takes no more, and goes back to the application.
+  // Posts the next receive of an FI_MULTI_RECV buffer. Returns false if the buffer is full and returns to the application.
   bool receive_next(Record& record, const exm_completion_t& end) noexcept;
   void end_receive(Record& record, exm_completion_t end);
-  // `flags`: of the completion, besides the record's. `buffer`: where the message lies.
+  // `flags` are added to those of the record. `buffer` is where the message lies.
   void tell(const Told& told, const Record& record, const exm_completion_t& end, std::uint64_t flags = 0,
             void* buffer = nullptr);
 
@@ -118,8 +118,8 @@ class Endpoint final : public Object<Endpoint, fid_ep> {
   ShortLock lock_;
   RecordPool records_;
   std::vector<int> peers_;                            // by address
-  std::vector<fi_addr_t> addresses_of_peers_;         // the first of each
-  std::unordered_map<void*, exm_message_t> claimed_;  // by the context that is to receive them
+  std::vector<fi_addr_t> addresses_of_peers_;         // the first address of each peer
+  std::unordered_map<void*, exm_message_t> claimed_;  // by the context that will receive them
 };
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** ep, void* context);

@@ -1,4 +1,4 @@
-// What is asked of an endpoint beside transfers.
+// The operations of an endpoint other than transfers.
 #include <cstring>
 
 #include "fabric/endpoint.h"
@@ -19,7 +19,7 @@ int bind_endpoint(fid* fid, struct fid* other, std::uint64_t flags) noexcept {
   return guarded([&] { return Endpoint::of(fid).bind(*other, flags); });
 }
 
-// FI_GETOPSFLAG and FI_SETOPSFLAG: which direction, by FI_TRANSMIT or FI_RECV in the argument.
+// For FI_GETOPSFLAG and FI_SETOPSFLAG: FI_TRANSMIT or FI_RECV in the argument selects the direction.
 int get_flags(const Endpoint& self, std::uint64_t& flags) noexcept {
   if (flags == FI_TRANSMIT) {
     flags = self.send_flags();

@@ -73,7 +73,7 @@ ssize_t wait_for_event(fid_eq* queue, std::uint32_t* event, void* into, std::siz
   return guarded([&] { return EventQueue::of(queue).read_waiting(event, into, bytes, timeout_ms, flags); });
 }
 
-// Nothing here fails later than it is asked for.
+// All errors are returned by the calls themselves.
 ssize_t read_event_error(fid_eq* /*queue*/, fi_eq_err_entry* /*entry*/, std::uint64_t /*flags*/) {
   return -FI_EAGAIN;
 }

@@ -1,4 +1,4 @@
-// The queue of what is no transfer: addresses that have been inserted, and what the application writes itself.
+// The queue of events other than transfers: inserted addresses, and events that the application writes itself.
 #pragma once
 
 #include <condition_variable>
@@ -21,13 +21,13 @@ class EventQueue final : public Object<EventQueue, fid_eq> {
   EventQueue(bool may_be_written, bool has_descriptor, void* context);
 
   void add(std::uint32_t event, const void* entry, std::size_t bytes);
-  // -FI_EAGAIN: there is none. -FI_ETOOSMALL.
+  // Returns -FI_EAGAIN if the queue is empty, or -FI_ETOOSMALL.
   ssize_t read(std::uint32_t* event, void* into, std::size_t bytes, std::uint64_t flags);
   ssize_t read_waiting(std::uint32_t* event, void* into, std::size_t bytes, int timeout_ms,
                        std::uint64_t flags);
   [[nodiscard]] bool is_empty();
   [[nodiscard]] bool may_be_written() const noexcept { return may_be_written_; }
-  // -1: it has none.
+  // -1: no descriptor.
   [[nodiscard]] int descriptor() const noexcept { return signal_.descriptor(); }
 
  private:

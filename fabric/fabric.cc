@@ -23,7 +23,7 @@ class Fabric final : public Object<Fabric, fid_fabric> {
   }
 };
 
-// Whether the application may sleep on the descriptors of these.
+// Tells the application whether it may sleep on these descriptors.
 int try_wait(fid_fabric* /*fabric*/, fid** fids, int count) noexcept {
   return guarded([&]() -> int {
     for (int i = 0; i < count; ++i) {

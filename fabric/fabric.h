@@ -1,4 +1,4 @@
-// A fabric: there is one, and it has domains and event queues.
+// The fabric: there is one, which has domains and event queues.
 #pragma once
 
 #include <rdma/fabric.h>

@@ -1,5 +1,4 @@
-// How libfabric's objects and ours belong together: each of ours has the structure that libfabric hands out, with its functions, as a
-// member, and is found again by it.
+// The link between libfabric's objects and ours: each of ours has libfabric's structure as a member, and is found by its address.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +16,7 @@
 
 namespace exs::fabric {
 
-// An object of ours that libfabric knows as a `Fid`, such as fid_cq. The Fid comes first, so one pointer is both.
+// An object of ours that libfabric knows as a `Fid`, such as fid_cq. The Fid comes first, so one pointer serves both.
 template <typename Self, typename Fid>
 class Object {
  public:
@@ -49,7 +48,7 @@ class Object {
   Handle handle_;
 };
 
-// What an entry point does, with what it throws as an errno of libfabric: 0 or more, or negative.
+// Runs the body of an entry point. Exceptions become negative errno values of libfabric.
 template <typename Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
   using Outcome = decltype(body());
@@ -62,12 +61,12 @@ auto guarded(Body&& body) noexcept -> decltype(body()) {
   }
 }
 
-// Of a call of exs that has failed.
+// Returns the error of a failed call of exs, as a negative errno value.
 [[nodiscard]] inline int last_error() noexcept {
   return -(errno == EMSGSIZE ? FI_ETRUNC : errno);
 }
 
-// The functions that mean nothing here, of whatever type: a table of libfabric must have all that it may call.
+// A function of any type for operations that do not exist here: libfabric calls every entry of its tables.
 struct NotHere {
   template <typename Outcome, typename... Arguments>
   using Function = Outcome (*)(Arguments...);
@@ -82,7 +81,7 @@ inline constexpr NotHere kNotHere;
 
 // ---------------------------------------------------------------- what the objects have in common
 
-// Most are closed, and nothing else.
+// Most objects can only be closed.
 inline fi_ops fid_ops(int (*close)(fid*), int (*bind)(fid*, fid*, std::uint64_t) = kNotHere,
                       int (*control)(fid*, int, void*) = kNotHere) noexcept {
   return {.size = sizeof(fi_ops),
@@ -105,7 +104,7 @@ int close_unused(fid_t fid) noexcept {
   return Self::of(fid).is_used() ? -FI_EBUSY : close_object<Self>(fid);
 }
 
-// FI_GETWAIT. -FI_ENODATA: it was opened without one.
+// Handles FI_GETWAIT. Returns -FI_ENODATA if the object was opened without a descriptor.
 template <typename Self>
 int tell_descriptor(fid* fid, int command, void* argument) noexcept {
   if (command != FI_GETWAIT) return -FI_ENOSYS;
@@ -115,7 +114,7 @@ int tell_descriptor(fid* fid, int command, void* argument) noexcept {
   return 0;
 }
 
-// What can be waited with.
+// The wait objects on offer.
 inline bool is_offered(fi_wait_obj wait) noexcept {
   return wait == FI_WAIT_NONE || wait == FI_WAIT_UNSPEC || wait == FI_WAIT_FD;
 }

@@ -31,7 +31,7 @@ bool is_name(const char* asked) noexcept {
   return asked == nullptr || std::strcmp(asked, kName) == 0;
 }
 
-// What is asked of either direction.
+// The attributes of either direction are within the offer.
 template <typename Attr>
 bool suits(const Attr& asked, std::uint64_t flags) noexcept {
   return is_subset(asked.caps, kCaps) && is_subset(asked.op_flags, flags) &&
@@ -72,7 +72,7 @@ bool suits(const fi_info* hints) noexcept {
          suits(hints->fabric_attr);
 }
 
-// What was asked for, with what goes without saying.
+// Returns the requested capabilities, and those that are implied.
 std::uint64_t caps_for(const fi_info* hints) noexcept {
   if (hints == nullptr || hints->caps == 0) return kCaps;
   std::uint64_t caps = hints->caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -106,17 +106,17 @@ void describe_endpoint(fi_ep_attr& ep) noexcept {
   ep.rx_ctx_cnt = 1;
 }
 
-// No thread needs care, which suits an application that takes some.
+// exs is safe with all threads, so it suits any threading model that an application asks for.
 fi_threading threading_for(fi_threading asked) noexcept {
   return asked == FI_THREAD_UNSPEC ? FI_THREAD_SAFE : asked;
 }
 
-// Progress needs no calls, which suits an application that makes them, too.
+// Progress needs no calls, so manual progress suits it too.
 fi_progress progress_for(fi_progress asked) noexcept {
   return asked == FI_PROGRESS_UNSPEC ? FI_PROGRESS_AUTO : asked;
 }
 
-// Before version 1.5 there are two words alone, of which the second asks for nothing.
+// Before version 1.5 there are two modes only, of which the second requires nothing.
 int memory_mode_for(std::uint32_t version, const fi_domain_attr* asked) noexcept {
   constexpr int kOldWords = FI_MR_BASIC | FI_MR_SCALABLE;
   if (asked != nullptr && (asked->mr_mode & kOldWords) != 0) return asked->mr_mode & kOldWords;
@@ -146,7 +146,7 @@ void describe_domain(fi_domain_attr& domain, std::uint32_t version, const fi_inf
   domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
-// False: no memory.
+// Returns false if memory ran out.
 template <typename Byte>
 bool copy_bytes(const void* from, std::size_t bytes, Byte*& into, std::size_t& into_bytes) {
   if (from == nullptr || bytes == 0) return true;
@@ -157,7 +157,7 @@ bool copy_bytes(const void* from, std::size_t bytes, Byte*& into, std::size_t& i
   return true;
 }
 
-// Keys that were asked for. False: no memory.
+// Copies the requested keys. Returns false if memory ran out.
 bool copy_keys(fi_info& info, const fi_info* hints) {
   if (hints == nullptr) return true;
   const fi_ep_attr* const ep = hints->ep_attr;
@@ -169,12 +169,12 @@ bool copy_keys(fi_info& info, const fi_info* hints) {
                                          info.domain_attr->auth_key_size);
 }
 
-// Where endpoints are to listen. None: nowhere.
+// Returns where endpoints listen. Nothing: the request cannot be met.
 std::optional<std::string> source_for(const char* node, const char* service, std::uint64_t flags,
                                       const fi_info* hints) {
   const bool is_named = node != nullptr || service != nullptr;
   if (is_named && (flags & FI_SOURCE) != 0) return source_of(node, service, flags);
-  // The name of a peer has more to it than where it listens, so nothing makes one of a node.
+  // A peer's name holds more than its listening address, so a node cannot be turned into one.
   if (is_named) return std::nullopt;
   if (hints == nullptr || hints->src_addr == nullptr) return kAnySource;
   return read_source(hints->src_addr, hints->src_addrlen);

@@ -1,4 +1,4 @@
-// What the provider offers, and whether that is what an application asks for.
+// The provider's offer, and whether it matches an application's request.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ inline constexpr std::uint64_t kSendFlags = FI_INJECT | FI_COMPLETION | FI_INJEC
                                             FI_MORE;
 inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MORE | FI_MULTI_RECV;
 
-// The uppermost bit tells messages without tags from those with one, so tags have 63.
+// The top bit marks messages without tags, so tags have 63 bits.
 inline constexpr std::uint64_t kUntagged = std::uint64_t{1} << 63U;
 inline constexpr std::uint64_t kTagFormat =
-    0x5555555555555555;  // alternating from the first bit on: as one likes
+    0x5555555555555555;  // alternating from the first bit on: the application may use any
 
 inline constexpr std::size_t kInjectBytes = 1024;
 inline constexpr std::size_t kPiecesMax = 64;
 inline constexpr std::size_t kDataBytes = 8;
 inline constexpr std::size_t kKeyBytes = 16;
-// FI_OPT_MIN_MULTI_RECV, until somebody sets it: a buffer of many messages that has less room left is given back.
+// The default of FI_OPT_MIN_MULTI_RECV: a multi-receive buffer with less room left returns to the application.
 inline constexpr std::size_t kMultiReceiveBytesLeft = 64;
-// Nothing is kept per operation but memory, so no depth is a limit. A number for those that ask.
+// Operations need memory only, so there is no real limit. The number is for applications that ask.
 inline constexpr std::size_t kDepth = 65536;
 
 // The functions of fi_provider.

@@ -1,4 +1,4 @@
-// What libfabric finds when it loads libexs-fi.so.
+// The entry point that libfabric finds in libexs-fi.so.
 #include <rdma/providers/fi_prov.h>
 
 #include "fabric/fabric.h"

@@ -1,5 +1,5 @@
-// Of a completion queue or counter: the endpoints whose ends it tells of, and how a thread waits for those. An end is found by
-// whoever looks, and told to the queues and counters it belongs to.
+// The endpoints that a completion queue or counter reports for, and how a thread waits for them. Any thread may find a completion, and
+// reports it to the queues and counters that it belongs to.
 #pragma once
 
 #include <sys/epoll.h>
@@ -22,16 +22,16 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // An endpoint may come again, and leaves at once.
+  // Adding an endpoint again has no effect; one remove() undoes all.
   void add(Endpoint& endpoint);
   void remove(Endpoint& endpoint) noexcept;
   [[nodiscard]] bool is_used() noexcept;
 
-  // Looks once, unless another thread does.
+  // Looks once, unless another thread is looking.
   void reap();
-  // The next wake() or end of an endpoint's transfer makes the descriptor readable. False: something has ended.
+  // After this, the next wake() or completion makes the descriptor readable. Returns false if something has completed already.
   bool arm();
-  // Something is there to be read, or a thread is to wake.
+  // Called when there is something to read, or a thread has to wake.
   void wake() noexcept {
     if (is_armed_.load(std::memory_order_seq_cst) && is_armed_.exchange(false)) wake_always();
   }
@@ -39,7 +39,7 @@ class Reaper {
     signal_.raise();
     is_raised_.store(true);
   }
-  // Sleeps until the descriptor is readable. 0: at the end of the limit; negative: an error.
+  // Sleeps until the descriptor is readable. Returns 0 at the time limit, a negative errno value on an error.
   int sleep(int timeout_ms) const noexcept;
   [[nodiscard]] bool can_wait() const noexcept { return epoll_ >= 0; }
   [[nodiscard]] int descriptor() const noexcept { return epoll_; }
@@ -49,7 +49,7 @@ class Reaper {
   Signal signal_;
   std::atomic<bool> is_armed_{false};
   std::atomic<bool> is_raised_{
-      false};  // set after the signal is, so one that is raised is lowered in the end
+      false};  // set after the signal is raised, so a raised one is lowered in the end
   ShortLock reaping_;
   std::vector<Endpoint*> endpoints_;  // under reaping_
 };

@@ -1,4 +1,4 @@
-// What is remembered of a transfer until its end is told.
+// The state of a transfer until its completion is reported.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace exs::fabric {
 struct Record {
   void* context = nullptr;
   std::uint64_t flags = 0;   // of the completion: FI_SEND or FI_RECV, FI_TAGGED or FI_MSG
-  std::uint64_t room = 0;    // of receives: what is left of it, where there are many messages to one
+  std::uint64_t room = 0;    // of receives: bytes of the buffer; FI_MULTI_RECV: those that are left
   std::byte* at = nullptr;   // FI_MULTI_RECV: where the next message goes
-  int peer = 0;              // and from whom it is
-  std::size_t min_room = 0;  // with less left it is given back
+  int peer = 0;              // FI_MULTI_RECV: and its sender
+  std::size_t min_room = 0;  // with less room left the buffer is returned
   exm_request_t request = 0;
-  bool reports = false;     // successes, too
+  bool reports = false;     // also if it succeeds
   bool is_dropped = false;  // receives nothing, however long the message is
-  bool is_multi = false;    // FI_MULTI_RECV: message after message, until there is little room left
+  bool is_multi = false;    // FI_MULTI_RECV: one message after the other, until little room is left
   bool is_free = true;
   Record* next_free = nullptr;
 };
@@ -40,7 +40,7 @@ class RecordPool {
     record.next_free = first_free_;
     first_free_ = &record;
   }
-  // Null: there is none.
+  // Returns NULL if there is none.
   template <typename Test>
   Record* find(Test&& test) {
     for (Record& record : made_) {
@@ -50,7 +50,7 @@ class RecordPool {
   }
 
  private:
-  std::deque<Record> made_;  // places do not move
+  std::deque<Record> made_;  // a deque, so records do not move
   Record* first_free_ = nullptr;
 };
 

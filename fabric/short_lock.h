@@ -1,5 +1,5 @@
-// A lock for sections that are short or rarely met: one step that other threads see to lock it, a plain store to unlock it, where a
-// mutex needs two steps and two calls. Whoever waits yields the processor, then sleeps: the holder may have a lower priority.
+// A lock for short or rare sections. It takes one atomic step to lock and a plain store to unlock, where a mutex needs two atomic steps
+// and two calls. A waiting thread yields the processor, then sleeps, because the holder may have a lower priority.
 #pragma once
 
 #include <sched.h>

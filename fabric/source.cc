@@ -12,7 +12,7 @@
 namespace exs::fabric {
 namespace {
 
-// Where a service alone is.
+// The address that goes with a service alone.
 constexpr char kEveryAddress[] = "0.0.0.0";
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
@@ -39,7 +39,7 @@ std::optional<std::string> text_of(const Addresses& found) {
   return found ? text_of(*found->ai_addr, found->ai_addrlen) : std::nullopt;
 }
 
-// Of an application that knows tcp's addresses: none of a text begins so.
+// For applications that use tcp's addresses. No text begins like these.
 std::optional<std::string> read_socket_address(const void* address, std::size_t bytes) {
   sockaddr_storage known{};
   if (bytes < sizeof(sockaddr_in) || bytes > sizeof known) return std::nullopt;

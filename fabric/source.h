@@ -1,4 +1,4 @@
-// Where an endpoint listens, as fi_info says it: "host:port" in numbers, a text that ends with 0.
+// Where an endpoint listens, in the form of fi_info: "host:port" in numbers, a text that ends with 0.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 
 namespace exs::fabric {
 
-// Wherever suits: exm_open(3) chooses.
+// Lets exm_open(3) choose.
 inline constexpr char kAnySource[] = "*:0";
 
-// Of what fi_getinfo was asked with FI_SOURCE, and perhaps FI_NUMERICHOST; one of the two may be null. None: that is no address.
+// Converts the arguments of fi_getinfo with FI_SOURCE, and perhaps FI_NUMERICHOST; one of the two may be NULL. Returns nothing if they
+// are no address.
 std::optional<std::string> source_of(const char* node, const char* service, std::uint64_t flags);
 
-// Of an address that an application gives back, or of a sockaddr_in or sockaddr_in6. None: it is neither.
+// Converts an address that an application gives back, or a sockaddr_in or sockaddr_in6. Returns nothing if it is neither.
 std::optional<std::string> read_source(const void* address, std::size_t bytes);
 
 }  // namespace exs::fabric

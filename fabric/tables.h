@@ -16,7 +16,7 @@ extern fi_ops_cm name_ops;
 extern fi_ops_msg message_ops;
 extern fi_ops_tagged tagged_ops;
 
-// What is not offered.
+// Operations that are not offered.
 extern fi_ops_rma no_rma_ops;
 extern fi_ops_atomic no_atomic_ops;
 extern fi_ops_collective no_collective_ops;

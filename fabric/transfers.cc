@@ -1,4 +1,4 @@
-// fi_send, fi_tsend and all their like: each is one Transfer.
+// fi_send, fi_tsend and the like: each is one Transfer.
 #include "fabric/endpoint.h"
 #include "fabric/offer.h"
 #include "fabric/tables.h"
@@ -6,11 +6,11 @@
 namespace exs::fabric {
 namespace {
 
-// Messages without tags are matched by their bit alone.
+// Messages without tags match by their bit alone.
 constexpr std::uint64_t kNothingIgnored = 0;
 
 iovec piece_of(const void* buffer, std::size_t bytes) noexcept {
-  return {const_cast<void*>(buffer), bytes};  // nothing writes to what is sent
+  return {const_cast<void*>(buffer), bytes};  // a send never writes to it
 }
 
 Transfer untagged(const iovec* pieces, std::size_t count, fi_addr_t peer, void* context) noexcept {
@@ -25,7 +25,7 @@ Transfer untagged(const iovec* pieces, std::size_t count, fi_addr_t peer, void* 
   return transfer;
 }
 
-// The bit that is not of the tag must be equal, whatever is ignored.
+// kUntagged must match even if the application ignores all bits.
 Transfer tagged(const iovec* pieces, std::size_t count, fi_addr_t peer, std::uint64_t tag,
                 std::uint64_t ignore, void* context) noexcept {
   Transfer transfer = untagged(pieces, count, peer, context);
@@ -63,7 +63,7 @@ ssize_t inject_data(fid_ep* ep, Transfer transfer, std::uint64_t data) {
   return inject(ep, transfer);
 }
 
-// A buffer of many messages is of those without tags.
+// Multi-receive buffers take messages without tags.
 ssize_t receive(fid_ep* ep, Transfer transfer) {
   return guarded([&]() -> ssize_t {
     Endpoint& self = Endpoint::of(ep);

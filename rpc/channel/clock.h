@@ -1,4 +1,4 @@
-// Time for limits. Thread: any.
+// The clock for time limits. Thread: any.
 #pragma once
 
 #include <time.h>

@@ -1,4 +1,4 @@
-// The end of a socket that nobody waits for: the peer is told, and reads our memory no more. Thread: any.
+// Closes a socket without waiting: the peer is notified, and stops reading our memory. Thread: any.
 #pragma once
 
 #include "exs/exs.h"

@@ -1,4 +1,4 @@
-// The header of each message of a link: what it is, and how long. rpc/FORMAT.md has the bytes.
+// The header of each message of a link: its type and length. rpc/FORMAT.md has the bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,20 +7,20 @@
 namespace exs::rpc {
 
 enum class FrameType : std::uint8_t {
-  kHello = 1,    // the first of whoever connects; its token follows
+  kHello = 1,    // the connecting end's first frame; its token follows
   kWelcome = 2,  // the answer
   kMessage = 3,  // a message follows
-  kLong = 4,     // a message of `length` bytes is the next message of the link
+  kLong = 4,     // the link's next message is a message of `length` bytes
 };
 
 struct Frame {
   FrameType type;
   std::uint32_t length;
-  bool has_all = false;  // the sender has received everything that was sent to it
+  bool has_all = false;  // the sender has received everything sent to it so far
 };
 
 inline constexpr std::size_t kFrameBytes = 8;
-// The kernel's RPC over RDMA has the same limit for messages that travel in their frames.
+// The kernel's RPC over RDMA has the same limit for inline messages.
 inline constexpr std::size_t kInlineBytes = 4096;
 inline constexpr std::size_t kTokenBytes = 16;
 
@@ -31,7 +31,7 @@ inline void put_frame(const Frame& frame, std::byte* at) {
   for (unsigned i = 0; i < 4; ++i) at[4 + i] = static_cast<std::byte>(frame.length >> (24 - 8 * i));
 }
 
-// False: these bytes are no header.
+// Returns false if the bytes are no header.
 inline bool get_frame(const std::byte* at, std::size_t bytes, Frame& frame) {
   if (bytes < kFrameBytes || (at[2] | at[3]) != std::byte{0} || at[1] > std::byte{1}) return false;
   frame.type = static_cast<FrameType>(at[0]);

@@ -55,7 +55,7 @@ Link::News Link::take_frame(std::size_t bytes) {
   return News::kMessage;
 }
 
-// Its memory is the kernel's to give when bytes come.
+// The kernel provides the pages of this memory only as bytes arrive.
 bool Link::receive_body() {
   if (frame_.length <= kInlineBytes || frame_.length > longest_) {
     errno = EPROTO;

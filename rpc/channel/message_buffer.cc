@@ -33,7 +33,7 @@ bool MessageBuffer::grow(std::size_t bytes) {
   exs_mhandle_t region = EXS_MHANDLE_INVALID;
   auto* memory = static_cast<std::byte*>(exs_alloc(size, &region));
   if (memory == nullptr) {
-    // Memory that a peer may read costs a descriptor. A process that has no more of them sends from its own.
+    // Memory that a peer may read costs a descriptor. A process without free ones uses ordinary memory.
     region = EXS_MHANDLE_UNREGISTERED;
     memory = new (std::nothrow) std::byte[size];
   }

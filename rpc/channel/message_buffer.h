@@ -1,5 +1,5 @@
-// Memory for a message, with room for its frame before it. It grows as the message does that is written there, and a peer may read it.
-// Thread: one at a time.
+// Memory for one message, with room for its frame before it. It grows while the message is written, and a peer may read it. Thread: one
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class MessageBuffer {
     return *this;
   }
 
-  // Room for a message of `bytes`, with what is written of it kept. False: there is no memory, or it would be too long.
+  // Makes room for a message of `bytes` and keeps its content. Returns false if memory ran out or the message is too long.
   bool reserve(std::size_t bytes) { return bytes <= capacity_ || grow(bytes); }
-  // Gives back what only a very long message needs.
+  // Frees memory that only a very long message needs.
   void shrink();
 
   [[nodiscard]] std::byte* message() const { return memory_ + kFrameBytes; }

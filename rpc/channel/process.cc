@@ -14,7 +14,7 @@
 namespace exs::rpc {
 namespace {
 
-// A page that a child finds wiped: not zero in the process that started exs.
+// Points to a page that fork() wipes in a child: not zero in the process that started exs.
 std::atomic<char*> mark{nullptr};
 
 }  // namespace
@@ -24,7 +24,7 @@ bool start_library() {
   const std::lock_guard lock(mutex);
   if (is_own_process()) return true;
   if (mark.load() != nullptr) {
-    errno = EOPNOTSUPP;  // a child: libexs is its parent's
+    errno = EOPNOTSUPP;  // this is a child; libexs belongs to its parent
     return false;
   }
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -1,14 +1,14 @@
-// Whether this is still the process that started exs here: a child of it has none of its connections. Thread: any.
+// Whether this process started exs: a child of fork() has none of its parent's connections. Thread: any.
 #pragma once
 
 namespace exs::rpc {
 
-// Starts exs once for the process. False: errno.
+// Starts exs once for the process. Returns false with errno.
 bool start_library();
-// False also before it has been started. No system call.
+// Returns false also before start_library(). Makes no system call.
 bool is_own_process() noexcept;
 
-// The library keeps to four fifths of the descriptors that the process may have: the rest is the program's.
+// Returns true while less than four fifths of the allowed descriptors are in use: the rest is for the program.
 bool has_descriptors();
 
 }  // namespace exs::rpc

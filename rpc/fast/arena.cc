@@ -29,7 +29,7 @@ void* Arena::take(std::size_t bytes) {
   return taken;
 }
 
-// The last block is the largest.
+// The last block is the largest, so it stays.
 void Arena::reset() {
   used_ = 0;
   if (blocks_.empty()) return;

@@ -1,4 +1,4 @@
-// Memory of one request, given back all at once. Zero when it is taken. Thread: one at a time.
+// Memory of one request, freed all at once. take() returns zeroed memory. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace exs::rpc {
 
 class Arena {
  public:
-  // Null: there is no memory.
+  // Returns NULL if memory ran out.
   void* take(std::size_t bytes);
-  // Keeps some of it for the next request.
+  // Frees everything, and keeps some of the memory for the next request.
   void reset();
 
  private:
@@ -20,7 +20,7 @@ class Arena {
     std::size_t bytes = 0;
   };
   std::vector<Block> blocks_;
-  std::size_t used_ = 0;  // of the last block
+  std::size_t used_ = 0;  // in the last block
 };
 
 }  // namespace exs::rpc

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kGreetingNs = 5'000'000'000;
 constexpr std::int64_t kNsOfMicrosecond = 1000;
 
-// What a flat argument is is where it was received; others get memory of the request.
+// Flat arguments are used in the receive buffer; others are decoded into request memory.
 void* place_of(const exs_rpc_type_t* type, std::span<const std::byte> body, Arena& arena) {
   if (type == nullptr) return nullptr;
   if (type->kind != EXS_RPC_FLAT) return arena.take(type->memory_bytes);
@@ -97,7 +97,7 @@ bool Binding::take_hello() {
 }
 
 bool Binding::take_table(Workshop& workshop) {
-  if (service_ == nullptr || is_full_) return true;  // the client reads why, and ends
+  if (service_ == nullptr || is_full_) return true;  // the client reads the reason and closes
   Header header;
   const auto message = link_.received();
   if (link_.type() != FrameType::kMessage || !get_header(message, header) || header.kind != Kind::kTable ||
@@ -114,7 +114,7 @@ bool Binding::take_table(Workshop& workshop) {
   return link_.send_copied(workshop.message, kHeaderBytes + count);
 }
 
-// This connection is that of a window, and no client's.
+// This connection belongs to a window and has no client of its own.
 bool Binding::hand_over_window(const WindowHello& hello) {
   const std::shared_ptr<Binding> client = site_.tokens.take(hello.token);
   if (client == nullptr) return false;
@@ -163,7 +163,7 @@ bool Binding::take_request(std::span<const std::byte> message, Workshop& worksho
   return serve(header, message.subspan(kHeaderBytes), workshop, lock);
 }
 
-// False: the client uses a slot whose call is not answered, or one that there is not.
+// Returns false if the slot's last call is unanswered, or if there is no such slot.
 bool Binding::use_slot(std::uint32_t sequence) {
   const std::uint32_t slot = sequence % kSlotsMax;
   const std::uint64_t bit = std::uint64_t{1} << slot;
@@ -196,7 +196,7 @@ bool Binding::serve(const Header& header, std::span<const std::byte> body, Works
   return result.status != Status::kBad && send_reply(request, result, workshop.message) != ECONNRESET;
 }
 
-// Without the lock.
+// Runs without the lock.
 Binding::Result Binding::run(exs_rpc_request& request, std::uint16_t place, std::span<const std::byte> body,
                              Workshop& workshop) {
   const exs_rpc_procedure_t& procedure = service_->service->interface->procedures[place];

@@ -1,9 +1,10 @@
-// A client's connection, in the server: greeted, then a request at a time. Thread: that of its worker, but for what is said otherwise.
+// A client's connection in the server: it is greeted, then serves one request at a time. Thread: that of its worker, unless stated
+// otherwise.
 //
 // Design notes
-// 1. A procedure runs without the lock, on arguments that stay where they were received. Whoever answers takes the lock for it; but the
-//    worker needs none while no request is kept, for then no other thread knows the binding.
-// 2. A request that is kept has its slot until it is answered. The client cannot use that slot before, so it cannot flood the server.
+//  1. A procedure runs without the lock, on arguments that stay in the receive buffer. A reply takes the lock. The worker needs no lock
+//     while no request is kept, because then no other thread knows the binding.
+//  2. A kept request has its slot until it is answered. The client cannot use that slot before, so it cannot flood the server.
 #pragma once
 
 #include <sys/socket.h>
@@ -32,16 +33,16 @@ class ServerWindow;
 
 struct Request {
   Binding* binding = nullptr;
-  std::shared_ptr<Binding> owned_binding;  // of one that was kept
+  std::shared_ptr<Binding> owned_binding;  // set in a kept request
   const exs_rpc_procedure_t* procedure = nullptr;
   void* user = nullptr;
-  Arena* arena = nullptr;  // null: it was kept
+  Arena* arena = nullptr;  // NULL in a kept request
   std::uint32_t sequence = 0;
   std::int64_t arrived_ns = 0;
   std::int64_t end_ns = 0;
   bool is_timed = false;
-  std::int32_t told = 0;  // what the procedure has returned
-  bool is_kept = false;   // the other object of it answers
+  std::int32_t told = 0;  // the procedure's return value
+  bool is_kept = false;   // the kept copy sends the reply
   std::atomic<bool> is_cancelled{false};
 };
 
@@ -51,30 +52,30 @@ struct exs_rpc_request : exs::rpc::Request {};
 
 namespace exs::rpc {
 
-// An interface, who serves it, and what he is told.
+// An interface, its functions, and their argument `user`.
 struct Service {
   const exs_rpc_service_t* service;
   void* user;
 };
 
-// Of a server.
+// The options of a server.
 struct ServerSettings {
   std::uint32_t slots;
   std::uint32_t longest;
   std::uint32_t clients;
 };
 
-// Who looks at the window of a client.
+// Takes over the windows of clients.
 class WindowHost {
  public:
-  // False: there is no memory, and the socket is the caller's.
+  // Returns false if memory ran out; the socket still belongs to the caller.
   virtual bool adopt_window(int socket, std::shared_ptr<Binding> client) = 0;
 
  protected:
   ~WindowHost() = default;
 };
 
-// Where a binding lives.
+// The parts of the server that a binding uses.
 struct Site {
   const std::vector<Service>& services;
   const ServerSettings& settings;
@@ -82,40 +83,40 @@ struct Site {
   WindowHost& host;
 };
 
-// Of a worker, for its bindings in turn.
+// Memory of a worker, which its bindings share in turn.
 struct Workshop {
   Arena arena;
   MessageBuffer message;
-  alignas(kLineBytes) std::array<std::byte, kInlineBytes> call{};  // from a window
-  std::int64_t arrived_ns = 0;  // when the events that it takes now were there
-  bool is_fresh = false;        // which is just now
+  alignas(kLineBytes) std::array<std::byte, kInlineBytes> call{};  // a call from a window
+  std::int64_t arrived_ns = 0;                                     // when the current events arrived
+  bool is_fresh = false;                                           // that is just now
 };
 
 class Binding : public std::enable_shared_from_this<Binding> {
  public:
   Binding(int socket, exs_qhandle_t queue, exs_ahandle_t handle, const Site& site, std::int64_t now_ns);
 
-  // Here and below, false: it has ended, and is to be given up.
+  // Here and below false means: the connection has ended; destroy the binding.
   bool begin(bool is_full);
   bool take(const exs_event_t& event, Workshop& workshop);
   [[nodiscard]] bool is_late(std::int64_t now_ns) const {
     return state_ != State::kReady && now_ns > greeted_by_ns_;
   }
   [[nodiscard]] bool is_greeted() const { return state_ == State::kReady; }
-  // Its requests that are kept are answered in vain from now on.
+  // Replies to its kept requests fail from now on.
   void end();
-  // A call from its window.
+  // Serves a call from the client's window.
   bool take_call(std::span<const std::byte> message, Workshop& workshop);
-  // Short replies go by its window. False: it has one, or has ended.
+  // Sends short replies by the window from now on. Returns false if the binding has a window, or has ended.
   bool attach(ServerWindow& window);
   void detach(const ServerWindow& window);
 
   // --- requests; thread: any ---
-  // 0, or what is wrong with the result, of which the client is told. ECONNRESET: the client is gone.
+  // Returns 0 or an error of the result, which the client gets too. ECONNRESET: the client is gone.
   int reply(Request& request, int status, const void* result, MessageBuffer& buffer);
   // Throws std::bad_alloc. Thread: the worker's, in the procedure.
   exs_rpc_request* keep(Request& request);
-  // Before it is replied to, and after.
+  // forget() precedes the reply to a kept request; release() follows it.
   void forget(const exs_rpc_request* kept);
   void release() { others_.fetch_sub(1, std::memory_order_release); }
   int peer(sockaddr* address, socklen_t* length);
@@ -124,10 +125,10 @@ class Binding : public std::enable_shared_from_this<Binding> {
   enum class State { kHello, kTable, kReady };
 
   using Lock = std::unique_lock<std::mutex>;
-  // Of the value behind a reply's header.
+  // The value behind a reply's header.
   struct Result {
     Status status;
-    const exs_rpc_type_t* type;  // null: there is none
+    const exs_rpc_type_t* type;  // NULL: no value
     const void* value;
   };
 
@@ -158,7 +159,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
   Match match_;
   std::uint64_t busy_slots_ = 0;
   std::vector<exs_rpc_request*> kept_;
-  std::atomic<std::uint32_t> others_{0};  // requests that other threads may have
+  std::atomic<std::uint32_t> others_{0};  // requests that other threads may hold
   std::uint64_t token_ = 0;               // of its window
   ServerWindow* window_ = nullptr;
 };

@@ -15,7 +15,7 @@
 namespace exs::rpc {
 namespace {
 
-// After so long in silence a connection is looked at before a call goes by it: its server may have ended.
+// After this much silence the client checks the connection before a call uses it: the server may have ended.
 constexpr std::int64_t kSilenceNs = 1'000'000;
 
 const char* name_of(const Call& call) {
@@ -55,7 +55,7 @@ Client::Section::~Section() {
   }
 }
 
-// One-way calls are not to be lost.
+// One-way calls must not be lost.
 Client::~Client() {
   Lock lock(mutex_);
   for (Section* section = telling_; section != nullptr; section = section->next_)
@@ -208,7 +208,7 @@ int Client::check(const Wish& wish) const {
   return 0;
 }
 
-// A call that has been sent; null: errno.
+// Returns a call that has been sent, or NULL with errno.
 exs_rpc_call* Client::start(const Wish& wish, Lock& lock) {
   const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
   for (int tries = 2;; --tries) {
@@ -237,7 +237,7 @@ exs_rpc_call* Client::start(const Wish& wish, Lock& lock) {
     } else if (!is_broken_) {
       refuse_argument(error, procedure.name);
       return nullptr;
-    } else if (tries == 1) {  // nothing has left, so it has gone another way once
+    } else if (tries == 1) {  // nothing has left, so a second binding has been tried
       refuse(ECONNRESET, "%s: the connection broke: %s", procedure.name, std::strerror(error));
       return nullptr;
     }
@@ -257,7 +257,7 @@ int Client::ensure_binding(Lock& lock, const Wish& wish) {
     active_ns_ = wish.start_ns;
     return 0;
   }
-  while (is_watched_) look(lock, wish.end_ns);  // by another thread, which is about to find the end
+  while (is_watched_) look(lock, wish.end_ns);  // another thread is about to see the end
   if (binding_ != nullptr && !is_broken_) return 0;
   binding_.reset();
   return connect(std::max<std::int64_t>(wish.end_ns - now_ns(), 1));
@@ -305,7 +305,7 @@ void Client::take(const exs_event_t& event) {
     return;
   }
   Link& link = binding_->link();
-  if (event.exs_evt_socket != link.socket()) return;  // of a window that was not to be had
+  if (event.exs_evt_socket != link.socket()) return;  // of a window that could not be made
   switch (link.take(event)) {
     case Link::News::kNothing: break;
     case Link::News::kEnd: lose_binding(link.error()); break;
@@ -315,7 +315,7 @@ void Client::take(const exs_event_t& event) {
   }
 }
 
-// Those in the window. False: there was none.
+// Takes the replies in the window. Returns false if there was none.
 bool Client::take_replies() {
   ClientWindow* const window = is_broken_ ? nullptr : binding_->window();
   if (window == nullptr) return false;
@@ -331,7 +331,7 @@ bool Client::take_replies() {
   }
 }
 
-// False: the server does not keep to the protocol.
+// Returns false if the server broke the protocol.
 bool Client::take_reply(std::span<const std::byte> message) {
   Header header;
   if (!get_header(message, header) || header.kind != Kind::kReply) return false;
@@ -346,7 +346,7 @@ bool Client::take_reply(std::span<const std::byte> message) {
   return is_good;
 }
 
-// Its slot stays taken until the reply has come.
+// The slot stays taken until the reply has arrived.
 void Client::give_up(Call& call, int error) {
   conclude(call, error, call.is_queued ? EXS_RPC_NOT_EXECUTED : EXS_RPC_UNKNOWN);
   if (call.slot == kNoSlot || is_broken_ || (call.procedure->flags & EXS_RPC_ONEWAY) != 0) return;

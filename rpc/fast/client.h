@@ -1,11 +1,11 @@
-// A client: its calls, and the one connection that they go by, which is made anew when it has broken. Thread: any.
+// A client: its calls, and the one connection that carries them. A broken connection is made anew. Thread: any.
 //
 // Design notes
-// 1. Of the threads that wait, one looks at the connection, and takes what comes for all.
-// 2. A call that is given up keeps its slot until its reply has come, so no late reply meets another call. One that is answered has its
-//    result, and no slot any more.
-// 3. The next receive is posted when somebody looks for something, which is after the next call has left.
-// 4. A one-way call is answered, too, though nobody waits: so its slot is known to be free, and a server is never flooded.
+//  1. One of the waiting threads watches the connection, and processes events for all.
+//  2. A call that is given up keeps its slot until its reply has arrived, so no late reply meets another call. An answered call has its
+//     result and no slot.
+//  3. The next receive is posted when a thread looks for events, which is after the next call has left.
+//  4. A one-way call is answered, too, though nobody waits. So its slot is known to be free, and a server is never flooded.
 #pragma once
 
 #include <array>
@@ -27,25 +27,25 @@ inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
 struct Call {
   Client* client = nullptr;
-  std::uint32_t slot = kNoSlot;  // while its reply is to come
-  std::uint32_t sequence = 0;    // slot, and above it how often it was used
-  bool has_owner = false;        // somebody will ask for the outcome
-  bool has_ended = false;        // its outcome is known
-  bool is_queued = false;        // it waits for a slot, with its message
-  Call* next = nullptr;          // of those that are queued, or free
+  std::uint32_t slot = kNoSlot;  // while its reply is pending
+  std::uint32_t sequence = 0;    // the slot, and above it the count of its uses
+  bool has_owner = false;        // the program will ask for the outcome
+  bool has_ended = false;        // the outcome is known
+  bool is_queued = false;        // its message waits for a slot
+  Call* next = nullptr;          // in the list of queued or free calls
   const exs_rpc_procedure_t* procedure = nullptr;
   exs_rpc_context_t* context = nullptr;
-  void* result = nullptr;  // where it goes as soon as it comes; null: it is kept until it is asked for
+  void* result = nullptr;  // where the result goes on arrival; NULL: it is kept for end()
   bool is_in_place = false;
-  std::uint16_t place = 0;  // of the procedure
+  std::uint16_t place = 0;  // of the procedure in the client's table
   bool is_timed = false;
-  std::vector<std::byte> short_message;  // of one that was queued: header and arguments
+  std::vector<std::byte> short_message;  // of a queued call: header and arguments
   MessageBuffer long_message;
   std::size_t message_bytes = 0;
-  std::int64_t limit_ns = 0;  // as its server is told it
+  std::int64_t limit_ns = 0;  // the limit in the call's header
   std::int64_t end_ns = 0;
   int error = 0;
-  void (*ended)(void* user) = nullptr;  // is called when it has ended, once
+  void (*ended)(void* user) = nullptr;  // called once, after the end
   void* user = nullptr;
   Call* next_ended = nullptr;
   MessageBuffer reply;
@@ -64,8 +64,8 @@ struct ClientSettings {
   std::uint32_t longest;
   std::uint32_t slots;
   std::uint32_t waiting;  // calls that may be queued for a slot
-  exs_qhandle_t queue;    // of the caller; EXS_QHANDLE_INVALID: the client has its own
-  bool window;            // if there is one to be had
+  exs_qhandle_t queue;    // the program's; EXS_QHANDLE_INVALID: the client has its own
+  bool window;            // use a window if possible
 };
 
 class Client {
@@ -75,7 +75,7 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Here and below: 0, or -1 with errno and error_text().
+  // Here and below: returns 0, or -1 with errno and error_text().
   int connect(std::int64_t limit_ns = INT64_MAX);
   int call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context);
   exs_rpc_call* begin(std::uint32_t procedure, const void* argument, exs_rpc_context_t* context);
@@ -83,14 +83,14 @@ class Client {
   bool has_ended(Call& call);
   void cancel(Call& call);
   void on_end(Call& call, void (*ended)(void* user), void* user);
-  // Of the caller's queue. False: it is none of ours.
+  // Handles an event of the program's queue. Returns false if it belongs to another object.
   bool take_event(const exs_event_t& event);
   exs_rpc_client_info_t info();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  // Has the lock, and at its end tells of calls that have ended, one after the other, without it. Who is told may end other calls, which
-  // are told of no more then, or the client.
+  // Holds the lock. Its end releases the lock, and calls `ended` of each call that has ended. Such a function may end other calls, which
+  // are not reported any more then, or delete the client.
   class Section {
    public:
     explicit Section(Client& client) : lock(client.mutex_), client_(client) {}
@@ -102,11 +102,11 @@ class Client {
    private:
     friend Client;
     Client& client_;
-    Section* next_ = nullptr;  // of those that are telling
+    Section* next_ = nullptr;  // in the list of sections that report ends
     bool has_client_ = true;
   };
 
-  // What is asked of a call, from stub to slot.
+  // The parameters of a call, on the way from its stub to a slot.
   struct Wish {
     std::uint32_t procedure;
     const void* argument;
@@ -135,9 +135,9 @@ class Client {
   bool wait_for_room(const Wish& wish, Lock& lock);
   int write(const Wish& wish, Outgoing& message, std::size_t& bytes);
   static Header header_of(const Call& call, std::size_t bytes);
-  // `time_ns`: about now.
+  // `time_ns` is about now.
   void wait(Call& call, Lock& lock, std::int64_t time_ns);
-  // Waits for something to happen. False: the time is over.
+  // Waits for an event. Returns false when the time is over.
   bool look(Lock& lock, std::int64_t end_ns);
   bool look_for(Lock& lock, std::int64_t left_ns);
   void take(const exs_event_t& event);
@@ -158,13 +158,13 @@ class Client {
   const ClientSettings settings_;
   std::mutex mutex_;
   std::condition_variable progress_;
-  bool is_watched_ = false;  // a thread looks at the connection
-  int waiting_ = 0;          // threads, for the one that looks
+  bool is_watched_ = false;  // a thread watches the connection
+  int waiting_ = 0;          // threads that wait for the one that watches
   std::unique_ptr<ClientBinding> binding_;
-  bool is_broken_ = false;  // the binding
+  bool is_broken_ = false;  // the binding is broken
   bool owes_receive_ = false;
   std::int64_t active_ns_ = 0;
-  std::deque<exs_rpc_call> calls_;  // as many as were needed at a time
+  std::deque<exs_rpc_call> calls_;  // grows to the most that were needed at a time
   Call* free_calls_ = nullptr;
   struct Slot {
     Call* call = nullptr;
@@ -174,7 +174,7 @@ class Client {
   Call* first_queued_ = nullptr;
   Call* last_queued_ = nullptr;
   std::uint32_t queued_ = 0;
-  Call* ended_ = nullptr;       // list of those to be told of
+  Call* ended_ = nullptr;       // list of ended calls to report
   Section* telling_ = nullptr;  // list
   MessageBuffer message_;
 };

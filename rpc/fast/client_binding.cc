@@ -12,10 +12,10 @@ namespace exs::rpc {
 namespace {
 
 constexpr int kQueueDepth = 256;
-// So long a window is looked at before the server is to ring, which the thread still sees without a sleep for a while.
+// A window is watched this long before the client asks for the bell. The thread sees the bell without a sleep for a while longer.
 constexpr std::int64_t kSpinNs = 20'000;
 
-// The socket; its EXS_EVT_CONNECT goes to `queue`. -1: errno.
+// Returns the socket, whose EXS_EVT_CONNECT goes to `queue`; -1 with errno.
 int begin_connect(const ServerAddress& server, exs_qhandle_t queue, std::int64_t limit_ns) {
   const int socket = exs_socket(server.bytes.ss_family, SOCK_SEQPACKET, 0);
   if (socket < 0) return -1;
@@ -141,7 +141,7 @@ int ClientBinding::await_message(FrameType type, std::int64_t end_ns) {
   }
 }
 
-// 0, though there is none to be had: then messages carry everything.
+// Returns 0 also if no window can be had: then messages carry everything.
 int ClientBinding::get_window(const ServerAddress& server, std::int64_t end_ns) {
   char provider[16] = "";
   socklen_t length = sizeof provider;
@@ -176,7 +176,7 @@ int ClientBinding::ask_for_token(std::int64_t end_ns, std::uint64_t& token) {
   return link_->receive_next() ? 0 : refuse(errno, "the connection broke");
 }
 
-// For its connection, then for the server to say that it is mapped. False: the client's own connection has ended.
+// Waits for the window's connection, or for the server's word that it is mapped. Returns false if the client's own connection has ended.
 bool ClientBinding::await_window(std::int64_t end_ns, bool& is_there) {
   is_there = false;
   for (;;) {

@@ -1,4 +1,4 @@
-// A client's connection to its server: made, greeted, and of no use any more once it has broken. Thread: one at a time, but for wait().
+// A client's connection to its server. It is unusable once it has broken. Thread: one at a time, except for wait().
 #pragma once
 
 #include <sys/socket.h>
@@ -25,23 +25,23 @@ struct ServerAddress {
   socklen_t length = 0;
 };
 
-// Whose queue the events come to.
+// The queue and the handle of the events.
 struct EventsTo {
-  exs_qhandle_t queue = EXS_QHANDLE_INVALID;  // none: the binding's
+  exs_qhandle_t queue = EXS_QHANDLE_INVALID;  // none: the binding makes its own
   exs_ahandle_t handle = nullptr;
 };
 
-// What a client wants of its connection.
+// The parameters of a binding.
 struct BindingWish {
   std::uint32_t slots;    // at most
-  std::uint32_t longest;  // message to the client
-  bool window;            // if there is one to be had
+  std::uint32_t longest;  // limit of a message to the client
+  bool window;            // use a window if possible
   EventsTo events_to;
 };
 
 class ClientBinding {
  public:
-  // Null: errno, and error_text().
+  // Returns NULL with errno and error_text().
   static std::unique_ptr<ClientBinding> make(const ServerAddress& server,
                                              const exs_rpc_interface_t& interface, const BindingWish& wish,
                                              std::int64_t limit_ns);
@@ -52,13 +52,13 @@ class ClientBinding {
   [[nodiscard]] Link& link() { return *link_; }
   [[nodiscard]] const SlotMemory& memory() const { return memory_; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
-  // Of a message to the server.
+  // The limit of a message to the server.
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
   [[nodiscard]] Verdict verdict(std::uint32_t procedure) const { return verdicts_[procedure]; }
 
-  // Null: short messages go by the link, too.
+  // NULL: the link carries short messages, too.
   [[nodiscard]] ClientWindow* window() { return window_.get(); }
-  // The message of a slot. False: errno, and the binding is of no use any more.
+  // Sends the message of a slot. Returns false with errno if the binding is broken.
   bool send(Outgoing& message, std::uint32_t slot, std::size_t bytes) {
     if (window_ != nullptr) window_->expect(slot);
     if (window_ == nullptr || message.is_long()) {
@@ -70,7 +70,8 @@ class ClientBinding {
     return window_->send(slot, message.message(), bytes);
   }
 
-  // Waits for events for link().take(), or a reply for window()->receive(). Less than 1: there are no events, or errno.
+  // Waits for events for link().take(), or for a reply for window()->receive(). Returns their number; 0 or -1 with errno if there are
+  // none.
   int wait(std::span<exs_event_t> events, std::int64_t limit_ns) {
     return window_ == nullptr ? wait_for_events(events, limit_ns) : wait_for_either(events, limit_ns);
   }
@@ -91,7 +92,7 @@ class ClientBinding {
   int wait_for_either(std::span<exs_event_t> events, std::int64_t limit_ns);
   bool look_at_window();
 
-  // So often a window is looked at between two looks at the queue, if the last call went by it.
+  // Looks at the window between two looks at the queue, if the window carried the last call.
   static constexpr unsigned kRounds = 32;
 
   const BindingWish wish_;

@@ -1,4 +1,4 @@
-// Calls of a client on their way to the server: slots, and those that wait for one.
+// Calls of a client on their way to the server: slots, and the queue for them.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace exs::rpc {
 
-// Null: there are as many as there may be.
+// Returns NULL if the limit of calls is reached.
 exs_rpc_call* Client::take_call(const Wish& wish) {
   auto* call = static_cast<exs_rpc_call*>(free_calls_);
   if (call != nullptr) {
@@ -39,13 +39,13 @@ exs_rpc_call* Client::take_call(const Wish& wish) {
   return call;
 }
 
-// When nobody has it any more.
+// Frees a call that has neither owner nor slot and is not queued.
 void Client::recycle(Call& call) {
   if (call.has_owner || call.slot != kNoSlot || call.is_queued) return;
   call.next = std::exchange(free_calls_, &call);
 }
 
-// A call that has not been sent.
+// Frees a call that has not been sent.
 void Client::forsake(Call& call) {
   call.has_owner = false;
   if (call.slot != kNoSlot) {
@@ -60,7 +60,7 @@ bool Client::has_free_slot() const {
                      [](const Slot& slot) { return slot.call == nullptr; });
 }
 
-// The first one that is free: so a client that has one call under way at a time uses one.
+// Takes the first free slot, so a client with one call at a time uses one slot.
 void Client::take_slot(Call& call) {
   std::uint32_t place = 0;
   while (slots_[place].call != nullptr) ++place;
@@ -76,7 +76,8 @@ void Client::leave_slot(Call& call) {
   recycle(call);
 }
 
-// Null: `error`. EAGAIN: there is no slot, or too many calls have not been ended. An error of the argument leaves the binding as it is.
+// Returns NULL and sets `error`. EAGAIN: no slot is free, or too many calls have not been ended. An invalid argument leaves the binding
+// as it is.
 exs_rpc_call* Client::start_now(const Wish& wish, int& error) {
   error = EAGAIN;
   if (first_queued_ != nullptr || !has_free_slot()) return nullptr;
@@ -98,7 +99,7 @@ exs_rpc_call* Client::start_now(const Wish& wish, int& error) {
   return nullptr;
 }
 
-// Until a slot is free. Null: `error`, as above.
+// Queues the call until a slot is free. Returns NULL and sets `error`, as above.
 exs_rpc_call* Client::queue(const Wish& wish, int& error) {
   error = EAGAIN;
   if (queued_ >= settings_.waiting) return nullptr;
@@ -123,7 +124,7 @@ exs_rpc_call* Client::queue(const Wish& wish, int& error) {
   return call;
 }
 
-// That in `message_`. Only a long one keeps memory that a peer may read, which costs a descriptor.
+// Keeps the message of `message_`. Only a long message keeps memory that a peer may read, which costs a descriptor.
 void Client::keep_message(Call& call) {
   if (call.message_bytes <= kInlineBytes) {
     call.short_message.assign(message_.message(), message_.message() + call.message_bytes);
@@ -152,7 +153,7 @@ Call& Client::take_queued() {
   return call;
 }
 
-// While there are slots. Those that were given up meanwhile have ended.
+// Sends queued calls while slots are free. Calls given up meanwhile have ended.
 void Client::send_queued() {
   while (!is_broken_ && first_queued_ != nullptr && has_free_slot()) {
     Call& call = take_queued();
@@ -166,7 +167,7 @@ void Client::send_queued() {
   }
 }
 
-// False: errno.
+// Returns false with errno.
 bool Client::wait_for_room(const Wish& wish, Lock& lock) {
   const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
   const bool in_time = look(lock, wish.end_ns);
@@ -181,7 +182,7 @@ bool Client::wait_for_room(const Wish& wish, Lock& lock) {
   return false;
 }
 
-// Behind room for the header.
+// Encodes the argument behind room for the header.
 int Client::write(const Wish& wish, Outgoing& message, std::size_t& bytes) {
   bytes = kHeaderBytes;
   const exs_rpc_type_t* const type = interface_.procedures[wish.procedure].argument;

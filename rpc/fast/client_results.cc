@@ -1,4 +1,4 @@
-// What a client's caller gets of a reply.
+// Turns a reply into the result and the outcome of a call.
 #include <cerrno>
 #include <cstring>
 
@@ -25,7 +25,7 @@ void Client::finish(Call& call, const Header& header, std::span<const std::byte>
   }
 }
 
-// At once if somebody waits for it, else when he asks.
+// Decodes the result at once if the caller waits for it, else in end().
 int Client::place_result(Call& call, std::span<const std::byte> body, void* result) {
   const exs_rpc_type_t* const type = call.procedure->result;
   if (type == nullptr) return body.empty() ? 0 : EPROTO;

@@ -15,7 +15,7 @@ std::unique_ptr<ClientWindow> ClientWindow::make(int socket, exs_qhandle_t queue
   return made;
 }
 
-// The server's mapping outlives the connection, and ours, so nobody waits for it.
+// The server's mapping outlives the connection and our own, so there is nothing to wait for.
 ClientWindow::~ClientWindow() {
   close_at_once(socket_);
   exs_free(memory_);
@@ -46,7 +46,7 @@ bool ClientWindow::send(std::uint32_t slot, const std::byte* message, std::size_
   if (!SleepWord(memory_ + kServerSleepsOffset).is_set()) return true;
   static constexpr std::byte kBell{1};
   return exs_send(socket_, &kBell, sizeof kBell, EXS_NO_EVENT, queue_, this, EXS_MHANDLE_UNREGISTERED) == 0 ||
-         errno == EAGAIN;  // enough bells are on their way
+         errno == EAGAIN;  // enough bells are under way
 }
 
 bool ClientWindow::look(unsigned rounds) const {
@@ -66,7 +66,7 @@ std::span<const std::byte> ClientWindow::receive() {
     taken_[slot] = flag;
     if (left != bit(slot)) places_.ask_for(static_cast<std::uint32_t>(std::countr_zero(left & (left - 1))));
     const auto message = places_.read(slot, flag, reply_.data());
-    // No header has this length, so it is refused.
+    // A length that no message has, so the caller refuses it.
     return message.empty() ? std::span<const std::byte>(reply_.data(), 1) : message;
   }
   return {};

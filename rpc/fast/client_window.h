@@ -1,5 +1,5 @@
-// A client's window: its memory, offered to the server on a connection of its own, by which they ring each other, too. Thread: one at a
-// time, but for look().
+// A client's window: memory that it offers to the server on a second connection, which also carries the bells. Thread: one at a time,
+// except for look().
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ namespace exs::rpc {
 
 class ClientWindow {
  public:
-  // Takes the connected socket; its events go to `queue`. Null: errno.
+  // Takes over the connected socket; its events go to `queue`. Returns NULL with errno.
   static std::unique_ptr<ClientWindow> make(int socket, exs_qhandle_t queue, std::uint32_t slots,
                                             std::uint64_t token);
   ~ClientWindow();
@@ -25,19 +25,19 @@ class ClientWindow {
   ClientWindow& operator=(const ClientWindow&) = delete;
 
   [[nodiscard]] int socket() const { return socket_; }
-  // An event of the socket says that the window is of no use any more; else that the server rang.
+  // Returns true if the event ends the window; otherwise it is a bell from the server.
   static bool is_end(const exs_event_t& event);
 
-  // The reply of the slot may come here from now on, however its call goes; and until it has come.
+  // The reply of the slot may arrive here from now on, also if the link carries its call.
   void expect(std::uint32_t slot) { set_expected(expected_.load(std::memory_order_relaxed) | bit(slot)); }
   void forget(std::uint32_t slot) { set_expected(expected_.load(std::memory_order_relaxed) & ~bit(slot)); }
-  // A call of a slot. False: errno, and the window is of no use any more.
+  // Sends a slot's call. Returns false with errno if the window is unusable.
   bool send(std::uint32_t slot, const std::byte* message, std::size_t bytes);
-  // Looks for replies, about so long. True: there is one. Thread: one, whoever else sends.
+  // Looks for replies for about this many rounds. Returns true if there is one. Thread: one at a time; other threads may send.
   [[nodiscard]] bool look(unsigned rounds) const;
-  // The next reply that is there, valid until the next call. Empty: there is none.
+  // Returns the next reply, valid until the next call. Empty: there is none.
   std::span<const std::byte> receive();
-  // Whoever looked is about to sleep: the server is to ring from now on. False: there is a reply.
+  // Called before the thread sleeps: the server rings from now on. Returns false if there is a reply.
   bool begin_sleep();
   void end_sleep();
 
@@ -55,8 +55,8 @@ class ClientWindow {
   std::byte* memory_ = nullptr;
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
   WindowPlaces places_;
-  std::atomic<std::uint64_t> expected_{0};        // slots whose reply is to come
-  std::array<std::uint32_t, kSlotsMax> taken_{};  // of each slot, the last reply's flag
+  std::atomic<std::uint64_t> expected_{0};        // slots with a pending reply
+  std::array<std::uint32_t, kSlotsMax> taken_{};  // for each slot, the flag of the last reply
   alignas(kLineBytes) std::array<std::byte, kInlineBytes> reply_;
 };
 

@@ -1,3 +1,4 @@
+// From bytes of messages to values in the program.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -60,7 +61,7 @@ class Decoder {
     return 0;
   }
 
-  // What a reference leads to has to begin where the last such part has ended.
+  // The target of a reference must begin where the previous variable part has ended.
   int follow(std::size_t from, std::size_t bytes_each, std::size_t alignment, std::size_t most,
              Reference& reference) {
     std::memcpy(&reference, at(from), sizeof reference);
@@ -166,7 +167,7 @@ class Decoder {
     std::memcpy(&value, at(now.offset), sizeof value);
     const exs_rpc_part_t* const arm = find_arm(*now.type, value);
     if (arm == nullptr) return EPROTO;
-    // Another arm's memory is none of this one's.
+    // The memory in place belongs to another arm.
     if (placement_ == Placement::kInPlace && now.type->varies != 0 &&
         std::memcmp(now.value, &value, sizeof value) != 0)
       return EMSGSIZE;
@@ -175,7 +176,7 @@ class Decoder {
     return 0;
   }
 
-  // Zero, so that what is there can be freed at any moment. Its address goes to `place`.
+  // The memory is zero, so the value can be freed at any moment. `place` gets its address.
   std::byte* make(std::size_t bytes, std::byte* place) {
     auto* const made =
         static_cast<std::byte*>(placement_ == Placement::kView ? arena_->take(bytes) : std::calloc(1, bytes));

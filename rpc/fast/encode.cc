@@ -1,3 +1,4 @@
+// From values in the program to bytes of messages.
 #include <cerrno>
 #include <cstring>
 
@@ -11,7 +12,7 @@ class Encoder {
   Encoder(Outgoing& message, std::size_t head, std::size_t longest)
       : message_(message), head_(head), longest_(longest) {}
 
-  // Room behind what is there.
+  // Makes room behind the message so far.
   int append(std::size_t bytes, std::size_t alignment, std::size_t& offset) {
     offset = rounded_up(cursor_, alignment);
     const std::size_t end = head_ + offset + bytes;
@@ -34,7 +35,7 @@ class Encoder {
   [[nodiscard]] std::size_t bytes() const { return head_ + cursor_; }
 
  private:
-  // What is left of a value.
+  // The part of a value that is still to be written.
   struct Next {
     const exs_rpc_type_t* type;
     std::size_t offset;
@@ -96,7 +97,7 @@ class Encoder {
     refer(offset, 0, 0);
     return 0;
   }
-  // Padding is zero; what is flat has none.
+  // Padding is zero; flat types have none.
   int append_zeros(const exs_rpc_type_t& element, std::size_t count, std::size_t& offset) {
     const std::size_t bytes = std::size_t{element.bytes} * count;
     if (const int error = append(bytes, element.alignment, offset); error != 0) return error;

@@ -7,7 +7,7 @@
 namespace exs::rpc {
 namespace {
 
-thread_local std::array<char, 1024> text;  // a sentence of exs_errtext, and what it is about
+thread_local std::array<char, 1024> text;  // room for a sentence of exs_errtext() and its context
 thread_local int last_error;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What exs_rpc_errtext() tells of this thread. Thread: any.
+// The text that exs_rpc_errtext() returns for this thread. Thread: any.
 #pragma once
 
 #include <cstdarg>
@@ -8,7 +8,7 @@ namespace exs::rpc {
 // Keeps the text and sets errno to `error`; returns -1.
 [[gnu::format(printf, 2, 3)]] int refuse(int error, const char* format, ...);
 const char* error_text();
-// Sets errno to the error again, after what may have changed it.
+// Sets errno to the last error again, after cleanup that may have changed it.
 void restore_error();
 
 }  // namespace exs::rpc

@@ -1,3 +1,4 @@
+// Frees the values that decode() has made in memory of malloc().
 #include <cstdlib>
 #include <cstring>
 
@@ -19,7 +20,7 @@ std::byte* pointer_at(const std::byte* place) {
   return pointer;
 }
 
-// Lists are walked in a loop, as in encode.cc; `owned` is the node whose members are being freed.
+// A loop walks lists, as in encode.cc; `owned` is the node whose members are being freed.
 void free_parts(const exs_rpc_type_t* type, std::byte* value) {
   void* owned = nullptr;
   while (type != nullptr && type->varies != 0) {

@@ -1,5 +1,5 @@
-// What both ends say first (rpc/FORMAT.md): HELLO with program and version, the table of the client's procedures; WELCOME with the server's
-// limits, and what it says to each procedure.
+// The greeting (rpc/FORMAT.md). HELLO has program and version; the table of the client's procedures follows. WELCOME has the server's
+// limits; its verdict on each procedure follows.
 #pragma once
 
 #include <array>
@@ -15,13 +15,14 @@
 namespace exs::rpc {
 
 struct Hello {
-  std::array<char, 8> magic{'e', 'x', 's', '-', 'r', 'p', 'c', '\1'};  // the last is the format's version
+  std::array<char, 8> magic{'e', 'x', 's', '-',
+                            'r', 'p', 'c', '\1'};  // the last byte is the version of the format
   std::uint32_t program = 0;
   std::uint32_t version = 0;
 };
 static_assert(sizeof(Hello) == kTokenBytes);
 
-// The first of a window's connection, instead.
+// The first message of a window's connection.
 struct WindowHello {
   std::array<char, 8> magic{'e', 'x', 's', '-', 'r', 'p', 'c', 'w'};
   std::uint64_t token = 0;
@@ -32,7 +33,7 @@ struct Welcome {
   enum class Reason : std::uint32_t { kNone = 0, kNoProgram = 1, kNoVersion = 2, kFull = 3 };
   Reason reason = Reason::kNone;
   std::uint32_t slots = 0;
-  std::uint32_t longest = 0;  // message to the server
+  std::uint32_t longest = 0;  // limit of a message to the server
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(Welcome) == kTokenBytes);
@@ -51,7 +52,7 @@ template <typename Words>
 std::span<const std::byte> bytes_of(const Words& words) {
   return std::as_bytes(std::span(&words, 1));
 }
-// False: there are not as many bytes.
+// Returns false if there are not enough bytes.
 template <typename Words>
 bool read_words(std::span<const std::byte> bytes, Words& words) {
   if (bytes.size() != sizeof words) return false;
@@ -62,12 +63,12 @@ bool read_words(std::span<const std::byte> bytes, Words& words) {
 bool is_hello(std::span<const std::byte> bytes, Hello& hello);
 bool is_window_hello(std::span<const std::byte> bytes, WindowHello& hello);
 std::vector<TableEntry> table_of(const exs_rpc_interface_t& interface);
-// Of the procedures of a client, by its table: their places among those of the server, or a verdict.
+// The places of a client's procedures among those of the server, and a verdict for each.
 struct Match {
   std::vector<Verdict> verdicts;
   std::vector<std::uint16_t> places;
 };
-// False: the bytes are no table.
+// Returns false if the bytes are no table.
 bool match(std::span<const std::byte> table, const exs_rpc_interface_t& interface, Match& matched);
 
 }  // namespace exs::rpc

@@ -11,35 +11,35 @@ namespace exs::rpc {
 
 static_assert(std::endian::native == std::endian::little, "messages of exs-rpc have little-endian numbers");
 
-// Of the sequence of a call, the bits for its slot.
+// The slots that the low bits of a call's sequence can name.
 inline constexpr std::uint32_t kSlotsMax = 64;
 
 enum class Kind : std::uint8_t {
-  kTable = 1,   // the client's procedures, and what the server says to each
+  kTable = 1,   // the client's procedures, and the server's verdict on each
   kCall = 2,    // arguments follow
-  kReply = 3,   // a result follows if all is well
-  kCancel = 4,  // of the call with this sequence
-  kWindow = 5,  // the client wants one; the server's answer has a token, or nothing
+  kReply = 3,   // a result follows if the status is kOk
+  kCancel = 4,  // cancels the call with this sequence
+  kWindow = 5,  // the client wants a window; the server's answer has a token, or nothing
 };
 
-// Of a reply.
+// The outcome of a call, in its reply.
 enum class Status : std::uint16_t {
   kOk = 0,
-  kFailed = 1,    // the procedure; its number follows, 4 bytes
-  kOverdue = 2,   // not executed: the client has given up
+  kFailed = 1,    // the procedure failed; its number follows, 4 bytes
+  kOverdue = 2,   // not executed: its time limit had passed
   kNoMemory = 3,  // not executed
-  kNoResult = 4,  // executed, and its result cannot be sent
-  kBad = 5,       // never sent: the arguments are none
+  kNoResult = 4,  // executed, but its result cannot be sent
+  kBad = 5,       // never sent: the arguments are invalid
 };
 
 struct Header {
   std::uint32_t sequence = 0;
-  std::uint32_t length = 0;     // of what follows
+  std::uint32_t length = 0;     // of the bytes that follow
   std::uint16_t procedure = 0;  // of a call: its place in the client's table; of a reply: Status
   Kind kind = Kind::kTable;
-  std::uint8_t is_timed = 0;  // of a call, 1: its reply tells the time
+  std::uint8_t is_timed = 0;  // of a call, 1: the reply has the server's time
   std::uint32_t micros =
-      0;  // of a call: until the client gives up, 0: never; of a timed reply: in the server
+      0;  // of a call: microseconds until its limit, 0: none; of a timed reply: time in the server
 };
 inline constexpr std::size_t kHeaderBytes = 16;
 static_assert(sizeof(Header) == kHeaderBytes);
@@ -47,7 +47,7 @@ static_assert(sizeof(Header) == kHeaderBytes);
 inline void put_header(const Header& header, std::byte* at) {
   std::memcpy(at, &header, sizeof header);
 }
-// False: the message is none.
+// Returns false if the message is invalid.
 inline bool get_header(std::span<const std::byte> message, Header& header) {
   if (message.size() < kHeaderBytes) return false;
   std::memcpy(&header, message.data(), sizeof header);

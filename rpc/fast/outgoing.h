@@ -1,4 +1,4 @@
-// A message that is being written: in the place of its slot while it fits there, else in a buffer that grows. Thread: one at a time.
+// A message that is being written. It is in its slot's place while it fits there, else in a buffer that grows. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Outgoing {
   Outgoing(const SlotMemory& slots, std::size_t slot, MessageBuffer& buffer)
       : place_(slots.frame(slot) + kFrameBytes), region_(slots.region()), buffer_(buffer), memory_(place_) {}
 
-  // Of no slot: all of it in the buffer.
+  // Has no slot: the whole message is in the buffer.
   explicit Outgoing(MessageBuffer& buffer)
       : place_(nullptr),
         region_(EXS_MHANDLE_INVALID),
@@ -24,9 +24,9 @@ class Outgoing {
         is_long_(true) {}
 
   [[nodiscard]] std::byte* message() const { return memory_; }
-  // It does not fit the place of its slot.
+  // The message does not fit its slot's place.
   [[nodiscard]] bool is_long() const { return is_long_; }
-  // Room for `bytes` in all, with the first `written` kept. False: there is no memory.
+  // Makes room for `bytes` in all, and keeps the first `written`. Returns false if memory ran out.
   bool reserve(std::size_t bytes, std::size_t written) {
     if (bytes <= capacity_) return true;
     if (!is_long_) {
@@ -40,13 +40,13 @@ class Outgoing {
     capacity_ = buffer_.capacity();
     return true;
   }
-  // For another message instead.
+  // Starts another message in the same place.
   void restart() {
     memory_ = place_;
     capacity_ = kInlineBytes;
     is_long_ = false;
   }
-  // False: errno; the link is of no use any more.
+  // Returns false with errno if the link is broken.
   bool send(Link& link, std::size_t bytes) {
     return is_long_ ? link.send_copied(buffer_, bytes)
                     : link.send_kept(memory_ - kFrameBytes, bytes, region_);

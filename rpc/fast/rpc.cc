@@ -27,7 +27,7 @@ constexpr std::uint32_t kThreadsMax = 256;
 constexpr std::uint32_t kWaitingMax = std::uint32_t{1} << 20U;
 constexpr std::uint32_t kClients = 65536;
 
-// What may fail for want of memory, and leaves errno to what is taken down with it.
+// Runs a function that may lack memory. On failure errno is the original error, whatever the cleanup set.
 template <typename Result, typename Function>
 Result guarded(Result failed, Function&& function) {
   Result result = failed;
@@ -40,7 +40,7 @@ Result guarded(Result failed, Function&& function) {
   return result;
 }
 
-// Options of another release are read as far as both know them. False: the size is none.
+// Copies the options as far as both releases know them. Returns false if struct_bytes is invalid.
 template <typename Options>
 bool read_options(const Options* given, Options& options) {
   if (given == nullptr) return true;

@@ -97,7 +97,7 @@ void Server::stop() {
   for (const auto& worker : workers_) worker->wake();
 }
 
-// A new client goes to the worker that has the fewest.
+// A new client goes to the worker with the fewest clients.
 void Server::accept(void* server, int socket) {
   const auto& workers = static_cast<Server*>(server)->workers_;
   const auto fewest =

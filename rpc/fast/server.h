@@ -1,4 +1,4 @@
-// A server: what it serves, where it listens, its threads. Thread: one at a time, but for stop().
+// A server: its services, listening sockets and threads. Thread: one at a time, except for stop().
 #pragma once
 
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Here and below: 0, or -1 with errno and error_text().
+  // Here and below: returns 0, or -1 with errno and error_text().
   int prepare(std::uint32_t threads);
   int add(const exs_rpc_service_t& service, void* user);
   int listen(const sockaddr* address, socklen_t length);
@@ -33,7 +33,7 @@ class Server {
   std::vector<Service> services_;
   WindowTokens tokens_;
   std::atomic<std::uint32_t> clients_{0};
-  std::vector<std::unique_ptr<Worker>> workers_;  // the first is that of run()'s caller, and accepts
+  std::vector<std::unique_ptr<Worker>> workers_;  // the first one runs in run()'s caller, and accepts
   std::vector<int> listeners_;
   std::atomic<bool> runs_{false};
   std::atomic<bool> stops_{false};

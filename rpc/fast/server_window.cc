@@ -34,7 +34,7 @@ bool ServerWindow::take(const exs_event_t& event) {
   return true;
 }
 
-// The client hears of it by the bell.
+// The bell tells the client that its window is mapped.
 bool ServerWindow::take_mapped(const exs_event_t& event) {
   const exs_evt_map_t& mapped = event.exs_evt_union.exs_evt_map;
   auto* const memory = static_cast<std::byte*>(mapped.exs_evt_address);
@@ -81,7 +81,7 @@ bool ServerWindow::ring() {
   static constexpr std::uint32_t kOne = 1;
   return exs_send_offset(socket_, &kOne, sizeof kOne, EXS_NO_EVENT, queue_, handle_, EXS_MHANDLE_UNREGISTERED,
                          kBellOffset) == 0 ||
-         errno == EAGAIN;  // enough bells are on their way
+         errno == EAGAIN;  // enough bells are under way
 }
 
 }  // namespace exs::rpc

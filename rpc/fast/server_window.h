@@ -1,4 +1,4 @@
-// A client's window in the server: mapped, looked at while there are calls, and asleep between. Thread: that of its worker, but for
+// A client's window in the server: mapped, watched while there are calls, and asleep in between. Thread: that of its worker, except for
 // reply().
 #pragma once
 
@@ -17,28 +17,28 @@ struct Workshop;
 
 class ServerWindow {
  public:
-  // Takes the connected socket; its events go to `queue`, each with `handle`.
+  // Takes over the connected socket; its events go to `queue`, each with `handle`.
   ServerWindow(int socket, exs_qhandle_t queue, exs_ahandle_t handle, std::shared_ptr<Binding> client);
   ~ServerWindow();
   ServerWindow(const ServerWindow&) = delete;
   ServerWindow& operator=(const ServerWindow&) = delete;
 
-  // Here and below, false: it has ended, and is to be given up.
+  // Here and below false means: the window has ended; destroy it.
   bool begin();
-  // It is mapped, or rung: look at it from now on.
+  // The window is mapped, or the client rang: watch it from now on.
   bool take(const exs_event_t& event);
-  // Serves what calls there are.
+  // Serves the calls that are there.
   bool look(Workshop& workshop, bool& has_served);
-  // Nothing has come for a while. True: nor has it just now, and nobody need look until it rings.
+  // Called after some time without calls. Returns true if there is still none: the worker may stop watching until the bell rings.
   bool sleep();
 
-  // The client has used the slot, this way or another. It takes the lowest that is free, so none behind the next.
+  // The client has used the slot, by the window or the link. It takes the lowest free slot, so its next one is at most one higher.
   void note_slot(std::uint32_t slot) { reach_ = std::max(reach_, slot + 2); }
 
-  std::int64_t served_ns = 0;  // when it was last rung, or had a call
+  std::int64_t served_ns = 0;  // time of the last bell or call
 
   [[nodiscard]] bool has(std::uint32_t slot) const { return slot < slots_; }
-  // A short reply, of a slot that it has. False: errno. Thread: any, one at a time.
+  // Writes a short reply to a slot of the window. Returns false with errno. Thread: any, one at a time.
   bool reply(std::uint32_t slot, const std::byte* message, std::size_t bytes);
 
  private:
@@ -53,10 +53,10 @@ class ServerWindow {
   const exs_ahandle_t handle_;
   const std::shared_ptr<Binding> client_;
   std::uint32_t slots_ = 0;
-  std::uint32_t reach_ = 1;      // slots that may have a call, from the first on
-  std::byte* memory_ = nullptr;  // the client's; null: not mapped yet
+  std::uint32_t reach_ = 1;      // number of first slots that may have a call
+  std::byte* memory_ = nullptr;  // the client's; NULL: not mapped yet
   WindowPlaces places_;
-  std::array<std::uint32_t, kSlotsMax> taken_{};  // of each slot, the last call's flag
+  std::array<std::uint32_t, kSlotsMax> taken_{};  // for each slot, the flag of the last call
   std::array<std::byte, kLineBytes> bell_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace exs::rpc {
 
-// Pages of its own, which the kernel gives when a slot is first used.
+// Maps whole pages, which the kernel provides when a slot is first used.
 bool SlotMemory::allocate(std::size_t slots) {
   const std::size_t bytes = slots * kStride;
   void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-// A place for one short message for each call that may be under way, from which it leaves as it was written. The place is free again when
-// the call that has the slot is answered, or, in the server, when its client uses the slot again. Thread: one at a time.
+// Memory for one short message of each slot, from which the message leaves without a copy. A place is free when the slot's call is
+// answered; in the server, when the client uses the slot again. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class SlotMemory {
   SlotMemory(const SlotMemory&) = delete;
   SlotMemory& operator=(const SlotMemory&) = delete;
 
-  // False: errno.
+  // Returns false with errno.
   bool allocate(std::size_t slots);
   [[nodiscard]] std::byte* frame(std::size_t slot) const { return memory_ + slot * kStride; }
   [[nodiscard]] exs_mhandle_t region() const { return region_; }

@@ -1,13 +1,13 @@
-// Memory of a client that its server maps: for each slot a place for a short call and then for its reply, which the other end looks at
+// Memory of a client that its server maps: each slot has a place for a short call and then for its reply, and the other end watches it
 // (rpc/FORMAT.md). Thread: one at a time for each slot, at each end.
 //
 // Design notes
-// 1. The first line of a place has both flags, which are sequences, and the first bytes of the message. It is written in one go, flag
-//    last: whoever looks takes the line away from the writer once. A small call and its reply are one line, handed over and back: two
-//    lines took twice as long.
-// 2. An end that stops looking says so, looks once more, and is rung from then on. Who has written a flag asks whether the other end
-//    looks. Both change the word, so one of the two sees the other; the server asks once after all that it has answered in a look.
-// 3. What an end reads it copies once, then checks, then uses: the other end may write at any time.
+//  1. The first line of a place has both flags, which are sequences, and the first bytes of the message. The writer fills it in one go,
+//     flag last, so a watcher takes the cache line away once. A small call and its reply are one line, handed over and back: two lines
+//     took twice as long.
+//  2. An end that stops watching sets its sleep word, looks once more, and is rung from then on. The writer of a flag then checks that
+//     word. Both change the word, so one of the two sees the other. The server checks once after all replies of a look.
+//  3. An end copies what it reads once, then checks, then uses the copy: the other end may write at any time.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,13 @@ namespace exs::rpc {
 
 using WindowWord = std::atomic_ref<std::uint32_t>;
 
-// The words before the places, each in a line of its own: that an end does not look, and what rings the client.
+// The words before the places, each in a cache line of its own: the sleep word of each end, and the client's bell.
 inline constexpr std::size_t kLineBytes = 64;
 inline constexpr std::size_t kServerSleepsOffset = 0;
 inline constexpr std::size_t kClientSleepsOffset = kLineBytes;
 inline constexpr std::size_t kBellOffset = 2 * kLineBytes;
 inline constexpr std::size_t kPlacesOffset = 4 * kLineBytes;
-// Not a power of two: so the flags of several slots do not share a set of the cache.
+// Not a power of two, so the flags of several slots do not share a set of the cache.
 inline constexpr std::size_t kPlaceBytes = kInlineBytes + kLineBytes;
 
 constexpr std::size_t window_bytes(std::uint32_t slots) {
@@ -41,7 +41,7 @@ inline WindowWord window_word(std::byte* at) {
   return WindowWord(*reinterpret_cast<std::uint32_t*>(at));
 }
 
-// Between two looks: the other thread of the core gets its turn, and the line its way.
+// Between two looks: lets the other thread of the core run, and the cache line move.
 inline void pause_looking() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -50,14 +50,14 @@ inline void pause_looking() {
 #endif
 }
 
-// That an end does not look.
+// Set while an end does not watch.
 class SleepWord {
  public:
   explicit SleepWord(std::byte* at) : word_(window_word(at)) {}
-  // Whoever says so looks once more after it.
+  // The caller looks once more after this.
   void set() const { word_.exchange(1, std::memory_order_acq_rel); }
   void clear() const { word_.store(0, std::memory_order_relaxed); }
-  // After a flag was written.
+  // Called after writing a flag.
   [[nodiscard]] bool is_set() const { return word_.fetch_add(0, std::memory_order_acq_rel) != 0; }
 
  private:
@@ -74,16 +74,16 @@ class WindowPlaces {
   [[nodiscard]] std::uint32_t reply_flag(std::uint32_t slot) const {
     return load(place(slot) + kReplyFlagOffset);
   }
-  // It will be looked at in a moment.
+  // The place will be read in a moment.
   void ask_for(std::uint32_t slot) const { __builtin_prefetch(place(slot)); }
-  // A short message, in memory that has a line at least.
+  // Writes a short message; `message` has at least a line of memory.
   void write_call(std::uint32_t slot, const std::byte* message, std::size_t bytes) const {
     write(place(slot), message, bytes, 0);
   }
   void write_reply(std::uint32_t slot, const std::byte* message, std::size_t bytes) const {
     write(place(slot), message, bytes, kReplyFlagOffset);
   }
-  // The message whose flag has been read, copied to memory for the longest. Empty: it is too long.
+  // Copies the message whose flag has been read; `into` has room for the longest. Empty: it is too long.
   [[nodiscard]] std::span<const std::byte> read(std::uint32_t slot, std::uint32_t sequence,
                                                 std::byte* into) const {
     const std::byte* const from = place(slot);
@@ -98,7 +98,7 @@ class WindowPlaces {
   }
 
  private:
-  // Of a message; the flag of a reply is behind them, and that of a call is the message's sequence.
+  // Bytes of a message in the first line. The flag of a reply follows them; that of a call is the message's sequence.
   static constexpr std::size_t kInFirstLine = kLineBytes - sizeof(std::uint32_t);
   static constexpr std::size_t kReplyFlagOffset = kInFirstLine;
 

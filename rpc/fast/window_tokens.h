@@ -1,4 +1,4 @@
-// The tokens by which a window's connection tells whose it is: given to a client that asks, and good once. Thread: any.
+// Tokens that tie a window's connection to its client: given on request, and valid once. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ class Binding;
 
 class WindowTokens {
  public:
-  // A new one that nobody can guess. 0: there is none to be had. Throws std::bad_alloc.
+  // Makes a random token. Returns 0 if the kernel has no random bytes. Throws std::bad_alloc.
   std::uint64_t give(std::weak_ptr<Binding> binding);
-  // Null: of nobody, or of one that has ended.
+  // Returns NULL if the token is invalid, or its binding has ended.
   std::shared_ptr<Binding> take(std::uint64_t token);
   void drop(std::uint64_t token);
 

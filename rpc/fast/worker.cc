@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kFirstDepth = 1024;
 constexpr int kSlotsOfClient = 96;
-constexpr std::int64_t kUngreetedNs = 1'000'000'000;  // between looks for clients that do not greet
+constexpr std::int64_t kUngreetedNs = 1'000'000'000;  // between checks for clients that do not greet
 constexpr exs_ahandle_t kWake = nullptr;
 
 }  // namespace
@@ -84,7 +84,7 @@ void Worker::take(const exs_event_t& event, Accept accept, void* server) {
   take_of(index, event);
 }
 
-// A client whose request finds no memory loses its connection, and nobody else does.
+// If memory runs out, only the client of this request loses its connection.
 void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
   const Place& place = places_[index];
   bool goes_on = false;
@@ -127,7 +127,7 @@ void Worker::add(int socket) {
   if (!places_[index].binding->begin(is_full)) end(index);
 }
 
-// In the last of the free places. False: there is no memory.
+// Makes a binding in the last free place. Returns false if memory ran out.
 bool Worker::make_binding(int socket) {
   if (!make_place()) return false;
   try {
@@ -139,7 +139,7 @@ bool Worker::make_binding(int socket) {
   }
 }
 
-// The last of the free places is one. False: there is no memory.
+// Makes sure that a place is free. Returns false if memory ran out.
 bool Worker::make_place() {
   try {
     if (free_places_.empty()) {
@@ -155,7 +155,7 @@ bool Worker::make_place() {
   }
 }
 
-// There is a slot for everything that the clients may have under way.
+// The queue needs a slot for every event that the clients can cause.
 void Worker::deepen() {
   const std::int64_t wanted = kFirstDepth + std::int64_t{clients()} * kSlotsOfClient;
   if (wanted <= depth_) return;

@@ -1,5 +1,5 @@
-// A thread of a server: its queue, the clients that it serves, and what it reuses for each request. Thread: its own, but for adopt(),
-// wake() and clients().
+// A thread of a server: its queue, its clients, and the memory that its requests share. Thread: its own, except for adopt(), wake() and
+// clients().
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace exs::rpc {
 
 class Worker final : public WindowHost {
  public:
-  // Where a listening socket's new connections go.
+  // Takes the new connections of a listening socket.
   using Accept = void (*)(void* server, int socket);
 
   Worker(const std::vector<Service>& services, const ServerSettings& settings, WindowTokens& tokens,
@@ -26,12 +26,12 @@ class Worker final : public WindowHost {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // False: errno.
+  // Returns false with errno.
   bool prepare();
   [[nodiscard]] exs_qhandle_t queue() const { return queue_; }
-  // Serves until `stop` is set, and woken after it.
+  // Serves until `stop` is set, followed by wake().
   void run(const std::atomic<bool>& stop, Accept accept, void* server);
-  // False: there is no memory.
+  // Returns false if memory ran out.
   bool adopt(int socket) { return adopt(socket, nullptr); }
   bool adopt_window(int socket, std::shared_ptr<Binding> client) override {
     return adopt(socket, std::move(client));
@@ -40,15 +40,15 @@ class Worker final : public WindowHost {
   [[nodiscard]] std::uint32_t clients() const { return clients_.load(std::memory_order_relaxed); }
 
  private:
-  // A place of a binding. Events that were on their way when it ended have an older generation.
+  // The place of a binding or a window. Late events of a former one have an older generation.
   struct Place {
     std::shared_ptr<Binding> binding;      // or
-    std::unique_ptr<ServerWindow> window;  // of another place's client
+    std::unique_ptr<ServerWindow> window;  // of a client in another place
     std::uint32_t generation = 0;
   };
   struct Adopted {
     int socket;
-    std::shared_ptr<Binding> client;  // whose window it is
+    std::shared_ptr<Binding> client;  // the owner of the window
   };
 
   [[nodiscard]] exs_ahandle_t handle_of(std::uint32_t index) const;
@@ -77,12 +77,12 @@ class Worker final : public WindowHost {
   std::vector<Place> places_;
   std::vector<std::uint32_t> free_places_;
   std::vector<std::uint32_t> ungreeted_;
-  std::vector<std::uint32_t> watched_;  // windows that are looked at
+  std::vector<std::uint32_t> watched_;  // windows that the worker watches
   unsigned busy_looks_ = 0;
   std::atomic<std::uint32_t> clients_{0};
   Workshop workshop_;
   std::mutex mutex_;
-  std::vector<Adopted> adopted_;  // of the mutex
+  std::vector<Adopted> adopted_;  // guarded by the mutex
 };
 
 }  // namespace exs::rpc

@@ -1,4 +1,4 @@
-// Windows of clients, which a worker looks at while they have calls.
+// Windows of clients: a worker watches them while they have calls.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -10,12 +10,12 @@
 namespace exs::rpc {
 namespace {
 
-// Between two looks at the queue: rounds without a call, and how long calls may keep the worker from it.
+// Limits between two looks at the queue: rounds without a call, and the time for calls.
 constexpr unsigned kRounds = 64;
 constexpr std::int64_t kCallsNs = 5'000;
-// The queue has news often: so many looks after the last.
+// After events the queue is checked more often, for this many looks.
 constexpr unsigned kBusyLooks = 64;
-// Then the thread waits for the bell, which it still sees without a sleep for a while.
+// After this silence the worker waits for the bell. It still sees the bell without a sleep for a while.
 constexpr std::int64_t kSilenceNs = 20'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How an interface is named and spelled in C: types as rpcgen has them, functions by procedure and version. Thread: any.
+// Names and spelling of an interface in C: types as rpcgen makes them, functions by procedure and version. Thread: any.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace exs::generator {
 
 struct Spelling {
-  bool has_own_types = true;  // false: rpcgen's header defines them, and our functions begin with exs_
+  bool has_own_types = true;  // false: rpcgen's header defines the types, and our functions begin with exs_
   std::string name;           // of the interface's file, without its ending
 };
 
@@ -22,7 +22,7 @@ std::string c_declaration(const Type& type, const std::string& name, const std::
 // "sizeof(...)" as an expression.
 std::string c_size(const Type& type);
 
-// What such a type takes in the program, on machines where int has 4 bytes and pointers have 8.
+// Size and alignment of a type in the program, on machines where int has 4 bytes and pointers have 8.
 struct MemoryLayout {
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;
@@ -36,7 +36,7 @@ std::string version_name(const Spelling& spelling, const Program& program, const
 std::string guard_of(const Spelling& spelling, const std::string& ending);
 std::string free_name(const Spelling& spelling, const Type& type);
 
-// Values of these are arguments as they are; of others, pointers to them.
+// Values of such types are arguments themselves; of others, pointers to them.
 bool is_passed_by_value(const Type& type);
 
 }  // namespace exs::generator

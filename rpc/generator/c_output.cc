@@ -44,7 +44,7 @@ bool has_many(const Procedure& procedure) {
   return procedure.arguments.size() > 1;
 }
 
-// The struct of several arguments.
+// The struct that holds several arguments.
 std::string c_argument_struct(const Place& place) {
   if (!has_many(place.procedure)) return "";
   const Type& type = *place.procedure.argument;
@@ -92,7 +92,7 @@ std::string c_version_prototypes(const Program& program, const Version& version,
          name + "_interface, options);\n}\n";
 }
 
-// An expression for the address of the argument; `before` are the lines that it needs.
+// Returns an expression for the address of the argument; `before` gets the lines that it needs.
 std::string argument_address(const Procedure& procedure, std::string& before) {
   if (procedure.argument == nullptr) return "NULL";
   if (!has_many(procedure)) return is_passed_by_value(*procedure.argument) ? "&argument" : "argument";
@@ -129,7 +129,7 @@ std::string c_stub(const Place& place, const Spelling& spelling, std::size_t ind
          (procedure.result == nullptr ? "NULL" : "result") + ");\n}\n";
 }
 
-// The argument as the server's procedure has it, from where it lies.
+// Returns the argument of the server's procedure, read from its address.
 std::string served_argument(const Type& type, const std::string& address) {
   if (type.kind == Type::Kind::kString) return "*(char **)" + address + ", ";
   if (is_passed_by_value(type)) return "*(" + c_word(type) + " *)" + address + ", ";

@@ -1,4 +1,4 @@
-// What exs-rpcgen writes in C. Thread: any.
+// The C and C++ files that exs-rpcgen writes. Thread: any.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace exs::generator {
 
-// NAME_exs.h: types, stubs, and what a server defines.
+// NAME_exs.h: types, stubs, and the functions that a server defines.
 std::string c_header(const Interface& interface, const Spelling& spelling);
 // NAME_exs.c: tables of types and procedures, and stubs; for both ends.
 std::string c_source(const Interface& interface, const Spelling& spelling);
-// NAME_exs.hpp: a class for each version, whose calls are awaited or waited for.
+// NAME_exs.hpp: a class for each version, whose calls block or are awaited.
 std::string cpp_header(const Interface& interface, const Spelling& spelling);
-// NAME_exs_serve.c: from requests to the server's procedures.
+// NAME_exs_serve.c: calls the server's procedures for requests.
 std::string c_service(const Interface& interface, const Spelling& spelling);
 
 // --- parts of them ---
@@ -22,10 +22,10 @@ std::string c_service(const Interface& interface, const Spelling& spelling);
 std::string c_types(const Interface& interface);
 std::string c_tables(const Interface& interface, const Spelling& spelling);
 
-// The parameters of a procedure, each with its type: "const name *argument, ", and their names: "argument, ".
+// Returns the parameters of a procedure, each with its type: "const name *argument, ", or their names: "argument, ".
 std::string c_parameters(const Procedure& procedure);
 std::string c_parameter_names(const Procedure& procedure);
-// Those that are results: "answer *result, ".
+// Returns the parameters for results: "answer *result, ".
 std::string c_results(const Procedure& procedure);
 
 }  // namespace exs::generator

@@ -1,4 +1,4 @@
-// The tables by which libexs-rpc knows types.
+// The tables that describe types to libexs-rpc.
 #include <map>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace exs::generator {
 namespace {
 
-// Members of a struct that lie side by side in messages and in memory, and are copied as one.
+// Members of a struct that are adjacent in messages and in memory, and are copied as one.
 struct Run {
   std::size_t first;
   std::size_t last;
@@ -16,7 +16,7 @@ struct Run {
 
 class Tables {
  public:
-  // The name of a type's table, which is made when somebody asks for it. "NULL" for no type.
+  // Returns the name of a type's table, and makes the table on the first call. "NULL" for no type.
   std::string of(const Type* type) {
     if (type == nullptr) return "NULL";
     std::string& name = names_[type];
@@ -55,7 +55,7 @@ class Tables {
                        : type.kind == Type::Kind::kArray  ? "EXS_RPC_ARRAY"
                        : type.kind == Type::Kind::kVector ? "EXS_RPC_VECTOR"
                                                           : "EXS_RPC_OPTIONAL";
-    // A string has a NUL more in messages, whose number is one of 32 bits.
+    // A string has one NUL more in messages, and its length there is a 32-bit number.
     const std::uint64_t most =
         type.kind == Type::Kind::kString && type.count == kUnlimited ? kUnlimited - 1 : type.count;
     add_table(name, kind, type, false, std::to_string(most) + "u", of(type.element), "", 0);

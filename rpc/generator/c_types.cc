@@ -32,7 +32,7 @@ std::string c_union(const Definition& definition) {
 
 }  // namespace
 
-// Structs and unions get their names first, so that members may point to them.
+// Structs and unions are declared first, so that members may point to them.
 std::string c_types(const Interface& interface) {
   std::string text;
   for (const Definition& definition : interface.definitions)

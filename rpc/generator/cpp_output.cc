@@ -1,3 +1,4 @@
+// NAME_exs.hpp: the classes for C++.
 #include "rpc/generator/c_output.h"
 
 namespace exs::generator {

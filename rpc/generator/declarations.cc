@@ -1,3 +1,4 @@
+// The parser's declarations: types and members.
 #include <utility>
 
 #include "rpc/generator/parser.h"
@@ -11,7 +12,7 @@ struct Word {
   Type::Scalar scalar;
 };
 
-// Numbers that may be unsigned. rpcgen has `long` of four bytes in messages and eight in memory; here it has eight in both.
+// Numbers that may be unsigned. rpcgen's `long` has four bytes in messages and eight in memory; here it has eight in both.
 constexpr Word kNumbers[] = {{"int", 4, Type::Scalar::kInt},
                              {"hyper", 8, Type::Scalar::kInt},
                              {"long", 8, Type::Scalar::kInt},
@@ -64,7 +65,7 @@ const Type* Parser::word_type(const Token& word, bool is_unsigned) {
   return &add_type(std::move(type), word.position);
 }
 
-// Null: void.
+// Returns NULL for void.
 const Type* Parser::parse_specifier() {
   const Token word = take();
   if (word.kind != Token::Kind::kName) refuse(word, "a type");
@@ -120,7 +121,7 @@ Parser::Declared Parser::parse_declaration() {
   return parse_member(take_name("a name"), type);
 }
 
-// What follows the name.
+// Parses the part behind the name.
 Parser::Declared Parser::parse_member(const Token& name, const Type* type) {
   const bool is_string = type->kind == Type::Kind::kString && !type->is_defined_here;
   const bool is_opaque =
@@ -141,7 +142,7 @@ Parser::Declared Parser::parse_member(const Token& name, const Type* type) {
   } else {
     return {name.text, type, name.position};
   }
-  // A pointer's target, and an array's elements, lie in memory whose size must be known.
+  // A pointer's target and an array's elements need a known size.
   if (!type->is_complete)
     throw Failure(name.position, "elements of `" + type->name + "`, which is not defined yet",
                   "use a pointer (*)");

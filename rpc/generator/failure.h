@@ -1,4 +1,4 @@
-// What is wrong with an interface, where, and what to do about it.
+// An error of an interface, its position, and the cure.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Offsets of types in messages, and the hash of a procedure.
 #include <algorithm>
 
 #include "rpc/generator/model.h"
@@ -47,7 +48,7 @@ unsigned levels_of(const Type& type) {
   return inside + 1;
 }
 
-// Types as they matter to messages: without names, each defined one in full where it comes first.
+// Describes types as messages see them: without names, each defined type in full at its first use.
 class Canon {
  public:
   void add(const Type* type) {
@@ -105,7 +106,7 @@ class Canon {
     put("}");
   }
 
-  static constexpr std::uint64_t kPrime = 0x100000001b3;  // of FNV-1a with 64 bits
+  static constexpr std::uint64_t kPrime = 0x100000001b3;  // of 64-bit FNV-1a
   std::uint64_t hash_ = 0xcbf29ce484222325;
   std::vector<const Type*> seen_;
 };

@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The first word of `rest`, which loses it.
+// Removes the first word of `rest` and returns it.
 std::string take_first(std::string_view& rest) {
   rest = trimmed(rest);
   std::size_t length = 0;
@@ -50,7 +50,7 @@ bool parse_number(std::string_view text, std::int64_t& value) {
   }
   std::uint64_t magnitude = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;  // of a number of 64 bits there is no use
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;  // larger numbers have no use
   if (error != std::errc() || end != text.data() + text.size() || magnitude > kMost) return false;
   value = is_negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
   return true;
@@ -75,7 +75,7 @@ char Lexer::take() {
   return c;
 }
 
-// Without the line feed, which stays.
+// Takes the line up to its line feed, which stays.
 std::string Lexer::take_line() {
   std::string line;
   while (!at_end() && look() != '\n') line += take();
@@ -141,7 +141,7 @@ void Lexer::take_comment() {
   }
 }
 
-// A condition, a name, or what the preprocessor says about lines.
+// Handles a condition, a #define, or a line number of the preprocessor.
 void Lexer::take_directive() {
   const Position where = here();
   take();

@@ -1,5 +1,7 @@
-// The words of an interface. Besides the words of RFC 5531 it knows what rpcgen leaves to the C preprocessor: comments, of which
-// those of one known word are modes, conditions on names, and names for numbers; and lines with %, which go into the header.
+// The words of an interface. Besides the words of RFC 5531 the lexer handles all that rpcgen leaves to the C preprocessor:
+//  - comments, where a comment of one known word is a mode;
+//  - conditions on names, and names for numbers;
+//  - lines with %, which go into the header.
 // Thread: one at a time.
 #pragma once
 
@@ -17,9 +19,9 @@ namespace exs::generator {
 struct Token {
   enum class Kind : std::uint8_t {
     kName,
-    kNumber,  // text as written; value
+    kNumber,  // text as written, and value
     kMark,    // one character
-    kMode,    // of a comment: text is inout, inplace, oneway or idempotent
+    kMode,    // a comment: text is inout, inplace, oneway or idempotent
     kPassed,  // a line for the header, without its %
     kEnd,
   };
@@ -31,10 +33,10 @@ struct Token {
 
 class Lexer {
  public:
-  // `defined`: names that #ifdef finds; RPC_HDR and RPC_EXS are always among them.
+  // `defined` has the names that #ifdef finds, besides RPC_HDR and RPC_EXS.
   Lexer(std::string_view text, const std::set<std::string>& defined);
 
-  // All of them, the end as the last.
+  // Returns all words; the last is the end.
   std::vector<Token> run();
 
  private:
@@ -52,7 +54,7 @@ class Lexer {
   void take_word();
   void take_number();
   void add(Token::Kind kind, std::string text, Position where, std::int64_t value = 0);
-  // Conditions around here hold.
+  // All surrounding conditions hold.
   [[nodiscard]] bool is_taken() const;
 
   std::string_view text_;
@@ -60,12 +62,12 @@ class Lexer {
   std::size_t line_ = 1;
   std::size_t column_ = 1;
   bool at_line_start_ = true;
-  std::map<std::string, std::string> names_;  // defined names, and what they stand for
+  std::map<std::string, std::string> names_;  // defined names and their values
   std::vector<bool> conditions_;
   std::vector<Token> tokens_;
 };
 
-// What `text`, a number of C in base 8, 10 or 16, means. False: it is none, or too large.
+// Parses `text` as a C number in base 8, 10 or 16. Returns false if it is none, or too large.
 bool parse_number(std::string_view text, std::int64_t& value);
 
 }  // namespace exs::generator

@@ -1,4 +1,4 @@
-// exs-rpcgen: reads an interface, and writes its stubs, or tells what is wrong with it.
+// exs-rpcgen: reads an interface and writes its stubs, or reports its error.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -35,12 +35,12 @@ struct Wishes {
   bool only_checks = false;
 };
 
-// What follows an option's "=". Null: it is another option.
+// Returns the text behind an option's "=", or NULL for another option.
 const char* value_of(std::string_view argument, std::string_view option) {
   return argument.substr(0, option.size()) == option ? argument.data() + option.size() : nullptr;
 }
 
-// False: the arguments are not what they should be.
+// Returns false if the arguments are invalid.
 bool read_arguments(int count, char** arguments, Wishes& wishes) {
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
@@ -63,7 +63,7 @@ bool read_arguments(int count, char** arguments, Wishes& wishes) {
   return !wishes.file.empty();
 }
 
-// "demo" of "there/demo.x".
+// Returns "demo" for "there/demo.x".
 std::string bare_name(const std::string& path) {
   const std::string file = path.substr(path.rfind('/') + 1);
   const std::size_t ending = file.rfind('.');

@@ -1,4 +1,4 @@
-// What an interface defines, with the layout that its types have in messages (rpc/FORMAT.md).
+// The definitions of an interface, with the layout of its types in messages (rpc/FORMAT.md).
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ struct Type;
 
 struct Field {
   std::string name;
-  const Type* type = nullptr;  // null: a void arm
+  const Type* type = nullptr;  // NULL: a void arm
   std::uint64_t offset = 0;    // in messages
 };
 
 // An arm of a union, for one or more values of its discriminant.
 struct Arm {
-  std::vector<std::int64_t> values;  // none: the default
+  std::vector<std::int64_t> values;  // empty: the default
   std::vector<std::string> labels;   // as written
   Field field;
 };
@@ -40,12 +40,12 @@ struct Type {
 
   Kind kind = Kind::kScalar;
   Scalar scalar = Scalar::kInt;
-  std::string name;                // of its definition, or of a word of the language; empty: it has none
+  std::string name;                // of its definition, or of a word of the language; empty: none
   bool is_defined_here = false;    // by the interface
   bool is_complete = true;         // false: only pointers to it can be declared
-  const Type* original = nullptr;  // what a typedef gives another name
+  const Type* original = nullptr;  // the type that a typedef renames
   const Type* element = nullptr;   // of arrays, vectors, optionals
-  std::uint64_t count = 0;         // of an array; the most of a vector or string
+  std::uint64_t count = 0;         // of an array; the limit of a vector or string
   std::vector<Field> fields;       // of a struct; of a union: its discriminant
   std::vector<Arm> arms;
   std::vector<std::int64_t> values;  // of an enum
@@ -54,12 +54,12 @@ struct Type {
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;
   std::uint64_t arms_offset = 0;  // of a union
-  bool is_flat = false;           // no padding, nothing behind it, nothing to check: copied as it is
-  bool varies = false;            // something lies behind it
-  unsigned levels = 1;            // of types in types, those behind it with them
+  bool is_flat = false;           // no padding, no variable part, nothing to check: copied as it is
+  bool varies = false;            // it has a variable part
+  unsigned levels = 1;            // of nested types, including those of variable parts
 };
 
-// An enum's or a struct's own text is told in the order of the interface, for the header.
+// A definition, in the interface's order, for the header. `text` belongs to constants and passed lines.
 struct Definition {
   enum class Kind : std::uint8_t { kConstant, kEnum, kStruct, kUnion, kTypedef, kPassed };
   Kind kind = Kind::kConstant;
@@ -72,9 +72,9 @@ struct Definition {
 struct Procedure {
   std::string name;
   std::int64_t number = 0;
-  std::vector<const Type*> arguments;  // none: void
-  const Type* argument = nullptr;      // of all; more than one are a struct
-  const Type* result = nullptr;        // null: void
+  std::vector<const Type*> arguments;  // empty: void
+  const Type* argument = nullptr;      // of all; several arguments form a struct
+  const Type* result = nullptr;        // NULL: void
   bool is_inout = false;
   bool is_inplace = false;
   bool is_oneway = false;
@@ -107,9 +107,9 @@ inline constexpr std::uint64_t kUnlimited = UINT32_MAX;
 inline std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
-// Sets the layout from parts that have theirs. False: the type would be too large, or too deep.
+// Computes the layout from the layouts of the parts. Returns false if the type would be too large or too deep.
 bool lay_out(Type& type);
-// Procedures that have the same one understand each other's messages.
+// Procedures with equal hashes understand each other's messages.
 std::uint64_t hash_of(const Procedure& procedure);
 
 }  // namespace exs::generator

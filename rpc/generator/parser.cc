@@ -42,7 +42,7 @@ Token Parser::take_name(const char* what) {
   return name;
 }
 
-// A number, or the name of one.
+// Takes a number, or the name of one.
 std::int64_t Parser::take_value() {
   const Token token = take();
   if (token.kind == Token::Kind::kNumber) return token.value;
@@ -215,7 +215,7 @@ void Parser::parse_arm(Type& type) {
   type.arms.push_back(std::move(arm));
 }
 
-// One `case VALUE:`, whose `case` has been taken.
+// Parses one `case VALUE:` whose `case` has been taken.
 void Parser::add_values(Type& type, Arm& arm) {
   const Token label = look();
   const std::int64_t value = take_value();
@@ -245,7 +245,7 @@ void Parser::parse_typedef() {
   name.text = declared.name;
   name.position = declared.position;
   define_name(name);
-  // A type of its own with the same layout, whose C name is the new one.
+  // The typedef is a type of its own with the same layout; its C name is the new one.
   Type type = *declared.type;
   if (type.original == nullptr) type.original = declared.type;
   type.name = declared.name;

@@ -1,4 +1,4 @@
-// From the words of an interface to what it defines. Every type is defined before it is used, as in C; a pointer may come earlier.
+// From the words of an interface to its definitions. Every type is defined before it is used, as in C; a pointer may come earlier.
 // Thread: one at a time.
 #pragma once
 
@@ -19,10 +19,10 @@ class Parser {
   Interface run();
 
  private:
-  // A declaration's name, type and where it is.
+  // A declaration's name, type and position.
   struct Declared {
     std::string name;
-    const Type* type = nullptr;  // null: void
+    const Type* type = nullptr;  // NULL: void
     Position position;
   };
 
@@ -74,7 +74,7 @@ class Parser {
   std::set<std::string> taken_names_;
 };
 
-// A word of C or C++, which no name can be.
+// A word of C or C++, which cannot be a name.
 bool is_reserved(const std::string& word);
 
 }  // namespace exs::generator

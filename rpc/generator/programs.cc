@@ -1,3 +1,4 @@
+// The parser's programs: versions and procedures.
 #include <algorithm>
 #include <cctype>
 #include <utility>

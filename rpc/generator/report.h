@@ -1,4 +1,4 @@
-// What an interface comes to: the layout of its types in messages, and its procedures with their hashes. Thread: any.
+// The report on an interface: the layout of its types in messages, and its procedures with their hashes. Thread: any.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace exs::generator {
 
-// A line for each type, member, arm and procedure.
+// Returns a line for each type, member, arm and procedure.
 std::string report(const Interface& interface);
 
 }  // namespace exs::generator

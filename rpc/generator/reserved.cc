@@ -1,3 +1,4 @@
+// The words that cannot be names.
 #include <set>
 
 #include "rpc/generator/parser.h"

@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::int64_t kNsOfMicrosecond = 1'000;
-constexpr std::int64_t kForeverNs = 100'000'000 * kNsOfSecond;  // the longest time that libtirpc takes
+constexpr std::int64_t kForeverNs = 100'000'000 * kNsOfSecond;  // the longest time that libtirpc accepts
 constexpr std::int64_t kLingerNs = 25 * kNsOfSecond;
 constexpr std::size_t kLongSendsMax = 8;
 
 std::int64_t nanoseconds(const timeval& time) {
   return time.tv_sec * kNsOfSecond + time.tv_usec * kNsOfMicrosecond;
 }
-// What libtirpc does not take for a time.
+// libtirpc refuses such a time.
 bool is_bad(const timeval& time) {
   return time.tv_sec <= -1 || time.tv_sec > 100'000'000 || time.tv_usec <= -1 || time.tv_usec > 1'000'000;
 }
@@ -95,13 +95,13 @@ class Handle {
 
  private:
   [[nodiscard]] bool has_link() const { return link_ != nullptr && is_own_process(); }
-  // A call that waits for nothing goes by TCP, where the kernel keeps as many as libtirpc promises, in their order, and holds their
-  // sender back. So do those that follow until one is answered; what goes by the link in the meantime would overtake them.
+  // A call with limit zero (batched) goes by TCP. There the kernel queues as many as libtirpc promises, in their order, and holds their
+  // sender back. Later calls go by TCP too, until one is answered: by the link they would overtake the batched ones.
   [[nodiscard]] bool goes_plain(const timeval& limit) const {
     return !has_link() || plain_.has_unanswered() || (is_zero(limit) && unanswered_.count() == 0);
   }
 
-  // Before a call with this limit, which the question takes a half of. A call that waits for nothing does not wait for a link.
+  // Asks for a link before a call with this limit; the question may take half of it. A batched call does not wait for a link.
   void consider_link(const timeval& limit) {
     if (!may_ask_ || is_zero(limit) || is_bad(limit) || settings().use == Use::kOff) return;
     if (calls_left_ > 0) {
@@ -137,7 +137,7 @@ class Handle {
     for (;;) {
       error_ = {};
       if (!has_room() && !settle(Unanswered::kMost - 1, limit)) return error_.re_status;
-      // What must not overtake those before it goes by the link however long it is.
+      // While calls by the link are unanswered, a call of any length goes by it, so that it cannot overtake them.
       Encoder encoder(message_, unanswered_.count() > 0 ? link_->longest_possible() : link_->longest());
       const bool is_encoded = encode_call(encoder, procedure, encode, arguments);
       if (!is_encoded && !encoder.is_full()) return fail(RPC_CANTENCODEARGS, 0);
@@ -148,7 +148,7 @@ class Handle {
       if (!link_->link().send(message_, encoder.bytes())) {
         const bool had_unanswered = unanswered_.count() > 0;
         lose_link(RPC_CANTSEND, errno);
-        // Those that were sent before may be lost.
+        // Earlier calls may be lost.
         if (had_unanswered) return error_.re_status;
         return call_plain(procedure, encode, arguments, decode, results, limit);
       }
@@ -166,8 +166,8 @@ class Handle {
   [[nodiscard]] bool has_room() const {
     return unanswered_.count() < Unanswered::kMost && link_->link().sending() < kLongSendsMax;
   }
-  // Waits until at most so many calls by the link are unanswered, and no long one is on its way: as long as the call may take, and
-  // a call that waits for no answer as long as the server lets it, as by TCP. False: error_ says why not.
+  // Waits until at most this many calls by the link are unanswered, and no long one is under way. The limit is that of the call. A
+  // batched call waits as long as the server makes it, as by TCP. Returns false with the reason in error_.
   bool settle(std::size_t most, const timeval& limit) {
     return settle_within(most, is_zero(limit) ? kForeverNs : nanoseconds(limit_));
   }
@@ -179,7 +179,7 @@ class Handle {
     }
     return true;
   }
-  // By a call of nothing, whose reply says that all before it is served.
+  // Sends a call of NULLPROC; its reply proves that all calls before it are served.
   bool ask_for_answer() {
     Encoder encoder(message_, link_->longest());
     const bool is_encoded = encode_call(encoder, NULLPROC, xdr_function(xdr_void), nullptr);
@@ -190,7 +190,7 @@ class Handle {
     unanswered_.add_question(ntohl(id_));
     return true;
   }
-  // What the caller was told to have left.
+  // The caller was told that these calls had left.
   void let_arrive() {
     if (unanswered_.has_batched()) settle_within(0, kLingerNs);
     plain_.let_arrive(client_);
@@ -222,7 +222,7 @@ class Handle {
       return told;
     }
   }
-  // A message is there, until the next is asked for. False: error_ says why not.
+  // Receives a message, which is valid until the next call. Returns false with the reason in error_.
   bool receive(std::int64_t limit_ns) {
     if (std::exchange(owes_receive_, false) && !link_->link().receive_next()) {
       lose_link(RPC_CANTRECV, errno);
@@ -234,7 +234,7 @@ class Handle {
     if (news == Link::News::kEnd) lose_link(RPC_CANTRECV, ECONNRESET);
     return owes_receive_;
   }
-  // The reply to a call that nobody waits for any more.
+  // Takes the reply to a call that nobody waits for any more.
   void note_reply() {
     std::uint32_t id = 0;
     const auto bytes = link_->link().received();
@@ -244,7 +244,7 @@ class Handle {
     if (unanswered_.count() == 0) link_->link().note_answer();
   }
   void give_up_waiting() {
-    // The peer may be reading what the next call writes.
+    // The peer may be reading memory that the next call would write.
     if (link_->link().sending() > 0 && !unanswered_.has_batched()) {
       lose_link(RPC_TIMEDOUT, 0);
     } else {
@@ -290,7 +290,7 @@ class Handle {
     error_.re_errno = error;
     return status;
   }
-  // What follows goes by TCP. What the server has not begun by then it does not begin later.
+  // Later calls go by TCP. The server drops the calls by the link that it has not begun when the first of these arrives.
   void lose_link(clnt_stat status, int error) {
     link_.reset();
     may_ask_ = false;
@@ -345,12 +345,12 @@ class Handle {
 
   std::mutex mutex_;
   PlainHandle plain_;
-  CLIENT* client_ = nullptr;  // of the call
+  CLIENT* client_ = nullptr;  // of the current call
   std::uint32_t calls_left_;
   bool may_ask_ = true;
   std::unique_ptr<ClientLink> link_;
   MessageBuffer message_;
-  // Of the last call, as libtirpc has it: each call counts down the word of the message, whatever the order of its bytes.
+  // The ID of the last call as libtirpc keeps it: each call decrements the word of the message, in whatever byte order.
   std::uint32_t id_ = 0;
   std::uint32_t program_ = 0;
   std::uint32_t version_ = 0;
@@ -358,8 +358,8 @@ class Handle {
   bool has_limit_ = false;
   std::uint64_t calls_by_link_ = 0;
   bool was_by_link_ = false;
-  Unanswered unanswered_;      // by the link
-  bool owes_receive_ = false;  // the next one is posted after the next call has left
+  Unanswered unanswered_;      // calls by the link
+  bool owes_receive_ = false;  // the next receive is posted after the next call has left
   rpc_err error_ = {};
 };
 

@@ -1,16 +1,16 @@
-// A client handle of libtirpc that takes a link when both ends have agreed on one, and stays what it was until then. Its TCP
-// connection remains, and carries what the link does not. Thread: any; calls of a handle take turns.
+// A client handle of libtirpc that uses a link once both ends have agreed on one, and works as before until then. Its TCP connection
+// remains, and carries the calls that the link does not. Thread: any; calls of a handle take turns.
 #pragma once
 
 #include <rpc/rpc.h>
 
 namespace exs::rpc {
 
-inline constexpr rpcprog_t kRpcbindProgram = 100000;  // always called as before
+inline constexpr rpcprog_t kRpcbindProgram = 100000;  // its calls never use a link
 
-// Puts our operations before those of a handle of a connection, if they are not there yet.
+// Puts our operations before those of a TCP handle, if they are not there yet.
 void adopt_client(CLIENT* client);
-// Asks its server for a link now. Whether it has one.
+// Asks the handle's server for a link now. Returns whether the handle has one.
 bool link_client(CLIENT* client);
 
 }  // namespace exs::rpc

@@ -25,7 +25,8 @@ constexpr std::int64_t kOfferNs = 5 * kSecond;
 constexpr std::uint32_t kLongestAnswer = std::uint32_t{1} << 30U;
 constexpr int kQueueDepth = 64;
 
-// By the handle's own connection, as a call of another program, and without the caller's proof of identity, which is for his server.
+// Asks by the handle's own connection, as a call of another program. The caller's credentials are left out, because they are for his
+// server.
 clnt_stat ask(CLIENT& plain, Answer& answer, std::int64_t limit_ns) {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
@@ -46,7 +47,7 @@ clnt_stat ask(CLIENT& plain, Answer& answer, std::int64_t limit_ns) {
   return told;
 }
 
-// A server that ends the connection when it is asked what it does not know gets another one, by the same number.
+// Some servers close the connection on an unknown program. Then a new connection gets the old descriptor's number.
 void connect_anew(CLIENT& plain, int descriptor) {
   netbuf address{};
   if (!clnt_control(&plain, CLGET_SVC_ADDR, &address)) return;
@@ -59,7 +60,7 @@ void connect_anew(CLIENT& plain, int descriptor) {
   close(made);
 }
 
-// Where the server's exs socket is: at its end of the connection.
+// The server's exs socket is at the address of its end of the connection.
 void set_place(sockaddr_storage& place, socklen_t& length, std::uint32_t port) {
   const auto network_port = htons(static_cast<std::uint16_t>(port));
   if (place.ss_family == AF_INET) {
@@ -72,7 +73,7 @@ void set_place(sockaddr_storage& place, socklen_t& length, std::uint32_t port) {
   }
 }
 
-// iwarp is TCP itself, and has more to do for a long message than the handle's connection.
+// iwarp runs over TCP itself, and needs more steps for a long message than the handle's connection.
 std::uint32_t longest_by(int socket) {
   constexpr std::uint32_t kLongestByIwarp = std::uint32_t{128} << 10U;
   char provider[16] = "";

@@ -12,18 +12,18 @@ namespace exs::rpc {
 // A link with a queue of its own, for one handle.
 class ClientLink {
  public:
-  // `plain` is the handle as libtirpc made it. Null: there is to be no link, and the handle is as it was.
+  // `plain` is the handle as libtirpc made it. Returns NULL if there will be no link; the handle is unchanged then.
   static std::unique_ptr<ClientLink> connect(CLIENT& plain, std::int64_t limit_ns);
   ~ClientLink();
   ClientLink(const ClientLink&) = delete;
   ClientLink& operator=(const ClientLink&) = delete;
 
-  // Takes events until one brings news, or the time is up: then News::kNothing.
+  // Takes events until one brings news. Returns News::kNothing at the time limit.
   Link::News wait(std::int64_t limit_ns);
   [[nodiscard]] Link& link() { return *link_; }
-  // Bytes of the longest message that is to go by it.
+  // The longest message that should use the link.
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
-  // Bytes of the longest message that can.
+  // The longest message that can use the link.
   [[nodiscard]] std::uint32_t longest_possible() const { return longest_possible_; }
 
  private:

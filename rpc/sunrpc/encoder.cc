@@ -36,7 +36,7 @@ bool_t Encoder::set_position(XDR* stream, u_int position) {
   return TRUE;
 }
 
-// Whoever asks for it stores 32-bit words there, which messages are made of.
+// Callers store 32-bit words there; all parts of XDR are multiples of those.
 int32_t* Encoder::inline_bytes(XDR* stream, u_int count) {
   Encoder& self = of(stream);
   if (self.position_ % sizeof(int32_t) != 0) return nullptr;

@@ -1,5 +1,5 @@
-// An XDR stream that writes a message where it will be sent from, which takes the place of libtirpc's record stream and its copy.
-// Thread: one at a time.
+// An XDR stream that writes a message where it will be sent from. It replaces libtirpc's record stream and its copy. Thread: one at a
+// time.
 #pragma once
 
 #include <rpc/rpc.h>
@@ -13,12 +13,12 @@ namespace exs::rpc {
 
 class Encoder {
  public:
-  // For one message, from its first byte, of at most `longest` bytes. What is encoded stays in `buffer`.
+  // Encodes one message of at most `longest` bytes, from its first byte. The message stays in `buffer`.
   explicit Encoder(MessageBuffer& buffer, std::size_t longest = SIZE_MAX);
 
   [[nodiscard]] XDR* stream() { return &stream_; }
   [[nodiscard]] std::size_t bytes() const { return position_; }
-  // There was no memory for the message, or it is longer than it may be: another carrier may have room for it.
+  // Memory ran out, or the message exceeds `longest`; TCP may still carry it.
   [[nodiscard]] bool is_full() const { return is_full_; }
 
  private:
@@ -34,7 +34,7 @@ class Encoder {
   static bool_t control(XDR* stream, int request, void* value);
   static const XDR::xdr_ops kOperations;
 
-  // The next `count` bytes; null: there is no room.
+  // Returns room for the next `count` bytes, or NULL.
   std::byte* take(std::size_t count) {
     if (position_ + count > longest_ || !buffer_.reserve(position_ + count)) {
       is_full_ = true;

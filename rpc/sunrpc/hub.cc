@@ -19,8 +19,8 @@
 namespace exs::rpc {
 namespace {
 
-constexpr std::int64_t kLookNs = 50'000;       // for another request
-constexpr std::int64_t kInARowNs = 1'000'000;  // until the program's loop has its turn
+constexpr std::int64_t kLookNs = 50'000;       // the wait for another request
+constexpr std::int64_t kInARowNs = 1'000'000;  // until the program's loop gets its turn
 constexpr std::int64_t kHelloNs = 5'000'000'000;
 constexpr std::uint32_t kLongestCall = std::uint32_t{256} << 20U;
 constexpr std::size_t kStrangersMax = 256;
@@ -37,7 +37,7 @@ bool is_stream(int descriptor) {
   return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
-// Where the server's end of the connection is; a local one is reached at the host's own address.
+// The address of the server's end of the connection. A connection that is not of IP gives the host's loopback address.
 bool local_address(int descriptor, sockaddr_storage& address, socklen_t& length) {
   length = sizeof address;
   if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return false;
@@ -55,7 +55,7 @@ bool local_address(int descriptor, sockaddr_storage& address, socklen_t& length)
 }  // namespace
 
 Hub& Hub::instance() {
-  static Hub& hub = *new Hub;  // transports of the program may outlive every static
+  static Hub& hub = *new Hub;  // transports of the program may outlive all statics
   return hub;
 }
 
@@ -97,7 +97,7 @@ int Hub::use_threads(unsigned threads) {
   return 0;
 }
 
-// As many as there can be: without any, the program's thread serves all. Signals are the program's.
+// Starts as many as possible: if none starts, the program's thread serves all. The program keeps its signals.
 void Hub::start_workers() {
   sigset_t all;
   sigset_t before;
@@ -115,7 +115,7 @@ void Hub::start_workers() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Until the process ends.
+// Runs until the process ends.
 void* Hub::work(void* worker) {
   constexpr int kEvents = 16;
   std::array<exs_event_t, kEvents> events;
@@ -240,7 +240,7 @@ bool_t Hub::receive(SVCXPRT* /*transport*/, rpc_msg* /*message*/) {
   return FALSE;
 }
 
-// The program ends everything that it waits for. There is no way back.
+// The program ends all its transports; links are not served any more.
 void Hub::destroy(SVCXPRT* transport) {
   xprt_unregister(transport);
 }
@@ -257,7 +257,7 @@ void Hub::serve() {
     for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
     look_ns = kLookNs;
     if (now_ns() - begun < kInARowNs) continue;
-    exs_qpost(queue_, kAccepts, nullptr);  // the program's loop comes back here after its turn
+    exs_qpost(queue_, kAccepts, nullptr);  // makes the program's loop come back here after its turn
     break;
   }
   if (strangers_ > 0) drop_late_strangers();
@@ -316,7 +316,7 @@ void Hub::accept(int socket) {
   if (strangers_ > kStrangersMax || !place.stranger->begin(kLongestCall)) end(place);
 }
 
-// The first message has come.
+// The first message of a stranger has arrived.
 void Hub::greet(Place& place) {
   Link& link = *place.stranger;
   ServerTransport* const transport = link.type() == FrameType::kHello ? take_token(link.received()) : nullptr;
@@ -332,7 +332,7 @@ void Hub::greet(Place& place) {
   transport->take_link(std::move(place.stranger), worker != nullptr ? worker->reply : reply_);
 }
 
-// Of a stranger.
+// Ends a stranger.
 void Hub::end(Place& place) {
   place.stranger.reset();
   --strangers_;

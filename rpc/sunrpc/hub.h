@@ -1,12 +1,13 @@
-// Where a server of libtirpc gets what comes by links: one transport more, whose descriptor is readable while one of them has
-// something. So svc_run(), and a program's own loop over svc_fdset or svc_pollfd, serves them, too. Thread: the one that serves requests; others of its own, and who ends a transport.
+// The transport by which a server of libtirpc gets requests of all links: its descriptor is readable while a link has something. So
+// svc_run(), and a program's own loop over svc_fdset or svc_pollfd, serve links too. Thread: the one that serves requests; also the
+// library's own threads, and a thread that ends a transport.
 //
 // Design notes
-// 1. Nothing of exs begins before a client asks for a link: a program may fork and close descriptors before that.
-// 2. The hub looks for more for a while after each request, because whoever asks often asks again at once, and then the way back
-//    through poll() would cost more than the request.
-// 3. It destroys no transport: the loop above may hold descriptors that were ready before. The end of the connection does.
-// 4. With threads (exs_sunrpc_threads) each has a queue, where the events of its links go. RPCSEC_GSS stays with the program's thread.
+//  1. Nothing of exs begins before a client asks for a link: a program may fork and close descriptors before that.
+//  2. The hub waits for more for a while after each request. A client often asks again at once, and then the way back through poll()
+//     would cost more than the request.
+//  3. It destroys no transport: the loop above may hold descriptors that were ready before. The end of the connection does that.
+//  4. With threads (exs_sunrpc_threads) each thread has a queue for the events of its links. RPCSEC_GSS stays with the program's thread.
 #pragma once
 
 #include <rpc/rpc.h>
@@ -27,13 +28,14 @@ class Hub {
  public:
   static Hub& instance();
 
-  // Before the first offer; links are served by these then. 0, EINVAL, EBUSY.
+  // Called before the first offer; these threads serve links then. Returns 0, EINVAL or EBUSY.
   int use_threads(unsigned threads);
   [[nodiscard]] bool has_threads() const { return !workers_.empty(); }
-  // A message that the program's thread must serve goes there, and all that follow. False: it is for the caller.
+  // Passes a message that the program's thread must serve, and all later ones, to that thread. Returns false if the caller should serve
+  // it.
   bool pass_on(ServerTransport& transport);
 
-  // To a client that has asked by this transport.
+  // Answers a client's offer, which arrived by this transport.
   Answer answer(SVCXPRT* transport, const Offer& offer);
   // The transport has no link any more, and may be gone.
   void forget(const ServerTransport& transport);
@@ -51,11 +53,11 @@ class Hub {
   };
   // A link, from its connection on.
   struct Place {
-    std::unique_ptr<Link> stranger;              // it has not said its token yet
-    std::shared_ptr<ServerTransport> transport;  // it has
+    std::unique_ptr<Link> stranger;              // while it has not sent its token
+    std::shared_ptr<ServerTransport> transport;  // after that
     std::uint32_t generation = 0;
     std::size_t worker = kNoWorker;
-    std::int64_t end_ns = 0;  // of a stranger
+    std::int64_t end_ns = 0;  // the time limit of a stranger
   };
   struct Listener {
     int socket;
@@ -68,7 +70,7 @@ class Hub {
   static void destroy(SVCXPRT* transport);
 
   using Lock = std::unique_lock<std::mutex>;
-  // None while one thread serves all.
+  // Empty while one thread serves all.
   Lock lock();
   bool start();
   void start_workers();
@@ -90,7 +92,7 @@ class Hub {
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
   unsigned threads_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   SVCXPRT transport_{};
   std::vector<Listener> listeners_;
   std::vector<Token> tokens_;

@@ -12,14 +12,14 @@ namespace {
 
 thread_local std::span<const std::byte> decoded;
 
-// Pointers into messages that stubs have and will free, so that they are not given to free().
+// Pointers into messages that stubs will free. They must not reach free().
 class Views {
  public:
   void add(const char* view) {
     const std::lock_guard lock(mutex_);
     views_.insert(view);
   }
-  // False: it is none.
+  // Returns false if it is no such pointer.
   bool remove(const char* view) {
     const std::lock_guard lock(mutex_);
     return views_.erase(view) != 0;
@@ -35,7 +35,7 @@ Views& views() {
   return all;
 }
 
-// Streams of libtirpc over memory have their place in x_private. RPCSEC_GSS unwraps into memory of its own.
+// Memory streams of libtirpc have their position in x_private. RPCSEC_GSS unwraps into memory of its own.
 bool is_in_message(const XDR& stream) {
   const auto* const at = static_cast<const std::byte*>(static_cast<const void*>(stream.x_private));
   return !decoded.empty() && at >= decoded.data() && at < decoded.data() + decoded.size();

@@ -1,4 +1,4 @@
-// Opaque data of a message that are used where they lie. Thread: any.
+// Opaque data that are used inside their message. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace exs::rpc {
 
-// While it lives, what this thread decodes may point into the message.
+// While it lives, data that this thread decodes may point into the message.
 class DecodedMessage {
  public:
   explicit DecodedMessage(std::span<const std::byte> message);

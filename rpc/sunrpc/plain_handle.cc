@@ -12,7 +12,7 @@ namespace {
 
 constexpr timeval kNone = {0, 0};
 
-// A write to a connection that has ended sends this thread a signal, which ends a program that did not expect any.
+// A write to a closed connection raises SIGPIPE, which would end an unprepared program.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() {
@@ -57,7 +57,7 @@ void PlainHandle::end_link(const CLIENT* client) const {
 
 void PlainHandle::let_arrive(const CLIENT* client) const {
   constexpr timeval kLinger = {25, 0};
-  // The kernel takes back what it has not delivered when a connection is closed whose answers were not read.
+  // If a connection is closed with unread answers, the kernel discards undelivered data.
   if (has_batched_ && has_asked_) return call_exs(client, NULLPROC, true, kLinger);
   if (has_kept_) call_exs(client, kEndProcedure, true, kNone);
 }

@@ -23,7 +23,7 @@ struct Refusals {
   std::mutex mutex;
   std::vector<Refusal> list;
 
-  // Those that still count.
+  // Removes the entries that have expired.
   void sweep() {
     const auto now = Clock::now();
     const auto is_over = [now](const Refusal& refusal) { return refusal.end < now; };

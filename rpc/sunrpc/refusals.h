@@ -1,4 +1,4 @@
-// Servers that have refused a link a while ago, and are not asked again so soon. Thread: any.
+// Servers that have recently refused a link; they are not asked again for a while. Thread: any.
 #pragma once
 
 #include <sys/socket.h>

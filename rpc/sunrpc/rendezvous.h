@@ -1,5 +1,5 @@
-// What the two ends say to each other over TCP, as calls of a SunRPC program of its own (rendezvous.x has it in its language), before
-// they have a link.
+// The messages of both ends over TCP before they have a link: calls of a SunRPC program of their own (rendezvous.x has it in its
+// language).
 #pragma once
 
 #include <rpc/rpc.h>
@@ -27,14 +27,14 @@ struct Offer {
 
 enum class Reason : std::uint32_t {
   kNone = 0,
-  kNoStream = 1,       // a transport that keeps no connection
-  kNoDescriptors = 2,  // most of those that the process may have are taken
+  kNoStream = 1,       // the transport keeps no connection
+  kNoDescriptors = 2,  // most of the allowed descriptors are in use
   kOff = 3,            // EXS_SUNRPC
-  kNoSocket = 4,       // exs could not be started
-  kVersion = 5,        // the server speaks none that was offered
+  kNoSocket = 4,       // exs could not start
+  kVersion = 5,        // the server supports no offered version
 };
 
-// Of the server. With a reason, the rest is zero.
+// The server's answer. With a reason, the rest is zero.
 struct Answer {
   Reason reason;
   std::uint32_t version;

@@ -14,7 +14,7 @@
 namespace exs::rpc {
 namespace {
 
-// The transport whose link's request this thread lets the program answer.
+// The transport whose request from a link this thread is serving.
 thread_local ServerTransport* served_here = nullptr;
 
 }  // namespace
@@ -115,7 +115,7 @@ bool_t ServerTransport::decode_request(rpc_msg* message) {
   return TRUE;
 }
 
-// What ends the link is never told from here: whoever calls may hold descriptors that were ready before.
+// The end of a link is never reported here: the caller may hold descriptors that were ready before.
 xprt_stat ServerTransport::state(SVCXPRT* transport) {
   ServerTransport& self = ours(transport);
   if (self.serves_here()) return XPRT_IDLE;
@@ -157,7 +157,7 @@ bool_t ServerTransport::reply_by_link(rpc_msg* message) {
   Encoder encoder(*reply_);
   if (!xdr_replymsg(encoder.stream(), message)) return FALSE;
   if (has_results && !SVCAUTH_WRAP(&SVC_XP_AUTH(transport_), encoder.stream(), encode, results)) return FALSE;
-  // A client is told at once of a reply that cannot be sent.
+  // The client learns at once that a reply cannot be sent.
   if (!link_->send(*reply_, encoder.bytes())) is_broken_ = true;
   return static_cast<bool_t>(!is_broken_);
 }

@@ -1,9 +1,9 @@
-// A transport of libtirpc that answers requests by a link as well. It stays the transport of its TCP connection: its descriptor, its
-// place among those that the program waits for, and its end. Thread: the one that serves requests.
+// A transport of libtirpc that answers requests by a link as well. Its TCP connection stays: with its descriptor, its place in the
+// program's poll set, and its end. Thread: the one that serves requests.
 //
 // Design notes
-// 1. Where threads of the library serve links (exs_sunrpc_threads), requests by TCP come to another thread at the same time. So whoever
-//    serves one has the lock: of a link in take(), by TCP from receive() to state(), and for the end in destroy().
+//  1. If threads of the library serve links (exs_sunrpc_threads), another thread may serve requests by TCP at the same time. So serving
+//     takes the lock: for a link in take(), for TCP from receive() to state(), and for the end in destroy().
 #pragma once
 
 #include <rpc/rpc.h>
@@ -30,13 +30,13 @@ class ServerTransport : public std::enable_shared_from_this<ServerTransport> {
     is_broken_ = false;
   }
   [[nodiscard]] Link* link() const { return link_.get(); }
-  // An event of the link: lets the program answer what it has received. The message is of that kind, or it was received before.
+  // Handles an event of the link: the program answers the received message. EXS_EVT_USER means that it was received before.
   void take(const exs_event_t& event);
-  // The link is of no use any more. The connection may be: to a child of the client, or to one that goes on without a link.
+  // The link is unusable. The connection may live on: for a child of the client, or without a link.
   void end();
-  // By a request that has come by the transport's own connection: whatever that brings next is served before what the link may bring.
+  // Handles a request that arrived by the transport's own connection: later requests there are served before those of the link.
   static void end_link_of(SVCXPRT* transport);
-  // By RPCSEC_GSS, which has memory of its own for all connections.
+  // The request uses RPCSEC_GSS, whose state all connections share.
   [[nodiscard]] bool has_gss_request() const;
 
  private:
@@ -57,7 +57,7 @@ class ServerTransport : public std::enable_shared_from_this<ServerTransport> {
   static const Operations kOperations;
 
   using Lock = std::unique_lock<std::recursive_mutex>;
-  // None while one thread serves all.
+  // Empty while one thread serves all.
   Lock lock();
   void serve();
   [[nodiscard]] bool serves_here() const;
@@ -66,14 +66,14 @@ class ServerTransport : public std::enable_shared_from_this<ServerTransport> {
 
   std::shared_ptr<ServerTransport> self_;  // until destroy()
   std::recursive_mutex mutex_;
-  bool has_lock_ = false;  // a request by TCP
+  bool has_lock_ = false;  // held by a request by TCP
   SVCXPRT* transport_;
   const Operations* plain_;
   std::unique_ptr<Link> link_;
   MessageBuffer* reply_ = nullptr;
   Request request_ = Request::kNone;
   bool is_broken_ = false;  // a reply could not be sent
-  bool is_gone_ = false;    // the program has ended the transport
+  bool is_gone_ = false;    // the program has destroyed the transport
   std::uint32_t id_ = 0;
   XDR stream_{};
 };

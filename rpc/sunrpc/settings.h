@@ -1,4 +1,4 @@
-// EXS_SUNRPC, EXS_SUNRPC_AFTER, EXS_SUNRPC_PORT and EXS_SUNRPC_VARIANT, as exs-sunrpc(7) has them. Thread: any.
+// EXS_SUNRPC, EXS_SUNRPC_AFTER, EXS_SUNRPC_PORT and EXS_SUNRPC_VARIANT (exs-sunrpc(7)). Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ struct Settings {
   Use use = Use::kAuto;
   std::uint32_t after = 3;  // calls of a handle by TCP before it asks for a link
   std::uint16_t port = 0;   // of the server's exs socket; 0: any
-  bool is_reduced = false;  // messages leave from, and come to, memory that exs does not know
+  bool is_reduced = false;  // messages use memory that is not registered
 };
 
-// Read once.
+// Reads the environment once.
 const Settings& settings();
 
 }  // namespace exs::rpc

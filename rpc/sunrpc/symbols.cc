@@ -1,5 +1,5 @@
-// The functions of libtirpc that come by here first. libtirpc calls them through its own table of symbols, so whoever loads before it
-// has them: linked before it, or preloaded.
+// Functions that replace those of libtirpc. libtirpc calls its own functions through its table of symbols, so a library that is loaded
+// before it replaces them: linked before it, or preloaded.
 #include <dlfcn.h>
 #include <rpc/rpc.h>
 
@@ -21,11 +21,11 @@ namespace {
 
 constexpr char kName[] = "exs";
 
-// The list of networks that a creator of handles by this name has open, and whether the one at work was given our entry of them.
+// The list of networks that a creator of handles has open for this name, and whether the current creator was given our entry.
 thread_local void* wish = nullptr;
 thread_local bool has_our_entry = false;
 
-// Not of the calls to rpcbind that it makes meanwhile.
+// Calls to rpcbind meanwhile do not count.
 bool is_wished(rpcprog_t program) {
   return (wish != nullptr || has_our_entry) && program != kRpcbindProgram;
 }
@@ -60,7 +60,7 @@ void dispatch(svc_req* request, SVCXPRT* transport) {
   }
 }
 
-// Every transport of the process answers offers, as libtirpc looks programs up by their numbers alone.
+// Every transport of the process answers offers, because libtirpc finds programs by their numbers alone.
 __attribute__((constructor)) void serve_offers() {
   if (settings().use == Use::kOff) return;
   static SVCXPRT transport{};
@@ -90,7 +90,7 @@ EXS_EXPORT CLIENT* clnt_vc_create(int descriptor, const netbuf* address, rpcprog
   return nullptr;
 }
 
-// The type of network "exs" is "tcp" with a wish for a link.
+// The network type "exs" is "tcp" with the wish for a link.
 EXS_EXPORT void* __rpc_setconf(const char* type) {
   static const auto open = next<void* (*)(const char*)>("__rpc_setconf");
   const bool is_exs = type != nullptr && std::strcmp(type, exs::rpc::kName) == 0;
@@ -104,7 +104,7 @@ EXS_EXPORT void __rpc_endconf(void* list) {
   close(list);
 }
 
-// So is the network "exs" of NETPATH, and of those who ask for its entry.
+// The same holds for the network "exs" of NETPATH, and for callers that ask for its entry.
 EXS_EXPORT netconfig* getnetconfigent(const char* network) {
   static const auto get = next<netconfig* (*)(const char*)>("getnetconfigent");
   const bool is_exs = network != nullptr && std::strcmp(network, exs::rpc::kName) == 0;

@@ -1,5 +1,5 @@
-// The calls of a handle that its server may not have served yet. The server serves what comes by one way in order, and knows of no order
-// between two ways, so a handle changes its way only when there are none. Thread: one at a time.
+// The calls of a handle that its server may not have served yet. The server serves each way in order, but the two ways in any order. So a
+// handle changes its way only when there are none. Thread: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,16 @@
 
 namespace exs::rpc {
 
-// Those that left by a link, oldest first.
+// The calls that left by a link, oldest first.
 class Unanswered {
  public:
-  // More than these wait: they take places of the exs connection, of which there are few. One more is for the question that is to be
-  // answered behind them.
+  // Later calls wait: each takes one of the few places of the exs connection. One more place is for the question that follows them.
   static constexpr std::size_t kMost = 32;
 
   [[nodiscard]] std::size_t count() const { return count_; }
-  // Calls that have told their caller nothing but that they left.
+  // Some calls have reported to their caller only that they left.
   [[nodiscard]] bool has_batched() const { return has_batched_; }
-  // The last one asks for an answer, and nothing else.
+  // The last call is only a question for an answer.
   [[nodiscard]] bool ends_with_question() const { return ends_with_question_; }
 
   void add(std::uint32_t id) {
@@ -35,7 +34,7 @@ class Unanswered {
     count_ = 0;
     has_batched_ = ends_with_question_ = false;
   }
-  // The reply to that call has come, so those before it have been served.
+  // The reply to that call has arrived, so the calls before it have been served.
   void answered(std::uint32_t id) {
     const auto end = ids_.begin() + static_cast<std::ptrdiff_t>(count_);
     const auto found = std::find(ids_.begin(), end, id);

@@ -1,4 +1,4 @@
-// Functions of XDR as libtirpc takes them: with arguments that it does not name.
+// Functions of XDR as libtirpc takes them: it does not declare their arguments.
 #pragma once
 
 #include <rpc/rpc.h>
